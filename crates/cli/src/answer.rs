@@ -1,22 +1,20 @@
 //! From an experiment's folder to its answer: read, analyse, write `report.html`, print.
 
-use std::io::IsTerminal;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use truetps_analysis::{Analysis, Contrast, OpenComparisons, Verdict};
 use truetps_archive::{Histograms, Run};
 use truetps_files::write_atomically;
 use truetps_folder::{ExperimentFolder, FolderError, LATEST};
-use truetps_report::{ReportInput, TextScreen};
+use truetps_report::ReportInput;
 
 use crate::args::{DocumentArgs, DocumentFormat, OutputFormat};
 use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::owner::is_ours;
-use crate::settings::has_color;
-use crate::terminal::{print_line, print_made, print_message, print_progress};
+use crate::screen::screen;
+use crate::terminal::{print_line, print_made, print_message, print_progress, shown};
 
 /// More blocks than so many times those that were run are not worth waiting for.
 const WORTH_WAITING_MAX: u32 = 6;
@@ -179,25 +177,6 @@ pub(crate) fn warn_of_parts(run: &Run) {
     }
 }
 
-/// The style for stdout: coloured if it is a terminal and neither NO_COLOR nor a setting forbids it. Its width is the
-/// terminal's. Where the output goes to another program, such as a pager, lines still fit the terminal of stderr.
-pub(crate) fn screen() -> TextScreen {
-    /// Of a terminal that does not know its size.
-    const UNKNOWN: usize = 80;
-    let is_terminal = std::io::stdout().is_terminal();
-    let named = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width > 0);
-    let beside = || terminal_columns(std::io::stderr()).map(|width| width.min(TextScreen::WIDTH_WITHOUT_TERMINAL));
-    let width = terminal_columns(std::io::stdout()).or_else(named).or_else(beside);
-    let screen = TextScreen::new(has_color(is_terminal), width.or(is_terminal.then_some(UNKNOWN)));
-    if is_terminal { screen.answer_last() } else { screen }
-}
-
-/// `None` where it is no terminal, or one that does not know its size.
-pub(crate) fn terminal_columns(file: impl AsFd) -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(file).ok()?;
-    (size.ws_col > 0).then_some(size.ws_col.into())
-}
-
 /// The exit code of the answer.
 fn judge(analysis: &Analysis) -> Exit {
     if analysis.invalid.iter().any(|trial| !trial.partial) {
@@ -209,10 +188,4 @@ fn judge(analysis: &Analysis) -> Exit {
         return Exit::Inconclusive;
     }
     Exit::Good
-}
-
-/// The path as a user would write it: relative to the folder that they are in, where it is below that.
-pub(crate) fn shown(path: &Path) -> PathBuf {
-    let here = std::env::current_dir().ok();
-    here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned)).unwrap_or_else(|| path.to_owned())
 }

@@ -6,8 +6,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory;
 use clap::builder::StyledStr;
-use clap::{CommandFactory, ValueEnum};
 use clap_complete::CompletionCandidate;
 use clap_complete::engine::{PathCompleter, ValueCompleter};
 use clap_complete::env::{Bash, CompleteEnv, EnvCompleter, Fish, Shells, Zsh};
@@ -16,7 +16,7 @@ use truetps_folder::LATEST;
 use truetps_plan::Plan;
 use truetps_sandbox::server_names_in;
 
-use crate::args::Cli;
+use crate::args::{Cli, Shell, Words};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::terminal::print_made;
@@ -26,13 +26,6 @@ use crate::{manual, plans, settings};
 const ASKED_BY: &str = "TRUETPS_COMPLETE";
 const PROGRAM: &str = "truetps";
 const SHELLS: Shells<'_> = Shells(&[&Bash, &Zsh, &Fish]);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Shell {
-    Bash,
-    Zsh,
-    Fish,
-}
 
 /// As a file `_truetps` in a folder of `fpath`, the script is read at the first completion, which it then has to answer.
 const ZSH_AUTOLOAD: &str = "if [[ \"${funcstack[1]}\" == _truetps ]]; then\n    \
@@ -69,21 +62,6 @@ pub(crate) fn answer() -> Option<Exit> {
             )
         }
     }
-}
-
-/// What a word may be.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Words {
-    Plans,
-    Workloads,
-    Servers,
-    Disks,
-    /// Recorded experiments, and `latest`.
-    Runs,
-    /// Servers, runs, and files of settings.
-    SettingsSources,
-    /// Commands and pages of the documentation.
-    HelpTopics,
 }
 
 impl ValueCompleter for Words {

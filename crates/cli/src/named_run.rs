@@ -7,8 +7,9 @@ use truetps_archive::{Histograms, Run};
 use truetps_folder::{ExperimentFolder, FolderError, LATEST};
 use truetps_recording::state_runs;
 
-use crate::answer::{EDITED, shown};
+use crate::answer::EDITED;
 use crate::failure::CommandFailure;
+use crate::terminal::shown;
 
 /// The folder that a user has named; `latest` and `None`: the newest experiment. Without `--runs` it is looked for where
 /// truetps records: in `runs`, and in the state folder of the programs that may be started anywhere.

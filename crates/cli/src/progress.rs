@@ -11,12 +11,12 @@ use truetps_record::{Interval, Trial};
 use truetps_recording::{TrialEvent, TrialPlace};
 use truetps_report::{format, printable};
 
-use crate::answer::terminal_columns;
 use crate::block_progress::BlockProgress;
 use crate::progress_line::ProgressLine;
 use crate::running_trial::{
     RunningTrial, lasting_line, stage_of, trial_label, trial_number, tried_rate_text, update_messages,
 };
+use crate::terminal::terminal_columns;
 use crate::terminal::{is_quiet, print_progress, say_raw};
 
 /// The line is written over at most this often.

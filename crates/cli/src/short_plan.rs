@@ -11,10 +11,10 @@ use truetps_plan::{Design, Load, Plan, PlanError, ProbeSpec, QuickOverrides, Ser
 use truetps_record::{CONNECTIONS, PREALLOC, SettingValue, TABLE_ROWS};
 
 use crate::args::{ChangedLoadArgs, ShortPlanArgs, SweepArgs};
-use crate::commands::run::settings;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::plans::{self, SHIPPED};
+use crate::set_words::settings;
 use crate::site::{choose_disk, choose_server, usual_dsn};
 use crate::terminal::{print_message, print_progress};
 

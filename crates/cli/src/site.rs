@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use truetps_disk::choose_level;
+use truetps_disk::{DiskProfile, choose_level};
 use truetps_driver::Target;
 use truetps_lab::{ExternalServer, LabError, Pin, PlannedDisks, ServerProgram, refuse_system_schema};
 use truetps_plan::Plan;
@@ -12,7 +12,6 @@ use truetps_recording::state_folder;
 use truetps_sandbox::{Home, NamedServers, SandboxDisk, Use, find};
 
 use crate::args::FolderArgs;
-use crate::commands::disk::profile;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, parse, parts_secret, target};
@@ -148,6 +147,11 @@ fn refuse_private_factors(plan: &Plan) -> Result<(), CommandFailure> {
 /// The emulated disks of a plan: their profiles are found before anything starts.
 fn disks(plan: &Plan) -> Result<PlannedDisks, CommandFailure> {
     PlannedDisks::of(plan, own_program()?).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+}
+
+/// The profile of that name, or in that file.
+pub(crate) fn profile(name: &str) -> Result<DiskProfile, CommandFailure> {
+    DiskProfile::find(name).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
 }
 
 /// The emulated disk of one private server, for a command without a plan.

@@ -1,6 +1,8 @@
 //! What is printed, on stdout and stderr, and what `--quiet` leaves out.
 
 use std::io::Write;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use truetps_report::{printable, printable_lines, printable_text};
@@ -56,4 +58,16 @@ pub(crate) fn print_made(text: &str) -> Exit {
         }
         _ => Exit::Good,
     }
+}
+
+/// `None` where it is no terminal, or one that does not know its size.
+pub(crate) fn terminal_columns(file: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(file).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col.into())
+}
+
+/// The path as a user would write it: relative to the folder that they are in, where it is below that.
+pub(crate) fn shown(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned)).unwrap_or_else(|| path.to_owned())
 }

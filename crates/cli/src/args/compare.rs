@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::completions::Words;
+use crate::args::Words;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \

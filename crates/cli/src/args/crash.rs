@@ -5,8 +5,8 @@ use clap::builder::PossibleValuesParser;
 use clap_complete::engine::ArgValueCompleter;
 use truetps_record::{CrashKind, CrashStep};
 
+use crate::args::Words;
 use crate::args::{DocumentArgs, FolderArgs};
-use crate::completions::Words;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::SandboxPlace;
-use crate::completions::Words;
+use crate::args::Words;
 use crate::login::LoginArgs;
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::completions::Words;
+use crate::args::Words;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DiskCommand {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
+use crate::args::Words;
 use crate::args::{ChangedLoadArgs, DocumentArgs, FolderArgs};
-use crate::completions::Words;
 use crate::times::time;
 
 #[derive(Debug, Args)]

@@ -23,6 +23,7 @@ mod short_plan;
 mod stalls;
 mod sweep;
 mod verify;
+mod words;
 
 pub(crate) use capture::CaptureArgs;
 pub(crate) use compare::{CompareArgs, CompareFormat};
@@ -48,6 +49,7 @@ pub(crate) use short_plan::{ChangedLoadArgs, ShortPlanArgs};
 pub(crate) use stalls::StallsArgs;
 pub(crate) use sweep::SweepArgs;
 pub(crate) use verify::VerifyArgs;
+pub(crate) use words::{Shell, Words};
 
 use std::ffi::OsString;
 
@@ -56,7 +58,6 @@ use clap_complete::engine::ArgValueCompleter;
 use truetps_sandbox::DISK_HELPER;
 
 use crate::args::server::ServerCommand;
-use crate::completions::{Shell, Words};
 use crate::version;
 
 #[derive(Debug, Parser)]

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::FolderArgs;
-use crate::completions::Words;
+use crate::args::Words;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanCommand {

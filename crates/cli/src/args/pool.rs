@@ -8,8 +8,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap_complete::engine::ArgValueCompleter;
 use truetps_report::PoolLibrary;
 
+use crate::args::Words;
 use crate::args::{ChangedLoadArgs, DocumentArgs, FolderArgs};
-use crate::completions::Words;
 use crate::times::time;
 
 #[derive(Debug, Args)]

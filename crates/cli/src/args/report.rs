@@ -6,7 +6,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::OutputFormat;
-use crate::completions::Words;
+use crate::args::Words;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {

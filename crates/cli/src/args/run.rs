@@ -3,9 +3,9 @@
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
+use crate::args::Words;
 use crate::args::load::LoadArgs;
 use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
-use crate::completions::Words;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \

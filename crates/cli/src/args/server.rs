@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
+use crate::args::Words;
 use crate::args::{CaptureArgs, RestoreArgs, SandboxPlace};
-use crate::completions::Words;
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:\n  \

@@ -8,8 +8,8 @@ use clap_complete::engine::ArgValueCompleter;
 use truetps_plan::ProbeSpec;
 use truetps_record::Part;
 
+use crate::args::Words;
 use crate::args::load::Mode;
-use crate::completions::Words;
 use crate::login::LoginArgs;
 use crate::times;
 

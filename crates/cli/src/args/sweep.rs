@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
+use crate::args::Words;
 use crate::args::short_plan::OF_SHORT_PLAN;
 use crate::args::{EngineArgs, FolderArgs, ProbeArgs, ShortPlanArgs};
-use crate::completions::Words;
 use crate::times;
 
 #[derive(Debug, Args)]

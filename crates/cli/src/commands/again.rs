@@ -4,11 +4,11 @@ use truetps_driver::Target;
 use truetps_folder::ExperimentFolder;
 use truetps_record::Experiment;
 
-use crate::answer::shown;
 use crate::args::FolderArgs;
 use crate::failure::CommandFailure;
 use crate::settings;
 use crate::site::{DSN, usual_dsn};
+use crate::terminal::shown;
 
 /// Flags for the server and its account; `true`: with a value. The server of `--dsn` is recorded separately.
 const CARRIED: [(&str, bool); 7] = [

@@ -5,11 +5,11 @@ use truetps_inspect::{CaptureOptions, InspectError, capture};
 use truetps_record::Capture;
 use truetps_report::printable;
 
-use crate::answer::shown;
 use crate::args::CaptureArgs;
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::terminal::shown;
 use crate::terminal::{print_line, print_made, print_message};
 
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {

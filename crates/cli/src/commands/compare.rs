@@ -8,12 +8,14 @@ use truetps_report::{
     comparison_summary, comparison_text, threshold_word,
 };
 
-use crate::answer::{screen, shown, warn_of, warn_of_parts};
+use crate::answer::{warn_of, warn_of_parts};
 use crate::args::{CompareArgs, CompareFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::{folder_named, name_of, open_named};
+use crate::screen::screen;
+use crate::terminal::shown;
 use crate::terminal::{print_made, print_message, print_progress};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {

@@ -6,11 +6,12 @@ use truetps_lab::{CrashOptions, ExperimentRequest, LabError, crash};
 use truetps_record::CrashKind;
 use truetps_report::{crash_html, crash_json, crash_markdown, crash_summary, crash_text};
 
-use crate::answer::{DocumentForms, EDITED, print_document, screen};
+use crate::answer::{DocumentForms, EDITED, print_document};
 use crate::args::{CrashArgs, DocumentArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::plans;
+use crate::screen::screen;
 use crate::site::{RunSite, choose_disk, choose_server};
 use crate::watcher::ProgressWatcher;
 

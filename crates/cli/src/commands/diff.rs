@@ -6,13 +6,13 @@ use truetps_driver::Target;
 use truetps_inspect::{InspectError, side_of_path, side_of_server};
 use truetps_knowledge::{SettingsSide, diff};
 
-use crate::answer::screen;
 use crate::args::{DiffArgs, DiffFormat};
 use crate::commands::capture::failure;
 use crate::commands::instance::owner_of;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{self, LoginSources, OwnFile, PASSWORD};
+use crate::screen::screen;
 use crate::terminal::print_made;
 
 /// The options for separate logins.

@@ -7,11 +7,12 @@ use std::path::Path;
 use truetps_disk::{DiskError, DiskMeasurement, DiskProfile, FlushTimes, WriteTimes, measure_disk, run_helper};
 use truetps_report::format;
 
-use crate::answer::screen;
 use crate::args::DiskCommand;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::screen::screen;
 use crate::signals;
+use crate::site::profile;
 use crate::terminal::{print_out, print_progress};
 
 pub(crate) fn run(command: &DiskCommand) -> Result<Exit, CommandFailure> {
@@ -32,11 +33,6 @@ fn list() -> Exit {
 
 fn show(name: &str) -> Result<Exit, CommandFailure> {
     Ok(print_out(&profile(name)?.to_toml()))
-}
-
-/// The profile of that name, or in that file.
-pub(crate) fn profile(name: &str) -> Result<DiskProfile, CommandFailure> {
-    DiskProfile::find(name).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
 }
 
 fn measure(folder: &Path, output: Option<&Path>) -> Result<Exit, CommandFailure> {

@@ -17,13 +17,16 @@ use truetps_report::{
 };
 use truetps_sandbox::{Home, NamedServers};
 
-use crate::answer::{DocumentForms, EDITED, open_folder, print_document, screen, shown};
+use crate::answer::{DocumentForms, EDITED, open_folder, print_document};
 use crate::args::{Cli, DocumentArgs, DocumentFormat, ExplainArgs, TruetpsCommand};
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
 use crate::failure::CommandFailure;
+use crate::screen::screen;
+use crate::set_words::settings;
 use crate::short_plan;
 use crate::site::{RunSite, choose_disk, usual_dsn, usual_server};
+use crate::terminal::shown;
 use crate::terminal::{print_made, print_message, print_progress};
 use crate::watcher::ProgressWatcher;
 
@@ -149,7 +152,7 @@ fn plan_of(
         (None, None) => short_plan::load_of(DEFAULT_WORKLOAD)?,
     };
     let mut common = std::mem::take(&mut plan.server.settings);
-    common.extend(crate::commands::run::settings(&args.load.settings)?);
+    common.extend(settings(&args.load.settings)?);
     short_plan::change_load(&mut plan, &args.load)?;
     plan.design.seed = args.seed;
     plan.design.aa_pair = false;

@@ -14,14 +14,14 @@ use truetps_sandbox::{
 
 use crate::args::server::{LogArgs, NameArgs, StartArgs, StopArgs};
 use crate::args::{ReadServerArgs, SandboxPlace};
-use crate::commands::disk::profile;
-use crate::commands::run::settings;
-use crate::commands::server::{open, refused};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, target};
+use crate::private_home::{open, refused};
+use crate::set_words::settings;
 use crate::signals;
 use crate::site::own_program;
+use crate::site::profile;
 use crate::terminal::{print_line, print_message, print_out, print_progress};
 
 pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure> {

@@ -9,14 +9,14 @@ use truetps_report::format;
 use truetps_sandbox::{ServerUser, find};
 use truetps_workload as workload;
 
-use crate::answer::screen;
 use crate::args::{CheckArgs, FolderArgs};
-use crate::commands::server::open;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::option_file::of_file;
 use crate::plans::{SHIPPED, parse, text_of};
+use crate::private_home::open;
 use crate::progress::Progress;
+use crate::screen::screen;
 use crate::site::{RunSite, choose_disk, choose_server, programs, usual_basedir, usual_dsn};
 use crate::terminal::{print_out, print_progress};
 

@@ -12,13 +12,15 @@ use truetps_pool::PoolOutcome;
 use truetps_record::{CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
 use truetps_report::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_summary, pool_text};
 
-use crate::answer::{DocumentForms, EDITED, open_folder, print_document, screen, shown};
+use crate::answer::{DocumentForms, EDITED, open_folder, print_document};
 use crate::args::{Cli, DocumentArgs, PoolArgs, TruetpsCommand};
-use crate::commands::run::settings;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::screen::screen;
+use crate::set_words::settings;
 use crate::short_plan;
 use crate::site::{RunSite, choose_disk, choose_server};
+use crate::terminal::shown;
 use crate::terminal::{print_message, print_progress};
 use crate::watcher::ProgressWatcher;
 

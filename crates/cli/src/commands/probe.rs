@@ -16,7 +16,6 @@ use truetps_record::{ProbeRun, SCHEMA_VERSION, ServerFacts, Suspension};
 use truetps_recording::{TrialWatch, WatchedServer};
 use truetps_report::{ProbeMetrics, probe_csv, probe_json, probe_markdown, probe_summary, probe_text};
 
-use crate::answer::{screen, shown, terminal_columns};
 use crate::args::{TableFormat, WatchArgs};
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
@@ -25,7 +24,9 @@ use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
 use crate::probe_picture::ProbePicture;
 use crate::probe_text::ProbeLines;
+use crate::screen::screen;
 use crate::terminal::{is_quiet, print_line, print_made, print_message, print_progress};
+use crate::terminal::{shown, terminal_columns};
 use crate::{signals, ui};
 
 const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUETPS_RUNS)";

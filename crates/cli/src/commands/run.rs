@@ -1,9 +1,7 @@
 //! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder is like any other.
 
 use indexmap::IndexMap;
-use truetps_plan::{
-    Design, Plan, ProbeSpec, QuickOverrides, ReadWriteMix, ServerSpec, WorkloadKind, WorkloadSpec, level_of,
-};
+use truetps_plan::{Design, Plan, ProbeSpec, QuickOverrides, ReadWriteMix, ServerSpec, WorkloadKind, WorkloadSpec};
 use truetps_record::{CONNECTIONS, DriveMode, Protocol, SettingValue};
 use truetps_workload as workload;
 
@@ -12,6 +10,7 @@ use crate::args::load::{LoadArgs, Mode};
 use crate::commands::sweep::{Measurement, measure};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::set_words::settings;
 use crate::site;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandFailure> {
@@ -102,38 +101,4 @@ fn mix(words: &[String]) -> Result<Option<ReadWriteMix>, CommandFailure> {
         changed.map_err(|problem| CommandFailure::usage(format!("--mix {word}: {problem}")))?;
     }
     Ok(mix)
-}
-
-/// `NAME=VALUE`, with `-` in names as on a server's command line.
-pub(crate) fn settings(words: &[String]) -> Result<IndexMap<String, SettingValue>, CommandFailure> {
-    let mut settings = IndexMap::new();
-    for word in words {
-        let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(CommandFailure::usage(format!("--set {word}: not of the form NAME=VALUE")));
-        };
-        let name = name.replace('-', "_");
-        if settings.insert(name.clone(), level_of(value)).is_some() {
-            return Err(CommandFailure::usage(format!("--set {word}: {name} is set twice")));
-        }
-    }
-    Ok(settings)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn set_takes_what_a_server_takes() {
-        let words = ["innodb-flush-log-at-trx-commit=2", "log_bin=ON", "innodb_log_file_size=1G", "sql_mode="];
-        let settings = settings(&words.map(str::to_owned)).unwrap();
-        assert_eq!(settings["innodb_flush_log_at_trx_commit"], SettingValue::Int(2));
-        assert_eq!(settings["log_bin"], SettingValue::Bool(true));
-        assert_eq!(settings["innodb_log_file_size"], SettingValue::Text("1G".into()));
-        assert_eq!(settings["sql_mode"], SettingValue::Text(String::new()));
-        for wrong in [&["=1"][..], &["novalue"], &["a=1", "a=2"]] {
-            let words: Vec<_> = wrong.iter().map(|word| (*word).to_owned()).collect();
-            assert!(super::settings(&words).is_err(), "{wrong:?}");
-        }
-    }
 }

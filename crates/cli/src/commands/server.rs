@@ -1,6 +1,5 @@
 //! `truetps server`: private servers, and what killed runs left behind.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use truetps_record::Flavour;
@@ -16,6 +15,7 @@ use crate::commands::{capture, instance, restore, sql};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::option_file::of_file;
+use crate::private_home::{open, refused};
 use crate::signals;
 use crate::terminal::{print_message, print_out, print_progress};
 
@@ -167,31 +167,6 @@ fn clean(args: &CleanArgs) -> Result<Exit, CommandFailure> {
         }))
         .collect();
     Ok(print_out(&lines.concat()))
-}
-
-pub(crate) fn open(place: &SandboxPlace) -> Result<Home, CommandFailure> {
-    Home::open(place.sandbox_dir.as_deref()).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
-}
-
-/// The request cannot be fulfilled (2), or an operation failed (4).
-pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
-    let is_full = matches!(error, SandboxError::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
-    let is_disk_broken = matches!(error, SandboxError::Disk(error) if error.is_failure());
-    let broke = !is_full
-        && matches!(
-            error,
-            SandboxError::Start { .. }
-                | SandboxError::NotReady { .. }
-                | SandboxError::Initialise { .. }
-                | SandboxError::Sql { .. }
-                | SandboxError::Io { .. }
-                | SandboxError::OtherServer { .. }
-                | SandboxError::Named(
-                    NamedError::DoesNotEnd { .. } | NamedError::DiskInUse { .. } | NamedError::Mismatch { .. }
-                )
-        );
-    if broke || is_disk_broken { CommandFailure::failed(error) } else { CommandFailure::usage(error) }
-        .hint_if(error.hint())
 }
 
 /// A server that cannot be read gets an error line; the others are still listed.

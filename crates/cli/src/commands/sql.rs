@@ -12,10 +12,10 @@ use truetps_sandbox::{Instance, NamedServers, SandboxError};
 
 use crate::args::server::SqlArgs;
 use crate::commands::instance::get;
-use crate::commands::server::{open, refused};
 use crate::commands::sql_text::{SplitStatement, split};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::private_home::{open, refused};
 use crate::signals;
 use crate::terminal::{print_made, print_message};
 

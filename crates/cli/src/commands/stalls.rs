@@ -2,12 +2,13 @@
 
 use truetps_report::{stalls_csv, stalls_json, stalls_markdown, stalls_summary, stalls_text};
 
-use crate::answer::{screen, warn_of, warn_of_parts};
+use crate::answer::{warn_of, warn_of_parts};
 use crate::args::{StallsArgs, TableFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::{name_of, open_named};
+use crate::screen::screen;
 use crate::terminal::print_made;
 
 pub(crate) fn run(args: &StallsArgs) -> Result<Exit, CommandFailure> {

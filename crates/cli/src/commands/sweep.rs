@@ -10,7 +10,7 @@ use truetps_plan::Plan;
 use truetps_record::{Configuration, Part, Slo};
 use truetps_report::printable;
 
-use crate::answer::{give, open_folder, shown};
+use crate::answer::{give, open_folder};
 use crate::args::load::Mode;
 use crate::args::{EngineArgs, FolderArgs, SweepArgs};
 use crate::commands::again;
@@ -19,6 +19,7 @@ use crate::commands::until_decided::{Extender, Wish};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::site::RunSite;
+use crate::terminal::shown;
 use crate::terminal::{print_message, print_progress};
 use crate::watcher::ProgressWatcher;
 use crate::{plans, short_plan, ui};

@@ -12,12 +12,12 @@ use truetps_record::{did_you_mean, near_matches};
 
 use self::markdown::{MarkdownScreen, rendered};
 pub(crate) use self::pages::{ManualPage, pages};
-use crate::answer::terminal_columns;
 use crate::args::Cli;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::settings;
 use crate::terminal::print_made;
+use crate::terminal::terminal_columns;
 
 /// The word that lists the pages.
 const TOPICS: &str = "topics";

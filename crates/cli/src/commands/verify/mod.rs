@@ -12,11 +12,12 @@ use truetps_report::{
     VerifyInput, verification_html, verification_json, verification_markdown, verification_summary, verification_text,
 };
 
-use crate::answer::{DocumentForms, EDITED, open_folder, print_document, screen};
+use crate::answer::{DocumentForms, EDITED, open_folder, print_document};
 use crate::args::{DocumentArgs, VerifyArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::progress::Progress;
+use crate::screen::screen;
 use crate::terminal::print_message;
 use crate::watcher::ProgressWatcher;
 use crate::{pin, ui};

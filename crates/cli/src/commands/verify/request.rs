@@ -15,10 +15,10 @@ use truetps_workload::{ROW_FIELDS, RowField};
 
 use crate::args::VerifyArgs;
 use crate::commands::instance::get;
-use crate::commands::run::settings;
-use crate::commands::server::{open, refused};
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, target};
+use crate::private_home::{open, refused};
+use crate::set_words::settings;
 use crate::site::{self, DSN, own_program, programs};
 
 /// A day: longer runs would fill any disk unnoticed.

@@ -1,0 +1,21 @@
+//! How wide and how coloured answers are.
+
+use std::io::IsTerminal;
+
+use truetps_report::TextScreen;
+
+use crate::settings::has_color;
+use crate::terminal::terminal_columns;
+
+/// The style for stdout: coloured if it is a terminal and neither NO_COLOR nor a setting forbids it. Its width is the
+/// terminal's. Where the output goes to another program, such as a pager, lines still fit the terminal of stderr.
+pub(crate) fn screen() -> TextScreen {
+    /// Of a terminal that does not know its size.
+    const UNKNOWN: usize = 80;
+    let is_terminal = std::io::stdout().is_terminal();
+    let named = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width > 0);
+    let beside = || terminal_columns(std::io::stderr()).map(|width| width.min(TextScreen::WIDTH_WITHOUT_TERMINAL));
+    let width = terminal_columns(std::io::stdout()).or_else(named).or_else(beside);
+    let screen = TextScreen::new(has_color(is_terminal), width.or(is_terminal.then_some(UNKNOWN)));
+    if is_terminal { screen.answer_last() } else { screen }
+}
