@@ -17,7 +17,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use truetps_compat::{HIDDEN_WORDS, masked_mtls, masked_slap};
 use truetps_record::{Personality, SECRET_VARIABLES};
 
-use super::called;
+use super::called::called;
 
 const OURSELVES: &str = "/proc/self/exe";
 

@@ -11,7 +11,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdout, stderr, stdout};
 use rustix::termios::isatty;
 use truetps_report::format;
 
-use crate::ui::held;
+use crate::ui::held::held;
 
 /// More than a terminal's history shows; older output would only take memory.
 const NEWEST_BYTES: u64 = 1 << 20;

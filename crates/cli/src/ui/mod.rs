@@ -5,6 +5,7 @@
 
 mod ansi;
 mod chart;
+mod held;
 mod held_output;
 mod look;
 mod model;
@@ -19,7 +20,7 @@ use std::io::IsTerminal;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,7 @@ use crate::failure::CommandFailure;
 use crate::progress::Progress;
 use crate::running_trial::{lasting_line, update_messages};
 use crate::terminal::print_message;
+use crate::ui::held::held;
 use crate::ui::held_output::HeldOutput;
 use crate::ui::look::Palette;
 use crate::ui::model::{LiveWatch, Model, Subject};
@@ -341,9 +343,4 @@ fn is_closed(woken: &UnixStream) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut one = [PollFd::new(woken, PollFlags::IN)];
     poll(&mut one, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
-}
-
-/// A panic under the lock leaves nothing half done: what a dead thread held is as good as before.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

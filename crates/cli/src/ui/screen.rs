@@ -17,7 +17,7 @@ use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
 };
 
-use crate::ui::held;
+use crate::ui::held::held;
 
 /// Another page of the terminal, empty, without a cursor.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[0m\x1b[2J\x1b[H\x1b[?25l";

@@ -7,7 +7,7 @@ use truetps_preload::{StateFile, why_not_live};
 use truetps_report::{escaped_text, format, printable};
 
 use super::binlogs::basename;
-use super::{OBEYS_WITHIN, state_failure};
+use super::state::{OBEYS_WITHIN, state_failure};
 use crate::args::BinlogArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;

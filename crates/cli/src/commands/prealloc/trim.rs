@@ -9,7 +9,7 @@ use truetps_probe::clock;
 use truetps_report::format;
 
 use super::binlogs::basename_of_path;
-use super::{STOP_FIRST, state_failure};
+use super::state::{STOP_FIRST, state_failure};
 use crate::args::TrimArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
