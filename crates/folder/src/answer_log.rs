@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use truetps_record::{AnswerLogState, AnsweredRow, RowAnswer, fnv1a};
 
-use crate::FolderError;
+use crate::error::FolderError;
 use crate::run_file::open_below;
 
 const ANSWERS: &str = "answers";

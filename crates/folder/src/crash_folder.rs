@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use truetps_record::{CrashRecord, CrashRun};
 
-use crate::FolderError;
-use crate::folder::create_unused;
+use crate::error::FolderError;
+use crate::run_file::create_unused;
 use crate::run_file::{LINES_MAX, json_line, read_if_there, read_json, write_json};
 
 const ABOUT: &str = "crash.json";

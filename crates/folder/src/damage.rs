@@ -3,9 +3,11 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use crate::folder::{INTERVALS, LATENCY, PROBE};
+use crate::error::FolderError;
+use crate::file_names::{INTERVALS, LATENCY, PROBE};
+use crate::folder::ExperimentFolder;
+use crate::latency_log::LatencyLog;
 use crate::run_file::{TEXT_MAX, open_below, read_bytes};
-use crate::{ExperimentFolder, FolderError, LatencyLog};
 use truetps_record::{Interval, Phase, ProbeSeries, Trial};
 
 /// Lengths are sums of floating-point numbers.

@@ -12,143 +12,33 @@
 //! JSON files are written beside their place and renamed into it; line files are only appended to, one line a write.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use thiserror::Error;
-
-use crate::line_reader::LineReader;
-use crate::run_file::{
-    LINES_MAX, TEXT_MAX, below, create_line_file, if_there, json_line, read_bytes, read_if_there, read_json,
-    read_json_if_there, write_file, write_json,
-};
-use crate::{AnswerLogFolder, HistogramError, LatencyLog, LatencyLogWriter};
 use truetps_files::{open_no_link, sync_folder};
 use truetps_plan::{Plan, TRIALS_MAX};
 use truetps_record::{
-    Experiment, Explanation, Histogram, Interval, PoolRecord, ProbeHeader, ProbeSample, ProbeSeries, SCHEMA_VERSION,
-    ScriptRecord, Trial, TrialRole, Verification, printable,
+    Experiment, Explanation, Interval, PoolRecord, ProbeSeries, ScriptRecord, Trial, TrialRole, Verification,
 };
+
+use crate::answer_log::AnswerLogFolder;
+use crate::error::FolderError;
+use crate::file_names::{
+    EXPLANATION, INTERVALS, LATENCY, POOL, PROBE, RUN, SCRIPT, SYSBENCH, TRIAL_FILES, VERIFICATION,
+};
+use crate::latency_log::LatencyLog;
+use crate::line_reader::LineReader;
+use crate::run_file::{
+    LINES_MAX, TEXT_MAX, below, create_unused, if_there, read_bytes, read_if_there, read_json, read_json_if_there,
+    write_file, write_json,
+};
+use crate::series_text::{next_interval, probe_series};
+use crate::trial_writer::TrialWriter;
 
 /// Earlier attempts of one trial that are kept.
 const ATTEMPTS_MAX: u32 = 1000;
-
-/// Name of the link to the newest experiment.
-pub const LATEST: &str = "latest";
-
-const EXPLANATION: &str = "explanation.json";
-const POOL: &str = "pool.json";
-const VERIFICATION: &str = "verification.json";
-const RUN: &str = "run.json";
-pub(crate) const INTERVALS: &str = "intervals.jsonl";
-pub(crate) const LATENCY: &str = "latency.hdr";
-pub(crate) const PROBE: &str = "probe.jsonl";
-const SYSBENCH: &str = "sysbench.json";
-const SCRIPT: &str = "script.json";
-
-/// Files that a trial may leave, in the order in which they are shown.
-const TRIAL_FILES: [&str; 10] = [
-    RUN,
-    INTERVALS,
-    LATENCY,
-    PROBE,
-    SYSBENCH,
-    SCRIPT,
-    "server/my.cnf",
-    "server/postgresql.conf",
-    "server/variables.json",
-    "server/error.log",
-];
-
-#[derive(Debug, Error)]
-pub enum FolderError {
-    #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-    #[error("{}: another truetps is measuring this experiment", path.display())]
-    InUse { path: PathBuf },
-    #[error("{}: {problem}", path.display())]
-    Content { path: PathBuf, problem: String },
-    #[error("{}: not a run folder: it has neither experiment.json nor run.json", path.display())]
-    NoRunFolder { path: PathBuf },
-    #[error(
-        "{}: written by a newer truetps (schema version {found}; this one reads up to {SCHEMA_VERSION})",
-        path.display()
-    )]
-    Newer { path: PathBuf, found: u64, writer: Option<String> },
-}
-
-impl FolderError {
-    /// The file or folder of the error.
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Io { path, .. }
-            | Self::InUse { path }
-            | Self::Content { path, .. }
-            | Self::NoRunFolder { path }
-            | Self::Newer { path, .. } => path,
-        }
-    }
-
-    /// Advice.
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::InUse { .. } => "wait until it has ended, or name another folder",
-            Self::Newer { writer, .. } => {
-                let writer = writer.as_deref().map_or("the truetps that has written it".to_owned(), |version| {
-                    format!("truetps {}", printable(version))
-                });
-                return Some(format!("use {writer}, or a newer one"));
-            }
-            Self::NoRunFolder { path } if path.join(LATEST).exists() => {
-                return Some(format!(
-                    "contains run folders: name one of them, such as {}",
-                    path.join(LATEST).display()
-                ));
-            }
-            Self::NoRunFolder { .. } => "name the folder of an experiment (runs/latest), or of one of its trials",
-            Self::Content { .. } | Self::Io { .. } => return None,
-        };
-        Some(hint.to_owned())
-    }
-
-    pub fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { path, source }
-    }
-
-    pub(crate) fn content(path: &Path, problem: impl fmt::Display) -> Self {
-        Self::Content { path: path.to_owned(), problem: format!("{problem}") }
-    }
-}
-
-/// The probe's series, from the text of a file with at least one complete line.
-pub(crate) fn probe_series(path: &Path, text: &str) -> Result<ProbeSeries, FolderError> {
-    let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap_or_default()).unwrap_or_default();
-    let found = header.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
-    if found > u64::from(SCHEMA_VERSION) {
-        return Err(FolderError::Newer { path: path.to_owned(), found, writer: None });
-    }
-    ProbeSeries::parse(text).ok_or_else(|| FolderError::content(path, "its first line is not the header of a probe"))
-}
-
-/// Creates a folder with this name, or with a number appended to it.
-pub(crate) fn create_unused(runs: &Path, name: &str) -> Result<PathBuf, FolderError> {
-    for n in 1..10_000_u32 {
-        let path = below(runs, &if n == 1 { name.to_owned() } else { format!("{name}-{n}") })?;
-        match fs::create_dir(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(source) => return Err(FolderError::Io { path, source }),
-        }
-    }
-    Err(FolderError::content(&runs.join(name), "10,000 runs of this name exist"))
-}
 
 /// One experiment on disk.
 #[derive(Debug, Clone)]
@@ -419,15 +309,6 @@ impl ExperimentFolder {
     }
 }
 
-/// The interval of the next line; `None` at the end.
-pub(crate) fn next_interval(lines: &mut LineReader) -> Result<Option<Interval>, FolderError> {
-    let Some((number, line)) = lines.next_line()? else { return Ok(None) };
-    // A line that was edited may have any bytes.
-    let read = serde_json::from_str::<Interval>(&String::from_utf8_lossy(line)).map_err(|error| error.to_string());
-    let checked = read.and_then(|interval| interval.check().map(|()| interval));
-    checked.map(Some).map_err(|problem| FolderError::content(lines.path(), format!("line {number}: {problem}")))
-}
-
 fn attempt_name(trial: &str, n: u32) -> String {
     format!("{trial}.attempt-{n}")
 }
@@ -435,115 +316,6 @@ fn attempt_name(trial: &str, n: u32) -> String {
 /// Held by the process that measures an experiment.
 pub struct FolderLock {
     _file: File,
-}
-
-/// A trial that is being recorded.
-pub struct TrialWriter {
-    path: PathBuf,
-    intervals: File,
-    latency: LatencyLogWriter<File>,
-}
-
-impl TrialWriter {
-    fn new(path: PathBuf) -> Result<Self, FolderError> {
-        let intervals = create_line_file(&path.join(INTERVALS))?;
-        let latency = LatencyLogWriter::new(create_line_file(&path.join(LATENCY))?);
-        Ok(Self { path, intervals, latency })
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Folder for what the server left: `my.cnf` or `postgresql.conf`, `variables.json`, `error.log`.
-    pub fn server_path(&self) -> PathBuf {
-        self.path.join("server")
-    }
-
-    /// What the server is set to, by name.
-    pub fn write_variables(&self, variables: &BTreeMap<String, String>) -> Result<(), FolderError> {
-        write_json(&self.server_path().join("variables.json"), variables)
-    }
-
-    /// Appends one interval to both series.
-    pub fn append(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), FolderError> {
-        self.append_interval(interval)?;
-        self.append_latency(interval, histogram)
-    }
-
-    pub(crate) fn append_interval(&mut self, interval: &Interval) -> Result<(), FolderError> {
-        let path = self.path.join(INTERVALS);
-        self.intervals.write_all(&json_line(&path, interval)?).map_err(FolderError::io(&path))
-    }
-
-    /// The response times of an interval.
-    pub(crate) fn append_latency(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), FolderError> {
-        let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1e3);
-        let (start, length) = (time(interval.start_ms), time(interval.length_ms));
-        self.latency
-            .append(interval.phase, start, length, histogram)
-            .map_err(|error: HistogramError| FolderError::content(&self.path.join(LATENCY), error))
-    }
-
-    /// Starts the probe's file of the trial, which another thread may write.
-    pub fn begin_probe(&self, header: &ProbeHeader) -> Result<ProbeWriter, FolderError> {
-        ProbeWriter::create(&self.path.join(PROBE), header)
-    }
-
-    /// Removes what was watched.
-    pub fn remove_probe(&self) -> Result<(), FolderError> {
-        let path = self.path.join(PROBE);
-        fs::remove_file(&path).map_err(FolderError::io(&path))
-    }
-
-    /// Replaces `script.json`.
-    pub fn write_script(&self, record: &ScriptRecord) -> Result<(), FolderError> {
-        write_json(&self.path.join(SCRIPT), record)
-    }
-
-    /// Replaces `sysbench.json`.
-    pub fn write_sysbench(&self, document: &str) -> Result<(), FolderError> {
-        write_file(&self.path.join(SYSBENCH), document.as_bytes())
-    }
-
-    /// Replaces `run.json`. The two series reach the disk first: they are never behind the figures.
-    pub fn write_trial(&self, trial: &Trial) -> Result<(), FolderError> {
-        for (name, file) in [(INTERVALS, &self.intervals), (LATENCY, self.latency.out())] {
-            file.sync_data().map_err(FolderError::io(&self.path.join(name)))?;
-        }
-        write_json(&self.path.join(RUN), trial)
-    }
-}
-
-/// Writes `probe.jsonl`, a line a sample.
-pub struct ProbeWriter {
-    path: PathBuf,
-    file: File,
-}
-
-impl ProbeWriter {
-    pub(crate) fn create(path: &Path, header: &ProbeHeader) -> Result<Self, FolderError> {
-        let file = create_line_file(path)?;
-        let mut writer = Self { path: path.to_owned(), file };
-        writer.append_line(header)?;
-        Ok(writer)
-    }
-
-    /// Appends one sample.
-    pub fn append(&mut self, sample: &ProbeSample) -> Result<(), FolderError> {
-        self.append_line(sample)
-    }
-
-    fn append_line(&mut self, value: &impl Serialize) -> Result<(), FolderError> {
-        self.file.write_all(&json_line(&self.path, value)?).map_err(FolderError::io(&self.path))
-    }
-}
-
-impl Drop for ProbeWriter {
-    fn drop(&mut self) {
-        // A reading lost in a power failure is reported as missing.
-        let _ = self.file.sync_data();
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 mod answer_log;
 mod crash_folder;
 mod damage;
+mod error;
+mod file_names;
 mod folder;
 mod latency_log;
 mod latency_log_writer;
@@ -14,12 +16,17 @@ mod part_series;
 mod probe_folder;
 mod publish;
 mod run_file;
+mod series_text;
+mod trial_writer;
 
 pub use answer_log::{AnswerLogFolder, AnswerLogWriter};
 pub use crash_folder::CrashFolder;
 pub use damage::KeptSeries;
-pub use folder::{ExperimentFolder, FolderError, FolderLock, LATEST, ProbeWriter, TrialWriter};
+pub use error::FolderError;
+pub use file_names::LATEST;
+pub use folder::{ExperimentFolder, FolderLock};
 pub use latency_log::LatencyLog;
 pub use latency_log_writer::{HistogramError, LatencyLogWriter};
 pub use merge::{MergeError, merge_parts};
 pub use probe_folder::ProbeFolder;
+pub use trial_writer::{ProbeWriter, TrialWriter};

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::FolderError;
+use crate::error::FolderError;
 use crate::run_file::{LINES_MAX, check_length, open_below};
 
 const PIECE_BYTES: u64 = 32 << 10;

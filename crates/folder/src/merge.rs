@@ -13,13 +13,15 @@ use truetps_record::{
     OtherRun, Part, PartOfExperiment, ResourceUse, Trial, TrialPart, Validity,
 };
 
-use crate::folder::PROBE;
+use crate::error::FolderError;
+use crate::file_names::PROBE;
+use crate::folder::ExperimentFolder;
 use crate::merge_script::{merge_script_files, script_run_of};
 use crate::merge_series::{common_open_loop, common_series};
 use crate::part_series::PartSeries;
 use crate::publish::HiddenExperiment;
 use crate::run_file::{LINES_MAX, TEXT_MAX, check_length, open_below};
-use crate::{ExperimentFolder, FolderError, TrialWriter};
+use crate::trial_writer::TrialWriter;
 
 #[derive(Debug, Error)]
 pub enum MergeError {

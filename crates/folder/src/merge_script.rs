@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use serde_json::json;
 use truetps_record::{ScriptFairness, ScriptRecord, ScriptRun, SentShape, SentStatements, Trial};
 
-use crate::{ExperimentFolder, FolderError, TrialWriter};
+use crate::error::FolderError;
+use crate::folder::ExperimentFolder;
+use crate::trial_writer::TrialWriter;
 
 /// Writes the script, with the statements of all parts, and the options, which are alike in all parts. `parts`: at least
 /// one.

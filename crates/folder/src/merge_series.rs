@@ -11,7 +11,7 @@ use std::thread;
 
 use truetps_record::{BUCKET_MS, Histogram, Interval, LatencyFigures, OpenLoop, Phase, TransactionGap, new_histogram};
 
-use crate::FolderError;
+use crate::error::FolderError;
 use crate::latency_log::LatencyDecoder;
 use crate::merge::MergeError;
 use crate::part_series::{PartInterval, PartSeries};

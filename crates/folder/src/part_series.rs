@@ -4,10 +4,11 @@ use std::path::Path;
 
 use truetps_record::{Interval, Phase};
 
-use crate::folder::next_interval;
+use crate::error::FolderError;
+use crate::folder::ExperimentFolder;
 use crate::latency_log::{LatencyDecoder, is_interval};
 use crate::line_reader::LineReader;
-use crate::{ExperimentFolder, FolderError};
+use crate::series_text::next_interval;
 
 /// An interval of one part.
 pub(crate) struct PartInterval {

@@ -10,9 +10,12 @@ use std::path::{Path, PathBuf};
 
 use truetps_record::{ProbeHeader, ProbeRun, ProbeSeries, ProbeSummary};
 
-use crate::folder::{PROBE, create_unused, probe_series};
+use crate::error::FolderError;
+use crate::file_names::PROBE;
+use crate::run_file::create_unused;
 use crate::run_file::{LINES_MAX, open_below, read_bytes, read_json, write_json};
-use crate::{FolderError, ProbeWriter};
+use crate::series_text::probe_series;
+use crate::trial_writer::ProbeWriter;
 
 const ABOUT: &str = "probe.json";
 

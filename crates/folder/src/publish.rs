@@ -8,8 +8,10 @@ use truetps_files::sync_folder;
 use truetps_plan::Plan;
 use truetps_record::Experiment;
 
-use crate::folder::{LATEST, create_unused};
-use crate::{ExperimentFolder, FolderError};
+use crate::error::FolderError;
+use crate::file_names::LATEST;
+use crate::folder::ExperimentFolder;
+use crate::run_file::create_unused;
 
 impl ExperimentFolder {
     /// Names it as the newest of `runs`. It is an experiment without that name, too: others may write in `runs`.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::FolderError;
+use crate::error::FolderError;
 use truetps_files::{OpenFolder, write_atomically};
 use truetps_record::{SCHEMA_VERSION, check_path_name};
 
@@ -116,6 +116,19 @@ pub(crate) fn create_line_file(path: &Path) -> Result<File, FolderError> {
         _ => File::create_new(path),
     }
     .map_err(FolderError::io(path))
+}
+
+/// Creates a folder with this name, or with a number appended to it.
+pub(crate) fn create_unused(runs: &Path, name: &str) -> Result<PathBuf, FolderError> {
+    for n in 1..10_000_u32 {
+        let path = below(runs, &if n == 1 { name.to_owned() } else { format!("{name}-{n}") })?;
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(FolderError::Io { path, source }),
+        }
+    }
+    Err(FolderError::content(&runs.join(name), "10,000 runs of this name exist"))
 }
 
 #[cfg(test)]
