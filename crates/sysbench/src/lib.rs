@@ -32,8 +32,8 @@
 //!   stay in borrowed buffers.
 //! - `rand`: the random numbers of scripts.
 //! - `output`: every printed line, and the JSON document. `recording`: the run folder, with its probe
-//!   (`ScriptRecording` has a `truetps_recording::TrialRecorder`), and the events of the live view. A run whose folder
-//!   cannot be written prints one line and continues.
+//!   (`ScriptRecording` has a `truetps_recording::TrialRecorder`), and the events of the live view. A folder of runs
+//!   that the user named must be writable; without one, a run that cannot be recorded prints one line and continues.
 //! - `parts`: a run as one part of a load that several processes make. How the parts meet is the caller's
 //!   ([`PartsMeeting`]).
 //!
