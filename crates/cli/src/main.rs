@@ -1,8 +1,8 @@
 //! The `truetps` command: parse, resolve, do, exit.
 //!
 //! - `args`: what was typed, a file for each command. `commands`: what each command does, a file each. `exit`: the exit
-//!   codes. `failure`: an error as it is shown. `answer`: from an experiment's folder to its printed answer and
-//!   `report.html`.
+//!   codes. `failure`: an error as it is shown. `terminal`: what is printed, and what `--quiet` leaves out. `answer`:
+//!   from an experiment's folder to its printed answer and `report.html`.
 //! - `settings`: the user's defaults: a table of settings, whose values come from the environment, `truetps.toml` and
 //!   the user's file (`layers`), and which become the defaults of all arguments with that flag (`fill`), so that no
 //!   command knows where a default comes from. `login`: the user and password for a DSN.
