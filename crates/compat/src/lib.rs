@@ -7,8 +7,8 @@
 //!   for `--dsn`. `mask`: the command line without its passwords. `terminal`: asks for a password.
 //! - `slap` and `mtls`: the two programs. `run`: common to both, from the run's options (`RunRequest`) to its results
 //!   (`TrialResult`). `ssl`: TLS with the options of MySQL's programs, for both.
-//! - `ending` and `interrupt_messages`: which statements the first Ctrl-C ends, and the texts for the first and the
-//!   second one.
+//! - `ending` and `interrupt_messages`: the first Ctrl-C ends statements with KILL, on connections that the driver has
+//!   listed (`truetps_driver::ConnectionIds`); the texts for the first and the second one.
 //! - `recording`: the run folder of such a run. `supplement`: the lines after the original report, with what that
 //!   leaves out.
 //!
