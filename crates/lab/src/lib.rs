@@ -39,11 +39,12 @@
 //! # External servers
 //!
 //! `external` (`ExternalSession`) works on a server that truetps did not start: it creates a schema, or tables in a
-//! user's schema, changes settings, and restores both. A `survey` sends only queries; the `journal` has the original
-//! values on disk before the first change; `settings_lease` owns the settings of a run until they are restored;
-//! `restoring` restores them at the end of a run, and `restore` after a killed run. In `schema`, `server_schema` reads
-//! what the server shows of the run's schema, `creation` makes it and `cleaning` removes it. *Invariant:* a session
-//! that is not proven to be connected to the journal's server ([`IdentityProof`]) changes neither journal nor server.
+//! user's schema, and changes settings; in the end it drops what it created and restores the settings. A `survey` sends
+//! only queries; the `journal` has the original values on disk before the first change; `settings_lease` owns the
+//! settings of a run until they are restored; `restoring` restores them at the end of a run, and `restore` after a
+//! killed run. In `schema`, `server_schema` reads what the server shows of the run's schema, `creation` makes it and
+//! `cleaning` removes it. *Invariant:* a session that is not proven to be connected to the journal's server
+//! ([`IdentityProof`]) changes neither journal nor server.
 //!
 //! # Experiments that plan as they go
 //!
