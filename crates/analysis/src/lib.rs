@@ -3,10 +3,10 @@
 //!
 //! - `loaded` ([`LoadedTrial`]): a trial with its series and its [`TrialDetail`]. The functions here take it; that is
 //!   why the type is here and not in `archive`.
-//! - [`analyse`]: the trials of an experiment, from `evidence` (which trials count) to [`Analysis`] (`types`): `cells`
-//!   and `curves`, `contrast` and `main_effect` with the rule for claims (`judge`, `effect`, `family`, `holm`), `twins`
-//!   and `load_noise` (noise), `knee`, `max_rate`. `looks` and `open`: experiments that are extended until they are
-//!   decided.
+//! - `analyse` ([`analyse`](fn@analyse)): the trials of an experiment, from `evidence` (which trials count) to
+//!   [`Analysis`] (`types`): `cells` and `curves`, `contrast` and `main_effect` with the rule for claims (`judge`,
+//!   `effect`, `family`, `holm`), `twins` and `load_noise` (noise), `knee`, `max_rate`. `looks` and `open`: experiments
+//!   that are extended until they are decided.
 //! - `detail` ([`TrialDetail`]): what happened within one trial: `stalls`, in each the `waits` and `signs`
 //!   ([`SignalChange`]) beside it (`coincident`, with the rule for what is worth a mention; `wait_class`: the servers'
 //!   names of waits), the `ledger` (`ledger_sources`: the counters of each line on each server, and when they count

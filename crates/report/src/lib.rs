@@ -3,9 +3,10 @@
 //! `truetps-analysis` computes the results; this crate chooses what a format shows, adds up what only reports show
 //! (such as the volume of logs), and formats numbers and words.
 //!
-//! - `document`: the content of a report without its form; `text` and `markdown` draw it. `comparison`, `stall_list`,
-//!   `probe_list`, `crash_report`, `verification`, `pool` (with the configurations of `libraries`) and `explanation`
-//!   (with its words in `words`, and the counters that moved with a cause in `counters`) make documents of their own.
+//! - `report_input` ([`ReportInput`]): what a report is made from. `document`: the content of a report without its
+//!   form; `text` and `markdown` draw it. `comparison`, `stall_list`, `probe_list`, `crash_report`, `verification`,
+//!   `pool` (with the configurations of `libraries`) and `explanation` (with its words in `words`, and the counters
+//!   that moved with a cause in `counters`) make documents of their own.
 //! - `summary`: the one screen that each command prints without `--full`: a file for each command chooses what it
 //!   shows, and `layout` makes it fit.
 //! - `html`: a module for each section, and `document_page`, which makes a page of a document.

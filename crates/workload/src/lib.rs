@@ -1,6 +1,6 @@
 //! WHICH statements are sent: built-in workloads, the tables that they need, and seeded streams of random values.
 //!
-//! - The traits [`Workload`] and [`ClientStream`], and `build`, which makes the workload of a plan.
+//! - `workload`: the traits [`Workload`] and [`ClientStream`]. `build` ([`build`](fn@build)): the workload of a plan.
 //! - One module for each kind of workload: `insert`, `delete_insert`, `update`, `read_write`, `table_insert`, `custom`,
 //!   `sql_list` (a user's own SQL), `row_load` (`verify`). `scripted` is what they have in common.
 //! - `sysbench` and `table`: the tables and how they are filled. `generate`, `keys` and `client_random`: the values.
