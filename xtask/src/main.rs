@@ -1,4 +1,10 @@
 //! Chores of the project: `cargo xtask help` lists them.
+//!
+//! - `ci`: the steps that every change must pass. `deny`: licences, sources and double versions of dependencies.
+//! - `tidy`: checks on the tree that no compiler makes. `edges` and `invariants` hold what ARCHITECTURE.md says of
+//!   crates; `page` reads a page of Markdown, and `links`, `languages` (an English page and its Chinese version) and
+//!   `chinese` (how Chinese is set) check it; `names` and `phrases` check names and language.
+//! - `bench`: benchmarks of truetps itself.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for developers talks to its terminal")]
 
 mod bench;

@@ -204,7 +204,7 @@ impl KnownContrast<'_> {
     }
 }
 
-/// Makes all comparisons that are asked for at once. The figures of [`JUDGED`] are one family, in which the chance of a false
+/// Makes all comparisons that are asked for at once. The figures of `JUDGED` are one family, in which the chance of a false
 /// claim is 5 %; all other figures are another one.
 pub fn compare(questions: &[CompareQuestion<'_>]) -> Vec<Comparison> {
     let compared: Vec<Vec<_>> = questions.iter().map(compared_figures).collect();

@@ -1,7 +1,12 @@
 //! A recorded run, read from its folder: plan, experiment, and each trial with its series and events.
 //!
-//! Reports, comparisons and lists of stalls are made from a [`Run`] and its analysis alone. What cannot be read is
-//! reported, and the rest is available.
+//! - `run` ([`Run`]): a run folder as one value. `reading` reads the files of a trial. Reports, comparisons and lists
+//!   of stalls are made from a [`Run`] and its analysis alone.
+//! - `explained` ([`ExplainedRun`]): a run of `truetps explain`, with the findings that follow from its trials.
+//!   `pool_run` ([`PoolRun`]): the same for `truetps pool`.
+//!
+//! *Invariant:* what cannot be read is reported, and the damage of one file never hides another. The same files give
+//! the same [`Run`]. No clock and no network; files are opened by `folder` only.
 
 mod explained;
 mod pool_run;

@@ -39,7 +39,7 @@ pub struct QueuedRow<R> {
     /// Its client waits until then.
     pub deadline: Duration,
     pub queued_at: Duration,
-    /// Rows of one client have the same number; see [`row_source`].
+    /// Rows of one client have the same number; see `row_source`.
     pub source: u64,
     /// A number for the address of the client.
     pub peer: u64,

@@ -1,10 +1,15 @@
-//! The binlog files of MySQL and MariaDB, as far as preallocation needs them: where the last whole event ends
-//! ([`walk`](fn@walk)), what the events contain ([`events`](fn@events)), what may be cut behind it ([`decide`]), what the head of a file says ([`head`]), which files
-//! belong to a basename ([`file_number`]), and the page in which the preloaded library and the command line share their
-//! state ([`state`]).
+//! The binlog files of MySQL and MariaDB, as far as preallocation needs them.
 //!
-//! No clock and no file: callers bring the bytes ([`ReadAt`]). The preloaded library runs this code inside a server,
-//! so that nothing here may panic, whatever the bytes are; the lints below and `tail_tests.rs` hold that.
+//! - `walk` ([`walk`](fn@walk)): from event to event to the last good one. `group`: events of one transaction of
+//!   MariaDB.
+//! - `tail` ([`decide`]): what may be cut behind that event.
+//! - `event` ([`head`]): what the first events say of a file. `events` ([`events`](fn@events)): the events of a file in
+//!   memory, for readers of their contents. `file_name` ([`file_number`]): which files belong to a basename.
+//! - [`state`]: the page in which the preloaded library and the command line share their state.
+//! - `tested`: the servers of `data/tested.txt`, with which preallocation was tested.
+//!
+//! *Invariant:* no clock and no file: callers bring the bytes ([`ReadAt`]). The preloaded library runs this code inside
+//! a server, so that nothing here may panic, whatever the bytes are; the lints below and `tail_tests.rs` hold that.
 
 #![cfg_attr(
     not(test),

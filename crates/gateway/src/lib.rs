@@ -1,13 +1,16 @@
-//! Rows over HTTP into tables: each is answered after the commit of its own row.
+//! Rows over HTTP into tables: `truetps gateway`, which is `batch` behind HTTP.
 //!
 //! - `config` ([`GatewayConfig`]): what a user writes, and its checks.
-//! - `http`: requests, their limits, and answers.
-//! - `served_table`: one table with its queue, commit connections and figures; `durability` says what a commit survives.
-//! - `gateway` ([`RunningGateway`]): the start, and the end that leaves no row without an answer.
+//! - `http`: requests, their limits, answers and connections (hyper on tokio); it bounds what each address holds.
+//! - `served_table`: one table with its queue, commit connections and figures (`row_counts`). `durability`: what a
+//!   commit survives, in the header `X-Durability`.
+//! - `gateway` ([`RunningGateway`]): the start, and the drain that leaves no row without an answer.
 //! - `metrics` and `page`: figures for Prometheus, and for a browser.
 //!
-//! Batches and their answers are decided by `truetps-batch`, which knows nothing of HTTP. This crate stores nothing
-//! itself: a gateway that was killed has lost no acknowledged row, and any other gateway may take a retry.
+//! Which rows are sent and how they are answered is decided by `truetps-batch`.
+//!
+//! *Invariant:* this crate keeps no state that a client depends on: a gateway that was killed has lost no acknowledged
+//! row, and any other gateway may take a retry.
 
 mod config;
 mod durability;

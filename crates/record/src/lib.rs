@@ -1,8 +1,19 @@
 //! The nouns of truetps: the records of a measurement, in the form of the run folder.
 //!
-//! Everything after a measurement (analysis, report, resume) reads only what is defined here. This crate has no clock, no
-//! file and no network: times come in as arguments, numbers go out with their unit in the name. Texts for people are here
-//! only if several programs print them: `reason` and `slo`.
+//! Everything after a measurement (analysis, report, resume) reads only what is defined here. Times come in as
+//! arguments, numbers go out with their unit in the name.
+//!
+//! - What is measured: `configuration` (factors, levels), `experiment` (`experiment.json`), `trial` (`run.json`),
+//!   `interval` (a line of `intervals.jsonl`), `counts` (with their equations), `histogram`, `open_loop`, `estimate`.
+//! - What is read beside it: `probe`, `signal`, `probe_decoder` (values that samples omit), `responsiveness` (outages).
+//! - What other commands record: `explanation`, `pool`, `crash`, `verification`, `probe_run`, `script_record`, `part`.
+//! - Servers and their settings: `family`, `server`, `version`, `capture`, `setting_text`, `amount`. `secret` lists the
+//!   values that never leave a server.
+//! - Texts for people are here only if several programs print them: `reason` words the codes of `run.json` once, for
+//!   reports, progress lines and the output of compatible programs; `slo` is what a user demands. `printable` makes
+//!   text from outside safe to print.
+//!
+//! *Invariant:* no clock, no file, no network, no terminal.
 
 mod amount;
 mod calendar;

@@ -1,7 +1,21 @@
-//! Pure functions from an analysis to text, Markdown, JSON, CSV and HTML.
+//! Pure functions from a run and its analysis to text, Markdown, JSON, CSV and HTML.
 //!
-//! This crate reads no clock, file or network. `truetps-analysis` computes the results; this crate chooses what a format
-//! shows, adds up what only reports show (such as the volume of logs), and formats numbers and words.
+//! `truetps-analysis` computes the results; this crate chooses what a format shows, adds up what only reports show
+//! (such as the volume of logs), and formats numbers and words.
+//!
+//! - `report_input` ([`ReportInput`]): what a report is made from. `document`: the content of a report without its
+//!   form; `text` and `markdown` draw it. `comparison`, `stall_list`, `probe_list`, `crash_report`, `verification`,
+//!   `pool` (with the configurations of `libraries`) and `explanation` (with its words in `words`, and the counters
+//!   that moved with a cause in `counters`) make documents of their own.
+//! - `summary`: the one screen that each command prints without `--full`: a file for each command chooses what it
+//!   shows, and `layout` makes it fit.
+//! - `html`: a module for each section, and `document_page`, which makes a page of a document.
+//! - `json`, `csv`, `sysbench` (the lines that many scripts read), `junit` (test cases of comparisons). `exposition`:
+//!   the text format of Prometheus, for the figures of a run (`prometheus`) and the readings of a probe
+//!   (`probe_metrics`).
+//! - `format`: the forms of numbers. `absence` and `meaning`: words that all formats share.
+//!
+//! *Invariant:* no clock, no file, no network, no terminal.
 
 pub mod format;
 pub mod meaning;

@@ -2,14 +2,32 @@
 //! server is the started one, stop it, remove it.
 //!
 //! A [`Sandbox`] is a folder of truetps with a datadir in it; a [`RunningServer`] is a server that was started on it.
-//! Two rules hold everywhere:
 //!
-//! - Servers not started by truetps are never touched: a process is only signalled through the handle of its start, or,
-//!   for leftovers of a killed run, if it was started on a datadir that provably belongs to truetps; see `proof.rs`.
-//! - A server never outlives truetps, not even after `kill -9` of truetps: see `spawn.rs`. The one exception is a named
-//!   server: an [`Instance`] runs until it is stopped.
+//! - The program: `binary_search`, `binary` ([`ServerBinary`]); `catalogue`: the settings that it knows; `family`: the
+//!   differences between the MySQL family and PostgreSQL (how servers get their settings, how clients reach them, how
+//!   they are stopped). `postgres/` has PostgreSQL's programs, settings, template and WAL, and what a killed server
+//!   leaves. Where a program is examined, a template made or a setting checked, one line delegates to it.
+//! - The data: `home` has the layout of the folders, `template` and `template_build` the initialised datadirs, `copy`
+//!   their copies, `sandbox_disk` the emulated disk below them.
+//! - The settings: `settings` (chosen by truetps, overridden by the plan), `base_settings` (what is taken of a user's
+//!   own option file), `options` (as arguments and as an option file), `variables` (as the running server has them).
+//! - The process: `spawn`, `server` ([`RunningServer`]), `readiness`, `processes`, `children`; `lap` and `wear`: redo
+//!   logs that were written once before they are measured. `limits`: what the host allows.
+//! - Removal: `proof` (is this folder ours?), `registry` (owners and leftovers), `unfinished`, `tree`.
+//! - `named/` ([`NamedServers`]): servers with a name and their programs, which `archive` unpacks. `registry` has their
+//!   names, `folder` what is in the folder of a name, `locks` the two locks of a name, `adding` and `removal` the two
+//!   changes.
+//! - `instance/` ([`Instance`]): the process of a named server, which outlives truetps: its `files`, the `note` about
+//!   its process, what is found out about both at one moment (`finding`), its `start` and `end`, and its `disk`.
 //!
-//! This crate prints nothing and judges nothing: failures are errors with a [`hint`](SandboxError::hint).
+//! *Invariants:*
+//!
+//! - A server that truetps did not start is never touched: a process is only signalled through the handle of its start,
+//!   or, for leftovers of a killed run and for instances, if it runs on a datadir that provably belongs to truetps; see
+//!   `proof.rs`.
+//! - A server never outlives truetps, not even after `kill -9` of truetps: see `spawn.rs`, which has the only `unsafe`
+//!   code of this crate. The one exception is an [`Instance`], which runs until it is stopped.
+//! - This crate prints nothing and judges nothing: failures are errors with a [`hint`](SandboxError::hint).
 
 mod archive;
 mod base_settings;

@@ -1,9 +1,12 @@
-//! Servers for tests. MySQL-family servers are found here and started by the sandbox; PostgreSQL servers are private:
-//! in a folder of their own, removed when the value is dropped or the test's process ends in any way. `machine` says which
-//! tests run beside each other, `templates` shares datadirs, and `fit` judges random draws.
+//! Servers for tests: installed programs of the MySQL family (`mysql_family`), which the sandbox starts, and private
+//! PostgreSQL servers (`private_postgres`), in a folder of their own, removed when the value is dropped or the test's
+//! process ends in any way.
 //!
-//! Used in `[dev-dependencies]` only. A server that this crate did not start is never touched: there is no default
-//! port, and each folder is new.
+//! - `machine`: which tests run beside each other. `templates`: initialised datadirs, shared between tests.
+//! - `fit`: judges random draws. `pid_namespace`: runs a test in a pid namespace of its own.
+//!
+//! *Invariant:* in `[dev-dependencies]` only. A server that this crate did not start is never touched (there is no
+//! default port, and each folder is new), and no server outlives its test.
 
 mod fit;
 mod machine;
