@@ -67,3 +67,11 @@ impl FolderError {
         Self::Content { path: path.to_owned(), problem: format!("{problem}") }
     }
 }
+
+#[derive(Debug, Error)]
+pub enum HistogramError {
+    #[error("writing latency.hdr: {0}")]
+    Write(String),
+    #[error("latency.hdr: {0}")]
+    Read(String),
+}

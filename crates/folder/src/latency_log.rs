@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::HistogramError;
+use crate::error::HistogramError;
 use truetps_record::{LatencyInterval, Phase};
 
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;

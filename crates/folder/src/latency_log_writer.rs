@@ -7,16 +7,9 @@ use std::time::Duration;
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use thiserror::Error;
 use truetps_record::{Histogram, Phase};
 
-#[derive(Debug, Error)]
-pub enum HistogramError {
-    #[error("writing latency.hdr: {0}")]
-    Write(String),
-    #[error("latency.hdr: {0}")]
-    Read(String),
-}
+use crate::error::HistogramError;
 
 /// Appends intervals to a `latency.hdr`. Each append is one whole line, flushed: a killed run is readable up to it.
 pub struct LatencyLogWriter<W: Write> {

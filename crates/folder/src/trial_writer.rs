@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde::Serialize;
 use truetps_record::{Histogram, Interval, ProbeHeader, ProbeSample, ScriptRecord, Trial};
 
-use crate::error::FolderError;
+use crate::error::{FolderError, HistogramError};
 use crate::file_names::{INTERVALS, LATENCY, PROBE, RUN, SCRIPT, SYSBENCH};
-use crate::latency_log_writer::{HistogramError, LatencyLogWriter};
+use crate::latency_log_writer::LatencyLogWriter;
 use crate::run_file::{create_line_file, json_line, write_file, write_json};
 
 /// A trial that is being recorded.
