@@ -1,6 +1,8 @@
 //! Checks on the tree that no compiler makes.
 
 mod chinese;
+mod circles;
+mod closures;
 mod edges;
 mod invariants;
 mod languages;
@@ -17,6 +19,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use self::circles::Circles;
+use self::closures::NamedClosures;
 use self::names::TypeNames;
 use self::page::MarkdownPage;
 
@@ -36,14 +40,19 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     for folder in ["crates", "xtask"] {
         collect(&root.join(folder), &["rs"], &mut files)?;
     }
-    let mut types = TypeNames::default();
+    let (mut types, mut circles) = (TypeNames::default(), Circles::default());
+    let mut closures = NamedClosures::default();
     for file in &files {
         let (name, text) = read(root, file)?;
         problems.extend(code_problems(&name, &text).chain(phrases::problems(&name, &text)));
         problems.extend(invariants::problems(&name, &text));
         types.add(&name, &text);
+        circles.add(&name, &text);
+        closures.add(&name, &text);
     }
     problems.extend(types.problems());
+    problems.extend(circles.problems());
+    problems.extend(closures.problems());
     let mut pages = BTreeMap::new();
     for file in texts(root)? {
         let (name, text) = read(root, &file)?;
