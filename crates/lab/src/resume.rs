@@ -170,6 +170,12 @@ mod tests {
         // As truetps chose it before it left to the server what only one side of `explain` sets.
         check(&[(pool, "1G")], &[], Some("innodb_buffer_pool_size was 1G, and is left to the server now"));
         check(&[], &[(pool, "1G")], Some("innodb_buffer_pool_size was left to the server, and is 1G now"));
+        let of_file = ServerFacts { of_option_file: vec![pool.to_owned()], ..facts(&[(pool, "1G")]) };
+        assert_eq!(
+            other_server(&facts(&[(pool, "1G")]), &of_file),
+            None,
+            "an older record does not say where it is from"
+        );
         let named = ServerFacts { name: Some("prod".to_owned()), ..facts(&[]) };
         let renamed = Some("the server was without a name, and is prod now".to_owned());
         assert_eq!(other_server(&facts(&[]), &named), renamed);
