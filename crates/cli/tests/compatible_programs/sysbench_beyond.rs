@@ -286,12 +286,22 @@ fn a_thread_without_time_left_is_named_with_what_helps() {
     let place = Place::new();
     place.write("busy.lua", "function event() end");
     let threads = format!("--threads={}", cores + 2);
-    let full = "truetps: generator-limited: the one thread that runs the clients was full (";
-    for (flags, expect) in [(&["--workers=1"][..], true), (&[], false)] {
+    let full = "the one thread that runs the clients had no time left: ";
+    let line = format!("truetps: generator-limited, the server may be faster: {full}");
+    for (flags, expect) in [(&["--workers=1", "--runs=none"][..], true), (&["--workers=1"], true), (&[], false)] {
         let ran = place.run(&[&["sysbench", "./busy.lua", &threads, "--time=1"], flags, &["run"]].concat());
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-        assert_eq!(ran.stderr.contains(full), expect, "{flags:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains(&line), expect, "{flags:?}: {}", ran.stderr);
         assert_eq!(ran.stderr.contains(&format!("use --workers={cores}\n")), expect, "{flags:?}: {}", ran.stderr);
+        if flags == ["--workers=1"] {
+            let answer = place.run(&["report"]).stdout.replace("\n          ", " ");
+            for part in [
+                format!("Bound     The load generator is the limit, not the server: {full}"),
+                "† generator-limited".to_owned(),
+            ] {
+                assert!(answer.contains(&part), "{answer}\nshould contain\n{part}");
+            }
+        }
     }
     let document = std::fs::read(place.latest().join("trial-0001/sysbench.json")).unwrap();
     let document: Value = serde_json::from_slice(&document).unwrap();

@@ -161,7 +161,10 @@ fn crash(input: &ReportInput<'_>) -> Option<ScreenPart> {
 
 /// How far the server may be from what it would do without the generator beside it.
 fn bound(input: &ReportInput<'_>) -> Option<ScreenPart> {
-    generator::bound(input.analysis).and(meaning::shared_cores(input)).map(|text| ScreenPart::fact("Bound", text))
+    let limit = generator::limit(input.analysis).map(|text| format!("{text}."));
+    let by_cores = generator::bound(input.analysis).and(meaning::shared_cores(input));
+    let said: Vec<_> = limit.into_iter().chain(by_cores).collect();
+    (!said.is_empty()).then(|| ScreenPart::fact("Bound", said.join(" ")))
 }
 
 /// Files that are missing, damaged or of a newer version.

@@ -11,15 +11,15 @@ use truetps_plan::{
 };
 use truetps_record::{
     CONNECTIONS, Configuration, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorTally, Experiment, Flavour,
-    LatencyFigures, Personality, Protocol, SCHEMA_VERSION, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun,
-    SentStatements, ServerFacts, SettingValue, Spacing, SqlDialect, TrialRole,
+    GeneratorLimit, LatencyFigures, Personality, Protocol, SCHEMA_VERSION, ScheduledTrial, ScriptFairness,
+    ScriptRecord, ScriptRun, SentStatements, ServerFacts, SettingValue, Spacing, SqlDialect, TrialRole,
 };
 use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, new_experiment};
 
 use super::document::TOOL_VERSION;
 use crate::options::{IgnoredErrors, words_without_secrets};
 use crate::output::{ClientFigures, Fairness};
-use crate::run::{ServerSeen, SlotCounts, WorkerContext};
+use crate::run::{RecordedSeries, ServerSeen, SlotCounts, WorkerContext};
 
 /// Characters of a plan's name: it becomes the name of a folder.
 const NAME_MAX: usize = 64;
@@ -192,7 +192,6 @@ pub(super) fn engine(context: &WorkerContext, connect_ms: f64, clients_failed: u
 pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> MeasuredLoad {
     let MeasuredSums { sums, length_ns, .. } = measured;
     let length = Duration::from_nanos(*length_ns);
-    let used = context.run.usage.read();
     let settings = &context.run.settings;
     // A client without a thread of its own waits between its events for the others' turns.
     let is_constant = settings.rate.is_none() && settings.events.is_none() && context.threads == settings.threads;
@@ -203,9 +202,23 @@ pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> Meas
         response: LatencyFigures::of(&sums.response),
         open_loop: sums.open_loop(),
         constant_clients: is_constant.then_some(settings.threads),
-        workers_used: WorkerUse::of(&used, *length_ns),
+        workers_used: workers_used(context, *length_ns),
         errors: retried_errors(&sums.errors),
     }
+}
+
+/// Why a thread of the clients limited the figures, if one did. Where no server was used, only if more threads help:
+/// nothing else could have been the limit.
+pub(crate) fn full_worker(context: &WorkerContext, recorded: &RecordedSeries) -> Option<GeneratorLimit> {
+    let limit = workers_used(context, recorded.measured()?.length_ns).full_worker()?;
+    let is_helped = matches!(limit, GeneratorLimit::WorkerFull { useful_workers: Some(_), .. });
+    (is_helped || context.run.server.get().is_some()).then_some(limit)
+}
+
+/// What the threads of the clients did in a measured time of this length.
+fn workers_used(context: &WorkerContext, length_ns: u64) -> WorkerUse {
+    let useful = context.cores.min(context.run.settings.threads);
+    WorkerUse::of_script(&context.run.usage.read(), length_ns, useful)
 }
 
 /// Errors of statements: ignored ones restart their event, and any other error ends the run.

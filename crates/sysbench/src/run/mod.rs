@@ -5,7 +5,6 @@ mod control;
 mod count;
 mod counters;
 mod event_tally;
-mod full_workers;
 mod latency_windows;
 mod load;
 mod long_turns;
