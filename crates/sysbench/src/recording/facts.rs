@@ -10,8 +10,8 @@ use truetps_plan::{
     WorkloadSpec,
 };
 use truetps_record::{
-    CONNECTIONS, Configuration, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorTally, Experiment, Flavour,
-    GeneratorLimit, LatencyFigures, Personality, Protocol, SCHEMA_VERSION, ScheduledTrial, ScriptFairness,
+    AnswersReady, CONNECTIONS, Configuration, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorTally, Experiment,
+    Flavour, GeneratorLimit, LatencyFigures, Personality, Protocol, SCHEMA_VERSION, ScheduledTrial, ScriptFairness,
     ScriptRecord, ScriptRun, SentStatements, ServerFacts, SettingValue, Spacing, SqlDialect, TrialRole,
 };
 use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, new_experiment};
@@ -19,7 +19,7 @@ use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, 
 use super::document::TOOL_VERSION;
 use crate::options::{IgnoredErrors, words_without_secrets};
 use crate::output::{ClientFigures, Fairness};
-use crate::run::{RecordedSeries, ServerSeen, SlotCounts, WorkerContext};
+use crate::run::{RecordedSeries, ServerSeen, WorkerContext};
 
 /// Characters of a plan's name: it becomes the name of a folder.
 const NAME_MAX: usize = 64;
@@ -154,7 +154,8 @@ pub(super) fn script_record(context: &WorkerContext, statements: Option<SentStat
 }
 
 /// Figures of the measured time that only a script's run has.
-pub(super) fn script_run(context: &WorkerContext, counts: &SlotCounts, clients: &[ClientFigures]) -> ScriptRun {
+pub(super) fn script_run(context: &WorkerContext, recorded: &RecordedSeries, clients: &[ClientFigures]) -> ScriptRun {
+    let counts = &recorded.script;
     let (script, ..) = context.script.sources.recorded();
     let fair = Fairness::of(clients);
     ScriptRun {
@@ -168,7 +169,17 @@ pub(super) fn script_run(context: &WorkerContext, counts: &SlotCounts, clients: 
             time_s_mean: fair.seconds_avg,
             time_s_deviation: fair.seconds_stddev,
         }),
+        answers_ready: answers_ready(context, recorded),
     }
+}
+
+/// Of clients that share threads.
+fn answers_ready(context: &WorkerContext, recorded: &RecordedSeries) -> Option<AnswersReady> {
+    let events = recorded.measured()?.sums.counts.ok;
+    let us_of_event = |ns: u64| ns as f64 / 1e3 / events as f64;
+    let (least_ns, most_ns) = context.run.usage.answers_ready_ns();
+    (context.threads < context.run.settings.threads && events > 0)
+        .then(|| AnswersReady { us_least: us_of_event(least_ns), us_most: us_of_event(most_ns) })
 }
 
 /// How the run was driven.

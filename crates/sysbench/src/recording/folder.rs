@@ -196,7 +196,7 @@ impl ScriptRecording {
         end.validity.clone_from(&self.recorder.trial.validity);
         self.recorder.trial.server = facts::server(&self.context);
         let clients = end.count.measured_clients(&self.context.run.counters);
-        let script = || facts::script_run(&self.context, &recorded.script, &clients);
+        let script = || facts::script_run(&self.context, recorded, &clients);
         self.recorder.trial.script = recorded.measured().is_some().then(script);
         let suspensions = self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
         if let Some(reason) = was_suspended(suspensions) {

@@ -17,13 +17,14 @@ mod shape_text;
 mod shared;
 mod statements;
 mod ticks;
+mod turn_waits;
 mod usage;
 mod worker;
 
 pub(crate) use command_shared::CommandShared;
 pub(crate) use control::{NextEvent, StopReason, UNCLAIMED};
 pub(crate) use count::Count;
-pub(crate) use counters::{Answered, ClientCounters, Counter, SlotCounts};
+pub(crate) use counters::{Answered, ClientCounters, Counter};
 pub(crate) use event_tally::{EventStart, EventTally};
 pub(crate) use latency_windows::{log_histogram, percentiles, statement_latencies};
 pub(crate) use load::{EventsEnding, LoadRun};
