@@ -120,6 +120,7 @@ fn server() -> ServerFacts {
         version: "10.11.1".to_owned(),
         version_text: "Ver 10.11.1-MariaDB".to_owned(),
         chosen_settings: Vec::new(),
+        of_option_file: Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use truetps_record::{ScriptFairness, ScriptRecord, ScriptRun, SentShape, SentStatements, Trial};
+use truetps_record::{AnswersReady, ScriptFairness, ScriptRecord, ScriptRun, SentShape, SentStatements, Trial};
 
 use crate::error::FolderError;
 use crate::folder::ExperimentFolder;
@@ -68,6 +68,7 @@ pub(crate) fn script_run_of(trials: &[&Trial]) -> Option<ScriptRun> {
         writes: sum(|run| run.writes),
         other: sum(|run| run.other),
         fairness: fairness_of(&runs, clients),
+        answers_ready: answers_ready_of(trials),
     })
 }
 
@@ -78,6 +79,19 @@ fn fairness_of(runs: &[&ScriptRun], clients: impl Iterator<Item = u32>) -> Optio
     let (events_mean, events_deviation) = of(|part| (part.events_mean, part.events_deviation));
     let (time_s_mean, time_s_deviation) = of(|part| (part.time_s_mean, part.time_s_deviation));
     Some(ScriptFairness { events_mean, events_deviation, time_s_mean, time_s_deviation })
+}
+
+/// Of all events. `None` if a part has none.
+fn answers_ready_of(trials: &[&Trial]) -> Option<AnswersReady> {
+    let of_part = |trial: &&Trial| {
+        let events = trial.measured.as_ref()?.counts.ok as f64;
+        let AnswersReady { us_least, us_most } = trial.script.as_ref()?.answers_ready?;
+        Some((events, us_least * events, us_most * events))
+    };
+    let parts = trials.iter().map(of_part).collect::<Option<Vec<_>>>()?;
+    let sum = |of: fn(&(f64, f64, f64)) -> f64| parts.iter().map(of).sum::<f64>();
+    let events = sum(|part| part.0);
+    (events > 0.0).then(|| AnswersReady { us_least: sum(|part| part.1) / events, us_most: sum(|part| part.2) / events })
 }
 
 /// Mean and standard deviation over the clients of all parts, from mean, deviation and number of each part.

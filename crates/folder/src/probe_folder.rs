@@ -85,6 +85,7 @@ mod tests {
             tool_version: "1".to_owned(),
             target: "mysql://root@?socket=/s".to_owned(),
             server: ServerFacts::from_version_text("8.0.36"),
+            platform: None,
             hostname: "h".to_owned(),
             started_at: "2026-11-21T20:34:38Z".to_owned(),
             ended_at: None,

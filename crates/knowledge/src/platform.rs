@@ -71,6 +71,12 @@ pub fn platform_of<'a>(
     PLATFORMS.iter().find(is_there)
 }
 
+/// The platform of this name, as [`platform_of`] has found it.
+pub fn platform_named(flavour: Flavour, name: &str) -> Option<&'static Platform> {
+    let family = Family::from(flavour);
+    PLATFORMS.iter().find(|one| one.family == family && one.name == name)
+}
+
 impl Platform {
     fn has_sign(&self, (name, value): (&str, &str)) -> bool {
         let has_text = |sign: &TextSign| sign.of == name && value.to_lowercase().contains(&sign.has.to_lowercase());

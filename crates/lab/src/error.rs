@@ -44,8 +44,8 @@ pub enum LabError {
     BegunWithAnother { was: String, is: String },
     #[error("the plan needs {in_all} prepared statements at once; the limit of a server is 1048576")]
     TooManyStatements { in_all: u64 },
-    #[error("the server's settings have changed since this experiment was started")]
-    OtherConditions,
+    #[error("this experiment was started under other conditions: {what}")]
+    OtherConditions { what: String },
     #[error("cannot bind servers to their cores: {0}")]
     Pin(std::io::Error),
     #[error("the closed-loop trial before the search was invalid: {reason}")]
@@ -143,8 +143,9 @@ impl LabError {
                 "name the original server with --basedir (its folder) or --dsn, or start a new experiment"
             }
             Self::TooManyStatements { .. } => "use fewer tables or connections, or `protocol = \"text\"`",
-            Self::OtherConditions => {
-                "experiment.json has the original settings; memory, server or truetps may have changed: start a new experiment"
+            Self::OtherConditions { .. } => {
+                "restore what has changed (memory, option file, server or version of truetps), or start a new experiment: \
+                 `truetps report` still shows the results of this one"
             }
             Self::NoRecords(_) => "name a writable folder with --runs (or TRUETPS_RUNS)",
             Self::Flush(_) => {

@@ -86,7 +86,7 @@ impl ServerProvider for ScriptedServers<'_> {
     ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
         self.turn = self.script.turns.borrow_mut().pop_front().unwrap_or(Turn::Works);
         if matches!(self.turn, Turn::NotReady) {
-            return Err(LabError::OtherConditions);
+            return Err(LabError::NoPool);
         }
         Ok(Box::new(ScriptedServer {
             script: self.script,

@@ -11,7 +11,7 @@ use crate::adaptive::AdaptiveTrials;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
-use crate::resume::same_host;
+use crate::resume::{same_host, same_servers};
 
 /// Runs a new search; it fills in the rule of thumb, where the server is on this host. The plan has one level of each factor, except connections: these are the levels up to the largest
 /// that may be tried.
@@ -50,11 +50,10 @@ pub fn resume_pool(
     let _lock = folder.lock()?;
     let (experiment, pool) = (folder.experiment()?, folder.pool()?.ok_or(LabError::NoPool)?);
     let mut prepared = PreparedExperiment::set_up(request, request.runs, listener)?;
-    if prepared.servers.first() != experiment.server.as_ref() {
-        return prepared.end(Err(LabError::OtherConditions), listener);
-    }
     // Trials of two machines say nothing about each other.
-    if let Err(error) = same_host(&prepared.host, &experiment.host, true, listener) {
+    let same = same_servers(&prepared.servers, &experiment)
+        .and_then(|()| same_host(&prepared.host, &experiment.host, true, listener));
+    if let Err(error) = same {
         return prepared.end(Err(error), listener);
     }
     let trials = AdaptiveTrials::new(&mut prepared, folder, experiment, request.stop, listener);

@@ -182,7 +182,9 @@ impl<'a> PrivateServers<'a> {
         let base = effective_variables(&mut client)?;
         for mismatch in taken_differently(&mut client, &self.servers[server_index].fixed)? {
             let Mismatch { name, wanted, found } = mismatch;
-            listener.warn(format!("the server adjusted {name} = {wanted}, chosen by truetps, to {found}"));
+            let is_of_file = self.servers[server_index].program.base.iter().any(|(of_file, _)| *of_file == name);
+            let whose = if is_of_file { "of the option file" } else { "chosen by truetps" };
+            listener.warn(format!("the server adjusted {name} = {wanted}, {whose}, to {found}"));
         }
         if !self.plan.setting_factors().is_empty() {
             listener.event(&ExperimentEvent::Preparing("trying each level of each setting on it".to_owned()));

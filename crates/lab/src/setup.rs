@@ -99,6 +99,7 @@ pub(crate) fn server_settings(
         version: binary.version.to_string(),
         version_text: binary.version_text.clone(),
         chosen_settings: chosen,
+        of_option_file: base.iter().map(|(name, _)| name.clone()).collect(),
     };
     (facts, fixed)
 }

@@ -11,6 +11,11 @@ use crate::thread_use::ThreadTime;
 const WORKER_BUSY_MAX: f64 = 0.90;
 /// The same for all workers together, where they have fewer cores than they are: no worker alone is that busy.
 const CORES_USED_MAX: f64 = 0.90;
+/// A worker that ran or waited for a core for this share of its time was never short of work…
+const WORKER_FULL_MIN: f64 = 0.90;
+/// … and with a worker for each core, a script's workers limit the figure if they use this share of the cores: then their
+/// work takes more of a saturated host than the server's.
+const SCRIPT_CORES_MIN: f64 = 0.50;
 /// A worker that waits for a core for this share of its time starts and reads late…
 const WORKER_WAIT_MAX: f64 = 0.30;
 /// … by its own fault, if so many cores that its process may use were idle: it is bound to others, or has used up a quota.
@@ -53,19 +58,70 @@ pub struct WorkerUse {
     pub cpu: Duration,
     /// Context switches of all workers. `None`: the kernel does not report them.
     pub switches: Option<u64>,
+    /// `None` where workers run no script.
+    pub script: Option<ScriptWorkers>,
+}
+
+/// Of workers that run a script, whose own work takes any amount of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScriptWorkers {
+    /// Shares of the phase that the worker with the least idle time ran, and waited for a core.
+    pub ran: f64,
+    pub waited: f64,
+    /// Workers that clients and cores would have work for, and the share of so many cores that all workers ran.
+    pub useful: u32,
+    pub cores_used: f64,
+}
+
+impl ScriptWorkers {
+    fn of(workers: &[ThreadTime], length_ns: u64, useful: u32) -> Self {
+        let times = |worker: &ThreadTime| (worker.cpu_ns, worker.wait_ns.unwrap_or(0));
+        let (cpu_ns, wait_ns) = workers.iter().map(times).max_by_key(|(cpu, wait)| cpu + wait).unwrap_or((0, 0));
+        let ran = share(cpu_ns, length_ns);
+        let all_ns: u64 = workers.iter().map(|worker| worker.cpu_ns).sum();
+        let cores_used = share(all_ns, length_ns.saturating_mul(useful.into()));
+        Self { ran, waited: share(wait_ns, length_ns).min(1.0 - ran), useful, cores_used }
+    }
+
+    /// Why a worker limits the figures, if it does: it had no time left, and either more workers would have work, or theirs
+    /// takes most of the cores.
+    fn limit(&self, workers: u32) -> Option<GeneratorLimit> {
+        let useful_workers = (workers < self.useful).then_some(self.useful);
+        let is_full = self.ran + self.waited >= WORKER_FULL_MIN;
+        (is_full && (useful_workers.is_some() || self.cores_used >= SCRIPT_CORES_MIN))
+            .then_some(GeneratorLimit::WorkerFull { workers, ran: self.ran, waited: self.waited, useful_workers })
+    }
+}
+
+fn share(ns: u64, of_ns: u64) -> f64 {
+    if of_ns == 0 { 0.0 } else { (ns as f64 / of_ns as f64).min(1.0) }
 }
 
 impl WorkerUse {
     /// From the times of each worker in a measure phase of this length.
     pub fn of(workers: &[ThreadTime], length_ns: u64) -> Self {
-        let share = |ns: u64| if length_ns == 0 { 0.0 } else { (ns as f64 / length_ns as f64).min(1.0) };
         let most_wait_ns = workers.iter().try_fold(0, |most_ns, worker| Some(worker.wait_ns?.max(most_ns)));
         Self {
             workers: workers.len() as u32,
-            busy: share(workers.iter().map(|worker| worker.cpu_ns).max().unwrap_or(0)),
-            wait: most_wait_ns.map(share),
+            busy: share(workers.iter().map(|worker| worker.cpu_ns).max().unwrap_or(0), length_ns),
+            wait: most_wait_ns.map(|wait_ns| share(wait_ns, length_ns)),
             cpu: Duration::from_nanos(workers.iter().map(|worker| worker.cpu_ns).sum()),
             switches: workers.iter().map(|worker| worker.switches).sum(),
+            script: None,
+        }
+    }
+
+    /// The same, of workers that run a script. `useful`: workers that clients and cores would have work for.
+    pub fn of_script(workers: &[ThreadTime], length_ns: u64, useful: u32) -> Self {
+        Self { script: Some(ScriptWorkers::of(workers, length_ns, useful)), ..Self::of(workers, length_ns) }
+    }
+
+    /// Why a worker had no time left, if one had none.
+    pub fn full_worker(&self) -> Option<GeneratorLimit> {
+        match &self.script {
+            Some(script) => script.limit(self.workers),
+            None => (self.busy >= WORKER_BUSY_MAX)
+                .then_some(GeneratorLimit::WorkerBusy { workers: self.workers, share: self.busy }),
         }
     }
 }
@@ -87,8 +143,8 @@ pub fn generator_limited(
     open_loop: Option<&OpenLoop>,
     cores: GeneratorCores,
 ) -> Option<GeneratorLimit> {
-    if used.busy >= WORKER_BUSY_MAX {
-        return Some(GeneratorLimit::WorkerBusy { workers: used.workers, share: used.busy });
+    if let Some(limit) = used.full_worker() {
+        return Some(limit);
     }
     let late = open_loop.and_then(|open| open.late_us_p99).filter(|late| *late > LATE_US_P99_MAX);
     if let Some(late_us_p99) = late {
@@ -119,7 +175,7 @@ mod tests {
             let cpu = Duration::from_nanos(workers.iter().map(|worker| worker.cpu_ns).sum());
             assert_eq!(
                 WorkerUse::of(workers, length_ns),
-                WorkerUse { workers: workers.len() as u32, busy, wait, cpu, switches }
+                WorkerUse { workers: workers.len() as u32, busy, wait, cpu, switches, script: None }
             );
         };
         check(&[time(20, Some(50)), time(50, Some(10))], 100, 0.5, Some(0.5), Some(6));
@@ -164,5 +220,32 @@ mod tests {
         check(&[(46, 50), (45, 52)], Some(0.4), Some(1.0), Some(&GeneratorLimit::CoresUsed { cores: 0.91, of: 1.0 }));
         check(&[(46, 50), (40, 52)], Some(0.4), Some(1.0), None);
         check(&[(46, 50), (45, 52)], Some(0.0), Some(2.0), None);
+    }
+
+    #[test]
+    fn a_full_worker_of_a_script_limits_unless_the_server_takes_its_core() {
+        let check = |workers: &[(u64, u64)], useful, expect: Option<(f64, f64, Option<u32>)>| {
+            let times: Vec<_> = workers.iter().map(|(cpu, wait)| time(*cpu, Some(*wait))).collect();
+            let found = WorkerUse::of_script(&times, 100, useful).full_worker();
+            let count = workers.len() as u32;
+            let expect = expect.map(|(ran, waited, useful_workers)| {
+                let waited = waited.min(1.0 - ran);
+                GeneratorLimit::WorkerFull { workers: count, ran, waited, useful_workers }
+            });
+            assert_eq!(found, expect, "{workers:?}, {useful} useful");
+        };
+        check(&[(60, 38)], 2, Some((0.6, 0.38, Some(2))));
+        check(&[(10, 0), (95, 0)], 3, Some((0.95, 0.0, Some(3))));
+        // A thread for each core, or for each client: the script itself takes the time.
+        check(&[(99, 0), (98, 3)], 2, Some((0.98, 0.03, None)));
+        check(&[(85, 14)], 1, Some((0.85, 0.14, None)));
+        // The server takes more of a saturated host than the workers do.
+        check(&[(40, 59), (41, 55)], 2, None);
+        check(&[(40, 59)], 2, Some((0.4, 0.59, Some(2))));
+        check(&[(60, 20)], 2, None);
+        // A thread for each client, on two cores.
+        check(&[(40, 60), (40, 59), (40, 58), (40, 57)], 2, Some((0.4, 0.6, None)));
+        check(&[(20, 80), (20, 79), (20, 78), (20, 77)], 2, None);
+        check(&[], 4, None);
     }
 }

@@ -140,6 +140,7 @@ mod tests {
                 version: "9.7.4".to_owned(),
                 version_text: "9.7.4".to_owned(),
                 chosen_settings: Vec::new(),
+                of_option_file: Vec::new(),
             },
             variables: [("sync_binlog".to_owned(), value)].into(),
             status: BTreeMap::new(),

@@ -99,7 +99,7 @@ pub use reason::{GeneratorLimit, NoEvidence, Reason};
 pub use responsiveness::Responsiveness;
 pub use row_answer::{AnsweredRow, MAY_BE_COMMITTED, RowAnswer};
 pub use sane::check_path_name;
-pub use script_record::{ScriptFairness, ScriptRecord, ScriptRun, ScriptText, SentShape, SentStatements};
+pub use script_record::{AnswersReady, ScriptFairness, ScriptRecord, ScriptRun, ScriptText, SentShape, SentStatements};
 pub use secret::{SECRET_VARIABLES, is_secret};
 pub use server::{Flavour, ServerFacts};
 pub use setting_text::{is_off, same_setting, setting_number};

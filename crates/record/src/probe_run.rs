@@ -16,6 +16,9 @@ pub struct ProbeRun {
     /// The server's address, without a password.
     pub target: String,
     pub server: ServerFacts,
+    /// Name of the managed or distributed server that its settings show. `None`: an ordinary one, or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
     /// Of the host that truetps ran on.
     pub hostname: String,
     /// UTC, RFC 3339. All times of the samples count from here.
@@ -146,6 +149,7 @@ mod tests {
             tool_version: "1".to_owned(),
             target: "mysql://root@?socket=/s".to_owned(),
             server: ServerFacts::from_version_text("8.0.36"),
+            platform: None,
             hostname: "h".to_owned(),
             started_at: "2026-11-21T20:34:38Z".to_owned(),
             ended_at: None,

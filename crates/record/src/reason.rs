@@ -109,6 +109,15 @@ pub enum GeneratorLimit {
     WorkerBusy { workers: u32, share: f64 },
     /// A worker thread was on a CPU for more than this share: concluded from a record without a judgement.
     WorkerBusyOver { share: f64 },
+    /// A worker that runs a script had no time left: it ran for one share and was ready, but without a core, for the
+    /// other. `useful_workers`: more that the clients and the host's cores would have work for.
+    WorkerFull {
+        workers: u32,
+        ran: f64,
+        waited: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        useful_workers: Option<u32>,
+    },
     /// One percent of the starts were later than this although a client was free.
     StartsLate { late_us_p99: f64 },
     /// The worker threads together used the cores that they may use.
@@ -133,10 +142,20 @@ impl Reason<GeneratorLimit> {
     pub fn lacks_cores(&self) -> bool {
         match self {
             Self::Code(limit) => {
-                matches!(limit, GeneratorLimit::WorkerWaited { .. } | GeneratorLimit::CoresUsed { .. })
+                matches!(
+                    limit,
+                    GeneratorLimit::WorkerWaited { .. }
+                        | GeneratorLimit::CoresUsed { .. }
+                        | GeneratorLimit::WorkerFull { useful_workers: None, .. }
+                )
             }
             Self::Text(text) => text.contains("waited for a core"),
         }
+    }
+
+    /// Whether the workers ran a script, whose program has no option for their cores.
+    pub fn is_of_script(&self) -> bool {
+        matches!(self, Self::Code(GeneratorLimit::WorkerFull { .. }))
     }
 }
 
@@ -243,6 +262,16 @@ impl fmt::Display for GeneratorLimit {
             }
             Self::WorkerBusyOver { share } => {
                 write!(f, "a worker was on a CPU for more than {:.0} % of the time", share * 100.0)
+            }
+            Self::WorkerFull { workers, ran, waited, useful_workers } => {
+                let which =
+                    if *workers == 1 { "the one thread".to_owned() } else { format!("one of the {workers} threads") };
+                let (ran, waited) = (ran * 100.0, waited * 100.0);
+                write!(f, "{which} that runs the clients had no time left: {ran:.0} % running")?;
+                if waited >= 0.5 {
+                    write!(f, " and {waited:.0} % waiting for a core")?;
+                }
+                useful_workers.map_or(Ok(()), |useful| write!(f, "; use --workers={useful}"))
             }
             Self::StartsLate { late_us_p99 } => {
                 let ms = late_us_p99 / 1e3;

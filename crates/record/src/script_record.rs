@@ -67,6 +67,17 @@ pub struct ScriptRun {
     pub other: u64,
     /// How evenly the clients were served; `None` if the run did not finish.
     pub fairness: Option<ScriptFairness>,
+    /// `None` where each client had a thread of its own, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers_ready: Option<AnswersReady>,
+}
+
+/// For how long the answers of an event lay ready while other clients of the thread had their turns, on average. It is part
+/// of the event's response time. A thread sees an answer only between two turns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct AnswersReady {
+    pub us_least: f64,
+    pub us_most: f64,
 }
 
 /// Means and standard deviations over the clients.

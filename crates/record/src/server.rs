@@ -56,8 +56,11 @@ pub struct ServerFacts {
     pub version: String,
     /// The whole version text that the program prints.
     pub version_text: String,
-    /// Settings that truetps chose for the private server, apart from the factors: option name, value.
+    /// Settings that the private server was given, apart from the plan's and the factors: option name, value.
     pub chosen_settings: Vec<(String, String)>,
+    /// Names of those that the user's option file sets; the others are truetps's own choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_option_file: Vec<String>,
 }
 
 impl ServerFacts {
@@ -73,6 +76,7 @@ impl ServerFacts {
             version: number[..end].trim_end_matches('.').to_owned(),
             version_text: text.to_owned(),
             chosen_settings: Vec::new(),
+            of_option_file: Vec::new(),
         }
     }
 }

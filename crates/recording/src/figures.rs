@@ -83,7 +83,14 @@ mod tests {
             response: LatencyFigures { response_us_mean: Some(mean_us), ..LatencyFigures::default() },
             open_loop: None,
             constant_clients,
-            workers_used: WorkerUse { workers: 1, busy: 0.0, wait: None, cpu: Duration::ZERO, switches: None },
+            workers_used: WorkerUse {
+                workers: 1,
+                busy: 0.0,
+                wait: None,
+                cpu: Duration::ZERO,
+                switches: None,
+                script: None,
+            },
             errors: Vec::new(),
         }
     }

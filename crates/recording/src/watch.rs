@@ -3,6 +3,7 @@
 //!
 //! Ticks are on the engine's clock, once that is known; earlier readings are held back until then.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,6 +72,11 @@ impl WatchedServer {
     /// The server's first process; `None` if it is not on this host or unknown.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.pid
+    }
+
+    /// The server's settings; `None` if they could not be read, or the server is not watched.
+    pub fn settings(&mut self) -> Option<BTreeMap<String, String>> {
+        self.server.as_mut().and_then(ServerWatch::settings)
     }
 
     /// The server's version text; `None` if the server is not watched.
@@ -379,6 +385,7 @@ mod tests {
             tool_version: String::new(),
             target: String::new(),
             server: ServerFacts::from_version_text("8.0.36"),
+            platform: None,
             hostname: String::new(),
             started_at: String::new(),
             ended_at: None,

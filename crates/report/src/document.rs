@@ -6,7 +6,10 @@ use truetps_record::{Estimate, Experiment, ServerFacts};
 use crate::disks::disks;
 use crate::generator::Facts;
 use crate::verdicts::{answer, verdicts};
-use crate::{ReportInput, cell_tables, external, format, ledger, load, main_effects, names, sections, stalls, waits};
+use crate::{
+    ReportInput, cell_tables, external, format, ledger, load, main_effects, names, own_settings, sections, stalls,
+    waits,
+};
 
 pub(crate) struct Document {
     pub(crate) title: String,
@@ -139,6 +142,7 @@ fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
     facts.extend(ledger::fact(input).map(|fact| ("Ledger", fact)));
     facts.push(("Trials", trials_fact(input)));
     facts.push(("Server", server_fact(input)));
+    facts.extend(own_settings::full_text(&input.run.plan, &input.run.experiment).map(|text| ("Settings", text)));
     facts.push(("Load", load_fact(input)));
     facts.extend(Facts::of(input).line().map(|line| ("Generator", line)));
     facts.extend(disks(&input.run.experiment).into_iter().map(|disk| ("Disk", disk)));
@@ -201,8 +205,9 @@ fn one_server(input: &ReportInput<'_>, server: &ServerFacts) -> String {
     let mut parts: Vec<_> = [names::server(server)].into_iter().chain(platform).collect();
     let fixed = &input.run.plan.server.settings;
     parts.extend(fixed.iter().map(|(name, value)| format!("{name}={}", value.option_text())));
-    let chosen = names::chosen_settings(&input.run.plan, server);
-    parts.extend(chosen.map(|(name, value)| if value.is_empty() { name.clone() } else { format!("{name}={value}") }));
+    let of_file =
+        names::chosen_settings(&input.run.plan, server).filter(|(name, _)| server.of_option_file.contains(name));
+    parts.extend(of_file.map(|(name, value)| own_settings::shown(name, value)));
     parts.extend(external::durability_settings(input, server));
     parts.join(", ")
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use truetps_analysis::LoadedTrial;
 use truetps_archive::Run;
 use truetps_knowledge::{Platform, platform_of};
@@ -40,6 +41,22 @@ pub(crate) fn platform<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) ->
         let (server, variables) = (one.trial.server.as_ref()?, one.variables.as_ref()?);
         platform_of(server.flavour, variables.iter().map(|(name, value)| (name.as_str(), value.as_str())))
     })
+}
+
+/// A managed or distributed server in a document.
+#[derive(Serialize)]
+pub(crate) struct PlatformPart<'a> {
+    name: &'a str,
+    /// What it is.
+    about: &'a str,
+    /// What distorts figures there; `null` where nothing is known to.
+    caution: Option<&'a str>,
+}
+
+impl PlatformPart<'static> {
+    pub(crate) fn of(platform: &'static Platform) -> Self {
+        Self { name: &platform.name, about: &platform.about, caution: platform.caution.as_deref() }
+    }
 }
 
 /// Volume of the server's logs during all trials, including repeated attempts; `None`: not read.

@@ -256,6 +256,7 @@ fn server() -> ServerFacts {
         version: "10.11.19".to_owned(),
         version_text: "mariadbd  Ver 10.11.19-MariaDB".to_owned(),
         chosen_settings: vec![("innodb_buffer_pool_size".to_owned(), "512M".to_owned())],
+        of_option_file: Vec::new(),
     }
 }
 

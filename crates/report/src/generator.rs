@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use truetps_analysis::{Analysis, Cell, Figure, generator_reason};
-use truetps_record::{DriveMode, EngineFacts, Trial};
+use truetps_record::{DriveMode, EngineFacts, Reason, Trial};
 
 use crate::{ReportInput, format, grouped};
 
@@ -47,16 +47,28 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
         format!("{}{}: {why}", named.join("; "), and_more(places.len() - named.len()))
     });
     let shown: Vec<_> = shown.collect();
-    let mut limits = analysis.cells.iter().filter_map(|cell| cell.generator_limited.as_ref());
+    let reasons = || analysis.cells.iter().filter_map(|cell| Some(&cell.generator_limited.as_ref()?.first_reason));
     // A worker that waits for a core lacks cores: more workers would wait, too.
-    let lacks_cores = limits.all(|limit| limit.first_reason.lacks_cores());
+    let lacks_cores = reasons().all(Reason::lacks_cores);
     let more_workers = if lacks_cores { "" } else { "more workers (--workers), " };
+    let of_its_own = if reasons().all(Reason::is_of_script) { "taskset" } else { "--pin" };
     Some(format!(
         "{LIMITED}: the load generator was the bottleneck; the server may be faster. {}{}. Give the generator \
-          {more_workers}cores of its own (--pin), or another machine.",
+          {more_workers}cores of its own ({of_its_own}), or another machine.",
         shown.join("; "),
         and_more(by_reason.len() - shown.len()),
     ))
+}
+
+/// That figures show the generator's limit and not the server's, with the first reason. `None` where it limited nothing.
+pub(crate) fn limit(analysis: &Analysis) -> Option<String> {
+    let limited: Vec<_> = analysis.cells.iter().filter(|cell| is_limited(cell)).collect();
+    let why = reason(limited.first()?)?;
+    let of = match analysis.cells.len() {
+        1 => String::new(),
+        all => format!(" in {} of {all} configurations", limited.len()),
+    };
+    Some(format!("The load generator is the limit{of}, not the server: {why}"))
 }
 
 /// Where the server left this share of its CPU time unused, it waited for something else than a free core.
@@ -182,6 +194,8 @@ fn shares_cores(engines: &[&EngineFacts]) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::GeneratorLimit;
+
     use super::*;
     use crate::fixture::Fixture;
 
@@ -207,7 +221,7 @@ mod tests {
             let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
             measured.for_each(|one| {
                 one.generator_limited =
-                    Some(truetps_record::GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.2) }.into());
+                    Some(GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.2) }.into());
             });
         });
         let said = warning(fixture.input().analysis).unwrap();
@@ -251,6 +265,36 @@ mod tests {
         let useless = answer(1e6, 12e6, 0.8);
         assert!(!useless.contains("Bound "), "{useless}");
         check(&useless, "takes CPU time from the server (no useful bound is known)");
+    }
+
+    #[test]
+    fn a_full_worker_of_a_script_is_in_bound_trust_and_meaning() {
+        let one = "name = \"run-insert\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n\
+            aa_pair = false\n[factors]\nconnections = [8]\n";
+        let texts = |useful_workers, server_us| {
+            let fixture = Fixture::of_plan(one).with_cpu_times(8, server_us, 1.7e6, 0.38).with(|trials| {
+                let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
+                measured.for_each(|one| {
+                    let limit = GeneratorLimit::WorkerFull { workers: 1, ran: 0.6, waited: 0.38, useful_workers };
+                    one.generator_limited = Some(limit.into());
+                });
+            });
+            let answer = crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN).replace("\n          ", " ");
+            (answer, warning(fixture.input().analysis).unwrap())
+        };
+        let check = |text: &str, expect: &str| assert!(text.contains(expect), "{text}\nshould contain\n{expect}");
+        let full = "Bound     The load generator is the limit, not the server: the one thread that runs the clients had no time \
+            left: 60 % running and 38 % waiting for a core";
+        let (answer, meaning) = texts(Some(2), 12e6);
+        check(
+            &answer,
+            &format!("{full}; use --workers=2. Generator and server share the 2 cores of this host: with the"),
+        );
+        check(&answer, "† generator-limited: the load generator was the bottleneck; the server may be faster");
+        check(&meaning, "Give the generator more workers (--workers), cores of its own (taskset), or another machine.");
+        let (answer, meaning) = texts(None, 0.0);
+        check(&answer, &format!("{full}. Generator and server share"));
+        check(&meaning, "Give the generator cores of its own (taskset), or another machine.");
     }
 
     #[test]

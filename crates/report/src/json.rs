@@ -11,6 +11,7 @@ use truetps_record::{
 
 use crate::disks::disk_of;
 use crate::durability::DurabilityPart;
+use crate::external::PlatformPart;
 use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
 use crate::{DOCUMENT_VERSION, ReportInput, durability, external};
@@ -25,6 +26,8 @@ struct ReportDocument<'a> {
     server: Option<&'a ServerFacts>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     servers: &'a [ServerFacts],
+    /// The managed or distributed server; `null` for an ordinary one, and where its settings are unknown.
+    platform: Option<PlatformPart<'a>>,
     /// The emulated disks of private servers.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     disks: &'a [DiskFacts],
@@ -169,6 +172,7 @@ pub fn json(input: &ReportInput<'_>) -> String {
         host: &experiment.host,
         server: experiment.server.as_ref(),
         servers: &experiment.servers,
+        platform: external::platform(&input.run.trials).map(PlatformPart::of),
         disks: &experiment.disks,
         analysis: input.analysis,
         cell_details: input.analysis.cells.iter().map(|cell| &cell.detail).collect(),

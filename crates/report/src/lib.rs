@@ -45,6 +45,7 @@ mod main_effects;
 mod markdown;
 mod names;
 mod open_loop;
+mod own_settings;
 mod parts;
 mod pool;
 mod probe_list;

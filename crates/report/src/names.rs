@@ -35,7 +35,7 @@ pub(crate) fn place(experiment: &Experiment) -> Vec<String> {
     parts.into_iter().chain(disks).chain(flush).collect()
 }
 
-/// Settings that truetps chose for a server: the plan neither sets nor varies them.
+/// Settings of a user's option file, and those that truetps chose for a server: the plan neither sets nor varies them.
 pub(crate) fn chosen_settings<'a>(plan: &Plan, server: &'a ServerFacts) -> impl Iterator<Item = &'a (String, String)> {
     let is_free = |name: &String| !plan.server.settings.contains_key(name) && !plan.factors.contains_key(name);
     server.chosen_settings.iter().filter(move |(name, _)| is_free(name))

@@ -2,10 +2,12 @@
 
 use serde::Serialize;
 use truetps_analysis::TopWaits;
+use truetps_knowledge::{Platform, platform_named};
 use truetps_record::ProbeSummary;
 
 use crate::csv_rows::{self, CsvRows};
 use crate::document::{Block, Document, DocumentSection, DocumentTable};
+use crate::external::PlatformPart;
 use crate::json::json_text;
 use crate::{TextScreen, format, markdown, text, waits};
 
@@ -23,9 +25,17 @@ pub fn probe_json(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
     struct ProbeDocument<'a> {
         #[serde(flatten)]
         summary: &'a ProbeSummary,
+        /// `null` for an ordinary server.
+        platform: Option<PlatformPart<'a>>,
         waits: Option<TopWaits>,
     }
-    json_text(&ProbeDocument { summary, waits: waits.map(TopWaits::bounded) })
+    let platform = platform(summary).map(PlatformPart::of);
+    json_text(&ProbeDocument { summary, platform, waits: waits.map(TopWaits::bounded) })
+}
+
+/// The managed or distributed server that was watched.
+fn platform(summary: &ProbeSummary) -> Option<&'static Platform> {
+    platform_named(summary.run.server.flavour, summary.run.platform.as_deref()?)
 }
 
 /// One line a signal, and one for how long the server did not answer.
@@ -75,6 +85,10 @@ pub(crate) fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
     let cut = if summary.run.ended_at.is_none() { "; the record is cut off or still being written" } else { "" };
     let mut facts =
         vec![("Watched", format!("{length} from {}, {samples} of the server{cut}", summary.run.started_at))];
+    facts.extend(platform(summary).map(|platform| {
+        let caution = platform.caution.as_ref().map(|caution| format!(". {caution}")).unwrap_or_default();
+        ("Platform", format!("{}{caution}", platform.sentence()))
+    }));
     if let Some(first) = summary.run.suspensions.first() {
         let all = seconds(summary.run.suspensions.iter().map(|one| one.length_ms).sum());
         let times = match summary.run.suspensions.len() {
@@ -143,6 +157,7 @@ mod tests {
                 tool_version: "1".to_owned(),
                 target: "mysql://root@?socket=/s".to_owned(),
                 server: ServerFacts::from_version_text("8.0.36"),
+                platform: None,
                 hostname: "h".to_owned(),
                 started_at: "2026-11-21T20:34:38Z".to_owned(),
                 ended_at: Some("2026-11-21T20:34:58Z".to_owned()),

@@ -37,7 +37,8 @@ durability: What does each durability setting cost?
 Verdict   innodb_flush_log_at_trx_commit=2: faster than =1 at 1, 8 and 50 connections (×2.26 to
           ×28.8).
 Trials    30 of 30 valid; 3 blocks in random order, seed 42
-Server    mariadb 10.11.19, log_bin=OFF, innodb_buffer_pool_size=512M
+Server    mariadb 10.11.19, log_bin=OFF
+Settings  innodb_buffer_pool_size=512M (chosen by truetps: the plan does not set them)
 Load      insert, prepared statements; 1 table of 200 000 rows; 1 s of warm-up, 10 s measured
 Host      2 cores (Made-up CPU), 4.0 GiB of memory, ext4 on vda, kvm, one flush 310 µs (p50),
           2.10 ms (p99)

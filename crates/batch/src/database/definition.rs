@@ -9,7 +9,8 @@ pub(super) fn text_literal(name: &str) -> String {
     format!("'{}'", name.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-/// The statements whose values are the definition of the table with this name in the session's schema.
+/// The statements whose values are the definition of the table with this name in the session's schema. Of the MySQL family,
+/// the first shows how it was made, and the last whether its triggers are seen.
 pub(super) fn definition_sql(dialect: SqlDialect, table: &str) -> Vec<String> {
     let name = quoted_name(dialect, table);
     match dialect {
@@ -62,7 +63,7 @@ pub(super) fn definition_sql(dialect: SqlDialect, table: &str) -> Vec<String> {
 ///
 /// Of several grants on schemas whose patterns fit, MySQL takes only the most exact one. So one with TRIGGER counts only
 /// if no other pattern fits, whatever the case of its letters.
-pub(super) fn trigger_grants_sql(literal: &str) -> String {
+fn trigger_grants_sql(literal: &str) -> String {
     let grantee = "GRANTEE = CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - \
                    CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1), '''@''', \
                    SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')";
@@ -84,6 +85,29 @@ pub(super) fn partition_tree_sql(oid: &str) -> String {
          JOIN tree ON inhparent = tree.id JOIN pg_class AS child ON child.oid = inhrelid WHERE child.relispartition) \
          SELECT id FROM tree"
     )
+}
+
+/// What the statements of [`definition_sql`] answered: for each its rows.
+pub(super) struct TableDefinition {
+    pub(super) answers: Vec<Vec<Vec<Option<String>>>>,
+}
+
+impl TableDefinition {
+    pub(super) fn version(&self) -> u64 {
+        definition_version(self.answers.iter().flatten().flatten().map(Option::as_deref))
+    }
+
+    /// Of the MySQL family: whether a temporary table of the session hides the table.
+    pub(super) fn is_temporary(&self) -> bool {
+        let created = self.answers.first().into_iter().flatten().filter_map(|row| row.get(1)?.as_deref());
+        created.into_iter().any(|created| created.starts_with("CREATE TEMPORARY"))
+    }
+
+    /// Of the MySQL family: what [`trigger_grants_sql`] found.
+    pub(super) fn has_trigger_grant(&self) -> bool {
+        let granted = self.answers.last().into_iter().flatten().filter_map(|row| row.first()?.as_deref());
+        granted.into_iter().any(|count| count != "0")
+    }
 }
 
 /// A number for the definition, from the values of its statements.

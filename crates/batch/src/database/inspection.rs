@@ -5,7 +5,7 @@ use truetps_driver::{Client, DriverError};
 use truetps_record::SqlDialect;
 
 use super::catalogue::UniqueKey;
-use super::definition::{definition_sql, definition_version};
+use super::definition::{TableDefinition, definition_sql};
 use super::{mysql_catalogue, postgres_catalogue};
 use crate::TableColumns;
 
@@ -74,9 +74,10 @@ pub(super) fn inspect_table(
     key: &[String],
 ) -> Result<TableInspection, InspectionError> {
     let dialect = client.dialect();
-    let version = read_version(client, dialect, table)?;
+    let definition = read_definition(client, dialect, table)?;
+    let version = definition.version();
     let found = match dialect {
-        SqlDialect::Mysql => mysql_catalogue::read_table(client, table)?,
+        SqlDialect::Mysql => mysql_catalogue::read_table(client, table, &definition)?,
         SqlDialect::Postgres => postgres_catalogue::read_table(client, table)?,
     };
     let key = choose_key(table, key, found.keys, found.other_keys.clone())?;
@@ -92,8 +93,8 @@ pub(super) fn inspect_table(
     Ok(TableInspection { columns, reads_back, warnings: found.warnings, refusal })
 }
 
-fn read_version(client: &mut Client, dialect: SqlDialect, table: &str) -> Result<u64, InspectionError> {
-    let mut values = Vec::new();
+fn read_definition(client: &mut Client, dialect: SqlDialect, table: &str) -> Result<TableDefinition, InspectionError> {
+    let mut answers = Vec::new();
     for sql in definition_sql(dialect, table) {
         let rows = client.query(&sql).map_err(|error| match error {
             DriverError::Server(error) if error.code == 1146 || error.sqlstate == "42P01" => {
@@ -101,9 +102,9 @@ fn read_version(client: &mut Client, dialect: SqlDialect, table: &str) -> Result
             }
             error => error.into(),
         })?;
-        values.extend(rows.rows.into_iter().flatten());
+        answers.push(rows.rows);
     }
-    Ok(definition_version(values.iter().map(Option::as_deref)))
+    Ok(TableDefinition { answers })
 }
 
 /// Runs the statements of a batch for no row, in a transaction that is rolled back. Returns an error that may pass.

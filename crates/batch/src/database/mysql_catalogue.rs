@@ -4,7 +4,7 @@ use truetps_driver::{Client, DriverError};
 use truetps_record::SqlDialect;
 
 use super::catalogue::{CatalogueTable, UniqueKey, catalogue_rows, keys_of};
-use super::definition::{text_literal, trigger_grants_sql};
+use super::definition::{TableDefinition, text_literal};
 use super::inspection::InspectionError;
 use crate::table::quoted_name;
 use crate::{ColumnFacts, ColumnType};
@@ -15,7 +15,11 @@ const ENGINES: [&str; 2] = ["InnoDB", "ROCKSDB"];
 const FAITHFUL_CHARSETS: [&str; 9] =
     ["utf8mb4", "utf8mb3", "utf8", "ascii", "latin1", "ucs2", "utf16", "utf16le", "utf32"];
 
-pub(super) fn read_table(client: &mut Client, table: &str) -> Result<CatalogueTable, InspectionError> {
+pub(super) fn read_table(
+    client: &mut Client,
+    table: &str,
+    definition: &TableDefinition,
+) -> Result<CatalogueTable, InspectionError> {
     let literal = text_literal(table);
     let engine = client.query_value(&format!(
         "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {literal}"
@@ -25,8 +29,7 @@ pub(super) fn read_table(client: &mut Client, table: &str) -> Result<CatalogueTa
         return Err(InspectionError::Engine { table: table.to_owned(), engine });
     }
     // It would take the rows, and end with its session.
-    let created = catalogue_rows(client, &format!("SHOW CREATE TABLE {}", quoted_name(SqlDialect::Mysql, table)))?;
-    if created.iter().any(|row| row[1].starts_with("CREATE TEMPORARY")) {
+    if definition.is_temporary() {
         let kind = "is hidden by a temporary table of the session (init_connect)".to_owned();
         return Err(InspectionError::Kind { table: table.to_owned(), kind });
     }
@@ -37,7 +40,7 @@ pub(super) fn read_table(client: &mut Client, table: &str) -> Result<CatalogueTa
         columns,
         keys,
         other_keys,
-        may_change_rows: hidden_changes(client, &literal)?,
+        may_change_rows: hidden_changes(client, &literal, definition)?,
         ..CatalogueTable::default()
     })
 }
@@ -172,7 +175,11 @@ fn is_no_key(kind: &ColumnType) -> bool {
 }
 
 /// Why rows may be stored differently from what was sent, besides their types.
-fn hidden_changes(client: &mut Client, literal: &str) -> Result<Option<String>, DriverError> {
+fn hidden_changes(
+    client: &mut Client,
+    literal: &str,
+    definition: &TableDefinition,
+) -> Result<Option<String>, DriverError> {
     let triggers = client.query_value(&format!(
         "SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \
          AND EVENT_OBJECT_TABLE = {literal} AND EVENT_MANIPULATION = 'INSERT' AND ACTION_TIMING = 'BEFORE'"
@@ -180,20 +187,17 @@ fn hidden_changes(client: &mut Client, literal: &str) -> Result<Option<String>, 
     if triggers.is_some_and(|count| count != "0") {
         return Ok(Some("it has triggers".to_owned()));
     }
-    if sees_triggers(client, literal)? {
+    if sees_triggers(client, definition)? {
         return Ok(None);
     }
     Ok(Some("this account cannot see whether it has triggers (GRANT TRIGGER)".to_owned()))
 }
 
 /// Without the privilege TRIGGER, the list of triggers is empty.
-fn sees_triggers(client: &mut Client, literal: &str) -> Result<bool, DriverError> {
+fn sees_triggers(client: &mut Client, definition: &TableDefinition) -> Result<bool, DriverError> {
     let revokes = catalogue_rows(client, "SHOW GLOBAL VARIABLES LIKE 'partial_revokes'")?;
-    if revokes.iter().any(|row| row.last().is_some_and(|value| value == "ON")) {
-        return Ok(false);
-    }
-    let granted = client.query_value(&trigger_grants_sql(literal))?;
-    Ok(granted.is_some_and(|count| count != "0"))
+    let is_partial = revokes.iter().any(|row| row.last().is_some_and(|value| value == "ON"));
+    Ok(!is_partial && definition.has_trigger_grant())
 }
 
 #[cfg(test)]

@@ -181,3 +181,20 @@ fn all_sessions_keep_the_commit_mode_of_the_start() {
         assert_eq!(session.query_value("SHOW synchronous_commit").unwrap().as_deref(), Some("off"));
     }
 }
+
+/// By the server's own count.
+#[test]
+fn an_inspection_asks_once_how_the_table_was_made() {
+    for server in TestServer::of_each_family("one look at a definition") {
+        if server.dialect() == SqlDialect::Postgres {
+            continue;
+        }
+        let asked = || -> u64 {
+            let rows = server.client().query("SHOW GLOBAL STATUS LIKE 'Com_show_create_table'").unwrap().rows;
+            rows[0][1].as_deref().unwrap().parse().unwrap()
+        };
+        let before = asked();
+        server.settings().inspect().unwrap();
+        assert_eq!(asked() - before, 1);
+    }
+}

@@ -22,7 +22,10 @@ use crate::times;
     truetps sweep my-plan.toml --dsn mysql://loader@db1   on a server of yours; --dry-run shows what would be sent\n  \
     truetps sweep --quick --until-decided      more blocks of what is undecided, at most four times as many\n  \
     truetps sweep --resume                resume the newest experiment\n  \
-    truetps sweep --resume --until-decided --at-most 10m    go on until every comparison has a verdict")]
+    truetps sweep --resume --until-decided --at-most 10m    go on until every comparison has a verdict\n\n\
+Other questions:\n  \
+    truetps explain old.cnf new.cnf       which of many settings that differ make the difference, and how much each\n  \
+    truetps pool                          how many connections to use, also between the numbers of a sweep")]
 pub(crate) struct SweepArgs {
     /// Name of a plan (`truetps plan list`), a TOML file, or a workload (`truetps run --help`) with --vary or several
     /// numbers of connections; default: durability

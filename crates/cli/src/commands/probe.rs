@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use truetps_analysis::top_waits;
 use truetps_driver::{DriverError, Target};
 use truetps_folder::{FolderError, ProbeFolder};
+use truetps_knowledge::platform_of;
 use truetps_measure::SuspensionWatch;
 use truetps_plan::ProbeSpec;
 use truetps_probe::{clock, host_facts};
@@ -40,13 +41,16 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         ui::check()?;
     }
     let target = target_of(&args.server)?;
-    let watched = WatchedServer::log_in(&target, None).map_err(|error| refused(&target, &error))?;
+    let mut watched = WatchedServer::log_in(&target, None).map_err(|error| refused(&target, &error))?;
     let server = ServerFacts::from_version_text(watched.version_text().unwrap_or_default());
+    let settings = watched.settings().unwrap_or_default();
+    let platform = platform_of(server.flavour, settings.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let mut about = ProbeRun {
         schema_version: SCHEMA_VERSION,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         target: target.to_string(),
         server,
+        platform: platform.map(|platform| platform.name.clone()),
         hostname: host_facts(&args.runs, None).hostname,
         started_at: clock::now_rfc3339(),
         ended_at: None,

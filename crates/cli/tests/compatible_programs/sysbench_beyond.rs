@@ -286,12 +286,22 @@ fn a_thread_without_time_left_is_named_with_what_helps() {
     let place = Place::new();
     place.write("busy.lua", "function event() end");
     let threads = format!("--threads={}", cores + 2);
-    let full = "truetps: generator-limited: the one thread that runs the clients was full (";
-    for (flags, expect) in [(&["--workers=1"][..], true), (&[], false)] {
+    let full = "the one thread that runs the clients had no time left: ";
+    let line = format!("truetps: generator-limited, the server may be faster: {full}");
+    for (flags, expect) in [(&["--workers=1", "--runs=none"][..], true), (&["--workers=1"], true), (&[], false)] {
         let ran = place.run(&[&["sysbench", "./busy.lua", &threads, "--time=1"], flags, &["run"]].concat());
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-        assert_eq!(ran.stderr.contains(full), expect, "{flags:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains(&line), expect, "{flags:?}: {}", ran.stderr);
         assert_eq!(ran.stderr.contains(&format!("use --workers={cores}\n")), expect, "{flags:?}: {}", ran.stderr);
+        if flags == ["--workers=1"] {
+            let answer = place.run(&["report"]).stdout.replace("\n          ", " ");
+            for part in [
+                format!("Bound     The load generator is the limit, not the server: {full}"),
+                "† generator-limited".to_owned(),
+            ] {
+                assert!(answer.contains(&part), "{answer}\nshould contain\n{part}");
+            }
+        }
     }
     let document = std::fs::read(place.latest().join("trial-0001/sysbench.json")).unwrap();
     let document: Value = serde_json::from_slice(&document).unwrap();
@@ -453,4 +463,41 @@ fn a_terminal_obeys_no_message_of_a_script() {
         assert!(all.contains("a [2J   31m b"), "{all:?}");
         assert!(!all.chars().any(|c| truetps_record::is_obeyed(c) && !matches!(c, '\n' | '\t')), "{all:?}");
     }
+}
+
+/// A turn of 5 ms after each answer.
+const LONG_TURNS: &str = "
+function thread_init() connection = sysbench.sql.driver():connect() end
+function event()
+  connection:query('DO 1')
+  local start = os.clock()
+  while os.clock() - start < 0.005 do end
+end
+";
+
+#[test]
+fn the_wait_of_an_answer_for_its_clients_turn_is_recorded() {
+    let Some(binary) = mariadb("the_wait_of_an_answer_for_its_clients_turn_is_recorded") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    place.write("long.lua", LONG_TURNS);
+    let run = |flags: &[&str]| {
+        let dsn = format!("--dsn={}", owned.socket_dsn());
+        let words = [&["sysbench", "./long.lua", &dsn, "--threads=4", "--time=1"], flags, &["run"]].concat();
+        let ran = place.run(&words);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        let trial = std::fs::read(place.latest().join("trial-0001/run.json")).unwrap();
+        let trial: Value = serde_json::from_slice(&trial).unwrap();
+        (trial, place.run(&["report"]).stdout)
+    };
+    let (trial, answer) = run(&["--lua-isolation=worker", "--workers=1"]);
+    // Of four clients on one thread, each answer waits for the turns of the other three: 15 of 20 ms.
+    let us = |name: &str| trial["script"]["answers_ready"][name].as_f64().unwrap_or_else(|| panic!("{name}: {trial}"));
+    let response_us = trial["measured"]["response_us_mean"].as_f64().unwrap();
+    let (least, most) = (us("us_least"), us("us_most"));
+    assert!(0.2 * response_us < least && least < most && most < response_us, "{least} {most} {response_us}");
+    assert!(most > 0.6 * response_us, "{most} {response_us}");
+    assert!(answer.contains("answers lay ready for "), "{answer}");
+    let (trial, answer) = run(&["--lua-isolation=client"]);
+    assert_eq!(trial["script"]["answers_ready"], Value::Null, "each client has a thread");
+    assert!(!answer.contains("answers lay ready"), "{answer}");
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use serde_json::Value;
 use truetps_testkit::mysql_family::mariadb;
 
 use crate::common::Place;
@@ -20,6 +21,32 @@ fn a_managed_server_is_named_in_report_and_capture() {
     assert!(full.contains("burst credits"), "{full}");
     let page = fs::read_to_string(place.latest().join("report.html")).unwrap();
     assert!(page.contains("the server is Azure Database"), "no platform on the page");
+    let document = json(&place.good(&["report", "--format", "json"]).stdout);
+    assert_eq!(document["platform"]["name"], "Azure Database", "{document}");
+    assert!(document["platform"]["caution"].as_str().is_some_and(|text| text.contains("burst credits")), "{document}");
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn a_probe_names_a_managed_server() {
+    let Some(binary) = mariadb("a_probe_names_a_managed_server") else { return };
+    for (version, expect) in [("10.11.19-MariaDB-azure", Some("Azure Database")), ("10.11.19-MariaDB", None)] {
+        let owned = Owned::start(&binary, &[("version", version)]);
+        let place = Place::new();
+        let probe = |format: &str| {
+            let dsn = owned.socket_dsn();
+            place.good(&["probe", &dsn, "--duration=1s", "--interval=200ms", "--format", format]).stdout
+        };
+        let document = json(&probe("json"));
+        assert_eq!(document["platform"]["name"].as_str(), expect, "{document}");
+        assert_eq!(document["run"]["platform"].as_str(), expect, "{document}");
+        let text = probe("text");
+        assert_eq!(text.contains(" (Azure Database), watched from "), expect.is_some(), "{text}");
+        assert_eq!(text.contains("Platform  the server is Azure Database"), expect.is_some(), "{text}");
+    }
 }
 
 /// TiDB shows settings of InnoDB, which do nothing there.

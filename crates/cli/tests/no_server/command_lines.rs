@@ -206,6 +206,11 @@ fn help_names_every_command_and_the_exit_codes() {
     for word in ["sweep", "run", "plan", "report", "server", "Exit codes"] {
         assert!(help.stdout.contains(word), "{word}");
     }
+    // The answer of a sweep hints at both.
+    let sweep = place.run(&["sweep", "--help"]).stdout;
+    for command in ["truetps explain old.cnf new.cnf", "truetps pool"] {
+        assert!(sweep.contains(command), "{command}: {sweep}");
+    }
     assert_eq!(place.run(&["server", "list"]).code, Some(0));
 }
 

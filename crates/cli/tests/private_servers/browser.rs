@@ -73,6 +73,37 @@ fn the_report_draws_its_charts_offline() {
     assert!(dom.contains("&lt;b&gt;with&lt;/b&gt;") && !dom.contains("<b>with</b>"), "the plan's words are text");
 }
 
+/// The page of text and tables in the newest folder, in a window and on a telephone: its navigation, with a section of this
+/// heading, its theme, and the names of its rows beside their pictures.
+pub(crate) fn check_document_page(place: &Place, heading: &str) {
+    const FRAME: &str = r#"<!doctype html><body><iframe id="page" width="400" height="800" src="report.html"></iframe>
+        <script>page.onload = () => setTimeout(() => {
+          const root = page.contentDocument.documentElement;
+          document.body.dataset.width = `${root.scrollWidth} of ${root.clientWidth}`;
+          const names = [...root.querySelectorAll(".named tbody th")].map((name) => name.getBoundingClientRect());
+          const hidden = names.filter((name) => name.width < 1 || name.left < 0 || name.right > root.clientWidth);
+          document.body.dataset.hidden = hidden.length;
+        }, 1000)</script>"#;
+    let Some(browser) = browser() else { return };
+    let page = place.latest().join("report.html");
+    let check = |setting: &str, button: &str| {
+        let dom = Opened::new(&browser, place, &page, &[setting]).dom;
+        assert!(dom.contains(&format!(">{button}</button>")), "{setting}: {dom}");
+        let anchor = dom.split("<a href=\"#").find(|link| link.contains(&format!("\">{heading}</a>")));
+        let anchor = anchor.and_then(|link| link.split('"').next()).unwrap_or_else(|| panic!("{heading}: {dom}"));
+        assert!(dom.contains(&format!("<section id=\"{anchor}\">")), "{anchor}: {dom}");
+    };
+    check("--blink-settings=preferredColorScheme=0", "Light theme");
+    check("--blink-settings=preferredColorScheme=1", "Dark theme");
+    let frame = page.with_file_name("frame.html");
+    fs::write(&frame, FRAME).unwrap();
+    let dom = Opened::new(&browser, place, &frame, &["--allow-file-access-from-files"]).dom;
+    fs::remove_file(&frame).unwrap();
+    let width = dom.split("data-width=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+    assert!(width.split_once(" of ").is_some_and(|(width, of)| width == of), "{width}: {dom}");
+    assert!(dom.contains("data-hidden=\"0\""), "names without their place: {dom}");
+}
+
 /// A page of a run that is kept in the tree: for what no server is needed.
 fn kept_page(place: &Place) -> PathBuf {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/testdata/before-probe");

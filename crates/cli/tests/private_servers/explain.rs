@@ -9,6 +9,7 @@ use truetps_sandbox::{Catalogue, ServerBinary, ServerUser};
 use truetps_testkit::mysql_family::{fetched_server, mariadb};
 use truetps_testkit::private_postgres;
 
+use crate::browser::check_document_page;
 use crate::common::{Place, SMALL_REDO, has_disks, has_server, signal, wait_until};
 
 /// Short trials on few rows.
@@ -64,6 +65,7 @@ fn what_differs_is_measured_and_the_rest_is_listed() {
     }
     let page = fs::read_to_string(place.latest().join("report.html")).unwrap();
     assert!(page.contains("</html>") && page.contains("Everything else that differs"), "{page}");
+    check_document_page(&place, "Everything else that differs");
     assert!(place.servers().is_empty() && place.leftovers().is_empty(), "{:?}", place.leftovers());
 }
 
@@ -130,11 +132,32 @@ fn it_ends_with_its_budget_and_goes_on_later() {
     };
     let before = measured(&folder);
     let first = fs::read(folder.join("trial-0001/run.json")).unwrap();
+    // As another version of truetps would have called it.
+    edit(&folder.join("explanation.json"), |document| {
+        document["factors"][0]["name"] = "another name".into();
+        document["factors"][0]["merged"] = "in other words".into();
+    });
     let ran = place.run(&["explain", "--resume", "--budget", "5s"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}{}", ran.stdout, ran.stderr);
     let after = measured(&folder);
     assert!(after.len() > before.len() && after.starts_with(&before), "{before:?} {after:?}");
     assert_eq!(fs::read(folder.join("trial-0001/run.json")).unwrap(), first, "what was measured is kept");
+    // Before both sides had the server's default of what one of them sets, truetps chose it.
+    edit(&folder.join("experiment.json"), |document| {
+        let chosen = document["server"]["chosen_settings"].as_array_mut().unwrap();
+        chosen.push(serde_json::json!(["innodb_io_capacity", "333"]));
+    });
+    let ran = place.run(&["explain", "--resume", "--budget", "5s"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    let why = "started under other conditions: innodb_io_capacity was 333, and is left to the server now";
+    assert!(ran.stderr.contains(why) && ran.stderr.contains("hint: restore what has changed"), "{}", ran.stderr);
+    assert_eq!(measured(&folder).len(), after.len(), "nothing is measured");
+}
+
+fn edit(path: &std::path::Path, change: impl FnOnce(&mut Value)) {
+    let mut document: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    change(&mut document);
+    fs::write(path, serde_json::to_vec(&document).unwrap()).unwrap();
 }
 
 #[test]

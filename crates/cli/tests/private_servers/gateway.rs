@@ -51,6 +51,8 @@ fn a_try_has_a_page_that_draws() {
         assert!(dom.contains("<h2>readings</h2>") && dom.contains("X-Durability: commit-fsync"), "{dom}");
         assert_eq!(dom.matches("<canvas").count(), 6, "{dom}");
         assert!(dom.contains(r#"data-figure="readings.rows">0/s"#), "two readings make a rate: {dom}");
+        assert!(dom.contains(r#"data-top="readings.rows">1/s at the upper line, at most 0<"#), "{dom}");
+        assert_eq!(dom.matches(" · 120 s ago</span><span>now</span>").count(), 6, "{dom}");
     }
     signal(child.id(), Signal::TERM);
     assert_eq!(child.wait().unwrap().code(), Some(0));

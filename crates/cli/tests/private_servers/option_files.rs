@@ -3,7 +3,7 @@
 
 use truetps_testkit::mysql_family::{fetched_server, mariadb};
 
-use crate::common::{Ends, Place};
+use crate::common::{Ends, Place, SMALL_REDO};
 
 /// Valid together only; rounded when the server starts; limited by this host; without an effect.
 const FILE: &str = "[mysqld]\n\
@@ -156,4 +156,23 @@ fn a_large_pool_of_a_file_is_what_the_server_makes_of_it() {
         assert!(started.stderr.contains(said), "{name}: {}", started.stderr);
         place.good(&["server", "stop", "prod"]);
     }
+}
+
+#[test]
+fn an_answer_tells_the_file_from_what_truetps_chose() {
+    let Some(binary) = mariadb("an_answer_tells_the_file_from_what_truetps_chose") else { return };
+    let place = Place::with_templates();
+    place.write("my.cnf", "[mysqld]\ntmp_table_size = 17M\n");
+    let program = format!("--basedir={}", binary.path.display());
+    let run = ["run", "insert", "-c=1", "--measure=0.7", "--warm-up=0.1", "--table-rows=300", SMALL_REDO, &program];
+    let short = place.good(&[&run[..], &["--my-cnf", "my.cnf"]].concat()).stdout.replace("\n          ", " ");
+    let chosen = "Settings  chosen by truetps, because the option file does not set them: buffer pool ";
+    assert!(short.contains(chosen), "{short}");
+    let full = place.good(&["report", "--full"]).stdout.replace("\n          ", " ");
+    let line = |word: &str| full.lines().find(|line| line.starts_with(word)).unwrap_or_else(|| panic!("{full}"));
+    assert!(line("Server").contains("tmp_table_size=17M"), "{full}");
+    let own = line("Settings");
+    assert!(own.contains("innodb_buffer_pool_size=") && !own.contains("tmp_table_size"), "{own}");
+    assert!(own.ends_with("(chosen by truetps: neither the plan nor the option file sets them)"), "{own}");
+    assert!(!place.good(&run).stdout.contains(chosen), "no file was given");
 }

@@ -4,6 +4,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::browser::check_document_page;
 use crate::common::{Place, Ran, SMALL_REDO, has_server, signal};
 
 const SEARCH: [&str; 9] = [
@@ -71,6 +72,7 @@ fn a_search_advises_and_its_answer_can_be_read_again() {
     }
     let page = std::fs::read_to_string(place.latest().join("report.html")).unwrap();
     assert!(page.contains("</html>") && page.contains("maximumPoolSize="));
+    check_document_page(&place, "The pool's parameters");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod differences;
 mod examination;
 mod factors;
 mod own_values;
+mod same_factors;
 mod trials;
 
 use std::time::{Duration, Instant};
@@ -26,11 +27,12 @@ use crate::adaptive::AdaptiveTrials;
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
-use crate::resume::same_host;
+use crate::resume::{same_host, same_servers};
 use crate::server_provider::ServerSource;
 
 pub(crate) use differences::Candidate;
 use examination::{Examined, prepare_mixtures};
+use same_factors::other_factors;
 use trials::MixtureTrials;
 
 /// One of the two configurations, as a user names it.
@@ -89,11 +91,14 @@ pub fn resume_explanation(
     let (experiment, recorded) = (folder.experiment()?, folder.explanation()?.ok_or(LabError::NoExplanation)?);
     let (mut prepared, examined) = set_up(request, sides, listener)?;
     let now = explanation(request, sides, options, &prepared, examined).map_err(|error| match error {
-        LabError::NothingDiffers(_) => LabError::OtherConditions,
+        LabError::NothingDiffers(_) => LabError::OtherConditions {
+            what: "A and B do not differ in anything that can be measured any more".to_owned(),
+        },
         other => other,
     })?;
-    if now.factors != recorded.factors || prepared.servers.first() != experiment.server.as_ref() {
-        return Err(LabError::OtherConditions);
+    same_servers(&prepared.servers, &experiment)?;
+    if let Some(what) = other_factors(&recorded.factors, &now.factors) {
+        return Err(LabError::OtherConditions { what });
     }
     // Trials of two machines say nothing about each other.
     same_host(&prepared.host, &experiment.host, true, listener)?;

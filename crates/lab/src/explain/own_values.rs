@@ -69,7 +69,14 @@ mod tests {
         let chosen_settings: Vec<_> = names.iter().map(|name| ((*name).to_owned(), "1".to_owned())).collect();
         let mut fixed = Settings::new(&chosen_settings);
         let (flavour, version) = (Flavour::Mysql, "9.7.0".to_owned());
-        let mut facts = ServerFacts { name: None, flavour, version, version_text: String::new(), chosen_settings };
+        let mut facts = ServerFacts {
+            name: None,
+            flavour,
+            version,
+            version_text: String::new(),
+            chosen_settings,
+            of_option_file: Vec::new(),
+        };
         leave_to_server(&[side(a), side(b)], &mut facts, &mut fixed);
         let kept: Vec<_> = facts.chosen_settings.into_iter().map(|(name, _)| name).collect();
         assert_eq!(kept, fixed.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>());

@@ -1,9 +1,10 @@
 //! One session with a server, and the queries that it answers.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, DriverError, ServerError, Target, Traffic};
+use truetps_driver::{Client, DriverError, ServerError, Target, Traffic, server_settings};
 use truetps_record::{AbsentSignal, ErrorClass, Flavour, ProbeSource, SignalGroup, SqlDialect};
 
 use crate::watch::shape::ProbeQuestion;
@@ -178,6 +179,11 @@ impl ServerWatch {
             let [limit, in_use] = numbers[..] else { return true };
             limit < 0 || i64::from(clients) <= limit - in_use
         })
+    }
+
+    /// The server's settings; `None`: they could not be read.
+    pub fn settings(&mut self) -> Option<BTreeMap<String, String>> {
+        server_settings(self.client.as_mut()?).ok()
     }
 
     /// Queries everything once, in a new session if the last one was ended. `None`: the server has not answered; a

@@ -2,8 +2,6 @@
 
 const FONT = "12px system-ui, sans-serif";
 const Y_AXIS_PX = 68;
-/** A function for each chart that draws it anew: after a change of theme, before and after printing. */
-const redraws = [];
 
 // ---- Axes
 
@@ -79,10 +77,13 @@ function drawMarker(chart, { x, y }, { colour: name, marker }, { scale = 1, fill
   });
 }
 
-/** A function that writes a text at the first of several spots `[x, y, align]` where it covers no earlier text. */
-function labeller(chart) {
+/**
+ * A function that writes a text at the first of several spots `[x, y, align]` where it covers neither an earlier text nor
+ * what is drawn: `drawn` has boxes of it.
+ */
+function labeller(chart, drawn) {
   const { ctx, bbox } = chart;
-  const taken = [];
+  const taken = [...drawn];
   const apart = (one, other) =>
     one.right < other.left || one.left > other.right || one.bottom < other.top || one.top > other.bottom;
   const clear = (box) => {

@@ -171,8 +171,8 @@ function drawRule(chart) {
 }
 
 function drawCurves(chart, lines, measure, endLabels) {
-  const label = labeller(chart);
   const drawn = lines.filter((line) => line.shown).map((line) => ({ line, points: linePoints(chart, line, measure) }));
+  const label = labeller(chart, drawn.flatMap(({ points }) => points.map(spreadBox)));
   for (const { line, points } of drawn) {
     points.forEach((point) => drawSpread(chart, point, line.look));
     const scale = line.baseline ? 1.15 : 1;
@@ -180,10 +180,12 @@ function drawCurves(chart, lines, measure, endLabels) {
     points.filter((point) => point.limited).forEach((point) => drawLimit(chart, point, line.look));
   }
   for (const { line, points } of drawn) if (endLabels) labelEnd(label, line, points.at(-1));
-  for (const { line, points } of drawn) {
-    const knee = points.find((point) => point.level === line.knee);
-    if (knee) drawKnee(chart, label, line, knee);
-  }
+  const knees = drawn.flatMap(({ line, points }) => {
+    const point = points.find((point) => point.level === line.knee);
+    return point ? [{ ...point, colour: line.look.colour }] : [];
+  });
+  knees.forEach((knee) => drawKnee(chart, knee));
+  labelKnees(label, knees);
 }
 
 function linePoints(chart, line, measure) {
@@ -203,6 +205,13 @@ function linePoints(chart, line, measure) {
       trials: trials.filter((trial) => trial > 0).map(y),
     };
   });
+}
+
+/** What the whisker and the trials of a point cover. */
+function spreadBox({ x, y, range, trials }) {
+  const px = uPlot.pxRatio;
+  const ys = [y, ...(range ?? []), ...trials];
+  return { left: x - 5 * px, right: x + 14 * px, top: Math.min(...ys) - 2 * px, bottom: Math.max(...ys) + 2 * px };
 }
 
 /** The 95 % interval as a whisker, and beside it each trial as a short stroke. */
@@ -241,16 +250,28 @@ function labelEnd(label, line, point) {
   label(line.name, line.look.colour, spots);
 }
 
-function drawKnee(chart, label, line, { x, y, level }) {
-  const px = uPlot.pxRatio;
-  paint(chart, (ctx) => {
-    ctx.strokeStyle = colour(line.look.colour);
+function drawKnee(chart, { x, y, colour: name }) {
+  paint(chart, (ctx, px) => {
+    ctx.strokeStyle = colour(name);
     ctx.lineWidth = 2 * px;
     ctx.beginPath();
     ctx.arc(x, y, 10 * px, 0, 2 * Math.PI);
     ctx.stroke();
   });
-  const spots = [-21, 23, -37, 39].map((down) => [x, y + down * px, "centre"]);
-  spots.push([x - 15 * px, y, "right"], [x + 18 * px, y, "left"]);
-  label(`knee ${grouped(level)}`, line.look.colour, spots);
+}
+
+/** Each number once, at the highest of its knees: the circles show which curves have it. */
+function labelKnees(label, knees) {
+  const px = uPlot.pxRatio;
+  for (const level of new Set(knees.map((knee) => knee.level))) {
+    const own = knees.filter((knee) => knee.level === level).sort((one, other) => one.y - other.y);
+    const name = own.length === 1 ? own[0].colour : "--text";
+    const beside = [-21, -37, 23, 39].flatMap((down) => [
+      [own[0].x, own[0].y + down * px, "centre"],
+      [own[0].x - 15 * px, own[0].y + down * px, "right"],
+      [own[0].x + 18 * px, own[0].y + down * px, "left"],
+    ]);
+    const spots = own.flatMap(({ x, y }) => [[x - 15 * px, y, "right"], [x + 18 * px, y, "left"]]);
+    label(`knee ${grouped(level)}`, name, [...beside, ...spots]);
+  }
 }

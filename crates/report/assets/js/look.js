@@ -10,6 +10,7 @@ function element(name, properties = {}, ...children) {
 const probe = document.body.appendChild(element("i", { hidden: true }));
 /** Asked for with every point that is drawn, and slow to ask the page for: kept until the theme changes. */
 const colours = new Map();
+redraws.push(() => colours.clear());
 function colour(name) {
   if (!colours.has(name)) {
     probe.style.color = `var(${name})`;

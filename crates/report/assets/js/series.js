@@ -112,8 +112,10 @@ function tableOf(lines) {
 
 function describeThroughput(lines) {
   const shown = lines.filter((line) => line.shown);
-  const high = Math.max(1, ...shown.flatMap((line) => [...line.tps, ...(line.open?.scheduled ?? [])]));
-  return describeSeries(lines, (line) => line.tps, {
+  const steps = (line) => line.fine ?? line;
+  const high = Math.max(1, ...shown.flatMap((line) => [...steps(line).tps, ...(line.open?.scheduled ?? [])]));
+  return describeSeries(lines, (line) => steps(line).tps, {
+    edges: (line) => steps(line).edges,
     height: 260,
     scales: { y: { range: () => [0, high * 1.1] } },
     axes: [yAxis(false, tickNumber)],
@@ -169,7 +171,7 @@ function describeResponse(lines) {
 }
 
 /** Each trial has edges of its own; joined on one axis, a column has gaps only where its trial had nothing to show. */
-function describeSeries(lines, column, { height, scales, axes, hooks }) {
+function describeSeries(lines, column, { height, scales, axes, hooks, edges = (line) => line.edges }) {
   const end = endOf(lines) / 1e3;
   const series = lines.map((line) => ({
     stroke: colour(line.look.colour),
@@ -188,7 +190,7 @@ function describeSeries(lines, column, { height, scales, axes, hooks }) {
     cursor: { sync: { key: "seconds" }, y: false, points: { show: false }, drag: { x: true, y: false } },
     hooks: { drawClear: [(chart) => shadePhases(chart, lines), (chart) => shadeStalls(chart, lines)], ...hooks },
   };
-  const table = (line) => [line.edges.map((edge) => edge / 1e3), [...column(line), column(line).at(-1)]];
+  const table = (line) => [edges(line).map((edge) => edge / 1e3), [...column(line), column(line).at(-1)]];
   return { options, columns: uPlot.join(lines.map(table)) };
 }
 

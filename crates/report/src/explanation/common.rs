@@ -3,15 +3,7 @@
 use truetps_knowledge::people_value;
 use truetps_record::{Explanation, same_setting};
 
-/// Settings that a reader misses first, and what they are called.
-const NAMED: [(&str, &str); 6] = [
-    ("innodb_buffer_pool_size", "buffer pool"),
-    ("innodb_redo_log_capacity", "log"),
-    ("innodb_log_file_size", "log"),
-    ("shared_buffers", "shared buffers"),
-    ("max_wal_size", "WAL of at most"),
-    ("performance_schema", "performance schema"),
-];
+use crate::own_settings;
 
 /// Settings with the same chosen value in both.
 fn common(explanation: &Explanation) -> Vec<(&str, &str)> {
@@ -25,15 +17,7 @@ fn common(explanation: &Explanation) -> Vec<(&str, &str)> {
 /// `buffer pool 1 GiB, log 512 MiB`; `None` where nothing of the kind was chosen.
 pub(crate) fn common_text(explanation: &Explanation) -> Option<String> {
     let all = common(explanation);
-    let value_of = |wanted: &str| all.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
-    let files =
-        |name: &str| value_of("innodb_log_files_in_group").filter(|n| name == "innodb_log_file_size" && *n != "1");
-    let text = |(name, word): &(&str, &str)| {
-        let value = people_value(name, value_of(name)?);
-        Some(files(name).map_or_else(|| format!("{word} {value}"), |n| format!("{word} {n} × {value}")))
-    };
-    let texts: Vec<_> = NAMED.iter().filter_map(text).collect();
-    (!texts.is_empty()).then(|| format!("{} (chosen by truetps)", texts.join(", ")))
+    own_settings::in_short(&all).map(|(text, _)| format!("{text} (chosen by truetps)"))
 }
 
 /// All of them, under the names of the server.

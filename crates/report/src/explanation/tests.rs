@@ -266,6 +266,25 @@ fn the_page_draws_each_share() {
     assert!(markdown.contains("| only together | log\\_bin |"), "{markdown}");
 }
 
+/// As the report of an experiment has it.
+#[test]
+fn the_page_has_navigation_theme_and_names_before_pictures() {
+    let page = explanation_html(&explained(&together, ALL));
+    for part in [
+        "<nav aria-label=\"Sections\">",
+        "<a href=\"#verdict\">Answer</a>",
+        "<a href=\"#part-1\">Causes</a>",
+        "<section id=\"part-1\">",
+        "function themeButton(",
+        "<th scope=\"col\">cause</th><th scope=\"col\" class=\"forest-cell\">",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    let row = page.split("<tr>").find(|row| row.contains("<svg class=\"forest\"")).unwrap();
+    assert!(row.starts_with("<th scope=\"row\""), "{row}");
+    assert!(!page.contains("http://") && !page.contains("https://"), "nothing is loaded");
+}
+
 /// Trials of 5 s with a second between them, and a pause of two hours between two commands.
 #[test]
 fn the_time_that_is_left_does_not_count_pauses() {

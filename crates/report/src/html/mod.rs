@@ -8,6 +8,7 @@ mod curves;
 mod document_page;
 mod files;
 mod forest;
+mod frame;
 mod heat;
 mod labels;
 mod ledger;

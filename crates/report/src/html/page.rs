@@ -4,6 +4,7 @@ use askama::Template;
 
 use super::curves::CurveChart;
 use super::files::{self, TrialFiles};
+use super::frame::{Frame, asset};
 use super::labels::ChartLines;
 use super::ledger::LedgerSection;
 use super::noise::NoiseSection;
@@ -18,15 +19,8 @@ use super::trouble::Trouble;
 use super::verdict::VerdictSection;
 use crate::{ReportInput, waits};
 
-macro_rules! asset {
-    ($path:literal) => {
-        include_str!(concat!("../../assets/", $path))
-    };
-}
-
 /// Files embedded unchanged.
 pub(super) struct Assets {
-    css: &'static str,
     /// In this order: later files use what earlier ones define.
     js: [&'static str; 9],
     uplot_css: &'static str,
@@ -34,10 +28,7 @@ pub(super) struct Assets {
     uplot_licence: &'static str,
 }
 
-pub(super) const CSS: &str = asset!("report.css");
-
 const ASSETS: Assets = Assets {
-    css: CSS,
     js: [
         asset!("js/text.js"),
         asset!("js/look.js"),
@@ -57,11 +48,8 @@ const ASSETS: Assets = Assets {
 #[derive(Template)]
 #[template(path = "page.html", whitespace = "minimize")]
 pub(super) struct Page<'a> {
-    name: &'a str,
-    tool_version: &'a str,
+    frame: Frame<'a>,
     assets: Assets,
-    /// Anchor and name of each section, for the line at the top, and whether this report has it.
-    sections: [(&'static str, &'static str, bool); 14],
     /// A single configuration has no curves, which would be a dot each: its series stands in their place.
     first_is_series: bool,
     verdict: VerdictSection,
@@ -92,27 +80,34 @@ impl<'a> Page<'a> {
         let series = SeriesSection::of(input);
         let open_loop = OpenLoopSection::of(input, &lines);
         let first_is_series = input.analysis.cells.len() == 1 && !series.options.is_empty();
+        // Short: all of them are in one line of a window of 1,280 pixels.
+        let sections = [
+            ("verdict", "Verdict", true),
+            ("curve", "Throughput", !first_is_series),
+            ("meaning", "Meaning", true),
+            ("latency", "Response", !first_is_series),
+            ("open-loop", "Open loop", open_loop.is_some()),
+            ("table", "Figures", true),
+            ("series", "Over time", true),
+            ("percentiles", "Percentiles", percentiles.is_some()),
+            ("ledger", "Cost", ledger.is_some()),
+            ("waits", "Waits", !waits.is_empty()),
+            ("noise", "Noise", true),
+            ("setup", "Setup", true),
+            ("errors", "Errors", true),
+            ("files", "Files", true),
+        ];
+        let experiment = &input.run.experiment;
+        let there = sections.into_iter().filter(|(_, _, is_there)| *is_there);
         Self {
-            name: &input.run.experiment.name,
-            tool_version: &input.run.experiment.tool_version,
+            frame: Frame {
+                name: &experiment.name,
+                title: format!("{}: truetps report", experiment.name),
+                tool_version: &experiment.tool_version,
+                sections: there.map(|(anchor, name, _)| (anchor.to_owned(), name.to_owned())).collect(),
+                ..Frame::default()
+            },
             assets: ASSETS,
-            // Short: all of them are in one line of a window of 1,280 pixels.
-            sections: [
-                ("verdict", "Verdict", true),
-                ("curve", "Throughput", !first_is_series),
-                ("meaning", "Meaning", true),
-                ("latency", "Response", !first_is_series),
-                ("open-loop", "Open loop", open_loop.is_some()),
-                ("table", "Figures", true),
-                ("series", "Over time", true),
-                ("percentiles", "Percentiles", percentiles.is_some()),
-                ("ledger", "Cost", ledger.is_some()),
-                ("waits", "Waits", !waits.is_empty()),
-                ("noise", "Noise", true),
-                ("setup", "Setup", true),
-                ("errors", "Errors", true),
-                ("files", "Files", true),
-            ],
             first_is_series,
             verdict: VerdictSection::of(input, &lines),
             setup: Setup::of(input),

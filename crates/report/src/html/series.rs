@@ -61,6 +61,9 @@ struct TrialData {
     /// `w`, `m` or `d` for each interval.
     phases: String,
     tps: Vec<ChartNumber>,
+    /// Throughput in steps of a bucket, where the intervals are too few for a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fine: Option<FineData>,
     p99: Vec<Option<ChartNumber>>,
     max: Vec<Option<ChartNumber>>,
     /// Start and length of each stall and dip in milliseconds, and whether it is a dip.
@@ -68,6 +71,12 @@ struct TrialData {
     stalls: Vec<(ChartNumber, ChartNumber, bool)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waits: Option<WaitData>,
+}
+
+#[derive(Serialize)]
+struct FineData {
+    edges: Vec<ChartNumber>,
+    tps: Vec<ChartNumber>,
 }
 
 #[derive(Serialize)]
@@ -122,7 +131,7 @@ fn how_to_read(merged: usize, is_open: bool) -> String {
     let open = if is_open { open } else { "" };
     let reading = "Each line is one trial, each step one interval (intervals under 100 ms have no rate and are left \
         out). It shows what an average hides: a stall, a slow start, an unusual trial. The grey part is not counted; \
-         a stall is shaded red, a dip yellow.";
+         a stall is shaded red, a dip yellow. A trial of at most three intervals has its throughput in steps of 100 ms.";
     if merged == 1 {
         return format!("{reading}{open}");
     }
@@ -163,11 +172,49 @@ fn trial_data(loaded: &LoadedTrial, merged: usize, joined_waits: usize) -> Trial
         edges: steps.iter().map(edge).chain(end).collect(),
         phases: steps.iter().map(|step| letter(step.phase)).collect(),
         tps: steps.iter().map(|step| ChartNumber::new(step.ok / step.length_ms.max(1.0) * 1e3)).collect(),
+        fine: fine_data(intervals),
         p99: steps.iter().map(|step| step.p99.map(ChartNumber::new)).collect(),
         max: steps.iter().map(|step| step.max.map(ChartNumber::new)).collect(),
         stalls: detail.stalls.list.iter().map(span).collect(),
         waits: detail.waits.as_ref().and_then(|waits| WaitData::of(waits, joined_waits)),
     }
+}
+
+/// A trial with at most so many measured intervals has its throughput in buckets: of trials of 1 s, steps of a second
+/// would show nothing over time.
+const FINE_INTERVALS_MAX: usize = 3;
+
+/// `None`: the trial has more intervals, or its record has no buckets.
+fn fine_data(intervals: &[Interval]) -> Option<FineData> {
+    let measured = intervals.iter().filter(|one| one.phase == Phase::Measure).count();
+    let drawn: Vec<_> = intervals.iter().filter(|one| one.length_ms >= BUCKET_MS).collect();
+    let has_buckets = drawn.iter().all(|one| one.buckets.len() > 1);
+    if !(1..=FINE_INTERVALS_MAX).contains(&measured) || !has_buckets {
+        return None;
+    }
+    let steps: Vec<_> = drawn.iter().flat_map(|one| bucket_steps(one)).collect();
+    let end = drawn.last().map(|one| ChartNumber::whole(one.start_ms + one.length_ms));
+    Some(FineData {
+        edges: steps.iter().map(|(start_ms, _)| ChartNumber::whole(*start_ms)).chain(end).collect(),
+        tps: steps.iter().map(|(_, tps)| ChartNumber::new(*tps)).collect(),
+    })
+}
+
+/// Start and rate of each bucket. The last one is longer if an interval does not end with a bucket.
+fn bucket_steps(interval: &Interval) -> Vec<(f64, f64)> {
+    let whole = ((interval.length_ms / BUCKET_MS).floor() as usize).clamp(1, interval.buckets.len());
+    let step = |index: usize| {
+        let is_last = index + 1 == whole;
+        let from_ms = index as f64 * BUCKET_MS;
+        let (counted, to_ms) = if is_last {
+            (&interval.buckets[index..], interval.length_ms)
+        } else {
+            (&interval.buckets[index..=index], from_ms + BUCKET_MS)
+        };
+        let ok: u64 = counted.iter().map(|ok| u64::from(*ok)).sum();
+        (interval.start_ms + from_ms, ok as f64 / (to_ms - from_ms) * 1e3)
+    };
+    (0..whole).map(step).collect()
 }
 
 fn span(stall: &Stall) -> (ChartNumber, ChartNumber, bool) {
@@ -290,6 +337,22 @@ mod tests {
         let found: Vec<_> =
             steps(&[interval(Phase::Measure, 0.0, 20, None), drained], 1).iter().map(|one| one.ok).collect();
         assert_eq!(found, [20.0]);
+    }
+
+    #[test]
+    fn a_short_trial_has_its_throughput_in_buckets() {
+        let with = |buckets: &[u32], length_ms| Interval {
+            buckets: buckets.to_vec(),
+            length_ms,
+            ..interval(Phase::Measure, 2000.0, buckets.iter().map(|ok| u64::from(*ok)).sum(), None)
+        };
+        assert_eq!(bucket_steps(&with(&[5, 0, 7], 300.0)), [(2000.0, 50.0), (2100.0, 0.0), (2200.0, 70.0)]);
+        // 250 ms: the last half of a bucket is no step of its own, and nothing of it is lost.
+        assert_eq!(bucket_steps(&with(&[5, 10, 5], 250.0)), [(2000.0, 50.0), (2100.0, 100.0)]);
+        let short = [with(&[5, 5], 200.0)];
+        let long: Vec<_> = (0..4).map(|_| with(&[5, 5], 200.0)).collect();
+        assert!(fine_data(&short).is_some() && fine_data(&long).is_none());
+        assert!(fine_data(&[with(&[], 200.0)]).is_none(), "an older record has no buckets");
     }
 
     #[test]

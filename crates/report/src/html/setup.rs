@@ -224,18 +224,20 @@ fn factors(plan: &Plan) -> Vec<(&str, String, String)> {
 fn settings<'a>(input: &ReportInput<'a>) -> Vec<(&'a str, String, &'static str)> {
     let plan = &input.run.plan.server.settings;
     let from_plan = plan.iter().map(|(name, value)| (name.as_str(), value.option_text(), "the plan"));
-    // Each of several servers may have different settings; a common line is shown once.
-    let mut chosen: Vec<_> = Vec::new();
-    let servers = names::servers(&input.run.experiment);
-    for line in servers.iter().flat_map(|server| names::chosen_settings(&input.run.plan, server)) {
-        if !chosen.contains(&line) {
-            chosen.push(line);
-        }
-    }
     // An option without a value, as `skip-name-resolve`, is set by being there.
     let shown = |value: &str| if value.is_empty() { "set".to_owned() } else { value.to_owned() };
-    let from_truetps = chosen.into_iter().map(|(name, value)| (name.as_str(), shown(value), "truetps"));
-    from_plan.chain(from_truetps).collect()
+    // Each of several servers may have different settings; a common line is shown once.
+    let mut chosen: Vec<_> = Vec::new();
+    for server in names::servers(&input.run.experiment) {
+        for (name, value) in names::chosen_settings(&input.run.plan, server) {
+            let is_of_file = server.of_option_file.contains(name);
+            let line = (name.as_str(), shown(value), if is_of_file { "the option file" } else { "truetps" });
+            if !chosen.contains(&line) {
+                chosen.push(line);
+            }
+        }
+    }
+    from_plan.chain(chosen).collect()
 }
 
 /// The command line, quoted for a shell.

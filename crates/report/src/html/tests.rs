@@ -195,7 +195,7 @@ fn hostile_text_stays_text() {
     assert!(!page.contains("<script>alert") && !page.contains("<img"), "escaped");
     assert!(!page.contains("onerror=alert(1)>\"'"), "escaped in attributes");
     let scripts = page.matches("<script").count();
-    assert_eq!(scripts, 4, "theme mark, data, uPlot, charts");
+    assert_eq!(scripts, 5, "mark, frame, data, uPlot, charts");
     assert_eq!(page.matches("</script").count(), scripts);
     assert_eq!(script_data(&page)["curves"][0]["name"], HOSTILE);
 }
@@ -209,7 +209,7 @@ fn hostile_reasons_of_an_open_loop_stay_text() {
     });
     let page = page("hostile-open.html", &fixture);
     assert!(!page.contains("<script>alert") && !page.contains("<img"), "escaped");
-    assert_eq!(page.matches("<script").count(), 4, "theme mark, data, uPlot, charts");
+    assert_eq!(page.matches("<script").count(), 5, "mark, frame, data, uPlot, charts");
     assert!(page.contains("(3 of 3 trials) &#60;/script&#62;"), "the reason is there as text");
 }
 

@@ -14,7 +14,7 @@ use truetps_record::PoolRecord;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::html::document_html;
 use crate::json::json_text;
-use crate::{TextScreen, format, markdown, names, text};
+use crate::{TextScreen, format, markdown, names, own_settings, text};
 
 pub use libraries::PoolLibrary;
 pub(crate) use words::{answer, durability_text, parameters_text, rate_text, rule_text, trust};
@@ -125,6 +125,7 @@ fn facts(run: &PoolRun) -> Vec<(&'static str, String)> {
     facts.extend(trust(run).into_iter().map(|text| ("Trust", text)));
     facts.push(("Trials", trials_fact(run)));
     facts.push(("Server", names::place(&run.experiment).join(", ")));
+    facts.extend(own_settings::full_text(&run.plan, &run.experiment).map(|text| ("Settings", text)));
     facts.push(("Seed", run.pool.seed.to_string()));
     facts
 }

@@ -38,7 +38,7 @@ use truetps_record::DiskFacts;
 use self::layout::{ScreenPart, Screenful};
 use crate::{
     ReportInput, TextScreen, durability, external, format, generator, load, main_effects, meaning, names, open_loop,
-    verdicts,
+    own_settings, verdicts,
 };
 
 /// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
@@ -61,6 +61,8 @@ pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
     parts.extend(crash(input));
     parts.extend(bound(input));
     parts.extend(trust::part(input));
+    let own = own_settings::short_text(&input.run.plan, &input.run.experiment);
+    parts.extend(own.map(|text| ScreenPart::fact("Settings", text)));
     parts.extend(unread(input.run));
     parts.push(ScreenPart::fact("Trials", trust::trials(input)));
     Screenful { title: title(input), place: place(input), answer: answer(input), parts }.draw(screen)
@@ -159,7 +161,10 @@ fn crash(input: &ReportInput<'_>) -> Option<ScreenPart> {
 
 /// How far the server may be from what it would do without the generator beside it.
 fn bound(input: &ReportInput<'_>) -> Option<ScreenPart> {
-    generator::bound(input.analysis).and(meaning::shared_cores(input)).map(|text| ScreenPart::fact("Bound", text))
+    let limit = generator::limit(input.analysis).map(|text| format!("{text}."));
+    let by_cores = generator::bound(input.analysis).and(meaning::shared_cores(input));
+    let said: Vec<_> = limit.into_iter().chain(by_cores).collect();
+    (!said.is_empty()).then(|| ScreenPart::fact("Bound", said.join(" ")))
 }
 
 /// Files that are missing, damaged or of a newer version.

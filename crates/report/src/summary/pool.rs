@@ -8,7 +8,7 @@ use crate::pool::{
     PoolLibrary, answer, configurations, curve_table, durability_text, parameters_text, rate_text, rule_text, title,
     trials_fact, trust,
 };
-use crate::{TextScreen, names};
+use crate::{TextScreen, names, own_settings};
 
 /// `libraries`: those whose configuration is wanted.
 pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen) -> String {
@@ -25,6 +25,8 @@ pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen
     parts.extend(durability_text(run).map(|text| ScreenPart::fact("Commits", text)));
     let trust = trust(run);
     parts.extend((!trust.is_empty()).then(|| ScreenPart::facts("Trust", trust)));
+    let own = own_settings::short_text(&run.plan, &run.experiment);
+    parts.extend(own.map(|text| ScreenPart::fact("Settings", text)));
     parts.push(ScreenPart::fact("Trials", trials_fact(run)));
     Screenful { title: title(run), place: place(run), answer: answer(run), parts }.draw(screen)
 }

@@ -6,7 +6,7 @@ use truetps_record::{CounterSummary, ProbeSummary};
 use super::layout::{ScreenPart, Screenful};
 use crate::document::DocumentTable;
 use crate::probe_list::{self, amount};
-use crate::{TextScreen, format, names, waits};
+use crate::{TextScreen, format, names, printable, waits};
 
 /// Waits that the screen names.
 const WAITS_MAX: usize = 5;
@@ -69,7 +69,8 @@ pub fn probe_summary(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: T
     parts.push(ScreenPart::fact("Signals", format!("{signals} recorded{absent}: --full lists them")));
     let run = &summary.run;
     let title = format!("Probe of {}", run.target);
-    let place = format!("{} {}, watched from {}", run.server.flavour, run.server.version, run.hostname);
+    let platform = run.platform.as_ref().map(|name| format!(" ({})", printable(name))).unwrap_or_default();
+    let place = format!("{} {}{platform}, watched from {}", run.server.flavour, run.server.version, run.hostname);
     Screenful { title, place, answer: answer(summary, waits), parts }.draw(screen)
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct FinishedRun<'a> {
     pub(crate) validity: &'a Validity,
     /// Peculiarities that do not invalidate the figures.
     pub(crate) notes: &'a [String],
+    /// Why a thread of the clients limited the figures. `None`: no thread did.
+    pub(crate) generator_limited: Option<String>,
     /// All options with their values, except passwords.
     pub(crate) options: &'a Map<String, Value>,
     /// `None` if it was taken from the clock.
@@ -45,6 +47,7 @@ pub(crate) struct FinishedRun<'a> {
 /// tool_version, script, started_at
 /// validity         {state: valid | invalid | partial, reason}
 /// notes            [text]
+/// generator_limited   text, null = no thread of the clients limited the figures
 /// options          {name: value}
 /// seed             number, null = from the clock
 /// intervals        [span + {clients_running, response_us_pNN, queue_length, concurrency}]
@@ -78,6 +81,7 @@ pub(crate) fn json(run: &FinishedRun) -> Map<String, Value> {
         ("started_at", json!(run.started_at)),
         ("validity", json!(run.validity.words())),
         ("notes", json!(run.notes)),
+        ("generator_limited", json!(run.generator_limited)),
         ("options", json!(without_passwords(run.options))),
         ("seed", json!(run.seed)),
         ("intervals", json!(intervals)),

@@ -54,6 +54,7 @@ fn document(style: FigureStyle, latest: &Figures) -> Value {
         started_at: "2026-01-01T00:00:00Z",
         validity: &Validity::partial(NoEvidence::Interrupted),
         notes: &["odd".to_owned()],
+        generator_limited: Some("full".to_owned()),
         options: &options,
         seed: None,
         style,

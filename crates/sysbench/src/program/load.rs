@@ -78,7 +78,6 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         server_warning: command.env.server_warning,
         is_remarked,
         beside: Vec::new(),
-        cores: command.env.cores,
     };
     Ok(load.run())
 }

@@ -57,6 +57,7 @@ impl ScriptCommand<'_> {
             options: Arc::clone(&self.options),
             drivers: Arc::clone(&self.drivers),
             threads,
+            cores: self.env.cores,
             procedure,
         }
     }

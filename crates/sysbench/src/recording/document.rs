@@ -94,6 +94,7 @@ fn fields(end: &RecordedEnd<'_>, context: &WorkerContext) -> Map<String, Value> 
         started_at: &context.run.started_at,
         validity: &end.validity,
         notes: &context.run.notes(),
+        generator_limited: facts::full_worker(context, &count.recorded).map(|limit| limit.to_string()),
         options: &options_of(context),
         seed: Some(context.run.seed),
         style: end.style,

@@ -10,16 +10,16 @@ use truetps_plan::{
     WorkloadSpec,
 };
 use truetps_record::{
-    CONNECTIONS, Configuration, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorTally, Experiment, Flavour,
-    LatencyFigures, Personality, Protocol, SCHEMA_VERSION, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun,
-    SentStatements, ServerFacts, SettingValue, Spacing, SqlDialect, TrialRole,
+    AnswersReady, CONNECTIONS, Configuration, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorTally, Experiment,
+    Flavour, GeneratorLimit, LatencyFigures, Personality, Protocol, SCHEMA_VERSION, ScheduledTrial, ScriptFairness,
+    ScriptRecord, ScriptRun, SentStatements, ServerFacts, SettingValue, Spacing, SqlDialect, TrialRole,
 };
 use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, new_experiment};
 
 use super::document::TOOL_VERSION;
 use crate::options::{IgnoredErrors, words_without_secrets};
 use crate::output::{ClientFigures, Fairness};
-use crate::run::{ServerSeen, SlotCounts, WorkerContext};
+use crate::run::{RecordedSeries, ServerSeen, WorkerContext};
 
 /// Characters of a plan's name: it becomes the name of a folder.
 const NAME_MAX: usize = 64;
@@ -154,7 +154,8 @@ pub(super) fn script_record(context: &WorkerContext, statements: Option<SentStat
 }
 
 /// Figures of the measured time that only a script's run has.
-pub(super) fn script_run(context: &WorkerContext, counts: &SlotCounts, clients: &[ClientFigures]) -> ScriptRun {
+pub(super) fn script_run(context: &WorkerContext, recorded: &RecordedSeries, clients: &[ClientFigures]) -> ScriptRun {
+    let counts = &recorded.script;
     let (script, ..) = context.script.sources.recorded();
     let fair = Fairness::of(clients);
     ScriptRun {
@@ -168,7 +169,17 @@ pub(super) fn script_run(context: &WorkerContext, counts: &SlotCounts, clients: 
             time_s_mean: fair.seconds_avg,
             time_s_deviation: fair.seconds_stddev,
         }),
+        answers_ready: answers_ready(context, recorded),
     }
+}
+
+/// Of clients that share threads.
+fn answers_ready(context: &WorkerContext, recorded: &RecordedSeries) -> Option<AnswersReady> {
+    let events = recorded.measured()?.sums.counts.ok;
+    let us_of_event = |ns: u64| ns as f64 / 1e3 / events as f64;
+    let (least_ns, most_ns) = context.run.usage.answers_ready_ns();
+    (context.threads < context.run.settings.threads && events > 0)
+        .then(|| AnswersReady { us_least: us_of_event(least_ns), us_most: us_of_event(most_ns) })
 }
 
 /// How the run was driven.
@@ -192,7 +203,6 @@ pub(super) fn engine(context: &WorkerContext, connect_ms: f64, clients_failed: u
 pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> MeasuredLoad {
     let MeasuredSums { sums, length_ns, .. } = measured;
     let length = Duration::from_nanos(*length_ns);
-    let used = context.run.usage.read();
     let settings = &context.run.settings;
     // A client without a thread of its own waits between its events for the others' turns.
     let is_constant = settings.rate.is_none() && settings.events.is_none() && context.threads == settings.threads;
@@ -203,9 +213,23 @@ pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> Meas
         response: LatencyFigures::of(&sums.response),
         open_loop: sums.open_loop(),
         constant_clients: is_constant.then_some(settings.threads),
-        workers_used: WorkerUse::of(&used, *length_ns),
+        workers_used: workers_used(context, *length_ns),
         errors: retried_errors(&sums.errors),
     }
+}
+
+/// Why a thread of the clients limited the figures, if one did. Where no server was used, only if more threads help:
+/// nothing else could have been the limit.
+pub(crate) fn full_worker(context: &WorkerContext, recorded: &RecordedSeries) -> Option<GeneratorLimit> {
+    let limit = workers_used(context, recorded.measured()?.length_ns).full_worker()?;
+    let is_helped = matches!(limit, GeneratorLimit::WorkerFull { useful_workers: Some(_), .. });
+    (is_helped || context.run.server.get().is_some()).then_some(limit)
+}
+
+/// What the threads of the clients did in a measured time of this length.
+fn workers_used(context: &WorkerContext, length_ns: u64) -> WorkerUse {
+    let useful = context.cores.min(context.run.settings.threads);
+    WorkerUse::of_script(&context.run.usage.read(), length_ns, useful)
 }
 
 /// Errors of statements: ignored ones restart their event, and any other error ends the run.

@@ -140,18 +140,12 @@ impl ScriptRecording {
         }
     }
 
-    /// Counts the use of resources from now on.
     pub(crate) fn begin_measured_time(&mut self) {
-        self.context.run.usage.next_round();
         self.recorder.phase(Phase::Measure);
     }
 
     /// An interval has ended. `lengths`: of its events.
     pub(crate) fn interval(&mut self, interval: &Interval, lengths: &Histogram) {
-        if interval.phase == Phase::Measure {
-            // Threads that never end have reported their use up to here.
-            self.context.run.usage.next_round();
-        }
         let (view, context, experiment) = (&mut self.view, &self.context, &self.experiment);
         let written = self.recorder.interval(interval, lengths, &mut |event| show(view, context, experiment, event));
         if let Err(error) = written {
@@ -202,7 +196,7 @@ impl ScriptRecording {
         end.validity.clone_from(&self.recorder.trial.validity);
         self.recorder.trial.server = facts::server(&self.context);
         let clients = end.count.measured_clients(&self.context.run.counters);
-        let script = || facts::script_run(&self.context, &recorded.script, &clients);
+        let script = || facts::script_run(&self.context, recorded, &clients);
         self.recorder.trial.script = recorded.measured().is_some().then(script);
         let suspensions = self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
         if let Some(reason) = was_suspended(suspensions) {

@@ -9,5 +9,5 @@ mod facts;
 mod folder;
 
 pub(crate) use document::{document, errors, validity};
-pub(crate) use facts::{experiment as new_experiment, plan as plan_of};
+pub(crate) use facts::{experiment as new_experiment, full_worker, plan as plan_of};
 pub(crate) use folder::{RecordedEnd, ScriptRecording};

@@ -41,8 +41,6 @@ pub(crate) struct LoadRun<'a> {
     /// Whether the standard error gets remarks: see [`is_remarked`].
     pub(crate) is_remarked: bool,
     pub(crate) beside: Vec<OtherRun>,
-    /// Of this host.
-    pub(crate) cores: u32,
 }
 
 /// Why the events are over.
@@ -240,6 +238,9 @@ impl LoadRun<'_> {
                 .collect(),
         };
         let has_warm_up = !settings.warmup.is_zero();
+        if !has_warm_up {
+            run.usage.next_round();
+        }
         if let Some(recording) = &mut self.recording {
             recording.start(at, start.map(|(_, common)| common), has_warm_up);
         }
@@ -306,6 +307,7 @@ impl LoadRun<'_> {
             let last = count.end_warm_up(&run, now_ns);
             moments.seconds = Ticks::new(now_ns, SECOND_NS);
             self.record(last);
+            run.usage.next_round();
             if let Some(recording) = &mut self.recording {
                 recording.begin_measured_time();
             }

@@ -13,6 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 
 use super::CommandRun;
 use super::long_turns::{HOLDS_MS_MAX, LongTurns};
+use super::turn_waits::Arrivals;
+use super::usage::answer_was_ready;
 use crate::lua::{self, Context, EventTurn, GO, LATER, LuaState, STOP, ScriptRequest, lua_error_text};
 use crate::output::{MessageLevel, lines};
 use crate::rand::RandomDistributions;
@@ -65,6 +67,7 @@ struct LuaClient {
     thread: Thread,
     context: Rc<Context>,
     waiting: Waiting,
+    turn_ended_ns: u64,
     failure: Option<ProcedureFailure>,
 }
 
@@ -86,6 +89,7 @@ pub(crate) struct LuaThread {
     failures: Vec<(u32, ProcedureFailure)>,
     share: usize,
     long_turns: LongTurns,
+    arrivals: Arrivals,
     /// The run is over: remaining work is done even if interrupted.
     pub(crate) is_at_the_end: bool,
     kept_context: RefCell<Option<Rc<Context>>>,
@@ -108,6 +112,7 @@ impl LuaThread {
             failures: Vec::new(),
             share,
             long_turns: LongTurns::default(),
+            arrivals: Arrivals::default(),
             is_at_the_end: false,
             kept_context: RefCell::new(None),
             distribution: Rc::new(run.distribution()),
@@ -134,7 +139,14 @@ impl LuaThread {
         };
         let context = self.context(tid, has_neighbours);
         let slot = self.clients.len();
-        self.clients.push(LuaClient { table, thread, context, waiting: Waiting::Nothing, failure: None });
+        self.clients.push(LuaClient {
+            table,
+            thread,
+            context,
+            waiting: Waiting::Nothing,
+            turn_ended_ns: 0,
+            failure: None,
+        });
         self.ready.push_back((slot, Answer::of(GO)));
         Ok(slot)
     }
@@ -231,7 +243,8 @@ impl LuaThread {
 
     fn wait(&mut self) {
         let until_ns = self.timers.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
-        let left = Duration::from_nanos(until_ns.saturating_sub(self.run.control.now_ns()));
+        let began_ns = self.run.control.now_ns();
+        let left = Duration::from_nanos(until_ns.saturating_sub(began_ns));
         let longest = if self.ready.is_empty() { left.min(LOOK) } else { Duration::ZERO };
         self.events.clear();
         let store = self.store.borrow();
@@ -250,10 +263,15 @@ impl LuaThread {
         };
         let _ = epoll::wait(watched, spare_capacity(&mut self.events), Some(&timeout));
         drop(store);
+        self.arrivals.looked(began_ns, self.run.control.now_ns());
         for n in 0..self.events.len() {
             let handle = self.events[n].data.u64() as u32;
+            let now_ns = self.run.control.now_ns();
             let step = self.store.borrow_mut().on_ready(handle);
             if let Some(slot) = self.waiters.get(handle as usize).copied() {
+                if let (RequestProgress::Done(_), Some(client)) = (&step, self.clients.get(slot)) {
+                    answer_was_ready(self.arrivals.ready_ns(client.turn_ended_ns, now_ns));
+                }
                 self.advance(slot, handle, step);
             }
         }
@@ -323,7 +341,8 @@ impl LuaThread {
             let began_ns = self.run.control.now_ns();
             let yielded =
                 client.thread.resume::<(Option<i32>, Option<f64>, Option<LuaString>)>((answer.code, answer.value));
-            let held_ns = self.run.control.now_ns().saturating_sub(began_ns);
+            client.turn_ended_ns = self.run.control.now_ns();
+            let held_ns = client.turn_ended_ns.saturating_sub(began_ns);
             lua::enter(before);
             if self.long_turns.end(held_ns) && self.clients.len() > 1 {
                 self.warn_of_long_turn();

@@ -1,10 +1,9 @@
 //! The reports of a run: by the script's hooks, or by default in sysbench's lines.
 
 use mlua::{Function, Table};
-use truetps_record::{Histogram, Interval, NoEvidence, Validity};
+use truetps_record::{Histogram, Interval, NoEvidence, Phase, Validity};
 
 use super::count::Count;
-use super::full_workers::full_workers;
 use super::latency_windows::{log_histogram, percentiles, statement_latencies};
 use super::load::{EventsEnding, LoadRun};
 use super::{LuaThread, ProcedureFailure};
@@ -43,7 +42,12 @@ impl LoadRun<'_> {
     }
 
     pub(super) fn record(&mut self, interval: Option<(Interval, Histogram)>) {
-        if let (Some(recording), Some((interval, lengths))) = (&mut self.recording, interval) {
+        let Some((interval, lengths)) = interval else { return };
+        if interval.phase == Phase::Measure {
+            // Threads that never end have reported their use up to here.
+            self.context.run.usage.next_round();
+        }
+        if let Some(recording) = &mut self.recording {
             recording.interval(&interval, &lengths);
         }
     }
@@ -108,7 +112,7 @@ impl LoadRun<'_> {
         if let Some(recording) = &mut self.recording {
             recording.ran_beside(&self.beside);
         }
-        let full = self.full_workers(count);
+        let full = self.full_worker(count);
         let own = crate::recording::validity(ending, &count.recorded);
         let apart = self.end_together(&own);
         let is_whole = apart.is_none();
@@ -152,12 +156,10 @@ impl LoadRun<'_> {
         }
     }
 
-    /// A note where too few threads may have limited the figures; returns it.
-    fn full_workers(&self, count: &Count) -> Option<String> {
-        let (run, measured) = (&self.context.run, count.recorded.measured()?);
-        let text = full_workers(&run.usage.read(), measured.length_ns, run.settings.threads, self.cores)?;
-        run.note(text.clone());
-        Some(text)
+    /// Words for the user where a thread of the clients limited the figures. The record has the finding itself.
+    fn full_worker(&self, count: &Count) -> Option<String> {
+        let limit = crate::recording::full_worker(&self.context, &count.recorded)?;
+        Some(format!("generator-limited, the server may be faster: {limit}"))
     }
 
     /// Tells the other parts how this one ended, and learns how they did: why the figures, which are good in this part, are no

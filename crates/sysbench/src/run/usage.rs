@@ -1,4 +1,5 @@
-//! The threads' resource use in the measured time: CPU time, time waiting for a core, and context switches.
+//! The threads' resource use in the measured time: CPU time, time waiting for a core, and context switches; and how long
+//! answers waited for the turn of their client.
 //!
 //! A thread can only read its own use. The watching thread announces each new period by a number; the others check it
 //! between events, and add their use since their last check.
@@ -18,6 +19,8 @@ struct WorkerUsage {
     switches: AtomicU64,
     /// The kernel reports neither waits nor switches.
     is_wait_unknown: AtomicBool,
+    ready_least_ns: AtomicU64,
+    ready_most_ns: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -32,6 +35,8 @@ struct ThreadMeter {
     usage: ThreadUse,
     worker: usize,
     round: u32,
+    /// Shortest and longest time that answers lay ready, since the last check.
+    ready_ns: (u64, u64),
 }
 
 thread_local! {
@@ -51,7 +56,7 @@ impl Usage {
     /// The calling thread is this worker.
     pub(crate) fn enter(&self, worker: usize) {
         let round = self.round.load(Ordering::Relaxed);
-        METER.set(Some(ThreadMeter { usage: ThreadUse::new(), worker, round }));
+        METER.set(Some(ThreadMeter { usage: ThreadUse::new(), worker, round, ready_ns: (0, 0) }));
     }
 
     /// Adds the calling thread's use, if a new period has begun. Its cost is close to zero otherwise.
@@ -74,11 +79,14 @@ impl Usage {
 
     fn add(&self, meter: &mut ThreadMeter) {
         let used = meter.usage.since_last();
+        let (ready_least_ns, ready_most_ns) = std::mem::take(&mut meter.ready_ns);
         if meter.round == NOT_MEASURED {
             return;
         }
         if let Some(worker) = self.workers.get(meter.worker) {
             worker.cpu_ns.fetch_add(used.cpu_ns, Ordering::Relaxed);
+            worker.ready_least_ns.fetch_add(ready_least_ns, Ordering::Relaxed);
+            worker.ready_most_ns.fetch_add(ready_most_ns, Ordering::Relaxed);
             match used.wait_ns.zip(used.switches) {
                 Some((wait_ns, switches)) => {
                     worker.wait_ns.fetch_add(wait_ns, Ordering::Relaxed);
@@ -87,6 +95,14 @@ impl Usage {
                 None => worker.is_wait_unknown.store(true, Ordering::Relaxed),
             }
         }
+    }
+
+    /// The shortest and the longest time that answers of all clients lay ready together.
+    pub(crate) fn answers_ready_ns(&self) -> (u64, u64) {
+        let sum = |of: fn(&WorkerUsage) -> &AtomicU64| {
+            self.workers.iter().map(|worker| of(worker).load(Ordering::Relaxed)).sum()
+        };
+        (sum(|worker| &worker.ready_least_ns), sum(|worker| &worker.ready_most_ns))
     }
 
     /// Times of each worker so far.
@@ -103,6 +119,16 @@ impl Usage {
         };
         self.workers.iter().map(read).collect()
     }
+}
+
+/// An answer to a client of the calling thread lay ready for so long, at least and at most.
+pub(super) fn answer_was_ready(ready_ns: (u64, u64)) {
+    METER.with_borrow_mut(|meter| {
+        if let Some(meter) = meter {
+            meter.ready_ns.0 += ready_ns.0;
+            meter.ready_ns.1 += ready_ns.1;
+        }
+    });
 }
 
 #[cfg(test)]
@@ -122,16 +148,20 @@ mod tests {
         let usage = Usage::new(2);
         usage.enter(1);
         work();
+        answer_was_ready((1, 2));
         usage.add_if_asked();
         usage.next_round();
         usage.add_if_asked();
-        assert_eq!(usage.read(), [ThreadTime::ZERO; 2]);
+        assert_eq!((usage.read().as_slice(), usage.answers_ready_ns()), (&[ThreadTime::ZERO; 2][..], (0, 0)));
         work();
+        answer_was_ready((10, 20));
+        answer_was_ready((100, 200));
         usage.add_if_asked();
         assert_eq!(usage.read(), [ThreadTime::ZERO; 2], "the same part still runs");
         usage.leave();
         let used = usage.read();
         assert!(used[0] == ThreadTime::ZERO && used[1].cpu_ns > 0, "{used:?}");
+        assert_eq!(usage.answers_ready_ns(), (110, 220));
         // A thread that is not a worker is not counted.
         usage.add_if_asked();
         usage.leave();

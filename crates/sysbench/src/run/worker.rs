@@ -23,6 +23,8 @@ pub(crate) struct WorkerContext {
     pub(crate) options: Arc<SysbenchOptions>,
     pub(crate) drivers: Arc<Drivers>,
     pub(crate) threads: u32,
+    /// Of this host.
+    pub(crate) cores: u32,
     /// [`RUN`], or `parallel_command`.
     pub(crate) procedure: &'static str,
 }
