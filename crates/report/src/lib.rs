@@ -9,7 +9,7 @@
 //!   that moved with a cause in `counters`) make documents of their own.
 //! - `summary`: the one screen that each command prints without `--full`: a file for each command chooses what it
 //!   shows, and `layout` makes it fit.
-//! - `html`: a module for each section, and `document_page`, which makes a page of a document.
+//! - `html`: a module for each section; `document_page` makes a page of a document, and `frame` is around both.
 //! - `json`, `csv`, `sysbench` (the lines that many scripts read), `junit` (test cases of comparisons). `exposition`:
 //!   the text format of Prometheus, for the figures of a run (`prometheus`) and the readings of a probe
 //!   (`probe_metrics`).
