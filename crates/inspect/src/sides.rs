@@ -26,7 +26,8 @@ pub fn side_of_server(target: &Target) -> Result<SettingsSide, InspectError> {
 pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
     // A capture of an older truetps may have variables that this one leaves out.
     let shown = capture.variables.iter().filter(|(name, variable)| !is_secret(name, &variable.value));
-    let variables = shown.map(|(name, variable)| (name.clone(), value_of(variable)));
+    // PostgreSQL does not mind the case of names, and shows three of them with capital letters.
+    let variables = shown.map(|(name, variable)| (name.to_lowercase(), value_of(variable)));
     let plain =
         |(name, value): (&String, &String)| (name.clone(), SideValue { value: value.clone(), ..SideValue::default() });
     SettingsSide {
