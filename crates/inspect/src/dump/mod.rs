@@ -23,7 +23,10 @@ type DumpRow = Vec<(String, String)>;
 const COMPLETE_FROM: usize = 200;
 /// The names of columns that mean the same, wherever they come from.
 const NAMES: [&str; 7] = ["variable_name", "parametername", "name", "variable", "parameter", "option", "setting"];
-const VALUES: [&str; 6] = ["variable_value", "global_value", "parametervalue", "value", "setting", "currentvalue"];
+const VALUES: [&str; 7] =
+    ["variable_value", "global_value", "parametervalue", "value", "setting", "current_setting", "currentvalue"];
+/// Columns of a PostgreSQL with the value.
+const POSTGRES_VALUES: [&str; 2] = ["setting", "current_setting"];
 const DEFAULTS: [&str; 3] = ["boot_val", "default_value", "defaultvalue"];
 const ORIGINS: [&str; 3] = ["source", "global_value_origin", "variable_source"];
 /// Names of PostgreSQL that begin as the counters of SHOW STATUS do.
@@ -164,10 +167,10 @@ fn setting(record: &DumpRow) -> Option<(String, SideValue)> {
         return None;
     }
     // Of a PostgreSQL they are states of the transaction; its defaults are `default_transaction_…`.
-    if name.starts_with("transaction_") && cell(&["setting"]).is_some() {
+    if name.starts_with("transaction_") && cell(&POSTGRES_VALUES).is_some() {
         return None;
     }
     let some = |columns: &[&str]| cell(columns).filter(|text| !text.is_empty());
     let (default, unit, origin) = (some(&DEFAULTS), some(&["unit"]), some(&ORIGINS).map(|text| text.to_lowercase()));
-    Some((name, SideValue { value, origin, default, unit, is_loose: false }))
+    Some((name, SideValue { value, origin, default, unit, ..SideValue::default() }))
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::boxes::{aligned, boxed};
 use super::separated::separated;
-use super::{DumpRow, NAMES, VALUES};
+use super::{DumpRow, NAMES, POSTGRES_VALUES, VALUES};
 
 const MYSQL: &str = "SHOW VARIABLES";
 const POSTGRES: &str = "pg_settings";
@@ -13,8 +13,8 @@ pub(super) fn records(text: &str) -> Option<(&'static str, Vec<DumpRow>)> {
     let readers = [vertical, xml, boxed, expanded, aligned, separated];
     let text = in_ascii(text);
     readers.into_iter().find_map(|read| read(&text)).map(|records| {
-        let has = |wanted: &str| records[0].iter().any(|(column, _)| column == wanted);
-        let is_of_postgres = has("setting") && has("name");
+        let has = |wanted: &[&str]| records[0].iter().any(|(column, _)| wanted.contains(&column.as_str()));
+        let is_of_postgres = has(&POSTGRES_VALUES) && has(&["name"]);
         (if is_of_postgres { POSTGRES } else { MYSQL }, records)
     })
 }
