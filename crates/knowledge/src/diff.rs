@@ -11,6 +11,7 @@ use truetps_record::{
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, effective_value, judge_text};
 use crate::kinds::{inert_reason, is_place};
+use crate::lists::is_same_list;
 use crate::platform::{Platform, platform_of};
 use crate::setting::{Changeability, Setting, SettingTopic, find_setting};
 use crate::units::{postgres_unit, with_unit};
@@ -77,6 +78,8 @@ pub struct SideValue {
     pub unit: Option<String>,
     /// Of an option file: a server that does not know the name ignores it (`loose-…`).
     pub is_loose: bool,
+    /// Of an option file: the line has the name alone, which is `ON` for a switch, and 1 for a number.
+    pub is_bare: bool,
 }
 
 /// One side of a difference.
@@ -339,6 +342,7 @@ fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
     let method = |text: &str| if text.is_empty() { "fsync".to_owned() } else { text.to_lowercase() };
     same_setting(one, other)
         || same_written_amount(one, other)
+        || is_same_list(name, one, other)
         || (name == "log_bin" && is_off(one) == is_off(other))
         || (name == "innodb_flush_method" && method(one) == method(other))
 }
