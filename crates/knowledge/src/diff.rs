@@ -335,7 +335,8 @@ fn switched_off(setting: Option<&Setting>, side: &SettingsSide) -> Option<String
 /// with fsync.
 fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
     let unit = one.unit.as_deref().or(other.unit.as_deref()).or_else(|| postgres_unit(name));
-    let (one, other) = (one.value.as_str(), other.value.as_str());
+    // What clients print in columns has lost blanks at its ends.
+    let (one, other) = (one.value.trim(), other.value.trim());
     if let Some(unit) = unit.filter(|unit| [one, other].iter().all(|text| amount_in(text, unit).is_some())) {
         return same_amount(one, other, unit);
     }

@@ -19,12 +19,11 @@ pub(super) fn boxed(text: &str) -> Option<Vec<DumpRow>> {
         while let Some(line) = lines.get(at).filter(|line| !open.is_empty() || line.starts_with('|')) {
             open += line;
             // A row that does not end in `|` goes on in the next line.
-            match inner(&open) {
-                Some(row) => {
-                    result.add(row);
-                    open.clear();
-                }
-                None => open.push('\n'),
+            if line.trim_end().ends_with('|') {
+                result.add(inner(&open).unwrap_or(&open));
+                open.clear();
+            } else {
+                open.push('\n');
             }
             at += 1;
         }
@@ -48,9 +47,10 @@ pub(super) fn aligned(text: &str) -> Option<Vec<DumpRow>> {
     checked(records)
 }
 
-/// Without what a mail or a page sets before each line.
+/// Without what a mail or a page sets before each line of a table.
 fn unquoted(line: &str) -> &str {
-    line.trim_start_matches([' ', '\t', '>'])
+    let table = line.trim_start_matches([' ', '\t', '>']);
+    if table.starts_with(['|', '+']) { table } else { line }
 }
 
 /// Of a whole row.
@@ -75,7 +75,7 @@ struct ColumnRows {
     ends: Vec<usize>,
     width: usize,
     records: Vec<DumpRow>,
-    /// What joins the next line to each cell of the last row; all are `None` where it was whole.
+    /// What joins the next line to each cell of the last row, where it was not whole.
     joins: Vec<Option<&'static str>>,
 }
 
@@ -84,8 +84,8 @@ impl ColumnRows {
         let columns = columns_of(header.split('|'));
         let ends: Vec<_> = rule.chars().enumerate().filter(|(_, c)| "+|".contains(*c)).map(|(at, _)| at).collect();
         let is_of_columns = columns.len() == ends.len() + 1;
-        let (width, joins) = (rule.chars().count(), vec![None; columns.len()]);
-        is_of_columns.then_some(Self { columns, ends, width, records: Vec::new(), joins })
+        let width = rule.chars().count();
+        is_of_columns.then_some(Self { columns, ends, width, records: Vec::new(), joins: Vec::new() })
     }
 
     fn add(&mut self, row: &str) {
@@ -93,7 +93,7 @@ impl ColumnRows {
             // Wider letters move the ends; a value may have a `|`.
             let cells = row.splitn(self.columns.len(), '|').map(|cell| cell.trim().to_owned());
             self.records.push(record(&self.columns, cells));
-            self.joins.fill(None);
+            self.joins.clear();
             return;
         };
         let parts: Vec<_> = cells.iter().enumerate().map(|(column, cell)| self.part(column, cell)).collect();
@@ -130,11 +130,11 @@ impl ColumnRows {
     fn part(&self, column: usize, cell: &str) -> (String, Option<&'static str>) {
         let start = column.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
         let width = self.ends.get(column).copied().unwrap_or(self.width) - start;
-        let mark = cell.chars().nth(width.saturating_sub(1));
+        let last = width.saturating_sub(1);
         let text = |until: usize| cell.chars().take(until).skip(1).collect::<String>();
-        match mark {
-            Some('+') => (text(width - 1).trim_end().to_owned(), Some("\n")),
-            Some('.') => (text(width - 1), Some("")),
+        match cell.chars().nth(last).filter(|_| last > 0) {
+            Some('+') => (text(last).trim_end().to_owned(), Some("\n")),
+            Some('.') => (text(last), Some("")),
             _ => (text(usize::MAX).trim_end().to_owned(), None),
         }
     }

@@ -1,8 +1,8 @@
 //! Results with a character between the cells: `mysql -B`, `psql -A`, `--csv`, and what other clients export.
 
 use super::boxes::inner;
-use super::tables::{checked, columns_of, record};
-use super::{DumpRow, NAMES, VALUES, is_known};
+use super::tables::{are_columns, checked, columns_of, record};
+use super::{DumpRow, is_known};
 
 /// Before the result stand at most so many lines: a prompt, the statement, warnings.
 const LINES_BEFORE_MAX: usize = 20;
@@ -37,8 +37,7 @@ pub(super) fn lacks_header(text: &str) -> bool {
 fn is_header(line: &str, separator: char) -> bool {
     let cells = rows_of(line, separator);
     let columns = columns_of(cells.iter().flatten().map(String::as_str));
-    let has = |wanted: &[&str]| columns.iter().any(|column| wanted.contains(&column.as_str()));
-    has(&NAMES) && has(&VALUES)
+    are_columns(columns.iter().map(String::as_str))
 }
 
 /// Rows that begin with a name each, and at least one with a known one.
@@ -48,16 +47,20 @@ fn bare_rows(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
     let text = lines().map(|line| if are_framed { inner(line).unwrap_or(line) } else { line });
     let text = text.collect::<Vec<_>>().join("\n");
     // The first line shows it, for most other texts.
-    let first = text.lines().next()?.split(separator).next()?;
+    let (first, _) = text.lines().next()?.split_once(separator)?;
     is_name(first.trim().trim_matches('"')).then_some(())?;
     let mut rows = rows_of(&text, separator);
+    // A value may have the separator, which is not quoted.
+    if separator == '|' && rows.iter().any(|row| row.len() == 2) {
+        rows.iter_mut().filter(|row| row.len() > 2).for_each(|row| *row = vec![row[0].clone(), row[1..].join("|")]);
+    }
     rows.iter_mut().filter_map(|row| row.first_mut()).for_each(|name| *name = name.trim().to_owned());
     let are_names = rows.iter().all(|row| row.len() > 1 && is_name(&row[0]));
     (are_names && rows.iter().any(|row| is_known(&row[0].to_lowercase()))).then_some(rows)
 }
 
 fn rows_of(text: &str, separator: char) -> Vec<Vec<String>> {
-    let plain = |line: &str| -> Vec<String> { line.split(separator).map(str::to_owned).collect() };
+    let plain = |line: &str| -> Vec<String> { line.split(separator).map(|cell| cell.trim().to_owned()).collect() };
     match separator {
         ',' | ';' => quoted_rows(text, separator),
         '\t' => text.lines().map(|line| line.split('\t').map(without_escapes).collect()).collect(),

@@ -36,8 +36,16 @@ fn in_ascii(text: &str) -> Cow<'_, str> {
 
 /// Of columns that name a setting and its value.
 pub(super) fn checked(records: Vec<DumpRow>) -> Option<Vec<DumpRow>> {
-    let has = |columns: &[&str]| records.first()?.iter().find(|(name, _)| columns.contains(&name.as_str()));
-    has(&NAMES).zip(has(&VALUES)).is_some_and(|(name, value)| name.0 != value.0).then_some(records)
+    are_columns(records.first()?.iter().map(|(column, _)| column.as_str())).then_some(records)
+}
+
+/// Whether one column names a setting, and another one has its value.
+pub(super) fn are_columns<'a>(columns: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let names = columns.clone().filter(|column| NAMES.contains(column)).count();
+    let values = columns.clone().filter(|column| VALUES.contains(column)).count();
+    // `setting` may be either.
+    let either = columns.filter(|column| NAMES.contains(column) || VALUES.contains(column)).count();
+    names > 0 && values > 0 && either > 1
 }
 
 pub(super) fn columns_of<'a>(cells: impl Iterator<Item = &'a str>) -> Vec<String> {
@@ -117,11 +125,62 @@ fn expanded(text: &str) -> Option<Vec<DumpRow>> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_random::RandomStream;
+
     use super::*;
 
     fn cells(text: &str) -> Vec<Vec<String>> {
         let (_, records) = records(text).unwrap_or_else(|| unreachable!("{text}"));
         records.into_iter().map(|record| record.into_iter().map(|(_, cell)| cell).collect()).collect()
+    }
+
+    /// What results are made of.
+    const PARTS: [&str; 26] = [
+        "|",
+        "|",
+        "+",
+        "+",
+        "-",
+        "---",
+        "\n",
+        "\n",
+        "\n",
+        " ",
+        " ",
+        "name",
+        "setting",
+        "Variable_name",
+        "Value",
+        "a",
+        ".",
+        "\t",
+        ",",
+        ";",
+        "\"",
+        ":",
+        "*** 1. row ***",
+        "-[ RECORD 1 ]-",
+        "1 row in set (0.00 sec)",
+        "\u{3000}",
+    ];
+
+    /// Whatever it is, it is read to its end.
+    #[test]
+    fn random_texts() {
+        // A column without a width.
+        for text in ["name|setting\n---+\na|+\n", "|name|setting|\n+---++\n|a|+|\n"] {
+            assert!(records(text).is_none_or(|(_, records)| records.len() == 1), "{text}");
+        }
+        let mut read = 0;
+        for seed in 0..20_000 {
+            let mut random = RandomStream::new(seed, 0);
+            let parts = (0..random.below(60)).map(|_| PARTS[random.below(PARTS.len() as u64) as usize]);
+            let start =
+                ["", "name|setting\n----+---\n", "|name|value|\n|----|---|\n", "name,setting\n"][seed as usize % 4];
+            let parts: Vec<_> = std::iter::once(start).chain(parts.collect::<Vec<_>>()).collect();
+            read += u32::from(records(&parts.concat()).is_some());
+        }
+        assert!(read > 1_000, "{read}");
     }
 
     /// What the forms have difficulties with; the clients' own output is read by a test with servers.
@@ -146,6 +205,7 @@ mod tests {
             "+---+\n",
             "+---+\n| a |\n+---+\n| 1 |\n",
             "-[ RECORD 1 ]\n",
+            "|setting|\n|---|\n|1|\n",
             "---+---\n",
         ] {
             assert!(records(other).is_none(), "{other}");

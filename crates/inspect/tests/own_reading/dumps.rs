@@ -204,13 +204,12 @@ fn exports_of_variables() {
         (
             "of Markdown",
             format!(
-                "# Server\n\n| Variable | Value |\n|:---|---:|\n{}\nEnd\n",
+                "# Server\n\n| Setting | Value |\n|:---|---:|\n{}\nEnd\n",
                 rows(&|name, value| format!("| {name} | {value} |\n"))
             ),
         ),
         ("without rules", rows(&|name, value| format!("| {name} | {value} |\n"))),
     ] {
-        let text = text.replace("| ft_boolean_syntax | + -><()~*:\"\"&| |\n", "");
         check(&read(home.folder(), text.as_bytes()), &of_server, &binary, form);
     }
 }
