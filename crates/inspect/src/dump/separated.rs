@@ -54,6 +54,13 @@ fn bare_rows(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
     if separator == '|' && rows.iter().any(|row| row.len() == 2) {
         rows.iter_mut().filter(|row| row.len() > 2).for_each(|row| *row = vec![row[0].clone(), row[1..].join("|")]);
     }
+    // Of programs that end each line with a separator.
+    let ends_empty = |row: &Vec<String>| row.len() > 2 && row.last().is_some_and(String::is_empty);
+    while !rows.is_empty() && rows.iter().all(ends_empty) {
+        for row in &mut rows {
+            row.pop();
+        }
+    }
     rows.iter_mut().filter_map(|row| row.first_mut()).for_each(|name| *name = name.trim().to_owned());
     let are_names = rows.iter().all(|row| row.len() > 1 && is_name(&row[0]));
     (are_names && rows.iter().any(|row| is_known(&row[0].to_lowercase()))).then_some(rows)

@@ -209,6 +209,7 @@ fn exports_of_variables() {
             ),
         ),
         ("without rules", rows(&|name, value| format!("| {name} | {value} |\n"))),
+        ("with a tab at the end", rows(&|name, value| format!("{name}\t{}\t\n", value.replace('\\', "\\\\")))),
     ] {
         check(&read(home.folder(), text.as_bytes()), &of_server, &binary, form);
     }
