@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use truetps_folder::ExperimentFolder;
 use truetps_inspect::{server_options, side_of_path};
-use truetps_knowledge::{SettingsSide, inert_reason};
+use truetps_knowledge::{SettingsSide, inert_reason, is_same_list};
 use truetps_lab::{ExplainSide, ServerProgram};
 use truetps_plan::{Plan, level_of};
 use truetps_record::{SERVER, SettingValue, is_setting_factor, same_setting};
@@ -227,8 +227,9 @@ fn of_file(
     let binary = &program.binary;
     let read = server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| failure(&error))?;
     let settings = read.settings.into_iter();
-    let settings: Vec<_> =
-        settings.map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose }).collect();
+    let settings: Vec<_> = settings
+        .map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose, is_bare: found.is_bare })
+        .collect();
     let BaseSettings { kept, ignored, notes } = base_settings(binary, user, &settings)
         .map_err(|error| CommandFailure::usage(format!("{}: {error}", path.display())).hint_if(error.hint()))?;
     for note in read.notes.iter().chain(&notes) {
@@ -267,7 +268,8 @@ fn of_whole(
     };
     let platform = whole.platform();
     for (name, found) in &whole.settings {
-        let differs = reference.get(name.as_str()).is_some_and(|value| !same_setting(value, &found.value));
+        let is_same = |value: &str| same_setting(value, &found.value) || is_same_list(name, value, &found.value);
+        let differs = reference.get(name.as_str()).is_some_and(|value| !is_same(value));
         if !differs || inert_reason(name).is_some() {
             continue;
         }

@@ -22,8 +22,9 @@ pub(crate) fn of_file(
             .hint_or(error.hint(), "name a my.cnf that a server reads (docs/reference/server.md)")
     })?;
     let settings = side.settings.into_iter();
-    let settings: Vec<_> =
-        settings.map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose }).collect();
+    let settings: Vec<_> = settings
+        .map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose, is_bare: found.is_bare })
+        .collect();
     let BaseSettings { kept, ignored, notes } =
         base_settings(binary, user, &settings).map_err(|error| wrong(&error).hint_if(error.hint()))?;
     side.notes.iter().chain(&notes).for_each(|note| print_line(&format!("--my-cnf {shown}: {note}")));

@@ -34,6 +34,8 @@ pub enum InspectError {
     /// Not what it seems to be.
     #[error("{}: {what}", path.display())]
     NoSource { path: PathBuf, what: &'static str, hint: &'static str },
+    #[error("{}: {name} has two values: `{}` and `{}`", path.display(), values[0], values[1])]
+    Twice { path: PathBuf, name: String, values: [String; 2] },
     #[error("{}: has no server settings, such as in [mysqld]{}", path.display(), notes_text(notes))]
     NoSettings { path: PathBuf, notes: Vec<String> },
 }
@@ -55,6 +57,7 @@ impl InspectError {
             Self::Options(OptionFileError::Line { .. }) => "a server would refuse that line, too",
             Self::Options(OptionFileError::Read { .. } | OptionFileError::Cut { .. }) => return None,
             Self::NoSource { hint, .. } => hint,
+            Self::Twice { .. } => "it shows several servers or several moments: keep one of the results",
             Self::Flush(_) => "name a folder that this user may write to, on the disk of the server's data",
             Self::FlushElsewhere => "name the server by its socket, or leave the folder out",
             Self::NoSettings { .. } | Self::Options(OptionFileError::BeforeGroup { .. }) => {

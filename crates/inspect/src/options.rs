@@ -1,10 +1,12 @@
 //! Option files with the files that they include, in the order in which a server reads them: the last line wins.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use truetps_files::{OptionReader, OptionStyle, OptionVisitor, OptionWalk};
 use truetps_knowledge::{
-    GroupUse, SettingsSide, SideValue, Version, group_use, is_loose, option_family, server_setting, setting_note,
+    GroupUse, SettingsSide, SideValue, Version, added_line, group_use, is_loose, option_family, server_setting,
+    setting_note,
 };
 use truetps_record::{Flavour, is_secret};
 
@@ -33,6 +35,17 @@ pub(crate) fn read(
     Ok(side)
 }
 
+/// An option that may be there many times, each for another part of a server, and that a command line cannot join.
+const LAST_ALONE: &str = "performance_schema_instrument";
+
+/// The last line of a name holds, but for options whose lines add up.
+pub(crate) fn insert_line(settings: &mut BTreeMap<String, SideValue>, name: String, mut found: SideValue) {
+    if let Some(added) = settings.get(&name).and_then(|before| added_line(&name, &before.value, &found.value)) {
+        found.value = added;
+    }
+    settings.insert(name, found);
+}
+
 struct OptionSideReader<'a> {
     style: OptionStyle,
     flavour: Option<Flavour>,
@@ -53,13 +66,19 @@ impl OptionVisitor for OptionSideReader<'_> {
         if let Some(note) = setting_note(self.style, name, value) {
             self.note(note);
         }
-        let is_loose = is_loose(self.style, name);
+        let (is_loose, is_bare) = (is_loose(self.style, name), value.is_none());
         // Of names that no server knows, a loose one is passed over.
         let Some((name, value)) = server_setting(self.style, self.flavour, name, value) else { return is_loose };
-        if !is_secret(&name, &value) {
-            let origin = Some(file.display().to_string());
-            self.side.settings.insert(name, SideValue { value, origin, is_loose, ..SideValue::default() });
+        if is_secret(&name, &value) {
+            self.note(format!("{name} is left out: it may hold a secret"));
+            return true;
         }
+        if name == LAST_ALONE && self.side.settings.contains_key(&name) {
+            self.note(format!("a server takes each line of {name}: only the last one is taken here"));
+        }
+        let origin = Some(file.display().to_string());
+        let found = SideValue { value, origin, is_loose, is_bare, ..SideValue::default() };
+        insert_line(&mut self.side.settings, name, found);
         true
     }
 
@@ -72,7 +91,6 @@ impl OptionVisitor for OptionSideReader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::fs;
 
     use super::*;
@@ -107,6 +125,29 @@ mod tests {
         write("odd.cnf", "[mysqld]\n<html>\n");
         let error = read_file(&dir.path().join("odd.cnf"), None).err().unwrap().to_string();
         assert!(error.contains("line 2"), "{error}");
+    }
+
+    /// As a server makes it of such lines, by a test with servers.
+    #[test]
+    fn lines_that_add_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("my.cnf");
+        let text = "[mysqld]\noptimizer_switch='mrr=off'\nreplicate-do-db=a\nreplicate-do-db=b\nsync_binlog=1\n\
+                    optimizer-switch=index_merge=off\nsync-binlog=7\nreplicate-same-server-id=0\nreplicate-same-server-id=1\n\
+                    performance-schema-instrument='a=ON'\nperformance-schema-instrument='b=ON'\n\
+                    innodb_ft_min_token_size=2\nwsrep_sst_auth=a:b\n";
+        fs::write(&path, text).unwrap();
+        let found = values(&path, None);
+        let of = |name: &str| found[name].as_str();
+        assert_eq!((of("optimizer_switch"), of("replicate_do_db")), ("mrr=off,index_merge=off", "a,b"));
+        assert_eq!(
+            (of("sync_binlog"), of("replicate_same_server_id"), of("innodb_ft_min_token_size")),
+            ("7", "1", "2")
+        );
+        let notes = read_file(&path, None).unwrap().notes;
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].contains("each line of performance_schema_instrument"), "{notes:?}");
+        assert_eq!(notes[1], "wsrep_sst_auth is left out: it may hold a secret");
     }
 
     #[test]

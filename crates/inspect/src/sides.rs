@@ -26,7 +26,8 @@ pub fn side_of_server(target: &Target) -> Result<SettingsSide, InspectError> {
 pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
     // A capture of an older truetps may have variables that this one leaves out.
     let shown = capture.variables.iter().filter(|(name, variable)| !is_secret(name, &variable.value));
-    let variables = shown.map(|(name, variable)| (name.clone(), value_of(variable)));
+    // PostgreSQL does not mind the case of names, and shows three of them with capital letters.
+    let variables = shown.map(|(name, variable)| (name.to_lowercase(), value_of(variable)));
     let plain =
         |(name, value): (&String, &String)| (name.clone(), SideValue { value: value.clone(), ..SideValue::default() });
     SettingsSide {
@@ -44,7 +45,7 @@ pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
 fn value_of(variable: &CapturedVariable) -> SideValue {
     let origin = variable.path.clone().or_else(|| variable.origin.as_deref().map(str::to_lowercase));
     let (value, default, unit) = (variable.value.clone(), variable.default.clone(), variable.unit.clone());
-    SideValue { value, origin, default, unit, is_loose: false }
+    SideValue { value, origin, default, unit, ..SideValue::default() }
 }
 
 /// A capture, a dump of settings, an option file or a run folder, whichever the path is. An option file is read with the rules of the
@@ -65,7 +66,9 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
             return Err(failed(TextError::NotText));
         }
         let capture = match Capture::from_json(text) {
-            Err(CaptureError::Other(_)) if let Some(side) = dump::read(path, text, None) => return side,
+            Err(CaptureError::Other(_) | CaptureError::Broken(_)) if let Some(side) = dump::read(path, text, None) => {
+                return side;
+            }
             read => read.map_err(|source| InspectError::Capture { path: path.to_owned(), source })?,
         };
         return Ok(side_of_capture(&path.display().to_string(), &capture));

@@ -11,6 +11,7 @@ use truetps_record::{
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, effective_value, judge_text};
 use crate::kinds::{inert_reason, is_place};
+use crate::lists::is_same_list;
 use crate::platform::{Platform, platform_of};
 use crate::setting::{Changeability, Setting, SettingTopic, find_setting};
 use crate::units::{postgres_unit, with_unit};
@@ -77,6 +78,8 @@ pub struct SideValue {
     pub unit: Option<String>,
     /// Of an option file: a server that does not know the name ignores it (`loose-…`).
     pub is_loose: bool,
+    /// Of an option file: the line has the name alone, which is `ON` for a switch, and 1 for a number.
+    pub is_bare: bool,
 }
 
 /// One side of a difference.
@@ -332,13 +335,15 @@ fn switched_off(setting: Option<&Setting>, side: &SettingsSide) -> Option<String
 /// with fsync.
 fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
     let unit = one.unit.as_deref().or(other.unit.as_deref()).or_else(|| postgres_unit(name));
-    let (one, other) = (one.value.as_str(), other.value.as_str());
+    // What clients print in columns has lost blanks at its ends.
+    let (one, other) = (one.value.trim(), other.value.trim());
     if let Some(unit) = unit.filter(|unit| [one, other].iter().all(|text| amount_in(text, unit).is_some())) {
         return same_amount(one, other, unit);
     }
     let method = |text: &str| if text.is_empty() { "fsync".to_owned() } else { text.to_lowercase() };
     same_setting(one, other)
         || same_written_amount(one, other)
+        || is_same_list(name, one, other)
         || (name == "log_bin" && is_off(one) == is_off(other))
         || (name == "innodb_flush_method" && method(one) == method(other))
 }

@@ -15,6 +15,7 @@ mod diff;
 mod durability;
 mod families;
 mod kinds;
+mod lists;
 mod option_text;
 mod platform;
 mod setting;
@@ -26,7 +27,8 @@ pub use diff::{Diff, Difference, Placed, SettingsSide, SideFacts, SideValue, dif
 pub use durability::{Durability, Loss, ReplicaFate, judge, judge_text};
 pub use families::{SettingFamily, family_of, is_suspect, suspicion};
 pub use kinds::{inert_reason, irreversible_reason, mariadb_privilege};
-pub use option_text::{GroupUse, group_use, is_loose, option_family, server_setting, setting_note};
+pub use lists::is_same_list;
+pub use option_text::{GroupUse, added_line, group_use, is_loose, option_family, server_setting, setting_note};
 pub use platform::{Platform, PlatformDurability, platform_named, platform_of};
 pub use setting::{Changeability, Crash, Setting, SettingTopic, VersionSpan, find_setting, settings};
 pub use survival::{DurabilityPair, Survival};

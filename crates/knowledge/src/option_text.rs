@@ -24,6 +24,8 @@ const SKIPS: [&str; 9] = [
     "skip_slave_start",
     "skip_stack_trace",
 ];
+/// Options whose lines all count.
+const ADDING: [&str; 4] = ["innodb_monitor_disable", "innodb_monitor_enable", "optimizer_switch", "plugin_load_add"];
 const LOG_BIN: &str = "log_bin";
 
 /// Who reads a group.
@@ -114,6 +116,13 @@ pub fn server_setting(
         _ => (name, value.unwrap_or("ON")),
     };
     Some((name.to_owned(), text.to_owned()))
+}
+
+/// What a further line of this name sets, as a list with what the lines before it have set; `None`: it replaces them.
+pub fn added_line(name: &str, before: &str, value: &str) -> Option<String> {
+    let is_filter = |front: &str| name.starts_with(front) && (name.ends_with("_db") || name.ends_with("_table"));
+    let adds = ADDING.contains(&name) || is_filter("replicate_") || is_filter("binlog_");
+    adds.then(|| format!("{before},{value}"))
 }
 
 /// Whose file it is: groups are of the MySQL family alone, and so is a part of such a file without one, if its names say so.

@@ -16,6 +16,8 @@ pub struct FileSetting {
     pub value: String,
     /// A server that does not know it ignores it: the prefix `loose-`.
     pub is_loose: bool,
+    /// The line has no value.
+    pub is_bare: bool,
 }
 
 /// What a private server takes of an option file.
@@ -27,6 +29,8 @@ pub struct BaseSettings {
     /// What the server makes of a line that says something else.
     pub notes: Vec<String>,
 }
+
+const PLUGIN_LINES: [&str; 3] = ["early_plugin_load", "plugin_load", "plugin_load_add"];
 
 /// Sorts the settings of an option file: a private server has its own folder, socket and account.
 ///
@@ -45,15 +49,29 @@ pub fn base_settings(
 pub fn base_settings_of(catalogue: &Catalogue, of_file: &[FileSetting]) -> Result<BaseSettings, CatalogueError> {
     let mut base = BaseSettings::default();
     let mut known: Vec<Line<'_>> = Vec::new();
+    // Which settings a plugin has, only a server with it says.
+    let loads_plugins = of_file.iter().any(|line| PLUGIN_LINES.contains(&canonical_name(&line.name).as_str()));
     for setting @ FileSetting { name, value, .. } in of_file {
         let value = SettingValue::Text(value.clone());
         match catalogue.check_written_name(name) {
-            Ok(()) => known.push((name, value)),
+            Ok(()) => match catalogue.value_of_bare(setting)? {
+                Some(taken) => {
+                    base.notes.push(format!("{name} without a value: the server takes {taken}"));
+                    known.push((name, SettingValue::Text(taken)));
+                }
+                None => known.push((name, value)),
+            },
             Err(CatalogueError::Reserved { reason, .. }) => base.ignored.push((name.clone(), reason.to_owned())),
             Err(CatalogueError::NoVariable { .. }) => {
                 base.ignored.push((name.clone(), "it has no variable, and so cannot be verified".to_owned()));
             }
-            Err(error) => take_effect(catalogue, setting, &value, error, &mut base)?,
+            Err(error) => match take_effect(catalogue, setting, &value, error, &mut base) {
+                Err(CatalogueError::Unknown { name, .. }) if loads_plugins => {
+                    let reason = "this server does not know it; the file loads plugins, and a private server does not";
+                    base.ignored.push((name, reason.to_owned()));
+                }
+                taken => taken?,
+            },
         }
     }
     if catalogue.family() == Family::Postgresql {

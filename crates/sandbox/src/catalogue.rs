@@ -9,6 +9,7 @@ use std::time::Duration;
 use thiserror::Error;
 use truetps_record::{Family, SettingValue, did_you_mean, near_matches, same_setting, setting_number};
 
+use crate::base_settings::FileSetting;
 use crate::binary::{ServerBinary, ServerVersion};
 use crate::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_values};
 use crate::options::{CommandOption, canonical_name, switch_of};
@@ -240,6 +241,17 @@ impl Catalogue {
         };
         let set = parse_values(&output.stdout).into_iter().find(changed);
         Ok(set.map_or(LineEffect::Nothing, |(variable, value)| LineEffect::Sets(variable, value)))
+    }
+
+    /// What a line without a value sets, if that is no switch and the server takes such a line.
+    pub(crate) fn value_of_bare(&self, line: &FileSetting) -> Result<Option<String>, CatalogueError> {
+        let is_of_file = canonical_name(&line.name) == "log_bin" || self.binary.family() == Family::Postgresql;
+        if !line.is_bare || is_of_file || self.is_switch(&line.name) {
+            return Ok(None);
+        }
+        let output = help(&self.binary, &self.user, &[CommandOption::flag(&line.name)])?;
+        let taken = parse_values(&output.stdout).remove(&canonical_name(&line.name));
+        Ok(taken.filter(|taken| self.refusal(&output).is_none() && !taken.is_empty() && !taken.starts_with('(')))
     }
 
     fn output_of_lines<'o>(

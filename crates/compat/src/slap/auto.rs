@@ -217,6 +217,16 @@ mod tests {
         }
     }
 
+    /// As in the original, but for what it takes for `mixed` in silence.
+    #[test]
+    fn load_types_by_their_first_letter() {
+        let of = |text: &str| LoadType::of(text).map(LoadType::name);
+        assert_eq!(["reads", "keys", "w", "mix"].map(of), [Ok("read"), Ok("key"), Ok("write"), Ok("mixed")]);
+        for other in ["insert", "delete", "READ", ""] {
+            assert!(of(other).unwrap_err().contains("is none of mixed, update, write, key, read"), "{other}");
+        }
+    }
+
     #[test]
     fn tables() {
         let plain = auto(LoadType::Mixed, AutoKey::None);

@@ -1,6 +1,7 @@
 //! `--print-defaults` of a server, and `my_print_defaults`.
 
 use super::{DumpedSettings, OptionStyle, SideValue, is_loose, is_secret, server_setting};
+use crate::options::insert_line;
 use truetps_record::Flavour;
 
 const INTRODUCTION: &str = "would have been started with the following arguments:";
@@ -17,10 +18,10 @@ pub(super) fn settings(text: &str, flavour: Option<Flavour>) -> Option<DumpedSet
     for argument in parts.split(" --") {
         let (name, value) = argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)));
         let (name, value) = (name.trim(), value.map(str::trim_end));
-        let is_loose = is_loose(OptionStyle::Groups, name);
+        let (is_loose, is_bare) = (is_loose(OptionStyle::Groups, name), value.is_none());
         let Some((name, value)) = server_setting(OptionStyle::Groups, flavour, name, value) else { continue };
         if !is_secret(&name, &value) {
-            settings.insert(name, SideValue { value, is_loose, ..SideValue::default() });
+            insert_line(&mut settings, name, SideValue { value, is_loose, is_bare, ..SideValue::default() });
         }
     }
     (!settings.is_empty()).then_some(settings)

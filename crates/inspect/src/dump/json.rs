@@ -1,6 +1,6 @@
 //! DumpedSettings in JSON: `mysqld-auto.cnf`, parameter groups of clouds, rows of a client.
 
-use serde_json::{Map, Value};
+use serde_json::{Deserializer, Map, Value};
 
 use super::{DumpRow, NAMES, VALUES};
 
@@ -9,10 +9,13 @@ const DEPTH_MAX: u32 = 12;
 
 /// The kind of the document, and what it has.
 pub(super) fn records(text: &str) -> Option<(&'static str, Vec<DumpRow>)> {
-    let document: Value = serde_json::from_str(text).ok()?;
+    // MySQL Shell prints one document for each row.
+    let documents: Vec<Value> = Deserializer::from_str(text).into_iter().map_while(Result::ok).collect();
     let mut records = Vec::new();
-    collect(&document, 0, &mut records);
-    let is_persisted = document.get("Version").is_some();
+    for document in &documents {
+        collect(document, 0, &mut records);
+    }
+    let is_persisted = documents.iter().any(|document| document.get("Version").is_some());
     let kind = if is_persisted { "mysqld-auto.cnf" } else { "settings in JSON" };
     (!records.is_empty()).then_some((kind, records))
 }
@@ -77,6 +80,7 @@ mod tests {
                 {"ParameterName": "autocommit", "Source": "engine-default"}], "Marker": "x"}"#,
             r#"{"settings": {"databaseFlags": [{"name": "sync_binlog", "value": "7"}], "tier": "db-1"}}"#,
             r#"[{"Variable_name": "sync_binlog", "Value": "7"}]"#,
+            "{\n    \"Variable_name\": \"sync_binlog\",\n    \"Value\": \"7\"\n}\n1 row in set (0.0020 sec)\n",
         ] {
             assert_eq!(found(text), expect, "{text}");
         }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use truetps_inspect::{server_options, side_of_path};
+use truetps_inspect::{server_options, side_of_path, side_of_server};
 use truetps_knowledge::SettingsSide;
 use truetps_record::{Flavour, SettingValue};
 use truetps_sandbox::{
@@ -92,14 +92,172 @@ fn settings_as_psql_prints_them() {
     let folder = server.socket().parent().unwrap().display().to_string();
     let port = server.socket().extension().unwrap().to_str().unwrap().to_owned();
     let columns = "SELECT name, setting, unit, source FROM pg_settings";
+    let captured = side_of_server(&server.target("postgres")).unwrap();
     for statement in [columns, "SELECT * FROM pg_settings ORDER BY name", "SELECT name, setting FROM pg_settings"] {
-        for form in [&[][..], &["-A"], &["--csv"], &["-x"], &["-A", "-F", "\t"], &["-P", "border=2"]] {
+        for form in [
+            &[][..],
+            &["-A"],
+            &["--csv"],
+            &["-x"],
+            &["-A", "-F", "\t"],
+            &["-P", "border=2"],
+            &["-P", "linestyle=unicode"],
+            &["-P", "linestyle=unicode", "-P", "border=2"],
+            &["-P", "format=wrapped", "-P", "columns=70"],
+            &["-P", "format=wrapped", "-P", "columns=90", "-P", "border=2"],
+            &["-P", "format=wrapped", "-P", "columns=80", "-P", "linestyle=unicode"],
+        ] {
             let words = [&["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", statement], form].concat();
             let output = our_output(Path::new("psql"), &words);
             assert!(output.status.success(), "{output:?}");
-            check(&read(home.folder(), &output.stdout), &of_server, &binary, &format!("{form:?} {statement}"));
+            let side = read(home.folder(), &output.stdout);
+            check(&side, &of_server, &binary, &format!("{form:?} {statement}"));
+            // A name that only one of two sides has would be shown as a difference: `TimeZone`.
+            let other: Vec<_> = side.settings.keys().filter(|name| !captured.settings.contains_key(*name)).collect();
+            assert!(other.is_empty(), "{other:?}");
         }
     }
+}
+
+/// As they are copied from a session of the client, with statements, several results, and the lines below each.
+#[test]
+fn results_of_a_session() {
+    let Some(binary) = mariadb("results_of_a_session") else { return };
+    let home = TestHome::new();
+    let (_sandbox, server) = started(&home, &binary);
+    let of_server = variables(&server);
+    let socket = format!("--socket={}", server.socket().display());
+    let printed = |form: &str, statements: &str| {
+        let words = ["--no-defaults", "--user=root", &socket, "-vvv", form, "--execute", statements];
+        let output = our_output(Path::new("mariadb"), &words);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // The last name of each result is beside the line that counts its rows.
+    let three =
+        "SHOW GLOBAL VARIABLES LIKE 'sync%'; SHOW GLOBAL VARIABLES LIKE 'ft%'; SHOW GLOBAL VARIABLES LIKE 'wait%'";
+    let columns = "SELECT VARIABLE_NAME, GLOBAL_VALUE, DEFAULT_VALUE FROM information_schema.SYSTEM_VARIABLES \
+                   WHERE GLOBAL_VALUE IS NOT NULL";
+    for form in ["--table", "--vertical"] {
+        check(&read(home.folder(), printed(form, "SHOW GLOBAL VARIABLES").as_bytes()), &of_server, &binary, form);
+        let few = read(home.folder(), printed(form, three).as_bytes());
+        let wanted: Vec<_> = of_server
+            .iter()
+            .filter(|(name, _)| ["sync", "ft_", "wait"].iter().any(|part| name.starts_with(part)))
+            .collect();
+        let found: Vec<_> = few.settings.iter().map(|(name, found)| (name, &found.value)).collect();
+        assert_eq!(found, wanted, "{form}");
+        // A value may have the character between the columns.
+        check(&read(home.folder(), printed(form, columns).as_bytes()), &of_server, &binary, form);
+        for prefix in ["    ", "> "] {
+            let quoted = format!("{prefix}{}", printed("--table", "SHOW GLOBAL VARIABLES"));
+            let quoted = quoted.replace('\n', &format!("\n{prefix}"));
+            check(&read(home.folder(), quoted.as_bytes()), &of_server, &binary, prefix);
+        }
+        let twice = printed(form, "SHOW VARIABLES LIKE 'wait_t%'; SET wait_timeout = 7; SHOW VARIABLES LIKE 'wait_t%'");
+        let path = home.folder().join("dump");
+        write(&path, twice.as_bytes());
+        let error = side_of_path(&path, None).unwrap_err().to_string();
+        assert!(error.contains("wait_timeout has two values: `28800` and `7`"), "{error}");
+    }
+    let status = "SHOW GLOBAL STATUS; SELECT * FROM information_schema.GLOBAL_STATUS";
+    for form in ["--table", "--vertical", "--batch", "-BN", "--xml"] {
+        for statement in status.split("; ") {
+            let path = home.folder().join("dump");
+            write(
+                &path,
+                &our_output(Path::new("mariadb"), &["--no-defaults", "--user=root", &socket, form, "-e", statement])
+                    .stdout,
+            );
+            let error = side_of_path(&path, None).unwrap_err().to_string();
+            assert!(error.contains("is SHOW STATUS: counters, and not settings"), "{form} {statement}: {error}");
+        }
+    }
+    let both = printed("--table", "SHOW GLOBAL VARIABLES; SHOW GLOBAL STATUS LIKE 'Innodb%'");
+    check(&read(home.folder(), both.as_bytes()), &of_server, &binary, "variables and status");
+}
+
+/// As programs for tables export them, and a page shows them.
+#[test]
+fn exports_of_variables() {
+    let Some(binary) = mariadb("exports_of_variables") else { return };
+    let home = TestHome::new();
+    let (_sandbox, server) = started(&home, &binary);
+    let of_server = variables(&server);
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let rows = |row: &dyn Fn(&str, &str) -> String| -> String {
+        of_server.iter().filter(|(_, value)| !value.contains('\n')).map(|(name, value)| row(name, value)).collect()
+    };
+    for (form, text) in [
+        (
+            "with quotes",
+            format!(
+                "\"Variable_name\",\"Value\"\n{}",
+                rows(&|name, value| format!("{},{}\n", quoted(name), quoted(value)))
+            ),
+        ),
+        ("without a header", rows(&|name, value| format!("{name},{}\n", quoted(value)))),
+        (
+            "with semicolons",
+            format!("Variable_name;Value\r\n{}", rows(&|name, value| format!("{name};{}\r\n", quoted(value)))),
+        ),
+        (
+            "of Markdown",
+            format!(
+                "# Server\n\n| Setting | Value |\n|:---|---:|\n{}\nEnd\n",
+                rows(&|name, value| format!("| {name} | {value} |\n"))
+            ),
+        ),
+        ("without rules", rows(&|name, value| format!("| {name} | {value} |\n"))),
+        ("with a tab at the end", rows(&|name, value| format!("{name}\t{}\t\n", value.replace('\\', "\\\\")))),
+    ] {
+        check(&read(home.folder(), text.as_bytes()), &of_server, &binary, form);
+    }
+}
+
+/// Results of two columns are read without their names, and wider ones refused.
+#[test]
+fn rows_of_psql_without_a_header() {
+    let Some(binary) = private_postgres("rows_of_psql_without_a_header") else { return };
+    let home = TestHome::new();
+    let (_sandbox, server) = started(&home, &binary);
+    let of_server = variables(&server);
+    let folder = server.socket().parent().unwrap().display().to_string();
+    let port = server.socket().extension().unwrap().to_str().unwrap().to_owned();
+    let printed = |statement: &str, form: &[&str]| {
+        let words = [&["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", statement], form].concat();
+        let output = our_output(Path::new("psql"), &words);
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    };
+    for columns in ["name, setting", "name, setting, unit, category, short_desc"] {
+        let select = format!("SELECT {columns} FROM pg_settings");
+        for (statement, form) in [
+            (select.clone(), &["-At"][..]),
+            (select.clone(), &["-At", "-F", "\t"]),
+            (select.clone(), &["-t", "--csv"]),
+            (select.clone(), &["-t"]),
+            (format!("COPY ({select}) TO STDOUT"), &[]),
+            (format!("COPY ({select}) TO STDOUT WITH CSV"), &[]),
+        ] {
+            let path = home.folder().join("dump");
+            write(&path, &printed(&statement, form));
+            let read = side_of_path(&path, None);
+            if columns == "name, setting" {
+                check(&read.unwrap(), &of_server, &binary, &format!("{form:?} {statement}"));
+            } else {
+                let error = read.unwrap_err().to_string();
+                assert!(error.contains("without the names of its columns"), "{form:?} {statement}: {error}");
+            }
+        }
+    }
+    // Of the lines of a file, the last one counts.
+    let conf = server.datadir().join("postgresql.auto.conf");
+    write(&conf, b"max_wal_size = '2GB'\nwork_mem = '7MB'\nmax_wal_size = '3GB'\n");
+    let lines = printed("SELECT * FROM pg_file_settings WHERE sourcefile LIKE '%auto.conf'", &[]);
+    let side = read(home.folder(), &lines);
+    let value = |name: &str| side.settings[name].value.as_str();
+    assert_eq!((value("max_wal_size"), value("work_mem")), ("3GB", "7MB"));
 }
 
 /// With units, which the table of settings has in a column of its own.
@@ -110,10 +268,14 @@ fn what_psql_shows_of_all() {
     let (_sandbox, server) = started(&home, &binary);
     let folder = server.socket().parent().unwrap().display().to_string();
     let port = server.socket().extension().unwrap().to_str().unwrap().to_owned();
-    let output = our_output(Path::new("psql"), &["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", "SHOW ALL"]);
-    let side = read(home.folder(), &output.stdout);
-    let value = |name: &str| side.settings[name].value.as_str();
-    assert_eq!((value("wal_level"), value("max_wal_size"), side.is_complete), ("replica", "2GB", true));
+    // The second one is what reports of slow queries are asked for.
+    for statement in ["SHOW ALL", "SELECT name, current_setting(name), source FROM pg_settings"] {
+        let words = ["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", statement];
+        let side = read(home.folder(), &our_output(Path::new("psql"), &words).stdout);
+        let value = |name: &str| side.settings[name].value.as_str();
+        assert_eq!((value("wal_level"), value("max_wal_size"), side.is_complete), ("replica", "2GB", true));
+        assert_eq!(side.kind, "pg_settings");
+    }
 }
 
 /// What SET PERSIST has written, and what `--print-defaults` says of a file.
@@ -153,10 +315,10 @@ fn what_is_no_source_of_settings() {
     let dir = tempfile::tempdir().unwrap();
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258d\
                    aaa5e2ca24d17e2393\nsize 12345\n";
-    let status = "Variable_name\tValue\nCom_select\t7\nQuestions\t8\n";
+    let unknown = "Variable_name\tValue\nx\t7\ny\t8\n";
     for (text, expect) in [
         (pointer, "is a pointer of Git LFS"),
-        (status, "none of its rows is a known setting"),
+        (unknown, "none of its rows is a known setting"),
         ("{\"Items\": [{\"Key\": \"a\"}]}", "is not a capture"),
         ("<html>\n<body>404</body>\n", "line 1 is neither"),
     ] {

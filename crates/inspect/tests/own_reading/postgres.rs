@@ -173,14 +173,19 @@ fn what_this_host_lacks_is_left_out() {
             let lines: Vec<_> = side
                 .settings
                 .into_iter()
-                .map(|(name, found)| FileSetting { name, value: found.value, is_loose: false })
+                .map(|(name, found)| FileSetting { name, value: found.value, is_loose: false, is_bare: false })
                 .collect();
             let base = base_settings(&binary, &ServerUser::choose(), &lines).unwrap();
             assert_eq!(base.kept, [("synchronous_commit".to_owned(), "off".to_owned())]);
             assert!(base.ignored[0].1.contains("this host has no"), "{:?}", base.ignored);
         }
         write(&path, b"wal_level = nonsense\n");
-        let lines = [FileSetting { name: "wal_level".to_owned(), value: "nonsense".to_owned(), is_loose: false }];
+        let lines = [FileSetting {
+            name: "wal_level".to_owned(),
+            value: "nonsense".to_owned(),
+            is_loose: false,
+            is_bare: false,
+        }];
         assert!(base_settings(&binary, &ServerUser::choose(), &lines).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use truetps_folder::ExperimentFolder;
+use truetps_knowledge::is_same_list;
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{ExplainedFactor, FactorChange, LeftOut, ServerFacts, same_setting};
 use truetps_sandbox::{Catalogue, Home, HostLimits, Needs, ServerLoad, Settings, check_limits, raise_open_files};
@@ -158,7 +159,8 @@ fn crossed(
         };
         let takes = |variables: &ShownVariables, one: &Candidate| {
             let found = variables.get(&one.name).map(String::as_str).unwrap_or_default();
-            same_setting(&value(one).option_text(), found)
+            let wanted = value(one).option_text();
+            same_setting(&wanted, found) || is_same_list(&one.name, &wanted, found)
         };
         if let Ok(server) = with(&kept) {
             kept = drop_if(kept, &|one| !takes(&server.variables, one));

@@ -57,7 +57,13 @@ impl ScriptWords {
                     self.is_opaque |= is_way_to_any_name(word, before, &tokens);
                     self.add_word(word, tokens.clone().next());
                 }
-                Token::Literal(text) => words(text).for_each(|word| self.add_word(word, None)),
+                Token::Literal(text) => {
+                    words(text).for_each(|word| self.add_word(word, None));
+                    // The key of an option: `["sql-dir"]`.
+                    if text.contains(&b'-') && words(&underscored(text)).next() == Some(&*underscored(text)) {
+                        self.add_word(&underscored(text), None);
+                    }
+                }
                 Token::Sign(_) => {}
             }
             before = [before[1], Some(token)];
@@ -102,6 +108,10 @@ impl ScriptWords {
     }
 }
 
+fn underscored(text: &[u8]) -> Vec<u8> {
+    text.iter().map(|c| if *c == b'-' { b'_' } else { *c }).collect()
+}
+
 /// Whether a word gives access to options whose names are not in the text: `sysbench.opt`, `sysbench` and `_G` do if no
 /// field follows.
 fn is_way_to_any_name(word: &[u8], before: [Option<Token<'_>>; 2], after: &LuaTokens<'_>) -> bool {
@@ -143,6 +153,11 @@ mod tests {
                 near("oltp_table_sice", "oltp_table_size"),
             ]
         );
+        // Names are the same with `-` and with `_`.
+        let text =
+            "sysbench.cmdline.options = { ['sql-dir'] = {'x', ''}, ['a-b'] = {'y', ''} } print(sysbench.opt.sql_dir)";
+        assert_eq!(unread(text, &[("sql_dir", 1), ("a_b", 1)]), [("a_b".to_owned(), None)]);
+        assert_eq!(unread("print(sysbench.opt['c-d'])", &[("c_d", 0)]), []);
         let declared = "sysbench.cmdline.options = { a1 = {'x', 1}, b1 = {'y', 2} } print(sysbench.opt.a1)";
         assert_eq!(unread(declared, &[("a1", 1), ("b1", 1)]), [("b1".to_owned(), None)]);
     }
