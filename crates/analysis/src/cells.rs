@@ -40,7 +40,8 @@ fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>], invalid_t
 }
 
 pub(crate) fn over_trials(figure: Figure, evidence: &[Evidence<'_>]) -> Option<f64> {
-    figure.over_trials().combine(evidence.iter().filter_map(|one| figure.of_trial(one.loaded)))
+    let of_trial = |one: &Evidence<'_>| Some((one.trial.block, figure.of_trial(one.loaded)?));
+    figure.over_trials().combine_blocks(evidence.iter().filter_map(of_trial))
 }
 
 /// Geometric mean over trials with the t interval of the logarithms. Where no trial finished a single transaction the

@@ -11,7 +11,7 @@ use crate::family::{JUDGED, JudgedQuestion, Question, judge};
 use crate::figure::{Figure, FigureUnit};
 use crate::judge::{Judgement, Missing};
 use crate::loaded::LoadedTrial;
-use crate::order_stats::mean_on;
+use crate::order_stats::mean_by_block_on;
 use crate::sample::exp;
 use crate::waits::ComparedWaits;
 use crate::{Contrast, Verdict, generator_reason};
@@ -339,10 +339,7 @@ impl ComparedFigure {
         };
         let effect = effect.map(|effect| effect.with_resolution(if figure == TPS { resolution(a, b) } else { 0.0 }));
         // The mean whose ratio is the one that is shown.
-        let middle = |list: &[(u32, f64)]| {
-            let figures: Vec<_> = list.iter().map(|(_, figure)| *figure).collect();
-            mean_on(&figures, is_ratio)
-        };
+        let middle = |list: &[(u32, f64)]| mean_by_block_on(list, is_ratio);
         // For a logarithm, and only there, zero counts as half a transaction.
         let shown = |side: &CompareSide<'_>, list: &[(u32, f64)]| {
             let is_nothing = figure == TPS && !list.is_empty() && side.evidence().all(|evidence| evidence.is_zero());

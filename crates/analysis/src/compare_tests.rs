@@ -208,6 +208,22 @@ fn a_block_that_one_side_lacks_is_in_no_mean() {
     assert_eq!((comparison.trials_a, comparison.trials_b, comparison.pairs), (3, 2, Some(2)));
 }
 
+/// Also where a side has two trials in one block and one in another.
+#[test]
+fn the_figures_of_a_line_have_its_ratio() {
+    let mut a = Made::of(&[100.0, 800.0, 300.0]);
+    let mut twin = a.trials[0].clone();
+    twin.trial.measured.as_mut().unwrap().tps = 400.0;
+    a.trials.insert(1, twin);
+    let b = Made::of(&[200.0, 900.0, 500.0]);
+    for pairing in [Pairing::Blocks, Pairing::None] {
+        let comparison = compared_sides(&a, &b, pairing);
+        let line = comparison.line(TPS).unwrap();
+        let (of_a, of_b, ratio) = (line.a.unwrap(), line.b.unwrap(), line.ratio.unwrap().value);
+        assert!((of_b / of_a / ratio - 1.0).abs() < 1e-9, "{pairing:?}: {of_a} and {of_b} tps, ratio {ratio}");
+    }
+}
+
 #[test]
 fn a_trial_without_a_transaction_has_its_say() {
     let comparison = compared(&[1000.0, 1010.0, 990.0], &[0.0, 0.0, 0.0], Pairing::None);

@@ -43,8 +43,10 @@ pub struct CellDetail {
 
 /// What the trials of one configuration have in common.
 pub fn cell_detail(trials: &[&LoadedTrial]) -> CellDetail {
-    let over_trials =
-        |figure: Figure| figure.over_trials().combine(trials.iter().filter_map(|one| figure.of_trial(one)));
+    let over_trials = |figure: Figure| {
+        let of_trial = |one: &&LoadedTrial| Some((one.trial.block, figure.of_trial(one)?));
+        figure.over_trials().combine_blocks(trials.iter().filter_map(of_trial))
+    };
     CellDetail {
         trials_watched: trials.iter().filter(|one| one.detail.stalls.absent.is_none()).count(),
         stalls: FigureValues::new(|figure| figure.group() == FigureGroup::Stalls, over_trials),
@@ -77,10 +79,12 @@ pub(crate) fn all_waits(trials: &[&LoadedTrial]) -> Option<TopWaits> {
 
 /// `None` where no trial has a ledger.
 fn mean_line(trials: &[&LoadedTrial], key: Figure) -> Option<LedgerLine> {
-    let lines: Vec<_> = trials.iter().filter_map(|one| one.detail.ledger.as_ref()?.line(key)).collect();
-    let first = lines.first()?;
-    let source = lines.iter().find_map(|line| Some(&line.figure.as_ref().ok()?.source));
-    let figure = key.over_trials().combine(lines.iter().filter_map(|line| line.per_tx())).zip(source);
+    let lines: Vec<_> =
+        trials.iter().filter_map(|one| Some((one.trial.block, one.detail.ledger.as_ref()?.line(key)?))).collect();
+    let (_, first) = lines.first()?;
+    let source = lines.iter().find_map(|(_, line)| Some(&line.figure.as_ref().ok()?.source));
+    let per_tx = lines.iter().filter_map(|(block, line)| Some((*block, line.per_tx()?)));
+    let figure = key.over_trials().combine_blocks(per_tx).zip(source);
     let figure = figure.map(|(per_tx, source)| LedgerFigure { per_tx, source: source.clone() });
     let why = || first.figure.as_ref().err().cloned().unwrap_or(Absent::NotCounted);
     Some(LedgerLine { key, figure: figure.ok_or_else(why) })

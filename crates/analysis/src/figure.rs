@@ -8,7 +8,7 @@ use truetps_record::{Measured, OpenLoop, Trial};
 
 use crate::bound;
 use crate::loaded::LoadedTrial;
-use crate::order_stats::{largest, mean, median};
+use crate::order_stats::{largest, mean, mean_by_block, median};
 use crate::stalls::{StallKind, Stalls};
 
 /// What a figure counts.
@@ -47,6 +47,14 @@ pub enum OverTrials {
 }
 
 impl OverTrials {
+    /// Of figures with the blocks of their trials. Medians, maxima and sums have one vote a trial.
+    pub(crate) fn combine_blocks(self, values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
+        match self {
+            Self::Estimate | Self::Mean => mean_by_block(values),
+            Self::Median | Self::Largest | Self::Sum => self.combine(values.map(|(_, value)| value)),
+        }
+    }
+
     pub fn combine(self, values: impl Iterator<Item = f64>) -> Option<f64> {
         match self {
             Self::Estimate | Self::Mean => mean(values),

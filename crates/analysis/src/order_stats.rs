@@ -1,4 +1,6 @@
-//! One figure for several trials: the median, or the largest.
+//! One figure for several trials: the mean, the median, or the largest.
+
+use std::collections::BTreeMap;
 
 /// The middle value, or the mean of the two in the middle. Each trial has one vote, whatever its number of
 /// transactions: percentiles of trials of different length are never averaged by weight.
@@ -21,6 +23,22 @@ pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     mean_on(&values, is_ratio)
 }
 
+/// The same with one vote a block, as throughput and all ratios have it. Where one of the A/A pair is lost, a configuration has two
+/// trials in one block and one in another: rows a second over trials would not fit transactions a second over blocks.
+pub(crate) fn mean_by_block(values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
+    let values: Vec<_> = values.filter(|(_, value)| value.is_finite()).collect();
+    mean_by_block_on(&values, values.iter().all(|(_, value)| *value > 0.0))
+}
+
+pub(crate) fn mean_by_block_on(values: &[(u32, f64)], of_logarithms: bool) -> Option<f64> {
+    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (block, value) in values {
+        blocks.entry(*block).or_default().push(*value);
+    }
+    let means: Vec<_> = blocks.values().filter_map(|of_block| mean_on(of_block, of_logarithms)).collect();
+    mean_on(&means, of_logarithms)
+}
+
 /// The mean, of logarithms where ratios are compared.
 pub(crate) fn mean_on(values: &[f64], of_logarithms: bool) -> Option<f64> {
     let (first, n) = (values.first()?, values.len() as f64);
@@ -40,6 +58,19 @@ pub(crate) fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_block_has_one_vote() {
+        let check = |values: &[(u32, f64)], expect: f64| {
+            let got = mean_by_block(values.iter().copied()).unwrap();
+            assert!((got - expect).abs() < 1e-9, "{values:?}: {got}");
+        };
+        check(&[(1, 2.0), (2, 8.0)], 4.0);
+        // The pair of block 1 is as much as the trial of block 2.
+        check(&[(1, 1.0), (2, 8.0), (1, 4.0)], 4.0);
+        check(&[(1, 0.0), (1, 4.0), (2, 8.0)], 5.0);
+        assert_eq!(mean_by_block([(1, f64::NAN)].into_iter()), None);
+    }
 
     #[test]
     fn means_are_geometric_but_for_zeros() {

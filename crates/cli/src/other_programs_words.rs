@@ -11,7 +11,7 @@ const MISSPELT_MAX: usize = 2;
 
 /// Flags of sysbench, pgbench, wrk, hyperfine and mysqlslap: what `run` and `sweep` have in their place. `--time`,
 /// `--duration` and `--threads` are names of flags here, too.
-const FLAGS: [(&str, &str); 12] = [
+const FLAGS: [(&str, &str); 15] = [
     ("--max-time --runtime -d -T", "--measure TIME sets the time that is measured"),
     (
         "--client --concurrency -t",
@@ -23,7 +23,7 @@ const FLAGS: [(&str, &str); 12] = [
         "--events --requests --max-requests --number-of-queries",
         "--transactions N ends the measure phase after N transactions",
     ),
-    ("--table-size --table_size --scale -s", "--table-rows N sets the rows in each table"),
+    ("--table-size --table_size --rows --scale -s", "--table-rows N sets the rows in each table"),
     ("--rand-type", "--distribution NAME says how keys are drawn"),
     ("--report-interval", "each second is recorded in intervals.jsonl of the run folder; --ui shows it"),
     ("--runs-count --iterations --min-runs -n -i", "--repeat N of `truetps run`, --blocks N of `truetps sweep`"),
@@ -32,19 +32,37 @@ const FLAGS: [(&str, &str); 12] = [
         "--dsn mysql://USER@HOST/ names a server of yours; TRUETPS_PASSWORD has its password",
     ),
     ("--json --output -o", "--format json prints the answer as JSON; all files are in the run folder"),
+    (
+        "--name --label --tag --comment",
+        "--runs FOLDER records in a folder of its own; `truetps compare A B` takes two such folders",
+    ),
+    (
+        "--sql --query --queries --create --script",
+        "your own statements are in a plan: `[workload]` with `sql = \"…\"`; `truetps help workloads` has examples",
+    ),
+    (
+        "--prometheus --listen",
+        "--format prometheus prints the figures of a run; `truetps probe DSN --listen ADDRESS:PORT` serves the counters of a server",
+    ),
     ("--config --config-file", "a plan is the file of an experiment: `truetps plan show durability`"),
 ];
 
 /// Flags of `run` that `sweep` does not have, and the reverse.
-const IN_PLAN: [(&str, &str); 2] = [
+const IN_PLAN: [(&str, &str); 4] = [
     ("--repeat", "--blocks N sets how often each configuration is measured"),
+    ("--plan", "the plan has no flag: truetps sweep PLAN"),
     (
-        "--rate --rate-per-client --transactions --tables --distribution --rows-per-insert --key --hot-rows --mix --retry \
+        "--rate --rows-per-insert --key --hot-rows",
+        "--vary NAME=LEVEL,LEVEL compares levels: `rate`, `rows_per_insert`, `key`, `hot_rows`; a plan sets a single one",
+    ),
+    (
+        "--rate-per-client --transactions --tables --distribution --mix --retry \
          --ignore --fatal --reconnect --arrivals --latency-limit --ramp-to --text-protocol --events --requests --rand-type",
         "the plan sets it: `truetps plan show durability` shows one, --save-plan FILE.toml writes one to change",
     ),
 ];
-const IN_SWEEP: [(&str, &str); 2] = [
+const IN_SWEEP: [(&str, &str); 3] = [
+    ("--plan", "`truetps sweep PLAN` measures all configurations of a plan"),
     ("--vary", "`truetps sweep WORKLOAD --vary NAME=LEVEL,LEVEL` compares levels"),
     ("--blocks", "--repeat N measures this configuration N times"),
 ];
@@ -54,7 +72,29 @@ const IN_SERVER: [(&str, &str); 1] = [(
     "the folder or archive of a server has no flag: truetps server add NAME FOLDER",
 )];
 
-const COMMANDS: [(&str, &str); 6] = [
+/// Folders beyond those that a command takes.
+const MORE_FOLDERS: [(&str, &str); 3] = [
+    ("report", "`truetps compare A B` compares two runs"),
+    ("stalls", "`truetps compare A B` compares two runs"),
+    ("compare", "two at a time: of several levels `truetps sweep` has all in one answer"),
+];
+
+const COMMANDS: [(&str, &str); 15] = [
+    ("watch monitor top stats metrics", "`truetps probe DSN` watches a server without load"),
+    ("status", "`truetps server status NAME` of a named server; `truetps probe DSN` watches one"),
+    ("replica lag replication", "`truetps probe DSN` of a replica says how far it is behind its source"),
+    ("capture add remove stop sql clean restore", "`truetps server` has this command: `truetps server --help`"),
+    ("log logs", "`truetps server log NAME` of a named server; `truetps report --full` has all of a run"),
+    (
+        "find-max max capacity saturate",
+        "`truetps run WORKLOAD --find-max --slo 'p99<20ms'` searches for the highest rate",
+    ),
+    ("check validate", "`truetps plan check FILE` checks a plan, `truetps doctor` this machine, `truetps verify` rows"),
+    ("install uninstall", "`truetps help install`"),
+    (
+        "import slow-log slowlog schema workload workloads",
+        "your own tables and statements are in a plan: `truetps help workloads` has examples",
+    ),
     ("bench benchmark measure test start load", "`truetps run WORKLOAD` measures one load, `truetps sweep` a plan"),
     ("show list ls", "`truetps plan list`, `truetps server list`, `truetps report`"),
     (
@@ -81,6 +121,12 @@ pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<c
                 Some("server") => &IN_SERVER[..],
                 _ => &[],
             };
+            if is_another_word(&error) {
+                if let Some((_, tip)) = MORE_FOLDERS.iter().find(|(of, _)| Some(*of) == command) {
+                    put_tip(&mut error, ContextKind::SuggestedArg, tip);
+                }
+                return Ok(error);
+            }
             let of_run = if matches!(command, Some("run" | "sweep")) { &FLAGS[..] } else { &[] };
             let known = of_plan.iter().chain(of_run);
             retip(&mut error, ContextKind::InvalidArg, ContextKind::SuggestedArg, known);
@@ -92,6 +138,17 @@ pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<c
         _ => {}
     }
     Ok(error)
+}
+
+/// An argument that no flag's name begins.
+fn is_another_word(error: &clap::Error) -> bool {
+    matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(word)) if !word.starts_with('-'))
+}
+
+fn put_tip(error: &mut clap::Error, suggested: ContextKind, tip: &str) {
+    error.remove(suggested);
+    error.remove(ContextKind::Usage);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.to_owned().into()]));
 }
 
 /// Replaces what clap takes for similar.
@@ -106,9 +163,7 @@ fn retip<'a>(
     // `use '-- --time'`: no argument here is meant to begin with a dash.
     error.remove(ContextKind::Suggested);
     if let Some((_, tip)) = known.find(|(words, _)| words.split(' ').any(|one| one == word)) {
-        error.remove(suggested);
-        error.remove(ContextKind::Usage);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*tip).to_owned().into()]));
+        put_tip(error, suggested, tip);
         return;
     }
     let is_like = |other: &String| is_misspelt(other, &word);
@@ -181,7 +236,29 @@ mod tests {
         check("run insert --max-time=5", "--measure TIME", "--rate");
         check("run insert --concurrency 4", "--connections N", "-- --concurrency");
         check("run insert --vary a=1,2", "`truetps sweep WORKLOAD --vary", "xxx");
-        check("sweep --rate 5", "the plan sets it", "similar");
+        check("sweep --rate 5", "--vary NAME=LEVEL,LEVEL compares levels", "similar");
+        check(
+            "sweep --rows-per-insert 1,10",
+            "--vary NAME=LEVEL,LEVEL compares levels: `rate`, `rows_per_insert`",
+            "similar",
+        );
+        check("sweep --plan durability", "the plan has no flag: truetps sweep PLAN", "similar");
+        check("run insert --name before", "--runs FOLDER records", "similar");
+        check("run insert --rows 5000", "--table-rows N", "--rows-per-insert");
+        check("run insert --sql x", "your own statements are in a plan", "similar");
+        check("report a b", "`truetps compare A B`", "similar");
+        check("compare a b c", "two at a time", "similar");
+        for (word, tip) in [
+            ("watch", "`truetps probe DSN` watches"),
+            ("status", "`truetps server status NAME`"),
+            ("lag", "`truetps probe DSN` of a replica"),
+            ("capture", "`truetps server` has this command"),
+            ("find-max", "`truetps run WORKLOAD --find-max"),
+            ("check", "`truetps plan check FILE`"),
+            ("import", "your own tables and statements"),
+        ] {
+            check(word, tip, "similar");
+        }
         check("sweep insert --repeat 5", "--blocks N", "similar");
         check("sweep --tables 5", "the plan sets it", "--table-rows");
         check("bench", "`truetps run WORKLOAD`", "sysbench");
@@ -241,7 +318,7 @@ mod tests {
         };
         for (words, tip) in &FLAGS[..] {
             for flag in tip.split([' ', ',']).filter_map(|word| word.strip_prefix("--")) {
-                assert!(has(flag) || ["blocks", "save-plan"].contains(&flag), "{tip}");
+                assert!(has(flag) || ["blocks", "save-plan", "listen"].contains(&flag), "{tip}");
             }
             for word in words.split(' ').filter_map(|word| word.strip_prefix("--")) {
                 assert!(!has(word), "{word} is a flag of truetps");

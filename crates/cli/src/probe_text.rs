@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
 use truetps_record::{ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind};
-use truetps_report::{COMMITS, display_width, format};
+use truetps_report::{COMMITS, display_width, format, replica_lags};
 
 const REDO: [(&str, &str); 2] = [("status.Innodb_os_log_written", "redo"), ("pg_lsn.insert_bytes", "WAL")];
 /// Absent where the account does not see the sessions of others.
@@ -214,6 +214,8 @@ impl ChangeMeter {
         parts.extend(RedoAge::of(value).map(checkpoint_age));
         let waiting = value("status.Innodb_row_lock_current_waits").or_else(|| value("pg_locks.waiting"));
         parts.extend(waiting.map(|n| format!("lock waits {n:.0}")));
+        let names = decoder.values(ProbeSource::Server).map(|(name, _)| name);
+        parts.extend(replica_lags(names, value).into_iter().map(behind));
         parts
             .extend(decoder.passed_ms(ProbeSource::Server).and_then(|passed_ms| self.top_wait(at_ms, passed_ms / 1e3)));
         parts.join("  ")
@@ -234,6 +236,14 @@ impl ChangeMeter {
 fn checkpoint_age(age: RedoAge) -> String {
     let share = age.share().map(|share| format!(" ({} of the redo log)", format::percent(share)));
     format!("checkpoint age {}{}", format::bytes(age.bytes as u64), share.unwrap_or_default())
+}
+
+/// `behind 3 s`, of a replica.
+fn behind((channel, lag_s): (String, Option<f64>)) -> String {
+    match lag_s {
+        Some(lag_s) => format!("behind {lag_s:.0} s{channel}"),
+        None => format!("replication does not run{channel}"),
+    }
 }
 
 /// Sessions at work. Where the account may not see them, the threads that the MySQL family counts: the probe's own is one
@@ -365,6 +375,19 @@ mod tests {
         let line = meter.line(&of(1000.0, 60.0, 512.0, 2.0)).unwrap();
         assert_eq!(line, "1.0s  counters fell: restarted?", "a counter may already be beyond what it was");
         assert_eq!(meter.line(&of(2000.0, 61.0, 512.0, 2.0)).unwrap(), "2.0s  commits 1.000/s  redo 0 B/s");
+    }
+
+    /// What `SHOW REPLICA STATUS` has as NULL is lost: never the lag of the reading before.
+    #[test]
+    fn a_replica_says_how_far_it_is_behind() {
+        let mut meter = meter(&[no_sessions()]);
+        let lag = [("replica.Last_Errno", 0.0), ("replica.Seconds_Behind_Master", 0.0)];
+        meter.line(&sample(0.0, &lag));
+        let line = meter.line(&sample(1000.0, &[("replica.Seconds_Behind_Master", 3.0)])).unwrap();
+        assert!(line.ends_with("  behind 3 s"), "{line}");
+        let stopped = AbsentSignal { what: "replica.Seconds_Behind_Master".to_owned(), why: "NULL".to_owned() };
+        let line = meter.line(&ProbeSample { lost: vec![stopped], ..sample(2000.0, &[]) }).unwrap();
+        assert!(line.ends_with("  replication does not run"), "{line}");
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl RunningTrial {
 /// The line of an event that stays readable after the view has changed.
 pub(crate) fn lasting_line(event: &ExperimentEvent<'_>) -> Option<String> {
     match event {
-        ExperimentEvent::Journal(path) => Some(format!("original settings saved to {}", path.display())),
+        ExperimentEvent::Journal(path) => Some(format!("journal for `truetps server restore`: {}", path.display())),
         ExperimentEvent::Warning(text) => Some(format!("warning: {text}")),
         ExperimentEvent::Trial(place, TrialEvent::Ends(trial)) => {
             let reason = trial.validity.reason()?;

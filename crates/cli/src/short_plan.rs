@@ -7,7 +7,10 @@ use std::io::Write;
 use std::path::Path;
 
 use indexmap::IndexMap;
-use truetps_plan::{Design, Load, Plan, PlanError, ProbeSpec, QuickOverrides, ServerSpec, WorkloadKind, WorkloadSpec};
+use truetps_plan::{
+    Design, Load, Plan, PlanError, ProbeSpec, QuickOverrides, ServerSpec, WORKLOADS_OF_PLANS, WorkloadKind,
+    WorkloadSpec,
+};
 use truetps_record::{CONNECTIONS, PREALLOC, SettingValue, TABLE_ROWS};
 
 use crate::args::{ChangedLoadArgs, ShortPlanArgs, SweepArgs};
@@ -80,11 +83,29 @@ pub(crate) fn in_short_trials(mut plan: Plan) -> Plan {
     plan
 }
 
-/// A plan of this name has precedence over a workload; `custom`, `sql` and `table` need a plan.
+/// A plan of this name has precedence over a workload.
 fn workload_of(named: &str) -> Option<WorkloadKind> {
     let is_plan = SHIPPED.iter().any(|(name, _)| *name == named);
-    let kind = if is_plan || !truetps_workload::NAMES.contains(&named) { None } else { WorkloadKind::named(named) };
-    kind.filter(|kind| !matches!(kind, WorkloadKind::Custom(_) | WorkloadKind::Sql(_) | WorkloadKind::Table(_)))
+    let is_workload = truetps_workload::NAMES.contains(&named) && !WORKLOADS_OF_PLANS.contains(&named);
+    if is_workload && !is_plan { WorkloadKind::named(named) } else { None }
+}
+
+/// Words that `run` takes for a workload, and that only a plan can be or have.
+pub(crate) fn check_runnable(workload: &str) -> Result<(), CommandFailure> {
+    if WORKLOADS_OF_PLANS.contains(&workload) {
+        let message =
+            format!("the workload `{workload}` is in a plan: `run` has no flags for its statements and tables");
+        let hint =
+            "write a plan with it (`truetps help workloads` has examples), and run it: truetps sweep MY-PLAN.toml";
+        return Err(CommandFailure::usage(message).hint(hint));
+    }
+    let is_file = Path::new(workload).extension().is_some_and(|extension| extension == "toml");
+    let is_plan = is_file || SHIPPED.iter().any(|(name, _)| *name == workload);
+    if is_plan && !truetps_workload::NAMES.contains(&workload) {
+        let message = format!("`{workload}` is a plan, and `run` measures one configuration of a workload");
+        return Err(CommandFailure::usage(message).hint(format!("truetps sweep {}", quoted(workload))));
+    }
+    Ok(())
 }
 
 fn of_kind(named: &str, kind: &WorkloadKind, typed: &ShortPlanArgs) -> Plan {
@@ -131,8 +152,7 @@ fn change(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailure> {
     change_load(plan, &typed.load)?;
     choose_server(plan, args.place.server.as_deref(), args.place.is_elsewhere())?;
     choose_disk(plan, args.place.disk.as_deref())?;
-    turn_binlog_on(plan, args);
-    Ok(())
+    turn_binlog_on(plan, args)
 }
 
 /// Flags of one number.
@@ -175,18 +195,28 @@ fn check_twice(typed: &ShortPlanArgs) -> Result<(), CommandFailure> {
     }
 }
 
-/// `sync_binlog` or `prealloc` alone would change nothing on a private server without a binlog.
-fn turn_binlog_on(plan: &mut Plan, args: &SweepArgs) {
-    let varies = args.short_plan.vary.iter().find(|(name, _)| NEED_BINLOG.contains(&name.as_str()));
-    let is_named = plan.factors.contains_key(BINLOG) || plan.server.settings.contains_key(BINLOG);
-    if let Some((name, _)) = varies.filter(|_| !is_named)
+/// `sync_binlog` or `prealloc` alone would change nothing on a private server without a binlog: also where the plan, and
+/// not the user, has none.
+fn turn_binlog_on(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailure> {
+    let typed = &args.short_plan;
+    let varies = typed.vary.iter().find(|(name, _)| NEED_BINLOG.contains(&name.as_str()));
+    let is_typed = settings(&typed.load.settings)?.contains_key(BINLOG);
+    if let Some((name, _)) = varies.filter(|_| !is_typed && !plan.factors.contains_key(BINLOG))
         && usual_dsn(&args.place, !plan.server_names().is_empty()).is_none()
     {
+        let how = match plan.server.settings.get(BINLOG).map(SettingValue::option_text) {
+            None => "was added",
+            Some(off) if ["0", "OFF", "FALSE"].contains(&off.to_uppercase().as_str()) => {
+                "replaces log_bin = OFF of the plan"
+            }
+            Some(_) => return Ok(()),
+        };
         plan.server.settings.insert(BINLOG.to_owned(), SettingValue::Bool(true));
         print_message(&format!(
-            "log_bin = ON was added: {name} has no effect without a binlog (--set log_bin=OFF: without)\n"
+            "log_bin = ON {how}: {name} has no effect without a binlog (--set log_bin=OFF: without)\n"
         ));
     }
+    Ok(())
 }
 
 /// `insert-sync_binlog`: the folder's name starts with it.

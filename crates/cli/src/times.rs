@@ -16,6 +16,11 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds(text)?).map_err(|_| WRONG.to_owned())
 }
 
+/// A limit of response times. Without a unit 50 would be seconds here, and milliseconds in the user's mind.
+pub(crate) fn limit(text: &str) -> Result<Duration, String> {
+    if text.parse::<f64>().is_ok() { Err(format!("has no unit: {text}ms, or {text}s?")) } else { time(text) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +38,7 @@ mod tests {
             assert_eq!((seconds(wrong), time(wrong)), (Err(WRONG.to_owned()), Err(WRONG.to_owned())), "{wrong}");
         }
         assert_eq!(time("-1"), Err(WRONG.to_owned()));
+        assert_eq!(limit("50ms"), Ok(Duration::from_millis(50)));
+        assert_eq!(limit("50"), Err("has no unit: 50ms, or 50s?".to_owned()));
     }
 }

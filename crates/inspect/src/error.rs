@@ -49,7 +49,7 @@ impl InspectError {
             Self::Read { source: TextError::Io(error), .. } if error.kind() != io::ErrorKind::NotFound => return None,
             Self::Read { .. } => {
                 "give a capture, a dump of settings, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of \
-                 one (`truetps server list`)"
+                 one (`truetps server list`); only `truetps explain` takes NAME=VALUE,NAME=VALUE, and the word defaults"
             }
             Self::Capture { source, .. } => source.hint(),
             Self::NoVariables { .. } => "the variables are recorded when a trial ends: name an experiment that has one",

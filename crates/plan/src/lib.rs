@@ -46,5 +46,5 @@ pub use vary::{level_of, parse_factor};
 pub use workload_spec::{
     BulkInsertSpec, CustomSpec, CustomStatement, CustomTable, DeleteInsertSpec, HotRowSpec, KeyMode, ReadWriteMix,
     ReadWriteSpec, SCRIPT_WORKLOAD, ScriptSpec, SqlParts, SqlSpec, TableInsertSpec, UpdateSpec, VERIFY_WORKLOAD,
-    VerifySpec, WORKLOADS, WorkloadKind, WorkloadSpec,
+    VerifySpec, WORKLOADS, WORKLOADS_OF_PLANS, WorkloadKind, WorkloadSpec,
 };

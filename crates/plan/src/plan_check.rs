@@ -12,6 +12,7 @@ use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::whole_number::WHOLE_MAX;
 use crate::workload_check::{TABLE_ROWS_MAX, check_script, check_section, check_workload, unused_key};
 use crate::workload_factor::WorkloadFactor;
+use crate::workload_spec::{WORKLOADS, all_workload_keys};
 use crate::{Plan, PlanError, PlanKey, WorkloadKind};
 use truetps_record::{
     CONNECTIONS, Configuration, DISK, ErrorClass, PREALLOC, RATE, SERVER, SettingValue, did_you_mean_or, near_matches,
@@ -62,7 +63,7 @@ const MISSPELT_MIN: f64 = 0.9;
 /// Errors that the TOML shows before it is parsed as a plan: first all unknown keys, then missing keys, then malformed
 /// levels.
 pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
-    let lists = lists_for_tables(table);
+    let lists = lists_for_tables(table).into_iter().chain(texts_for_tables(table));
     let unknown = SECTIONS.iter().flat_map(|(section, keys)| unknown_keys(table, section, keys));
     let of_workload = table.get("workload").and_then(Value::as_table).map_or(Ok(()), check_section);
     let classes = ERROR_CLASS_LISTS.map(|list| check_error_classes(table, list));
@@ -70,9 +71,7 @@ pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
     let missing = missing.map(|(key, what)| Err(value(*key, format!("is missing: {what}"))));
     let factors = ["factors", "quick.factors"].into_iter();
     let levels = factors.filter_map(|section| Some(check_levels(section, at(table, section)?.as_table()?)));
-    PlanError::all(
-        lists.into_iter().chain(unknown).map(Err).chain([of_workload]).chain(classes).chain(missing).chain(levels),
-    )
+    PlanError::all(lists.chain(unknown).map(Err).chain([of_workload]).chain(classes).chain(missing).chain(levels))
 }
 
 /// What a plan has at this path.
@@ -98,6 +97,20 @@ fn lists_for_tables(plan: &toml::Table) -> Vec<PlanError> {
     sections.chain(entries).collect()
 }
 
+/// `workload = "insert"`: serde would name its own type of the section. A server may be its name alone.
+fn texts_for_tables(plan: &toml::Table) -> Vec<PlanError> {
+    let sections = SECTIONS.iter().map(|(section, _)| *section).chain(OTHER_TABLES);
+    let found = sections.filter(|path| !["", "server"].contains(path)).filter_map(|path| Some((path, at(plan, path)?)));
+    let texts = found.filter(|(_, found)| !found.is_table() && !found.is_array());
+    let problem = |path: &str, found: &Value| match found {
+        Value::String(name) if path == "workload" => {
+            format!("is a section: write `[workload]`, and below it `name = \"{name}\"`")
+        }
+        _ => format!("is a section: write `[{path}]`, with a line `KEY = VALUE` for each"),
+    };
+    texts.map(|(path, found)| value(path, problem(path, found))).collect()
+}
+
 /// Keys that every plan has, and what they mean.
 const REQUIRED: [(&str, &str); 4] = [
     ("name", "a short name, such as `my-plan`"),
@@ -114,9 +127,23 @@ fn unknown_keys(table: &toml::Table, section: &str, keys: &str) -> Vec<PlanError
 }
 
 pub(crate) fn unknown_key(section: &str, key: &str, known: &[&str]) -> PlanError {
-    let text = format!("unknown key `{key}` in `{section}`{}", did_you_mean_one(key, known));
+    let help = place_of(key).map_or_else(|| did_you_mean_one(key, known), |place| format!(": {place}"));
+    let text = format!("unknown key `{key}` in `{section}`{help}");
     let path = if section == "plan" { key.to_owned() } else { format!("{section}.{key}") };
     PlanError::Unknown { key: path.into(), text }
+}
+
+/// Where a word that is no key of its section belongs.
+fn place_of(key: &str) -> Option<String> {
+    let is_key = |keys: &str| keys.split(' ').any(|known| known == key);
+    let of_section =
+        SECTIONS.iter().find(|(section, keys)| !section.is_empty() && is_key(keys)).map(|(section, _)| *section);
+    let of_factors = ["connections"].contains(&key).then_some("factors");
+    let of_workload = all_workload_keys().any(|(_, keys)| keys.contains(&key)).then_some("workload");
+    let section = of_factors.or(of_section).or(of_workload).map(|section| format!("it is a key of `[{section}]`"));
+    let workload =
+        || WORKLOADS.contains(&key).then(|| format!("it is a workload: write `name = \"{key}\"` below `[workload]`"));
+    section.or_else(workload)
 }
 
 /// A word that is none of `known`, which are a `what` each.

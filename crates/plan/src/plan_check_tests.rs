@@ -428,6 +428,26 @@ fn records_have_connections() {
     }
 }
 
+/// A first plan, as it is guessed: the answer says where each word belongs, and nothing of this program's types.
+#[test]
+fn the_section_of_a_misplaced_key_is_named() {
+    let guessed = "name = 'mine'\nabout = 'a'\nworkload = 'custom'\nconnections = [1, 8]\nblocks = 3\nsql = 'x'\nload = 5\n\
+                   [design]\nmeasure_s = 2\n[custom]\n[factors]\nsync_binlog = [0, 1]\n";
+    let error = error_of(guessed);
+    for expect in [
+        "line 3: `workload`: is a section: write `[workload]`, and below it `name = \"custom\"`",
+        "line 4: unknown key `connections` in `plan`: it is a key of `[factors]`",
+        "line 5: unknown key `blocks` in `plan`: it is a key of `[design]`",
+        "line 6: unknown key `sql` in `plan`: it is a key of `[workload]`",
+        "line 7: `load`: is a section: write `[load]`",
+        "line 9: unknown key `measure_s` in `design`: it is a key of `[load]`",
+        "line 10: unknown key `custom` in `plan`: it is a workload: write `name = \"custom\"` below `[workload]`",
+    ] {
+        assert!(error.contains(expect), "{expect}\n{error}");
+    }
+    assert!(!error.contains("struct") && !error.contains("missing field"), "{error}");
+}
+
 #[test]
 fn all_problems_of_a_plan_are_reported() {
     let text =

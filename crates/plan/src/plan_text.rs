@@ -132,18 +132,40 @@ fn collect(table: &DeTable<'_>, above: &str, entries: &mut Vec<Entry>) {
     }
 }
 
-/// Types of the reader in the words of a plan's author.
+/// Types of the reader in the words of a plan's author. No type of this program is a word of theirs.
 fn plain_words(message: &str) -> String {
     let message = message.lines().next().unwrap_or_default();
-    let types = [
-        ("expected f64", "expected a number"),
-        ("expected u32", "expected a whole number"),
-        ("expected u64", "expected a whole number"),
-        ("expected a sequence", "expected a list in brackets"),
-        ("expected a map", "expected a table"),
-        ("expected a boolean", "expected true or false"),
-        ("expected a string", "expected a text in quotes"),
-    ];
-    let known = types.iter().find(|(word, _)| message.ends_with(word));
-    known.map_or(message.to_owned(), |(word, plain)| message.trim_end_matches(word).to_owned() + plain)
+    let Some((before, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
+    let plain = match expected {
+        "a sequence" => "a list in brackets",
+        "a map" => "a table",
+        "a boolean" => "true or false",
+        "a string" => "a text in quotes",
+        "f64" => "a number",
+        number if number.starts_with(['u', 'i']) && number[1..].parse::<u32>().is_ok() => "a whole number",
+        structure if structure.starts_with("struct ") => "a section with keys",
+        known => known,
+    };
+    format!("{before}expected {plain}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_plain_words() {
+        for (message, expect) in [
+            ("invalid type: string \"x\", expected f64", "invalid type: string \"x\", expected a number"),
+            ("invalid type: float `2.5`, expected u16", "invalid type: float `2.5`, expected a whole number"),
+            (
+                "invalid type: integer `1`, expected struct CommonKeys",
+                "invalid type: integer `1`, expected a section with keys",
+            ),
+            ("unknown variant `a`, expected `b` or `c`\nin a", "unknown variant `a`, expected `b` or `c`"),
+            ("missing field `a`", "missing field `a`"),
+        ] {
+            assert_eq!(plain_words(message), expect);
+        }
+    }
 }

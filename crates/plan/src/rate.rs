@@ -17,11 +17,7 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
         Some((_, unit)) => return Err(format!("`{unit}` is none of the units s, min, h")),
     };
     let number: f64 = number.trim().parse().map_err(|_| format!("`{number}` is not a number"))?;
-    if number.is_finite() && number > 0.0 {
-        Ok(number / seconds)
-    } else {
-        Err("must be more than 0: a closed loop is what you get without a rate".to_owned())
-    }
+    if number.is_finite() && number > 0.0 { Ok(number / seconds) } else { Err("must be more than 0".to_owned()) }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A factor that a command line adds to a plan, or whose levels it replaces.
 
-use truetps_record::{DISK, SERVER, SettingValue, is_load_factor};
+use truetps_record::{DISK, RATE, SERVER, SettingValue, is_load_factor};
 
-use crate::Plan;
+use crate::{Plan, parse_rate};
 
 impl Plan {
     /// Makes `name` a factor with these levels, in the plan and in its short form. Except for a load factor, comparisons
@@ -63,10 +63,14 @@ pub fn parse_factor(text: &str) -> Result<(String, Vec<SettingValue>), String> {
     if levels.iter().any(|(level, is_quoted)| level.is_empty() && !is_quoted) {
         return Err(format!("has an empty level: {form}; an empty text is ''"));
     }
-    let value = |(level, is_quoted): (String, bool)| {
-        if is_quoted { SettingValue::Text(level) } else { level_of(&level) }
+    let value = |(level, is_quoted): (String, bool)| match &name[..] {
+        // With its unit, as in `--rate`.
+        RATE if level.contains('/') => parse_rate(&level).map(|rate| level_of(&rate.to_string())),
+        _ if is_quoted => Ok(SettingValue::Text(level)),
+        _ => Ok(level_of(&level)),
     };
-    Ok((name, levels.into_iter().map(value).collect()))
+    let levels = levels.into_iter().map(value).collect::<Result<_, _>>()?;
+    Ok((name, levels))
 }
 
 /// A level without quotes.
@@ -131,11 +135,13 @@ mod tests {
         check("sql_mode='A,B',\"\"", "sql_mode", &[Text("A,B".into()), Text(String::new())]);
         check("level='1',1", "level", &[Text("1".into()), Int(1)]);
         check("a=b=c", "a", &[Text("b=c".into())]);
+        check("rate=500/s,30/min,7", "rate", &[Int(500), Float(0.5), Int(7)]);
         for (wrong, problem) in [
             ("sync_binlog", "has no `=`"),
             ("=1,0", "has no name"),
             ("a=", "has an empty level"),
             ("a=1,", "has an empty level"),
+            ("rate=5/s,5/d", "`d` is none of the units s, min, h"),
             ("a='x", "the quote ' is not closed"),
         ] {
             assert!(parse_factor(wrong).unwrap_err().contains(problem), "{wrong}");

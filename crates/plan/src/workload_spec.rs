@@ -325,6 +325,9 @@ pub const WORKLOADS: [&str; WORKLOAD_KEYS.len()] = {
     names
 };
 
+/// Those whose statements and tables no flag has.
+pub const WORKLOADS_OF_PLANS: [&str; 3] = ["custom", SQL_WORKLOAD, TABLE_WORKLOAD];
+
 /// The part of a plan that is read apart from the rest.
 #[derive(Deserialize)]
 struct WorkloadSection<S> {

@@ -218,6 +218,41 @@ mod tests {
         assert!(text.contains("the server did 2 commits/s"), "{text}");
     }
 
+    fn gauge(mean: f64, max: f64, last: f64) -> GaugeSummary {
+        GaugeSummary { mean, max, last }
+    }
+
+    /// A counter that has not grown is not in a summary; that is no failure to read it.
+    #[test]
+    fn an_idle_server_and_a_replica_have_sentences_of_their_own() {
+        let mut idle = summary();
+        let answer = |summary: &ProbeSummary| {
+            let text = crate::probe_summary(summary, None, TextScreen::PLAIN);
+            let answer: Vec<_> = text.lines().skip_while(|line| !line.starts_with("Answer")).collect();
+            answer.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(answer(&idle).contains("In 20 s the server committed nothing; at the end"), "{}", answer(&idle));
+        let redo = CounterSummary { growth: 40_960.0, per_second: 2048.0 };
+        idle.counters.insert("status.Innodb_os_log_written".to_owned(), redo);
+        let said = answer(&idle);
+        assert!(said.contains("the server committed nothing, and wrote 2.0 KiB/s of redo log;"), "{said}");
+
+        let mut replica = summary();
+        replica.gauges.insert("replica.Last_Errno".to_owned(), gauge(0.0, 0.0, 0.0));
+        let said = answer(&replica);
+        assert!(said.contains("how far it is behind its source: replication does not run."), "{said}");
+        replica.gauges.insert("replica.Seconds_Behind_Source".to_owned(), gauge(0.68, 3.0, 0.0));
+        let lag = "The replica was at most 3 s behind its source, 0.680 s on average, 0 s in the last reading";
+        assert!(answer(&replica).contains(&format!("{lag}.")), "{}", answer(&replica));
+        let what = "replica.Seconds_Behind_Source".to_owned();
+        replica.absent.push(AbsentSignal { what, why: "no longer reported by the server".to_owned() });
+        let said = answer(&replica);
+        assert!(said.contains(&format!("{lag}; for a part of the time replication did not run.")), "{said}");
+
+        let none = ProbeSummary { samples: 0, ..summary() };
+        assert!(answer(&none).contains("too few readings came to tell what the server did"), "{}", answer(&none));
+    }
+
     #[test]
     fn waits_come_first_and_in_their_order() {
         let wait = |name: &str, sessions| TopWait {

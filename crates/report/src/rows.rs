@@ -13,9 +13,10 @@ pub(crate) fn are_shown(analysis: &Analysis) -> bool {
     analysis.cells.iter().filter_map(per_tx).any(|rows| (rows - 1.0).abs() > ONE_ROW_DEVIATION)
 }
 
+/// A trial in which nothing ended has a throughput and no rows, so the ledger is preferred to the quotient.
 fn per_tx(cell: &Cell) -> Option<f64> {
-    let (rows, tps) = (cell.get(Figure::RowsPerSecond)?, cell.get(Figure::Tps)?);
-    (tps > 0.0).then(|| rows / tps)
+    let quotient = || Some(cell.get(Figure::RowsPerSecond)? / cell.get(Figure::Tps).filter(|tps| *tps > 0.0)?);
+    cell.get(Figure::RowsChanged).or_else(quotient)
 }
 
 /// `= 169 500 rows/s`, behind a throughput.

@@ -64,7 +64,7 @@ impl NamedError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Taken { name, .. } => format!("choose another name, or run `truetps server add {name} … --replace`"),
-            Self::Unknown { known, .. } if known.is_empty() => {
+            Self::Unknown { near, .. } if near.is_empty() => {
                 "`truetps server add NAME PATH` adds one; without PATH, the installed one".to_owned()
             }
             Self::Runs { name, .. } => format!("stop it first: `truetps server stop {name}`"),
@@ -109,5 +109,21 @@ impl NamedError {
             | Self::NotAdded { .. } => return None,
         };
         Some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether or not there are others.
+    #[test]
+    fn an_unknown_server_is_added_by_its_path() {
+        let hint = |near: &[&str]| {
+            let near = near.iter().map(|name| (*name).to_owned()).collect();
+            NamedError::Unknown { name: "mysql-8.0".to_owned(), near, known: vec!["other".to_owned()] }.hint()
+        };
+        assert!(hint(&[]).unwrap().contains("truetps server add NAME PATH"));
+        assert_eq!(hint(&["mysql-8.4"]), None, "the error has the name that is meant");
     }
 }

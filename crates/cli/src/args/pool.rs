@@ -6,11 +6,12 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap_complete::engine::ArgValueCompleter;
+use truetps_plan::parse_rate;
 use truetps_report::PoolLibrary;
 
 use crate::args::Words;
 use crate::args::{ChangedLoadArgs, DocumentArgs, FolderArgs};
-use crate::times::time;
+use crate::times;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -34,11 +35,11 @@ pub(crate) struct PoolArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) current: Option<u32>,
     /// The longest p99 of response time that is allowed, such as 50ms; default: no limit
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = times::limit)]
     pub(crate) p99: Option<Duration>,
-    /// Transactions a second that the application makes: the answer begins with whether --current carries it, and the
-    /// configuration is of a number that does
-    #[arg(long, value_name = "N", value_parser = rate)]
+    /// Transactions that the application makes, as 1000/s or 60000/min: the answer begins with whether --current carries
+    /// it, and the configuration is of a number that does
+    #[arg(long, value_name = "N/s", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
     /// Processes of the application, each with a pool of its own, that share the connections
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -66,11 +67,6 @@ pub(crate) struct PoolArgs {
     pub(crate) answer: DocumentArgs,
     #[command(flatten)]
     pub(crate) place: FolderArgs,
-}
-
-fn rate(word: &str) -> Result<f64, String> {
-    let rate = word.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
-    rate.ok_or_else(|| "not a number above 0".to_owned())
 }
 
 fn library() -> impl TypedValueParser<Value = PoolLibrary> {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
+use truetps_plan::WORKLOADS_OF_PLANS;
 
 use crate::args::Words;
 use crate::args::load::LoadArgs;
@@ -68,7 +69,12 @@ pub(crate) struct RunArgs {
 }
 
 fn workload_help() -> String {
-    format!("Workload to run: {}", truetps_workload::NAMES.join(", "))
+    let names: Vec<_> = truetps_workload::NAMES.into_iter().filter(|name| !WORKLOADS_OF_PLANS.contains(name)).collect();
+    format!(
+        "Workload to run: {}; {} are in a plan, for `truetps sweep`",
+        names.join(", "),
+        WORKLOADS_OF_PLANS.join(", ")
+    )
 }
 
 #[cfg(test)]

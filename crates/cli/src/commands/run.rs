@@ -11,6 +11,7 @@ use crate::commands::sweep::{Measurement, measure};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::set_words::settings;
+use crate::short_plan::check_runnable;
 use crate::site;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandFailure> {
@@ -24,6 +25,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandFailure> {
 }
 
 fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
+    check_runnable(&args.workload)?;
     let what = match args.repeat {
         _ if args.load.find_max => "Search for the highest rate".to_owned(),
         1 => "One trial".to_owned(),

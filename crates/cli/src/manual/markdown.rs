@@ -34,6 +34,12 @@ pub(super) fn rendered(markdown: &str, name: &str, screen: MarkdownScreen) -> St
     renderer.finished()
 }
 
+/// No flag is divided at its hyphens, and no path at its slashes: they are copied.
+fn whole_words(columns: usize) -> textwrap::Options<'static> {
+    let options = textwrap::Options::new(columns);
+    options.word_separator(textwrap::WordSeparator::AsciiSpace).word_splitter(textwrap::WordSplitter::NoHyphenation)
+}
+
 struct Renderer<'a> {
     /// The page, to which links are relative.
     name: &'a str,
@@ -169,7 +175,7 @@ impl<'a> Renderer<'a> {
             None => indent.clone(),
         };
         let columns = self.screen.columns.min(PROSE_COLUMNS_MAX);
-        let options = textwrap::Options::new(columns).initial_indent(&first).subsequent_indent(&indent);
+        let options = whole_words(columns).initial_indent(&first).subsequent_indent(&indent);
         let text = textwrap::fill(text.trim(), options.break_words(false));
         if is_item { self.line(&text) } else { self.block(&text) }
     }

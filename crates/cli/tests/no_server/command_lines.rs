@@ -48,7 +48,10 @@ fn wrong_words_on_the_command_line() {
             (&["run", "delete-insert", "--key", "other"], 2, &["--key: unknown key `other`", "`auto`"]),
             (&["run", "read-write", "--mix", "selects=1"], 2, &["--mix selects=1: unknown statement `selects`"]),
             (&["run", "read-write", "--mix", "point_selects"], 2, &["--mix point_selects", "NAME=COUNT"]),
-            (&["run", "custom"], 2, &["`workload.statements`: a `custom` workload has"]),
+            (&["run", "custom"], 2, &["the workload `custom` is in a plan", "truetps sweep MY-PLAN.toml"]),
+            (&["run", "sql"], 2, &["the workload `sql` is in a plan", "truetps help workloads"]),
+            (&["run", "my-plan.toml"], 2, &["`my-plan.toml` is a plan", "truetps sweep my-plan.toml"]),
+            (&["run", "durability"], 2, &["`durability` is a plan", "truetps sweep durability"]),
             (&["run", "insert", "--connections", "0"], 2, &["--connections"]),
             (&["run", "insert", "--measure=-1"], 2, &["`--measure`: -1 is not between"]),
             (&["run", "insert", "--measure=0"], 2, &["`--measure`"]),
@@ -282,4 +285,21 @@ fn installation_without_a_server(place: &Place) {
     for words in ["STOP  the program would run", "STOP  the folder of the library would run", "Nothing is installed"] {
         assert!(text.contains(words), "{text}");
     }
+}
+
+/// The plan has no binlog, and would find after an hour that `sync_binlog` makes no difference.
+#[test]
+fn a_plan_without_a_binlog_gets_one_where_sync_binlog_is_varied() {
+    let place = Place::new();
+    let saved = |name: &str, more: &[&str]| {
+        let args = [&["sweep", "--vary", "sync_binlog=0,1", "--save-plan", name], more].concat();
+        let ran = place.run(&args);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        (std::fs::read_to_string(place.path().join(name)).unwrap(), ran.stderr)
+    };
+    let (plan, said) = saved("varied.toml", &[]);
+    assert!(plan.contains("log_bin = true"), "{plan}");
+    assert!(said.contains("log_bin = ON replaces log_bin = OFF of the plan: sync_binlog has no effect"), "{said}");
+    let (plan, said) = saved("typed.toml", &["--set", "log_bin=OFF"]);
+    assert!(!plan.contains("log_bin = true") && !said.contains("replaces"), "the user's own word\n{plan}{said}");
 }

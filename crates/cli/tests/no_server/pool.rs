@@ -13,7 +13,11 @@ fn searches_that_cannot_be() {
         (&["--current", "513"], &["--current 513", "at most 512 are tried"]),
         (&["--p99", "0ms"], &["--p99", "a limit of 0 allows nothing"]),
         (&["--p99", "fast"], &["--p99", "fast"]),
-        (&["--rate", "0"], &["--rate", "not a number above 0"]),
+        (&["--p99", "50"], &["--p99", "has no unit: 50ms, or 50s?"]),
+        (&["--rate", "0"], &["--rate", "must be more than 0"]),
+        (&["--rate", "1000/d"], &["--rate", "`d` is none of the units s, min, h"]),
+        // A rate has the same form everywhere; what is refused here is the plan.
+        (&["--rate", "1000/s", "insrt"], &["unknown plan `insrt`"]),
         (&["--most", "0"], &["--most", "0 is not in 1..=100000"]),
         (&["--instances", "0"], &["--instances"]),
         (&["--for", "hikari"], &["--for", "hikaricp"]),

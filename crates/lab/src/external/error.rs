@@ -12,7 +12,8 @@ use super::journal_file::is_journal_name;
 /// What to do about a setting that this server does not let be set. A plan that truetps contains is changed in a copy.
 pub(crate) const NOT_SETTABLE: &str = "omit --dsn to measure it on a private server, or remove the setting from the plan \
     (of a plan that truetps contains: `truetps plan show NAME > my-plan.toml`, remove it there, and run \
-    `truetps sweep my-plan.toml --dsn ...`)";
+    `truetps sweep my-plan.toml --dsn ...`); or compare levels without a plan: `truetps sweep insert --vary \
+    NAME=LEVEL,LEVEL --dsn ...`";
 
 #[derive(Debug, Error)]
 pub enum ExternalError {
@@ -139,7 +140,7 @@ impl ExternalError {
                  a permanent folder of yours"
             }
             Self::Damaged { path, .. } if !is_journal_name(path) => {
-                "name the file printed by the run at its start: \"original settings saved to\""
+                "name the file that the run printed at its start, after \"journal for `truetps server restore`:\""
             }
             Self::NoSchema { .. } => "omit the flag: truetps then creates the schema and drops it",
             Self::SystemSchema { .. } => "name another schema with --schema, or omit the flag",

@@ -6,7 +6,7 @@ use truetps_record::{CounterSummary, ProbeSummary};
 use super::layout::{ScreenPart, Screenful};
 use crate::document::DocumentTable;
 use crate::probe_list::{self, amount};
-use crate::{TextScreen, format, names, printable, waits};
+use crate::{TextScreen, format, names, printable, replica_lags, waits};
 
 /// Waits that the screen names.
 const WAITS_MAX: usize = 5;
@@ -74,16 +74,9 @@ pub fn probe_summary(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: T
     Screenful { title, place, answer: answer(summary, waits), parts }.draw(screen)
 }
 
-/// What the server did, whether it answered, and what it waited on.
+/// What the server did, whether it answered, how far a replica was behind, and what sessions waited on.
 fn answer(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Vec<String> {
     let seconds = format::duration(std::time::Duration::from_millis(summary.length_ms as u64));
-    let commits = growing(summary, &COMMITS).map(|(name, counter)| {
-        let whose = if name == OF_HANDLERS { "handler " } else { "" };
-        format!("{} {whose}commits/s", amount(counter.per_second))
-    });
-    let redo = rate(summary, REDO).map(|n| format!("{}/s of redo log", format::bytes(n.max(0.0) as u64)));
-    let work: Vec<_> = commits.into_iter().chain(redo).collect();
-    let work = if work.is_empty() { "no counters could be read".to_owned() } else { work.join(", ") };
     let answers = match (summary.no_answer_ms > 0.0, summary.answers_at_end) {
         (false, true) => "it always answered".to_owned(),
         (_, false) => "at the end it did not answer".to_owned(),
@@ -91,7 +84,42 @@ fn answer(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Vec<String> {
     };
     let top = waits.and_then(|waits| waits.list.first());
     let wait = top.map(|wait| format!("Sessions waited most on {}.", waits::watched_in_short(wait)));
-    std::iter::once(names::capital(&format!("in {seconds} the server did {work}; {answers}."))).chain(wait).collect()
+    let first = names::capital(&format!("in {seconds} {}; {answers}.", work(summary)));
+    std::iter::once(first).chain(lags(summary)).chain(wait).collect()
+}
+
+/// `the server did 20 commits/s, 4.0 KiB/s of redo log`. A counter that has not grown is not in the summary.
+fn work(summary: &ProbeSummary) -> String {
+    if summary.samples < 2 {
+        return "too few readings came to tell what the server did".to_owned();
+    }
+    let commits = growing(summary, &COMMITS).map(|(name, counter)| {
+        let whose = if name == OF_HANDLERS { "handler " } else { "" };
+        format!("{} {whose}commits/s", amount(counter.per_second))
+    });
+    let redo = rate(summary, REDO).map(|n| format!("{}/s of redo log", format::bytes(n.max(0.0) as u64)));
+    match (commits, redo) {
+        (Some(commits), Some(redo)) => format!("the server did {commits}, {redo}"),
+        (Some(commits), None) => format!("the server did {commits}"),
+        (None, Some(redo)) => format!("the server committed nothing, and wrote {redo}"),
+        (None, None) => "the server committed nothing".to_owned(),
+    }
+}
+
+fn lags(summary: &ProbeSummary) -> impl Iterator<Item = String> {
+    let channels = replica_lags(summary.gauges.keys().map(String::as_str), |name| {
+        let is_lost = summary.absent.iter().any(|absent| absent.what == name);
+        Some((*summary.gauges.get(name)?, is_lost))
+    });
+    channels.into_iter().map(|(channel, lag)| match lag {
+        Some((lag, was_lost)) => {
+            let mean = amount(lag.mean);
+            let stopped = if was_lost { "; for a part of the time replication did not run" } else { "" };
+            let (most, last) = (amount(lag.max), amount(lag.last));
+            format!("The replica{channel} was at most {most} s behind its source, {mean} s on average, {last} s in the last reading{stopped}.")
+        }
+        None => format!("The replica{channel} says nothing of how far it is behind its source: replication does not run."),
+    })
 }
 
 fn rates(summary: &ProbeSummary) -> DocumentTable {

@@ -171,6 +171,30 @@ fn rows_a_second_are_shown_where_transactions_have_several() {
     assert!(!one.contains("rows/s"), "one row a transaction: tps says it\n{one}");
 }
 
+/// Also of the configuration that runs twice in a block, where one of the two was lost, however far its trials lie apart.
+#[test]
+fn one_row_a_transaction_is_never_another_number_of_rows_a_second() {
+    let spread = |trials: &mut Vec<truetps_record::Trial>| {
+        for (number, trial) in trials.iter_mut().enumerate() {
+            let measured = trial.measured.as_mut().unwrap();
+            measured.counts.ok = [400, 9_000, 1_700, 130, 5_100][number % 5];
+            measured.counts.rows_changed = measured.counts.ok;
+            measured.tps = measured.counts.ok as f64 / (measured.length_ms / 1e3);
+        }
+        let is_twin = |trial: &&mut truetps_record::Trial| trial.role == truetps_record::TrialRole::AaTwin;
+        let twin = trials.iter_mut().find(is_twin).unwrap();
+        twin.validity = truetps_record::Validity::Invalid(truetps_record::Reason::Text("lost".to_owned()));
+    };
+    let fixture = Fixture::durability().with(spread);
+    let text = summary_text(&fixture.input(), TextScreen::new(false, Some(100)));
+    assert!(!text.contains("rows/s") && !text.contains("rows a second"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
+    for cell in json["analysis"]["cells"].as_array().unwrap() {
+        let [tps, rows] = [&cell["tps"]["value"], &cell["rows_changed_per_s"]].map(|one| one.as_f64().unwrap());
+        assert!((rows / tps - 1.0).abs() < 1e-9, "{tps} tps, {rows} rows/s: {cell}");
+    }
+}
+
 #[test]
 fn many_combinations_show_the_fastest_and_count_the_others() {
     let text = summary_text(&many_cells().input(), TextScreen::new(false, Some(100)));

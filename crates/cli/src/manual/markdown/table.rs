@@ -1,11 +1,15 @@
 //! A table in columns, whose entries are wrapped where the terminal is too narrow.
 
 use textwrap::core::display_width;
-use textwrap::{Options, wrap};
+use textwrap::wrap;
+
+use super::whole_words;
 
 const GAP: usize = 2;
 /// Columns do not become narrower to make room for others.
 const COLUMN_MIN: usize = 6;
+/// A column is as wide as its longest word if that is not longer: a key or flag in two parts cannot be copied.
+const WORD_MAX: usize = 34;
 
 #[derive(Debug, Default)]
 pub(super) struct TextTable {
@@ -43,26 +47,35 @@ impl TextTable {
     }
 
     fn natural_widths(&self) -> Vec<usize> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width =
-            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|text| display_width(text)).max();
-        (0..columns).map(|column| width(column).unwrap_or(0).max(1)).collect()
+        self.largest(display_width)
     }
 
-    /// The widest columns give way, as far as they can.
+    /// The largest size of an entry in each column.
+    fn largest(&self, size: impl Fn(&str) -> usize) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let of = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|text| size(text)).max();
+        (0..columns).map(|column| of(column).unwrap_or(0).max(1)).collect()
+    }
+
+    /// The widest columns give way: first as far as their words stay whole, then as far as they can.
     fn widths(&self, columns: usize) -> Vec<usize> {
+        let word = |text: &str| text.split(' ').map(display_width).max().unwrap_or(0).min(WORD_MAX);
+        let whole: Vec<_> = self.largest(word).into_iter().map(|longest| longest.max(COLUMN_MIN)).collect();
         let mut widths = self.natural_widths();
         let room = columns.saturating_sub(GAP * widths.len().saturating_sub(1));
-        while widths.iter().sum::<usize>() > room {
-            let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > COLUMN_MIN) else { break };
-            *widest -= 1;
+        for least in [whole, vec![COLUMN_MIN; widths.len()]] {
+            while widths.iter().sum::<usize>() > room {
+                let can = widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least);
+                let Some((widest, _)) = can.max() else { break };
+                *widest -= 1;
+            }
         }
         widths
     }
 }
 
 fn add_row(text: &mut String, row: &[String], widths: &[usize]) {
-    let entries: Vec<Vec<_>> = row.iter().zip(widths).map(|(entry, width)| wrap(entry, Options::new(*width))).collect();
+    let entries: Vec<Vec<_>> = row.iter().zip(widths).map(|(entry, width)| wrap(entry, whole_words(*width))).collect();
     let lines = entries.iter().map(Vec::len).max().unwrap_or(0);
     for line in 0..lines {
         let mut written = String::new();
@@ -89,6 +102,28 @@ mod tests {
             table.end_row();
         }
         table
+    }
+
+    /// Keys, flags and paths are copied from here.
+    #[test]
+    fn words_stay_whole_where_there_is_room_for_them() {
+        let flags = table(&[
+            ["key", "meaning"],
+            [
+                "`smallest_effect_percent`",
+                "differences below this count as equivalent, see `--until-decided` and /var/cache/x",
+            ],
+        ]);
+        assert_eq!(
+            flags.text(48),
+            "key                        meaning\n\
+             -------------------------  ---------------------\n\
+             `smallest_effect_percent`  differences below\n\
+             \u{20}                          this count as\n\
+             \u{20}                          equivalent, see\n\
+             \u{20}                          `--until-decided` and\n\
+             \u{20}                          /var/cache/x\n"
+        );
     }
 
     #[test]
