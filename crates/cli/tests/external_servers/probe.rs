@@ -433,6 +433,44 @@ fn lines_and_summary_count_the_same_commits() {
     assert!(ran.stdout.contains("status.Binlog_commits"), "{}", ran.stdout);
 }
 
+/// A replica that may not write to a table falls behind; what its server says of that is what the probe says.
+#[test]
+fn a_replica_is_as_far_behind_as_its_server_says() {
+    let Some(binary) = mariadb("a_replica_is_as_far_behind_as_its_server_says") else { return };
+    let source = Owned::start(&binary, &[("log_bin", "ON"), ("server_id", "1")]);
+    let replica = Owned::start(&binary, &[("server_id", "2")]);
+    source.execute(&[&format!("GRANT REPLICATION SLAVE ON *.* TO {ACCOUNT}@'%'")]);
+    let at = source.admin().query("SELECT @@gtid_binlog_pos").unwrap().rows[0][0].clone().unwrap();
+    replica.execute(&[
+        &format!("SET GLOBAL gtid_slave_pos = '{at}'"),
+        &format!(
+            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={}, MASTER_USER='{ACCOUNT}', MASTER_PASSWORD='{PASSWORD}', \
+             MASTER_SSL=0, MASTER_SSL_VERIFY_SERVER_CERT=0, MASTER_USE_GTID=slave_pos",
+            source.port
+        ),
+        "START SLAVE",
+    ]);
+    let mut holder = replica.admin();
+    holder.execute("LOCK TABLES precious.letters WRITE").unwrap();
+    source.execute(&["INSERT INTO precious.letters VALUES (9, 'held')"]);
+    let (place, dsn) = (Place::new(), replica.socket_dsn());
+    let ran = place.good(&["probe", &dsn, "--interval=500ms", "--duration=4s"]);
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let most = seconds_in(&said, "The replica was at most ");
+    let status = holder.query("SHOW SLAVE STATUS").unwrap();
+    let column = status.columns.iter().position(|name| name == "Seconds_Behind_Master").unwrap();
+    let own: f64 = status.rows[0][column].as_ref().unwrap().parse().unwrap();
+    assert!(most >= 2.0 && (-1.0..=3.0).contains(&(own - most)), "the server says {own} s: {said}");
+    assert!(ran.stderr.contains(&format!("  behind {most:.0} s")), "{}", ran.stderr);
+
+    holder.execute("UNLOCK TABLES").unwrap();
+    replica.execute(&["STOP SLAVE"]);
+    let ran = place.good(&["probe", &dsn, "--interval=500ms", "--duration=1500ms"]);
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("replication does not run."), "{said}");
+    assert!(ran.stderr.contains("  replication does not run"), "{}", ran.stderr);
+}
+
 fn the_probe(place: &Place) -> ProbeFolder {
     let entries = fs::read_dir(place.path().join("runs")).unwrap().flatten();
     let mut found: Vec<_> = entries.filter_map(|entry| ProbeFolder::open(&entry.path())).collect();
