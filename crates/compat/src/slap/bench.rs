@@ -317,6 +317,8 @@ impl SlapRun<'_, '_> {
         }
         let mut target = self.target.clone();
         target.login.database = Some(self.settings.schema.clone());
+        // The server's init_connect, which runs after the login, may have chosen another one.
+        target.setup.push(format!("USE `{}`", self.settings.schema));
         if commit != Commit::Each {
             target.setup.push("SET AUTOCOMMIT=0".to_owned());
         }
