@@ -43,7 +43,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-use truetps_record::Personality;
+use truetps_record::{Personality, without_logins};
 use truetps_report::{printable, printable_lines, printable_text};
 
 use crate::args::{Cli, ConfigCommand, PlanCommand, TruetpsCommand};
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     }
     let cli = match command_line() {
         Ok(cli) => cli,
-        Err(WrongLine::Shown(error)) => error.exit(),
+        Err(WrongLine::Shown(error)) => return print_wrong_line(&error),
         Err(WrongLine::Failed(failure)) => return failure.print().into(),
     };
     QUIET.store(cli.quiet, Ordering::Relaxed);
@@ -111,6 +111,19 @@ enum WrongLine {
     Failed(CommandFailure),
 }
 
+/// Prints clap's text, in which an address that was typed in a wrong place has no password.
+fn print_wrong_line(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let shown = without_logins(&text);
+    if error.use_stderr() && shown != text {
+        say_raw(&shown);
+    } else {
+        // A closed reader is no failure.
+        let _ = error.print();
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
 /// What was typed, with the user's settings as defaults. A line that is wrong without them is reported first.
 fn command_line() -> Result<Cli, WrongLine> {
     let typed = std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned());
@@ -129,14 +142,14 @@ fn command_line() -> Result<Cli, WrongLine> {
 }
 
 /// Tells the user something, on stderr: lines of text, in which names of a plan or words of a server have no way to move a
-/// terminal's cursor.
+/// terminal's cursor, and addresses have no passwords.
 pub(crate) fn print_message(text: &str) {
-    say_raw(&printable_lines(text));
+    say_raw(&printable_lines(&without_logins(text)));
 }
 
 /// The same as one line: a text of a file or a server in it cannot begin another one.
 pub(crate) fn print_line(text: &str) {
-    say_raw(&(printable(text) + "\n"));
+    say_raw(&(printable(&without_logins(text)) + "\n"));
 }
 
 /// The same for what `--quiet` leaves out: progress, and which command may come next.
