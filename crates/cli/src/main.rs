@@ -41,7 +41,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use truetps_record::{Personality, without_logins};
 use truetps_report::{printable, printable_lines, printable_text};
@@ -131,12 +131,14 @@ fn command_line() -> Result<Cli, WrongLine> {
         Ok(error) => WrongLine::Shown(error),
         Err(failure) => WrongLine::Failed(failure),
     };
-    let cli = Cli::try_parse().map_err(explain)?;
+    let typed_alone = settings::unfilled(Cli::command());
+    let cli =
+        typed_alone.clone().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(explain)?;
     if !cli.command.has_settings() {
         return Ok(cli);
     }
     let own = settings::read_own().map_err(WrongLine::Failed)?;
-    let command = settings::filled(Cli::command(), &own);
+    let command = settings::filled(typed_alone, &own);
     settings::keep(own);
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(explain)
 }
