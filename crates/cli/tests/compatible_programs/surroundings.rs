@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use truetps_testkit::mysql_family::mariadb;
 
-use crate::common::{Place, Ran, open_terminal, signal};
+use crate::common::{Place, Ran, open_terminal, signal, wait_until};
 use crate::support::Owned;
 
 const OURS: &str = env!("CARGO_BIN_EXE_truetps");
@@ -105,6 +105,24 @@ fn remarks_are_for_a_terminal_or_for_who_names_a_folder() {
     let length = rustix::io::read(&terminal, &mut shown).unwrap();
     let shown = String::from_utf8_lossy(&shown[..length]);
     assert!(shown.starts_with("truetps: recorded in ") && shown.contains(".local/state/truetps/runs"), "{shown}");
+}
+
+#[test]
+fn slap_remarks_on_other_runs_where_a_folder_is_named() {
+    let Some(binary) = mariadb("slap_remarks_on_other_runs_where_a_folder_is_named") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let mut other = sysbench(&place, "exec SYSBENCH cpu --time=600 run", true);
+    let mut other = other.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let slap = format!("{OURS} slap --no-defaults -uroot -S '{}' -q 'select 1'", owned.server.socket().display());
+    let remarks = |runs: &str| {
+        let ran = Ran::from(shell(&place, &format!("{slap} --create-schema=mysql {runs} 2>&1")).output().unwrap());
+        assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+        ran.stdout.contains("also loaded this host")
+    };
+    wait_until("a remark about the other run", || remarks("--runs=here"));
+    assert!(!remarks(""), "no folder was named");
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 #[test]
