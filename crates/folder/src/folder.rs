@@ -150,6 +150,17 @@ pub(crate) fn create_unused(runs: &Path, name: &str) -> Result<PathBuf, FolderEr
     Err(FolderError::content(&runs.join(name), "10,000 runs of this name exist"))
 }
 
+/// Whether a folder that has just been made takes a short run; removes it.
+fn try_room(made: &Path) -> io::Result<()> {
+    const SHORT_RUN_BYTES: usize = 512 << 10;
+    let file = made.join("room");
+    let written = fs::write(&file, vec![0; SHORT_RUN_BYTES]);
+    // It is not there if no file could be made.
+    let _ = fs::remove_file(&file);
+    fs::remove_dir(made)?;
+    written
+}
+
 /// One experiment on disk.
 #[derive(Debug, Clone)]
 pub struct ExperimentFolder {
@@ -159,7 +170,8 @@ pub struct ExperimentFolder {
 }
 
 impl ExperimentFolder {
-    /// Makes sure that experiments can be recorded below `runs`, before anything is started for one.
+    /// Makes sure that experiments can be recorded below `runs`, before anything is started for one: also on a disk that
+    /// is full, where folders and empty files can still be made.
     pub fn check_writable(runs: &Path) -> Result<(), FolderError> {
         fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
         let probe = runs.join(format!(".writable.{}", std::process::id()));
@@ -167,7 +179,7 @@ impl ExperimentFolder {
         let _ = fs::remove_file(&probe);
         // Others may have made a folder of this name, where they may write, too.
         let made = create_unused(runs, &format!(".writable.{}", std::process::id()));
-        made.and_then(|made| fs::remove_dir(&made).map_err(FolderError::io(&made))).map_err(|error| match error {
+        made.and_then(|made| try_room(&made).map_err(FolderError::io(&made))).map_err(|error| match error {
             FolderError::Io { source, .. } => FolderError::Io { path: runs.to_owned(), source },
             other => other,
         })

@@ -84,6 +84,18 @@ fn without_a_terminal_a_home_or_a_disk_to_write_to_the_output_is_the_same() {
     }
 }
 
+/// A limit of the size of files stands for a disk that is full: folders and empty files can still be made.
+#[test]
+fn a_home_without_room_costs_one_line() {
+    let place = Place::new();
+    place.write("load.lua", LOAD);
+    let line = "ulimit -f 64; HOME=$PWD SYSBENCH load.lua --events=3 run";
+    let [theirs, ours] = [false, true].map(|ours| Ran::from(sysbench(&place, line, ours).output().unwrap()));
+    assert_eq!((ours.code, shape(&ours.stdout)), (theirs.code, shape(&theirs.stdout)), "{}", ours.stderr);
+    let one_line = ours.stderr.starts_with("truetps: the run is not recorded: ") && ours.stderr.lines().count() == 1;
+    assert!(one_line, "{}", ours.stderr);
+}
+
 /// A log of `2>&1` has no line that the original does not print; a terminal has it, and so has a user who names a folder.
 #[test]
 fn remarks_are_for_a_terminal_or_for_who_names_a_folder() {

@@ -10,6 +10,7 @@ use truetps_record::{CommonStart, NoEvidence, OtherRun};
 use truetps_recording::LiveView;
 
 use super::count::Count;
+use super::shared::tell;
 use super::ticks::Ticks;
 use super::worker::{self, WorkerContext, WorkerEvent, groups};
 use super::{LuaThread, ProcedureFailure, ServerWarning};
@@ -120,8 +121,7 @@ impl LoadRun<'_> {
     /// One line on the standard error for an interactive user; the output that programs parse stays as in sysbench.
     pub(super) fn remark(&self, line: &str) {
         if self.is_remarked {
-            // A failed write is ignored.
-            let _ = rustix::io::write(rustix::stdio::stderr(), format!("truetps: {line}\n").as_bytes());
+            tell(line);
         }
     }
 
