@@ -63,6 +63,7 @@ fn without_a_terminal_a_home_or_a_disk_to_write_to_the_output_is_the_same() {
         "SYSBENCH load.lua --events=3 run 2>&-",
         "SYSBENCH load.lua --events=3 run > /dev/full",
         "SYSBENCH load.lua --events=3 run >&-",
+        "ulimit -v 400000; SYSBENCH load.lua --events=3 run",
         "SYSBENCH cpu --events=20 run",
         "SYSBENCH cpu --events=20 --threads=3 --cpu-max-prime=100 run",
         "SYSBENCH load.lua",
@@ -94,6 +95,16 @@ fn a_home_without_room_costs_one_line() {
     assert_eq!((ours.code, shape(&ours.stdout)), (theirs.code, shape(&theirs.stdout)), "{}", ours.stderr);
     let one_line = ours.stderr.starts_with("truetps: the run is not recorded: ") && ours.stderr.lines().count() == 1;
     assert!(one_line, "{}", ours.stderr);
+}
+
+#[test]
+fn threads_that_cannot_be_started_end_the_program() {
+    let place = Place::new();
+    place.write("load.lua", LOAD);
+    let line = "ulimit -v 900000; timeout 60 SYSBENCH load.lua --threads=300 --lua-isolation=client run";
+    let ran = Ran::from(sysbench(&place, line, true).output().unwrap());
+    let has_said = ran.stdout.contains("FATAL: too many threads for this system");
+    assert!(ran.code == Some(1) && has_said, "{:?} {}{}", ran.code, ran.stdout, ran.stderr);
 }
 
 /// A log of `2>&1` has no line that the original does not print; a terminal has it, and so has a user who names a folder.
