@@ -128,6 +128,12 @@ fn what_init_connect_sets_is_named() {
         let ran = rehearse();
         let said = format!("{OTHER_VALUES}innodb_lock_wait_timeout = 7, unique_checks = OFF");
         assert!(ran.code == Some(0) && ran.stderr.contains(&said), "{name}: {}", ran.stderr);
+        if name.contains("mariadb") {
+            owned.execute(&["SET GLOBAL init_connect = 'SET skip_replication = 1'"]);
+            let ran = rehearse();
+            let said = format!("{OTHER_VALUES}skip_replication = ON");
+            assert!(ran.code == Some(0) && ran.stderr.contains(&said), "{name}: {}", ran.stderr);
+        }
     }
 }
 
