@@ -66,9 +66,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
-use truetps_record::Personality;
+use truetps_record::{Personality, without_logins};
 
 use crate::args::{Cli, ConfigCommand, PlanCommand, TruetpsCommand};
 use crate::failure::CommandFailure;
@@ -89,7 +89,7 @@ fn main() -> ExitCode {
     }
     let cli = match command_line() {
         Ok(cli) => cli,
-        Err(WrongLine::Shown(error)) => error.exit(),
+        Err(WrongLine::Shown(error)) => return print_wrong_line(&error),
         Err(WrongLine::Failed(failure)) => return failure.print().into(),
     };
     terminal::set_quiet(cli.quiet);
@@ -134,6 +134,19 @@ enum WrongLine {
     Failed(CommandFailure),
 }
 
+/// Prints clap's text, in which an address that was typed in a wrong place has no password.
+fn print_wrong_line(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let shown = without_logins(&text);
+    if error.use_stderr() && shown != text {
+        terminal::say_raw(&shown);
+    } else {
+        // A closed reader is no failure.
+        let _ = error.print();
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
 /// What was typed, with the user's settings as defaults. A line that is wrong without them is reported first.
 fn command_line() -> Result<Cli, WrongLine> {
     let typed = std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned());
@@ -141,12 +154,14 @@ fn command_line() -> Result<Cli, WrongLine> {
         Ok(error) => WrongLine::Shown(error),
         Err(failure) => WrongLine::Failed(failure),
     };
-    let cli = Cli::try_parse().map_err(explain)?;
+    let typed_alone = settings::unfilled(Cli::command());
+    let cli =
+        typed_alone.clone().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(explain)?;
     if !cli.command.has_settings() {
         return Ok(cli);
     }
     let own = settings::read_own().map_err(WrongLine::Failed)?;
-    let command = settings::filled(Cli::command(), &own);
+    let command = settings::filled(typed_alone, &own);
     settings::keep(own);
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(explain)
 }

@@ -112,7 +112,7 @@ fn answering(
         flag::register(signal, Arc::clone(&stop))?;
         pipe::register(signal, came.try_clone()?)?;
     }
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut one = [0];
         if heard.read_exact(&mut one).is_ok() {
             first();
@@ -123,7 +123,7 @@ fn answering(
             second();
             leave_now();
         }
-    });
+    })?;
     Ok(stop)
 }
 

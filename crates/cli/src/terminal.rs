@@ -5,19 +5,20 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use truetps_record::without_logins;
 use truetps_report::{printable, printable_lines, printable_text};
 
 use crate::exit::Exit;
 
 /// Tells the user something, on stderr: lines of text, in which names of a plan or words of a server have no way to move a
-/// terminal's cursor.
+/// terminal's cursor, and addresses have no passwords.
 pub(crate) fn print_message(text: &str) {
-    say_raw(&printable_lines(text));
+    say_raw(&printable_lines(&without_logins(text)));
 }
 
 /// The same as one line: a text of a file or a server in it cannot begin another one.
 pub(crate) fn print_line(text: &str) {
-    say_raw(&(printable(text) + "\n"));
+    say_raw(&(printable(&without_logins(text)) + "\n"));
 }
 
 /// The same for what `--quiet` leaves out: progress, and which command may come next.

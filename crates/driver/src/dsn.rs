@@ -88,6 +88,8 @@ pub enum DsnError {
     SlashInSchema,
     #[error("the {0} has an invalid percent escape; write a percent sign as %25")]
     BadPercent(&'static str),
+    #[error("the {0} has a NUL byte (%00), which no server takes")]
+    Nul(&'static str),
 }
 
 impl Target {
@@ -366,6 +368,9 @@ pub(crate) fn decoded(text: &str, part: &'static str) -> Result<String, DsnError
         let byte = byte.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         bytes.push(byte.ok_or(DsnError::BadPercent(part))?);
         rest = &rest[2..];
+    }
+    if bytes.contains(&0) {
+        return Err(DsnError::Nul(part));
     }
     String::from_utf8(bytes).map_err(|_| DsnError::BadPercent(part))
 }

@@ -122,6 +122,9 @@ fn what_is_wrong_is_named() {
     check("mysql://a,,b", "one of the hosts is empty");
     check("mysql://db/s?socket=/x", "both a socket and the host `db`");
     check("mysql://db/a/b", "the schema has a `/`");
+    // It would be left out in silence.
+    check("postgres://me@db/post%00gres", "the schema has a NUL byte (%00)");
+    check("mysql://me:a%00b@db", "the password has a NUL byte (%00)");
     check("mysql://me:100%@db", "the password has an invalid percent escape");
     check("mysql://me:%ff@db", "the password has an invalid percent escape");
 }

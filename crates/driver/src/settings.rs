@@ -36,6 +36,9 @@ pub fn server_settings(client: &mut Client) -> Result<BTreeMap<String, String>, 
     Ok(found)
 }
 
+/// A variable that only sessions have, with its usual value: replicas may skip what such a session of MariaDB commits.
+const SKIP_REPLICATION: (&str, &str) = ("skip_replication", "OFF");
+
 /// Variables that this session has otherwise than the server, with its values, because `init_connect`, the role or the
 /// database sets them.
 pub fn session_settings(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
@@ -45,7 +48,10 @@ pub fn session_settings(client: &mut Client) -> Result<BTreeMap<String, String>,
     }
     let global = pairs(client, "SHOW GLOBAL VARIABLES")?;
     let mut found = pairs(client, "SHOW SESSION VARIABLES")?;
-    found.retain(|name, value| global.get(name).is_some_and(|of_server| of_server != value));
+    found.retain(|name, value| match global.get(name) {
+        Some(of_server) => of_server != value,
+        None => name == SKIP_REPLICATION.0 && value != SKIP_REPLICATION.1,
+    });
     Ok(found)
 }
 

@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -40,6 +41,17 @@ use crate::trial_writer::TrialWriter;
 /// Earlier attempts of one trial that are kept.
 const ATTEMPTS_MAX: u32 = 1000;
 
+/// Whether a folder that has just been made takes a short run; removes it.
+fn try_room(made: &Path) -> io::Result<()> {
+    const SHORT_RUN_BYTES: usize = 512 << 10;
+    let file = made.join("room");
+    let written = fs::write(&file, vec![0; SHORT_RUN_BYTES]);
+    // It is not there if no file could be made.
+    let _ = fs::remove_file(&file);
+    fs::remove_dir(made)?;
+    written
+}
+
 /// One experiment on disk.
 #[derive(Debug, Clone)]
 pub struct ExperimentFolder {
@@ -49,7 +61,8 @@ pub struct ExperimentFolder {
 }
 
 impl ExperimentFolder {
-    /// Makes sure that experiments can be recorded below `runs`, before anything is started for one.
+    /// Makes sure that experiments can be recorded below `runs`, before anything is started for one: also on a disk that
+    /// is full, where folders and empty files can still be made.
     pub fn check_writable(runs: &Path) -> Result<(), FolderError> {
         fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
         let probe = runs.join(format!(".writable.{}", std::process::id()));
@@ -57,7 +70,7 @@ impl ExperimentFolder {
         let _ = fs::remove_file(&probe);
         // Others may have made a folder of this name, where they may write, too.
         let made = create_unused(runs, &format!(".writable.{}", std::process::id()));
-        made.and_then(|made| fs::remove_dir(&made).map_err(FolderError::io(&made))).map_err(|error| match error {
+        made.and_then(|made| try_room(&made).map_err(FolderError::io(&made))).map_err(|error| match error {
             FolderError::Io { source, .. } => FolderError::Io { path: runs.to_owned(), source },
             other => other,
         })

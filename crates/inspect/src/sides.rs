@@ -26,8 +26,8 @@ pub fn side_of_server(target: &Target) -> Result<SettingsSide, InspectError> {
 pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
     // A capture of an older truetps may have variables that this one leaves out.
     let shown = capture.variables.iter().filter(|(name, variable)| !is_secret(name, &variable.value));
-    // PostgreSQL does not mind the case of names, and shows three of them with capital letters.
-    let variables = shown.map(|(name, variable)| (name.to_lowercase(), value_of(variable)));
+    // As in dumps, run folders and option files: PostgreSQL writes `TimeZone`, and takes any case.
+    let variables = shown.map(|(name, variable)| (name.to_ascii_lowercase(), value_of(variable)));
     let plain =
         |(name, value): (&String, &String)| (name.clone(), SideValue { value: value.clone(), ..SideValue::default() });
     SettingsSide {
@@ -44,7 +44,9 @@ pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
 
 fn value_of(variable: &CapturedVariable) -> SideValue {
     let origin = variable.path.clone().or_else(|| variable.origin.as_deref().map(str::to_lowercase));
-    let (value, default, unit) = (variable.value.clone(), variable.default.clone(), variable.unit.clone());
+    // A client that prints columns prints no blanks at their ends.
+    let value = variable.value.trim_end().to_owned();
+    let (default, unit) = (variable.default.clone(), variable.unit.clone());
     SideValue { value, origin, default, unit, ..SideValue::default() }
 }
 

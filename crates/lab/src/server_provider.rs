@@ -69,9 +69,9 @@ pub struct ExternalServer {
 impl ExternalServer {
     /// Where sessions that control something are in the schema of the run.
     pub(crate) fn control_inside(&self) -> Target {
-        let mut inside = control(&self.target);
+        let mut inside = self.target.clone();
         inside.login.database = Some(self.schema.clone());
-        inside
+        control(&inside)
     }
 }
 

@@ -100,7 +100,7 @@ pub use responsiveness::Responsiveness;
 pub use row_answer::{AnsweredRow, MAY_BE_COMMITTED, RowAnswer};
 pub use sane::check_path_name;
 pub use script_record::{AnswersReady, ScriptFairness, ScriptRecord, ScriptRun, ScriptText, SentShape, SentStatements};
-pub use secret::{SECRET_VARIABLES, is_secret};
+pub use secret::{HIDDEN, SECRET_VARIABLES, is_secret, without_login, without_logins};
 pub use server::{Flavour, ServerFacts};
 pub use setting_text::{is_off, same_setting, setting_number};
 pub use signal::{Signal, SignalGroup, SignalKind, SignalRegistry, SignalUnit};

@@ -1,5 +1,7 @@
 //! Values that are never stored: secrets, and texts that may contain one.
 
+use std::borrow::Cow;
+
 /// Words in the names of variables whose values may be, or contain, a secret.
 const SECRET_WORDS: [&str; 11] = [
     "password",
@@ -72,6 +74,52 @@ fn has_login(value: &str) -> bool {
     in_address || in_words
 }
 
+/// What is shown in place of a password.
+pub const HIDDEN: &str = "***";
+
+/// A text in which addresses have no passwords: neither `scheme://user:password@host` nor `user:password@tcp(host)`, nor a
+/// `password=` that follows in the same word. Users type them where no address belongs.
+pub fn without_logins(text: &str) -> Cow<'_, str> {
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'');
+    let mut shown = String::new();
+    for word in text.split_inclusive(is_end) {
+        shown.push_str(&without_login(word));
+    }
+    if shown == text { Cow::Borrowed(text) } else { Cow::Owned(shown) }
+}
+
+/// The same for a text that is one word, though it may have blanks.
+pub fn without_login(word: &str) -> Cow<'_, str> {
+    let (before, rest) = match word.split_once("://") {
+        Some((scheme, rest)) => (&word[..scheme.len() + 3], rest),
+        None if word.contains("@tcp(") || word.contains("@unix(") => ("", word),
+        None => return without_parameter(word),
+    };
+    let login = rest.rsplit_once('@').and_then(|(login, place)| Some((login.split_once(':')?.0, place)));
+    match login {
+        // A port may stand before such a sign, too.
+        Some((user, place)) if !user.contains(['@', '/']) => {
+            Cow::Owned(format!("{before}{user}:{HIDDEN}@{}", without_parameter(place)))
+        }
+        _ => without_parameter(word),
+    }
+}
+
+/// Hides what follows `password=` as a parameter of an address or of a connection string.
+fn without_parameter(word: &str) -> Cow<'_, str> {
+    let lower = word.to_ascii_lowercase();
+    let found = ["password=", "passwd=", "pwd="].into_iter().find_map(|name| {
+        let at = lower.find(name)?;
+        (at == 0 || word[..at].ends_with(['?', '&', ';'])).then_some(at + name.len())
+    });
+    let Some(start) = found else { return Cow::Borrowed(word) };
+    let value = word[start..].find(['&', ';', ' ', '\n', '\t', '`', '"', '\'']).unwrap_or(word.len() - start);
+    if value == 0 {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("{}{HIDDEN}{}", &word[..start], &word[start + value..]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +154,32 @@ mod tests {
             assert!(!is_secret(name, "1"), "{name}");
         }
         assert!(is_secret("author_of_nothing", ""));
+    }
+
+    #[test]
+    fn addresses_are_shown_without_passwords() {
+        for (text, shown) in [
+            ("mysql://me:h1dden@db:3306/x", "mysql://me:***@db:3306/x"),
+            ("error: `mysql+x://me:h1d@/den@db`: no file", "error: `mysql+x://me:***@db`: no file"),
+            ("mysql://:h1dden@db", "mysql://:***@db"),
+            ("me:h1dden@tcp(127.0.0.1:3306)/x", "me:***@tcp(127.0.0.1:3306)/x"),
+            ("jdbc:mysql://db/x?user=me&password=h1dden&a=b: no", "jdbc:mysql://db/x?user=me&password=***&a=b: no"),
+            ("host=db user=me password=h1dden", "host=db user=me password=***"),
+            ("postgresql:///x?user=me&Password=h1dden\n", "postgresql:///x?user=me&Password=***\n"),
+        ] {
+            assert_eq!(without_logins(text), shown);
+        }
+        for text in [
+            "mysql://me@db:3306/x",
+            "mysql://me@db:3306/x?socket=/a@b",
+            "see http://db:80/x, or me@db",
+            "(using password: YES)",
+            "--mysql-password= is empty",
+            "a:b@c",
+            "",
+        ] {
+            assert_eq!(without_logins(text), text);
+        }
     }
 
     #[test]

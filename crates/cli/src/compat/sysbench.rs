@@ -14,6 +14,9 @@ use crate::settings;
 use crate::signals::leave_now;
 use crate::terminal::print_message;
 
+/// It only sleeps and prints.
+const WATCHER_STACK_BYTES: usize = 256 << 10;
+
 pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> {
     let views = LiveViewOpener::listen(Arc::default())?;
     let env = truetps_sysbench::SysbenchEnv {
@@ -25,7 +28,9 @@ pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> 
         live_view: &|title| views.open_for_program(title),
     };
     let watched = env.interrupt.clone();
-    std::thread::spawn(move || leave_if_interrupt_is_ignored(&watched));
+    let watch = move || leave_if_interrupt_is_ignored(&watched);
+    let started = std::thread::Builder::new().stack_size(WATCHER_STACK_BYTES).spawn(watch);
+    started.map_err(|error| CommandFailure::failed(format!("no thread can be started: {error}")))?;
     Ok(crate::exit::of_code(truetps_sysbench::run_program(arguments, &env)))
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 
+use clap::builder::Resettable;
 use clap::{Arg, ArgAction, Command};
 
 use super::UserSettings;
@@ -12,6 +13,13 @@ use crate::other_programs_words::number_form;
 pub(crate) fn filled(command: Command, settings: &UserSettings) -> Command {
     let name = String::new();
     fill(command, &name, settings)
+}
+
+/// The command line as clap reads it. A variable that is empty is as one that is not set.
+pub(crate) fn unfilled(command: Command) -> Command {
+    let is_empty = |arg: &Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    let command = command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg });
+    command.mut_subcommands(unfilled)
 }
 
 /// `name`: the first word behind `truetps`; empty for truetps itself.

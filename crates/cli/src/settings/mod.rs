@@ -17,7 +17,7 @@ use clap::CommandFactory;
 use crate::args::Cli;
 use crate::failure::CommandFailure;
 
-pub(crate) use self::fill::filled;
+pub(crate) use self::fill::{filled, unfilled};
 pub(crate) use self::layers::{Given, UserSettings, ValueOrigin};
 pub(crate) use self::places::ConfigPlaces;
 pub(crate) use self::table::{BASEDIR, COLOR, DSN, SERVER, SETTINGS, UserSetting};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use truetps_testkit::mysql_family::mariadb;
 
-use crate::common::{Place, Ran, open_terminal, signal};
+use crate::common::{Place, Ran, open_terminal, signal, wait_until};
 use crate::support::Owned;
 
 const OURS: &str = env!("CARGO_BIN_EXE_truetps");
@@ -63,6 +63,7 @@ fn without_a_terminal_a_home_or_a_disk_to_write_to_the_output_is_the_same() {
         "SYSBENCH load.lua --events=3 run 2>&-",
         "SYSBENCH load.lua --events=3 run > /dev/full",
         "SYSBENCH load.lua --events=3 run >&-",
+        "ulimit -v 400000; SYSBENCH load.lua --events=3 run",
         "SYSBENCH cpu --events=20 run",
         "SYSBENCH cpu --events=20 --threads=3 --cpu-max-prime=100 run",
         "SYSBENCH load.lua",
@@ -82,6 +83,28 @@ fn without_a_terminal_a_home_or_a_disk_to_write_to_the_output_is_the_same() {
         assert_eq!(remarks(&ours), remarks(&theirs), "{line}");
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "{line}: something is left behind");
     }
+}
+
+/// A limit of the size of files stands for a disk that is full: folders and empty files can still be made.
+#[test]
+fn a_home_without_room_costs_one_line() {
+    let place = Place::new();
+    place.write("load.lua", LOAD);
+    let line = "ulimit -f 64; HOME=$PWD SYSBENCH load.lua --events=3 run";
+    let [theirs, ours] = [false, true].map(|ours| Ran::from(sysbench(&place, line, ours).output().unwrap()));
+    assert_eq!((ours.code, shape(&ours.stdout)), (theirs.code, shape(&theirs.stdout)), "{}", ours.stderr);
+    let one_line = ours.stderr.starts_with("truetps: the run is not recorded: ") && ours.stderr.lines().count() == 1;
+    assert!(one_line, "{}", ours.stderr);
+}
+
+#[test]
+fn threads_that_cannot_be_started_end_the_program() {
+    let place = Place::new();
+    place.write("load.lua", LOAD);
+    let line = "ulimit -v 900000; timeout 60 SYSBENCH load.lua --threads=300 --lua-isolation=client run";
+    let ran = Ran::from(sysbench(&place, line, true).output().unwrap());
+    let has_said = ran.stdout.contains("FATAL: too many threads for this system");
+    assert!(ran.code == Some(1) && has_said, "{:?} {}{}", ran.code, ran.stdout, ran.stderr);
 }
 
 /// A log of `2>&1` has no line that the original does not print; a terminal has it, and so has a user who names a folder.
@@ -105,6 +128,24 @@ fn remarks_are_for_a_terminal_or_for_who_names_a_folder() {
     let length = rustix::io::read(&terminal, &mut shown).unwrap();
     let shown = String::from_utf8_lossy(&shown[..length]);
     assert!(shown.starts_with("truetps: recorded in ") && shown.contains(".local/state/truetps/runs"), "{shown}");
+}
+
+#[test]
+fn slap_remarks_on_other_runs_where_a_folder_is_named() {
+    let Some(binary) = mariadb("slap_remarks_on_other_runs_where_a_folder_is_named") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let mut other = sysbench(&place, "exec SYSBENCH cpu --time=600 run", true);
+    let mut other = other.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let slap = format!("{OURS} slap --no-defaults -uroot -S '{}' -q 'select 1'", owned.server.socket().display());
+    let remarks = |runs: &str| {
+        let ran = Ran::from(shell(&place, &format!("{slap} --create-schema=mysql {runs} 2>&1")).output().unwrap());
+        assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+        ran.stdout.contains("also loaded this host")
+    };
+    wait_until("a remark about the other run", || remarks("--runs=here"));
+    assert!(!remarks(""), "no folder was named");
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 #[test]

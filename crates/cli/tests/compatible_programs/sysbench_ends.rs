@@ -38,6 +38,16 @@ fn one_ctrl_c_ends_a_script_that_computes_for_ever() {
     }
 }
 
+/// As a shell has the code of a program that the signal kills.
+#[test]
+fn a_signal_before_the_first_event_has_its_code() {
+    let place = Place::new();
+    let script = "local ffi = require('ffi') ffi.cdef('int raise(int)') ffi.C.raise(15) function prepare() end";
+    place.write("raise.lua", script);
+    let ran = place.run(&["sysbench", "./raise.lua", "--runs=none", "prepare"]);
+    assert_eq!(ran.code, Some(143), "{}{}", ran.stdout, ran.stderr);
+}
+
 #[test]
 fn a_document_that_cannot_be_written_is_a_failure() {
     let place = Place::new();

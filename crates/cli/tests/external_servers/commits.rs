@@ -41,6 +41,35 @@ fn each_transaction_of_a_load_is_one_of_the_server() {
     }
 }
 
+/// `init_connect` runs after the login has chosen the schema.
+#[test]
+fn a_schema_that_init_connect_chooses_is_left_alone() {
+    for (name, binary) in binaries("a_schema_that_init_connect_chooses_is_left_alone") {
+        let owned = Owned::start(&binary, &[]);
+        owned.execute(&[
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.sbtest1 (id INT PRIMARY KEY, k INT, c CHAR(120), pad CHAR(60))",
+            "INSERT INTO shop.sbtest1 (id, c) VALUES (1, 'theirs')",
+            "CREATE DATABASE own",
+            &format!("GRANT ALL ON shop.* TO {ACCOUNT}@'%'"),
+            &format!("GRANT ALL ON own.* TO {ACCOUNT}@'%'"),
+            "SET GLOBAL init_connect = 'USE shop'",
+        ]);
+        let dsn = owned.socket_dsn().replace("//root@", &format!("//{ACCOUNT}@"));
+        for schema in [&["--schema=truetps"][..], &["--schema=own", "--i-own-this-schema"]] {
+            let place = Place::new();
+            let ran = run_with_password(&place, &short_run("insert", &dsn, &[&["-c=2"], schema].concat()));
+            let trial = valid_trial(&place, &ran);
+            assert!(trial["measured"]["ok"].as_u64().unwrap() > 10, "{name}: {}", ran.stderr);
+            let theirs = "SELECT GROUP_CONCAT(id, c) FROM shop.sbtest1";
+            assert_eq!(owned.admin().query_value(theirs).unwrap().as_deref(), Some("1theirs"), "{name}");
+            let left =
+                "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema IN ('shop', 'own', 'truetps')";
+            assert_eq!(owned.admin().query_value(left).unwrap().as_deref(), Some("1"), "{name}");
+        }
+    }
+}
+
 #[test]
 fn sessions_that_the_binlog_leaves_out_are_refused() {
     let Some(binary) = mariadb("sessions_that_the_binlog_leaves_out_are_refused") else { return };
@@ -99,6 +128,12 @@ fn what_init_connect_sets_is_named() {
         let ran = rehearse();
         let said = format!("{OTHER_VALUES}innodb_lock_wait_timeout = 7, unique_checks = OFF");
         assert!(ran.code == Some(0) && ran.stderr.contains(&said), "{name}: {}", ran.stderr);
+        if name.contains("mariadb") {
+            owned.execute(&["SET GLOBAL init_connect = 'SET skip_replication = 1'"]);
+            let ran = rehearse();
+            let said = format!("{OTHER_VALUES}skip_replication = ON");
+            assert!(ran.code == Some(0) && ran.stderr.contains(&said), "{name}: {}", ran.stderr);
+        }
     }
 }
 

@@ -56,6 +56,10 @@ fn a_value_comes_from_the_nearest_place() {
     // And the commands get them: a typed flag is above all.
     let report = |args: &[&str]| run_in(&place, "project/inner", &[], &[&["report"], args].concat()).stderr;
     assert!(report(&[]).contains("project/r/latest"), "{}", report(&[]));
+    for command in [&["report"][..], &["compare", "latest", "latest"]] {
+        let ran = run_in(&place, "project/inner", &[("TRUETPS_RUNS", ""), ("TRUETPS_SANDBOX_DIR", "")], command);
+        assert!(ran.stderr.contains("project/r/latest"), "{command:?}: {}", ran.stderr);
+    }
     assert!(report(&["--runs", "typed"]).contains("typed/latest"), "{}", report(&["--runs", "typed"]));
 }
 

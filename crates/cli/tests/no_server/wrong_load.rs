@@ -142,6 +142,31 @@ fn addresses_that_cannot_be() {
     ]);
 }
 
+/// An address may be typed where a file, a name or nothing is expected.
+#[test]
+fn an_address_in_a_wrong_place_is_printed_without_its_password() {
+    let (place, dsn) = (Place::new(), "mysql://u:topsecret@127.0.0.1:1/db");
+    for words in [
+        &["explain", dsn, "defaults"][..],
+        &["diff", "u:topsecret@tcp(127.0.0.1:1)/db", "a.cnf"],
+        &["compare", dsn, dsn],
+        &["report", dsn],
+        &["run", dsn],
+        &["run", "insert", "--part", dsn],
+        &["run", "insert", "--server", dsn],
+        &["sweep", dsn],
+        &["server", "sql", dsn],
+        &["doctor", dsn],
+        &["config", "show", "jdbc:mysql://h/db?user=u&password=topsecret"],
+        &["sysbench", "--mysql-host", dsn, "run"],
+        &["prealloc", "status", dsn],
+    ] {
+        let ran = place.run(words);
+        let shown = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(ran.code != Some(0) && shown.contains("***") && !shown.contains("topsecret"), "{words:?}: {shown}");
+    }
+}
+
 /// A letter that has an invalid percent escape breaks a DSN in two: no half of the password is printed.
 #[test]
 fn a_password_that_breaks_its_address_is_not_printed() {

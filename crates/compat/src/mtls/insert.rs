@@ -16,7 +16,7 @@ use truetps_probe::clock;
 use truetps_record::{
     CONNECTIONS, Configuration, Personality, Protocol, ServerFacts, SettingValue, SqlDialect, Validity,
 };
-use truetps_recording::{LiveView, RunsFolder};
+use truetps_recording::{LiveView, RunsFolder, is_remarked};
 use truetps_workload::{Commit, TableInsert};
 
 use super::log::MtlsLog;
@@ -60,7 +60,7 @@ impl InsertRun<'_> {
         self.log_beginning(&insert, log);
         let mut truth = Supplement::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);
         let driven = self.drive(&insert, &admin, &recording, &mut truth)?;
-        for other in &driven.others {
+        for other in driven.others.iter().filter(|_| is_remarked(self.runs().is_named)) {
             log.info(&format!("{other} also loaded this host"));
         }
         self.log_end(&driven, &truth, log);

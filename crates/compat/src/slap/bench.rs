@@ -10,6 +10,7 @@ use truetps_driver::{DriverError, QueryResult, Target};
 use truetps_engine::{LoadSpec, RunOutcome};
 use truetps_lab::TrialContext;
 use truetps_record::{ErrorClass, ErrorCount, Protocol, SECRET_VARIABLES, Validity};
+use truetps_recording::is_remarked;
 use truetps_workload::{Commit, SqlList};
 
 use super::admin::Admin;
@@ -317,6 +318,8 @@ impl SlapRun<'_, '_> {
         }
         let mut target = self.target.clone();
         target.login.database = Some(self.settings.schema.clone());
+        // The server's init_connect, which runs after the login, may have chosen another one.
+        target.setup.push(format!("USE `{}`", self.settings.schema));
         if commit != Commit::Each {
             target.setup.push("SET AUTOCOMMIT=0".to_owned());
         }
@@ -337,7 +340,7 @@ impl SlapRun<'_, '_> {
         self.trials += 1;
         let driven = drive(&self.recording, number, &context, self.transactions(clients), truth);
         let driven = driven.map_err(|error| failed(&error))?;
-        for other in &driven.others {
+        for other in driven.others.iter().filter(|_| is_remarked(self.settings.runs.is_named)) {
             self.warn(&format!("{other} also loaded this host"));
         }
         Ok(driven)

@@ -13,8 +13,9 @@ const SETTINGS: [(&str, &str); 3] = [
     ("client_encoding", "UTF8"),
     // Backslashes in a literal are ordinary characters: `value.rs` writes them so.
     ("standard_conforming_strings", "on"),
-    ("application_name", "truetps"),
+    (NAME, "truetps"),
 ];
+const NAME: &str = "application_name";
 
 /// Requests TLS, as the first message. The answer is one byte: `S` or `N`.
 pub(crate) fn put_ssl_request(out: &mut Vec<u8>) {
@@ -27,7 +28,7 @@ pub(crate) fn put_startup(out: &mut Vec<u8>, target: &Target) {
     put_counted(out, 4, |out| {
         out.extend_from_slice(&PROTOCOL_3_0.to_be_bytes());
         let database = login.database.as_deref().map(|database| ("database", database));
-        let own = SETTINGS.into_iter().filter(|(name, _)| !startup_settings.iter().any(|(given, _)| given == name));
+        let own = SETTINGS.into_iter().filter(|(name, _)| !is_given(startup_settings, name));
         let given = startup_settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in [("user", login.user.as_str())].into_iter().chain(database).chain(given).chain(own) {
             put_string(out, name);
@@ -35,6 +36,12 @@ pub(crate) fn put_startup(out: &mut Vec<u8>, target: &Target) {
         }
         out.push(0);
     });
+}
+
+/// A name for the sessions may also be among the `options`, which the server reads first.
+fn is_given(startup_settings: &[(String, String)], name: &str) -> bool {
+    let in_options = |given: &str, value: &str| given == "options" && name == NAME && value.contains(NAME);
+    startup_settings.iter().any(|(given, value)| given == name || in_options(given, value))
 }
 
 /// Names in PostgreSQL have no zero byte; an embedded one would end the string for the server.
@@ -66,5 +73,9 @@ mod tests {
         assert!(out.ends_with(
             b"options\0-c a=b\0application_name\0x\0client_encoding\0UTF8\0standard_conforming_strings\0on\0\0"
         ));
+        target.startup_settings = vec![("options".to_owned(), "-c application_name=x".to_owned())];
+        out.clear();
+        put_startup(&mut out, &target);
+        assert!(out.ends_with(b"client_encoding\0UTF8\0standard_conforming_strings\0on\0\0"));
     }
 }

@@ -161,7 +161,7 @@ fn setting(record: &DumpRow) -> Option<(String, SideValue)> {
         return None;
     }
     let name = cell(&NAMES)?.to_lowercase().replace('-', "_");
-    let value = cell(&VALUES)?;
+    let value = cell(&VALUES)?.trim_end().to_owned();
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     if name.is_empty() || !name.chars().all(is_name) || is_secret(&name, &value) || STATES.contains(&name.as_str()) {
         return None;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use truetps_inspect::{server_options, side_of_path, side_of_server};
-use truetps_knowledge::SettingsSide;
+use truetps_knowledge::{SettingsSide, diff};
 use truetps_record::{Flavour, SettingValue};
 use truetps_sandbox::{
     Catalogue, HostLimits, RunningServer, Sandbox, SandboxOptions, ServerBinary, ServerLoad, Settings, StartOptions,
@@ -50,6 +50,16 @@ fn check(side: &SettingsSide, of_server: &BTreeMap<String, String>, binary: &Ser
     }
 }
 
+/// Nothing that could matter differs from what truetps itself reads of the server, which is the same one.
+fn check_same(server: &RunningServer, side: &SettingsSide, schema: &str, form: &str) {
+    let mut asked = side_of_server(&server.target(schema)).unwrap();
+    // A status, which no dump of variables has.
+    asked.settings.remove("innodb_redo_log_enabled");
+    let shown = diff(&asked, side);
+    let shown: Vec<_> = shown.shown().map(|difference| &difference.name).collect();
+    assert!(shown.is_empty(), "{form}: {shown:?}");
+}
+
 fn read(dir: &Path, text: &[u8]) -> SettingsSide {
     let path = dir.join("dump");
     write(&path, text);
@@ -71,6 +81,7 @@ fn variables_as_the_mysql_client_prints_them() {
                 let output = our_output(Path::new("mariadb"), &words);
                 assert!(output.status.success(), "{output:?}");
                 let mut side = read(home.folder(), &output.stdout);
+                check_same(&server, &side, "mysql", &format!("{} {form} {statement}", binary.flavour));
                 if statement == "SHOW VARIABLES" {
                     side.settings.retain(|name, found| of_server.get(name) == Some(&found.value));
                 }
@@ -115,6 +126,7 @@ fn settings_as_psql_prints_them() {
             // A name that only one of two sides has would be shown as a difference: `TimeZone`.
             let other: Vec<_> = side.settings.keys().filter(|name| !captured.settings.contains_key(*name)).collect();
             assert!(other.is_empty(), "{other:?}");
+            check_same(&server, &side, "postgres", &format!("{form:?} {statement}"));
         }
     }
 }

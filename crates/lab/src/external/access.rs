@@ -18,7 +18,7 @@ const WATCH: Duration = Duration::from_secs(1);
 /// Statements a second by others from which truetps warns.
 const BUSY_QUESTIONS: f64 = 5.0;
 
-/// First statements of a session that creates and sets things, after [`committing::setup_sql`].
+/// First statements of a session that creates and sets things, after [`committing::set_up`].
 ///
 /// String literals are written with backslash escapes, which NO_BACKSLASH_ESCAPES turns off; and the session is idle
 /// during each trial while it holds a lock.
@@ -47,10 +47,13 @@ const OWN_VALUE_SHOWN: usize = 60;
 
 /// The same target, for a session that creates and sets things.
 pub(crate) fn control(target: &Target) -> Target {
-    match target.dialect {
-        SqlDialect::Mysql => target.clone().with_setup(control_setup()),
-        SqlDialect::Postgres => target.clone(),
+    if target.dialect == SqlDialect::Postgres {
+        return target.clone();
     }
+    let mut control = Target { setup: Vec::new(), ..target.clone() };
+    committing::set_up(&mut control);
+    control.setup.extend(CONTROL_SETUP.map(str::to_owned));
+    control
 }
 
 /// On a server of the MySQL family.

@@ -1,9 +1,11 @@
-//! Sessions whose statements are committed as truetps says, whatever the server or the account has set.
+//! Sessions whose statements are committed as truetps says, and concern the schema of the run, whatever the server or the
+//! account has set.
 
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::SqlDialect;
 
 use crate::error::LabError;
+use crate::sql_names::identifier;
 
 /// Unknown variable: not all servers that speak MySQL's protocol have all of them.
 const UNKNOWN: u16 = 1193;
@@ -21,8 +23,14 @@ pub(crate) fn setup_sql(dialect: SqlDialect) -> &'static [&'static str] {
 }
 
 /// Has the sessions of a target begin with them, after what they begin with already.
+///
+/// A server of the MySQL family runs `init_connect` after it has chosen the schema of the login: a `USE` in it would have
+/// truetps empty and drop tables of the same names in another schema.
 pub(crate) fn set_up(target: &mut Target) {
     target.setup.extend(setup_sql(target.dialect).iter().map(|sql| (*sql).to_owned()));
+    if let (SqlDialect::Mysql, Some(schema)) = (target.dialect, &target.login.database) {
+        target.setup.push(format!("USE {}", identifier(SqlDialect::Mysql, schema)));
+    }
 }
 
 /// Reads in a session that has sent them what it has, and whether it writes the binlog.

@@ -46,7 +46,7 @@ pub(crate) use random::RandSettings;
 pub(crate) use refusal::{Notice, OptionRefusal, OutputStream};
 pub(crate) use registry::{OptionGroup, Registry};
 pub use secrets::masked;
-pub(crate) use secrets::{has_typed_password, is_secret, words_without_secrets};
+pub(crate) use secrets::{has_typed_password, recorded_value, words_without_secrets};
 pub(crate) use settings::RunSettings;
 #[cfg(test)]
 pub(crate) use tests::{options as options_of, settings_of};

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 
+use serde_json::Value;
 use truetps_driver::Target;
+use truetps_record::{HIDDEN, without_login};
 
-const HIDDEN: &str = "***";
 const DSN: &str = "dsn";
 
 /// Whether the value of an option of this name may hold a password.
@@ -62,18 +63,27 @@ fn without_secret(word: &str) -> String {
 
 /// `scheme://user:password@place` without user and password, and a connection string of libpq without its password.
 fn without_user_info(word: &str) -> String {
-    if let Some((before, value)) = word.split_once("password=").or_else(|| word.split_once("password ="))
-        && word.starts_with("--pgsql")
+    if word.starts_with("--pgsql")
+        && let Some((before, after)) = word.split_once("password")
+        && let Some(value) = after.trim_start().strip_prefix('=')
     {
         // Where it ends depends on quotes: nothing that follows is shown.
         return if value.is_empty() { word.to_owned() } else { format!("{before}password={HIDDEN}") };
     }
-    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
-    let Some((user_info, place)) = rest.rsplit_once('@') else { return word.to_owned() };
-    match user_info.split_once(':') {
-        Some((user, _)) => format!("{scheme}://{user}:{HIDDEN}@{place}"),
-        None => word.to_owned(),
+    without_login(word).into_owned()
+}
+
+/// The value of an option as records have it: `None` where it may be a password itself.
+pub(crate) fn recorded_value(name: &str, value: &Value) -> Option<Value> {
+    if is_secret(name) {
+        return None;
     }
+    let shown = |text: &str| without_user_info(&format!("--{name}={text}"))[name.len() + 3..].to_owned();
+    Some(match value {
+        Value::String(text) => Value::String(shown(text)),
+        Value::Array(values) => values.iter().map(|value| recorded_value(name, value).unwrap_or_default()).collect(),
+        other => other.clone(),
+    })
 }
 
 #[cfg(test)]
@@ -117,6 +127,7 @@ mod tests {
         let words = ["sysbench", "--mysql-password=tops3cret", "run"].map(OsString::from);
         assert_eq!(masked(&words), [None, Some("--mysql-password=***".into()), None]);
         check("--pgsql-db=dbname=a password='hid den' host=b", "--pgsql-db=dbname=a password=***");
+        check("--pgsql-db=dbname=a password  =  hidden", "--pgsql-db=dbname=a password=***");
         check("--pgsql_db=postgres://me:hidden@there/a", "--pgsql_db=postgres://me:***@there/a");
         check(
             "--pgsql-db=postgres://there/a?user=me&password=hidden",

@@ -6,7 +6,7 @@ use truetps_record::Validity;
 use super::extra::{Percentile, ScriptErrorCount, StatementLatency};
 use super::figures::{ClientFigures, Fairness, FigureStyle, Figures};
 use super::histogram::LogHistogram;
-use crate::options::is_secret;
+use crate::options::recorded_value;
 
 /// Of the document. Fields may be added under the same version.
 const SCHEMA_VERSION: u32 = 1;
@@ -195,7 +195,7 @@ fn us(seconds: f64) -> Value {
 }
 
 fn without_passwords(options: &Map<String, Value>) -> Map<String, Value> {
-    options.iter().filter(|(name, _)| !is_secret(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    options.iter().filter_map(|(name, value)| Some((name.clone(), recorded_value(name, value)?))).collect()
 }
 
 #[cfg(test)]

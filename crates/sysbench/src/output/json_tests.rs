@@ -33,6 +33,8 @@ fn document(style: FigureStyle, latest: &Figures) -> Value {
     options.insert("mysql-password".to_owned(), json!("secret"));
     options.insert("dsn".to_owned(), json!("mysql://me:secret@here"));
     options.insert("mysql-host".to_owned(), json!(["one", "two"]));
+    options.insert("pgsql_db".to_owned(), json!("host=there user=me password='sec ret'"));
+    options.insert("broker".to_owned(), json!(["redis://me:secret@here", "redis://there"]));
     let percentiles = [(95.0, 0.002), (99.9, 0.2)].map(|(percent, latency_s)| Percentile { percent, latency_s });
     let errors = [ScriptErrorCount {
         class: truetps_record::ErrorClass::Deadlock,
@@ -84,7 +86,15 @@ fn one_document_has_the_whole_run() {
     let document = document(STYLE, &figures(0, 0.5));
     assert_eq!(document["schema_version"], 1);
     assert_eq!(document["validity"], json!({ "state": "partial", "reason": "interrupted" }));
-    assert_eq!(document["options"], json!({ "threads": 2, "mysql-host": ["one", "two"] }));
+    assert_eq!(
+        document["options"],
+        json!({
+            "threads": 2,
+            "mysql-host": ["one", "two"],
+            "pgsql_db": "host=there user=me password=***",
+            "broker": ["redis://me:***@here", "redis://there"],
+        })
+    );
     assert_eq!(document["seed"], Value::Null);
     assert_eq!(document["intervals"].as_array().map(Vec::len), Some(2));
     assert_eq!(document["errors"][0]["class"], "deadlock");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mlua::Table;
 
-use crate::exit_code::{FAILED, ProgramExit};
+use crate::exit_code::{FAILED, INTERRUPTED, ProgramExit};
 use crate::lua::{IsolationReason, LuaScript, LuaState, Role, lua_error_text};
 use crate::options::{OptionSpec, SysbenchOptions};
 use crate::output::{MessageLevel, MessageLog};
@@ -40,6 +40,12 @@ impl MainState {
         say_fatal(&self.log, problem)
     }
 
+    /// The same for a function of the script.
+    fn failed(&self, failure: &ProcedureFailure) -> ProgramExit {
+        let status = self.fatal(&failure.line());
+        if failure.is_interruption { INTERRUPTED } else { status }
+    }
+
     fn lua<T>(&self, result: mlua::Result<T>) -> Result<T, ProgramExit> {
         result.map_err(|error| self.fatal(&lua_error_text(&error)))
     }
@@ -47,7 +53,7 @@ impl MainState {
     /// Runs a procedure of `client.lua`.
     pub(super) fn run_procedure(&mut self, procedure: &str) -> Result<(), ProgramExit> {
         let ran = self.lua_thread.run_to_end(self.tid, &self.client, procedure);
-        ran.map_err(|failure| self.fatal(&failure.line()))
+        ran.map_err(|failure| self.failed(&failure))
     }
 
     /// Runs the script's body, looking for reasons why each client needs a state of its own.
@@ -107,7 +113,7 @@ impl MainState {
     /// Calls a global function.
     pub(super) fn call(&mut self, function: &str) -> Result<(), ProgramExit> {
         let called = call_function(&mut self.lua_thread, self.tid, &self.client, function);
-        called.map_err(|failure| self.fatal(&failure.line()))
+        called.map_err(|failure| self.failed(&failure))
     }
 
     /// Runs a command of the script's own. Returns `false` if the command did.

@@ -16,7 +16,7 @@ use crate::exit_code::{FAILED, GOOD, UNREAD};
 use crate::interrupt::Interrupt;
 use crate::options::{self, FirstRequest, OptionRefusal, OutputStream, Surroundings};
 use crate::parts::MeetParts;
-use crate::run::{LARGE_STACK_BYTES, ServerWarning};
+use crate::run::{ServerWarning, stack_bytes};
 
 use script_options::LoadedScript;
 use streams::write_to;
@@ -43,7 +43,7 @@ pub struct SysbenchEnv<'a> {
 pub fn run(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
     // The main state gets a stack as large as the workers'.
     std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().name("sysbench".to_owned()).stack_size(LARGE_STACK_BYTES);
+        let builder = std::thread::Builder::new().name("sysbench".to_owned()).stack_size(stack_bytes(1));
         match builder.spawn_scoped(scope, || run_here(argv, env)) {
             Ok(thread) => thread.join().unwrap_or(FAILED),
             Err(error) => {

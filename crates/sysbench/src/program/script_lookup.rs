@@ -5,6 +5,8 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
 
+use truetps_record::without_login;
+
 use crate::lua::{self, LoadedSources, LuaScript, ScriptSource};
 use crate::options::{FirstPass, RunSettings, SysbenchRelease};
 
@@ -62,7 +64,9 @@ fn find_named(name: &[u8], package_path: &[u8]) -> Result<ScriptSource, String> 
     if name == b"cpu" {
         return Ok(ScriptSource::Text { name: "=cpu", text: CPU.as_bytes().to_vec() });
     }
-    let shown = String::from_utf8_lossy(name);
+    let name_text = String::from_utf8_lossy(name);
+    // An address may have been typed in the place of a test.
+    let shown = without_login(&name_text);
     if NOT_DATABASES.contains(&&*shown) {
         return Err(format!(
             "the built-in test '{shown}' is not part of truetps, which measures databases; use sysbench for it"

@@ -16,7 +16,7 @@ use truetps_recording::{LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, 
 use super::document::{self, TOOL_VERSION};
 use super::facts;
 use crate::output::{ClientFigures, FigureStyle, Figures, MessageLevel};
-use crate::run::{Count, EventsEnding, WorkerContext};
+use crate::run::{Count, EventsEnding, WorkerContext, tell};
 
 /// Time limit of the login, and of each query of the server's settings.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
@@ -68,8 +68,7 @@ impl ScriptRecording {
         match created.and_then(create) {
             Ok(recording) => Some(recording),
             Err(error) => {
-                let text = format!("this run is not recorded: {error} (--runs=none records nothing)");
-                context.run.log.text(MessageLevel::Alert, &text);
+                tell(&format!("this run is not recorded: {error} (--runs=none records nothing)"));
                 None
             }
         }
@@ -87,7 +86,7 @@ impl ScriptRecording {
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(runs.path(), &name, &plan, &experiment)?;
         if let Some(warning) = folder.not_latest().filter(|_| runs.is_kept()) {
-            context.run.log.text(MessageLevel::Alert, warning);
+            tell(warning);
         }
         let trial = new_trial(&plan, &experiment.schedule[0], facts::server(context), TOOL_VERSION);
         let writer = folder.begin_trial(&trial)?;
@@ -156,7 +155,7 @@ impl ScriptRecording {
     /// Reported once: further writes would fail in the same way.
     fn break_off(&mut self, error: &str) {
         if self.broken.is_none() {
-            self.context.run.log.text(MessageLevel::Alert, &format!("this run is recorded no further: {error}"));
+            tell(&format!("this run is recorded no further: {error}"));
             self.broken = Some(error.to_owned());
         }
     }
@@ -235,10 +234,7 @@ impl ScriptRecording {
         if let Ok(variables) = asked
             && let Err(error) = self.recorder.writer.write_variables(&variables)
         {
-            self.context
-                .run
-                .log
-                .text(MessageLevel::Alert, &format!("the server's variables are not recorded: {error}"));
+            tell(&format!("the server's variables are not recorded: {error}"));
         }
     }
 

@@ -10,6 +10,7 @@ use truetps_record::{CommonStart, NoEvidence, OtherRun};
 use truetps_recording::LiveView;
 
 use super::count::Count;
+use super::shared::tell;
 use super::ticks::Ticks;
 use super::worker::{self, WorkerContext, WorkerEvent, groups};
 use super::{LuaThread, ProcedureFailure, ServerWarning};
@@ -72,12 +73,16 @@ impl LoadRun<'_> {
     pub(crate) fn run(mut self) -> u8 {
         let (news_out, news) = channel();
         let began_ns = self.context.run.control.now_ns();
-        let go = self.start_threads(&news_out);
+        let started = self.start_threads(&news_out);
         drop(news_out);
-        if let Err(status) = self.wait_for_clients(&news, go.len()) {
-            self.context.run.control.abandon();
-            return status;
-        }
+        let are_ready = |go: Vec<_>| self.wait_for_clients(&news, go.len()).map(|()| go);
+        let go = match started.and_then(are_ready) {
+            Ok(go) => go,
+            Err(status) => {
+                self.context.run.control.abandon();
+                return status;
+            }
+        };
         let connect_ms = self.context.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
         // Before the measurement: a slow disk must not delay any event.
         let part = self.part.as_ref().map(|part| &part.of);
@@ -118,12 +123,14 @@ impl LoadRun<'_> {
     /// One line on the standard error for an interactive user; the output that programs parse stays as in sysbench.
     pub(super) fn remark(&self, line: &str) {
         if self.is_remarked {
-            // A failed write is ignored.
-            let _ = rustix::io::write(rustix::stdio::stderr(), format!("truetps: {line}\n").as_bytes());
+            tell(line);
         }
     }
 
-    fn start_threads(&mut self, news: &Sender<WorkerEvent>) -> Vec<Sender<bool>> {
+    /// # Errors
+    ///
+    /// The exit status, if the system has no room for all of them.
+    fn start_threads(&self, news: &Sender<WorkerEvent>) -> Result<Vec<Sender<bool>>, ProgramExit> {
         let (settings, log) = (&self.context.run.settings, &self.context.run.log);
         log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
         self.context.run.control.set_running(settings.threads);
@@ -133,12 +140,11 @@ impl LoadRun<'_> {
             go.push(go_out);
             if let Err(problem) = worker::start(&self.context, group, news, go_in) {
                 log.text(MessageLevel::Fatal, &problem);
-                let failure = ProcedureFailure::new("", "too many threads for this system");
-                let _ = news.send(WorkerEvent::Failed(None, failure));
-                break;
+                log.text(MessageLevel::Fatal, "too many threads for this system");
+                return Err(FAILED);
             }
         }
-        go
+        Ok(go)
     }
 
     /// Waits until all threads are ready.

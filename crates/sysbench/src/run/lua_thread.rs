@@ -43,16 +43,22 @@ pub(crate) struct ProcedureFailure {
     /// Name of the script's function that failed; empty: the script's body.
     pub(crate) function: String,
     pub(crate) problem: String,
+    /// The user's signal ended it.
+    pub(crate) is_interruption: bool,
 }
 
 impl ProcedureFailure {
     pub(crate) fn new(function: &str, problem: impl Into<String>) -> Self {
-        Self { function: function.to_owned(), problem: problem.into() }
+        Self { function: function.to_owned(), problem: problem.into(), is_interruption: false }
+    }
+
+    fn interruption() -> Self {
+        Self { is_interruption: true, ..Self::new("", "interrupted") }
     }
 
     /// The message for it.
     pub(crate) fn line(&self) -> String {
-        let Self { function, problem } = self;
+        let Self { function, problem, .. } = self;
         // LuaJIT converts the arguments of C functions before the call, and does not convert text to numbers.
         let is_text_for_number = problem.contains("(cannot convert 'string' to '");
         let hint = if is_text_for_number { "; a C function takes no text as a number: use tonumber()" } else { "" };
@@ -157,7 +163,7 @@ impl LuaThread {
         let slot = started.map_err(|error| ProcedureFailure::new("", lua_error_text(&error)))?;
         while self.clients[slot].waiting != Waiting::Ended {
             if !self.is_at_the_end && self.run.interrupt.hear() {
-                self.end(slot, Some(ProcedureFailure::new("", "interrupted")));
+                self.end(slot, Some(ProcedureFailure::interruption()));
                 break;
             }
             self.turn();
@@ -457,7 +463,7 @@ impl LuaThread {
             let text = table.as_ref().and_then(|table| table.get::<LuaString>(name).ok());
             text.map(|text| text.to_string_lossy()).unwrap_or_default()
         };
-        ProcedureFailure { function: text("failed_in"), problem: text("problem") }
+        ProcedureFailure::new(&text("failed_in"), text("problem"))
     }
 
     fn end(&mut self, slot: usize, failure: Option<ProcedureFailure>) {

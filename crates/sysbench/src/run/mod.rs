@@ -33,6 +33,6 @@ pub(crate) use recorded_series::RecordedSeries;
 pub(crate) use reports::call_function;
 pub(crate) use sent::{ShapeFinder, ShapeNumber};
 pub use shared::ServerWarning;
-pub(crate) use shared::{CommandRun, ServerSeen};
+pub(crate) use shared::{CommandRun, ServerSeen, tell};
 pub(crate) use statements::statement_kind;
-pub(crate) use worker::{LARGE_STACK_BYTES, RUN, WorkerContext, WorkerEvent, groups, start};
+pub(crate) use worker::{RUN, WorkerContext, WorkerEvent, groups, stack_bytes, start};

@@ -48,13 +48,18 @@ pub(crate) struct ServerSeen {
 /// Queries a server for a warning to the user before it is written to. `None`: no warning, or it cannot be queried.
 pub type ServerWarning = fn(&Target) -> Option<String>;
 
+/// One line on stderr: the standard output is sysbench's.
+pub(crate) fn tell(text: &str) {
+    let line = format!("truetps: {}\n", truetps_record::printable(text));
+    // A failed write is ignored.
+    let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
+}
+
 impl CommandRun {
-    /// One line on stderr: the standard output is sysbench's. Skipped if no client has connected.
+    /// Skipped if no client has connected.
     pub(crate) fn warn_of_server(&self, ask: ServerWarning) {
         if let Some(warning) = self.server.get().and_then(|server| ask(&server.target)) {
-            let line = format!("truetps: {}\n", truetps_record::printable(&warning));
-            // A failed write is ignored.
-            let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
+            tell(&warning);
         }
     }
 

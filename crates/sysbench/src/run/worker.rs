@@ -65,14 +65,15 @@ pub(crate) fn groups(part: Part, clients: u32, threads: u32) -> Vec<ThreadClient
 }
 
 /// Address space of a thread; only used pages take memory. Scripts may recurse through Lua's C functions such as gsub,
-/// and should reach Lua's own limit before the end of the stack; with very many threads each gets less.
-fn stack_bytes(threads: u32) -> usize {
+/// and should reach Lua's own limit before the end of the stack; with very many threads, and where the address space is
+/// limited (`ulimit -v`), each gets less.
+pub(crate) fn stack_bytes(threads: u32) -> usize {
     const FEW: u32 = 64;
-    if threads <= FEW { LARGE_STACK_BYTES } else { 8 << 20 }
+    /// Enough for all recursion that Lua allows.
+    const LARGE_BYTES: usize = 96 << 20;
+    let is_limited = rustix::process::getrlimit(rustix::process::Resource::As).current.is_some();
+    if threads <= FEW && !is_limited { LARGE_BYTES } else { 8 << 20 }
 }
-
-/// Enough for all recursion that Lua allows.
-pub(crate) const LARGE_STACK_BYTES: usize = 96 << 20;
 
 /// Starts a thread. `go` says whether events may begin; if it is closed, they may not.
 ///
