@@ -466,15 +466,19 @@ fn a_full_disk_ends_the_experiment_with_what_it_has() {
     }
     let place = Place::with_templates();
     place.write("long.toml", &with_small_redo(LONG));
-    // A folder with room for a few files only: a small file system, where the tests may mount one.
+    // A small file system, where the tests may mount one. It has the room that is tried before anything starts, and during
+    // the first trial something else takes most of it.
     let runs = place.path().join("runs");
     fs::create_dir(&runs).unwrap();
-    let mounted = rustix::mount::mount("none", &runs, "tmpfs", rustix::mount::MountFlags::empty(), c"size=160k");
+    let mounted = rustix::mount::mount("none", &runs, "tmpfs", rustix::mount::MountFlags::empty(), c"size=720k");
     if let Err(error) = mounted {
         eprintln!("SKIPPED: a small file system cannot be mounted here: {error}");
         return;
     }
-    let ran = place.run(&["sweep", "./long.toml", "--blocks", "20"]);
+    let child = place.start(&["sweep", "./long.toml", "--blocks", "20"]);
+    place.wait_for_interval("trial-0001");
+    fs::write(runs.join("taken"), vec![1; 560 << 10]).unwrap();
+    let ran: Ran = child.wait_with_output().unwrap().into();
     let valid = (1..=20).filter(|n| {
         let path = runs.join(format!("latest/trial-{n:04}/run.json"));
         fs::read_to_string(path).is_ok_and(|text| text.contains("\"valid\""))
