@@ -79,6 +79,15 @@ fn wrong_words_on_the_command_line() {
             (&["run", "insert", "--repeat=0"], 2, &["--repeat"]),
             (&["run", "insert", "--repeat=2", "--find-max"], 2, &["cannot be used with"]),
             (&["sweep", "durability", "--resume"], 2, &["--resume", "cannot be used with"]),
+        ],
+    );
+}
+
+#[test]
+fn wrong_words_for_folders_and_the_gateway() {
+    check(
+        &Place::new(),
+        &[
             (&["report"], 2, &["runs/latest", "hint: start an experiment"]),
             (&["report", "."], 2, &["not a run folder: it has neither experiment.json nor run.json"]),
             (&["sweep", "--resume", "nowhere"], 2, &["nowhere"]),
