@@ -3,8 +3,8 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use truetps_binlog::TailDecision;
 use truetps_binlog::state::StatusWord;
+use truetps_binlog::{BinlogAge, TailDecision, decide};
 use truetps_testkit::mysql_family::FetchedServer;
 
 use crate::common::{Bench, SOON, decision_on};
@@ -105,6 +105,50 @@ pub(crate) fn torn_tails_are_cut_and_kept(server: &FetchedServer) {
     let kept: Vec<_> = beside.filter(|path| path.to_str().unwrap().contains(&format!("{name}.cut-"))).collect();
     assert_eq!(std::fs::read(&kept[0]).unwrap(), bytes[at as usize..keep_to as usize]);
     assert_eq!(bench.word(StatusWord::cut_bytes), keep_to - at);
+}
+
+/// Statements of each kind of group that MariaDB writes.
+const STATEMENTS_OF_GROUPS: &str = "CREATE TABLE t.a (id INT AUTO_INCREMENT PRIMARY KEY, v LONGTEXT);
+    CREATE TABLE t.m (v LONGTEXT) ENGINE=MyISAM; SET binlog_format = STATEMENT; SET @x = 'u';
+    INSERT INTO t.a (v) VALUES (@x); INSERT INTO t.m VALUES (RAND()); SET binlog_format = ROW;
+    BEGIN; INSERT INTO t.a (v) VALUES ('r'); UPDATE t.a SET v = 's'; COMMIT; INSERT INTO t.m VALUES ('r');
+    CREATE TABLE t.c SELECT * FROM t.a; XA START 'x'; INSERT INTO t.a (v) VALUES ('xa'); XA END 'x'; XA PREPARE 'x';
+    XA COMMIT 'x'; XA START 'y'; INSERT INTO t.a (v) VALUES ('xa'); XA END 'y'; XA COMMIT 'y' ONE PHASE;
+    SET binlog_format = STATEMENT; BEGIN; INSERT INTO t.m VALUES ('m'); INSERT INTO t.a (v) VALUES ('a'); ROLLBACK;
+    BEGIN; SAVEPOINT s; INSERT INTO t.m VALUES ('m'); INSERT INTO t.a (v) VALUES ('a'); ROLLBACK TO s; COMMIT;
+    CREATE TEMPORARY TABLE t.tt (id INT); INSERT INTO t.tt VALUES (1); DROP TEMPORARY TABLE t.tt; CREATE SEQUENCE t.q;
+    SET binlog_format = ROW; DO NEXTVAL(t.q); SET binlog_alter_two_phase = ON; ALTER TABLE t.a ADD c INT;
+    CREATE USER u@localhost; ANALYZE TABLE t.a; TRUNCATE t.a; SET GLOBAL log_bin_compress = ON;
+    INSERT INTO t.a (v) VALUES (REPEAT('x', 1000)); DROP TABLE t.m; FLUSH BINARY LOGS";
+
+/// The server's own list says where a group ends: behind it another one begins, or the file ends.
+pub(crate) fn groups_end_where_the_server_begins_the_next(server: &FetchedServer) {
+    let bench = Bench::new(server);
+    if !bench.is_mariadb {
+        return;
+    }
+    let running = bench.start(true);
+    let mut client = running.connect(SOON).unwrap();
+    make_table(&mut client);
+    let file = bench.files().pop().unwrap();
+    for statement in STATEMENTS_OF_GROUPS.split(';') {
+        client.execute(statement.trim()).unwrap();
+    }
+    let name = file.file_name().unwrap().to_str().unwrap();
+    let events = client.query(&format!("SHOW BINLOG EVENTS IN '{name}'")).unwrap().rows;
+    let bytes = std::fs::read(&file).unwrap();
+    let mut groups = 0;
+    for (event, next) in events.iter().zip(&events[1..]) {
+        let is_end = matches!(next[2].as_deref(), Some("Gtid" | "Rotate" | "Gtid_list" | "Binlog_checkpoint"));
+        // Newer servers do not know where an event will end when they write it, and show 0.
+        let end: usize = next[1].as_ref().unwrap().parse().unwrap();
+        let Ok(decision) = decide(&mut &bytes[..end], end as u64, BinlogAge::Newest);
+        assert_eq!(decision == TailDecision::Sound, is_end, "{event:?} {next:?} {decision:?}");
+        groups += usize::from(next[2].as_deref() == Some("Gtid"));
+    }
+    assert!(groups > 25, "{groups}");
+    drop(client);
+    assert!(running.stop(SOON).unwrap().clean);
 }
 
 pub(crate) fn prepared_transactions_survive_rotations_and_kills(server: &FetchedServer) {

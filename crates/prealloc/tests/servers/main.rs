@@ -50,7 +50,8 @@ macro_rules! on_each_server {
 on_each_server! {
     readers: files_have_their_logical_sizes a_large_transaction_grows_the_file closed_active_and_remote_files_are_read;
     crash: no_acknowledged_row_is_lost_by_kills torn_tails_are_cut_and_kept
-        prepared_transactions_survive_rotations_and_kills a_stock_server_starts_on_an_untrimmed_tail;
+        prepared_transactions_survive_rotations_and_kills groups_end_where_the_server_begins_the_next
+        a_stock_server_starts_on_an_untrimmed_tail;
     flushes: a_commit_flushes_the_disk_once;
     names: a_new_binlog_is_durable_before_its_first_commit a_new_binlog_is_durable_with_its_index_elsewhere;
     switch: the_switch_is_safe_under_load;
