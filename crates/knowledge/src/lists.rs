@@ -44,9 +44,6 @@ const SAME_WORDS: [(&str, &[&str]); 2] =
 
 /// Whether two values of a setting are the same list, or words for the same.
 pub fn is_same_list(name: &str, one: &str, other: &str) -> bool {
-    let words = |text: &str| -> BTreeSet<String> {
-        text.split(',').map(|word| word.trim().to_lowercase()).filter(|word| !word.is_empty()).collect()
-    };
     let (one, other) = (words(one), words(other));
     if name == FLAGS {
         return are_same_flags(&one, &other);
@@ -54,10 +51,15 @@ pub fn is_same_list(name: &str, one: &str, other: &str) -> bool {
     if SETS.contains(&name) {
         return without_parts(&one, &other) == without_parts(&other, &one);
     }
-    let means = |same: &[&str], words: &BTreeSet<String>| {
-        words.len() == 1 && words.iter().all(|word| same.contains(&word.as_str()))
-    };
-    SAME_WORDS.iter().any(|(of, same)| *of == name && means(same, &one) && means(same, &other))
+    SAME_WORDS.iter().any(|(of, same)| *of == name && is_one_of(same, &one) && is_one_of(same, &other))
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    text.split(',').map(|word| word.trim().to_lowercase()).filter(|word| !word.is_empty()).collect()
+}
+
+fn is_one_of(same: &[&str], words: &BTreeSet<String>) -> bool {
+    words.len() == 1 && words.iter().all(|word| same.contains(&word.as_str()))
 }
 
 /// Without the parts of modes that both have.

@@ -75,8 +75,8 @@ pub struct ScriptWorkers {
 
 impl ScriptWorkers {
     fn of(workers: &[ThreadTime], length_ns: u64, useful: u32) -> Self {
-        let times = |worker: &ThreadTime| (worker.cpu_ns, worker.wait_ns.unwrap_or(0));
-        let (cpu_ns, wait_ns) = workers.iter().map(times).max_by_key(|(cpu, wait)| cpu + wait).unwrap_or((0, 0));
+        let times = workers.iter().map(|worker| (worker.cpu_ns, worker.wait_ns.unwrap_or(0)));
+        let (cpu_ns, wait_ns) = times.max_by_key(|(cpu, wait)| cpu + wait).unwrap_or((0, 0));
         let ran = share(cpu_ns, length_ns);
         let all_ns: u64 = workers.iter().map(|worker| worker.cpu_ns).sum();
         let cores_used = share(all_ns, length_ns.saturating_mul(useful.into()));
