@@ -24,7 +24,8 @@ fn built_from() -> Option<String> {
     if env::var("PROFILE").is_ok_and(|profile| profile == "debug") {
         return None;
     }
-    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").ok()?).join("../..").canonicalize().ok()?;
+    let root =
+        Path::new(&env::var("CARGO_MANIFEST_DIR").ok()?).join("../..").canonicalize().ok()?;
     // An archive that was unpacked inside of another repository has not its commit.
     if Path::new(&git(&root, &["rev-parse", "--show-toplevel"])?).canonicalize().ok()? != root {
         return None;
@@ -37,7 +38,10 @@ fn built_from() -> Option<String> {
 }
 
 /// What git prints; `None`: there is no git, or no repository.
-#[expect(clippy::disallowed_methods, reason = "only the sandbox starts processes; this is no part of truetps")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only the sandbox starts processes; this is no part of truetps"
+)]
 fn git(root: &Path, words: &[&str]) -> Option<String> {
     let output = std::process::Command::new("git").arg("-C").arg(root).args(words).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

@@ -8,9 +8,13 @@ use std::process::Command;
 
 const PACKAGE: &str = "truetps-prealloc";
 /// Sources that it is made of, from this crate's folder.
-const SOURCES: [&str; 4] = ["../prealloc/src", "../prealloc/Cargo.toml", "../binlog/src", "../binlog/Cargo.toml"];
+const SOURCES: [&str; 4] =
+    ["../prealloc/src", "../prealloc/Cargo.toml", "../binlog/src", "../binlog/Cargo.toml"];
 
-#[expect(clippy::disallowed_methods, reason = "only the sandbox starts processes; this is no part of truetps")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only the sandbox starts processes; this is no part of truetps"
+)]
 fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={source}");
@@ -20,11 +24,23 @@ fn main() {
     let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("library");
     let mut command = Command::new(env::var_os("CARGO").expect("cargo sets it"));
     // A lint driver or a wrapper of the outer build has no business here; nor has its job server, whose tokens it holds.
-    for name in ["RUSTC_WORKSPACE_WRAPPER", "CARGO_MAKEFLAGS", "MAKEFLAGS", "CARGO_ENCODED_RUSTFLAGS"] {
+    for name in
+        ["RUSTC_WORKSPACE_WRAPPER", "CARGO_MAKEFLAGS", "MAKEFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
+    {
         command.env_remove(name);
     }
     let status = command
-        .args(["rustc", "--package", PACKAGE, "--lib", "--crate-type", "cdylib", "--release", "--locked", "--quiet"])
+        .args([
+            "rustc",
+            "--package",
+            PACKAGE,
+            "--lib",
+            "--crate-type",
+            "cdylib",
+            "--release",
+            "--locked",
+            "--quiet",
+        ])
         .args(["--config", "profile.release.lto=\"thin\""])
         .arg("--target")
         .arg(&target)

@@ -8,7 +8,19 @@ use anyhow::{Context, bail};
 
 const STEPS: [(&str, &[&str]); 5] = [
     ("formatting", &["fmt", "--all", "--check"]),
-    ("lints", &["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "--deny", "warnings"]),
+    (
+        "lints",
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--quiet",
+            "--",
+            "--deny",
+            "warnings",
+        ],
+    ),
     // Without what only tests depend on: nothing that the program needs comes from there.
     ("build", &["build", "--workspace", "--locked", "--quiet"]),
     ("test programs", &["test", "--workspace", "--locked", "--quiet", "--no-run"]),

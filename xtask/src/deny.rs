@@ -54,16 +54,23 @@ struct DependencyPackage {
 }
 
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let rules: DenyRules = toml::from_str(&fs::read_to_string(root.join("deny.toml"))?).context("deny.toml")?;
+    let rules: DenyRules =
+        toml::from_str(&fs::read_to_string(root.join("deny.toml"))?).context("deny.toml")?;
     #[expect(clippy::disallowed_methods, reason = "chores run cargo")]
-    let output =
-        Command::new("cargo").args(["metadata", "--format-version=1", "--locked"]).current_dir(root).output()?;
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version=1", "--locked"])
+        .current_dir(root)
+        .output()?;
     ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
     let list: DependencyList = serde_json::from_slice(&output.stdout)?;
-    let packages: Vec<_> = list.packages.into_iter().filter(|package| package.source.is_some()).collect();
+    let packages: Vec<_> =
+        list.packages.into_iter().filter(|package| package.source.is_some()).collect();
     let problems = problems(&rules, &packages);
     if problems.is_empty() {
-        println!("deny: {} dependencies: fine; `cargo deny check advisories` is not a part of this", packages.len());
+        println!(
+            "deny: {} dependencies: fine; `cargo deny check advisories` is not a part of this",
+            packages.len()
+        );
         return Ok(());
     }
     bail!("deny.toml:\n  {}", problems.join("\n  "))
@@ -75,18 +82,29 @@ fn problems(rules: &DenyRules, packages: &[DependencyPackage]) -> Vec<String> {
     let is_skipped = |name: &str, version: &str| {
         rules.bans.skip.iter().any(|skipped| {
             let skipped = skipped.name_and_version.split_once('@');
-            let rest = skipped.filter(|(of, _)| *of == name).and_then(|(_, begin)| version.strip_prefix(begin));
+            let rest = skipped
+                .filter(|(of, _)| *of == name)
+                .and_then(|(_, begin)| version.strip_prefix(begin));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
     };
     for DependencyPackage { name, version, license, source } in packages {
         let source = source.as_deref().unwrap_or_default();
-        if !rules.sources.allow_registry.iter().any(|registry| source.strip_prefix("registry+") == Some(registry)) {
-            found.push(format!("{name} {version}: comes from {source}, which is not in `allow-registry`"));
+        if !rules
+            .sources
+            .allow_registry
+            .iter()
+            .any(|registry| source.strip_prefix("registry+") == Some(registry))
+        {
+            found.push(format!(
+                "{name} {version}: comes from {source}, which is not in `allow-registry`"
+            ));
         }
         let license = license.as_deref().unwrap_or("no licence");
         if !is_licence_allowed(license, &rules.licenses.allow) {
-            found.push(format!("{name} {version}: its licence is {license}, and `allow` has no sufficient one"));
+            found.push(format!(
+                "{name} {version}: its licence is {license}, and `allow` has no sufficient one"
+            ));
         }
         if !is_skipped(name, version) {
             versions.entry(name).or_default().insert(version);
@@ -95,7 +113,10 @@ fn problems(rules: &DenyRules, packages: &[DependencyPackage]) -> Vec<String> {
     let doubles = versions.into_iter().filter(|(_, versions)| versions.len() > 1);
     found.extend(doubles.map(|(name, versions)| {
         let versions: Vec<_> = versions.into_iter().collect();
-        format!("{name}: is there in versions {}: upgrade what needs the older one, or list it", versions.join(" and "))
+        format!(
+            "{name}: is there in versions {}: upgrade what needs the older one, or list it",
+            versions.join(" and ")
+        )
     }));
     found
 }
@@ -145,10 +166,18 @@ mod tests {
     #[test]
     fn expressions_of_licences() {
         let allowed = ["MIT", "ISC", "Unicode-3.0"].map(str::to_owned).into();
-        for good in ["MIT", "MIT/GPL-2.0", "GPL-2.0 OR MIT", "(MIT OR X) AND Unicode-3.0", "X WITH Y OR ISC"] {
+        for good in [
+            "MIT",
+            "MIT/GPL-2.0",
+            "GPL-2.0 OR MIT",
+            "(MIT OR X) AND Unicode-3.0",
+            "X WITH Y OR ISC",
+        ] {
             assert!(is_licence_allowed(good, &allowed), "{good}");
         }
-        for bad in ["", "GPL-2.0", "MIT AND X", "(MIT OR X) AND X", "MIT WITH Y", "MIT X", "(MIT", "MIT)"] {
+        for bad in
+            ["", "GPL-2.0", "MIT AND X", "(MIT OR X) AND X", "MIT WITH Y", "MIT X", "(MIT", "MIT)"]
+        {
             assert!(!is_licence_allowed(bad, &allowed), "{bad}");
         }
     }
@@ -175,8 +204,11 @@ mod tests {
             package("forked", "1.0.0", "MIT", "git+https://elsewhere"),
         ];
         let found = problems(&rules, &new).join("\n");
-        for words in ["syn: is there in versions 21.0.0 and 3.0.1", "copied 1.0.0: its licence", "forked 1.0.0: comes"]
-        {
+        for words in [
+            "syn: is there in versions 21.0.0 and 3.0.1",
+            "copied 1.0.0: its licence",
+            "forked 1.0.0: comes",
+        ] {
             assert!(found.contains(words), "{found}");
         }
     }

@@ -5,7 +5,11 @@
 //!   crates; `page` reads a page of Markdown, and `links`, `languages` (an English page and its Chinese version) and
 //!   `chinese` (how Chinese is set) check it; `names` and `phrases` check names and language.
 //! - `bench`: benchmarks of truetps itself.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for developers talks to its terminal")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a tool for developers talks to its terminal"
+)]
 
 mod bench;
 mod ci;

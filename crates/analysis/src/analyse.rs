@@ -4,8 +4,8 @@ use truetps_plan::Plan;
 use truetps_record::{Configuration, Experiment, PoolRule};
 
 use crate::{
-    Analysis, Axis, Curve, LoadNoise, LoadedTrial, cells, contrast, curves, effect, evidence, family, load_noise,
-    looks, main_effect, max_rate, twins,
+    Analysis, Axis, Curve, LoadNoise, LoadedTrial, cells, contrast, curves, effect, evidence,
+    family, load_noise, looks, main_effect, max_rate, twins,
 };
 
 /// What the trials of an experiment say.
@@ -31,7 +31,9 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> 
     let (contrasts, main_effects) = (contrast::all(&question), main_effect::all(&question));
     // The largest family that a comparison can be one of: the others are open, too.
     let weights: f64 = family::JUDGED.iter().map(|(_, weight)| weight).sum();
-    let level = looks.last().map_or(effect::ALPHA, |look| look.alpha) / weights / contrasts.len().max(1) as f64;
+    let level = looks.last().map_or(effect::ALPHA, |look| look.alpha)
+        / weights
+        / contrasts.len().max(1) as f64;
     Analysis {
         trials_planned: experiment.schedule.len(),
         trials_valid: valid.len(),
@@ -47,7 +49,8 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> 
         twins: twins::from_twins(&valid),
         smallest_effect,
         invalid,
-        rule_connections: is_server_here(experiment).then(|| PoolRule::of(experiment.host.cores).connections),
+        rule_connections: is_server_here(experiment)
+            .then(|| PoolRule::of(experiment.host.cores).connections),
     }
 }
 
@@ -62,7 +65,10 @@ fn is_server_here(experiment: &Experiment) -> bool {
     let is_socket = |address: &String| address.starts_with('/') || address.contains("?socket=");
     match &experiment.external {
         Some(external) => external.is_on_this_host,
-        None => experiment.sandbox_dir.is_some() || experiment.server_address.as_ref().is_some_and(is_socket),
+        None => {
+            experiment.sandbox_dir.is_some()
+                || experiment.server_address.as_ref().is_some_and(is_socket)
+        }
     }
 }
 
@@ -80,7 +86,8 @@ impl Analysis {
 
     /// The cell of a curve with the highest throughput; `None` where none has evidence.
     pub fn best_cell(&self, curve: &Curve) -> Option<usize> {
-        let known = curve.cells.iter().filter_map(|index| Some((*index, self.cells[*index].tps?.value)));
+        let known =
+            curve.cells.iter().filter_map(|index| Some((*index, self.cells[*index].tps?.value)));
         known.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(index, _)| index)
     }
 

@@ -26,7 +26,9 @@ pub(crate) fn with_free_generator(trial: &Trial) -> Option<f64> {
     if trial.start.is_some() || !trial.parts.is_empty() || measured.sustained == Some(true) {
         return None;
     }
-    let freed_us = |window: CpuWindow| if engine.shares_cores == Some(false) { 0.0 } else { window.generator_us };
+    let freed_us = |window: CpuWindow| {
+        if engine.shares_cores == Some(false) { 0.0 } else { window.generator_us }
+    };
     let by_cpu = measured.resources.cpu_window.and_then(|window| by_cpu(window, freed_us(window)));
     let by_time = by_time(engine, measured);
     let bound = by_cpu.into_iter().chain(by_time).reduce(f64::min)? * MARGIN;
@@ -44,10 +46,17 @@ fn by_cpu(window: CpuWindow, freed_us: f64) -> Option<f64> {
 fn by_time(engine: &EngineFacts, measured: &Measured) -> Option<f64> {
     let resources = &measured.resources;
     let is_closed = measured.open_loop.is_none() && measured.length_ms > 0.0;
-    let of_workers = || Some(resources.client_cpu_us_per_tx? * measured.counts.ok as f64 / (measured.length_ms * 1e3));
-    let of_process =
-        resources.cpu_window.map(|window| window.generator_us / ((window.to_ms - window.from_ms).max(0.0) * 1e3));
-    let busy = of_process.filter(|share| share.is_finite()).or_else(of_workers).filter(|_| is_closed)?;
+    let of_workers = || {
+        Some(
+            resources.client_cpu_us_per_tx? * measured.counts.ok as f64
+                / (measured.length_ms * 1e3),
+        )
+    };
+    let of_process = resources
+        .cpu_window
+        .map(|window| window.generator_us / ((window.to_ms - window.from_ms).max(0.0) * 1e3));
+    let busy =
+        of_process.filter(|share| share.is_finite()).or_else(of_workers).filter(|_| is_closed)?;
     let waited = f64::from(engine.workers) * resources.worker_wait_max?;
     let needed = 1.0 - busy - waited;
     (needed > 0.0).then(|| 1.0 / needed)
@@ -65,7 +74,8 @@ mod tests {
     fn trial() -> Trial {
         let (_, mut trials) = run(&plan("[1]", "[8]", 1), |_, _| 1000.0);
         let mut trial = trials.remove(0).trial;
-        trial.engine = Some(EngineFacts { workers: 1, shares_cores: Some(true), ..EngineFacts::default() });
+        trial.engine =
+            Some(EngineFacts { workers: 1, shares_cores: Some(true), ..EngineFacts::default() });
         let measured = trial.measured.as_mut().unwrap();
         measured.counts = Counts { ok: 10_000, ..Counts::default() };
         measured.resources = ResourceUse {
@@ -92,7 +102,8 @@ mod tests {
         let resources = &mut trial.measured.as_mut().unwrap().resources;
         resources.cpu_window = resources.cpu_window.map(|_| window);
         let found = with_free_generator(&trial).map(|bound| bound / MARGIN);
-        let is_near = found.zip(expect).is_some_and(|(found, expect)| (found - expect).abs() < 1e-9);
+        let is_near =
+            found.zip(expect).is_some_and(|(found, expect)| (found - expect).abs() < 1e-9);
         assert!(is_near || found == expect, "{what}: {found:?}, not {expect:?}");
     }
 
@@ -105,11 +116,21 @@ mod tests {
         check("no core is idle", |_, window| window.idle_us = Some(1e6), Some(15.0 / 12.0));
         // By the CPU time alone 19 / 12.
         check("the server waits for its disk", |_, _| {}, Some(1.0 / 0.7));
-        check("it waits for nearly all of the time", |_, window| window.server_us = 0.5e6, Some(1.0 / 0.7));
-        check("the worker waits for the server", |trial, _| resources(trial).worker_wait_max = Some(0.75), {
-            Some(19.0 / 12.0)
-        });
-        check("two workers wait", |trial, _| trial.engine.as_mut().unwrap().workers = 2, Some(19.0 / 12.0));
+        check(
+            "it waits for nearly all of the time",
+            |_, window| window.server_us = 0.5e6,
+            Some(1.0 / 0.7),
+        );
+        check(
+            "the worker waits for the server",
+            |trial, _| resources(trial).worker_wait_max = Some(0.75),
+            Some(19.0 / 12.0),
+        );
+        check(
+            "two workers wait",
+            |trial, _| trial.engine.as_mut().unwrap().workers = 2,
+            Some(19.0 / 12.0),
+        );
     }
 
     #[test]
@@ -123,14 +144,22 @@ mod tests {
 
     #[test]
     fn without_the_servers_cpu_time_the_generators_is_left() {
-        check("no process of the server is known", |trial, _| resources(trial).cpu_window = None, Some(1.0 / 0.7));
+        check(
+            "no process of the server is known",
+            |trial, _| resources(trial).cpu_window = None,
+            Some(1.0 / 0.7),
+        );
         check("a few ticks of the server", |_, window| window.server_us = 0.09e6, Some(1.0 / 0.7));
         let nothing = |trial: &mut Trial, _: &mut CpuWindow| {
             *resources(trial) = ResourceUse::default();
         };
         check("neither", nothing, None);
         check("idle time unknown", |_, window| window.idle_us = None, Some(1.0 / 0.7));
-        check("a kernel that shows no waits", |trial, _| resources(trial).worker_wait_max = None, Some(19.0 / 12.0));
+        check(
+            "a kernel that shows no waits",
+            |trial, _| resources(trial).worker_wait_max = None,
+            Some(19.0 / 12.0),
+        );
         check("no window", |_, window| window.to_ms = window.from_ms, Some(1.0 / 0.7));
     }
 
@@ -148,7 +177,8 @@ mod tests {
         let open = |sustained| {
             move |trial: &mut Trial, _: &mut CpuWindow| {
                 let measured = trial.measured.as_mut().unwrap();
-                (measured.open_loop, measured.sustained) = (Some(OpenLoop::default()), Some(sustained));
+                (measured.open_loop, measured.sustained) =
+                    (Some(OpenLoop::default()), Some(sustained));
             }
         };
         check("a rate that was kept", open(true), None);

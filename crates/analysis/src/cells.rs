@@ -19,12 +19,19 @@ pub(crate) fn summarise_all(
     for trial in invalid {
         *of.entry(trial.configuration.key()).or_default() += 1;
     }
-    let invalid = |configuration: &Configuration| of.get(&configuration.key()).copied().unwrap_or(0);
+    let invalid =
+        |configuration: &Configuration| of.get(&configuration.key()).copied().unwrap_or(0);
     let cells = configurations.iter().zip(by_cell);
-    cells.map(|(configuration, evidence)| summarise(configuration, evidence, invalid(configuration))).collect()
+    cells
+        .map(|(configuration, evidence)| summarise(configuration, evidence, invalid(configuration)))
+        .collect()
 }
 
-fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>], invalid_trials: usize) -> Cell {
+fn summarise(
+    configuration: &Configuration,
+    evidence: &[Evidence<'_>],
+    invalid_trials: usize,
+) -> Cell {
     Cell {
         configuration: configuration.clone(),
         trials: evidence.iter().map(|one| one.trial.name.clone()).collect(),

@@ -35,7 +35,9 @@ pub enum Telling<'a> {
 impl Coincident {
     /// The event that explains a stall, if one is clear.
     pub fn telling(&self) -> Option<Telling<'_>> {
-        let wait = || self.waits.iter().find(|wait| self.readings > 0 && wait.is_clear()).map(Telling::Wait);
+        let wait = || {
+            self.waits.iter().find(|wait| self.readings > 0 && wait.is_clear()).map(Telling::Wait)
+        };
         self.outage.map(Telling::Outage).or_else(wait)
     }
 
@@ -56,13 +58,15 @@ impl Wait {
     }
 
     fn is_clear(&self) -> bool {
-        self.is_more() && self.usual_sessions.is_some_and(|usual| self.sessions - usual >= CLEAR_SESSIONS)
+        self.is_more()
+            && self.usual_sessions.is_some_and(|usual| self.sessions - usual >= CLEAR_SESSIONS)
     }
 }
 
 /// The measure phase without its stalls and dips.
 pub(crate) fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
-    let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+    let measured: Vec<_> =
+        intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
     let Some((first, last)) = measured.first().zip(measured.last()) else { return Vec::new() };
     let mut parts = Vec::new();
     let mut from_ms = first.start_ms;
@@ -89,15 +93,26 @@ pub(crate) fn coincident(
     let mut waits = changes.unwrap_or_default();
     // Sessions counted before and after the stall do not show what they did in it; the waited time does.
     waits.retain(|wait| readings > 0 || wait.source == WaitSource::Timed);
-    Coincident { readings, outage: outage(probe, outages, stretch), waits, signs: signs(probe, stretch, ordinary) }
+    Coincident {
+        readings,
+        outage: outage(probe, outages, stretch),
+        waits,
+        signs: signs(probe, stretch, ordinary),
+    }
 }
 
 /// The longest outage between the answers around a stretch. `None` if the server never answered: it was not watched.
-fn outage(probe: &ProbeSeries, outages: &[TimeSpan], (from_ms, to_ms): (f64, f64)) -> Option<TimeSpan> {
+fn outage(
+    probe: &ProbeSeries,
+    outages: &[TimeSpan],
+    (from_ms, to_ms): (f64, f64),
+) -> Option<TimeSpan> {
     let answers: Vec<f64> = probe.answers_ms(ProbeSource::Server).collect();
     let (before_ms, after_ms) = widened(&answers, from_ms, to_ms);
-    let is_beside = |one: &&TimeSpan| one.from_ms < after_ms.max(to_ms) && one.to_ms > before_ms.min(from_ms);
-    let longest = outages.iter().filter(is_beside).max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
+    let is_beside =
+        |one: &&TimeSpan| one.from_ms < after_ms.max(to_ms) && one.to_ms > before_ms.min(from_ms);
+    let longest =
+        outages.iter().filter(is_beside).max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
     longest.copied().filter(|_| !answers.is_empty())
 }
 
@@ -130,9 +145,18 @@ mod tests {
         let sample = |at_ms: &f64| {
             let redo_us = (at_ms - 2000.0).max(0.0) * 1e3;
             let commit = if *at_ms >= 2000.0 { 8.0 } else { 2.0 };
-            let values = [("wait.wait/io/file/innodb/innodb_log_file.us", redo_us), ("session.Commit", commit)];
+            let values = [
+                ("wait.wait/io/file/innodb/innodb_log_file.us", redo_us),
+                ("session.Commit", commit),
+            ];
             let values = values.map(|(name, value)| (name.to_owned(), value)).into();
-            ProbeSample { source: ProbeSource::Server, at_ms: *at_ms, took_ms: 1.0, values, lost: Vec::new() }
+            ProbeSample {
+                source: ProbeSource::Server,
+                at_ms: *at_ms,
+                took_ms: 1.0,
+                values,
+                lost: Vec::new(),
+            }
         };
         ProbeSeries::of(&header, times_ms.iter().map(sample))
     }
@@ -167,7 +191,8 @@ mod tests {
             values: std::collections::BTreeMap::new(),
         };
         let of = |times: &[f64], more: Option<ProbeSample>, (from_ms, to_ms): (f64, f64)| {
-            let series = ProbeSeries::of(&header, times.iter().map(|at| sample(*at, 1.0)).chain(more));
+            let series =
+                ProbeSeries::of(&header, times.iter().map(|at| sample(*at, 1.0)).chain(more));
             beside(&series, from_ms, to_ms)
         };
         let silent = |times: &[f64], from_ms: f64, to_ms: f64| of(times, None, (from_ms, to_ms));
@@ -176,7 +201,11 @@ mod tests {
         assert_eq!(silent(&[0.0, 900.0, 2600.0, 2700.0], 1000.0, 2500.0), Some(1600.5));
         assert_eq!(silent(&[0.0, 900.0, 1500.0, 2600.0], 1000.0, 2500.0), Some(1000.5));
         let host = ProbeSample { source: ProbeSource::Host, ..sample(3000.0, 1.0) };
-        assert_eq!(of(&[0.0, 900.0], Some(host), (1000.0, 3000.0)), Some(2000.5), "it never answered again");
+        assert_eq!(
+            of(&[0.0, 900.0], Some(host), (1000.0, 3000.0)),
+            Some(2000.5),
+            "it never answered again"
+        );
         assert_eq!(silent(&[0.0, 900.0], 1000.0, 3000.0), None, "it may not have been asked");
         assert_eq!(silent(&[], 1000.0, 3000.0), None, "it was not asked");
         // Asked at 1.0 s and answered at 2.4 s: that is the time of the answer; when its values were true is unknown.
@@ -207,7 +236,8 @@ mod tests {
     fn a_headline_names_what_is_clear_and_nothing_else() {
         let long = Some(TimeSpan { from_ms: 0.0, to_ms: 12_200.0 });
         let told = |readings, sessions, usual_sessions, outage| {
-            let (name, class, source) = ("Commit".to_owned(), WaitClass::Commit, WaitSource::Sampled);
+            let (name, class, source) =
+                ("Commit".to_owned(), WaitClass::Commit, WaitSource::Sampled);
             let waits = vec![Wait { name, class, source, sessions, usual_sessions }];
             let coincident = Coincident { readings, outage, waits, signs: Vec::new() };
             coincident.telling().map(|telling| matches!(telling, Telling::Wait(_)))

@@ -107,7 +107,11 @@ impl ComparedLine {
     /// b over a, or b − a where there is no ratio, with an interval that misses the truth with the chance `alpha`.
     pub(crate) fn estimate_at(&self, alpha: f64) -> Option<Estimate> {
         let effect = self.effect?;
-        Some(if self.is_ratio { effect.estimate_at(alpha, exp) } else { effect.estimate_at(alpha, |x| x) })
+        Some(if self.is_ratio {
+            effect.estimate_at(alpha, exp)
+        } else {
+            effect.estimate_at(alpha, |x| x)
+        })
     }
 
     /// Lower bound of b over a, if a is only a bound.
@@ -190,7 +194,9 @@ impl KnownContrast<'_> {
                 Verdict::Faster => Judgement::Higher,
                 Verdict::Slower => Judgement::Lower,
                 Verdict::Equivalent => Judgement::Equivalent,
-                Verdict::NotEnoughData { more_blocks } => Judgement::NotEnoughData { more_trials: more_blocks },
+                Verdict::NotEnoughData { more_blocks } => {
+                    Judgement::NotEnoughData { more_trials: more_blocks }
+                }
             },
             Figure::ResponseP99 => self.contrast.p99_change?,
             Figure::ServerCpu => self.contrast.server_cpu_change?,
@@ -215,7 +221,10 @@ pub fn compare(questions: &[CompareQuestion<'_>]) -> Vec<Comparison> {
             .flat_map(|question| (0..compared[question].len()).map(move |line| (question, line)))
             .filter_map(|(question, line)| {
                 let (one, of) = (&compared[question][line], &questions[question]);
-                let weight = JUDGED.iter().find(|(figure, _)| *figure == one.figure).map(|(_, weight)| *weight);
+                let weight = JUDGED
+                    .iter()
+                    .find(|(figure, _)| *figure == one.figure)
+                    .map(|(_, weight)| *weight);
                 let is_known = of.contrast.and_then(|known| known.change(one.figure)).is_some();
                 if weight.is_some() != is_main || is_known {
                     return None;
@@ -243,10 +252,13 @@ fn compared_figures(question: &CompareQuestion<'_>) -> Vec<ComparedFigure> {
     let CompareQuestion { a, b, pairing, contrast, .. } = question;
     let of = |figure| {
         let one = ComparedFigure::of(figure, a, b, *pairing);
-        let known = contrast.and_then(|known| known.effect(figure)).filter(|_| one.effect.is_some());
+        let known =
+            contrast.and_then(|known| known.effect(figure)).filter(|_| one.effect.is_some());
         ComparedFigure { effect: known.or(one.effect), ..one }
     };
-    let is_shown = |figure: &Figure| *figure != Figure::RowsPerSecond || has_several_rows(&a.trials, &b.trials);
+    let is_shown = |figure: &Figure| {
+        *figure != Figure::RowsPerSecond || has_several_rows(&a.trials, &b.trials)
+    };
     Figure::compared().filter(is_shown).map(of).collect()
 }
 
@@ -254,7 +266,8 @@ fn compared_figures(question: &CompareQuestion<'_>) -> Vec<ComparedFigure> {
 fn has_several_rows(a: &[&LoadedTrial], b: &[&LoadedTrial]) -> bool {
     const DEVIATION: f64 = 0.005;
     let counts = a.iter().chain(b).filter_map(|one| Some(one.trial.measured.as_ref()?.counts));
-    let several = |counts: Counts| (counts.rows_changed as f64 / counts.ok as f64 - 1.0).abs() > DEVIATION;
+    let several =
+        |counts: Counts| (counts.rows_changed as f64 / counts.ok as f64 - 1.0).abs() > DEVIATION;
     counts.filter(|counts| counts.ok > 0 && counts.rows_changed > 0).any(several)
 }
 
@@ -289,7 +302,10 @@ fn comparison(
         profile_a: profile(a),
         profile_b: profile(b),
         smallest_effect: *smallest_effect,
-        generator_limited: a.evidence().chain(b.evidence()).any(|one| generator_reason(one.measured).is_some()),
+        generator_limited: a
+            .evidence()
+            .chain(b.evidence())
+            .any(|one| generator_reason(one.measured).is_some()),
         smallest_detectable_effect: throughput.and_then(detectable),
     }
 }
@@ -316,36 +332,47 @@ impl ComparedFigure {
             side.trials.iter().filter_map(of).collect::<Vec<(u32, f64)>>()
         };
         let (a, b) = &match pairing {
-            Pairing::Blocks => in_both(a, b, |side| figures(side).into_iter().map(|(block, _)| block).collect()),
+            Pairing::Blocks => {
+                in_both(a, b, |side| figures(side).into_iter().map(|(block, _)| block).collect())
+            }
             Pairing::None => (a.clone(), b.clone()),
         };
         let (of_a, of_b) = (figures(a), figures(b));
         let is_ratio = of_a.iter().chain(&of_b).all(|(_, figure)| *figure > 0.0);
-        let scaled = |list: &[(u32, f64)]| means_by_block(list, |figure| if is_ratio { figure.ln() } else { figure });
+        let scaled = |list: &[(u32, f64)]| {
+            means_by_block(list, |figure| if is_ratio { figure.ln() } else { figure })
+        };
         let (scaled_a, scaled_b) = (scaled(&of_a), scaled(&of_b));
         let effect = match pairing {
             Pairing::Blocks => {
                 let partner = |block: u32| scaled_a.iter().find(|(other, _)| *other == block);
                 // Neither has finished a transaction: their ratio is unknown.
-                let is_void = |block: u32| figure == TPS && has_nothing(a, block) && has_nothing(b, block);
+                let is_void =
+                    |block: u32| figure == TPS && has_nothing(a, block) && has_nothing(b, block);
                 let both = scaled_b.iter().filter(|(block, _)| !is_void(*block));
                 let pairs = both.filter_map(|(block, b)| Some(b - partner(*block)?.1));
                 Effect::paired(&pairs.collect::<Vec<_>>())
             }
             Pairing::None => {
-                let values = |list: &[(u32, f64)]| list.iter().map(|(_, value)| *value).collect::<Vec<_>>();
+                let values =
+                    |list: &[(u32, f64)]| list.iter().map(|(_, value)| *value).collect::<Vec<_>>();
                 Effect::groups(&values(&scaled_a), &values(&scaled_b))
             }
         };
-        let effect = effect.map(|effect| effect.with_resolution(if figure == TPS { resolution(a, b) } else { 0.0 }));
+        let effect = effect.map(|effect| {
+            effect.with_resolution(if figure == TPS { resolution(a, b) } else { 0.0 })
+        });
         // The mean whose ratio is the one that is shown.
         let middle = |list: &[(u32, f64)]| mean_by_block_on(list, is_ratio);
         // For a logarithm, and only there, zero counts as half a transaction.
         let shown = |side: &CompareSide<'_>, list: &[(u32, f64)]| {
-            let is_nothing = figure == TPS && !list.is_empty() && side.evidence().all(|evidence| evidence.is_zero());
+            let is_nothing = figure == TPS
+                && !list.is_empty()
+                && side.evidence().all(|evidence| evidence.is_zero());
             if is_nothing { Some(0.0) } else { middle(list) }
         };
-        let is_bound = |side: &CompareSide<'_>| side.trials.iter().any(|one| is_bound(figure, &one.detail));
+        let is_bound =
+            |side: &CompareSide<'_>| side.trials.iter().any(|one| is_bound(figure, &one.detail));
         Self {
             figure,
             a: shown(a, &of_a),
@@ -370,7 +397,10 @@ impl ComparedFigure {
     /// Whether the whole 95 % interval of the difference is too small to be of interest, however large it is as a ratio.
     fn is_negligible(&self) -> bool {
         let (Some(effect), Some(a)) = (self.effect, self.a) else { return false };
-        let (Some(low), Some(high)) = (effect.estimate(|x| x).low, effect.estimate(|x| x).high) else { return false };
+        let (Some(low), Some(high)) = (effect.estimate(|x| x).low, effect.estimate(|x| x).high)
+        else {
+            return false;
+        };
         let apart = |end: f64| if self.is_ratio { a * end.exp_m1() } else { end }.abs();
         apart(low).max(apart(high)) < least(self.figure)
     }
@@ -379,7 +409,9 @@ impl ComparedFigure {
     fn line(&self, known: Option<Judgement>, answer: Option<JudgedQuestion>) -> ComparedLine {
         let judged = answer.as_ref().map(|answer| answer.change);
         let change = match self.effect {
-            Some(effect) if effect.n >= 2 && (self.larger() == 0.0 || self.is_negligible()) => Judgement::Equivalent,
+            Some(effect) if effect.n >= 2 && (self.larger() == 0.0 || self.is_negligible()) => {
+                Judgement::Equivalent
+            }
             Some(_) => known.or(judged).unwrap_or(Judgement::NotEnoughData { more_trials: None }),
             None => Judgement::NotEnoughData { more_trials: None },
         };
@@ -389,7 +421,8 @@ impl ComparedFigure {
             Judgement::Lower => !self.a_is_bound,
             _ => !self.a_is_bound && !self.b_is_bound,
         };
-        let bound = |figure: Option<f64>, is_bound: bool| figure.filter(|_| is_bound).map(without_rounding);
+        let bound =
+            |figure: Option<f64>, is_bound: bool| figure.filter(|_| is_bound).map(without_rounding);
         let is_whole = !self.a_is_bound && !self.b_is_bound;
         let effect = self.effect.filter(|_| is_whole);
         ComparedLine {
@@ -402,7 +435,9 @@ impl ComparedFigure {
                 .filter(|_| self.is_ratio && self.a != Some(0.0) && self.b != Some(0.0))
                 .map(|effect| effect.ratio()),
             difference: effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
-            missing: answer.filter(|_| self.figure == TPS && !change.is_decided()).and_then(|answer| answer.missing),
+            missing: answer
+                .filter(|_| self.figure == TPS && !change.is_decided())
+                .and_then(|answer| answer.missing),
             change: if is_sure { change } else { Judgement::NotEnoughData { more_trials: None } },
             within_trials: None,
             effect: self.effect,
@@ -449,7 +484,9 @@ fn in_both<'a>(
 
 /// Variance that counting in whole transactions leaves to the difference of ln(tps) of a trial of each side.
 fn resolution(a: &CompareSide<'_>, b: &CompareSide<'_>) -> f64 {
-    let of_side = |side: &CompareSide<'_>| mean(&side.evidence().map(|one| one.resolution()).collect::<Vec<_>>());
+    let of_side = |side: &CompareSide<'_>| {
+        mean(&side.evidence().map(|one| one.resolution()).collect::<Vec<_>>())
+    };
     of_side(a) + of_side(b)
 }
 
@@ -462,7 +499,8 @@ fn within_trials(a: &CompareSide<'_>, b: &CompareSide<'_>) -> Option<Estimate> {
     if a.trials.len() > 1 && b.trials.len() > 1 {
         return None;
     }
-    let (of_a, of_b) = (batches(&a.trials.first()?.intervals)?, batches(&b.trials.first()?.intervals)?);
+    let (of_a, of_b) =
+        (batches(&a.trials.first()?.intervals)?, batches(&b.trials.first()?.intervals)?);
     let mean_a = mean(&of_a);
     (mean_a > 0.0).then_some(())?;
     Some(Effect::groups(&of_a, &of_b)?.estimate(|difference| (1.0 + difference / mean_a).max(0.0)))

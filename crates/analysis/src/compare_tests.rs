@@ -28,7 +28,8 @@ struct Made {
 impl Made {
     fn of(tps: &[f64]) -> Self {
         let plan = plan("[1]", "[8]", tps.len().max(1) as u32);
-        let (_, mut trials) = run(&plan, |block, _| tps.get(block as usize).copied().unwrap_or_default());
+        let (_, mut trials) =
+            run(&plan, |block, _| tps.get(block as usize).copied().unwrap_or_default());
         trials.retain(|one| (one.trial.block as usize) < tps.len() && is_cell(&one.trial));
         for one in &mut trials {
             one.detail = TrialDetail::of(one);
@@ -107,23 +108,34 @@ fn nothing_is_found_where_nothing_is() {
             let drifts = if pairing == Pairing::None { vec![0.0; drifts.len()] } else { drifts };
             let a = noisy_trials(&mut random, 1000.0, &drifts[..n_a], noise_a);
             let b = noisy_trials(&mut random, 1000.0, &drifts[..n_b], NOISE);
-            let (a, b) = (Made::of(&a).with_costs(&mut random, noise_a), Made::of(&b).with_costs(&mut random, NOISE));
+            let (a, b) = (
+                Made::of(&a).with_costs(&mut random, noise_a),
+                Made::of(&b).with_costs(&mut random, NOISE),
+            );
             let comparison = compared_sides(&a, &b, pairing);
             claims += u64::from(is_claim(change_of(&comparison, TPS)));
             let is_main = |figure: Figure| JUDGED.iter().any(|(judged, _)| *judged == figure);
             let any = |wanted: bool| {
-                comparison.lines.iter().any(|line| is_main(line.figure) == wanted && is_claim(line.change))
+                comparison
+                    .lines
+                    .iter()
+                    .any(|line| is_main(line.figure) == wanted && is_claim(line.change))
             };
             mains += u64::from(any(true));
             others += u64::from(any(false));
-            let is_crossed = |one: &Threshold| one.state(&comparison, thresholds.len()) == ThresholdState::Crossed;
+            let is_crossed = |one: &Threshold| {
+                one.state(&comparison, thresholds.len()) == ThresholdState::Crossed
+            };
             crossed += u64::from(thresholds.iter().any(is_crossed));
             let ratio = comparison.line(TPS).unwrap().ratio.unwrap();
             misses += u64::from(!(ratio.low.unwrap() <= 1.0 && 1.0 <= ratio.high.unwrap()));
         }
         let bound = REPEATS / 20;
         // With as many independent lines Holm's correction has just these 5 %: three binomial errors more.
-        assert!(mains <= bound && others <= bound + 21, "{n_a}, {n_b}: {claims}, {mains} and {others} false claims");
+        assert!(
+            mains <= bound && others <= bound + 21,
+            "{n_a}, {n_b}: {claims}, {mains} and {others} false claims"
+        );
         assert!(crossed <= bound, "{n_a}, {n_b}: a threshold was crossed {crossed} times");
         assert!(misses <= bound + 21, "{n_a}, {n_b}: {misses} intervals missed the truth");
     }
@@ -158,7 +170,10 @@ fn blocks_take_out_what_changes_between_them() {
     let (a, b) = (exact(1000.0, &mut random), exact(900.0, &mut random));
     assert_eq!(change_of(&compared(&a, &b, Pairing::Blocks), TPS), Judgement::Lower);
     assert_eq!(change_of(&compared(&a, &b, Pairing::Blocks), P99), Judgement::Higher);
-    assert!(matches!(change_of(&compared(&a, &b, Pairing::None), TPS), Judgement::NotEnoughData { .. }));
+    assert!(matches!(
+        change_of(&compared(&a, &b, Pairing::None), TPS),
+        Judgement::NotEnoughData { .. }
+    ));
 }
 
 #[test]
@@ -167,7 +182,10 @@ fn one_trial_each_is_no_evidence() {
     let line = comparison.line(TPS).unwrap();
     assert_eq!(line.change, Judgement::NotEnoughData { more_trials: None });
     assert_eq!(line.ratio.unwrap().low, None);
-    assert!((line.a.unwrap() - 1000.0).abs() < 1e-6 && (line.b.unwrap() - 5000.0).abs() < 1e-6, "{line:?}");
+    assert!(
+        (line.a.unwrap() - 1000.0).abs() < 1e-6 && (line.b.unwrap() - 5000.0).abs() < 1e-6,
+        "{line:?}"
+    );
     // A side without any valid trial.
     let nothing = compared(&[], &[1000.0, 1000.0], Pairing::None);
     assert_eq!((nothing.line(TPS).unwrap().ratio, nothing.line(TPS).unwrap().a), (None, None));
@@ -178,7 +196,9 @@ fn one_trial_each_is_no_evidence() {
 fn two_single_trials_are_held_against_their_own_ups_and_downs() {
     let seconds = |tps: &dyn Fn(u32) -> u64| -> Vec<Interval> {
         let counts = |second| Counts { ok: tps(second), ..Counts::default() };
-        let of = |second: u32| Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts(second));
+        let of = |second: u32| {
+            Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts(second))
+        };
         (0..10).map(of).collect()
     };
     let (mut a, mut b) = (Made::of(&[1000.0]), Made::of(&[800.0]));
@@ -195,7 +215,11 @@ fn two_single_trials_are_held_against_their_own_ups_and_downs() {
 fn whole_transactions_are_coarse() {
     // 0.7 tps for 10 s are seven transactions.
     let comparison = compared(&[0.7, 0.7], &[0.8, 0.8], Pairing::None);
-    assert!(matches!(change_of(&comparison, TPS), Judgement::NotEnoughData { .. }), "{:?}", comparison.line(TPS));
+    assert!(
+        matches!(change_of(&comparison, TPS), Judgement::NotEnoughData { .. }),
+        "{:?}",
+        comparison.line(TPS)
+    );
 }
 
 /// One side has lost a trial: only the blocks that both sides have are compared.
@@ -220,7 +244,10 @@ fn the_figures_of_a_line_have_its_ratio() {
         let comparison = compared_sides(&a, &b, pairing);
         let line = comparison.line(TPS).unwrap();
         let (of_a, of_b, ratio) = (line.a.unwrap(), line.b.unwrap(), line.ratio.unwrap().value);
-        assert!((of_b / of_a / ratio - 1.0).abs() < 1e-9, "{pairing:?}: {of_a} and {of_b} tps, ratio {ratio}");
+        assert!(
+            (of_b / of_a / ratio - 1.0).abs() < 1e-9,
+            "{pairing:?}: {of_a} and {of_b} tps, ratio {ratio}"
+        );
     }
 }
 
@@ -233,7 +260,10 @@ fn a_trial_without_a_transaction_has_its_say() {
     assert_eq!((line.b, line.ratio), (Some(0.0), None));
     // And a script that asks whether it has become slower hears so.
     let state = |text: &str| text.parse::<Threshold>().unwrap().state(&comparison, 1);
-    assert_eq!((state("tps<-5%"), state("tps>5%")), (ThresholdState::Crossed, ThresholdState::Kept));
+    assert_eq!(
+        (state("tps<-5%"), state("tps>5%")),
+        (ThresholdState::Crossed, ThresholdState::Kept)
+    );
 }
 
 /// Gaps under 100 ms are not recorded: of such a side a bound is known, and no figure.
@@ -247,14 +277,20 @@ fn a_gap_that_is_not_recorded_is_no_figure() {
         }
         made
     };
-    let of = |a: &[Option<f64>], b: &[Option<f64>]| compared_sides(&side(a), &side(b), Pairing::None);
-    let state = |comparison: &Comparison, text: &str| text.parse::<Threshold>().unwrap().state(comparison, 1);
+    let of =
+        |a: &[Option<f64>], b: &[Option<f64>]| compared_sides(&side(a), &side(b), Pairing::None);
+    let state = |comparison: &Comparison, text: &str| {
+        text.parse::<Threshold>().unwrap().state(comparison, 1)
+    };
     let (short, long) = ([None; 3], [Some(1900.0), Some(2000.0), Some(2100.0)]);
     let unsure = Judgement::NotEnoughData { more_trials: None };
 
     let neither = of(&short, &short);
     let line = neither.line(GAP).unwrap();
-    assert_eq!((line.a, line.b, line.ratio, line.difference, line.change), (None, None, None, None, unsure));
+    assert_eq!(
+        (line.a, line.b, line.ratio, line.difference, line.change),
+        (None, None, None, None, unsure)
+    );
     assert_eq!((line.a_under, line.b_under), (Some(100.0), Some(100.0)));
     assert_eq!(state(&neither, "max_gap>0%"), ThresholdState::Bound);
     assert_eq!(state(&neither, "max_gap<-5%"), ThresholdState::Bound);
@@ -279,5 +315,8 @@ fn a_gap_that_is_not_recorded_is_no_figure() {
     assert_eq!((line.a, line.ratio, line.change), (None, None, unsure));
     assert!((line.a_under.unwrap() - 109.7).abs() < 0.1 && line.b.is_some(), "{line:?}");
     let both = of(&long, &long);
-    assert_eq!((both.line(GAP).unwrap().a_under, both.line(GAP).unwrap().ratio.is_some()), (None, true));
+    assert_eq!(
+        (both.line(GAP).unwrap().a_under, both.line(GAP).unwrap().ratio.is_some()),
+        (None, true)
+    );
 }

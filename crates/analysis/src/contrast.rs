@@ -61,11 +61,15 @@ pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<Contrast> {
     }
     let contrasts = paired(question, last.blocks);
     let mut answers: Vec<LookAnswers> = contrasts.iter().map(|_| Default::default()).collect();
-    let places: HashMap<_, _> = contrasts.iter().enumerate().map(|(place, one)| (one.cell, place)).collect();
+    let places: HashMap<_, _> =
+        contrasts.iter().enumerate().map(|(place, one)| (one.cell, place)).collect();
     for (contrast, figure, answer) in judged(question, &contrasts, last, &settled) {
         answers[places[&contrast.cell]][figure] = Some(answer);
     }
-    let result = contrasts.iter().zip(answers).filter_map(|(one, answers)| result(question, one, &answers, &settled));
+    let result = contrasts
+        .iter()
+        .zip(answers)
+        .filter_map(|(one, answers)| result(question, one, &answers, &settled));
     result.collect()
 }
 
@@ -84,7 +88,10 @@ fn result(
     };
     let change = |figure: usize| {
         let open = Judgement::NotEnoughData { more_trials: None };
-        earlier(figure).map(|claim| claim.0).or_else(|| Some(answers[figure].as_ref()?.change)).unwrap_or(open)
+        earlier(figure)
+            .map(|claim| claim.0)
+            .or_else(|| Some(answers[figure].as_ref()?.change))
+            .unwrap_or(open)
     };
     let beside = |wanted: Figure| {
         let index = JUDGED.iter().position(|(figure, _)| *figure == wanted)?;
@@ -100,7 +107,9 @@ fn result(
         p99_change: p99.map(|(_, change)| change),
         server_cpu_ratio: server_cpu.map(|(ratio, _)| ratio),
         server_cpu_change: server_cpu.map(|(_, change)| change),
-        smallest_detectable_effect: answers[0].as_ref().and_then(|answer| tps.detectable_share(answer.level)),
+        smallest_detectable_effect: answers[0]
+            .as_ref()
+            .and_then(|answer| tps.detectable_share(answer.level)),
         generator_limited: is_limited(one.cell) || is_limited(one.baseline_cell),
         verdict: verdict(change(0)),
         decided_after_blocks: earlier(0).map(|claim| claim.1),
@@ -143,16 +152,24 @@ fn judged<'c>(
 /// The pairs of all blocks before `blocks`.
 fn paired(question: &ContrastQuestion<'_>, blocks: u32) -> Vec<PairedContrast> {
     let cells = question.by_cell.iter();
-    let until = cells.map(|evidence| evidence.iter().filter(|one| one.trial.block < blocks).copied().collect());
+    let until = cells
+        .map(|evidence| evidence.iter().filter(|one| one.trial.block < blocks).copied().collect());
     let by_cell: Vec<Vec<Evidence<'_>>> = until.collect();
     let rows = JUDGED.map(|(figure, _)| load_rows(figure, question.configurations, &by_cell));
-    let places: HashMap<_, _> = question.configurations.iter().enumerate().map(|(at, one)| (one.key(), at)).collect();
-    let compared = |cell: usize| compare(question, &by_cell, &rows, cell, baseline_of(question, &places, cell)?);
+    let places: HashMap<_, _> =
+        question.configurations.iter().enumerate().map(|(at, one)| (one.key(), at)).collect();
+    let compared = |cell: usize| {
+        compare(question, &by_cell, &rows, cell, baseline_of(question, &places, cell)?)
+    };
     (0..question.configurations.len()).filter_map(compared).collect()
 }
 
 /// `None` where the cell is its own baseline. `places`: of the configurations, by their keys.
-fn baseline_of(question: &ContrastQuestion<'_>, places: &HashMap<String, usize>, cell: usize) -> Option<usize> {
+fn baseline_of(
+    question: &ContrastQuestion<'_>,
+    places: &HashMap<String, usize>,
+    cell: usize,
+) -> Option<usize> {
     let mut levels = question.configurations[cell].levels.clone();
     levels.extend(question.baseline.clone());
     let baseline_cell = places.get(&Configuration { levels }.key())?;
@@ -167,7 +184,8 @@ fn compare(
     cell: usize,
     baseline_cell: usize,
 ) -> Option<PairedContrast> {
-    let [load, baseline_load] = [cell, baseline_cell].map(|cell| load_of(&question.configurations[cell]).to_string());
+    let [load, baseline_load] =
+        [cell, baseline_cell].map(|cell| load_of(&question.configurations[cell]).to_string());
     let mut effects = [None; JUDGED.len()];
     for ((effect, (figure, _)), rows) in effects.iter_mut().zip(JUDGED).zip(rows) {
         let ratios = BlockRatios::of(figure, &by_cell[cell], &by_cell[baseline_cell]);
@@ -186,6 +204,8 @@ pub(crate) fn verdict(change: Judgement) -> Verdict {
         Judgement::Higher => Verdict::Faster,
         Judgement::Lower => Verdict::Slower,
         Judgement::Equivalent => Verdict::Equivalent,
-        Judgement::NotEnoughData { more_trials } => Verdict::NotEnoughData { more_blocks: more_trials },
+        Judgement::NotEnoughData { more_trials } => {
+            Verdict::NotEnoughData { more_blocks: more_trials }
+        }
     }
 }

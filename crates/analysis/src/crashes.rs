@@ -93,8 +93,9 @@ pub struct CrashAnalysis {
 impl CrashAnalysis {
     pub fn of(records: &[CrashRecord], clients: u32) -> Self {
         let mut groups: Vec<Vec<&CrashRecord>> = Vec::new();
-        let is_same =
-            |one: &CrashRecord, other: &CrashRecord| one.role == other.role && one.configuration == other.configuration;
+        let is_same = |one: &CrashRecord, other: &CrashRecord| {
+            one.role == other.role && one.configuration == other.configuration
+        };
         for record in records {
             match groups.iter_mut().find(|group| is_same(group[0], record)) {
                 Some(group) => group.push(record),
@@ -114,7 +115,8 @@ impl CrashAnalysis {
 }
 
 fn cell(crashes: &[&CrashRecord]) -> CrashedCell {
-    let of_kind = |kind| crashes.iter().copied().filter(move |one| one.kind == kind).collect::<Vec<_>>();
+    let of_kind =
+        |kind| crashes.iter().copied().filter(move |one| one.kind == kind).collect::<Vec<_>>();
     let kinds = CrashKind::ALL.map(of_kind).into_iter().filter(|group| !group.is_empty());
     CrashedCell {
         role: crashes[0].role,
@@ -170,7 +172,8 @@ impl CrashSummary {
 fn not_proven(cells: &[CrashedCell], clients: u32) -> Vec<NotProven> {
     let mut found = Vec::new();
     for kind in CrashKind::ALL {
-        let of_kind = || cells.iter().flat_map(|cell| cell.kinds.iter().map(move |one| (cell.role, one)));
+        let of_kind =
+            || cells.iter().flat_map(|cell| cell.kinds.iter().map(move |one| (cell.role, one)));
         let of_kind: Vec<_> = of_kind().filter(|(_, one)| one.kind == kind).collect();
         if of_kind.is_empty() {
             continue;
@@ -204,7 +207,10 @@ mod tests {
     use super::*;
 
     fn crash(role: CrashRole, flush: i64, lost: u64) -> CrashRecord {
-        let levels = IndexMap::from([("innodb_flush_log_at_trx_commit".to_owned(), SettingValue::Int(flush))]);
+        let levels = IndexMap::from([(
+            "innodb_flush_log_at_trx_commit".to_owned(),
+            SettingValue::Int(flush),
+        )]);
         CrashRecord {
             number: 1,
             role,
@@ -273,7 +279,10 @@ mod tests {
         records[2].table_problem = Some("an index with a page of zeros".to_owned());
         assert!(CrashAnalysis::of(&records, 8).broke_promise());
         records[0].table_problem = records[2].table_problem.clone();
-        assert_eq!(CrashAnalysis::of(&records, 8).not_proven, [NotProven::ControlLost { kind: CrashKind::Os }]);
+        assert_eq!(
+            CrashAnalysis::of(&records, 8).not_proven,
+            [NotProven::ControlLost { kind: CrashKind::Os }]
+        );
     }
 
     #[test]

@@ -50,7 +50,9 @@ pub fn cell_detail(trials: &[&LoadedTrial]) -> CellDetail {
     CellDetail {
         trials_watched: trials.iter().filter(|one| one.detail.stalls.absent.is_none()).count(),
         stalls: FigureValues::new(|figure| figure.group() == FigureGroup::Stalls, over_trials),
-        ledger: Ledger { lines: Figure::costs().filter_map(|figure| mean_line(trials, figure)).collect() },
+        ledger: Ledger {
+            lines: Figure::costs().filter_map(|figure| mean_line(trials, figure)).collect(),
+        },
         waits: all_waits(trials).map(|waits| waits.bounded()),
         latency: together(trials.iter().filter_map(|one| one.latency.as_ref())),
     }
@@ -79,8 +81,10 @@ pub(crate) fn all_waits(trials: &[&LoadedTrial]) -> Option<TopWaits> {
 
 /// `None` where no trial has a ledger.
 fn mean_line(trials: &[&LoadedTrial], key: Figure) -> Option<LedgerLine> {
-    let lines: Vec<_> =
-        trials.iter().filter_map(|one| Some((one.trial.block, one.detail.ledger.as_ref()?.line(key)?))).collect();
+    let lines: Vec<_> = trials
+        .iter()
+        .filter_map(|one| Some((one.trial.block, one.detail.ledger.as_ref()?.line(key)?)))
+        .collect();
     let (_, first) = lines.first()?;
     let source = lines.iter().find_map(|(_, line)| Some(&line.figure.as_ref().ok()?.source));
     let per_tx = lines.iter().filter_map(|(block, line)| Some((*block, line.per_tx()?)));
@@ -103,7 +107,8 @@ impl TrialDetail {
         }
         let waits = probe.as_ref().ok().and_then(Waits::of);
         let ordinary = ordinary(intervals, &stalls.list);
-        let outages = probe.as_ref().map_or_else(|_| Vec::new(), |probe| probe.outages(suspensions(trial)));
+        let outages =
+            probe.as_ref().map_or_else(|_| Vec::new(), |probe| probe.outages(suspensions(trial)));
         for stall in &mut stalls.list {
             let stretch = (stall.start_ms, stall.end_ms());
             let beside = |probe| coincident(probe, &outages, waits.as_ref(), stretch, &ordinary);
@@ -114,7 +119,8 @@ impl TrialDetail {
             top_waits: measured.and_then(|(probe, waits)| waits.of_measured(probe, intervals)),
             waits: waits.map(|waits| waits.series()).filter(|series| !series.classes.is_empty()),
             ledger: trial.measured.as_ref().map(|measured| {
-                let (probe, variables, damaged) = (probe.as_ref().ok(), variables.as_ref(), loaded.damaged_file());
+                let (probe, variables, damaged) =
+                    (probe.as_ref().ok(), variables.as_ref(), loaded.damaged_file());
                 ledger(&LedgerInput { measured, intervals, probe, variables, damaged })
             }),
             stalls,
@@ -127,7 +133,8 @@ fn suspensions(trial: &Trial) -> &[Suspension] {
 }
 
 fn has_lost_intervals(loaded: &LoadedTrial) -> bool {
-    let was_measured = loaded.trial.measured.as_ref().is_some_and(|measured| measured.length_ms > 0.0);
+    let was_measured =
+        loaded.trial.measured.as_ref().is_some_and(|measured| measured.length_ms > 0.0);
     was_measured && !loaded.intervals.iter().any(|interval| interval.phase == Phase::Measure)
 }
 

@@ -47,7 +47,8 @@ enum SpreadKind {
 
 impl Spread {
     fn freedom_at(&self, alpha: f64) -> f64 {
-        let is_small = self.kind == SpreadKind::Groups && self.freedom_least < (GROUP_MIN - 1) as f64;
+        let is_small =
+            self.kind == SpreadKind::Groups && self.freedom_least < (GROUP_MIN - 1) as f64;
         let far_tail = if is_small { ALPHA } else { FAR_TAIL };
         if alpha < far_tail { self.freedom_least } else { self.freedom }
     }
@@ -84,9 +85,17 @@ impl Effect {
         let n = self.n as f64;
         let draw = |spread: Spread| {
             let own = spread.unit.powi(2) * (n - 1.0);
-            let unit = ((POOLED_WEIGHT * trials * pooled.of_one_trial + own) / (POOLED_WEIGHT + n - 1.0)).sqrt();
+            let unit = ((POOLED_WEIGHT * trials * pooled.of_one_trial + own)
+                / (POOLED_WEIGHT + n - 1.0))
+                .sqrt();
             let (freedom, freedom_least) = (if self.n == 2 { n } else { n + 1.0 }, n);
-            Spread { error: unit / n.sqrt(), freedom, freedom_least, unit, kind: SpreadKind::PooledPairs }
+            Spread {
+                error: unit / n.sqrt(),
+                freedom,
+                freedom_least,
+                unit,
+                kind: SpreadKind::PooledPairs,
+            }
         };
         Self { spread: self.spread.map(draw), ..self }
     }
@@ -155,7 +164,9 @@ impl Effect {
 
     /// The same, with an interval that misses the true value with probability `alpha`.
     pub(crate) fn estimate_at(&self, alpha: f64, back: impl Fn(f64) -> f64) -> Estimate {
-        let half = self.spread.map(|spread| quantile(1.0 - alpha / 2.0, spread.freedom_at(alpha)) * spread.error);
+        let half = self
+            .spread
+            .map(|spread| quantile(1.0 - alpha / 2.0, spread.freedom_at(alpha)) * spread.error);
         Estimate {
             value: back(self.mean),
             low: half.map(|half| back(self.mean - half)),
@@ -170,7 +181,9 @@ impl Effect {
         match self.spread {
             None => 1.0,
             Some(spread) if spread.error == 0.0 => f64::from(u8::from(self.mean == 0.0)),
-            Some(spread) => 2.0 * student(spread.freedom_at(alpha)).sf(self.mean.abs() / spread.error),
+            Some(spread) => {
+                2.0 * student(spread.freedom_at(alpha)).sf(self.mean.abs() / spread.error)
+            }
         }
     }
 
@@ -180,7 +193,9 @@ impl Effect {
         let distance = margin - self.mean.abs();
         match self.spread {
             Some(spread) if distance > 0.0 && spread.error == 0.0 => 0.0,
-            Some(spread) if distance > 0.0 => 2.0 * student(spread.freedom_at(alpha)).sf(distance / spread.error),
+            Some(spread) if distance > 0.0 => {
+                2.0 * student(spread.freedom_at(alpha)).sf(distance / spread.error)
+            }
             _ => 1.0,
         }
     }
@@ -241,7 +256,11 @@ mod tests {
         close(spread.freedom, 6.0);
         // t = 2.6112; 2 · pt(−2.6112, 6) = 0.04008; far out in the tail, 2 · pt(−2.6112, 3) = 0.07960.
         assert!((effect.p_value(ALPHA) - 0.04008).abs() < 5e-4, "{}", effect.p_value(ALPHA));
-        assert!((effect.p_value(ALPHA / 4.0) - 0.07960).abs() < 5e-4, "{}", effect.p_value(ALPHA / 4.0));
+        assert!(
+            (effect.p_value(ALPHA / 4.0) - 0.07960).abs() < 5e-4,
+            "{}",
+            effect.p_value(ALPHA / 4.0)
+        );
         // Of equal size: variances 2.5 and 10 (n = 5) have 4 · 2.5² / (0.5² + 2²) = 5.88235.
         let even = Effect::groups(&[1.0, 2.0, 3.0, 4.0, 5.0], &[2.0, 4.0, 6.0, 8.0, 10.0]).unwrap();
         close(even.spread.unwrap().freedom, 5.88235);
@@ -253,7 +272,11 @@ mod tests {
     #[test]
     fn pairs_by_hand() {
         let effect = Effect::paired(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
-        assert!((effect.p_value(ALPHA) - 2.0 * 0.006_618).abs() < 2e-6, "{}", effect.p_value(ALPHA));
+        assert!(
+            (effect.p_value(ALPHA) - 2.0 * 0.006_618).abs() < 2e-6,
+            "{}",
+            effect.p_value(ALPHA)
+        );
         // (2.7764 + 0.9410) · 0.70711
         close(effect.detectable(ALPHA).unwrap(), 2.6286);
         close(effect.half_width().unwrap(), 1.9632);
@@ -277,7 +300,10 @@ mod tests {
     fn an_interval_that_says_nothing_is_left_out() {
         let apart = Effect::groups(&[0.0, 5.0], &[1.0, 4.0]).unwrap();
         let ratio = apart.ratio();
-        assert_eq!((ratio.low, ratio.high, ratio.n, apart.detectable_share(ALPHA)), (None, None, 2, None));
+        assert_eq!(
+            (ratio.low, ratio.high, ratio.n, apart.detectable_share(ALPHA)),
+            (None, None, 2, None)
+        );
         assert!((ratio.value - 1.0).abs() < 1e-12);
         let near = Effect::groups(&[0.0, 0.1], &[1.0, 1.1]).unwrap();
         assert!(near.ratio().low.is_some() && near.detectable_share(ALPHA).is_some());
@@ -287,7 +313,10 @@ mod tests {
     #[test]
     fn equal_values_have_no_spread() {
         let p_value = |a: &[f64], b: &[f64]| Effect::groups(a, b).unwrap().p_value(ALPHA);
-        assert_eq!((p_value(&[2.0, 2.0], &[2.0, 2.0]), p_value(&[2.0, 2.0], &[3.0, 3.0])), (1.0, 0.0));
+        assert_eq!(
+            (p_value(&[2.0, 2.0], &[2.0, 2.0]), p_value(&[2.0, 2.0], &[3.0, 3.0])),
+            (1.0, 0.0)
+        );
     }
 
     /// By hand: s² = 2.5 of five pairs, and 0.5 of one trial from three rows: (2 · 2 · 0.5 + 4 · 2.5) / 6 = 2, error √(2/5).
@@ -299,7 +328,10 @@ mod tests {
         let spread = drawn.spread.unwrap();
         close(spread.error, 0.632_46);
         assert!((spread.freedom - 6.0).abs() < 1e-12 && (spread.freedom_least - 5.0).abs() < 1e-12);
-        assert_eq!((own.pooled_with(Some(&pooled(2)), 2.0), own.pooled_with(None, 2.0)), (own, own));
+        assert_eq!(
+            (own.pooled_with(Some(&pooled(2)), 2.0), own.pooled_with(None, 2.0)),
+            (own, own)
+        );
     }
 
     /// The interval of 1, 2, 3, 4, 5 ends at 3 + 1.9632: within 5 at 5 %, and not within 4.9.

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use truetps_record::{Configuration, Experiment, Measured, NoEvidence, Reason, Trial, TrialRole, Validity};
+use truetps_record::{
+    Configuration, Experiment, Measured, NoEvidence, Reason, Trial, TrialRole, Validity,
+};
 
 use crate::InvalidTrial;
 use crate::figure::Figure;
@@ -50,7 +52,8 @@ impl<'a> Evidence<'a> {
         if figure == Figure::Tps {
             return Some((self.tps().ln(), self.resolution()));
         }
-        let value = figure.of_trial(self.loaded).filter(|value| value.is_finite() && *value > 0.0)?;
+        let value =
+            figure.of_trial(self.loaded).filter(|value| value.is_finite() && *value > 0.0)?;
         Some((value.ln(), 0.0))
     }
 }
@@ -60,8 +63,10 @@ pub(crate) fn sort_out<'a>(
     experiment: &Experiment,
     trials: &'a [LoadedTrial],
 ) -> (Vec<Evidence<'a>>, Vec<InvalidTrial>) {
-    let names: HashSet<&str> = experiment.schedule.iter().map(|entry| entry.name.as_str()).collect();
-    let mut scheduled: Vec<_> = trials.iter().filter(|one| names.contains(one.trial.name.as_str())).collect();
+    let names: HashSet<&str> =
+        experiment.schedule.iter().map(|entry| entry.name.as_str()).collect();
+    let mut scheduled: Vec<_> =
+        trials.iter().filter(|one| names.contains(one.trial.name.as_str())).collect();
     scheduled.sort_by_key(|one| (one.trial.block, one.trial.position));
     let (mut valid, mut invalid) = (Vec::new(), Vec::new());
     for loaded in scheduled {
@@ -72,7 +77,10 @@ pub(crate) fn sort_out<'a>(
                 name: trial.name.clone(),
                 configuration: trial.configuration.clone(),
                 partial: matches!(trial.validity, Validity::Partial(_)),
-                suspended: trial.engine.as_ref().is_some_and(|engine| !engine.suspensions.is_empty()),
+                suspended: trial
+                    .engine
+                    .as_ref()
+                    .is_some_and(|engine| !engine.suspensions.is_empty()),
                 reason,
             }),
         }
@@ -98,7 +106,10 @@ pub(crate) fn evidence_of(loaded: &LoadedTrial) -> Result<Evidence<'_>, Reason<N
 }
 
 /// The evidence for each configuration, in order of blocks; the A/A twins of its trials are as good as they are.
-pub(crate) fn by_cell<'a>(valid: &[Evidence<'a>], configurations: &[Configuration]) -> Vec<Vec<Evidence<'a>>> {
+pub(crate) fn by_cell<'a>(
+    valid: &[Evidence<'a>],
+    configurations: &[Configuration],
+) -> Vec<Vec<Evidence<'a>>> {
     let mut of: HashMap<String, Vec<Evidence<'a>>> = HashMap::new();
     for evidence in valid {
         of.entry(evidence.trial.configuration.key()).or_default().push(*evidence);
@@ -161,7 +172,11 @@ pub(crate) struct BlockRatios {
 }
 
 /// The values of a figure in the blocks that say something about a ratio of the two.
-fn pairs_of(figure: Figure, above: &[Evidence<'_>], below: &[Evidence<'_>]) -> Vec<(BlockValue, BlockValue)> {
+fn pairs_of(
+    figure: Figure,
+    above: &[Evidence<'_>],
+    below: &[Evidence<'_>],
+) -> Vec<(BlockValue, BlockValue)> {
     let is_void = |block: u32| {
         let mut of_block = above.iter().chain(below).filter(|one| one.trial.block == block);
         figure == Figure::Tps && of_block.all(Evidence::is_zero)
@@ -178,20 +193,36 @@ pub(crate) fn tps_differences(above: &[Evidence<'_>], below: &[Evidence<'_>]) ->
 }
 
 impl BlockRatios {
-    pub(crate) fn of(figure: Figure, above: &[Evidence<'_>], below: &[Evidence<'_>]) -> Option<Self> {
+    pub(crate) fn of(
+        figure: Figure,
+        above: &[Evidence<'_>],
+        below: &[Evidence<'_>],
+    ) -> Option<Self> {
         let pairs = pairs_of(figure, above, below);
-        let differences = pairs.iter().map(|(one, other)| (one.log - other.log, one.resolution + other.resolution));
+        let differences = pairs
+            .iter()
+            .map(|(one, other)| (one.log - other.log, one.resolution + other.resolution));
         let parts = |one: &BlockValue| 1.0 / one.trials as f64;
         Some(Self {
             sample: sample(differences)?,
-            trials: mean(&pairs.iter().map(|(one, other)| parts(one) + parts(other)).collect::<Vec<_>>()),
-            resolution: mean(&pairs.iter().map(|(one, other)| one.resolution + other.resolution).collect::<Vec<_>>()),
+            trials: mean(
+                &pairs.iter().map(|(one, other)| parts(one) + parts(other)).collect::<Vec<_>>(),
+            ),
+            resolution: mean(
+                &pairs
+                    .iter()
+                    .map(|(one, other)| one.resolution + other.resolution)
+                    .collect::<Vec<_>>(),
+            ),
         })
     }
 }
 
 /// ln(tps above / tps below), one for each block in which both ran.
-pub(crate) fn tps_ratio_sample(above: &[Evidence<'_>], below: &[Evidence<'_>]) -> Option<LogSample> {
+pub(crate) fn tps_ratio_sample(
+    above: &[Evidence<'_>],
+    below: &[Evidence<'_>],
+) -> Option<LogSample> {
     Some(BlockRatios::of(Figure::Tps, above, below)?.sample)
 }
 

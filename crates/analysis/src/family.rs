@@ -32,7 +32,10 @@ pub(crate) struct JudgedQuestion {
 pub(crate) fn judge(questions: &[Question], alpha: f64, alpha_next: f64) -> Vec<JudgedQuestion> {
     let all: f64 = questions.iter().map(|one| one.weight).sum();
     let tests = |p_value: &dyn Fn(&Question, f64) -> f64| {
-        let test = |one: &Question| FamilyTest { p_value: p_value(one, alpha * one.weight / all), weight: one.weight };
+        let test = |one: &Question| FamilyTest {
+            p_value: p_value(one, alpha * one.weight / all),
+            weight: one.weight,
+        };
         holm(&questions.iter().map(test).collect::<Vec<_>>(), alpha)
     };
     let differing = tests(&|one, share| one.effect.p_value(share));
@@ -47,7 +50,11 @@ pub(crate) fn judge(questions: &[Question], alpha: f64, alpha_next: f64) -> Vec<
             level_next: differs.level * alpha_next / alpha,
             margin: one.margin,
         };
-        JudgedQuestion { change: judge.change(&one.effect), missing: judge.missing(&one.effect), level: differs.level }
+        JudgedQuestion {
+            change: judge.change(&one.effect),
+            missing: judge.missing(&one.effect),
+            level: differs.level,
+        }
     };
     questions.iter().zip(differing).zip(equivalent).map(answer).collect()
 }

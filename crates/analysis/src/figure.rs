@@ -51,7 +51,9 @@ impl OverTrials {
     pub(crate) fn combine_blocks(self, values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
         match self {
             Self::Estimate | Self::Mean => mean_by_block(values),
-            Self::Median | Self::Largest | Self::Sum => self.combine(values.map(|(_, value)| value)),
+            Self::Median | Self::Largest | Self::Sum => {
+                self.combine(values.map(|(_, value)| value))
+            }
         }
     }
 
@@ -157,7 +159,9 @@ macro_rules! figures {
     };
 }
 
-use FigureSource::{Ledger as Line, Measured as Of, OpenLoop as Open, Stalls as Stalled, Trial as OfTrial};
+use FigureSource::{
+    Ledger as Line, Measured as Of, OpenLoop as Open, Stalls as Stalled, Trial as OfTrial,
+};
 
 // Figure, key, name for people, group, unit, better, over trials, places, what it is made from.
 figures! {
@@ -367,7 +371,8 @@ impl Figure {
 
     /// A configuration has it among its own figures.
     pub fn is_of_cell(self) -> bool {
-        matches!(self.group(), FigureGroup::Own | FigureGroup::Engine | FigureGroup::Cpu) && self != Self::Tps
+        matches!(self.group(), FigureGroup::Own | FigureGroup::Engine | FigureGroup::Cpu)
+            && self != Self::Tps
     }
 
     pub fn is_compared(self) -> bool {
@@ -404,7 +409,9 @@ impl Figure {
             FigureSource::Trial(of) => of(trial),
             FigureSource::Measured(of) => of(measured?),
             FigureSource::OpenLoop(of) => of(measured?, measured?.open_loop.as_ref()?),
-            FigureSource::Stalls(of) => of(&detail.stalls).filter(|_| detail.stalls.absent.is_none()),
+            FigureSource::Stalls(of) => {
+                of(&detail.stalls).filter(|_| detail.stalls.absent.is_none())
+            }
             FigureSource::Ledger => None,
         }
     }
@@ -443,8 +450,9 @@ impl Serialize for FigureValues {
         }
         let number = |(figure, value): &(Figure, Option<f64>)| {
             let is_whole = |value: f64| figure.unit() == FigureUnit::Count && value.fract() == 0.0;
-            let value =
-                value.map(|value| if is_whole(value) { Number::Whole(value as u64) } else { Number::Any(value) });
+            let value = value.map(|value| {
+                if is_whole(value) { Number::Whole(value as u64) } else { Number::Any(value) }
+            });
             (figure.key(), value)
         };
         serializer.collect_map(self.0.iter().map(number))
@@ -471,7 +479,10 @@ mod tests {
                 FigureUnit::Us => "us",
                 FigureUnit::Ms => "ms",
                 FigureUnit::Bytes => "bytes",
-                FigureUnit::Count | FigureUnit::PerSecond | FigureUnit::Share | FigureUnit::Ratio => continue,
+                FigureUnit::Count
+                | FigureUnit::PerSecond
+                | FigureUnit::Share
+                | FigureUnit::Ratio => continue,
             };
             assert!(key.split('_').any(|word| word == unit), "{key}");
         }
@@ -480,7 +491,9 @@ mod tests {
     /// `Slo` judges within a run, where no analysis is; a test compares its times with the table.
     #[test]
     fn an_slo_has_all_response_times() {
-        let is_time = |figure: &&Figure| figure.group() == FigureGroup::Own && figure.unit() == FigureUnit::Us;
+        let is_time = |figure: &&Figure| {
+            figure.group() == FigureGroup::Own && figure.unit() == FigureUnit::Us
+        };
         let slow = LatencyFigures {
             response_us_p50: Some(50.0),
             response_us_p95: Some(95.0),
@@ -493,7 +506,9 @@ mod tests {
         for figure in Figure::ALL.iter().filter(is_time) {
             let FigureSource::Measured(of) = figure.entry().source else { panic!("{figure:?}") };
             let name = figure.short_key().unwrap();
-            let is_kept = |us: f64| format!("{name}<{us}us").parse::<Slo>().unwrap().broken_by(&measured).is_none();
+            let is_kept = |us: f64| {
+                format!("{name}<{us}us").parse::<Slo>().unwrap().broken_by(&measured).is_none()
+            };
             let us = of(&measured).unwrap();
             assert_eq!((is_kept(us), is_kept(us + 1.0)), (false, true), "{name}");
         }

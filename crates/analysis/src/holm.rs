@@ -47,8 +47,10 @@ mod tests {
     use super::*;
 
     fn check(tests: &[(f64, f64)], rejected: &[bool], levels: &[f64]) {
-        let tests: Vec<_> =
-            tests.iter().map(|(p_value, weight)| FamilyTest { p_value: *p_value, weight: *weight }).collect();
+        let tests: Vec<_> = tests
+            .iter()
+            .map(|(p_value, weight)| FamilyTest { p_value: *p_value, weight: *weight })
+            .collect();
         let got = holm(&tests, 0.05);
         assert_eq!(got.iter().map(|one| one.rejected).collect::<Vec<_>>(), rejected, "{tests:?}");
         for (one, level) in got.iter().zip(levels) {
@@ -58,9 +60,14 @@ mod tests {
 
     #[test]
     fn steps_down_and_stops_at_the_first_failure() {
-        let even = |p_values: &[f64]| p_values.iter().map(|p_value| (*p_value, 1.0)).collect::<Vec<_>>();
+        let even =
+            |p_values: &[f64]| p_values.iter().map(|p_value| (*p_value, 1.0)).collect::<Vec<_>>();
         // 0.005 ≤ 0.05/4; 0.01 ≤ 0.05/3; 0.03 > 0.05/2 ends it, so that 0.04 ≤ 0.05 no longer counts.
-        check(&even(&[0.01, 0.04, 0.03, 0.005]), &[true, false, false, true], &[0.05 / 3.0, 0.025, 0.025, 0.0125]);
+        check(
+            &even(&[0.01, 0.04, 0.03, 0.005]),
+            &[true, false, false, true],
+            &[0.05 / 3.0, 0.025, 0.025, 0.0125],
+        );
         check(&even(&[0.001, 0.001]), &[true, true], &[0.025, 0.05]);
         check(&even(&[0.03]), &[true], &[0.05]);
         check(&even(&[0.03, 0.9]), &[false, false], &[0.025, 0.025]);

@@ -92,7 +92,8 @@ impl Judge {
         let size = effect.mean.abs();
         let enough = |n: usize| {
             let Some((error, freedom)) = effect.at(n) else { return false };
-            let needed = (quantile(1.0 - self.level_next / 2.0, freedom) + quantile(POWER, freedom)) * error;
+            let needed =
+                (quantile(1.0 - self.level_next / 2.0, freedom) + quantile(POWER, freedom)) * error;
             if size < self.margin { size + needed < self.margin } else { size >= needed }
         };
         let needed = first_that(effect.n.max(2) + 1, TRIALS_MAX, enough)?;
@@ -113,7 +114,8 @@ mod tests {
 
     #[test]
     fn of_pairs() {
-        let check = |logs: &[f64], expect| assert_eq!(judge(Effect::paired(logs)), expect, "{logs:?}");
+        let check =
+            |logs: &[f64], expect| assert_eq!(judge(Effect::paired(logs)), expect, "{logs:?}");
         check(&[0.50, 0.52, 0.49, 0.51, 0.50], Judgement::Higher);
         check(&[-0.50, -0.52, -0.49, -0.51, -0.50], Judgement::Lower);
         check(&[0.001, -0.002, 0.000, 0.003, -0.001], Judgement::Equivalent);
@@ -127,14 +129,20 @@ mod tests {
 
     #[test]
     fn of_groups() {
-        let check = |a: &[f64], b: &[f64], expect| assert_eq!(judge(Effect::groups(a, b)), expect, "{a:?} {b:?}");
+        let check = |a: &[f64], b: &[f64], expect| {
+            assert_eq!(judge(Effect::groups(a, b)), expect, "{a:?} {b:?}");
+        };
         check(&[1.0, 1.01, 1.02], &[1.5, 1.51, 1.52], Judgement::Higher);
         check(&[1.0], &[2.0], Judgement::NotEnoughData { more_trials: None });
         check(&[2.0, 2.0], &[2.0, 2.0], Judgement::Equivalent);
         check(&[2.0, 2.0], &[1.0, 1.0], Judgement::Lower);
         // Mean 0.1, s = 0.1 each, two groups of 3: error at n is 0.1414/√n with 2n − 2 degrees of freedom.
         // n = 17: (2.0369 + 0.8530) · 0.03430 = 0.0991; n = 16: (2.0423 + 0.8538) · 0.03536 = 0.1024.
-        check(&[0.0, 0.1, 0.2], &[0.1, 0.2, 0.3], Judgement::NotEnoughData { more_trials: Some(14) });
+        check(
+            &[0.0, 0.1, 0.2],
+            &[0.1, 0.2, 0.3],
+            Judgement::NotEnoughData { more_trials: Some(14) },
+        );
     }
 
     #[test]
@@ -155,7 +163,10 @@ mod tests {
             let judge = Judge { differs, is_equivalent: false, level, level_next: level, margin };
             judge.missing(&Effect::paired(logs).unwrap())
         };
-        assert_eq!(missing(&[0.095, 0.1, 0.1, 0.105, 0.1], false), Some(Missing::Test { alpha: 0.01 }));
+        assert_eq!(
+            missing(&[0.095, 0.1, 0.1, 0.105, 0.1], false),
+            Some(Missing::Test { alpha: 0.01 })
+        );
         assert_eq!(missing(&[0.095, 0.1, 0.1, 0.105, 0.1], true), None);
         assert_eq!(missing(&[0.025, 0.03, 0.02, 0.025, 0.025], true), Some(Missing::Interest));
         assert_eq!(missing(&[-0.1, 0.1, 0.0, 0.05], false), None);
@@ -170,7 +181,11 @@ mod tests {
         let wide: Vec<f64> = logs.iter().map(|log| log * 6.0).collect();
         // Of one question the whole 95 % interval is inside the margin, of forty it is not proven.
         assert_eq!(judge(Effect::paired(&wide)), Judgement::Equivalent);
-        let question = || Question { effect: Effect::paired(&wide).unwrap(), weight: 1.0, margin: 0.03_f64.ln_1p() };
+        let question = || Question {
+            effect: Effect::paired(&wide).unwrap(),
+            weight: 1.0,
+            margin: 0.03_f64.ln_1p(),
+        };
         let many: Vec<_> = (0..40).map(|_| question()).collect();
         assert!(judge_all(&many, ALPHA, ALPHA).iter().all(|answer| !answer.change.is_decided()));
     }

@@ -13,8 +13,13 @@ const SHARE_OF_BEST: f64 = 0.95;
 const SHARE_OF_BEST_LEAST: f64 = 0.90;
 
 /// `None` where fewer than two numbers of connections have evidence, and where nothing ever finished.
-pub(crate) fn of_curve(curve: &[usize], cells: &[Cell], by_cell: &[Vec<Evidence<'_>>]) -> Option<Knee> {
-    let tried: Vec<_> = curve.iter().filter_map(|index| Some((*index, cells[*index].tps?.value))).collect();
+pub(crate) fn of_curve(
+    curve: &[usize],
+    cells: &[Cell],
+    by_cell: &[Vec<Evidence<'_>>],
+) -> Option<Knee> {
+    let tried: Vec<_> =
+        curve.iter().filter_map(|index| Some((*index, cells[*index].tps?.value))).collect();
     let (best, best_tps) = *tried.iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     let (last, _) = *tried.last()?;
     if tried.len() < 2 || best_tps == 0.0 {

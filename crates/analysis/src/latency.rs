@@ -43,10 +43,18 @@ impl TrialLatency {
                 add(&mut total, &interval.counts);
             }
             let LatencyInterval { phase, start_ms, length_ms, counts } = interval;
-            steps.push(IntervalSteps { phase, start_ms, length_ms, counts: in_steps(&starts, &counts) });
+            steps.push(IntervalSteps {
+                phase,
+                start_ms,
+                length_ms,
+                counts: in_steps(&starts, &counts),
+            });
         }
         Self {
-            total: total.iter_recorded().map(|one| (one.value_iterated_to(), one.count_at_value())).collect(),
+            total: total
+                .iter_recorded()
+                .map(|one| (one.value_iterated_to(), one.count_at_value()))
+                .collect(),
             intervals: steps,
         }
     }
@@ -58,7 +66,9 @@ impl TrialLatency {
 }
 
 /// All of these trials as one histogram; `None` where none has a transaction.
-pub(crate) fn together<'a>(trials: impl IntoIterator<Item = &'a TrialLatency>) -> Option<Histogram> {
+pub(crate) fn together<'a>(
+    trials: impl IntoIterator<Item = &'a TrialLatency>,
+) -> Option<Histogram> {
     let mut trials = trials.into_iter().filter(|trial| !trial.total.is_empty()).peekable();
     trials.peek()?;
     let mut histogram = new_histogram();
@@ -142,7 +152,10 @@ mod tests {
         assert_eq!((both.len(), trial.intervals.len()), (12, 3));
         let fastest = trial.fastest_us().unwrap();
         assert!((fastest - 1000.0).abs() < 1.0, "{fastest}");
-        assert_eq!((TrialLatency::default().fastest_us(), together([&TrialLatency::default()])), (None, None));
+        assert_eq!(
+            (TrialLatency::default().fastest_us(), together([&TrialLatency::default()])),
+            (None, None)
+        );
     }
 
     #[test]
@@ -163,12 +176,19 @@ mod tests {
         assert_eq!(points.len(), 31, "three nines");
         let check = |point: usize, quantile: f64| {
             let expect = histogram.value_at_quantile(quantile) as f64 / 1e3;
-            assert!((points[point] - expect).abs() <= 0.26 + expect / 500.0, "{point}: {} {expect}", points[point]);
+            assert!(
+                (points[point] - expect).abs() <= 0.26 + expect / 500.0,
+                "{point}: {} {expect}",
+                points[point]
+            );
         };
         check(0, 0.0);
         check(10, 0.9);
         check(20, 0.99);
         check(30, 0.999);
-        assert_eq!((quantile_us(&histogram, 0.999).is_some(), quantile_us(&histogram, 0.9999)), (true, None));
+        assert_eq!(
+            (quantile_us(&histogram, 0.999).is_some(), quantile_us(&histogram, 0.9999)),
+            (true, None)
+        );
     }
 }

@@ -7,7 +7,9 @@ use truetps_record::{CPU_MIN_US, Interval, Measured, Phase, ProbePoint, ProbeSer
 
 use crate::absence::{Absent, TooFewOf};
 use crate::figure::Figure;
-use crate::ledger_sources::{IO_WRITTEN, KnownVariables, cuts_lock_waits, sources, why_not_counted};
+use crate::ledger_sources::{
+    IO_WRITTEN, KnownVariables, cuts_lock_waits, sources, why_not_counted,
+};
 
 /// Largest distance of a reading from the beginning and the end of the measure phase, as a share of its length.
 const EDGE_SHARE: f64 = 0.1;
@@ -74,12 +76,17 @@ pub(crate) struct LedgerInput<'a> {
 /// What a transaction of this trial cost.
 pub(crate) fn ledger(input: &LedgerInput<'_>) -> Ledger {
     let window = input.probe.and_then(|probe| LedgerWindow::of(input, probe));
-    let lines = Figure::costs().map(|key| LedgerLine { key, figure: figure(input, window.as_ref(), key) });
+    let lines =
+        Figure::costs().map(|key| LedgerLine { key, figure: figure(input, window.as_ref(), key) });
     Ledger { lines: lines.collect() }
 }
 
 /// A figure with its source, or the reason for its absence.
-fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: Figure) -> Result<LedgerFigure, Absent> {
+fn figure(
+    input: &LedgerInput<'_>,
+    window: Option<&LedgerWindow<'_>>,
+    key: Figure,
+) -> Result<LedgerFigure, Absent> {
     let own = own_figure(input, key);
     let found = own.or_else(|| window?.figure(key, input));
     let figure = found.ok_or_else(|| why_absent(input, window, key))?;
@@ -87,7 +94,9 @@ fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: Figur
         return Err(why);
     }
     match (key, window) {
-        (Figure::ServerCpu, _) if figure.per_tx * (input.measured.counts.ok as f64) < CPU_MIN_US => {
+        (Figure::ServerCpu, _)
+            if figure.per_tx * (input.measured.counts.ok as f64) < CPU_MIN_US =>
+        {
             Err(Absent::TooFew { of: TooFewOf::CpuTicks })
         }
         (Figure::PagesWritten, Some(window)) if window.is_too_coarse(input.variables) => {
@@ -106,13 +115,15 @@ fn own_figure(input: &LedgerInput<'_>, key: Figure) -> Option<LedgerFigure> {
     let (per_tx, source) = match key {
         // What is not counted, as in a script's run, is not written either.
         Figure::RowsChanged => {
-            let rows =
-                (counts.rows_changed > 0 && counts.ok > 0).then(|| counts.rows_changed as f64 / counts.ok as f64);
+            let rows = (counts.rows_changed > 0 && counts.ok > 0)
+                .then(|| counts.rows_changed as f64 / counts.ok as f64);
             (rows, "the server's answers")
         }
         Figure::ClientCpu => (resources.client_cpu_us_per_tx, "CPU time of the engine's threads"),
         Figure::ServerCpu => (resources.server_cpu_us_per_tx, "CPU time of the server"),
-        Figure::ClientSwitches => (resources.client_switches_per_tx, "time slices of the engine's threads"),
+        Figure::ClientSwitches => {
+            (resources.client_switches_per_tx, "time slices of the engine's threads")
+        }
         _ => return None,
     };
     per_tx.map(|per_tx| LedgerFigure { per_tx, source: source.to_owned() })
@@ -142,7 +153,10 @@ fn why_absent(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: F
 }
 
 /// The points of all names that this one stands for.
-fn all_of<'a>(probe: &'a ProbeSeries, name: &'static str) -> impl Iterator<Item = &'a [ProbePoint]> {
+fn all_of<'a>(
+    probe: &'a ProbeSeries,
+    name: &'static str,
+) -> impl Iterator<Item = &'a [ProbePoint]> {
     let (front, back) = name.split_once('*').unwrap_or((name, ""));
     let is_one = front == name;
     probe
@@ -163,9 +177,15 @@ struct LedgerWindow<'a> {
 
 impl<'a> LedgerWindow<'a> {
     fn of(input: &LedgerInput<'a>, probe: &'a ProbeSeries) -> Option<Self> {
-        let measured: Vec<_> = input.intervals.iter().filter(|one| one.phase == Phase::Measure).collect();
+        let measured: Vec<_> =
+            input.intervals.iter().filter(|one| one.phase == Phase::Measure).collect();
         let (first, last) = measured.first().zip(measured.last())?;
-        Some(Self { probe, from_ms: first.start_ms, to_ms: last.start_ms + last.length_ms, intervals: input.intervals })
+        Some(Self {
+            probe,
+            from_ms: first.start_ms,
+            to_ms: last.start_ms + last.length_ms,
+            intervals: input.intervals,
+        })
     }
 
     fn figure(&self, key: Figure, input: &LedgerInput<'_>) -> Option<LedgerFigure> {
@@ -187,7 +207,8 @@ impl<'a> LedgerWindow<'a> {
     }
 
     fn growth_per_tx(&self, points: &[ProbePoint]) -> Option<f64> {
-        let (first, last) = (self.reading_at(points, self.from_ms)?, self.reading_at(points, self.to_ms)?);
+        let (first, last) =
+            (self.reading_at(points, self.from_ms)?, self.reading_at(points, self.to_ms)?);
         let transactions = self.ok_between(first.at_ms, last.at_ms);
         let growth = last.value - first.value;
         (growth >= 0.0 && transactions > 0.0).then(|| growth / transactions)
@@ -198,11 +219,13 @@ impl<'a> LedgerWindow<'a> {
         /// The step that may be missing is a tenth at most.
         const STEPS_MIN: f64 = 10.0;
         let points = self.probe.points("pg_stat_bgwriter.buffers_backend");
-        let edges = || Some((self.reading_at(points, self.from_ms)?, self.reading_at(points, self.to_ms)?));
+        let edges =
+            || Some((self.reading_at(points, self.from_ms)?, self.reading_at(points, self.to_ms)?));
         let Some((first, last)) = edges() else { return false };
         let is_counted_elsewhere = all_of(self.probe, IO_WRITTEN).next().is_some();
         let buffers = variables.and_then(|all| all.get("shared_buffers")?.parse::<f64>().ok());
-        let is_fine = buffers.is_some_and(|buffers| last.value - first.value >= STEPS_MIN * buffers / 2.0);
+        let is_fine =
+            buffers.is_some_and(|buffers| last.value - first.value >= STEPS_MIN * buffers / 2.0);
         !is_counted_elsewhere && !is_fine
     }
 
@@ -231,7 +254,8 @@ impl<'a> LedgerWindow<'a> {
         /// The standard deviation of a count that chance alone makes is a tenth of it.
         const SEEN_MIN: f64 = 100.0;
         let points = self.probe.points(gauge).iter();
-        let inside: Vec<_> = points.filter(|point| (self.from_ms..=self.to_ms).contains(&point.at_ms)).collect();
+        let inside: Vec<_> =
+            points.filter(|point| (self.from_ms..=self.to_ms).contains(&point.at_ms)).collect();
         let seen: f64 = inside.iter().map(|point| point.value).sum();
         let transactions = self.ok_between(self.from_ms, self.to_ms);
         let waited_us = seen / inside.len() as f64 * (self.to_ms - self.from_ms) * 1e3;
@@ -242,10 +266,9 @@ impl<'a> LedgerWindow<'a> {
     fn reading_at(&self, points: &[ProbePoint], at_ms: f64) -> Option<ProbePoint> {
         let after = points.partition_point(|point| point.at_ms < at_ms);
         let near = [after.checked_sub(1).and_then(|before| points.get(before)), points.get(after)];
-        let nearest = near
-            .into_iter()
-            .flatten()
-            .min_by(|one, other| (one.at_ms - at_ms).abs().total_cmp(&(other.at_ms - at_ms).abs()))?;
+        let nearest = near.into_iter().flatten().min_by(|one, other| {
+            (one.at_ms - at_ms).abs().total_cmp(&(other.at_ms - at_ms).abs())
+        })?;
         let slack_ms = EDGE_SHARE * (self.to_ms - self.from_ms);
         ((nearest.at_ms - at_ms).abs() <= slack_ms).then_some(*nearest)
     }
@@ -277,8 +300,11 @@ mod tests {
     }
 
     fn probe(values: &[(&str, f64, f64)], absent: &[(&str, &str)]) -> ProbeSeries {
-        let absent = absent.iter().map(|(what, why)| AbsentSignal { what: (*what).into(), why: (*why).into() });
-        let header = ProbeHeader { absent: absent.collect(), ..ProbeHeader::of_version_1(2e3, None) };
+        let absent = absent
+            .iter()
+            .map(|(what, why)| AbsentSignal { what: (*what).into(), why: (*why).into() });
+        let header =
+            ProbeHeader { absent: absent.collect(), ..ProbeHeader::of_version_1(2e3, None) };
         let sample = |at_ms: f64, seconds: f64| ProbeSample {
             source: ProbeSource::Server,
             at_ms,
@@ -292,12 +318,26 @@ mod tests {
         ProbeSeries::of(&header, [sample(1010.0, 1.01), sample(3000.0, 3.0), sample(5020.0, 5.02)])
     }
 
-    fn check(probe: &ProbeSeries, variables: &[(&str, &str)], key: Figure, expect: Result<f64, Absent>, source: &str) {
-        let measured = Measured { counts: Counts { ok: 400, ..Counts::default() }, ..Measured::default() };
-        let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    fn check(
+        probe: &ProbeSeries,
+        variables: &[(&str, &str)],
+        key: Figure,
+        expect: Result<f64, Absent>,
+        source: &str,
+    ) {
+        let measured =
+            Measured { counts: Counts { ok: 400, ..Counts::default() }, ..Measured::default() };
+        let variables =
+            variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let intervals = intervals();
         let (probe, variables) = (Some(probe), Some(&variables));
-        let input = LedgerInput { measured: &measured, intervals: &intervals, probe, variables, damaged: None };
+        let input = LedgerInput {
+            measured: &measured,
+            intervals: &intervals,
+            probe,
+            variables,
+            damaged: None,
+        };
         let ledger = ledger(&input);
         match (&ledger.line(key).unwrap().figure, expect) {
             (Ok(found), Ok(figure)) => {
@@ -321,7 +361,13 @@ mod tests {
         let syncs = ("status.Innodb_data_fsyncs", 5.0, 110.0);
         let data = ("file.wait/io/file/innodb/innodb_data_file.misc", 3.0, 10.0);
         let own = ("status.Innodb_os_log_fsyncs", 0.0, 101.0);
-        check(&probe(&[syncs, data, own], &[]), &[], Figure::RedoSyncs, Ok(1.01), "Innodb_os_log_fsyncs");
+        check(
+            &probe(&[syncs, data, own], &[]),
+            &[],
+            Figure::RedoSyncs,
+            Ok(1.01),
+            "Innodb_os_log_fsyncs",
+        );
         let words = "Innodb_data_fsyncs - file.wait/io/file/innodb/innodb_data_file.misc (all syncs except data file \
                      syncs)";
         check(&probe(&[syncs, data], &[]), &[], Figure::RedoSyncs, Ok(1.0), words);
@@ -378,8 +424,10 @@ mod tests {
             extended files)";
         check(&probe(&io, &[]), &[], written, Ok(1.1), words);
         check(&probe(&io, &[]), &[], created, Ok(0.2), "pg_stat_io.relation.*.extend_pages");
-        let recorded =
-            [("pg_stat_checkpointer.buffers_written", 0.0, 30.0), ("pg_stat_bgwriter.buffers_clean", 0.0, 0.0)];
+        let recorded = [
+            ("pg_stat_checkpointer.buffers_written", 0.0, 30.0),
+            ("pg_stat_bgwriter.buffers_clean", 0.0, 0.0),
+        ];
         let words = "pg_stat_checkpointer.buffers_written + pg_stat_bgwriter.buffers_clean (without pages written by \
                      sessions)";
         check(&probe(&recorded, &[]), &[], written, Ok(0.3), words);
@@ -396,15 +444,29 @@ mod tests {
             &[],
         );
         let (redo, engine) = (Figure::RedoSyncs, Figure::EngineSyncs);
-        check(&series, &[("innodb_flush_method", "O_DIRECT")], redo, Ok(0.01), "Innodb_os_log_fsyncs");
-        let no_call = |setting, value: &str| Err(Absent::SyncWithoutCall { setting, value: value.to_owned() });
+        check(
+            &series,
+            &[("innodb_flush_method", "O_DIRECT")],
+            redo,
+            Ok(0.01),
+            "Innodb_os_log_fsyncs",
+        );
+        let no_call = |setting, value: &str| {
+            Err(Absent::SyncWithoutCall { setting, value: value.to_owned() })
+        };
         let method = "innodb_flush_method";
         check(&series, &[(method, "O_DSYNC")], redo, no_call(method, "O_DSYNC"), "");
         check(&series, &[(method, "O_DSYNC")], engine, no_call(method, "O_DSYNC"), "");
         let through = "innodb_data_file_write_through";
         check(&series, &[(through, "ON")], engine, no_call(through, "ON"), "");
         let postgres = probe(&[("pg_stat_wal.wal_sync", 0.0, 0.0)], &[]);
-        check(&postgres, &[("wal_sync_method", "fdatasync")], redo, Ok(0.0), "pg_stat_wal.wal_sync");
+        check(
+            &postgres,
+            &[("wal_sync_method", "fdatasync")],
+            redo,
+            Ok(0.0),
+            "pg_stat_wal.wal_sync",
+        );
         let method = "wal_sync_method";
         check(&postgres, &[(method, "open_datasync")], redo, no_call(method, "open_datasync"), "");
     }
@@ -415,7 +477,13 @@ mod tests {
             let counts = Counts { ok: 400, rows_changed, ..Counts::default() };
             let measured = Measured { counts, ..Measured::default() };
             let (probe, variables, damaged) = (None, None, None);
-            let ledger = ledger(&LedgerInput { measured: &measured, intervals: &[], probe, variables, damaged });
+            let ledger = ledger(&LedgerInput {
+                measured: &measured,
+                intervals: &[],
+                probe,
+                variables,
+                damaged,
+            });
             ledger.line(Figure::RowsChanged).unwrap().clone()
         };
         assert_eq!(line(500).per_tx(), Some(1.25));
@@ -427,16 +495,25 @@ mod tests {
     fn switches_are_the_workers_own_count() {
         let line = |client_switches_per_tx| {
             let counts = Counts { ok: 400, ..Counts::default() };
-            let resources = truetps_record::ResourceUse { client_switches_per_tx, ..Default::default() };
+            let resources =
+                truetps_record::ResourceUse { client_switches_per_tx, ..Default::default() };
             let measured = Measured { counts, resources, ..Measured::default() };
             let series = probe(&[("generator.context_switches", 50.0, 0.2)], &[]);
             let (intervals, probe) = (intervals(), Some(&series));
-            let input =
-                LedgerInput { measured: &measured, intervals: &intervals, probe, variables: None, damaged: None };
+            let input = LedgerInput {
+                measured: &measured,
+                intervals: &intervals,
+                probe,
+                variables: None,
+                damaged: None,
+            };
             ledger(&input).line(Figure::ClientSwitches).unwrap().figure.clone().unwrap()
         };
         let own = line(Some(1.04));
-        assert_eq!((own.per_tx, own.source.as_str()), (1.04, "time slices of the engine's threads"));
+        assert_eq!(
+            (own.per_tx, own.source.as_str()),
+            (1.04, "time slices of the engine's threads")
+        );
         let old = line(None);
         assert!(old.per_tx < 0.0021 && old.source.contains("a lower bound"), "{old:?}");
     }
@@ -444,8 +521,20 @@ mod tests {
     #[test]
     fn a_few_ticks_of_cpu_are_no_figure() {
         let too_few = Absent::TooFew { of: TooFewOf::CpuTicks };
-        check(&probe(&[("server.cpu_us", 5e6, 24e3)], &[]), &[], Figure::ServerCpu, Err(too_few), "");
-        check(&probe(&[("server.cpu_us", 5e6, 26e3)], &[]), &[], Figure::ServerCpu, Ok(260.0), "server.cpu_us");
+        check(
+            &probe(&[("server.cpu_us", 5e6, 24e3)], &[]),
+            &[],
+            Figure::ServerCpu,
+            Err(too_few),
+            "",
+        );
+        check(
+            &probe(&[("server.cpu_us", 5e6, 26e3)], &[]),
+            &[],
+            Figure::ServerCpu,
+            Ok(260.0),
+            "server.cpu_us",
+        );
     }
 
     /// Time in milliseconds, waits, and sessions that wait at each reading.
@@ -466,8 +555,14 @@ mod tests {
         };
         let new = "10.11.19-MariaDB";
         check(lock_waits(6.0, 100.0, 2.0, &[]), "8.0.36", Ok(60.0), "Innodb_row_lock_time");
-        check(lock_waits(6.0, 100.0, 2.0, mariadb), "10.5.29-MariaDB", Ok(60.0), "Innodb_row_lock_time");
-        let words = "Innodb_row_lock_time (MariaDB cuts each wait to whole milliseconds: a lower bound)";
+        check(
+            lock_waits(6.0, 100.0, 2.0, mariadb),
+            "10.5.29-MariaDB",
+            Ok(60.0),
+            "Innodb_row_lock_time",
+        );
+        let words =
+            "Innodb_row_lock_time (MariaDB cuts each wait to whole milliseconds: a lower bound)";
         check(lock_waits(400.0, 100.0, 2.0, mariadb), new, Ok(4000.0), words);
         check(lock_waits(0.0, 0.0, 0.0, mariadb), new, Ok(0.0), "Innodb_row_lock_time");
         let too_few = Absent::TooFew { of: TooFewOf::WaitingSessions };

@@ -18,7 +18,8 @@ pub(crate) struct LedgerSource {
 
 impl LedgerSource {
     pub(crate) fn holds(&self, variables: KnownVariables<'_>) -> bool {
-        !self.needs_sync_binlog || setting(variables, "sync_binlog").is_some_and(|value| value == "1")
+        !self.needs_sync_binlog
+            || setting(variables, "sync_binlog").is_some_and(|value| value == "1")
     }
 
     /// The counters, as a sum.
@@ -87,7 +88,11 @@ const SOURCES: &[(Figure, LedgerSource)] = &[
     plain(Figure::RedoSyncs, &[(1.0, "pg_stat_io.wal.normal.fsyncs")]),
     plain(Figure::EngineSyncs, &[(1.0, "status.Innodb_data_fsyncs")]),
     plain(Figure::BinlogBytes, &[(1.0, "status.Binlog_bytes_written")]),
-    noted(Figure::BinlogBytes, &[(1.0, "file.wait/io/file/sql/binlog.write_bytes")], "performance_schema"),
+    noted(
+        Figure::BinlogBytes,
+        &[(1.0, "file.wait/io/file/sql/binlog.write_bytes")],
+        "performance_schema",
+    ),
     noted(Figure::BinlogSyncs, &[(1.0, BINLOG_MISC)], "performance_schema"),
     (
         Figure::BinlogSyncs,
@@ -122,8 +127,16 @@ const SOURCES: &[(Figure, LedgerSource)] = &[
     plain(Figure::DoublewritePages, &[(1.0, "status.Innodb_dblwr_pages_written")]),
     plain(Figure::RowLockWaits, &[(1.0, "status.Innodb_row_lock_waits")]),
     plain(Figure::RowLockTime, &[(1000.0, "status.Innodb_row_lock_time")]),
-    noted(Figure::NetworkIn, &[(1.0, "status.Bytes_received"), (-1.0, "probe.sent_bytes")], "without the probe's own"),
-    noted(Figure::NetworkOut, &[(1.0, "status.Bytes_sent"), (-1.0, "probe.received_bytes")], "without the probe's own"),
+    noted(
+        Figure::NetworkIn,
+        &[(1.0, "status.Bytes_received"), (-1.0, "probe.sent_bytes")],
+        "without the probe's own",
+    ),
+    noted(
+        Figure::NetworkOut,
+        &[(1.0, "status.Bytes_sent"), (-1.0, "probe.received_bytes")],
+        "without the probe's own",
+    ),
     plain(Figure::DiskWrites, &[(1.0, "disk.writes")]),
     plain(Figure::DiskBytes, &[(1.0, "disk.write_bytes")]),
     plain(Figure::DiskFlushes, &[(1.0, "disk.flushes")]),

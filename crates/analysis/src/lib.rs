@@ -87,7 +87,9 @@ mod truth_tests;
 pub use absence::{Absent, TooFewOf};
 pub use analyse::analyse;
 pub use coincident::{Coincident, Telling};
-pub use compare::{CompareQuestion, CompareSide, ComparedLine, Comparison, KnownContrast, Pairing, compare};
+pub use compare::{
+    CompareQuestion, CompareSide, ComparedLine, Comparison, KnownContrast, Pairing, compare,
+};
 pub use crashes::{CrashAnalysis, CrashSummary, CrashVerdict, CrashedCell, NotProven};
 pub use detail::{CellDetail, TrialDetail, cell_detail};
 pub use figure::{Better, Figure, FigureGroup, FigurePlace, FigureUnit, FigureValues, OverTrials};
@@ -108,6 +110,10 @@ pub use signs::{SignUnit, SignalChange};
 pub use stalls::{Stall, StallKind, Stalls};
 pub use steady::Unsteady;
 pub use threshold::{Threshold, ThresholdState};
-pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, LoadNoise, Twins, Verdict};
+pub use types::{
+    AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, LoadNoise, Twins, Verdict,
+};
 pub use wait_class::WaitClass;
-pub use waits::{ComparedWait, ComparedWaits, TopWait, TopWaits, Wait, WaitSeries, WaitSource, top_waits};
+pub use waits::{
+    ComparedWait, ComparedWaits, TopWait, TopWaits, Wait, WaitSeries, WaitSource, top_waits,
+};

@@ -61,9 +61,13 @@ mod tests {
             }
         });
         let limited = analysis.cells[1].generator_limited.as_ref().unwrap();
-        assert_eq!((limited.trials, limited.of, limited.first_reason.to_string()), (2, 3, "reason 1".to_owned()));
+        assert_eq!(
+            (limited.trials, limited.of, limited.first_reason.to_string()),
+            (2, 3, "reason 1".to_owned())
+        );
         assert_eq!(analysis.cells[0].generator_limited, None);
-        let marks: Vec<_> = analysis.contrasts.iter().map(|contrast| contrast.generator_limited).collect();
+        let marks: Vec<_> =
+            analysis.contrasts.iter().map(|contrast| contrast.generator_limited).collect();
         assert_eq!(marks, [false, true], "at 8 and at 50 connections");
     }
 
@@ -71,7 +75,8 @@ mod tests {
     fn a_limited_baseline_marks_all_that_is_compared_with_it() {
         let analysis = analysis_after(|trial| {
             let is_baseline = trial.configuration.settings_label().ends_with("=1");
-            trial.measured.as_mut().unwrap().generator_limited = is_baseline.then(|| Reason::Text("slow".to_owned()));
+            trial.measured.as_mut().unwrap().generator_limited =
+                is_baseline.then(|| Reason::Text("slow".to_owned()));
         });
         assert!(analysis.contrasts.iter().all(|contrast| contrast.generator_limited));
     }
@@ -85,6 +90,8 @@ mod tests {
             analysis.cells[0].generator_limited.clone()
         };
         assert_eq!(busy(0.9), None);
-        assert!(busy(0.97).unwrap().first_reason.to_string().contains("more than 90 % of the time"));
+        assert!(
+            busy(0.97).unwrap().first_reason.to_string().contains("more than 90 % of the time")
+        );
     }
 }

@@ -103,7 +103,8 @@ impl LiveStalls {
 
     /// Takes the next interval of a trial. Nothing is a stall while the trial drains.
     pub fn interval(&mut self, interval: &Interval) -> StallsSoFar {
-        let span = TimeSpan { from_ms: interval.start_ms, to_ms: interval.start_ms + interval.length_ms };
+        let span =
+            TimeSpan { from_ms: interval.start_ms, to_ms: interval.start_ms + interval.length_ms };
         self.make_room(span.from_ms);
         if self.phase != Some(interval.phase) {
             self.phase = Some(interval.phase);
@@ -155,7 +156,9 @@ impl LiveStalls {
         // A stall is settled as a whole. The middle of a long one is judged no more: it has nothing new.
         if !self.open.iter().any(|stall| stall.touches(until, MERGE_MS)) {
             self.settle(until_ms);
-            self.recent.drain(..self.recent.partition_point(|interval| interval.start_ms < until_ms - NEAR_MS));
+            self.recent.drain(
+                ..self.recent.partition_point(|interval| interval.start_ms < until_ms - NEAR_MS),
+            );
         } else if self.open.iter().any(|stall| stall.shared(around) == around) {
             self.recent.remove(middle);
         }
@@ -163,7 +166,8 @@ impl LiveStalls {
 
     fn settle(&mut self, until_ms: f64) {
         self.settled.until_ms = until_ms;
-        let (old, open): (Vec<_>, _) = self.open.iter().copied().partition(|stall| stall.from_ms < until_ms);
+        let (old, open): (Vec<_>, _) =
+            self.open.iter().copied().partition(|stall| stall.from_ms < until_ms);
         self.open = open;
         for stall in old {
             self.settled.add(stall);
@@ -173,15 +177,19 @@ impl LiveStalls {
     /// `interval`: the last one, if it was judged.
     fn so_far(&self, interval: Option<TimeSpan>) -> StallsSoFar {
         let settled = self.settled.totals;
-        let within =
-            |interval: TimeSpan| self.open.iter().fold(0.0, |sum, stall| sum + stall.shared(interval).length_ms());
+        let within = |interval: TimeSpan| {
+            self.open.iter().fold(0.0, |sum, stall| sum + stall.shared(interval).length_ms())
+        };
         let last = self.open.last().copied().zip(interval);
         let goes_on = last.filter(|(stall, interval)| stall.to_ms > interval.to_ms - 1.0);
         StallsSoFar {
             stalled_ms: interval.map_or(0.0, within),
             going_on_ms: goes_on.map(|(stall, _)| stall.length_ms()),
             count: settled.count + self.open.len() as u32,
-            longest_ms: self.open.iter().fold(settled.longest_ms, |longest, stall| longest.max(stall.length_ms())),
+            longest_ms: self
+                .open
+                .iter()
+                .fold(settled.longest_ms, |longest, stall| longest.max(stall.length_ms())),
             judged: settled.judged,
         }
     }
@@ -211,7 +219,10 @@ mod tests {
 
     fn interval(phase: Phase, start_ms: f64, buckets: &[u32]) -> Interval {
         let length_ms = buckets.len() as f64 * BUCKET_MS;
-        Interval { buckets: buckets.to_vec(), ..Interval::of_counts(phase, start_ms, length_ms, Counts::default()) }
+        Interval {
+            buckets: buckets.to_vec(),
+            ..Interval::of_counts(phase, start_ms, length_ms, Counts::default())
+        }
     }
 
     /// A measure phase of these buckets, second by second: what each said, and the stalls as start and length.
@@ -222,7 +233,8 @@ mod tests {
     fn watch_phase(phase: Phase, buckets: &[u32]) -> (Vec<StallsSoFar>, Vec<(f64, f64)>) {
         let mut stalls = LiveStalls::default();
         let seconds = buckets.chunks(10).enumerate();
-        let said = seconds.map(|(second, chunk)| stalls.interval(&interval(phase, second as f64 * 1e3, chunk)));
+        let said = seconds
+            .map(|(second, chunk)| stalls.interval(&interval(phase, second as f64 * 1e3, chunk)));
         let said = said.collect();
         (said, live(&stalls))
     }
@@ -239,24 +251,37 @@ mod tests {
     /// The level changes every few seconds, and for moments little or nothing ends.
     fn rough(seed: u64, mean_tps: f64) -> impl Fn(f64) -> f64 {
         move |at_ms| {
-            let draw = |period_ms: f64| Random(seed + (at_ms / period_ms) as u64 * 1000).exponential();
+            let draw =
+                |period_ms: f64| Random(seed + (at_ms / period_ms) as u64 * 1000).exponential();
             let level = mean_tps * (0.5 + 0.5 * draw(7000.0).min(2.0));
-            if draw(900.0) > 2.5 { level * 0.2 * (draw(300.0) - 0.7).clamp(0.0, 2.0) } else { level }
+            if draw(900.0) > 2.5 {
+                level * 0.2 * (draw(300.0) - 0.7).clamp(0.0, 2.0)
+            } else {
+                level
+            }
         }
     }
 
     #[test]
     fn each_moment_is_judged_as_if_the_run_ended_then() {
         let mut found = 0;
-        for (seed, mean_tps) in [(1, 12.0), (2, 60.0), (3, 300.0), (4, 300.0), (5, 2000.0), (6, 2000.0)] {
+        for (seed, mean_tps) in
+            [(1, 12.0), (2, 60.0), (3, 300.0), (4, 300.0), (5, 2000.0), (6, 2000.0)]
+        {
             let ends = poisson(&mut Random(seed), 70_000.0, rough(seed, mean_tps));
             let list = intervals(3000, 60_000, &ends);
             let mut online = LiveStalls::default();
-            for (index, interval) in list.iter().enumerate().filter(|(_, one)| one.phase != Phase::Drain) {
+            for (index, interval) in
+                list.iter().enumerate().filter(|(_, one)| one.phase != Phase::Drain)
+            {
                 let so_far = online.interval(interval);
                 let report = stalls(&list[..=index]);
                 if interval.phase == Phase::Measure {
-                    assert_eq!(live(&online), reported(&list[..=index]), "seed {seed}, second {index}");
+                    assert_eq!(
+                        live(&online),
+                        reported(&list[..=index]),
+                        "seed {seed}, second {index}"
+                    );
                     assert_eq!(so_far.count as usize, report.stalls().count());
                     assert_eq!(Some(so_far.longest_ms), report.longest_ms.or(Some(0.0)));
                     assert!(so_far.judged || report.absent.is_some());
@@ -271,10 +296,19 @@ mod tests {
     fn settled_stalls_match_the_whole_run() {
         let mut random = Random(7);
         let pauses: Vec<(f64, f64)> = (0..40)
-            .map(|n| (f64::from(n) * 15_000.0 + 9000.0 * random.exponential().min(1.0), 300.0 * random.exponential()))
+            .map(|n| {
+                (
+                    f64::from(n) * 15_000.0 + 9000.0 * random.exponential().min(1.0),
+                    300.0 * random.exponential(),
+                )
+            })
             .collect();
         let rate = |at: f64| {
-            if pauses.iter().any(|(from, length)| (*from..from + length + 300.0).contains(&at)) { 0.0 } else { 1000.0 }
+            if pauses.iter().any(|(from, length)| (*from..from + length + 300.0).contains(&at)) {
+                0.0
+            } else {
+                1000.0
+            }
         };
         let list = intervals(0, 600_000, &poisson(&mut Random(8), 601_000.0, rate));
         let limits = LiveLimits { open_max: 60, ..LiveLimits::default() };
@@ -296,10 +330,19 @@ mod tests {
         assert_eq!(stalls, [(5000.0, 2000.0)]);
         let stalled: Vec<_> = said.iter().map(|so_far| so_far.stalled_ms).collect();
         assert_eq!(stalled, [0.0, 0.0, 0.0, 0.0, 0.0, 1000.0, 1000.0, 0.0, 0.0, 0.0]);
-        assert_eq!((said[5].going_on_ms, said[6].going_on_ms, said[7].going_on_ms), (Some(1e3), Some(2e3), None));
+        assert_eq!(
+            (said[5].going_on_ms, said[6].going_on_ms, said[7].going_on_ms),
+            (Some(1e3), Some(2e3), None)
+        );
         assert_eq!(
             said[9],
-            StallsSoFar { stalled_ms: 0.0, going_on_ms: None, count: 1, longest_ms: 2e3, judged: true }
+            StallsSoFar {
+                stalled_ms: 0.0,
+                going_on_ms: None,
+                count: 1,
+                longest_ms: 2e3,
+                judged: true
+            }
         );
     }
 
@@ -311,8 +354,14 @@ mod tests {
         let (said, stalls) = watch(&buckets);
         assert_eq!(stalls, [(2900.0, 200.0), (4800.0, 500.0)]);
         // One low bucket at an end is none yet; what is known in the end is whole.
-        assert_eq!((said[2].stalled_ms, said[2].going_on_ms, said[3].stalled_ms), (0.0, None, 100.0));
-        assert_eq!((said[4].stalled_ms, said[4].going_on_ms, said[5].stalled_ms), (200.0, Some(200.0), 300.0));
+        assert_eq!(
+            (said[2].stalled_ms, said[2].going_on_ms, said[3].stalled_ms),
+            (0.0, None, 100.0)
+        );
+        assert_eq!(
+            (said[4].stalled_ms, said[4].going_on_ms, said[5].stalled_ms),
+            (200.0, Some(200.0), 300.0)
+        );
         assert_eq!((said[5].count, said[5].longest_ms), (2, 500.0));
     }
 
@@ -343,8 +392,11 @@ mod tests {
         let mut buckets = steady(100, 6);
         buckets[3..6].fill(0);
         buckets[31..33].fill(0);
-        let list: Vec<_> =
-            buckets.chunks(10).enumerate().map(|(n, chunk)| interval(Phase::Measure, n as f64 * 1e3, chunk)).collect();
+        let list: Vec<_> = buckets
+            .chunks(10)
+            .enumerate()
+            .map(|(n, chunk)| interval(Phase::Measure, n as f64 * 1e3, chunk))
+            .collect();
         for one in &list {
             stalls.interval(one);
         }
@@ -363,7 +415,11 @@ mod tests {
         // A stall every minute, one of them where the first part is full.
         for second in 0..600 {
             let is_low = second % 60 < 2 && second >= 60;
-            stalls.interval(&interval(Phase::Measure, f64::from(second) * 1e3, &[if is_low { 0 } else { 100 }; 10]));
+            stalls.interval(&interval(
+                Phase::Measure,
+                f64::from(second) * 1e3,
+                &[if is_low { 0 } else { 100 }; 10],
+            ));
             assert!(stalls.seen.len() <= limits.seen_max + 3);
         }
         let total = stalls.in_the_end();
@@ -406,13 +462,20 @@ mod tests {
         assert_eq!(watch(&slow).1, [(25_000.0, 2000.0)]);
         // 10 a second: only a gap in which 20 were to be expected is evidence.
         let (said, stalls) = watch(&[steady(1, 20), steady(0, 10)].concat());
-        assert_eq!((said[20].judged, said[29].judged, stalls), (false, true, vec![(20_000.0, 10_000.0)]));
+        assert_eq!(
+            (said[20].judged, said[29].judged, stalls),
+            (false, true, vec![(20_000.0, 10_000.0)])
+        );
     }
 
     #[test]
     fn a_lower_level_is_normal_in_the_end_and_nothing_at_all_never_is() {
         let (said, stalls) = watch(&[steady(100, 30), steady(20, 80)].concat());
-        assert_eq!((said[40].count, said[40].going_on_ms), (1, Some(11_000.0)), "it may be over soon");
+        assert_eq!(
+            (said[40].count, said[40].going_on_ms),
+            (1, Some(11_000.0)),
+            "it may be over soon"
+        );
         assert_eq!((stalls, said[109].count), (vec![], 0), "as in the report");
         let (said, _) = watch(&[steady(100, 30), steady(0, 80)].concat());
         assert_eq!(said[109].going_on_ms, Some(80_000.0));
@@ -421,7 +484,9 @@ mod tests {
     #[test]
     fn phases_are_judged_by_themselves() {
         let mut stalls = LiveStalls::default();
-        let mut said = |phase, second: f64, bucket| stalls.interval(&interval(phase, second * 1e3, &[bucket; 10]));
+        let mut said = |phase, second: f64, bucket| {
+            stalls.interval(&interval(phase, second * 1e3, &[bucket; 10]))
+        };
         for second in 0..3 {
             said(Phase::WarmUp, f64::from(second), 100);
         }
@@ -473,9 +538,16 @@ mod tests {
                 count(&mut random, rate)
             };
             let buckets: Vec<u32> = (0..BUCKETS).map(draw).collect();
-            assert_eq!(reported(&of_buckets(&buckets)), [], "seed {seed}, coefficient of variation {cv}");
+            assert_eq!(
+                reported(&of_buckets(&buckets)),
+                [],
+                "seed {seed}, coefficient of variation {cv}"
+            );
             let (said, _) = watch(&buckets[..6000]);
-            assert!(said.iter().all(|so_far| so_far.count == 0), "seed {seed}, coefficient of variation {cv}");
+            assert!(
+                said.iter().all(|so_far| so_far.count == 0),
+                "seed {seed}, coefficient of variation {cv}"
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The last readings of server and host, during a run.
 
 use truetps_record::{
-    ProbeDecoder, ProbeHeader, ProbeSample, ProbeSeries, ProbeSource, Responsiveness, SignalKind, Suspension, TimeSpan,
+    ProbeDecoder, ProbeHeader, ProbeSample, ProbeSeries, ProbeSource, Responsiveness, SignalKind,
+    Suspension, TimeSpan,
 };
 
 use crate::redo::RedoAge;
@@ -61,7 +62,9 @@ impl LiveProbe {
             let is_watched = header.signals.has(ProbeSource::Server);
             self.answers = is_watched.then(|| Responsiveness::new(header.interval_ms));
         }
-        if let Some(answers) = self.answers.as_mut().filter(|_| sample.source == ProbeSource::Server) {
+        if let Some(answers) =
+            self.answers.as_mut().filter(|_| sample.source == ProbeSource::Server)
+        {
             answers.answered(sample.began_ms(), sample.ended_ms());
         }
         self.decoder.get_or_insert_with(|| ProbeDecoder::new(header)).decode(sample)
@@ -85,7 +88,8 @@ impl LiveProbe {
         let Some(decoder) = &self.decoder else { return now };
         now.outage = self.answers.as_ref().and_then(|answers| answers.outage_at(at_ms));
         if is_fresh(decoder, ProbeSource::Server, at_ms) {
-            let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
+            let value =
+                |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
             now.redo_share = RedoAge::of(value).and_then(|age| age.share());
             now.threads_running = value("status.Threads_running");
             now.row_lock_waits = value("status.Innodb_row_lock_current_waits");
@@ -95,7 +99,8 @@ impl LiveProbe {
         if is_fresh(decoder, ProbeSource::Host, at_ms) {
             let growth = |name: &str| decoder.value(ProbeSource::Host, name)?.growth_per_ms();
             let all = |(busy, idle): (f64, f64)| (busy + idle > 0.0).then(|| busy / (busy + idle));
-            now.host_busy = growth("host.cpu_busy_ms").zip(growth("host.cpu_idle_ms")).and_then(all);
+            now.host_busy =
+                growth("host.cpu_busy_ms").zip(growth("host.cpu_idle_ms")).and_then(all);
             now.io_pressure = growth("psi.io.some_us").map(|us_per_ms| (us_per_ms / 1e3).min(1.0));
         }
         now
@@ -103,7 +108,9 @@ impl LiveProbe {
 
     /// `None`: they are not read.
     fn waiting_states(&self, decoder: &ProbeDecoder) -> Option<Vec<LiveWait>> {
-        let values = decoder.values(ProbeSource::Server).filter(|(_, value)| value.signal.kind == SignalKind::State);
+        let values = decoder
+            .values(ProbeSource::Server)
+            .filter(|(_, value)| value.signal.kind == SignalKind::State);
         let family = self.header.as_ref().and_then(|header| header.family);
         let mut read = values.peekable();
         read.peek()?;
@@ -116,12 +123,10 @@ impl LiveProbe {
     /// As the report selects them. `None`: the server does not time its waits, or was read once.
     fn timed_waits(&self, decoder: &ProbeDecoder) -> Option<Vec<LiveWait>> {
         let last = ProbeSeries::of_last_points(self.header.as_ref()?, decoder)?;
-        Some(most_first(
-            top_timed_waits(&last)?.into_iter().map(|wait| LiveWait {
-                name: wait.name.trim_start_matches("wait/").to_owned(),
-                sessions: wait.sessions,
-            }),
-        ))
+        Some(most_first(top_timed_waits(&last)?.into_iter().map(|wait| LiveWait {
+            name: wait.name.trim_start_matches("wait/").to_owned(),
+            sessions: wait.sessions,
+        })))
     }
 }
 
@@ -152,7 +157,11 @@ mod tests {
         ProbeHeader::of_version_1(1e3, Some(family))
     }
 
-    fn probe_of(family: Family, source: ProbeSource, samples: &[(f64, &[(&str, f64)])]) -> LiveProbe {
+    fn probe_of(
+        family: Family,
+        source: ProbeSource,
+        samples: &[(f64, &[(&str, f64)])],
+    ) -> LiveProbe {
         let mut probe = LiveProbe::default();
         for (at_ms, values) in samples {
             probe.sample(&header(family), &sample(source, *at_ms, values));
@@ -173,7 +182,13 @@ mod tests {
         assert_eq!(LiveProbe::default().now(0.0), ProbeNow::default());
         let probe = probe(
             ProbeSource::Server,
-            &[(0.0, &[("status.Innodb_checkpoint_age", 61.0), ("status.Innodb_checkpoint_max_age", 100.0)])],
+            &[(
+                0.0,
+                &[
+                    ("status.Innodb_checkpoint_age", 61.0),
+                    ("status.Innodb_checkpoint_max_age", 100.0),
+                ],
+            )],
         );
         assert_eq!(probe.now(900.0).redo_share, Some(0.61));
         let outage = Some(TimeSpan { from_ms: 1000.0, to_ms: 9000.0 });
@@ -182,15 +197,17 @@ mod tests {
 
     #[test]
     fn a_mysql_tells_its_redo_log_by_positions() {
-        let values = [("current_lsn", 1050.0), ("checkpoint_lsn", 1000.0), ("capacity_resized", 200.0)]
-            .map(|(name, value)| (format!("status.Innodb_redo_log_{name}"), value));
+        let values =
+            [("current_lsn", 1050.0), ("checkpoint_lsn", 1000.0), ("capacity_resized", 200.0)]
+                .map(|(name, value)| (format!("status.Innodb_redo_log_{name}"), value));
         let values: Vec<_> = values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         assert_eq!(probe(ProbeSource::Server, &[(0.0, &values)]).now(1.0).redo_share, Some(0.25));
     }
 
     #[test]
     fn states_that_wait_are_listed_and_states_at_work_are_not() {
-        let first: &[_] = &[("session.Commit", 12.0), ("session.Update", 30.0), ("session.(none)", 3.0)];
+        let first: &[_] =
+            &[("session.Commit", 12.0), ("session.Update", 30.0), ("session.(none)", 3.0)];
         let second: &[_] = &[("session.Commit", 0.0)];
         let now = probe(ProbeSource::Server, &[(0.0, first)]).now(1.0);
         assert_eq!((pairs(now.states.as_ref()), now.timed), (Some(vec![("Commit", 12.0)]), None));
@@ -203,7 +220,8 @@ mod tests {
 
     #[test]
     fn waits_that_are_timed_are_sessions_over_the_time_that_passed() {
-        let (log, binlog) = ("wait.wait/io/file/innodb/innodb_log_file.us", "wait.wait/io/file/sql/binlog.us");
+        let (log, binlog) =
+            ("wait.wait/io/file/innodb/innodb_log_file.us", "wait.wait/io/file/sql/binlog.us");
         let both: &[_] = &[(log, 1e6), (binlog, 5e6), ("session.Commit", 7.0)];
         let now = probe(ProbeSource::Server, &[(0.0, both)]).now(1.0);
         assert_eq!((pairs(now.states.as_ref()), now.timed), (Some(vec![("Commit", 7.0)]), None));
@@ -211,7 +229,8 @@ mod tests {
         let now = probe(ProbeSource::Server, &[(0.0, both), (2000.0, &[(log, 4e6)])]).now(2001.0);
         assert_eq!(pairs(now.timed.as_ref()), Some(vec![("io/file/innodb/innodb_log_file", 1.5)]));
         // What has not happened before was not read before.
-        let now = probe(ProbeSource::Server, &[(0.0, &[(log, 1e6)]), (2000.0, &[(binlog, 1e6)])]).now(2001.0);
+        let now = probe(ProbeSource::Server, &[(0.0, &[(log, 1e6)]), (2000.0, &[(binlog, 1e6)])])
+            .now(2001.0);
         assert_eq!(pairs(now.timed.as_ref()), Some(vec![("io/file/sql/binlog", 0.5)]));
         // After a restart counters begin anew.
         let now = probe(ProbeSource::Server, &[(0.0, both), (2000.0, &[(log, 10.0)])]).now(2001.0);
@@ -222,11 +241,19 @@ mod tests {
     #[test]
     fn a_live_view_selects_the_waits_that_the_report_has() {
         let file = "wait/io/file/innodb/innodb_data_file";
-        let names = [format!("wait.{file}.us"), format!("file.{file}.write_us"), format!("file.{file}.read_us")];
+        let names = [
+            format!("wait.{file}.us"),
+            format!("file.{file}.write_us"),
+            format!("file.{file}.read_us"),
+        ];
         let values = |all: f64, write: f64, read: f64, locked: f64| {
             let of_files = names.iter().map(String::as_str).zip([all, write, read]);
             let redo = ("wait.wait/io/file/innodb/innodb_log_file.us", all / 6.0);
-            let locks = [("status.Innodb_row_lock_time", 7.0), ("status.Innodb_row_lock_current_waits", locked), redo];
+            let locks = [
+                ("status.Innodb_row_lock_time", 7.0),
+                ("status.Innodb_row_lock_current_waits", locked),
+                redo,
+            ];
             of_files.chain(locks).collect::<Vec<_>>()
         };
         let samples = [(0.0, values(0.0, 0.0, 0.0, 2.0)), (1000.0, values(3e6, 1e6, 2e6, 4.0))];
@@ -244,14 +271,18 @@ mod tests {
         ];
         assert_eq!(pairs(now.timed.as_ref()), Some(expect.clone()));
         let recorded = crate::top_waits(&ProbeSeries::of(&header(Family::Mysql), samples)).unwrap();
-        let recorded = recorded.list.iter().map(|wait| (wait.name.trim_start_matches("wait/"), wait.sessions));
+        let recorded =
+            recorded.list.iter().map(|wait| (wait.name.trim_start_matches("wait/"), wait.sessions));
         assert_eq!(recorded.collect::<Vec<_>>(), expect);
     }
 
     #[test]
     fn an_outage_lasts_until_the_server_answers() {
         let mut probe = probe(ProbeSource::Server, &[(0.0, &[]), (1000.0, &[])]);
-        assert_eq!((probe.now(2400.0).outage, probe.now(3000.0).outage.map(TimeSpan::length_ms)), (None, Some(1000.0)));
+        assert_eq!(
+            (probe.now(2400.0).outage, probe.now(3000.0).outage.map(TimeSpan::length_ms)),
+            (None, Some(1000.0))
+        );
         probe.suspended(Suspension { start_ms: 2000.0, length_ms: 900.0 });
         assert_eq!(probe.now(3000.0).outage, None, "it was not asked");
         assert_eq!(probe.now(4000.0).outage.map(TimeSpan::length_ms), Some(1100.0));
@@ -267,19 +298,32 @@ mod tests {
     #[test]
     fn lost_signals_are_not_shown() {
         let lost = AbsentSignal { what: "session".to_owned(), why: "refused".to_owned() };
-        let mut probe =
-            probe(ProbeSource::Server, &[(0.0, &[("session.Commit", 7.0), ("status.Threads_running", 8.0)])]);
+        let mut probe = probe(
+            ProbeSource::Server,
+            &[(0.0, &[("session.Commit", 7.0), ("status.Threads_running", 8.0)])],
+        );
         let sample = ProbeSample { lost: vec![lost], ..sample(ProbeSource::Server, 1000.0, &[]) };
         probe.sample(&header(Family::Mysql), &sample);
-        assert_eq!((probe.now(1000.0).states, probe.now(1000.0).threads_running), (None, Some(8.0)));
+        assert_eq!(
+            (probe.now(1000.0).states, probe.now(1000.0).threads_running),
+            (None, Some(8.0))
+        );
     }
 
     #[test]
     fn a_host_is_busy_for_a_share_of_the_time() {
-        let first: &[_] = &[("host.cpu_busy_ms", 100.0), ("host.cpu_idle_ms", 0.0), ("psi.io.some_us", 0.0)];
-        let second: &[_] = &[("host.cpu_busy_ms", 1600.0), ("host.cpu_idle_ms", 500.0), ("psi.io.some_us", 250_000.0)];
+        let first: &[_] =
+            &[("host.cpu_busy_ms", 100.0), ("host.cpu_idle_ms", 0.0), ("psi.io.some_us", 0.0)];
+        let second: &[_] = &[
+            ("host.cpu_busy_ms", 1600.0),
+            ("host.cpu_idle_ms", 500.0),
+            ("psi.io.some_us", 250_000.0),
+        ];
         let now = probe(ProbeSource::Host, &[(0.0, first), (1000.0, second)]).now(1000.0);
-        assert_eq!((now.host_busy, now.io_pressure, now.redo_share), (Some(0.75), Some(0.25), None));
+        assert_eq!(
+            (now.host_busy, now.io_pressure, now.redo_share),
+            (Some(0.75), Some(0.25), None)
+        );
         assert_eq!(probe(ProbeSource::Host, &[(0.0, first)]).now(1.0).host_busy, None);
     }
 }

@@ -24,10 +24,15 @@ pub(crate) fn load_of(configuration: &Configuration) -> Configuration {
 }
 
 /// The pooled variance of a figure for each load. A twin is a row of its own, since it has the noise of one trial.
-pub(crate) fn load_rows(figure: Figure, configurations: &[Configuration], by_cell: &[Vec<Evidence<'_>>]) -> LoadRows {
+pub(crate) fn load_rows(
+    figure: Figure,
+    configurations: &[Configuration],
+    by_cell: &[Vec<Evidence<'_>>],
+) -> LoadRows {
     let mut rows: IndexMap<String, Vec<Vec<BlockValue>>> = IndexMap::new();
     for (configuration, evidence) in configurations.iter().zip(by_cell) {
-        let (cells, twins): (Vec<_>, Vec<_>) = evidence.iter().copied().partition(|one| is_cell(one.trial));
+        let (cells, twins): (Vec<_>, Vec<_>) =
+            evidence.iter().copied().partition(|one| is_cell(one.trial));
         let of_load = rows.entry(load_of(configuration).to_string()).or_default();
         of_load.extend([cells, twins].map(|trials| block_values(figure, &trials)));
     }
@@ -35,7 +40,11 @@ pub(crate) fn load_rows(figure: Figure, configurations: &[Configuration], by_cel
 }
 
 /// The noise of throughput at each load, in the plan's order. A comparison is tested at `level`.
-pub(crate) fn by_load(configurations: &[Configuration], by_cell: &[Vec<Evidence<'_>>], level: f64) -> Vec<LoadNoise> {
+pub(crate) fn by_load(
+    configurations: &[Configuration],
+    by_cell: &[Vec<Evidence<'_>>],
+    level: f64,
+) -> Vec<LoadNoise> {
     let rows = load_rows(Figure::Tps, configurations, by_cell);
     let mut first: HashMap<String, (&Configuration, &Vec<Evidence<'_>>)> = HashMap::new();
     for (configuration, evidence) in configurations.iter().zip(by_cell) {
@@ -48,11 +57,13 @@ pub(crate) fn by_load(configurations: &[Configuration], by_cell: &[Vec<Evidence<
             (pooled.of_one_trial.sqrt(), pooled.freedom, true)
         } else {
             // One row: what changes from block to block is in it.
-            let logs: Vec<_> = block_values(Figure::Tps, evidence).iter().map(|one| one.log).collect();
+            let logs: Vec<_> =
+                block_values(Figure::Tps, evidence).iter().map(|one| one.log).collect();
             (LogSample::of(&logs)?.sd?, logs.len() - 1, false)
         };
         let freedom_of_test = blocks.max(1) as f64;
-        let quantiles = quantile(1.0 - level / 2.0, freedom_of_test) + quantile(POWER, freedom_of_test);
+        let quantiles =
+            quantile(1.0 - level / 2.0, freedom_of_test) + quantile(POWER, freedom_of_test);
         let log = quantiles * sigma * (2.0 / freedom_of_test).sqrt();
         Some(LoadNoise {
             load: load_of(configuration),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use truetps_record::{Configuration, Interval, ProbeSeries, ProbeSource, ScriptRecord, Trial, TrialRole};
+use truetps_record::{
+    Configuration, Interval, ProbeSeries, ProbeSource, ScriptRecord, Trial, TrialRole,
+};
 
 use crate::absence::Absent;
 use crate::detail::TrialDetail;
@@ -88,7 +90,11 @@ impl LoadedTrial {
     /// The same trial with what could be read of its probe.
     #[must_use]
     pub fn with_probe(self, probe: Option<ProbeSeries>) -> Self {
-        let absent = if self.is_probe_damaged() { Absent::Damaged { file: PROBE } } else { Absent::NotWatched };
+        let absent = if self.is_probe_damaged() {
+            Absent::Damaged { file: PROBE }
+        } else {
+            Absent::NotWatched
+        };
         Self { probe: probe.ok_or(absent), ..self }
     }
 
@@ -98,7 +104,8 @@ impl LoadedTrial {
 
     /// The file whose damage hides the server's activity.
     pub(crate) fn damaged_file(&self) -> Option<&'static str> {
-        let has_server = self.probe.as_ref().is_ok_and(|probe| !probe.times(ProbeSource::Server).is_empty());
+        let has_server =
+            self.probe.as_ref().is_ok_and(|probe| !probe.times(ProbeSource::Server).is_empty());
         match (self.is_probe_damaged() && !has_server, self.intervals.is_empty()) {
             (true, _) => Some(PROBE),
             (false, true) => Some(INTERVALS),

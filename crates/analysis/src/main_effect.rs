@@ -30,14 +30,22 @@ pub struct MainEffect {
 /// factor's level is in one pair, so that pairs have no trial in common.
 pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<MainEffect> {
     let Some(first) = question.configurations.first() else { return Vec::new() };
-    let levels = first.levels.keys().filter(|name| !is_load_factor(name)).map(|name| FactorLevels::of(question, name));
+    let levels = first
+        .levels
+        .keys()
+        .filter(|name| !is_load_factor(name))
+        .map(|name| FactorLevels::of(question, name));
     let factors: Vec<_> = levels.filter(|factor| !factor.others.is_empty()).collect();
     if factors.len() < 2 {
         return Vec::new();
     }
-    let places = question.configurations.iter().enumerate().map(|(place, one)| (one.key(), place)).collect();
-    let each = factors.iter().flat_map(|factor| factor.others.iter().map(move |level| (factor, *level)));
-    let known = each.filter_map(|(factor, level)| Some((factor, level, effect(question, &places, factor, level)?)));
+    let places =
+        question.configurations.iter().enumerate().map(|(place, one)| (one.key(), place)).collect();
+    let each =
+        factors.iter().flat_map(|factor| factor.others.iter().map(move |level| (factor, *level)));
+    let known = each.filter_map(|(factor, level)| {
+        Some((factor, level, effect(question, &places, factor, level)?))
+    });
     judged(question, &known.collect::<Vec<_>>())
 }
 
@@ -80,7 +88,8 @@ fn effect(
         if configuration.levels.get(factor.name) == Some(level)
             && let Some(partner) = partner(configuration)
         {
-            differences.extend(tps_differences(&question.by_cell[cell], &question.by_cell[partner]));
+            differences
+                .extend(tps_differences(&question.by_cell[cell], &question.by_cell[partner]));
         }
     }
     let (logs, resolution): (Vec<_>, Vec<_>) = differences.into_iter().unzip();
@@ -88,7 +97,10 @@ fn effect(
 }
 
 /// A family of their own, in which the chance of a false claim is what the last look may spend.
-fn judged(question: &ContrastQuestion<'_>, effects: &[(&FactorLevels<'_>, &SettingValue, Effect)]) -> Vec<MainEffect> {
+fn judged(
+    question: &ContrastQuestion<'_>,
+    effects: &[(&FactorLevels<'_>, &SettingValue, Effect)],
+) -> Vec<MainEffect> {
     let Some(DataLook { alpha, alpha_next, .. }) = question.looks.last() else { return Vec::new() };
     let margin = question.smallest_effect.ln_1p();
     let asked = |(.., effect): &(_, _, Effect)| Question { effect: *effect, weight: 1.0, margin };
@@ -132,10 +144,16 @@ mod tests {
     }
 
     /// Throughput by the truth, times noise of `sd` on the logarithm.
-    fn analysed(blocks: u32, seed: u64, sd: f64, truth: impl Fn(&Configuration) -> f64) -> Analysis {
+    fn analysed(
+        blocks: u32,
+        seed: u64,
+        sd: f64,
+        truth: impl Fn(&Configuration) -> f64,
+    ) -> Analysis {
         let plan = plan(blocks);
         let mut random = Random(seed);
-        let (experiment, trials) = run(&plan, |_, one| 1e4 * truth(one) * (sd * random.normal()).exp());
+        let (experiment, trials) =
+            run(&plan, |_, one| 1e4 * truth(one) * (sd * random.normal()).exp());
         analyse(&plan, &experiment, &trials)
     }
 
@@ -151,11 +169,19 @@ mod tests {
             _ => 1.0,
         };
         let found = analysed(3, 1, 0.0, truth).main_effects;
-        let names: Vec<_> = found.iter().map(|one| (one.factor.as_str(), one.level.to_string())).collect();
+        let names: Vec<_> =
+            found.iter().map(|one| (one.factor.as_str(), one.level.to_string())).collect();
         assert_eq!(names.len(), 4, "{names:?}");
         let first = &found[0];
-        assert!((first.tps_ratio.value - (1.2 * 1.5 * 1.5_f64).powf(1.0 / 3.0)).abs() < 1e-9, "{first:?}");
-        assert_eq!((first.factor.as_str(), first.tps_ratio.n), ("innodb_doublewrite", 18), "6 combinations × 3 blocks");
+        assert!(
+            (first.tps_ratio.value - (1.2 * 1.5 * 1.5_f64).powf(1.0 / 3.0)).abs() < 1e-9,
+            "{first:?}"
+        );
+        assert_eq!(
+            (first.factor.as_str(), first.tps_ratio.n),
+            ("innodb_doublewrite", 18),
+            "6 combinations × 3 blocks"
+        );
         assert_eq!((found[1].tps_ratio.n, found[3].tps_ratio.n), (12, 18));
         // The other factors do something only together with this one: (1.5/1.2)^½ on average.
         assert!((found[1].tps_ratio.value - 1.25_f64.sqrt()).abs() < 1e-9, "{:?}", found[1]);
@@ -173,8 +199,11 @@ mod tests {
     #[test]
     fn main_effects_hold_the_truth_and_are_found() {
         const REPEATS: u64 = 300;
-        let truth = |one: &Configuration| if level(one, "innodb_log_file_size") == "512M" { 1.2 } else { 1.0 };
-        let (mut held, mut intervals, mut false_claims, mut found, mut by_contrast) = (0, 0, 0, 0, 0);
+        let truth = |one: &Configuration| {
+            if level(one, "innodb_log_file_size") == "512M" { 1.2 } else { 1.0 }
+        };
+        let (mut held, mut intervals, mut false_claims, mut found, mut by_contrast) =
+            (0, 0, 0, 0, 0);
         for seed in 0..REPEATS {
             let analysis = analysed(3, 7 + 1_000 * seed, 0.1, truth);
             let mut is_false = false;
@@ -191,9 +220,9 @@ mod tests {
             false_claims += u32::from(is_false);
             let alone = |one: &&crate::Contrast| {
                 let levels = &analysis.cells[one.cell].configuration.levels;
-                let others = levels
-                    .iter()
-                    .filter(|(name, level)| analysis.cells[one.baseline_cell].configuration.levels[*name] != **level);
+                let others = levels.iter().filter(|(name, level)| {
+                    analysis.cells[one.baseline_cell].configuration.levels[*name] != **level
+                });
                 others.map(|(name, _)| name.as_str()).eq(["innodb_log_file_size"])
             };
             let contrast = analysis.contrasts.iter().find(alone).unwrap();
@@ -202,6 +231,9 @@ mod tests {
         let coverage = f64::from(held) / f64::from(intervals);
         assert!((0.93..=0.97).contains(&coverage), "{coverage}");
         assert!(false_claims <= 15, "{false_claims} of {REPEATS} experiments");
-        assert!(found > 270 && found > 2 * by_contrast, "{found} found, {by_contrast} by its own contrast");
+        assert!(
+            found > 270 && found > 2 * by_contrast,
+            "{found} found, {by_contrast} by its own contrast"
+        );
     }
 }

@@ -72,7 +72,9 @@ pub(crate) fn highest_rate(
         let Some(rate) = configuration.rate() else { continue };
         let invalid = invalid_of.get(&configuration.key()).into_iter().flatten();
         let invalid = invalid.map(|trial| (trial.name.clone(), trial.reason.to_string(), false));
-        let crossed = |one: &Evidence<'_>| Some((one.trial.name.clone(), broken_by(one, slo)?, is_limited(one)));
+        let crossed = |one: &Evidence<'_>| {
+            Some((one.trial.name.clone(), broken_by(one, slo)?, is_limited(one)))
+        };
         let mut not: Vec<_> = invalid.collect();
         let of = evidence.len() + not.len();
         not.extend(evidence.iter().filter_map(crossed));
@@ -82,8 +84,11 @@ pub(crate) fn highest_rate(
         tried.push(TriedRate { rate, held: of - not.len(), of, broken_by });
         match first {
             None => rates.push((rate, evidence)),
-            Some((trial, why, generator_limited)) if broken.as_ref().is_none_or(|lowest| rate < lowest.rate) => {
-                broken = Some(BrokenRate { rate, trial, why, broken: not.len(), of, generator_limited });
+            Some((trial, why, generator_limited))
+                if broken.as_ref().is_none_or(|lowest| rate < lowest.rate) =>
+            {
+                broken =
+                    Some(BrokenRate { rate, trial, why, broken: not.len(), of, generator_limited });
             }
             Some(_) => {}
         }

@@ -18,7 +18,8 @@ impl Analysis {
     /// Those for which at most so many more blocks are estimated to be enough. The estimate is rough: four pairs of one
     /// comparison say 2 or 29 of the same truth. `None` where there are none.
     pub fn open_comparisons(&self, within: u32) -> Option<OpenComparisons> {
-        let needs = |contrast: &Contrast| contrast.verdict.more_blocks().filter(|more| *more <= within);
+        let needs =
+            |contrast: &Contrast| contrast.verdict.more_blocks().filter(|more| *more <= within);
         let open = || self.contrasts.iter().filter(|contrast| needs(contrast).is_some());
         let more_blocks = open().filter_map(needs).max()?;
         let mut configurations: Vec<Configuration> = Vec::new();
@@ -33,7 +34,8 @@ impl Analysis {
 
     /// Comparisons without a verdict.
     pub fn undecided(&self) -> usize {
-        let is_open = |contrast: &&Contrast| matches!(contrast.verdict, Verdict::NotEnoughData { .. });
+        let is_open =
+            |contrast: &&Contrast| matches!(contrast.verdict, Verdict::NotEnoughData { .. });
         self.contrasts.iter().filter(is_open).count()
     }
 }

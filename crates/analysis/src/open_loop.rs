@@ -58,14 +58,18 @@ pub struct SustainedRange {
 
 /// `None` where no trial was an open loop.
 pub(crate) fn summarise(evidence: &[Evidence<'_>]) -> Option<OpenLoopCell> {
-    let open: Vec<_> = evidence.iter().filter_map(|one| Some((one, one.measured.open_loop.as_ref()?))).collect();
+    let open: Vec<_> =
+        evidence.iter().filter_map(|one| Some((one, one.measured.open_loop.as_ref()?))).collect();
     if open.is_empty() {
         return None;
     }
     let judged = open.iter().filter_map(|(one, _)| one.measured.sustained);
     let failed = open.iter().find(|(one, _)| one.measured.sustained == Some(false));
     Some(OpenLoopCell {
-        sustained: TrialShare { trials: judged.clone().filter(|kept_up| *kept_up).count(), of: judged.count() },
+        sustained: TrialShare {
+            trials: judged.clone().filter(|kept_up| *kept_up).count(),
+            of: judged.count(),
+        },
         not_sustained: failed.map(|(one, open)| NotSustained {
             trial: one.trial.name.clone(),
             scheduled: open.starts.scheduled,
@@ -93,7 +97,10 @@ pub(crate) fn range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
     }
     let first_not = judged.iter().position(|(_, sustained)| !sustained.is_all());
     let highest = first_not.unwrap_or(judged.len()).checked_sub(1);
-    Some(SustainedRange { highest: highest.map(|at| judged[at].0), first_not: first_not.map(|at| judged[at].0) })
+    Some(SustainedRange {
+        highest: highest.map(|at| judged[at].0),
+        first_not: first_not.map(|at| judged[at].0),
+    })
 }
 
 #[cfg(test)]
@@ -116,12 +123,17 @@ mod tests {
 
     /// Keeps up to 1,000 a second; at 2,000 in some blocks; at 4,000 in none, unless `change` says otherwise.
     fn analysis_of(plan: &Plan, change: impl Fn(&mut Trial)) -> Analysis {
-        let (experiment, mut trials) = run(plan, |_, configuration| configuration.rate().unwrap_or(700.0).min(1900.0));
+        let (experiment, mut trials) =
+            run(plan, |_, configuration| configuration.rate().unwrap_or(700.0).min(1900.0));
         for LoadedTrial { trial, .. } in &mut trials {
             let rate = trial.configuration.rate().unwrap_or(700.0);
             let measured = trial.measured.as_mut().unwrap();
             let scheduled = (rate * 10.0) as u64;
-            let queued = if rate > 2000.0 || (rate > 1000.0 && trial.block == 1) { scheduled / 20 } else { 0 };
+            let queued = if rate > 2000.0 || (rate > 1000.0 && trial.block == 1) {
+                scheduled / 20
+            } else {
+                0
+            };
             measured.open_loop = Some(OpenLoop {
                 starts: StartCounts { scheduled, queued, ..StartCounts::default() },
                 lag_us_p99: Some(100.0 * f64::from(trial.block + 1)),
@@ -139,7 +151,8 @@ mod tests {
         let analysis = analysis_of(&rates("connections = [8]\n"), |_| ());
         let open = |index: usize| analysis.cells[index].open_loop.as_ref().unwrap();
         assert_eq!(open(0).sustained, TrialShare { trials: 3, of: 3 });
-        let check = |figure, expect| assert_eq!(analysis.cells[0].get(figure), Some(expect), "{figure:?}");
+        let check =
+            |figure, expect| assert_eq!(analysis.cells[0].get(figure), Some(expect), "{figure:?}");
         check(Figure::LagP99, 200.0);
         check(Figure::LagMax, 3000.0);
         check(Figure::ScheduledRate, 1000.0);
@@ -161,11 +174,17 @@ mod tests {
         let never = analysis_of(&rates("connections = [8]\n"), |trial| {
             trial.measured.as_mut().unwrap().sustained = Some(false);
         });
-        assert_eq!(never.curves[0].sustained, Some(SustainedRange { highest: None, first_not: Some(1) }));
+        assert_eq!(
+            never.curves[0].sustained,
+            Some(SustainedRange { highest: None, first_not: Some(1) })
+        );
         let always = analysis_of(&rates("connections = [8]\n"), |trial| {
             trial.measured.as_mut().unwrap().sustained = Some(true);
         });
-        assert_eq!(always.curves[0].sustained, Some(SustainedRange { highest: Some(3), first_not: None }));
+        assert_eq!(
+            always.curves[0].sustained,
+            Some(SustainedRange { highest: Some(3), first_not: None })
+        );
         let unjudged = analysis_of(&rates("connections = [8]\n"), |trial| {
             trial.measured.as_mut().unwrap().sustained = None;
         });
@@ -178,7 +197,9 @@ mod tests {
         assert_eq!(analysis.axis, Axis::Connections);
         let labels: Vec<_> = analysis.curves.iter().map(|curve| curve.label.as_str()).collect();
         assert_eq!(labels, ["rate=1000", "rate=500", "rate=2000", "rate=4000"]);
-        assert!(analysis.curves.iter().all(|curve| curve.knee.is_none() && curve.sustained.is_none()));
+        assert!(
+            analysis.curves.iter().all(|curve| curve.knee.is_none() && curve.sustained.is_none())
+        );
         assert!(analysis.curves.iter().all(|curve| !curve.is_baseline), "nothing is compared");
         let settings = "connections = [8]\ninnodb_flush_log_at_trx_commit = [1, 2]\n";
         let analysis = analysis_of(&rates(settings), |_| ());

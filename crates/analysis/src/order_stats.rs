@@ -35,7 +35,8 @@ pub(crate) fn mean_by_block_on(values: &[(u32, f64)], of_logarithms: bool) -> Op
     for (block, value) in values {
         blocks.entry(*block).or_default().push(*value);
     }
-    let means: Vec<_> = blocks.values().filter_map(|of_block| mean_on(of_block, of_logarithms)).collect();
+    let means: Vec<_> =
+        blocks.values().filter_map(|of_block| mean_on(of_block, of_logarithms)).collect();
     mean_on(&means, of_logarithms)
 }
 
@@ -90,7 +91,9 @@ mod tests {
 
     #[test]
     fn medians() {
-        let check = |values: &[f64], expect| assert_eq!(median(values.iter().copied()), expect, "{values:?}");
+        let check = |values: &[f64], expect| {
+            assert_eq!(median(values.iter().copied()), expect, "{values:?}");
+        };
         check(&[], None);
         check(&[3.0], Some(3.0));
         check(&[4.0, 1.0], Some(2.5));

@@ -28,8 +28,11 @@ impl PooledVariance {
         let (mut squares, mut pairs_freedom, mut blocks) = (0.0, 0, 0);
         for (index, one) in rows.iter().enumerate() {
             for other in &rows[index + 1..] {
-                let differences: Vec<_> = matched(one, other).map(|(one, other)| one.log - other.log).collect();
-                let Some(sd) = LogSample::of(&differences).and_then(|sample| sample.sd) else { continue };
+                let differences: Vec<_> =
+                    matched(one, other).map(|(one, other)| one.log - other.log).collect();
+                let Some(sd) = LogSample::of(&differences).and_then(|sample| sample.sd) else {
+                    continue;
+                };
                 let freedom = differences.len() - 1;
                 squares += sd.powi(2) / 2.0 * freedom as f64;
                 pairs_freedom += freedom;
@@ -54,7 +57,8 @@ pub(crate) fn matched<'a>(
     one: &'a [BlockValue],
     other: &'a [BlockValue],
 ) -> impl Iterator<Item = (&'a BlockValue, &'a BlockValue)> {
-    one.iter().filter_map(|value| Some((value, other.iter().find(|other| other.block == value.block)?)))
+    one.iter()
+        .filter_map(|value| Some((value, other.iter().find(|other| other.block == value.block)?)))
 }
 
 #[cfg(test)]
@@ -62,8 +66,12 @@ mod tests {
     use super::*;
 
     fn row(logs: &[f64]) -> Vec<BlockValue> {
-        let value =
-            |(block, log): (usize, &f64)| BlockValue { block: block as u32, log: *log, resolution: 0.0, trials: 1 };
+        let value = |(block, log): (usize, &f64)| BlockValue {
+            block: block as u32,
+            log: *log,
+            resolution: 0.0,
+            trials: 1,
+        };
         logs.iter().enumerate().filter(|(_, log)| log.is_finite()).map(value).collect()
     }
 
@@ -80,7 +88,8 @@ mod tests {
 
     #[test]
     fn missing_trials_leave_the_pairs_that_are_there() {
-        let rows = [row(&[1.0, 2.0, f64::NAN]), row(&[2.0, 2.0, 5.0]), row(&[f64::NAN, f64::NAN, 4.0])];
+        let rows =
+            [row(&[1.0, 2.0, f64::NAN]), row(&[2.0, 2.0, 5.0]), row(&[f64::NAN, f64::NAN, 4.0])];
         // Differences −1 and 0: variance 0.5 of a difference, 0.25 of a trial.
         let pooled = PooledVariance::of(&rows).unwrap();
         assert!((pooled.of_one_trial - 0.25).abs() < 1e-12, "{pooled:?}");

@@ -16,7 +16,9 @@ impl RedoAge {
             return Some(Self { bytes, room_bytes: value("status.Innodb_checkpoint_max_age") });
         }
         let lsn = |name: &str| value(&format!("status.Innodb_redo_log_{name}_lsn"));
-        let age = lsn("current").zip(lsn("checkpoint")).map(|(current, checkpoint)| (current - checkpoint).max(0.0));
+        let age = lsn("current")
+            .zip(lsn("checkpoint"))
+            .map(|(current, checkpoint)| (current - checkpoint).max(0.0));
         let bytes = age.or_else(|| value("metric.log_lsn_checkpoint_age"))?;
         Some(Self { bytes, room_bytes: value("status.Innodb_redo_log_capacity_resized") })
     }
@@ -34,14 +36,16 @@ mod tests {
     #[test]
     fn each_server_in_its_own_words() {
         let check = |values: &[(&str, f64)], expect: Option<(f64, Option<f64>)>| {
-            let value = |name: &str| values.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
+            let value =
+                |name: &str| values.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
             let age = RedoAge::of(value);
             assert_eq!(age.map(|age| (age.bytes, age.share())), expect, "{values:?}");
         };
         let (age, max) = ("status.Innodb_checkpoint_age", "status.Innodb_checkpoint_max_age");
         check(&[(age, 61.0), (max, 100.0)], Some((61.0, Some(0.61))));
         check(&[(age, 61.0), (max, 0.0)], Some((61.0, None)));
-        let (current, checkpoint) = ("status.Innodb_redo_log_current_lsn", "status.Innodb_redo_log_checkpoint_lsn");
+        let (current, checkpoint) =
+            ("status.Innodb_redo_log_current_lsn", "status.Innodb_redo_log_checkpoint_lsn");
         let capacity = ("status.Innodb_redo_log_capacity_resized", 200.0);
         check(&[(current, 1050.0), (checkpoint, 1000.0), capacity], Some((50.0, Some(0.25))));
         check(&[("metric.log_lsn_checkpoint_age", 7.0)], Some((7.0, None)));

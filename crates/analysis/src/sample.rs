@@ -72,7 +72,11 @@ pub(crate) fn exp(x: f64) -> f64 {
 }
 
 /// The smallest number in `low..=high` that fulfils a condition which, once fulfilled, stays so.
-pub(crate) fn first_that(mut low: usize, high: usize, fulfils: impl Fn(usize) -> bool) -> Option<usize> {
+pub(crate) fn first_that(
+    mut low: usize,
+    high: usize,
+    fulfils: impl Fn(usize) -> bool,
+) -> Option<usize> {
     if low > high || !fulfils(high) {
         return None;
     }

@@ -27,7 +27,10 @@ pub struct WorkDiffers {
 }
 
 /// Shapes of which a transaction of the two sends other numbers, the largest difference first.
-pub fn differing_shapes((a, tx_a): (&[SentShape], u64), (b, tx_b): (&[SentShape], u64)) -> Vec<ShapeDiffers> {
+pub fn differing_shapes(
+    (a, tx_a): (&[SentShape], u64),
+    (b, tx_b): (&[SentShape], u64),
+) -> Vec<ShapeDiffers> {
     if tx_a == 0 || tx_b == 0 {
         return Vec::new();
     }
@@ -47,7 +50,9 @@ pub fn differing_shapes((a, tx_a): (&[SentShape], u64), (b, tx_b): (&[SentShape]
         })
         .collect();
     let size = |one: &ShapeDiffers| (one.a_per_tx - one.b_per_tx).abs();
-    found.sort_by(|one, other| size(other).total_cmp(&size(one)).then_with(|| one.sql.cmp(&other.sql)));
+    found.sort_by(|one, other| {
+        size(other).total_cmp(&size(one)).then_with(|| one.sql.cmp(&other.sql))
+    });
     found
 }
 
@@ -67,16 +72,25 @@ fn is_other_number((a, tx_a): (u64, u64), (b, tx_b): (u64, u64)) -> bool {
 }
 
 /// Reads, writes and other statements of a transaction, all three where one differs; each side with its transactions.
-pub fn differing_work((a, tx_a): (&ScriptRun, u64), (b, tx_b): (&ScriptRun, u64)) -> Vec<WorkDiffers> {
+pub fn differing_work(
+    (a, tx_a): (&ScriptRun, u64),
+    (b, tx_b): (&ScriptRun, u64),
+) -> Vec<WorkDiffers> {
     if tx_a == 0 || tx_b == 0 {
         return Vec::new();
     }
-    let rows = [("reads", a.reads, b.reads), ("writes", a.writes, b.writes), ("other", a.other, b.other)];
+    let rows =
+        [("reads", a.reads, b.reads), ("writes", a.writes, b.writes), ("other", a.other, b.other)];
     if !rows.iter().any(|(_, a, b)| is_other_number((*a, tx_a), (*b, tx_b))) {
         return Vec::new();
     }
     let per_tx = |count: u64, transactions: u64| count as f64 / transactions as f64;
-    rows.map(|(what, a, b)| WorkDiffers { what, a_per_tx: per_tx(a, tx_a), b_per_tx: per_tx(b, tx_b) }).into()
+    rows.map(|(what, a, b)| WorkDiffers {
+        what,
+        a_per_tx: per_tx(a, tx_a),
+        b_per_tx: per_tx(b, tx_b),
+    })
+    .into()
 }
 
 #[cfg(test)]

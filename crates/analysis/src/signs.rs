@@ -42,17 +42,40 @@ const SIGNS: &[(&str, SignUnit, SignalFormula)] = &[
     (
         "dirty pages of the buffer pool",
         SignUnit::Share,
-        SignalFormula::Of("status.Innodb_buffer_pool_pages_dirty", "status.Innodb_buffer_pool_pages_total"),
+        SignalFormula::Of(
+            "status.Innodb_buffer_pool_pages_dirty",
+            "status.Innodb_buffer_pool_pages_total",
+        ),
     ),
     ("Innodb_log_waits", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_log_waits")),
-    ("Innodb_buffer_pool_wait_free", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_buffer_pool_wait_free")),
-    ("Innodb_row_lock_waits", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_row_lock_waits")),
-    ("Innodb_pages_written", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_pages_written")),
+    (
+        "Innodb_buffer_pool_wait_free",
+        SignUnit::PerSecond,
+        SignalFormula::Rate("status.Innodb_buffer_pool_wait_free"),
+    ),
+    (
+        "Innodb_row_lock_waits",
+        SignUnit::PerSecond,
+        SignalFormula::Rate("status.Innodb_row_lock_waits"),
+    ),
+    (
+        "Innodb_pages_written",
+        SignUnit::PerSecond,
+        SignalFormula::Rate("status.Innodb_pages_written"),
+    ),
     ("Innodb_pages_read", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_pages_read")),
     ("Innodb_data_fsyncs", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_data_fsyncs")),
     // Of PostgreSQL: up to 16 and since 17; up to 17 and since 18.
-    ("checkpoints (requested)", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_bgwriter.checkpoints_req")),
-    ("checkpoints (requested)", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_checkpointer.num_requested")),
+    (
+        "checkpoints (requested)",
+        SignUnit::PerSecond,
+        SignalFormula::Rate("pg_stat_bgwriter.checkpoints_req"),
+    ),
+    (
+        "checkpoints (requested)",
+        SignUnit::PerSecond,
+        SignalFormula::Rate("pg_stat_checkpointer.num_requested"),
+    ),
     ("WAL syncs", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_wal.wal_sync")),
     ("WAL syncs", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_io.wal.normal.fsyncs")),
     ("server CPU", SignUnit::Cores, SignalFormula::Rate("server.cpu_us")),
@@ -64,7 +87,11 @@ const SIGNS: &[(&str, SignUnit, SignalFormula)] = &[
 ];
 
 /// Signs that differ between a stretch and others, in the order of the table. The stretch is widened to the readings around it.
-pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere: &[(f64, f64)]) -> Vec<SignalChange> {
+pub(crate) fn signs(
+    probe: &ProbeSeries,
+    (from_ms, to_ms): (f64, f64),
+    elsewhere: &[(f64, f64)],
+) -> Vec<SignalChange> {
     let read = SIGNS.iter().filter_map(|(name, unit, how)| {
         let value = how.within(probe, widened(probe.times(how.source(probe)?), from_ms, to_ms))?;
         let usual = mean_over(elsewhere, |part| how.within(probe, part));
@@ -111,7 +138,10 @@ fn redo_share(probe: &ProbeSeries, at_ms: f64) -> Option<f64> {
     let at = |name: &str| {
         let points = probe.points(name);
         let found = points.partition_point(|point| point.at_ms < at_ms);
-        points.get(found).filter(|point| point.at_ms.total_cmp(&at_ms).is_eq()).map(|point| point.value)
+        points
+            .get(found)
+            .filter(|point| point.at_ms.total_cmp(&at_ms).is_eq())
+            .map(|point| point.value)
     };
     RedoAge::of(at)?.share()
 }
@@ -124,9 +154,13 @@ fn highest(probe: &ProbeSeries, name: &str, from_ms: f64, to_ms: f64) -> Option<
 }
 
 /// The mean over stretches, by their length.
-pub(crate) fn mean_over(stretches: &[(f64, f64)], of: impl Fn((f64, f64)) -> Option<f64>) -> Option<f64> {
+pub(crate) fn mean_over(
+    stretches: &[(f64, f64)],
+    of: impl Fn((f64, f64)) -> Option<f64>,
+) -> Option<f64> {
     let known = stretches.iter().filter_map(|stretch| Some((of(*stretch)?, stretch.1 - stretch.0)));
-    let (sum, length) = known.fold((0.0, 0.0), |(sum, all), (value, ms)| (sum + value * ms, all + ms));
+    let (sum, length) =
+        known.fold((0.0, 0.0), |(sum, all), (value, ms)| (sum + value * ms, all + ms));
     (length > 0.0).then(|| sum / length)
 }
 
@@ -145,7 +179,9 @@ impl SignalChange {
         let (least, most) = (self.value.min(usual), self.value.max(usual));
         match self.unit {
             SignUnit::Share | SignUnit::Cores => most - least >= SHARE_MIN,
-            SignUnit::PerSecond | SignUnit::BytesPerSecond => most >= PER_SECOND_MIN && most >= FACTOR_MIN * least,
+            SignUnit::PerSecond | SignUnit::BytesPerSecond => {
+                most >= PER_SECOND_MIN && most >= FACTOR_MIN * least
+            }
         }
     }
 }
@@ -195,13 +231,20 @@ mod tests {
             at_ms: f64::from(second) * 1e3,
             took_ms: 1.0,
             lost: Vec::new(),
-            values: [value("current_lsn", 1e6), value("checkpoint_lsn", checkpoint), value("capacity_resized", 1e5)]
-                .into(),
+            values: [
+                value("current_lsn", 1e6),
+                value("checkpoint_lsn", checkpoint),
+                value("capacity_resized", 1e5),
+            ]
+            .into(),
         };
         // The checkpoint falls behind for a moment.
         let series = ProbeSeries::of(
             &header,
-            [9.9e5, 9.9e5, 9.1e5, 9.9e5].into_iter().enumerate().map(|(n, at)| sample(n as u32, at)),
+            [9.9e5, 9.9e5, 9.1e5, 9.9e5]
+                .into_iter()
+                .enumerate()
+                .map(|(n, at)| sample(n as u32, at)),
         );
         let found = signs(&series, (1500.0, 2500.0), &[(0.0, 1000.0)]);
         assert_eq!(found.len(), 1, "{found:?}");

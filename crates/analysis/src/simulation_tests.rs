@@ -36,10 +36,22 @@ enum NoiseModel {
     OneNoisyLevel,
 }
 
-use NoiseModel::{ByConnections, ByLevel, Dips, Drift, Halved, HeavyTails, NoisyBlocks, Normal, OneNoisyLevel};
+use NoiseModel::{
+    ByConnections, ByLevel, Dips, Drift, Halved, HeavyTails, NoisyBlocks, Normal, OneNoisyLevel,
+};
 
-const MODELS: [NoiseModel; 10] =
-    [Normal(0.1), Normal(0.2), ByConnections, HeavyTails, Halved, Drift, NoisyBlocks, Dips, ByLevel, OneNoisyLevel];
+const MODELS: [NoiseModel; 10] = [
+    Normal(0.1),
+    Normal(0.2),
+    ByConnections,
+    HeavyTails,
+    Halved,
+    Drift,
+    NoisyBlocks,
+    Dips,
+    ByLevel,
+    OneNoisyLevel,
+];
 
 /// Draws the noise of one experiment.
 struct Scatter<'a> {
@@ -57,7 +69,15 @@ struct Scatter<'a> {
 
 impl<'a> Scatter<'a> {
     fn new(model: NoiseModel, random: &'a mut Random) -> Self {
-        Self { model, random, last: 0.0, trials: 0, block: u32::MAX, block_factor: 1.0, drift: Vec::new() }
+        Self {
+            model,
+            random,
+            last: 0.0,
+            trials: 0,
+            block: u32::MAX,
+            block_factor: 1.0,
+            drift: Vec::new(),
+        }
     }
 
     fn begin_block(&mut self, block: u32) {
@@ -119,10 +139,17 @@ impl Simulated {
     }
 
     /// `effect` is the true ratio to the baseline of each other configuration.
-    fn analyse(&mut self, model: NoiseModel, random: &mut Random, effect: impl Fn(&Configuration) -> f64) -> Analysis {
+    fn analyse(
+        &mut self,
+        model: NoiseModel,
+        random: &mut Random,
+        effect: impl Fn(&Configuration) -> f64,
+    ) -> Analysis {
         let mut scatter = Scatter::new(model, random);
         for LoadedTrial { trial, .. } in &mut self.trials {
-            let tps = 1e4 * effect(&trial.configuration) * scatter.log(trial.block, &trial.configuration).exp();
+            let tps = 1e4
+                * effect(&trial.configuration)
+                * scatter.log(trial.block, &trial.configuration).exp();
             trial.measured.as_mut().unwrap().tps = tps;
         }
         analyse(&self.plan, &self.experiment, &self.trials)
@@ -163,7 +190,9 @@ fn false_claims(model: NoiseModel, looks: &[u32], seed: u64) -> (f64, f64) {
         for contrast in &analysis.contrasts {
             let ratio = contrast.tps_ratio;
             // An interval that is left out is one of nearly everything.
-            covered += u32::from(ratio.low.is_none_or(|low| low <= 1.0) && ratio.high.is_none_or(|high| 1.0 <= high));
+            covered += u32::from(
+                ratio.low.is_none_or(|low| low <= 1.0) && ratio.high.is_none_or(|high| 1.0 <= high),
+            );
             contrasts += 1;
         }
     }
@@ -175,9 +204,16 @@ fn false_claims_of(model: NoiseModel, seed: u64) -> (String, Vec<String>) {
     let (mut lines, mut wrong) = (String::new(), Vec::new());
     for looks in [&[2][..], &[6], &[15], &[6, 12, 24]] {
         let (families, covered) = false_claims(model, looks, seed);
-        writeln!(lines, "| {model:?} | {looks:?} | {:.1} % | {:.1} % |", 100.0 * families, 100.0 * covered).unwrap();
+        writeln!(
+            lines,
+            "| {model:?} | {looks:?} | {:.1} % | {:.1} % |",
+            100.0 * families,
+            100.0 * covered
+        )
+        .unwrap();
         // Outliers make intervals wider than they have to be, never narrower.
-        let has_outliers = matches!(model, HeavyTails | Halved | NoisyBlocks | Dips | ByLevel | OneNoisyLevel);
+        let has_outliers =
+            matches!(model, HeavyTails | Halved | NoisyBlocks | Dips | ByLevel | OneNoisyLevel);
         let most = if has_outliers || looks[0] < 4 { 1.0 } else { 0.96 };
         // Two blocks do not tell which level is the noisy one.
         let least = if looks[0] == 2 { 0.93 } else { 0.94 };
@@ -193,7 +229,8 @@ fn simulated_experiments_claim_nothing_false() {
     // On all cores: each kind of noise has seeds of its own.
     let found: Vec<_> = thread::scope(|scope| {
         let seeded = MODELS.into_iter().zip((0..).step_by(1_000_000));
-        let threads: Vec<_> = seeded.map(|(model, seed)| scope.spawn(move || false_claims_of(model, seed))).collect();
+        let threads: Vec<_> =
+            seeded.map(|(model, seed)| scope.spawn(move || false_claims_of(model, seed))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let (lines, wrong): (Vec<_>, Vec<_>) = found.into_iter().unzip();
@@ -205,12 +242,15 @@ fn simulated_experiments_claim_nothing_false() {
 /// Chance of a verdict for each of six comparisons that all have this effect.
 fn power(model: NoiseModel, blocks: u32, effect: f64) -> f64 {
     let mut simulated = Simulated::new(quick_plan(blocks), &[blocks]);
-    let true_ratio =
-        |configuration: &Configuration| if flush_and_connections(configuration).0 == 1 { 1.0 } else { effect };
+    let true_ratio = |configuration: &Configuration| {
+        if flush_and_connections(configuration).0 == 1 { 1.0 } else { effect }
+    };
     let (mut found, mut contrasts) = (0, 0);
     for repeat in 0..REPEATS / 8 {
         let analysis = simulated.analyse(model, &mut Random(77 + repeat), true_ratio);
-        let is_found = |verdict: Verdict| verdict == if effect > 1.0 { Verdict::Faster } else { Verdict::Slower };
+        let is_found = |verdict: Verdict| {
+            verdict == if effect > 1.0 { Verdict::Faster } else { Verdict::Slower }
+        };
         found += analysis.contrasts.iter().filter(|contrast| is_found(contrast.verdict)).count();
         contrasts += analysis.contrasts.len();
     }
@@ -220,8 +260,9 @@ fn power(model: NoiseModel, blocks: u32, effect: f64) -> f64 {
 #[test]
 fn simulated_effects_are_found() {
     const EFFECTS: [f64; 5] = [1.05, 1.1, 1.2, 1.3, 1.5];
-    let mut table =
-        String::from("| noise | blocks | 5 % | 10 % | 20 % | 30 % | 50 % |\n|---|---|---|---|---|---|---|\n");
+    let mut table = String::from(
+        "| noise | blocks | 5 % | 10 % | 20 % | 30 % | 50 % |\n|---|---|---|---|---|---|---|\n",
+    );
     for model in [Normal(0.1), Normal(0.2), ByConnections] {
         for blocks in [4, 6, 15, 30] {
             let found = EFFECTS.map(|effect| format!("{:.2}", power(model, blocks, effect)));
@@ -252,7 +293,8 @@ fn an_earlier_claim_needs_the_present_interval() {
     let equivalent = |later: f64| {
         let plan = plan("[1, 2]", "[8]", 12);
         let (made, trials) = run(&plan, |block, configuration| {
-            let ratio = if block < 6 || flush_and_connections(configuration).0 == 1 { 1.0 } else { later };
+            let ratio =
+                if block < 6 || flush_and_connections(configuration).0 == 1 { 1.0 } else { later };
             1e4 * ratio * (1.0 + 1e-4 * f64::from(block))
         });
         analyse(&plan, &extended(made, &[6, 12]), &trials).contrasts.remove(0).verdict
@@ -260,7 +302,10 @@ fn an_earlier_claim_needs_the_present_interval() {
     assert_eq!(equivalent(1.0), Verdict::Equivalent);
     assert_ne!(equivalent(1.3), Verdict::Equivalent);
     let withdrawn = looked(0.66);
-    assert!(!is_claim(withdrawn.verdict) && withdrawn.decided_after_blocks.is_none(), "{withdrawn:?}");
+    assert!(
+        !is_claim(withdrawn.verdict) && withdrawn.decided_after_blocks.is_none(),
+        "{withdrawn:?}"
+    );
 }
 
 /// Only the cells of what is open get more blocks: the others keep their verdict and their data.
@@ -268,7 +313,9 @@ fn an_earlier_claim_needs_the_present_interval() {
 fn what_is_decided_needs_no_more_blocks() {
     let mut simulated = Simulated::new(quick_plan(12), &[6, 12]);
     let is_extended = |configuration: &Configuration| flush_and_connections(configuration).1 == 200;
-    let effect = |configuration: &Configuration| if flush_and_connections(configuration).0 == 1 { 1.0 } else { 2.0 };
+    let effect = |configuration: &Configuration| {
+        if flush_and_connections(configuration).0 == 1 { 1.0 } else { 2.0 }
+    };
     simulated.trials.retain(|one| one.trial.block < 6 || is_extended(&one.trial.configuration));
     let analysis = simulated.analyse(ByConnections, &mut Random(11), effect);
     for contrast in &analysis.contrasts {

@@ -45,7 +45,8 @@ pub(crate) struct JudgedInterval {
 
 impl JudgedInterval {
     pub(crate) fn of(interval: &Interval) -> Self {
-        let buckets = if interval.phase == Phase::Drain { &[] } else { interval.buckets.as_slice() };
+        let buckets =
+            if interval.phase == Phase::Drain { &[] } else { interval.buckets.as_slice() };
         Self {
             phase: interval.phase,
             start_ms: interval.start_ms,
@@ -75,7 +76,8 @@ pub(crate) struct JudgedPhase {
 pub(crate) fn judge_phase(intervals: &[JudgedInterval], phase: Phase) -> JudgedPhase {
     let of_phase: Vec<_> = intervals.iter().filter(|interval| interval.phase == phase).collect();
     let edges = of_phase.first().zip(of_phase.last());
-    let (from_ms, to_ms) = edges.map_or((0.0, 0.0), |(first, last)| (first.start_ms, last.start_ms + last.length_ms));
+    let (from_ms, to_ms) =
+        edges.map_or((0.0, 0.0), |(first, last)| (first.start_ms, last.start_ms + last.length_ms));
     let mut judged = JudgedPhase {
         length_ms: to_ms - from_ms,
         buckets: Vec::new(),
@@ -98,10 +100,12 @@ pub(crate) fn judge_phase(intervals: &[JudgedInterval], phase: Phase) -> JudgedP
         return judged;
     } else {
         let level = UsualThroughput::of(&judged.buckets);
-        let response_ms = median(of_phase.iter().filter_map(|one| one.response_us_p50)).unwrap_or(0.0) / 1e3;
+        let response_ms =
+            median(of_phase.iter().filter_map(|one| one.response_us_p50)).unwrap_or(0.0) / 1e3;
         let stalls = level.stalled(&judged.gaps, GAP_MS.max(GAP_RESPONSES * response_ms));
         let is_known = level.is_dense || !stalls.is_empty();
-        judged.stalls = if is_known { Ok(stalls) } else { Err(Absent::TooFew { of: TooFewOf::Transactions }) };
+        judged.stalls =
+            if is_known { Ok(stalls) } else { Err(Absent::TooFew { of: TooFewOf::Transactions }) };
         judged.level = Some(level);
     }
     if phase == Phase::WarmUp {
@@ -126,7 +130,8 @@ impl ThroughputStep {
     }
 
     fn join(steps: &[Self]) -> Self {
-        let span = TimeSpan { from_ms: steps[0].span.from_ms, to_ms: steps[steps.len() - 1].span.to_ms };
+        let span =
+            TimeSpan { from_ms: steps[0].span.from_ms, to_ms: steps[steps.len() - 1].span.to_ms };
         let scheduled: Option<Vec<f64>> = steps.iter().map(|step| step.scheduled).collect();
         let scheduled = scheduled.map(|starts| starts.into_iter().sum());
         Self { span, ok: steps.iter().map(|step| step.ok).sum(), scheduled }
@@ -145,7 +150,9 @@ fn buckets(intervals: &[&JudgedInterval]) -> Vec<ThroughputStep> {
             let scheduled = interval.scheduled.map(|starts| per_ms(starts) * span.length_ms());
             let step = ThroughputStep { span, ok: f64::from(*ok), scheduled };
             match steps.last_mut() {
-                Some(last) if step.span.length_ms() < BUCKET_MS / 2.0 => *last = ThroughputStep::join(&[*last, step]),
+                Some(last) if step.span.length_ms() < BUCKET_MS / 2.0 => {
+                    *last = ThroughputStep::join(&[*last, step]);
+                }
                 _ => steps.push(step),
             }
         }
@@ -156,13 +163,19 @@ fn buckets(intervals: &[&JudgedInterval]) -> Vec<ThroughputStep> {
 
 /// Gaps within the phase, whatever interval their end is in. One that has no end, since nothing ended any more, is in no
 /// interval: it begins with the empty buckets at the end.
-fn gaps(intervals: &[JudgedInterval], buckets: &[ThroughputStep], from_ms: f64, to_ms: f64) -> Vec<TimeSpan> {
-    let gaps = intervals
-        .iter()
-        .flat_map(|interval| interval.gaps.iter())
-        .map(|gap| TimeSpan { from_ms: gap.start_ms.max(from_ms), to_ms: (gap.start_ms + gap.length_ms).min(to_ms) });
+fn gaps(
+    intervals: &[JudgedInterval],
+    buckets: &[ThroughputStep],
+    from_ms: f64,
+    to_ms: f64,
+) -> Vec<TimeSpan> {
+    let gaps = intervals.iter().flat_map(|interval| interval.gaps.iter()).map(|gap| TimeSpan {
+        from_ms: gap.start_ms.max(from_ms),
+        to_ms: (gap.start_ms + gap.length_ms).min(to_ms),
+    });
     let mut gaps: Vec<_> = gaps.filter(|span| span.length_ms() >= BUCKET_MS).collect();
-    let last_ms = buckets.iter().rev().find(|step| step.ok > 0.0).map_or(from_ms, |step| step.span.to_ms);
+    let last_ms =
+        buckets.iter().rev().find(|step| step.ok > 0.0).map_or(from_ms, |step| step.span.to_ms);
     let open = TimeSpan { from_ms: last_ms, to_ms };
     if open.length_ms() >= BUCKET_MS && !gaps.iter().any(|gap| gap.to_ms > last_ms) {
         gaps.push(open);
@@ -181,20 +194,27 @@ pub(crate) struct UsualThroughput {
 
 impl UsualThroughput {
     fn of(buckets: &[ThroughputStep]) -> Self {
-        let joined = |count: usize| buckets.chunks(count).map(ThroughputStep::join).collect::<Vec<_>>();
+        let joined =
+            |count: usize| buckets.chunks(count).map(ThroughputStep::join).collect::<Vec<_>>();
         let typical = |steps: &[ThroughputStep]| usual_of(steps.iter().map(|step| step.ok));
         let chosen = JOINED.iter().find(|count| typical(&joined(**count)) >= EXPECTED_MIN);
         let steps = joined(*chosen.unwrap_or(&JOINED[JOINED.len() - 1]));
         let around = usual_around(&steps).into_iter().zip(&steps);
         // A schedule that slows down is no stall.
-        let most =
-            |step: &ThroughputStep| step.scheduled.map_or(f64::INFINITY, |starts| starts / step.span.length_ms());
-        Self { is_dense: chosen.is_some(), usual: around.map(|(usual, step)| usual.min(most(step))).collect(), steps }
+        let most = |step: &ThroughputStep| {
+            step.scheduled.map_or(f64::INFINITY, |starts| starts / step.span.length_ms())
+        };
+        Self {
+            is_dense: chosen.is_some(),
+            usual: around.map(|(usual, step)| usual.min(most(step))).collect(),
+            steps,
+        }
     }
 
     /// What is usual at a time.
     pub(crate) fn usual_at(&self, at_ms: f64) -> f64 {
-        let index = self.steps.partition_point(|step| step.span.to_ms <= at_ms).min(self.steps.len() - 1);
+        let index =
+            self.steps.partition_point(|step| step.span.to_ms <= at_ms).min(self.steps.len() - 1);
         self.usual[index]
     }
 
@@ -202,11 +222,13 @@ impl UsualThroughput {
     fn stalled(&self, gaps: &[TimeSpan], gap_ms: f64) -> Vec<TimeSpan> {
         let mut spans = Vec::new();
         if self.is_dense {
-            let is_low = |(step, usual): (&ThroughputStep, &f64)| step.per_ms() < STALL_SHARE * usual;
+            let is_low =
+                |(step, usual): (&ThroughputStep, &f64)| step.per_ms() < STALL_SHARE * usual;
             spans = self.runs(STALL_STEPS, self.steps.iter().zip(&self.usual).map(is_low));
         }
-        let long =
-            |gap: &&TimeSpan| gap.length_ms() > gap_ms && self.usual_at(gap.from_ms) * gap.length_ms() >= EXPECTED_MIN;
+        let long = |gap: &&TimeSpan| {
+            gap.length_ms() > gap_ms && self.usual_at(gap.from_ms) * gap.length_ms() >= EXPECTED_MIN
+        };
         spans.extend(gaps.iter().filter(long));
         merge(spans)
     }
@@ -225,8 +247,11 @@ impl UsualThroughput {
     /// Stretches of at least so many steps in a row that are low.
     pub(crate) fn runs(&self, least: usize, are_low: impl Iterator<Item = bool>) -> Vec<TimeSpan> {
         let steps: Vec<_> = self.steps.iter().map(|step| step.span).zip(are_low).collect();
-        let runs = steps.chunk_by(|one, next| one.1 == next.1).filter(|run| run[0].1 && run.len() >= least);
-        runs.map(|run| TimeSpan { from_ms: run[0].0.from_ms, to_ms: run[run.len() - 1].0.to_ms }).collect()
+        let runs = steps
+            .chunk_by(|one, next| one.1 == next.1)
+            .filter(|run| run[0].1 && run.len() >= least);
+        runs.map(|run| TimeSpan { from_ms: run[0].0.from_ms, to_ms: run[run.len() - 1].0.to_ms })
+            .collect()
     }
 }
 
@@ -269,14 +294,19 @@ impl SortedWindow {
     }
 
     fn replace(&mut self, old: f64, new: f64) {
-        let place = |list: &[f64], value: f64| list.partition_point(|one| one.total_cmp(&value).is_lt());
+        let place =
+            |list: &[f64], value: f64| list.partition_point(|one| one.total_cmp(&value).is_lt());
         self.0.remove(place(&self.0, old));
         self.0.insert(place(&self.0, new), new);
     }
 
     fn middle(&self) -> f64 {
         let half = self.0.len() / 2;
-        if self.0.len() % 2 == 1 { self.0[half] } else { f64::midpoint(self.0[half - 1], self.0[half]) }
+        if self.0.len() % 2 == 1 {
+            self.0[half]
+        } else {
+            f64::midpoint(self.0[half - 1], self.0[half])
+        }
     }
 }
 

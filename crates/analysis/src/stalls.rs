@@ -8,7 +8,8 @@ use crate::absence::Absent;
 use crate::coincident::Coincident;
 use crate::order_stats::{largest, median};
 use crate::stall_rule::{
-    JudgedInterval, JudgedPhase, MERGE_MS, ThroughputStep, UsualThroughput, judge_phase, merge, usual_of,
+    JudgedInterval, JudgedPhase, MERGE_MS, ThroughputStep, UsualThroughput, judge_phase, merge,
+    usual_of,
 };
 
 /// A dip has less than this share of its baseline, and less than chance explains, in the mean of so many steps.
@@ -71,7 +72,10 @@ pub struct Stall {
 }
 
 /// `coincident` or `coincident_absent`; the other is `null`.
-fn coincident_or_absent<S: Serializer>(found: &Result<Coincident, Absent>, serializer: S) -> Result<S::Ok, S::Error> {
+fn coincident_or_absent<S: Serializer>(
+    found: &Result<Coincident, Absent>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let mut fields = serializer.serialize_struct("CoincidentOrAbsent", 2)?;
     fields.serialize_field("coincident", &found.as_ref().ok())?;
     fields.serialize_field("coincident_absent", &found.as_ref().err())?;
@@ -98,7 +102,8 @@ pub(crate) fn stalls_of(intervals: &[JudgedInterval]) -> Stalls {
         Ok(list) => list,
         Err(why) => return Stalls { absent: Some(why), ..found },
     };
-    let lengths = || list.iter().filter(|one| one.kind == StallKind::Stall).map(|one| one.length_ms);
+    let lengths =
+        || list.iter().filter(|one| one.kind == StallKind::Stall).map(|one| one.length_ms);
     Stalls {
         stalled_ms: lengths().fold(0.0, |sum, length| sum + length),
         longest_ms: largest(lengths()),
@@ -142,7 +147,8 @@ fn dips(level: &UsualThroughput, stalled: &[TimeSpan]) -> Vec<TimeSpan> {
     let ratios = level.smooth_ratios(DIP_STEPS);
     let middle = median(ratios.iter().copied()).unwrap_or(1.0);
     // Standard deviation without the outliers.
-    let scatter = MAD_TO_SIGMA * median(ratios.iter().map(|ratio| (ratio - middle).abs())).unwrap_or(0.0);
+    let scatter =
+        MAD_TO_SIGMA * median(ratios.iter().map(|ratio| (ratio - middle).abs())).unwrap_or(0.0);
     let share = DIP_SHARE.min(1.0 - DIP_SIGMAS * scatter);
     let mut dips = merge(level.runs(DIP_STEPS, ratios.iter().map(|ratio| *ratio < share)));
     dips.retain(|dip| !stalled.iter().any(|stall| stall.touches(*dip, MERGE_MS)));
@@ -176,7 +182,8 @@ impl Ends<'_> {
     /// transactions ended beside the gap: what was queued behind a standstill ends at once after it.
     fn within(&self, span: TimeSpan) -> f64 {
         let part = |step: &ThroughputStep| {
-            let (shared, open) = (self.outside_gaps(step.span.shared(span)), self.outside_gaps(step.span));
+            let (shared, open) =
+                (self.outside_gaps(step.span.shared(span)), self.outside_gaps(step.span));
             if open > 0.0 { step.ok * (shared / open).clamp(0.0, 1.0) } else { 0.0 }
         };
         self.buckets.iter().map(part).sum()

@@ -1,6 +1,8 @@
 //! Are stalls found where they are, and invented nowhere?
 
-use truetps_record::{Counts, Interval, LatencyFigures, OpenLoop, Phase, StartCounts, TransactionGap};
+use truetps_record::{
+    Counts, Interval, LatencyFigures, OpenLoop, Phase, StartCounts, TransactionGap,
+};
 
 use crate::absence::{Absent, TooFewOf};
 use crate::stalls::{Stall, StallKind, Stalls, stalls};
@@ -32,15 +34,25 @@ pub(crate) fn intervals(warm_up_ms: u64, length_ms: u64, ends_ms: &[f64]) -> Vec
                 last_ms = *end;
             }
             let ok = buckets.iter().map(|ok| u64::from(*ok)).sum();
-            let response = LatencyFigures { response_us_p50: Some(1000.0), ..LatencyFigures::default() };
+            let response =
+                LatencyFigures { response_us_p50: Some(1000.0), ..LatencyFigures::default() };
             let counts = Counts { started: ok, ok, ..Counts::default() };
-            Interval { response, buckets, gaps, ..Interval::of_counts(phase(start), from, 1000.0, counts) }
+            Interval {
+                response,
+                buckets,
+                gaps,
+                ..Interval::of_counts(phase(start), from, 1000.0, counts)
+            }
         })
         .collect()
 }
 
 /// Ends of transactions that come by chance at this rate, a second, which may change with the time (ms).
-pub(crate) fn poisson(random: &mut Random, length_ms: f64, mut rate: impl FnMut(f64) -> f64) -> Vec<f64> {
+pub(crate) fn poisson(
+    random: &mut Random,
+    length_ms: f64,
+    mut rate: impl FnMut(f64) -> f64,
+) -> Vec<f64> {
     let (mut at, mut ends) = (0.0, Vec::new());
     loop {
         let now = rate(at);
@@ -130,7 +142,10 @@ fn a_schedule_that_slows_down_is_no_stall() {
     let rate = |at: f64| 2000.0 - 1900.0 * (at / 20_000.0).min(1.0);
     let scheduled = |intervals: &mut Vec<Interval>| {
         for interval in intervals {
-            let starts = StartCounts { scheduled: rate(interval.start_ms + 500.0) as u64, ..StartCounts::default() };
+            let starts = StartCounts {
+                scheduled: rate(interval.start_ms + 500.0) as u64,
+                ..StartCounts::default()
+            };
             interval.open_loop = Some(OpenLoop { starts, ..OpenLoop::default() });
         }
     };
@@ -190,7 +205,8 @@ fn buckets_alone(length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> {
 pub(crate) fn of_buckets(list: &[u32]) -> Vec<Interval> {
     let of = |(second, buckets): (usize, &[u32])| {
         let (start_ms, length_ms) = (second as f64 * 1e3, buckets.len() as f64 * 100.0);
-        let response = LatencyFigures { response_us_p50: Some(1000.0), ..LatencyFigures::default() };
+        let response =
+            LatencyFigures { response_us_p50: Some(1000.0), ..LatencyFigures::default() };
         let interval = Interval::of_counts(Phase::Measure, start_ms, length_ms, Counts::default());
         Interval { response, buckets: buckets.to_vec(), ..interval }
     };
@@ -208,7 +224,10 @@ fn what_ends_at_once_after_a_standstill_is_not_in_it() {
     }
     let found = stalls(&intervals(0, 10_000, &ends));
     assert_eq!(found.list.len(), 1, "{found:?}");
-    assert!(found.list[0].depth > 0.98 && (found.list[0].length_ms - 291.0).abs() < 2.0, "{found:?}");
+    assert!(
+        found.list[0].depth > 0.98 && (found.list[0].length_ms - 291.0).abs() < 2.0,
+        "{found:?}"
+    );
 }
 
 /// Where a transaction takes a second (one client, a slow disk), a gap of a second is nothing.
@@ -230,7 +249,10 @@ fn unknown_stalls_have_a_reason() {
     assert_eq!(stalls(&[]).absent, Some(Absent::TooShort));
     // A transaction a second, or fewer: a gap of seconds is nothing.
     let few: Vec<_> = (0..60).map(|n| f64::from(n) * 700.0).collect();
-    assert_eq!(stalls(&intervals(0, 40_000, &few)).absent, Some(Absent::TooFew { of: TooFewOf::Transactions }));
+    assert_eq!(
+        stalls(&intervals(0, 40_000, &few)).absent,
+        Some(Absent::TooFew { of: TooFewOf::Transactions })
+    );
     // A standstill that lasts to the end, whose gap was not closed.
     let open = of_buckets(&[[100; 60], [0; 60]].concat());
     let found = stalls(&open);
@@ -247,11 +269,17 @@ fn unknown_stalls_have_a_reason() {
     };
     let ends: Vec<_> = (0..100).map(|n| f64::from(n) * 10.0).collect();
     // The trials of a quick plan have 8 steps.
-    for (warm_up, ms, baseline_tps) in [(&ends[..], 3000, 100.0), (&[], 3000, 0.0), (&ends[..], 800, 100.0)] {
+    for (warm_up, ms, baseline_tps) in
+        [(&ends[..], 3000, 100.0), (&[], 3000, 0.0), (&ends[..], 800, 100.0)]
+    {
         let (kind, coincident, length_ms) = (StallKind::Stall, Err(Absent::NotWatched), ms as f64);
-        let stall = Stall { kind, start_ms: 1000.0, length_ms, depth: 1.0, baseline_tps, coincident };
+        let stall =
+            Stall { kind, start_ms: 1000.0, length_ms, depth: 1.0, baseline_tps, coincident };
         let found = stands_still(warm_up, ms);
-        assert_eq!((found.list.as_slice(), found.absent, found.stalled_ms), (&[stall][..], None, length_ms));
+        assert_eq!(
+            (found.list.as_slice(), found.absent, found.stalled_ms),
+            (&[stall][..], None, length_ms)
+        );
     }
     assert_eq!(stands_still(&ends, 200).absent, Some(Absent::TooShort));
     // A whole trial in which nothing ended and nothing was sent has no level to fall from, and is no stall but a failure.

@@ -3,8 +3,8 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Counts, Experiment, Flavour, HostFacts, LatencyFigures, Measured, ResourceUse, SCHEMA_VERSION,
-    ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
+    Configuration, Counts, Experiment, Flavour, HostFacts, LatencyFigures, Measured, ResourceUse,
+    SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
 };
 
 use crate::LoadedTrial;
@@ -47,16 +47,21 @@ pub(crate) fn plan(levels: &str, connections: &str, blocks: u32) -> Plan {
 
 /// The flush level and the connections of a configuration.
 pub(crate) fn flush_and_connections(configuration: &Configuration) -> (i64, u32) {
-    let flush = configuration.levels.get("innodb_flush_log_at_trx_commit").and_then(SettingValue::as_int);
+    let flush =
+        configuration.levels.get("innodb_flush_log_at_trx_commit").and_then(SettingValue::as_int);
     (flush.unwrap(), configuration.connections())
 }
 
 /// Runs the plan with made-up results: every trial of every block is valid and has the throughput that `tps` gives it.
 /// The A/A twin repeats the first configuration at the end of each block.
-pub(crate) fn run(plan: &Plan, mut tps: impl FnMut(u32, &Configuration) -> f64) -> (Experiment, Vec<LoadedTrial>) {
+pub(crate) fn run(
+    plan: &Plan,
+    mut tps: impl FnMut(u32, &Configuration) -> f64,
+) -> (Experiment, Vec<LoadedTrial>) {
     let (mut schedule, mut trials) = (Vec::new(), Vec::new());
     for block in 0..plan.design.blocks {
-        let mut configurations: Vec<_> = plan.configurations().into_iter().map(|one| (TrialRole::Cell, one)).collect();
+        let mut configurations: Vec<_> =
+            plan.configurations().into_iter().map(|one| (TrialRole::Cell, one)).collect();
         if plan.design.aa_pair {
             configurations.push((TrialRole::AaTwin, configurations[0].1.clone()));
         }
@@ -71,11 +76,23 @@ pub(crate) fn run(plan: &Plan, mut tps: impl FnMut(u32, &Configuration) -> f64) 
     (experiment(schedule), trials)
 }
 
-fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration, tps: f64) -> Trial {
+fn trial(
+    name: &str,
+    place: (u32, u32, TrialRole),
+    configuration: &Configuration,
+    tps: f64,
+) -> Trial {
     let (block, position, role) = place;
     let ok = (tps * 10.0) as u64;
-    let counts =
-        Counts { carried_in: 0, started: ok, ok, failed: 0, in_flight: 0, statements: ok, ..Counts::default() };
+    let counts = Counts {
+        carried_in: 0,
+        started: ok,
+        ok,
+        failed: 0,
+        in_flight: 0,
+        statements: ok,
+        ..Counts::default()
+    };
     let us = |us| (tps > 0.0).then_some(us / tps);
     let response = LatencyFigures {
         response_us_mean: us(1e6),
@@ -86,7 +103,15 @@ fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration
         response_us_max: us(5e6),
     };
     let resources = ResourceUse::default();
-    let measured = Measured { length_ms: 10_000.0, tps, qps: tps, counts, response, resources, ..Measured::default() };
+    let measured = Measured {
+        length_ms: 10_000.0,
+        tps,
+        qps: tps,
+        counts,
+        response,
+        resources,
+        ..Measured::default()
+    };
     Trial {
         schema_version: SCHEMA_VERSION,
         tool_version: "0.1.0".to_owned(),

@@ -63,22 +63,31 @@ impl Threshold {
     /// From a side that has gaps of which none is recorded on the other one.
     fn judge_bound(&self, line: &ComparedLine) -> ThresholdState {
         let bound = 1.0 + self.share;
-        let is_more =
-            matches!(line.change, Judgement::Higher) && line.ratio_at_least().is_some_and(|ratio| ratio > bound);
-        let is_less =
-            matches!(line.change, Judgement::Lower) && line.ratio_at_most().is_some_and(|ratio| ratio < bound);
+        let is_more = matches!(line.change, Judgement::Higher)
+            && line.ratio_at_least().is_some_and(|ratio| ratio > bound);
+        let is_less = matches!(line.change, Judgement::Lower)
+            && line.ratio_at_most().is_some_and(|ratio| ratio < bound);
         match (is_more, is_less) {
             (true, _) if self.is_below => ThresholdState::Kept,
             (_, true) if !self.is_below => ThresholdState::Kept,
-            (false, false) if line.a_under.is_some() && line.b_under.is_some() => ThresholdState::Bound,
+            (false, false) if line.a_under.is_some() && line.b_under.is_some() => {
+                ThresholdState::Bound
+            }
             (false, false) => ThresholdState::Unsure,
             _ => ThresholdState::Crossed,
         }
     }
 
-    fn judge(&self, usual: &Estimate, strict: &Estimate, no_change: f64, bound: f64) -> ThresholdState {
+    fn judge(
+        &self,
+        usual: &Estimate,
+        strict: &Estimate,
+        no_change: f64,
+        bound: f64,
+    ) -> ThresholdState {
         let ends = |one: &Estimate| one.low.zip(one.high);
-        let (Some((low, high)), Some((strict_low, strict_high))) = (ends(usual), ends(strict)) else {
+        let (Some((low, high)), Some((strict_low, strict_high))) = (ends(usual), ends(strict))
+        else {
             return ThresholdState::Unsure;
         };
         // `tps<5%` asks for a gain: that one has to be missed for sure, where `tps<-5%` needs a loss for sure.
@@ -106,13 +115,17 @@ impl FromStr for Threshold {
         let at = text.find(['<', '>']).ok_or(FORM)?;
         let (name, percent) = (text[..at].trim(), text[at + 1..].trim());
         let number = percent.strip_suffix('%').ok_or(FORM)?.trim();
-        let percent: f64 = number.parse().ok().filter(|percent: &f64| percent.is_finite()).ok_or(FORM)?;
+        let percent: f64 =
+            number.parse().ok().filter(|percent: &f64| percent.is_finite()).ok_or(FORM)?;
         if percent <= -100.0 {
             return Err(format!("no figure can fall by {} % or more", -percent));
         }
-        let figure = Figure::compared().find(|figure| figure.key() == name || figure.short_key() == Some(name));
+        let figure = Figure::compared()
+            .find(|figure| figure.key() == name || figure.short_key() == Some(name));
         let figure = figure.ok_or_else(|| {
-            let words: Vec<_> = Figure::compared().map(|figure| figure.short_key().unwrap_or(figure.key())).collect();
+            let words: Vec<_> = Figure::compared()
+                .map(|figure| figure.short_key().unwrap_or(figure.key()))
+                .collect();
             format!("unknown figure `{name}`; known: {}", words.join(", "))
         })?;
         Ok(Self { figure, is_below: text[at..].starts_with('<'), share: percent / 100.0 })
@@ -141,8 +154,9 @@ mod tests {
     #[test]
     fn states() {
         use ThresholdState::{Crossed, Kept, Unsure};
-        let check =
-            |text: &str, (value, low, high), expect| assert_eq!(state(text, value, low, high), expect, "{text}");
+        let check = |text: &str, (value, low, high), expect| {
+            assert_eq!(state(text, value, low, high), expect, "{text}");
+        };
         check("tps<-5%", (0.90, 0.88, 0.92), Crossed);
         check("tps<-5%", (0.94, 0.85, 0.99), Crossed);
         check("tps<-5%", (0.94, 0.80, 1.05), Unsure);
@@ -159,12 +173,17 @@ mod tests {
         assert_eq!(threshold.judge(&one, &one, 1.0, 0.95), Unsure);
         // Shown for itself alone, and not as one of many.
         let estimate = |low, high| Estimate { value: 0.94, low: Some(low), high: Some(high), n: 5 };
-        assert_eq!(threshold.judge(&estimate(0.89, 0.99), &estimate(0.85, 1.03), 1.0, 0.95), Unsure);
+        assert_eq!(
+            threshold.judge(&estimate(0.89, 0.99), &estimate(0.85, 1.03), 1.0, 0.95),
+            Unsure
+        );
     }
 
     #[test]
     fn words() {
-        let check = |text: &str, expect: &str| assert_eq!(text.parse::<Threshold>().unwrap().to_string(), expect);
+        let check = |text: &str, expect: &str| {
+            assert_eq!(text.parse::<Threshold>().unwrap().to_string(), expect);
+        };
         check("tps<-5%", "tps<-5%");
         check(" p99 > 7 %", "response_us_p99>7%");
         check("redo_syncs_per_tx>2.5%", "redo_syncs_per_tx>2.5%");

@@ -42,14 +42,19 @@ fn nothing_is_found_where_nothing_is() {
     let (mut families, mut misses, mut contrasts, mut alarms) = (0, 0, 0, 0);
     for seed in 0..REPEATS {
         let mut random = Random(seed);
-        let analysis = analysis_of(&plan, |block, _| noisy(&mut random, f64::from(block) * 0.1, 1000.0));
+        let analysis =
+            analysis_of(&plan, |block, _| noisy(&mut random, f64::from(block) * 0.1, 1000.0));
         families += u32::from(analysis.contrasts.iter().any(|contrast| is_claim(contrast.verdict)));
-        misses += analysis.contrasts.iter().filter(|contrast| !inside(contrast.tps_ratio, 1.0)).count();
+        misses +=
+            analysis.contrasts.iter().filter(|contrast| !inside(contrast.tps_ratio, 1.0)).count();
         contrasts += analysis.contrasts.len();
         alarms += u32::from(analysis.twins.unwrap().alarm);
     }
     assert_eq!(contrasts, 4 * REPEATS as usize);
-    assert!(families <= 50, "{families} of {REPEATS} experiments claim a difference that is not there");
+    assert!(
+        families <= 50,
+        "{families} of {REPEATS} experiments claim a difference that is not there"
+    );
     let rate = misses as f64 / contrasts as f64;
     assert!((0.03..=0.07).contains(&rate), "intervals miss the truth in {rate} of the comparisons");
     assert!((29..=71).contains(&alarms), "{alarms} alarms of {REPEATS}");
@@ -65,7 +70,10 @@ fn intervals_cover_the_truth() {
             let analysis = analysis_of(&plan, |_, _| noisy(&mut random, 0.0, 1000.0));
             covered += u32::from(inside(analysis.cells[0].tps.unwrap(), 1000.0));
         }
-        assert!((930..=970).contains(&covered), "{blocks} blocks: {covered} of {REPEATS} cover the truth");
+        assert!(
+            (930..=970).contains(&covered),
+            "{blocks} blocks: {covered} of {REPEATS} cover the truth"
+        );
     }
 }
 
@@ -107,7 +115,9 @@ fn the_promised_blocks_are_enough() {
     promises.sort_unstable();
     let promised = promises[promises.len() / 2];
     let many = plan("[1, 2]", "[8]", 3 + promised);
-    let decided = (1000..1200).filter(|seed| is_claim(contrast_with_seed(*seed, &many).contrasts[0].verdict)).count();
+    let decided = (1000..1200)
+        .filter(|seed| is_claim(contrast_with_seed(*seed, &many).contrasts[0].verdict))
+        .count();
     assert!((2..30).contains(&promised), "{promised}");
     assert!(decided >= 120, "{decided} of 200 decide after {promised} more blocks");
 }
@@ -130,9 +140,16 @@ fn sigma_is_found() {
     );
     assert!((one.sigma - 0.05).abs() < 0.01 && eight.sigma < 1e-9, "{:?}", analysis.noise);
     // One row and its twin: 199 degrees of freedom. Without a twin, what changes between blocks is in it.
-    assert_eq!((one.degrees_of_freedom, one.within_blocks, eight.within_blocks), (199, true, false));
+    assert_eq!(
+        (one.degrees_of_freedom, one.within_blocks, eight.within_blocks),
+        (199, true, false)
+    );
     // One comparison would have 3.5 % · 0.8: t(0.986, 200) + t(0.8, 200) = 2.213 + 0.843, · 0.05 · √(2/200) = 0.0153.
-    assert!((one.smallest_detectable_effect - 0.0154).abs() < 0.003, "{}", one.smallest_detectable_effect);
+    assert!(
+        (one.smallest_detectable_effect - 0.0154).abs() < 0.003,
+        "{}",
+        one.smallest_detectable_effect
+    );
 }
 
 /// Throughput at 1, 2, 4, 8, 16 connections → where the knee is, where the best, whether the best is the last.
@@ -145,7 +162,11 @@ fn knees() {
             curve[step] * (1.0 + f64::from(block) * 0.1)
         });
         let knee = analysis.curves[0].knee.clone().unwrap();
-        assert_eq!((knee.connections, knee.best_connections, knee.best_is_last), expect, "{curve:?}, {blocks}");
+        assert_eq!(
+            (knee.connections, knee.best_connections, knee.best_is_last),
+            expect,
+            "{curve:?}, {blocks}"
+        );
         assert_eq!(knee.last_ratio.is_none(), knee.best_is_last);
     };
     for blocks in [1, 2, 5] {
@@ -160,12 +181,13 @@ fn knees() {
 #[test]
 fn a_wide_interval_is_no_knee() {
     let plan = plan("[1]", "[1, 8, 50]", 2);
-    let analysis = analysis_of(&plan, |block, configuration| match (configuration.connections(), block) {
-        (1, 0) => 300.0,
-        (1, _) => 900.0,
-        (8, _) => 990.0,
-        _ => 1000.0,
-    });
+    let analysis =
+        analysis_of(&plan, |block, configuration| match (configuration.connections(), block) {
+            (1, 0) => 300.0,
+            (1, _) => 900.0,
+            (8, _) => 990.0,
+            _ => 1000.0,
+        });
     let knee = analysis.curves[0].knee.clone().unwrap();
     assert_eq!((knee.connections, knee.best_connections), (8, 50));
 }
@@ -184,7 +206,8 @@ fn contrasts_are_with_the_baseline_at_the_same_connections() {
         .collect();
     assert_eq!(pairs, [((2, 1), (1, 1)), ((2, 8), (1, 8)), ((0, 1), (1, 1)), ((0, 8), (1, 8))]);
     assert_eq!(analysis.baseline_label.as_deref(), Some("innodb_flush_log_at_trx_commit=1"));
-    let labels: Vec<_> = analysis.curves.iter().map(|curve| (curve.label.as_str(), curve.is_baseline)).collect();
+    let labels: Vec<_> =
+        analysis.curves.iter().map(|curve| (curve.label.as_str(), curve.is_baseline)).collect();
     assert_eq!(
         labels,
         [
@@ -203,7 +226,8 @@ fn a_socket_is_on_this_host_in_all_forms_of_an_address() {
     let (experiment, _) = run(&plan, |_, _| 1000.0);
     let check = |address: &str, expect| {
         let (sandbox_dir, server_address) = (None, Some(address.to_owned()));
-        let given = truetps_record::Experiment { sandbox_dir, server_address, ..experiment.clone() };
+        let given =
+            truetps_record::Experiment { sandbox_dir, server_address, ..experiment.clone() };
         assert_eq!(analyse(&plan, &given, &[]).rule_connections.is_some(), expect, "{address}");
     };
     check("mysql://me@/db?socket=/run/s.sock&tls=required", true);
@@ -217,8 +241,11 @@ fn a_socket_is_on_this_host_in_all_forms_of_an_address() {
 fn curves_rise_by_connections_whatever_the_plan_says() {
     let plan = plan("[1]", "[50, 1, 8]", 1);
     let analysis = analysis_of(&plan, |_, _| 1000.0);
-    let order: Vec<_> =
-        analysis.curves[0].cells.iter().map(|cell| analysis.cells[*cell].configuration.connections()).collect();
+    let order: Vec<_> = analysis.curves[0]
+        .cells
+        .iter()
+        .map(|cell| analysis.cells[*cell].configuration.connections())
+        .collect();
     assert_eq!(order, [1, 8, 50]);
 }
 
@@ -226,16 +253,29 @@ fn curves_rise_by_connections_whatever_the_plan_says() {
 fn no_trials_at_all() {
     let plan = plan("[1, 2]", "[1, 8]", 3);
     let analysis = analysis_after(&plan, Vec::clear);
-    assert_eq!((analysis.trials_planned, analysis.trials_valid, analysis.blocks_planned), (15, 0, 3));
-    assert!(analysis.cells.iter().all(|cell| cell.tps.is_none() && cell.get(Figure::ResponseP50).is_none()));
-    assert!(analysis.contrasts.is_empty() && analysis.twins.is_none() && analysis.curves[0].knee.is_none());
+    assert_eq!(
+        (analysis.trials_planned, analysis.trials_valid, analysis.blocks_planned),
+        (15, 0, 3)
+    );
+    assert!(
+        analysis
+            .cells
+            .iter()
+            .all(|cell| cell.tps.is_none() && cell.get(Figure::ResponseP50).is_none())
+    );
+    assert!(
+        analysis.contrasts.is_empty()
+            && analysis.twins.is_none()
+            && analysis.curves[0].knee.is_none()
+    );
     assert!(!analysis.complete());
 }
 
 #[test]
 fn one_block_shows_and_claims_nothing() {
     let plan = plan("[1, 2]", "[1, 8]", 1);
-    let analysis = analysis_of(&plan, |_, configuration| f64::from(configuration.connections()) * 100.0);
+    let analysis =
+        analysis_of(&plan, |_, configuration| f64::from(configuration.connections()) * 100.0);
     let tps = analysis.cells[0].tps.unwrap();
     assert_eq!((tps.low, tps.high, tps.n), (None, None, 1));
     assert_eq!(analysis.contrasts[0].verdict, Verdict::NotEnoughData { more_blocks: None });
@@ -266,16 +306,18 @@ fn two_blocks_have_wide_intervals() {
 #[test]
 fn a_missing_baseline_takes_its_pair_away() {
     let plan = plan("[1, 2]", "[8]", 3);
-    let without =
-        |trial: &Trial, blocks: u32| trial.block < blocks && flush_and_connections(&trial.configuration).0 == 1;
+    let without = |trial: &Trial, blocks: u32| {
+        trial.block < blocks && flush_and_connections(&trial.configuration).0 == 1
+    };
     let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !without(&trial.trial, 1)));
     assert_eq!(analysis.contrasts[0].tps_ratio.n, 2);
     assert_eq!(analysis.twins.as_ref().unwrap().pairs.len(), 2);
     let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !without(&trial.trial, 3)));
     assert!(analysis.contrasts.is_empty() && !analysis.complete());
     // The twin is as good as the trial that it repeats.
-    let is_first =
-        |trial: &Trial| flush_and_connections(&trial.configuration).0 == 1 && crate::evidence::is_cell(trial);
+    let is_first = |trial: &Trial| {
+        flush_and_connections(&trial.configuration).0 == 1 && crate::evidence::is_cell(trial)
+    };
     let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !is_first(&trial.trial)));
     assert_eq!((analysis.contrasts[0].tps_ratio.n, analysis.twins.is_none()), (3, true));
 }
@@ -293,8 +335,11 @@ fn invalid_trials_are_named_and_not_used() {
         stranger.trial.name = "trial-9999".to_owned();
         trials.push(stranger);
     });
-    let invalid: Vec<_> =
-        analysis.invalid.iter().map(|one| (one.name.as_str(), one.partial, one.reason.to_string())).collect();
+    let invalid: Vec<_> = analysis
+        .invalid
+        .iter()
+        .map(|one| (one.name.as_str(), one.partial, one.reason.to_string()))
+        .collect();
     assert_eq!(
         invalid,
         [
@@ -326,7 +371,9 @@ fn zero_throughput_is_evidence_with_a_finite_logarithm() {
 
     let nothing = analysis_of(&plan, |_, _| 0.0);
     assert!(nothing.cells[0].tps.unwrap().value.abs() < f64::EPSILON);
-    assert!(nothing.contrasts.is_empty() && nothing.twins.is_none() && nothing.curves[0].knee.is_none());
+    assert!(
+        nothing.contrasts.is_empty() && nothing.twins.is_none() && nothing.curves[0].knee.is_none()
+    );
     let text = format!("{analysis:?} {nothing:?}");
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
 }
@@ -356,7 +403,11 @@ fn errors_add_up_by_number() {
     let analysis = analysis_after(&plan, |trials| {
         for (at, count, message) in [(0, 2, "first"), (2, 3, "later"), (1, 100, "in between")] {
             let measured = trials[at].trial.measured.as_mut().unwrap();
-            measured.counts = Counts { failed: count, started: measured.counts.started + count, ..measured.counts };
+            measured.counts = Counts {
+                failed: count,
+                started: measured.counts.started + count,
+                ..measured.counts
+            };
             measured.errors = vec![error(count, message)];
         }
     });

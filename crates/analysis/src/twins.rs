@@ -22,7 +22,10 @@ pub(crate) fn from_twins(valid: &[Evidence<'_>]) -> Option<Twins> {
 
 /// The twin and the trial of the same configuration in the same block, in the order in which they ran. `None` for a
 /// trial that is no twin, or whose partner is missing, or where either finished no transaction: that is a standstill, and no noise.
-fn first_and_second<'a>(valid: &[Evidence<'a>], twin: &Evidence<'a>) -> Option<(Evidence<'a>, Evidence<'a>)> {
+fn first_and_second<'a>(
+    valid: &[Evidence<'a>],
+    twin: &Evidence<'a>,
+) -> Option<(Evidence<'a>, Evidence<'a>)> {
     if is_cell(twin.trial) {
         return None;
     }
@@ -44,7 +47,9 @@ fn describe((first, second): &(Evidence<'_>, Evidence<'_>)) -> AaPair {
         configuration: first.trial.configuration.clone(),
         first_tps: first.measured.tps,
         second_tps: second.measured.tps,
-        generator_limited: [first, second].iter().any(|one| generator_reason(one.measured).is_some()),
+        generator_limited: [first, second]
+            .iter()
+            .any(|one| generator_reason(one.measured).is_some()),
     }
 }
 

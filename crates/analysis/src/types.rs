@@ -116,7 +116,9 @@ impl Cell {
         match figure {
             Figure::Tps => Some(self.tps?.value),
             _ if figure.is_of_cell() => self.figures.get(figure),
-            _ if figure.group() == FigureGroup::OpenLoop => self.open_loop.as_ref()?.figures.get(figure),
+            _ if figure.group() == FigureGroup::OpenLoop => {
+                self.open_loop.as_ref()?.figures.get(figure)
+            }
             _ => self.detail.get(figure),
         }
     }
@@ -257,6 +259,9 @@ pub struct InvalidTrial {
     pub reason: Reason<NoEvidence>,
 }
 
-pub(crate) fn words<S: Serializer>(reason: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn words<S: Serializer>(
+    reason: &impl Display,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_str(reason)
 }

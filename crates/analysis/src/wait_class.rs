@@ -52,7 +52,8 @@ type NameParts = [(&'static str, WaitClass)];
 /// Wait events of `performance_schema`. `None`: not a wait of a session (a molecule that contains other waits, an idle
 /// background thread, a client that has nothing to ask).
 pub(crate) fn of_event(event: &str) -> Option<WaitClass> {
-    const NOT_WAITS: [&str; 5] = ["idle", "wait/io/table/", "wait/io/socket/", "wait/lock/table/", "wait/synch/cond/"];
+    const NOT_WAITS: [&str; 5] =
+        ["idle", "wait/io/table/", "wait/io/socket/", "wait/lock/table/", "wait/synch/cond/"];
     // Sessions of a group commit wait for their leader by a condition; the first is MySQL's, the others are MariaDB's.
     const CONDITIONS: [&str; 4] = [
         "mysql_bin_log::cond_done",
@@ -140,7 +141,8 @@ fn of_postgres_event(event: &str) -> Option<WaitClass> {
         ("timeout:spindelay", WaitClass::Latch),
     ];
     let event = event.to_ascii_lowercase();
-    let not_a_wait = ["(running)", "activity:", "client:clientread"].iter().any(|part| event.starts_with(part));
+    let not_a_wait =
+        ["(running)", "activity:", "client:clientread"].iter().any(|part| event.starts_with(part));
     (!not_a_wait).then(|| first_that_fits(PARTS, &event).unwrap_or(WaitClass::Other))
 }
 
@@ -174,7 +176,10 @@ mod tests {
         check("idle", None);
         check("wait/synch/cond/sql/THD::COND_wakeup_ready", Some(WaitClass::BinlogSync));
         check("wait/synch/cond/sql/wait_for_commit::COND_wait_commit", Some(WaitClass::BinlogSync));
-        check("wait/synch/mutex/sql/wait_for_commit::LOCK_wait_commit", Some(WaitClass::BinlogSync));
+        check(
+            "wait/synch/mutex/sql/wait_for_commit::LOCK_wait_commit",
+            Some(WaitClass::BinlogSync),
+        );
         check("wait/synch/cond/mysys/COND_timer", None);
         // InnoDB times row locks itself: this is the latch of their list.
         check("wait/synch/mutex/innodb/lock_wait_mutex", Some(WaitClass::Latch));

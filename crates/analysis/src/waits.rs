@@ -12,7 +12,9 @@ mod top;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use truetps_record::{ProbePoint, ProbeSeries, ProbeSource, Signal, SignalKind, SignalSeries, SignalUnit};
+use truetps_record::{
+    ProbePoint, ProbeSeries, ProbeSource, Signal, SignalKind, SignalSeries, SignalUnit,
+};
 
 use crate::coincident::widened;
 use crate::signs::mean_over;
@@ -111,7 +113,9 @@ impl<'a> Waits<'a> {
         } else {
             // MariaDB times no write or flush of its redo log, and in MySQL 8 and later it is a thread of the server's that does,
             // whatever number of sessions wait for it. Sessions that are in their commit show it.
-            signals.extend(sampled(probe).into_iter().filter(|signal| signal.class == WaitClass::Commit));
+            signals.extend(
+                sampled(probe).into_iter().filter(|signal| signal.class == WaitClass::Commit),
+            );
         }
         signals.extend(row_locks(probe, source));
         (times.len() >= 2 && !signals.is_empty()).then_some(Self { source, signals, times })
@@ -121,7 +125,8 @@ impl<'a> Waits<'a> {
     pub(crate) fn series(&self) -> WaitSeries {
         let mut classes: BTreeMap<WaitClass, Vec<f64>> = BTreeMap::new();
         for signal in self.signals.iter().filter(|signal| signal.class != WaitClass::Other) {
-            let steps = classes.entry(signal.class).or_insert_with(|| vec![0.0; self.times.len() - 1]);
+            let steps =
+                classes.entry(signal.class).or_insert_with(|| vec![0.0; self.times.len() - 1]);
             for (step, edges) in steps.iter_mut().zip(self.times.windows(2)) {
                 *step += signal.sessions(edges[0], edges[1]).unwrap_or(0.0);
             }
@@ -138,7 +143,9 @@ impl<'a> Waits<'a> {
 
     fn sampled(&self, classes: &BTreeMap<WaitClass, Vec<f64>>) -> Vec<WaitClass> {
         let is_sampled = |class: &WaitClass| {
-            self.signals.iter().any(|signal| signal.class == *class && signal.kind == WaitMeasure::Sessions)
+            self.signals
+                .iter()
+                .any(|signal| signal.class == *class && signal.kind == WaitMeasure::Sessions)
         };
         match self.source {
             WaitSource::Timed => classes.keys().copied().filter(is_sampled).collect(),
@@ -154,7 +161,9 @@ impl<'a> Waits<'a> {
         }
         for part in [WaitClass::BinlogSync, WaitClass::RedoFlush] {
             let Some(part) = classes.get(&part).cloned() else { continue };
-            for (commit, part) in classes.get_mut(&WaitClass::Commit).into_iter().flatten().zip(part) {
+            for (commit, part) in
+                classes.get_mut(&WaitClass::Commit).into_iter().flatten().zip(part)
+            {
                 *commit = (*commit - part).max(0.0);
             }
         }
@@ -172,7 +181,9 @@ impl<'a> Waits<'a> {
             .signals
             .iter()
             .filter_map(|signal| {
-                let counted = signal.sessions(from_ms, to_ms).filter(|_| signal.kind == WaitMeasure::Sessions);
+                let counted = signal
+                    .sessions(from_ms, to_ms)
+                    .filter(|_| signal.kind == WaitMeasure::Sessions);
                 let sessions = counted.or_else(|| signal.sessions(before_ms, after_ms))?;
                 Some(Wait {
                     name: signal.name.clone(),
@@ -192,7 +203,11 @@ impl<'a> Waits<'a> {
     /// The parts of stretches between the first reading and the last one: nothing is known beyond.
     fn within(&self, stretches: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let (first, last) = (self.times[0], self.times[self.times.len() - 1]);
-        stretches.iter().map(|(from, to)| (from.max(first), to.min(last))).filter(|(from, to)| to > from).collect()
+        stretches
+            .iter()
+            .map(|(from, to)| (from.max(first), to.min(last)))
+            .filter(|(from, to)| to > from)
+            .collect()
     }
 }
 
@@ -206,7 +221,14 @@ impl<'a> WaitSignal<'a> {
     /// Without what else is read of it. `None`: a counter that is no time.
     fn of(name: &str, class: WaitClass, series: &'a SignalSeries) -> Option<Self> {
         let kind = WaitMeasure::of(series.signal)?;
-        Some(Self { name: name.to_owned(), class, points: &series.points, kind, unfinished: &[], counted: &[] })
+        Some(Self {
+            name: name.to_owned(),
+            class,
+            points: &series.points,
+            kind,
+            unfinished: &[],
+            counted: &[],
+        })
     }
 
     /// Sessions that waited from one time to another, on average. `None` where it was not read there.
@@ -217,7 +239,8 @@ impl<'a> WaitSignal<'a> {
         match self.kind {
             WaitMeasure::Time { unit_ms } => {
                 let growth = growth(self.points, from_ms, to_ms)?;
-                let unfinished = (growth <= 0.0).then(|| mean(self.unfinished, from_ms, to_ms)).flatten();
+                let unfinished =
+                    (growth <= 0.0).then(|| mean(self.unfinished, from_ms, to_ms)).flatten();
                 unfinished.or(Some(growth * unit_ms / (to_ms - from_ms)))
             }
             WaitMeasure::Sessions => mean(self.points, from_ms, to_ms),
@@ -262,11 +285,16 @@ fn timed(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
     let has_files = of_file("write_us").is_some();
     let waits = || probe.of_kind(SignalKind::Wait);
     let is_count = |wait: &&SignalSeries| wait.signal.unit == SignalUnit::Count;
-    let counts: BTreeMap<_, _> =
-        waits().filter(is_count).map(|wait| (wait.subject.as_str(), wait.points.as_slice())).collect();
+    let counts: BTreeMap<_, _> = waits()
+        .filter(is_count)
+        .map(|wait| (wait.subject.as_str(), wait.points.as_slice()))
+        .collect();
     let timed = waits().filter(|wait| !has_files || wait.subject != DATA_FILE).filter_map(|wait| {
         let counted = counts.get(wait.subject.as_str()).copied().unwrap_or_default();
-        Some(WaitSignal { counted, ..WaitSignal::of(&wait.subject, of_event(&wait.subject)?, wait)? })
+        Some(WaitSignal {
+            counted,
+            ..WaitSignal::of(&wait.subject, of_event(&wait.subject)?, wait)?
+        })
     });
     let mut signals: Vec<_> = timed.collect();
     let parts = [
@@ -274,11 +302,16 @@ fn timed(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
         ("misc", "misc", WaitClass::PageFlush),
         ("read", "reads", WaitClass::BufferPool),
     ];
-    for (part, calls, class) in parts.into_iter().filter(|_| has_files && !signals.is_empty()).collect::<Vec<_>>() {
+    for (part, calls, class) in
+        parts.into_iter().filter(|_| has_files && !signals.is_empty()).collect::<Vec<_>>()
+    {
         let time = of_file(&format!("{part}_us"));
         signals.extend(time.and_then(|time| {
             let counted = of_file(calls).map_or(&[][..], |calls| &calls.points);
-            Some(WaitSignal { counted, ..WaitSignal::of(&format!("{DATA_FILE} ({part})"), class, time)? })
+            Some(WaitSignal {
+                counted,
+                ..WaitSignal::of(&format!("{DATA_FILE} ({part})"), class, time)?
+            })
         }));
     }
     signals
@@ -302,7 +335,11 @@ fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<WaitSignal<'_>> 
         _ => (WAITING, [].as_slice()),
     };
     let counted = status("Innodb_row_lock_waits").map_or(&[][..], |waits| &waits.points);
-    Some(WaitSignal { unfinished, counted, ..WaitSignal::of(name, WaitClass::RowLock, status(name)?)? })
+    Some(WaitSignal {
+        unfinished,
+        counted,
+        ..WaitSignal::of(name, WaitClass::RowLock, status(name)?)?
+    })
 }
 
 #[cfg(test)]
@@ -347,7 +384,10 @@ mod tests {
         let waits = wait_series(&timed_series()).unwrap();
         assert_eq!(waits.source, WaitSource::Timed);
         assert_eq!(waits.edges_ms, [0.0, 1e3, 2e3, 3e3, 4e3, 5e3]);
-        let expect = [(WaitClass::RedoFlush, vec![0.5; 5]), (WaitClass::BinlogSync, vec![0.0, 0.0, 3.0, 3.0, 0.0])];
+        let expect = [
+            (WaitClass::RedoFlush, vec![0.5; 5]),
+            (WaitClass::BinlogSync, vec![0.0, 0.0, 3.0, 3.0, 0.0]),
+        ];
         assert_eq!(waits.classes, expect);
     }
 
@@ -369,13 +409,23 @@ mod tests {
     #[test]
     fn states_are_counted_where_nothing_is_timed() {
         let series = series(&[
-            (0.0, &[("session.Commit", 2.0), ("session.Update", 9.0), ("status.Innodb_row_lock_current_waits", 0.0)]),
+            (
+                0.0,
+                &[
+                    ("session.Commit", 2.0),
+                    ("session.Update", 9.0),
+                    ("status.Innodb_row_lock_current_waits", 0.0),
+                ],
+            ),
             (1000.0, &[("session.Commit", 4.0)]),
             (2000.0, &[("session.Commit", 40.0), ("status.Innodb_row_lock_current_waits", 1.0)]),
         ]);
         let waits = wait_series(&series).unwrap();
         assert_eq!(waits.source, WaitSource::Sampled);
-        assert_eq!(waits.classes, [(WaitClass::Commit, vec![3.0, 22.0]), (WaitClass::RowLock, vec![0.0, 0.5])]);
+        assert_eq!(
+            waits.classes,
+            [(WaitClass::Commit, vec![3.0, 22.0]), (WaitClass::RowLock, vec![0.0, 0.5])]
+        );
         assert_eq!(wait_series(&self::series(&[(0.0, &[]), (1.0, &[])])), None);
     }
 
@@ -394,7 +444,11 @@ mod tests {
             changes.first().map(|wait| wait.sessions)
         };
         assert_eq!((sessions(1500.0, 3500.0), sessions(1500.0, 2500.0)), (Some(8.0), Some(7.0)));
-        assert_eq!(sessions(1300.0, 1700.0), Some(4.0), "no reading lies within it: the readings around it");
+        assert_eq!(
+            sessions(1300.0, 1700.0),
+            Some(4.0),
+            "no reading lies within it: the readings around it"
+        );
     }
 
     /// MariaDB times the binlog and not the redo log: what is left of the commits is that.
@@ -406,38 +460,59 @@ mod tests {
         ]);
         let waits = wait_series(&series).unwrap();
         assert_eq!(waits.source, WaitSource::Timed);
-        assert_eq!(waits.classes, [(WaitClass::BinlogSync, vec![1.0]), (WaitClass::Commit, vec![2.0])]);
+        assert_eq!(
+            waits.classes,
+            [(WaitClass::BinlogSync, vec![1.0]), (WaitClass::Commit, vec![2.0])]
+        );
         assert_eq!(waits.sampled, [WaitClass::Commit]);
     }
 
     #[test]
     fn reads_of_data_files_are_not_writes() {
         let file = "wait/io/file/innodb/innodb_data_file";
-        let (all, write, read) =
-            (format!("wait.{file}.us"), format!("file.{file}.write_us"), format!("file.{file}.read_us"));
+        let (all, write, read) = (
+            format!("wait.{file}.us"),
+            format!("file.{file}.write_us"),
+            format!("file.{file}.read_us"),
+        );
         let series = series(&[
             (0.0, &[(&all, 0.0), (&write, 0.0), (&read, 0.0), (REDO, 0.0)]),
             (1000.0, &[(&all, 3e6), (&write, 1e6), (&read, 2e6)]),
         ]);
         let waits = wait_series(&series).unwrap();
-        assert_eq!(waits.classes, [(WaitClass::PageFlush, vec![1.0]), (WaitClass::BufferPool, vec![2.0])]);
+        assert_eq!(
+            waits.classes,
+            [(WaitClass::PageFlush, vec![1.0]), (WaitClass::BufferPool, vec![2.0])]
+        );
     }
 
     #[test]
     fn a_row_lock_that_is_still_waited_for_is_seen_before_its_time_is_booked() {
         const TIMED: (&str, f64) = (REDO, 0.0);
         let lock = |time: f64, waiting: f64| {
-            [TIMED, ("status.Innodb_row_lock_time", time), ("status.Innodb_row_lock_current_waits", waiting)]
+            [
+                TIMED,
+                ("status.Innodb_row_lock_time", time),
+                ("status.Innodb_row_lock_current_waits", waiting),
+            ]
         };
         let values = [lock(7.0, 0.0), lock(7.0, 2.0), lock(7.0, 2.0), lock(5007.0, 0.0)];
-        let at: Vec<_> = values.iter().enumerate().map(|(n, values)| (n as f64 * 1e3, values.as_slice())).collect();
+        let at: Vec<_> = values
+            .iter()
+            .enumerate()
+            .map(|(n, values)| (n as f64 * 1e3, values.as_slice()))
+            .collect();
         let waits = wait_series(&series(&at)).unwrap();
         assert_eq!(waits.classes, [(WaitClass::RowLock, vec![1.0, 2.0, 5.0])]);
         assert_eq!((waits.source, waits.sampled), (WaitSource::Timed, vec![]));
         // A MariaDB cuts each wait to whole milliseconds.
         let mut mariadb: Vec<_> = values.iter().map(|values| values.to_vec()).collect();
         mariadb[0].push(("status.Binlog_group_commit_trigger_count", 0.0));
-        let at: Vec<_> = mariadb.iter().enumerate().map(|(n, values)| (n as f64 * 1e3, values.as_slice())).collect();
+        let at: Vec<_> = mariadb
+            .iter()
+            .enumerate()
+            .map(|(n, values)| (n as f64 * 1e3, values.as_slice()))
+            .collect();
         let waits = wait_series(&series(&at)).unwrap();
         assert_eq!(waits.classes, [(WaitClass::RowLock, vec![1.0, 2.0, 1.0])]);
         assert_eq!(waits.sampled, [WaitClass::RowLock]);

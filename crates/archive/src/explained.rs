@@ -30,13 +30,17 @@ impl ExplainedRun {
         let (folder, _) = ExperimentFolder::find(path)?;
         let Some(explanation) = folder.explanation()? else { return Ok(None) };
         let (plan, experiment) = (folder.plan()?, folder.experiment()?);
-        let names: Vec<_> = experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
+        let names: Vec<_> =
+            experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
         let mut trials = Vec::new();
         // What follows a trial that cannot be read, or did not end, is not known to follow from it.
-        for (loaded, mixture) in
-            read_trials(&folder, &names, Histograms::LeftOut, false).into_iter().zip(&explanation.mixtures)
+        for (loaded, mixture) in read_trials(&folder, &names, Histograms::LeftOut, false)
+            .into_iter()
+            .zip(&explanation.mixtures)
         {
-            let (Some(loaded), Ok(mixture)) = (loaded?, Mixture::try_from(mixture.clone())) else { break };
+            let (Some(loaded), Ok(mixture)) = (loaded?, Mixture::try_from(mixture.clone())) else {
+                break;
+            };
             if loaded.trial.validity.is_partial() {
                 break;
             }

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use truetps_analysis::LoadedTrial;
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_plan::Plan;
-use truetps_pool::{PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, PoolTape, RateAnswer, search};
+use truetps_pool::{
+    PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, PoolTape, RateAnswer,
+    search,
+};
 use truetps_record::{Experiment, PoolRecord};
 
 use crate::reading::{Histograms, read_trials};
@@ -34,7 +37,8 @@ impl PoolRun {
         let (folder, _) = ExperimentFolder::find(path)?;
         let Some(pool) = folder.pool()? else { return Ok(None) };
         let (plan, experiment) = (folder.plan()?, folder.experiment()?);
-        let names: Vec<_> = experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
+        let names: Vec<_> =
+            experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
         let mut trials = Vec::new();
         // What follows a trial that cannot be read, or did not end, is not known to follow from it.
         for loaded in read_trials(&folder, &names, Histograms::LeftOut, false) {
@@ -44,7 +48,8 @@ impl PoolRun {
             }
             trials.push(loaded);
         }
-        let result = |one: &LoadedTrial| (one.trial.configuration.connections(), PoolResult::of(&one.trial));
+        let result =
+            |one: &LoadedTrial| (one.trial.configuration.connections(), PoolResult::of(&one.trial));
         let mut tape = PoolTape::new(trials.iter().map(result).collect());
         let findings = search(&PoolQuestion::of(&pool), &mut tape);
         let limits = PoolLimits {
@@ -55,7 +60,17 @@ impl PoolRun {
         let rate = pool.rate.map(|rate| RateAnswer::new(&findings, rate, pool.current));
         let parameters = Self::parameters_of(&findings, rate, &limits);
         let (path, is_foreign) = (folder.path().to_owned(), tape.is_foreign());
-        Ok(Some(Self { path, plan, experiment, pool, trials, findings, rate, parameters, is_foreign }))
+        Ok(Some(Self {
+            path,
+            plan,
+            experiment,
+            pool,
+            trials,
+            findings,
+            rate,
+            parameters,
+            is_foreign,
+        }))
     }
 
     /// Of the number for the rate that was asked about; without one, or where no number carries it, of the advice.
@@ -72,10 +87,15 @@ impl PoolRun {
 
 /// As the server reported it in the first trial. In PostgreSQL it is `idle_session_timeout`, in milliseconds, and 0 is
 /// no limit.
-fn wait_timeout_s(folder: &ExperimentFolder, trials: &[String]) -> Result<Option<u64>, FolderError> {
+fn wait_timeout_s(
+    folder: &ExperimentFolder,
+    trials: &[String],
+) -> Result<Option<u64>, FolderError> {
     let Some(first) = trials.first() else { return Ok(None) };
     let variables = folder.variables(first)?.unwrap_or_default();
     let number = |name: &str| variables.get(name).and_then(|value| value.parse::<u64>().ok());
-    let of_postgres = || number("idle_session_timeout").filter(|limit| *limit > 0).map(|limit| limit.div_ceil(1_000));
+    let of_postgres = || {
+        number("idle_session_timeout").filter(|limit| *limit > 0).map(|limit| limit.div_ceil(1_000))
+    };
     Ok(number("wait_timeout").or_else(of_postgres))
 }

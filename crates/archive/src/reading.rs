@@ -28,12 +28,21 @@ pub(crate) fn read_trials(
     let one = |name: &String| read_trial(folder, name, histograms, is_script);
     let read = |names: &[String]| names.iter().map(one).collect::<Vec<_>>();
     std::thread::scope(|scope| {
-        let parts: Vec<_> = names.chunks(part).map(|names| scope.spawn(move || read(names))).collect();
-        parts.into_iter().flat_map(|part| part.join().expect("reading a folder does not panic")).collect()
+        let parts: Vec<_> =
+            names.chunks(part).map(|names| scope.spawn(move || read(names))).collect();
+        parts
+            .into_iter()
+            .flat_map(|part| part.join().expect("reading a folder does not panic"))
+            .collect()
     })
 }
 
-fn read_trial(folder: &ExperimentFolder, name: &str, histograms: Histograms, is_script: bool) -> ReadTrial {
+fn read_trial(
+    folder: &ExperimentFolder,
+    name: &str,
+    histograms: Histograms,
+    is_script: bool,
+) -> ReadTrial {
     let Some(trial) = folder.trial(name)? else { return Ok(None) };
     let mut reader = TrialReader { folder, name, unread: Vec::new() };
     let intervals = reader.readable(folder.intervals(name));
@@ -84,18 +93,24 @@ impl TrialReader<'_> {
     /// The readable histograms; of the others, the first is reported.
     fn latency(&mut self, log: &LatencyLog) -> TrialLatency {
         let mut first = None;
-        let intervals =
-            log.intervals().filter_map(|interval| interval.map_err(|error| _ = first.get_or_insert(error)).ok());
+        let intervals = log
+            .intervals()
+            .filter_map(|interval| interval.map_err(|error| _ = first.get_or_insert(error)).ok());
         let latency = TrialLatency::of(intervals);
         let (path, name) = (self.trial_path().join("latency.hdr"), self.name);
-        let problem = first.map(|error| UnreadFile { path, what: format!("{name}/{error}"), whole_trial: false });
+        let problem = first.map(|error| UnreadFile {
+            path,
+            what: format!("{name}/{error}"),
+            whole_trial: false,
+        });
         self.unread.extend(problem);
         latency
     }
 
     fn script(&mut self) -> RecordedScript {
         let record = self.readable(self.folder.script(self.name)).flatten();
-        let options = self.readable(self.folder.script_options(self.name)).flatten().unwrap_or_default();
+        let options =
+            self.readable(self.folder.script_options(self.name)).flatten().unwrap_or_default();
         let text = |value: Value| match value {
             Value::Null => None,
             Value::String(text) => Some(text),
@@ -103,7 +118,10 @@ impl TrialReader<'_> {
         };
         RecordedScript {
             record,
-            options: options.into_iter().filter_map(|(name, value)| Some((name, text(value)?))).collect(),
+            options: options
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, text(value)?)))
+                .collect(),
         }
     }
 
@@ -113,7 +131,11 @@ impl TrialReader<'_> {
 }
 
 /// The same files make the same report wherever they are: paths are below the experiment's folder.
-pub(crate) fn unread(folder: &ExperimentFolder, error: &FolderError, whole_trial: bool) -> UnreadFile {
+pub(crate) fn unread(
+    folder: &ExperimentFolder,
+    error: &FolderError,
+    whole_trial: bool,
+) -> UnreadFile {
     let what = error.to_string().replace(&format!("{}/", folder.path().display()), "");
     UnreadFile { path: error.path().to_owned(), what, whole_trial }
 }

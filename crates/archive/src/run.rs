@@ -43,7 +43,8 @@ impl Run {
             unread: Vec::new(),
             named_trial,
         };
-        let all: Vec<_> = run.experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
+        let all: Vec<_> =
+            run.experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
         if let Some(named) = run.named_trial.clone() {
             run.read_trials(folder, &[named], histograms);
         } else {
@@ -96,7 +97,10 @@ impl Run {
     }
 
     /// Comparable trials of a configuration.
-    pub fn comparable_of<'a>(&'a self, configuration: &'a Configuration) -> impl Iterator<Item = &'a LoadedTrial> {
+    pub fn comparable_of<'a>(
+        &'a self,
+        configuration: &'a Configuration,
+    ) -> impl Iterator<Item = &'a LoadedTrial> {
         self.comparable().filter(|one| one.trial.configuration == *configuration)
     }
 }

@@ -65,7 +65,11 @@ fn damage_is_named_and_the_rest_is_there() {
     let [lost] = &run.unread[..] else { panic!("{:?}", run.unread) };
     assert!(lost.what.starts_with("trial-0001/run.json: "), "{lost:?}");
     let [left] = &run.trials[..] else { panic!("{:?}", run.trials) };
-    assert!(left.unread.iter().any(|file| file.path.ends_with("trial-0002/intervals.jsonl")), "{:?}", left.unread);
+    assert!(
+        left.unread.iter().any(|file| file.path.ends_with("trial-0002/intervals.jsonl")),
+        "{:?}",
+        left.unread
+    );
     assert_eq!(left.detail.stalls.absent, Some(Absent::Damaged { file: "intervals.jsonl" }));
     assert_eq!(left.probe, Err(Absent::Damaged { file: "probe.jsonl" }));
     assert!(left.detail.ledger.is_some() && left.latency.is_some());

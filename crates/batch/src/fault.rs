@@ -32,8 +32,8 @@ const MYSQL_CODES: [(FaultClass, &[u16]); 7] = [
     (
         FaultClass::BadRow,
         &[
-            1048, 1118, 1216, 1264, 1265, 1292, 1300, 1364, 1366, 1367, 1406, 1411, 1416, 1452, 1526, 1644, 1690, 3140,
-            3141, 3143, 3144, 3146, 3156, 3157, 3819, 4025, 4038,
+            1048, 1118, 1216, 1264, 1265, 1292, 1300, 1364, 1366, 1367, 1406, 1411, 1416, 1452,
+            1526, 1644, 1690, 3140, 3141, 3143, 3144, 3146, 3156, 3157, 3819, 4025, 4038,
         ],
     ),
     (FaultClass::Conflict, &[1022, 1062, 1169, 1586]),
@@ -44,8 +44,9 @@ const MYSQL_CODES: [(FaultClass, &[u16]); 7] = [
     (
         FaultClass::Transient,
         &[
-            1040, 1047, 1053, 1105, 1158, 1159, 1160, 1161, 1180, 1203, 1206, 1223, 1317, 1412, 1615, 1637, 1927, 1969,
-            3024, 3169, 3572, 4012, 4031, 8001, 9001, 9002, 9003, 9004, 9005, 9006,
+            1040, 1047, 1053, 1105, 1158, 1159, 1160, 1161, 1180, 1203, 1206, 1223, 1317, 1412,
+            1615, 1637, 1927, 1969, 3024, 3169, 3572, 4012, 4031, 8001, 9001, 9002, 9003, 9004,
+            9005, 9006,
         ],
     ),
     (FaultClass::ReadOnly, &[1290, 1792, 1836, 3100]),
@@ -89,13 +90,20 @@ impl FaultClass {
     }
 
     pub fn of(error: &ServerError) -> Self {
-        if let ErrorClass::Deadlock | ErrorClass::LockWaitTimeout | ErrorClass::SerializationFailure = error.class() {
+        if let ErrorClass::Deadlock
+        | ErrorClass::LockWaitTimeout
+        | ErrorClass::SerializationFailure = error.class()
+        {
             return Self::Transient;
         }
-        let of_code = MYSQL_CODES.iter().find(|(_, codes)| error.code > 0 && codes.contains(&error.code));
+        let of_code =
+            MYSQL_CODES.iter().find(|(_, codes)| error.code > 0 && codes.contains(&error.code));
         let fits = |states: &[&str]| states.iter().any(|state| error.sqlstate.starts_with(state));
         let of_state = || SQLSTATES.iter().find(|(_, states)| fits(states));
-        of_code.map(|(class, _)| *class).or_else(|| of_state().map(|(class, _)| *class)).unwrap_or(Self::Other)
+        of_code
+            .map(|(class, _)| *class)
+            .or_else(|| of_state().map(|(class, _)| *class))
+            .unwrap_or(Self::Other)
     }
 }
 
@@ -125,13 +133,16 @@ mod tests {
 
     #[test]
     fn every_error_has_a_class() {
-        let check =
-            |code, state: &str, expect| assert_eq!(FaultClass::of(&error(code, state)), expect, "{code} {state}");
+        let check = |code, state: &str, expect| {
+            assert_eq!(FaultClass::of(&error(code, state)), expect, "{code} {state}");
+        };
         check(1406, "22001", FaultClass::BadRow);
         check(1366, "HY000", FaultClass::BadRow);
         check(1062, "23000", FaultClass::Conflict);
         check(1213, "40001", FaultClass::Transient);
-        for (code, state) in [(1020, "HY000"), (1205, "HY000"), (3101, "40000"), (8022, "HY000"), (8028, "HY000")] {
+        for (code, state) in
+            [(1020, "HY000"), (1205, "HY000"), (3101, "40000"), (8022, "HY000"), (8028, "HY000")]
+        {
             check(code, state, FaultClass::Transient);
         }
         check(9007, "HY000", FaultClass::Transient);
@@ -157,13 +168,20 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), count);
-        assert!(MAY_BE_COMMITTED.iter().all(|code| FaultClass::of(&error(*code, "HY000")) == FaultClass::Transient));
+        assert!(
+            MAY_BE_COMMITTED
+                .iter()
+                .all(|code| FaultClass::of(&error(*code, "HY000")) == FaultClass::Transient)
+        );
     }
 
     #[test]
     fn the_row_is_the_number_at_the_end() {
         assert_eq!(row_in_message("Data too long for column 'a' at row 2"), Some(1));
-        assert_eq!(row_in_message("Incorrect integer value: ' at row 7' for column `a` at row 1"), Some(0));
+        assert_eq!(
+            row_in_message("Incorrect integer value: ' at row 7' for column `a` at row 1"),
+            Some(0)
+        );
         assert_eq!(row_in_message("Column 'a' cannot be null"), None);
         assert_eq!(row_in_message("Incorrect value: 'x at row 3' for column"), None);
         assert_eq!(row_in_message("nothing at row 0"), None);

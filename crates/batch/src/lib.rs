@@ -37,12 +37,17 @@ mod wait;
 
 pub use answer::{CommitAnswer, NotStored};
 pub use database::{
-    CommitFigures, CommitQueue, CommitSettings, CommitState, CommitThreads, DefinitionState, FigureHistogram,
-    InspectionError, TableInspection,
+    CommitFigures, CommitQueue, CommitSettings, CommitState, CommitThreads, DefinitionState,
+    FigureHistogram, InspectionError, TableInspection,
 };
-pub use executor::{BatchCounts, BatchExecutor, ExecutorAction, ExecutorRow, FoundVerdict, SeenRow, StatementOutcome};
+pub use executor::{
+    BatchCounts, BatchExecutor, ExecutorAction, ExecutorRow, FoundVerdict, SeenRow,
+    StatementOutcome,
+};
 pub use fault::FaultClass;
-pub use queue::{BatchLimits, QueueHealth, QueueLane, QueueLimits, QueueRefusal, QueuedRow, RowQueue, TakenRows};
+pub use queue::{
+    BatchLimits, QueueHealth, QueueLane, QueueLimits, QueueRefusal, QueuedRow, RowQueue, TakenRows,
+};
 pub use row::{InsertRow, RowReply};
 pub use run::BatchRun;
 pub use table::{ColumnFacts, ColumnType, RowError, TableColumns};

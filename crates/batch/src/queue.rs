@@ -193,7 +193,9 @@ impl<R: RowReply> RowQueue<R> {
     pub fn check(&self, bytes: usize, now: Duration) -> Result<(), QueueRefusal> {
         self.check_health(now)?;
         let wait = self.expected_wait(now);
-        if self.main.has_room(bytes, self.limits.rows, self.limits.bytes) && wait <= self.limits.wait {
+        if self.main.has_room(bytes, self.limits.rows, self.limits.bytes)
+            && wait <= self.limits.wait
+        {
             return Ok(());
         }
         Err(QueueRefusal::Busy { retry_after: wait.max(SHORTEST_RETRY) })
@@ -202,9 +204,9 @@ impl<R: RowReply> RowQueue<R> {
     fn check_health(&self, now: Duration) -> Result<(), QueueRefusal> {
         match self.health {
             _ if self.is_closed => Err(QueueRefusal::Closed),
-            QueueHealth::DownUntil(until) if now < until => {
-                Err(QueueRefusal::Down { retry_after: until.saturating_sub(now).max(SHORTEST_RETRY) })
-            }
+            QueueHealth::DownUntil(until) if now < until => Err(QueueRefusal::Down {
+                retry_after: until.saturating_sub(now).max(SHORTEST_RETRY),
+            }),
             QueueHealth::Unfit => Err(QueueRefusal::Down { retry_after: SHORTEST_RETRY }),
             _ => Ok(()),
         }
@@ -215,13 +217,16 @@ impl<R: RowReply> RowQueue<R> {
         let bytes = row.row.bytes();
         if self.peers.count(row.peer) >= self.limits.peer_rows {
             self.check_health(now)?;
-            return Err(QueueRefusal::Busy { retry_after: self.expected_wait(now).max(SHORTEST_RETRY) });
+            return Err(QueueRefusal::Busy {
+                retry_after: self.expected_wait(now).max(SHORTEST_RETRY),
+            });
         }
         if !self.suspects.is_suspect(row.source, now) {
             return self.check(bytes, now);
         }
         self.check_health(now)?;
-        let (rows_max, bytes_max) = (self.limits.rows.div_ceil(APART_SHARE), self.limits.bytes / APART_SHARE);
+        let (rows_max, bytes_max) =
+            (self.limits.rows.div_ceil(APART_SHARE), self.limits.bytes / APART_SHARE);
         if self.apart.has_room(bytes, rows_max, bytes_max) {
             return Ok(());
         }
@@ -231,7 +236,11 @@ impl<R: RowReply> RowQueue<R> {
     pub fn push(&mut self, row: QueuedRow<R>, now: Duration) -> Result<(), QueueRefusal> {
         self.check_row(&row, now)?;
         self.peers.add(row.peer);
-        let line = if self.suspects.is_suspect(row.source, now) { &mut self.apart } else { &mut self.main };
+        let line = if self.suspects.is_suspect(row.source, now) {
+            &mut self.apart
+        } else {
+            &mut self.main
+        };
         line.bytes += row.row.bytes();
         line.rows.push_back(row);
         Ok(())
@@ -243,7 +252,10 @@ impl<R: RowReply> RowQueue<R> {
         match lane {
             QueueLane::Main(0) => !self.main.rows.is_empty(),
             QueueLane::Main(_) if self.is_closed => false,
-            QueueLane::Main(_) => self.main.rows.len() >= self.limits.batch.rows && self.commits.recent() < FAST_COMMIT,
+            QueueLane::Main(_) => {
+                self.main.rows.len() >= self.limits.batch.rows
+                    && self.commits.recent() < FAST_COMMIT
+            }
             QueueLane::Apart => !self.apart.rows.is_empty(),
         }
     }
@@ -307,10 +319,9 @@ impl<R: RowReply> RowLine<R> {
         let mut bytes = 0;
         while let Some(first) = self.rows.front() {
             let row_bytes = first.row.bytes();
-            let other_columns = taken
-                .batch
-                .first()
-                .is_some_and(|of: &QueuedRow<R>| of.row.columns_version != first.row.columns_version);
+            let other_columns = taken.batch.first().is_some_and(|of: &QueuedRow<R>| {
+                of.row.columns_version != first.row.columns_version
+            });
             let is_full = taken.batch.len() == limits.rows || bytes + row_bytes > limits.bytes;
             if !taken.batch.is_empty() && (is_full || other_columns) {
                 break;
@@ -350,7 +361,13 @@ mod tests {
 
     fn row(bytes: usize, deadline: Duration, version: u64, is_gone: bool) -> QueuedRow<Gone> {
         let literals = vec![b'1'; bytes].into();
-        let row = InsertRow { key: [].into(), client: 0, literals, ends: [].into(), columns_version: version };
+        let row = InsertRow {
+            key: [].into(),
+            client: 0,
+            literals,
+            ends: [].into(),
+            columns_version: version,
+        };
         QueuedRow {
             row,
             reply: Gone(is_gone),
@@ -390,17 +407,29 @@ mod tests {
     #[test]
     fn a_batch_has_rows_that_may_be_sent_and_fit() {
         let mut queue = queue();
-        for (bytes, deadline, version, is_gone) in
-            [(20, 1, 0, false), (20, 9, 0, true), (20, 9, 0, false), (20, 9, 0, false), (1, 9, 0, false)]
-        {
+        for (bytes, deadline, version, is_gone) in [
+            (20, 1, 0, false),
+            (20, 9, 0, true),
+            (20, 9, 0, false),
+            (20, 9, 0, false),
+            (1, 9, 0, false),
+        ] {
             queue.push(row(bytes, deadline * MS, version, is_gone), MS).unwrap();
         }
         let taken = queue.take(QueueLane::Main(0), 2 * MS);
         assert_eq!((taken.batch.len(), taken.expired.len(), taken.abandoned), (2, 1, 1));
         assert_eq!((queue.rows(), queue.bytes()), (1, 1));
         queue.push(row(50, 9 * MS, 1, false), MS).unwrap();
-        assert_eq!(queue.take(QueueLane::Main(0), 2 * MS).batch.len(), 1, "the columns of the next one are others");
-        assert_eq!(queue.take(QueueLane::Main(0), 2 * MS).batch.len(), 1, "a long row is a batch of its own");
+        assert_eq!(
+            queue.take(QueueLane::Main(0), 2 * MS).batch.len(),
+            1,
+            "the columns of the next one are others"
+        );
+        assert_eq!(
+            queue.take(QueueLane::Main(0), 2 * MS).batch.len(),
+            1,
+            "a long row is a batch of its own"
+        );
         assert_eq!((queue.rows(), queue.bytes()), (0, 0));
     }
 
@@ -454,7 +483,10 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(queue.push(row(1, 9 * MS, 0, false), MS), Ok(()));
         }
-        assert_eq!(queue.push(row(1, 9 * MS, 0, false), MS), Err(QueueRefusal::Busy { retry_after: 1000 * MS }));
+        assert_eq!(
+            queue.push(row(1, 9 * MS, 0, false), MS),
+            Err(QueueRefusal::Busy { retry_after: 1000 * MS })
+        );
         assert!(!queue.has_work_for(QueueLane::Main(0)) && queue.has_work_for(QueueLane::Apart));
         assert_eq!(queue.push(row(2, 9 * MS, 0, false), MS), Ok(()), "others have all the room");
         assert_eq!(queue.take(QueueLane::Apart, 2 * MS).batch.len(), 2);

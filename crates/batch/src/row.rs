@@ -20,7 +20,9 @@ pub struct InsertRow {
 impl InsertRow {
     /// Its share of memory and of a statement.
     pub fn bytes(&self) -> usize {
-        self.key.len() + self.literals.len() + self.ends.len() * (size_of::<u32>() + b"DEFAULT".len())
+        self.key.len()
+            + self.literals.len()
+            + self.ends.len() * (size_of::<u32>() + b"DEFAULT".len())
     }
 
     /// The literal of each column; empty if the client left it out.

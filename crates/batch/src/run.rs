@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    BatchCounts, BatchExecutor, CommitAnswer, ExecutorAction, ExecutorRow, InsertRow, NotStored, QueuedRow, RowReply,
-    StatementOutcome, TakenRows,
+    BatchCounts, BatchExecutor, CommitAnswer, ExecutorAction, ExecutorRow, InsertRow, NotStored,
+    QueuedRow, RowReply, StatementOutcome, TakenRows,
 };
 
 /// A batch on a commit connection.
@@ -35,7 +35,8 @@ impl<R: RowReply> BatchRun<R> {
     pub fn new(taken: TakenRows<R>, is_connected: bool, seed: u64) -> Self {
         let batch = sorted(taken);
         let of_executor = batch.iter().map(executor_row).collect();
-        let repeated: Vec<_> = (1..batch.len()).filter(|at| batch[*at].row.key == batch[at - 1].row.key).collect();
+        let repeated: Vec<_> =
+            (1..batch.len()).filter(|at| batch[*at].row.key == batch[at - 1].row.key).collect();
         let executor = BatchExecutor::new(of_executor, &repeated, is_connected, seed);
         let mut run = Self { rows: Vec::new(), replies: Vec::new(), sources: Vec::new(), executor };
         run.keep(batch);
@@ -116,7 +117,8 @@ impl<R: RowReply> BatchRun<R> {
 
     fn deliver(&mut self) {
         let answers = self.executor.take_answers().into_iter();
-        let answers: Vec<_> = answers.filter_map(|(row, answer)| Some((self.replies[row].take()?, answer))).collect();
+        let answers: Vec<_> =
+            answers.filter_map(|(row, answer)| Some((self.replies[row].take()?, answer))).collect();
         if !answers.is_empty() {
             R::answer_all(answers);
         }

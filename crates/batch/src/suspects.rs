@@ -43,7 +43,8 @@ impl SuspectSources {
 
     fn forget_one(&mut self, now: Duration) {
         self.0.retain(|_, suspect| now.saturating_sub(suspect.last) <= FORGOTTEN_AFTER);
-        let oldest = self.0.iter().min_by_key(|(_, suspect)| suspect.last).map(|(source, _)| *source);
+        let oldest =
+            self.0.iter().min_by_key(|(_, suspect)| suspect.last).map(|(source, _)| *source);
         if let Some(oldest) = oldest.filter(|_| self.0.len() >= SOURCES_MAX) {
             self.0.remove(&oldest);
         }

@@ -31,7 +31,9 @@ impl CommitTimes {
 
     /// It ended without a commit, or waits for the server. Returns whether it was running.
     pub fn forget(&mut self, began: Duration) -> bool {
-        let Some(at) = self.running.iter().position(|running| *running == began) else { return false };
+        let Some(at) = self.running.iter().position(|running| *running == began) else {
+            return false;
+        };
         self.running.swap_remove(at);
         true
     }
@@ -39,7 +41,8 @@ impl CommitTimes {
     /// The time of one commit: of recent ones, or so far of the oldest one that is running. So a server that hangs is
     /// noticed before any commit has ended.
     pub fn commit_time(&self, now: Duration) -> Duration {
-        let oldest = self.running.iter().min().map_or(Duration::ZERO, |began| now.saturating_sub(*began));
+        let oldest =
+            self.running.iter().min().map_or(Duration::ZERO, |began| now.saturating_sub(*began));
         self.recent.max(oldest)
     }
 
@@ -84,6 +87,10 @@ mod tests {
         // The server hangs.
         assert_eq!(times.expected_wait(0, 1020 * MS), 2000 * MS);
         times.begin(1020 * MS);
-        assert_eq!(times.expected_wait(4, 1020 * MS), 4000 * MS, "two connections share what is ahead");
+        assert_eq!(
+            times.expected_wait(4, 1020 * MS),
+            4000 * MS,
+            "two connections share what is ahead"
+        );
     }
 }

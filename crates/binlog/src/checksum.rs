@@ -3,7 +3,11 @@
 const POLYNOMIAL: u32 = 0xEDB8_8320;
 const TABLES: [[u32; 256]; 8] = tables();
 
-#[expect(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "computed by the compiler")]
+#[expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "computed by the compiler"
+)]
 const fn tables() -> [[u32; 256]; 8] {
     let mut tables = [[0; 256]; 8];
     let mut byte = 0;
@@ -38,14 +42,18 @@ impl Crc32 {
         Self(!0)
     }
 
-    #[expect(clippy::indexing_slicing, reason = "a byte is smaller than the 256 entries of a table")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a byte is smaller than the 256 entries of a table"
+    )]
     pub fn update(&mut self, bytes: &[u8]) {
         let mut sum = self.0;
         let (eights, rest) = bytes.as_chunks::<8>();
         for eight in eights {
             let mut mixed = *eight;
             mixed.iter_mut().zip(sum.to_le_bytes()).for_each(|(byte, of_sum)| *byte ^= of_sum);
-            let entries = TABLES.iter().rev().zip(mixed).map(|(table, byte)| table[usize::from(byte)]);
+            let entries =
+                TABLES.iter().rev().zip(mixed).map(|(table, byte)| table[usize::from(byte)]);
             sum = entries.fold(0, |sum, entry| sum ^ entry);
         }
         for byte in rest {

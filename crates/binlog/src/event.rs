@@ -71,18 +71,20 @@ impl FormatDescription {
         let version = event.get(version_at..version_at.checked_add(VERSION_BYTES)?)?;
         let version = version.split(|byte| *byte == 0).next()?;
         let server_version = String::from_utf8_lossy(version).into_owned();
-        let least = HEADER_BYTES.checked_add(DESCRIPTION_BYTES)?.checked_add(DESCRIPTION_END_BYTES)?;
+        let least =
+            HEADER_BYTES.checked_add(DESCRIPTION_BYTES)?.checked_add(DESCRIPTION_END_BYTES)?;
         let has_algorithm = has_checksums(&server_version) && event.len() as u64 >= least;
         // The description has a checksum of its own also where checksums are off: five zeros were never written.
         if has_algorithm && event.ends_with(&[0; DESCRIPTION_END_BYTES as usize]) {
             return None;
         }
         let algorithm_at = (event.len() as u64).checked_sub(DESCRIPTION_END_BYTES);
-        let checksum = match algorithm_at.filter(|_| has_algorithm).and_then(|at| event.get(at as usize)) {
-            None | Some(0) => BinlogChecksum::None,
-            Some(1) => BinlogChecksum::Crc32,
-            Some(other) => BinlogChecksum::Unknown(*other),
-        };
+        let checksum =
+            match algorithm_at.filter(|_| has_algorithm).and_then(|at| event.get(at as usize)) {
+                None | Some(0) => BinlogChecksum::None,
+                Some(1) => BinlogChecksum::Crc32,
+                Some(other) => BinlogChecksum::Unknown(*other),
+            };
         Some(Self { server_version, checksum })
     }
 
@@ -115,7 +117,11 @@ pub fn head(bytes: &[u8]) -> Result<Option<BinlogHead>, NotABinlog> {
     let Some((magic, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
     if *magic == MAGIC_ENCRYPTED {
         let checksum = BinlogChecksum::None;
-        return Ok(Some(BinlogHead { server_version: String::new(), checksum, is_encrypted: true }));
+        return Ok(Some(BinlogHead {
+            server_version: String::new(),
+            checksum,
+            is_encrypted: true,
+        }));
     }
     if *magic != MAGIC {
         return Err(NotABinlog);
@@ -124,9 +130,12 @@ pub fn head(bytes: &[u8]) -> Result<Option<BinlogHead>, NotABinlog> {
     if !header.is_description() || !FormatDescription::is_length_possible(header.bytes.into()) {
         return Err(NotABinlog);
     }
-    let Some((first, behind)) = rest.split_at_checked(header.bytes as usize) else { return Ok(None) };
+    let Some((first, behind)) = rest.split_at_checked(header.bytes as usize) else {
+        return Ok(None);
+    };
     let Some(second) = EventHeader::parse(behind) else { return Ok(None) };
-    let FormatDescription { server_version, checksum } = FormatDescription::parse(first).ok_or(NotABinlog)?;
+    let FormatDescription { server_version, checksum } =
+        FormatDescription::parse(first).ok_or(NotABinlog)?;
     Ok(Some(BinlogHead { server_version, checksum, is_encrypted: second.kind == START_ENCRYPTION }))
 }
 
@@ -143,9 +152,13 @@ mod tests {
     fn the_head_needs_two_events() {
         let file = BinlogMaker::new("10.11.6-MariaDB-log", Some(1)).event(163, &[1, 2, 3]).bytes;
         let known = head(&file).unwrap().unwrap();
-        assert_eq!((known.server_version.as_str(), known.checksum), ("10.11.6-MariaDB-log", BinlogChecksum::Crc32));
+        assert_eq!(
+            (known.server_version.as_str(), known.checksum),
+            ("10.11.6-MariaDB-log", BinlogChecksum::Crc32)
+        );
         assert!(!known.is_encrypted);
-        let needed = (0..file.len()).find(|length| head(&file[..*length]).unwrap().is_some()).unwrap();
+        let needed =
+            (0..file.len()).find(|length| head(&file[..*length]).unwrap().is_some()).unwrap();
         assert_eq!(needed, file.len() - 4 - 3, "the second header");
     }
 
@@ -159,7 +172,8 @@ mod tests {
         assert_eq!(of("5.5.62-log", None).checksum, BinlogChecksum::None);
         assert_eq!(of("5.6.0", None).checksum, BinlogChecksum::None);
         assert_eq!(of("5.6.1", Some(1)).checksum, BinlogChecksum::Crc32);
-        let encrypted = BinlogMaker::new("11.8.3-MariaDB", Some(1)).event(START_ENCRYPTION, &[1; 17]).bytes;
+        let encrypted =
+            BinlogMaker::new("11.8.3-MariaDB", Some(1)).event(START_ENCRYPTION, &[1; 17]).bytes;
         assert!(head(&encrypted).unwrap().unwrap().is_encrypted);
         assert!(head(b"\xfdbin").unwrap().unwrap().is_encrypted);
         assert_eq!(head(&[0; 100]), Err(NotABinlog));

@@ -19,7 +19,9 @@ mod tests {
 
     #[test]
     fn only_numbers_behind_the_base() {
-        let check = |name: &str, expect| assert_eq!(file_number(b"binlog", name.as_bytes()), expect, "{name}");
+        let check = |name: &str, expect| {
+            assert_eq!(file_number(b"binlog", name.as_bytes()), expect, "{name}");
+        };
         check("binlog.000017", Some(17));
         check("binlog.1000000", Some(1_000_000));
         check("binlog.00017", None);

@@ -41,14 +41,19 @@ impl OpenGroup {
         has_sums: bool,
     ) -> Result<Option<Self>, R::Error> {
         if kind == GTID {
-            let flags = window.some(at.saturating_add(GTID_FLAGS_AT), 1)?.first().copied().unwrap_or(0);
-            return Ok(Some(Self { start: at, is_one_statement: flags & (STANDALONE | COMPLETES_XA) != 0 }));
+            let flags =
+                window.some(at.saturating_add(GTID_FLAGS_AT), 1)?.first().copied().unwrap_or(0);
+            return Ok(Some(Self {
+                start: at,
+                is_one_statement: flags & (STANDALONE | COMPLETES_XA) != 0,
+            }));
         }
         let Some(group) = group else { return Ok(None) };
         let is_end = if group.is_one_statement {
             !matches!(kind, INTVAR | RAND | USER_VAR | TABLE_MAP | ANNOTATE_ROWS)
         } else {
-            matches!(kind, XID | XA_PREPARE) || kind == QUERY && ends_transaction(window, at, end, has_sums)?
+            matches!(kind, XID | XA_PREPARE)
+                || kind == QUERY && ends_transaction(window, at, end, has_sums)?
         };
         Ok(Some(group).filter(|_| !is_end))
     }
@@ -64,7 +69,9 @@ fn ends_transaction<R: ReadAt>(
     let text_end = end.saturating_sub(if has_sums { CHECKSUM_BYTES } else { 0 });
     for text in [&b"\0COMMIT"[..], b"\0ROLLBACK"] {
         let start = text_end.saturating_sub(text.len() as u64);
-        if start >= at.saturating_add(HEADER_BYTES) && window.some(start, text.len() as u64)? == text {
+        if start >= at.saturating_add(HEADER_BYTES)
+            && window.some(start, text.len() as u64)? == text
+        {
             return Ok(true);
         }
     }

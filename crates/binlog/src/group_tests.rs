@@ -24,8 +24,16 @@ fn groups() -> Vec<Group> {
     let with = |events: &[(u8, Vec<u8>)], last: (u8, Vec<u8>)| [events, &[last]].concat();
     vec![
         ("a definition", 1, vec![(2, query("create table a(id int)"))]),
-        ("a definition with a value before it", 1, vec![(14, vec![1; 9]), (2, query("create table a select @x"))]),
-        ("a statement", TRANSACTIONAL, vec![(5, vec![2; 9]), (2, query("insert")), (16, vec![8; 8])]),
+        (
+            "a definition with a value before it",
+            1,
+            vec![(14, vec![1; 9]), (2, query("create table a select @x"))],
+        ),
+        (
+            "a statement",
+            TRANSACTIONAL,
+            vec![(5, vec![2; 9]), (2, query("insert")), (16, vec![8; 8])],
+        ),
         ("rows", TRANSACTIONAL, with(&rows, (16, vec![8; 8]))),
         ("rows without transactions", 0, with(&rows, (2, query("COMMIT")))),
         ("rolled back", TRANSACTIONAL, vec![(2, query("insert")), (2, query("ROLLBACK"))]),
@@ -34,9 +42,17 @@ fn groups() -> Vec<Group> {
             TRANSACTIONAL,
             vec![(2, query("SAVEPOINT `s`")), (2, query("ROLLBACK TO `s`")), (16, vec![8; 8])],
         ),
-        ("a prepared transaction", 64, [&rows[..], &[(2, query("XA END X'71',X'',1")), (38, vec![1; 18])]].concat()),
+        (
+            "a prepared transaction",
+            64,
+            [&rows[..], &[(2, query("XA END X'71',X'',1")), (38, vec![1; 18])]].concat(),
+        ),
         ("the end of a prepared one", 128, vec![(2, query("XA COMMIT X'71',X'',1"))]),
-        ("a file that was loaded", TRANSACTIONAL, vec![(17, vec![1; 9]), (18, query("LOAD")), (16, vec![8; 8])]),
+        (
+            "a file that was loaded",
+            TRANSACTIONAL,
+            vec![(17, vec![1; 9]), (18, query("LOAD")), (16, vec![8; 8])],
+        ),
     ]
 }
 
@@ -65,17 +81,33 @@ fn a_group_that_is_not_at_its_end_is_cut() {
             for end in open {
                 for zeros in [0, 700] {
                     let cut = TailDecision::CutAndKeep { at: start, keep_to: *end as u64 };
-                    assert_eq!(decided(*end, zeros, BinlogAge::Newest), cut, "{what}, {end} of {last}, sums {sums}");
+                    assert_eq!(
+                        decided(*end, zeros, BinlogAge::Newest),
+                        cut,
+                        "{what}, {end} of {last}, sums {sums}"
+                    );
                 }
-                assert_eq!(decided(*end, 0, BinlogAge::Closed), TailDecision::Sound, "a later file follows it");
+                assert_eq!(
+                    decided(*end, 0, BinlogAge::Closed),
+                    TailDecision::Sound,
+                    "a later file follows it"
+                );
                 if sums == 1 {
                     let torn = TailDecision::CutAndKeep { at: start, keep_to: *end as u64 + 15 };
-                    assert_eq!(decided(*end + 15, 0, BinlogAge::Newest), torn, "{what}, torn behind {end}");
+                    assert_eq!(
+                        decided(*end + 15, 0, BinlogAge::Newest),
+                        torn,
+                        "{what}, torn behind {end}"
+                    );
                 }
             }
             assert_eq!(decided(*last, 0, BinlogAge::Newest), TailDecision::Sound, "{what}");
             let at = *last as u64;
-            assert_eq!(decided(*last, 700, BinlogAge::Newest), TailDecision::CutZeros { at }, "{what}");
+            assert_eq!(
+                decided(*last, 700, BinlogAge::Newest),
+                TailDecision::CutZeros { at },
+                "{what}"
+            );
         }
     }
 }

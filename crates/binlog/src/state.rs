@@ -139,8 +139,12 @@ impl RefusalReason {
 
     pub const fn text(self) -> &'static str {
         match self {
-            Self::NoChecksums => "binlog_checksum is NONE: torn events could not be found after a power cut",
-            Self::Encrypted => "binlogs are encrypted: their end could not be found after a power cut",
+            Self::NoChecksums => {
+                "binlog_checksum is NONE: torn events could not be found after a power cut"
+            }
+            Self::Encrypted => {
+                "binlogs are encrypted: their end could not be found after a power cut"
+            }
             Self::SelfTest => "the self-test failed: calls of this server do not reach the library",
             Self::UntestedServer => "this server version was not tested; force=1 uses it anyway",
             Self::StateFile => "the state file beside the binlogs cannot be written",
@@ -192,7 +196,9 @@ pub enum StatePageError {
 
 impl StatePage {
     pub fn parse(page: &[u8]) -> Result<Self, StatePageError> {
-        let number = |at: usize| page.get(at..).and_then(<[u8]>::first_chunk).copied().map_or(0, u64::from_le_bytes);
+        let number = |at: usize| {
+            page.get(at..).and_then(<[u8]>::first_chunk).copied().map_or(0, u64::from_le_bytes)
+        };
         if page.len() < STATE_BYTES || page.first_chunk() != Some(&STATE_MAGIC) {
             return Err(StatePageError::NotAStatePage);
         }
@@ -205,7 +211,8 @@ impl StatePage {
             at = at.saturating_add(8);
             word
         });
-        let version = page.get(VERSION_AT..VERSION_AT.saturating_add(VERSION_BYTES)).unwrap_or_default();
+        let version =
+            page.get(VERSION_AT..VERSION_AT.saturating_add(VERSION_BYTES)).unwrap_or_default();
         let version = version.split(|byte| *byte == 0).next().unwrap_or_default();
         let server_version = String::from_utf8_lossy(version).into_owned();
         let control = CONTROL_AT as usize;
@@ -293,7 +300,10 @@ mod tests {
         page[STATUS_AT as usize..][..STATUS_BYTES].copy_from_slice(&bytes);
         page[CONTROL_AT as usize..][..CONTROL_BYTES].copy_from_slice(&control_bytes(0, 7));
         let read = StatePage::parse(&page).unwrap();
-        assert_eq!((read.wanted, read.request, read.server_version.as_str()), (0, 7, "11.8.3-MariaDB"));
+        assert_eq!(
+            (read.wanted, read.request, read.server_version.as_str()),
+            (0, 7, "11.8.3-MariaDB")
+        );
         assert_eq!(StatusWord::ALL.map(|word| read.word(word)), status);
         assert_eq!(read.condition(), Some(PreallocCondition::Refused));
         assert_eq!(read.reason(), Some(RefusalReason::Encrypted));

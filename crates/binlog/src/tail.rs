@@ -68,7 +68,11 @@ impl BinlogAge {
 }
 
 /// Decides about the first `length` bytes of a file.
-pub fn decide<R: ReadAt>(reader: &mut R, length: u64, age: BinlogAge) -> Result<TailDecision, R::Error> {
+pub fn decide<R: ReadAt>(
+    reader: &mut R,
+    length: u64,
+    age: BinlogAge,
+) -> Result<TailDecision, R::Error> {
     let mut window = FileWindow::new(reader, length);
     let found = walk_window(&mut window)?;
     let at = found.good_end;
@@ -106,11 +110,17 @@ fn torn_or_damaged<R: ReadAt>(
     if !is_explained {
         return Ok(TailDecision::LeaveAlone(Untrimmable::Damaged { at }));
     }
-    Ok(TailDecision::CutAndKeep { at: found.open_group.unwrap_or(at), keep_to: window.end_of_content(at)? })
+    Ok(TailDecision::CutAndKeep {
+        at: found.open_group.unwrap_or(at),
+        keep_to: window.end_of_content(at)?,
+    })
 }
 
 /// Where the bad event is, as far as its header can be believed.
-fn event_extent<R: ReadAt>(window: &mut FileWindow<'_, R>, found: &BinlogWalk) -> Result<(u64, u64), R::Error> {
+fn event_extent<R: ReadAt>(
+    window: &mut FileWindow<'_, R>,
+    found: &BinlogWalk,
+) -> Result<(u64, u64), R::Error> {
     use crate::event::{EventHeader, HEADER_BYTES, MAGIC_BYTES};
     let start = found.good_end.max(MAGIC_BYTES);
     let header = EventHeader::parse(window.some(start, HEADER_BYTES)?);
@@ -119,7 +129,11 @@ fn event_extent<R: ReadAt>(window: &mut FileWindow<'_, R>, found: &BinlogWalk) -
 }
 
 /// Whether an event may be bad because a sector of it has its old content: its bytes in that sector end in zeros.
-fn has_lost_sector<R: ReadAt>(window: &mut FileWindow<'_, R>, start: u64, end: u64) -> Result<bool, R::Error> {
+fn has_lost_sector<R: ReadAt>(
+    window: &mut FileWindow<'_, R>,
+    start: u64,
+    end: u64,
+) -> Result<bool, R::Error> {
     let mut at = start;
     while at < end {
         let sector = at.checked_div(SECTOR_BYTES).unwrap_or(0).saturating_add(1);

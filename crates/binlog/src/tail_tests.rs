@@ -25,7 +25,10 @@ fn each_end_of_a_file_has_its_decision() {
     assert_eq!((stop(&file), decided(&file)), ((WalkStop::EndOfFile, end), TailDecision::Sound));
     for zeros in [1, 18, 19, 20, 512, 1 << 20] {
         let padded = with_zeros(&file, zeros);
-        assert_eq!((stop(&padded), decided(&padded)), ((WalkStop::Zeros, end), TailDecision::CutZeros { at: end }));
+        assert_eq!(
+            (stop(&padded), decided(&padded)),
+            ((WalkStop::Zeros, end), TailDecision::CutZeros { at: end })
+        );
     }
     let mut torn = with_zeros(&file, 4000);
     torn[2000..2048].fill(0);
@@ -39,7 +42,10 @@ fn each_end_of_a_file_has_its_decision() {
 
 #[test]
 fn bad_headers_stop_the_walk() {
-    let file = with_zeros(&BinlogMaker::new(VERSION, Some(1)).event(2, b"one").event(2, b"two").bytes, 512);
+    let file = with_zeros(
+        &BinlogMaker::new(VERSION, Some(1)).event(2, b"one").event(2, b"two").bytes,
+        512,
+    );
     let second = BinlogMaker::new(VERSION, Some(1)).event(2, b"one").bytes.len();
     let changed = |at: usize, bytes: &[u8]| {
         let mut file = file.clone();
@@ -56,7 +62,10 @@ fn bad_headers_stop_the_walk() {
 
 #[test]
 fn damage_that_no_lost_sector_explains_is_left_alone() {
-    let mut file = with_zeros(&BinlogMaker::new(VERSION, Some(1)).event(2, &[7; 3000]).event(2, b"later").bytes, 600);
+    let mut file = with_zeros(
+        &BinlogMaker::new(VERSION, Some(1)).event(2, &[7; 3000]).event(2, b"later").bytes,
+        600,
+    );
     file[1000] ^= 1;
     let at = BinlogMaker::new(VERSION, Some(1)).bytes.len() as u64;
     assert_eq!(decided(&file), TailDecision::LeaveAlone(Untrimmable::Damaged { at }));
@@ -66,7 +75,8 @@ fn damage_that_no_lost_sector_explains_is_left_alone() {
 /// closed before the crash neither is explained by the crash: the events behind were committed. Zeros are no events.
 #[test]
 fn a_closed_file_is_never_cut_within_its_events() {
-    let whole = BinlogMaker::new(VERSION, Some(1)).event(2, &[7; 3000]).event(2, b"committed later").bytes;
+    let whole =
+        BinlogMaker::new(VERSION, Some(1)).event(2, &[7; 3000]).event(2, b"committed later").bytes;
     let at = BinlogMaker::new(VERSION, Some(1)).bytes.len() as u64;
     let decided_as = |file: &[u8], age| {
         let Ok(decision) = decide(&mut &*file, file.len() as u64, age);
@@ -104,7 +114,10 @@ fn what_cannot_be_checked_is_left_alone() {
     let torn = [with_zeros(&plain.bytes, 100), vec![1, 0]].concat();
     assert_eq!(decided(&torn), TailDecision::LeaveAlone(Untrimmable::NoChecksums));
     let encrypted = BinlogMaker::new(VERSION, Some(1)).event(164, &[1; 17]).bytes;
-    assert_eq!(decided(&with_zeros(&encrypted, 9)), TailDecision::LeaveAlone(Untrimmable::Encrypted));
+    assert_eq!(
+        decided(&with_zeros(&encrypted, 9)),
+        TailDecision::LeaveAlone(Untrimmable::Encrypted)
+    );
     assert_eq!(decided(b"\xfdbin\x01\x02"), TailDecision::LeaveAlone(Untrimmable::Encrypted));
     assert_eq!(decided(b"some text"), TailDecision::LeaveAlone(Untrimmable::NotABinlog));
 }
@@ -121,7 +134,10 @@ fn files_of_zeros_are_cut_to_nothing() {
 #[test]
 fn an_event_larger_than_the_window_is_checked() {
     let body: Vec<u8> = (0..900_000_u32).map(|n| n.to_le_bytes()[1] | 1).collect();
-    let file = with_zeros(&BinlogMaker::new(VERSION, Some(1)).event(2, b"a").event(2, &body).bytes, 70_000);
+    let file = with_zeros(
+        &BinlogMaker::new(VERSION, Some(1)).event(2, b"a").event(2, &body).bytes,
+        70_000,
+    );
     let end = (file.len() - 70_000) as u64;
     assert_eq!(decided(&file), TailDecision::CutZeros { at: end });
     let mut torn = file;
@@ -190,7 +206,8 @@ fn hostile_files_neither_panic_nor_loop() {
             (0..numbers.below(300)).map(|_| numbers.next() as u8).collect()
         } else {
             let algorithm = [None, Some(0), Some(1), Some(1), Some(1), Some(9)][numbers.below(6)];
-            let mut maker = BinlogMaker::new(["8.0.43", VERSION, "5.1.73", ""][numbers.below(4)], algorithm);
+            let mut maker =
+                BinlogMaker::new(["8.0.43", VERSION, "5.1.73", ""][numbers.below(4)], algorithm);
             for _ in 0..numbers.below(4) {
                 maker.add(numbers.next() as u8, &vec![numbers.next() as u8; numbers.below(200)]);
             }
@@ -201,7 +218,9 @@ fn hostile_files_neither_panic_nor_loop() {
             match numbers.below(4) {
                 0 => bytes.truncate(at),
                 1 => bytes.resize(bytes.len() + at, 0),
-                2 => bytes.splice(at.min(bytes.len())..at.min(bytes.len()), [numbers.next() as u8; 3]).for_each(drop),
+                2 => bytes
+                    .splice(at.min(bytes.len())..at.min(bytes.len()), [numbers.next() as u8; 3])
+                    .for_each(drop),
                 _ => bytes.get_mut(at).into_iter().for_each(|byte| *byte = numbers.next() as u8),
             }
         }
@@ -209,11 +228,16 @@ fn hostile_files_neither_panic_nor_loop() {
         let length = (bytes.len() as u64 + [0, 0, 0, 7][numbers.below(4)]).min(1 << 20);
         let Ok(found) = walk(&mut &bytes[..], length);
         assert!(found.good_end <= length);
-        let Ok(decision) =
-            decide(&mut &bytes[..], length, [BinlogAge::Newest, BinlogAge::Open, BinlogAge::Closed][round % 3]);
+        let Ok(decision) = decide(
+            &mut &bytes[..],
+            length,
+            [BinlogAge::Newest, BinlogAge::Open, BinlogAge::Closed][round % 3],
+        );
         match decision {
             TailDecision::CutZeros { at } => assert_eq!(at, found.good_end),
-            TailDecision::CutAndKeep { at, .. } => assert_eq!(at, found.open_group.unwrap_or(found.good_end)),
+            TailDecision::CutAndKeep { at, .. } => {
+                assert_eq!(at, found.open_group.unwrap_or(found.good_end));
+            }
             TailDecision::Sound | TailDecision::LeaveAlone(_) => {}
         }
         let _ = crate::event::head(&bytes);

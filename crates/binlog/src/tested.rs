@@ -37,10 +37,14 @@ mod tests {
 
     #[test]
     fn versions_as_servers_write_them() {
-        for version in ["10.11.14-MariaDB-0+deb12u2-log", "11.8.3-MariaDB", "5.7.44-log", "8.0.43", "9.7.0"] {
+        for version in
+            ["10.11.14-MariaDB-0+deb12u2-log", "11.8.3-MariaDB", "5.7.44-log", "8.0.43", "9.7.0"]
+        {
             assert!(is_tested(version), "{version}");
         }
-        for version in ["5.5.62-log", "5.6.51", "12.3.1-MariaDB", "10.11.14", "9.7", "", "x.y", "11.8"] {
+        for version in
+            ["5.5.62-log", "5.6.51", "12.3.1-MariaDB", "10.11.14", "9.7", "", "x.y", "11.8"]
+        {
             assert_eq!(is_tested(version), version == "9.7", "{version}");
         }
         assert!(tested_servers().count() >= 5);

@@ -18,7 +18,8 @@ impl BinlogMaker {
         body.extend([1, 2, 3, 4, 19]);
         body.extend([13; 40]);
         body.extend(algorithm);
-        let mut maker = Self { bytes: b"\xfebin".to_vec(), ends: Vec::new(), has_sums: algorithm.is_some() };
+        let mut maker =
+            Self { bytes: b"\xfebin".to_vec(), ends: Vec::new(), has_sums: algorithm.is_some() };
         maker.add(15, &body);
         // The flag of a file in use is set after the checksum was computed.
         maker.bytes[4 + 17] |= 1;

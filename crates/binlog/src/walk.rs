@@ -2,8 +2,8 @@
 
 use crate::checksum::Crc32;
 use crate::event::{
-    BinlogChecksum, CHECKSUM_BYTES, EventHeader, FLAGS_AT, FormatDescription, HEADER_BYTES, IN_USE, MAGIC, MAGIC_BYTES,
-    MAGIC_ENCRYPTED, START_ENCRYPTION,
+    BinlogChecksum, CHECKSUM_BYTES, EventHeader, FLAGS_AT, FormatDescription, HEADER_BYTES, IN_USE,
+    MAGIC, MAGIC_BYTES, MAGIC_ENCRYPTED, START_ENCRYPTION,
 };
 use crate::group::OpenGroup;
 use crate::window::{FileWindow, ReadAt};
@@ -49,7 +49,9 @@ pub fn walk<R: ReadAt>(reader: &mut R, length: u64) -> Result<BinlogWalk, R::Err
     walk_window(&mut FileWindow::new(reader, length))
 }
 
-pub(crate) fn walk_window<R: ReadAt>(window: &mut FileWindow<'_, R>) -> Result<BinlogWalk, R::Error> {
+pub(crate) fn walk_window<R: ReadAt>(
+    window: &mut FileWindow<'_, R>,
+) -> Result<BinlogWalk, R::Error> {
     let magic: [u8; 4] = window.some(0, MAGIC_BYTES)?.first_chunk().copied().unwrap_or_default();
     if magic != MAGIC {
         let stop = match magic {
@@ -57,7 +59,10 @@ pub(crate) fn walk_window<R: ReadAt>(window: &mut FileWindow<'_, R>) -> Result<B
             _ if window.is_zero(0, window.length)? => WalkStop::Zeros,
             _ => WalkStop::NotABinlog,
         };
-        return Ok(BinlogWalk::stopped(0, if window.length == 0 { WalkStop::EndOfFile } else { stop }));
+        return Ok(BinlogWalk::stopped(
+            0,
+            if window.length == 0 { WalkStop::EndOfFile } else { stop },
+        ));
     }
     let mut found = BinlogWalk::stopped(0, WalkStop::EndOfFile);
     let mut at = MAGIC_BYTES;
@@ -67,7 +72,12 @@ pub(crate) fn walk_window<R: ReadAt>(window: &mut FileWindow<'_, R>) -> Result<B
             EventStep::Good { end, kind, checksum } => {
                 found.checksum = Some(checksum);
                 found.events = found.events.saturating_add(1);
-                group = OpenGroup::behind(group, window, (kind, at, end), checksum == BinlogChecksum::Crc32)?;
+                group = OpenGroup::behind(
+                    group,
+                    window,
+                    (kind, at, end),
+                    checksum == BinlogChecksum::Crc32,
+                )?;
                 found.open_group = group.map(|group| group.start);
                 (found.good_end, at) = (end, end);
                 if kind == START_ENCRYPTION {
@@ -113,7 +123,9 @@ fn step<R: ReadAt>(
     }
     let checksum = match checksum {
         Some(checksum) => checksum,
-        None if !header.is_description() || !FormatDescription::is_length_possible(header.bytes.into()) => {
+        None if !header.is_description()
+            || !FormatDescription::is_length_possible(header.bytes.into()) =>
+        {
             return Ok(EventStep::Stop(WalkStop::NotABinlog));
         }
         None => match FormatDescription::parse(window.some(at, header.bytes.into())?) {
@@ -121,7 +133,8 @@ fn step<R: ReadAt>(
             None => return Ok(EventStep::Stop(WalkStop::BadChecksum)),
         },
     };
-    if checksum == BinlogChecksum::Crc32 && !is_sum_right(window, at, end, header.is_description())? {
+    if checksum == BinlogChecksum::Crc32 && !is_sum_right(window, at, end, header.is_description())?
+    {
         return Ok(EventStep::Stop(WalkStop::BadChecksum));
     }
     Ok(EventStep::Good { end, kind: header.kind, checksum })

@@ -11,7 +11,8 @@ impl ReadAt for &[u8] {
     type Error = std::convert::Infallible;
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        let rest = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or_default();
+        let rest =
+            usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or_default();
         let count = rest.len().min(buffer.len());
         if let (Some(to), Some(from)) = (buffer.get_mut(..count), rest.get(..count)) {
             to.copy_from_slice(from);
@@ -35,7 +36,13 @@ pub(crate) struct FileWindow<'a, R> {
 
 impl<'a, R: ReadAt> FileWindow<'a, R> {
     pub(crate) fn new(reader: &'a mut R, length: u64) -> Self {
-        Self { reader, length, buffer: vec![0; length.min(WINDOW_BYTES as u64) as usize], start: 0, filled: 0 }
+        Self {
+            reader,
+            length,
+            buffer: vec![0; length.min(WINDOW_BYTES as u64) as usize],
+            start: 0,
+            filled: 0,
+        }
     }
 
     /// The bytes from `offset` on: as many as the buffer has, at most `count`, and none only at the end of the file.
@@ -43,7 +50,11 @@ impl<'a, R: ReadAt> FileWindow<'a, R> {
         let count = count.min(self.length.saturating_sub(offset)).min(WINDOW_BYTES as u64) as usize;
         let has = |window: &Self| {
             let at = offset.checked_sub(window.start).and_then(|at| usize::try_from(at).ok())?;
-            window.filled.checked_sub(at).filter(|behind| *behind > 0).map(|behind| (at, behind.min(count)))
+            window
+                .filled
+                .checked_sub(at)
+                .filter(|behind| *behind > 0)
+                .map(|behind| (at, behind.min(count)))
         };
         if has(self).is_none_or(|(_, behind)| behind < count.min(MOVE_BELOW)) {
             self.load(offset)?;

@@ -43,7 +43,8 @@ impl Cells {
     pub(crate) fn add_block(&mut self, trials: impl IntoIterator<Item = (Mixture, Option<f64>)>) {
         let block = self.blocks;
         self.blocks += 1;
-        let row = |(mixture, value): (Mixture, Option<f64>)| Some(Row { block, mixture, value: value? });
+        let row =
+            |(mixture, value): (Mixture, Option<f64>)| Some(Row { block, mixture, value: value? });
         self.rows.extend(trials.into_iter().filter_map(row));
     }
 
@@ -56,8 +57,10 @@ impl Cells {
         blocks.dedup();
         // The first block is in the means.
         let line = |row: &Row| {
-            let of_mixture = mixtures.iter().map(|mixture| f64::from(u8::from(*mixture == row.mixture)));
-            let of_block = blocks.iter().skip(1).map(|block| f64::from(u8::from(*block == row.block)));
+            let of_mixture =
+                mixtures.iter().map(|mixture| f64::from(u8::from(*mixture == row.mixture)));
+            let of_block =
+                blocks.iter().skip(1).map(|block| f64::from(u8::from(*block == row.block)));
             (of_mixture.chain(of_block).collect(), row.value)
         };
         let rows: Vec<_> = self.rows.iter().map(line).collect();
@@ -107,7 +110,9 @@ mod tests {
         let means = cells.fit().unwrap();
         let noise = means.noise();
         // Differences 1.0 and 1.2: their mean, and half of their variance.
-        assert!((noise.variance() - 0.01).abs() < 1e-12 && noise.freedom.to_bits() == 1.0_f64.to_bits());
+        assert!(
+            (noise.variance() - 0.01).abs() < 1e-12 && noise.freedom.to_bits() == 1.0_f64.to_bits()
+        );
         let step = means.step(a, b, noise).unwrap();
         assert!((step.value - 1.1).abs() < 1e-12 && (step.error - 0.1).abs() < 1e-12, "{step:?}");
         assert_eq!(means.step(a, Mixture::only(1), noise), None);

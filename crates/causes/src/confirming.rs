@@ -52,7 +52,11 @@ impl Investigation<'_> {
             .copied()
             .collect();
         let claimed = self.claimed(units, &causes);
-        Ok(Confirmed { is_closed: self.means().is_some_and(|(means, noise)| self.is_closed(claimed, &means, noise)) })
+        Ok(Confirmed {
+            is_closed: self
+                .means()
+                .is_some_and(|(means, noise)| self.is_closed(claimed, &means, noise)),
+        })
     }
 
     /// What is to make A into B: all units, or only the causes among them where every mixture is measured.
@@ -79,12 +83,16 @@ impl Investigation<'_> {
     /// Fills in causes and closures. Whether more blocks would add nothing.
     fn judge(&mut self, units: &[Mixture], means: &CellMeans, noise: Noise) -> bool {
         let least = self.smallest();
-        let shares: Vec<_> =
-            units.iter().filter_map(|unit| Some((*unit, means.contrast(&share_terms(*unit, units), noise)?))).collect();
+        let shares: Vec<_> = units
+            .iter()
+            .filter_map(|unit| Some((*unit, means.contrast(&share_terms(*unit, units), noise)?)))
+            .collect();
         let effects = self.effects();
         let with_screening = |unit: &Mixture, share: &LogEstimate| {
             let index = self.units.iter().position(|other| other == unit);
-            index.zip(effects.as_ref()).map_or(*share, |(index, effects)| share.and(&effects[index]))
+            index
+                .zip(effects.as_ref())
+                .map_or(*share, |(index, effects)| share.and(&effects[index]))
         };
         let all = units.iter().copied().fold(Mixture::A, Mixture::with);
         let alpha = if all == self.b() { ALL_MIXTURES_ALPHA } else { CONFIRM_ALPHA };
@@ -102,8 +110,11 @@ impl Investigation<'_> {
         let has_open = shares.iter().any(|one| is_open(&one));
         let found: Vec<_> = causes.iter().map(|(unit, _)| *unit).collect();
         let claimed = self.claimed(units, &found);
-        let measured =
-            means.step(self.b(), claimed, noise).zip(means.step(Mixture::A, self.b().without(claimed), noise));
+        let measured = means.step(self.b(), claimed, noise).zip(means.step(
+            Mixture::A,
+            self.b().without(claimed),
+            noise,
+        ));
         self.findings.closures = Closures {
             sufficiency: measured.map(|(rest, _)| rest.interval()),
             exclusivity: measured.map(|(_, rest)| rest.interval()),
@@ -111,8 +122,10 @@ impl Investigation<'_> {
         if let Some(gap) = means.step(Mixture::A, self.b(), noise) {
             self.findings.gap = Some(gap.interval());
         }
-        let mut list: Vec<_> =
-            causes.iter().map(|(unit, share)| self.cause(*unit, *share, all, &found, means, noise)).collect();
+        let mut list: Vec<_> = causes
+            .iter()
+            .map(|(unit, share)| self.cause(*unit, *share, all, &found, means, noise))
+            .collect();
         list.sort_by(|one, other| other.share.value.abs().total_cmp(&one.share.value.abs()));
         self.findings.causes = list;
         self.shares = shares;
@@ -120,15 +133,19 @@ impl Investigation<'_> {
             let half = (rest.high - rest.low) / 2.0;
             half <= self.gap() * KNOWN_SHARE || half <= self.question.smallest
         };
-        let closures = self.findings.closures.sufficiency.iter().chain(&self.findings.closures.exclusivity);
+        let closures =
+            self.findings.closures.sufficiency.iter().chain(&self.findings.closures.exclusivity);
         !has_open && closures.into_iter().all(is_known)
     }
 
     /// Whether A with all of these is B, and B without them is A.
     fn is_closed(&self, all: Mixture, means: &CellMeans, noise: Noise) -> bool {
         let ends = [(self.b(), all), (Mixture::A, self.b().without(all))];
-        let steps: Option<Vec<_>> = ends.into_iter().map(|(from, to)| means.step(from, to, noise)).collect();
-        steps.is_some_and(|steps| !steps.iter().any(|step| step.differs(OPEN_ALPHA) && self.is_of_interest(step.value)))
+        let steps: Option<Vec<_>> =
+            ends.into_iter().map(|(from, to)| means.step(from, to, noise)).collect();
+        steps.is_some_and(|steps| {
+            !steps.iter().any(|step| step.differs(OPEN_ALPHA) && self.is_of_interest(step.value))
+        })
     }
 
     /// Whether a remainder of this size matters beside the difference.
@@ -169,7 +186,8 @@ impl Investigation<'_> {
         }
         let rest = self.findings.closures.sufficiency;
         if causes == 1 {
-            let is_whole = rest.is_none_or(|rest| !rest.is_decided() || !self.is_of_interest(rest.value));
+            let is_whole =
+                rest.is_none_or(|rest| !rest.is_decided() || !self.is_of_interest(rest.value));
             return if is_whole { CauseRole::Sufficient } else { CauseRole::Part };
         }
         let Some((alone, last)) = alone.zip(last) else { return CauseRole::Part };
@@ -203,7 +221,8 @@ fn share_terms(unit: Mixture, units: &[Mixture]) -> Vec<(Mixture, f64)> {
         return [step(Mixture::A, 0.5), step(all_others, 0.5)].concat();
     }
     let factorial = |n: usize| (1..=n).product::<usize>() as f64;
-    let weight = |size: usize| factorial(size) * factorial(others.len() - size) / factorial(units.len());
+    let weight =
+        |size: usize| factorial(size) * factorial(others.len() - size) / factorial(units.len());
     let size = |base: Mixture| others.iter().filter(|other| base.contains(**other)).count();
     subsets(&others).into_iter().flat_map(|base| step(base, weight(size(base)))).collect()
 }
@@ -217,10 +236,12 @@ mod tests {
         let units: Vec<_> = [0, 3, 5].map(Mixture::only).into();
         // Both of the first two together, and the third one alone.
         let value = |mixture: Mixture| {
-            f64::from(u8::from(mixture.has(0) && mixture.has(3))) * 6.0 + f64::from(u8::from(mixture.has(5)))
+            f64::from(u8::from(mixture.has(0) && mixture.has(3))) * 6.0
+                + f64::from(u8::from(mixture.has(5)))
         };
-        let share =
-            |unit: Mixture| share_terms(unit, &units).iter().map(|(at, weight)| weight * value(*at)).sum::<f64>();
+        let share = |unit: Mixture| {
+            share_terms(unit, &units).iter().map(|(at, weight)| weight * value(*at)).sum::<f64>()
+        };
         let shares: Vec<_> = units.iter().map(|unit| share(*unit)).collect();
         for (found, expect) in shares.iter().zip([3.0, 3.0, 1.0]) {
             assert!((found - expect).abs() < 1e-12, "{shares:?}");
@@ -230,6 +251,9 @@ mod tests {
     #[test]
     fn all_mixtures_of_a_few_units() {
         let units: Vec<_> = [1, 2].map(Mixture::only).into();
-        assert_eq!(subsets(&units), [Mixture::A, Mixture::only(1), Mixture::only(2), [1, 2].into_iter().collect()]);
+        assert_eq!(
+            subsets(&units),
+            [Mixture::A, Mixture::only(1), Mixture::only(2), [1, 2].into_iter().collect()]
+        );
     }
 }

@@ -9,7 +9,10 @@ pub(crate) struct Hadamard {
 impl Hadamard {
     /// The smallest one that can be made here with at least so many columns.
     pub(crate) fn with_columns(columns: usize) -> Self {
-        (1..).filter(|order| *order >= columns.max(1)).find_map(Self::of_order).expect("each power of two is one")
+        (1..)
+            .filter(|order| *order >= columns.max(1))
+            .find_map(Self::of_order)
+            .expect("each power of two is one")
     }
 
     pub(crate) fn order(&self) -> usize {
@@ -24,9 +27,8 @@ impl Hadamard {
     fn of_order(order: usize) -> Option<Self> {
         match order {
             1 => Some(Self { rows: vec![vec![true]] }),
-            _ if order.is_multiple_of(2) => {
-                Self::paley(order - 1).or_else(|| Self::of_order(order / 2).map(|half| half.doubled()))
-            }
+            _ if order.is_multiple_of(2) => Self::paley(order - 1)
+                .or_else(|| Self::of_order(order / 2).map(|half| half.doubled())),
             _ => None,
         }
     }
@@ -54,7 +56,9 @@ impl Hadamard {
             _ if row == column => true,
             _ => squares.contains(&((column + q - row) % q)),
         };
-        Some(Self { rows: (0..=q).map(|row| (0..=q).map(|column| sign(row, column)).collect()).collect() })
+        Some(Self {
+            rows: (0..=q).map(|row| (0..=q).map(|column| sign(row, column)).collect()).collect(),
+        })
     }
 }
 
@@ -70,8 +74,9 @@ mod tests {
             assert!(order >= columns && order < columns + 20, "{columns}: {order}");
             for one in 0..order {
                 for other in 0..one {
-                    let same =
-                        (0..order).filter(|row| matrix.is_positive(*row, one) == matrix.is_positive(*row, other));
+                    let same = (0..order).filter(|row| {
+                        matrix.is_positive(*row, one) == matrix.is_positive(*row, other)
+                    });
                     assert_eq!(same.count() * 2, order, "order {order}, columns {one} and {other}");
                 }
             }
@@ -81,6 +86,9 @@ mod tests {
     #[test]
     fn orders_of_usual_numbers_of_factors() {
         let order = |columns| Hadamard::with_columns(columns).order();
-        assert_eq!([5, 8, 9, 12, 13, 17, 24, 25, 33, 55].map(order), [8, 8, 12, 12, 16, 20, 24, 32, 40, 60]);
+        assert_eq!(
+            [5, 8, 9, 12, 13, 17, 24, 25, 33, 55].map(order),
+            [8, 8, 12, 12, 16, 20, 24, 32, 40, 60]
+        );
     }
 }

@@ -69,6 +69,7 @@ impl LogEstimate {
 
 /// The two-sided critical value of Student's t.
 fn student_quantile(freedom: f64, alpha: f64) -> f64 {
-    let student = StudentsT::new(0.0, 1.0, freedom.max(1.0)).expect("at least one degree of freedom");
+    let student =
+        StudentsT::new(0.0, 1.0, freedom.max(1.0)).expect("at least one degree of freedom");
     student.inverse_cdf(1.0 - alpha / 2.0)
 }

@@ -36,7 +36,12 @@ pub struct CauseQuestion {
 impl CauseQuestion {
     /// With the smallest difference of interest in percent, upward.
     pub fn of(factors: usize, suspects: &[usize], seed: u64, smallest_percent: f64) -> Self {
-        Self { factors, suspects: suspects.to_vec(), seed, smallest: (smallest_percent / 100.0).ln_1p() }
+        Self {
+            factors,
+            suspects: suspects.to_vec(),
+            seed,
+            smallest: (smallest_percent / 100.0).ln_1p(),
+        }
     }
 }
 
@@ -139,7 +144,8 @@ impl<'a> Investigation<'a> {
         if self.findings.causes.is_empty() {
             return self.nothing_found();
         }
-        self.findings.outcome = if confirmed.is_closed { Outcome::Explained } else { Outcome::PartlyExplained };
+        self.findings.outcome =
+            if confirmed.is_closed { Outcome::Explained } else { Outcome::PartlyExplained };
         Ok(())
     }
 
@@ -150,7 +156,8 @@ impl<'a> Investigation<'a> {
             self.run_block(Stage::Corners, vec![a, a, b, b], 4 * (CHECK_BLOCKS - block))?;
         }
         let still_differs = self.corners_differ();
-        self.findings.outcome = if still_differs { Outcome::NothingFound } else { Outcome::NotReproduced };
+        self.findings.outcome =
+            if still_differs { Outcome::NothingFound } else { Outcome::NotReproduced };
         Ok(())
     }
 
@@ -175,13 +182,17 @@ impl<'a> Investigation<'a> {
             return Ok(());
         }
         for block in 0..SUSPECT_BLOCKS {
-            let mixtures: Vec<_> =
-                [Mixture::A].into_iter().chain(suspects.iter().map(|one| Mixture::only(*one))).collect();
+            let mixtures: Vec<_> = [Mixture::A]
+                .into_iter()
+                .chain(suspects.iter().map(|one| Mixture::only(*one)))
+                .collect();
             let planned = mixtures.len() * (SUSPECT_BLOCKS - block);
             self.run_block(Stage::Suspects, mixtures, planned)?;
         }
         if let Some((means, noise)) = self.means() {
-            let alone = |one: &usize| Some((*one, means.step(Mixture::A, Mixture::only(*one), noise)?.interval()));
+            let alone = |one: &usize| {
+                Some((*one, means.step(Mixture::A, Mixture::only(*one), noise)?.interval()))
+            };
             self.findings.suspects = suspects.iter().filter_map(alone).collect();
         }
         Ok(())
@@ -234,13 +245,19 @@ impl<'a> Investigation<'a> {
     /// Factors that are no causes.
     fn others(&self) -> Vec<Screened> {
         let effects = self.effects();
-        let is_cause = |unit: &Mixture| self.findings.causes.iter().any(|cause| unit.has(cause.factor));
+        let is_cause =
+            |unit: &Mixture| self.findings.causes.iter().any(|cause| unit.has(cause.factor));
         let of_unit = |(index, unit): (usize, &Mixture)| {
             let of_mixtures = || Some(self.shares.iter().find(|(other, _)| other == unit)?.1);
             let effect = effects.as_ref().map(|effects| effects[index]).or_else(of_mixtures);
             let effect = effect.map(|effect| effect.interval());
             unit.factors().map(move |factor| Screened { factor, effect }).collect::<Vec<_>>()
         };
-        self.units.iter().enumerate().filter(|(_, unit)| !is_cause(unit)).flat_map(of_unit).collect()
+        self.units
+            .iter()
+            .enumerate()
+            .filter(|(_, unit)| !is_cause(unit))
+            .flat_map(of_unit)
+            .collect()
     }
 }

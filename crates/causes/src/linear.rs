@@ -59,7 +59,8 @@ fn inverted(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     }
     let scale = matrix.iter().enumerate().map(|(i, row)| row[i].abs()).fold(0.0, f64::max);
     for column in 0..n {
-        let best = (column..n).max_by(|a, b| matrix[*a][column].abs().total_cmp(&matrix[*b][column].abs()))?;
+        let best = (column..n)
+            .max_by(|a, b| matrix[*a][column].abs().total_cmp(&matrix[*b][column].abs()))?;
         matrix.swap(column, best);
         let pivot = matrix[column][column];
         if pivot.abs() <= PIVOT_MIN * scale {
@@ -70,7 +71,9 @@ fn inverted(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
         for (i, row) in matrix.iter_mut().enumerate() {
             let factor = row[column];
             if i != column && factor != 0.0 {
-                row.iter_mut().zip(&pivot_row).for_each(|(value, of_pivot)| *value -= factor * of_pivot);
+                row.iter_mut()
+                    .zip(&pivot_row)
+                    .for_each(|(value, of_pivot)| *value -= factor * of_pivot);
             }
         }
     }
@@ -83,9 +86,13 @@ mod tests {
 
     #[test]
     fn a_line_through_points() {
-        let rows: Vec<_> = [(0.0, 1.0), (1.0, 3.1), (2.0, 4.9)].map(|(x, y)| (vec![1.0, x], y)).into();
+        let rows: Vec<_> =
+            [(0.0, 1.0), (1.0, 3.1), (2.0, 4.9)].map(|(x, y)| (vec![1.0, x], y)).into();
         let fit = LeastSquares::solve(&rows).unwrap();
-        assert!((fit.beta[0] - 1.05).abs() < 1e-12 && (fit.beta[1] - 1.95).abs() < 1e-12, "{fit:?}");
+        assert!(
+            (fit.beta[0] - 1.05).abs() < 1e-12 && (fit.beta[1] - 1.95).abs() < 1e-12,
+            "{fit:?}"
+        );
         assert!((fit.squares - 0.015).abs() < 1e-12 && fit.freedom == 1);
         // Var(slope) = 1 / Σ (x − mean)².
         assert!((fit.variance(&[0.0, 1.0]) - 0.5).abs() < 1e-12);

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 pub const FACTORS_MAX: usize = 128;
 
 /// Factors that have the level of B; the others have the level of A. Factor 0 is the lowest bit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(into = "String", try_from = "String")]
 pub struct Mixture(u128);
 
@@ -70,6 +72,8 @@ impl TryFrom<String> for Mixture {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        u128::from_str_radix(&text, 16).map(Self).map_err(|error| format!("`{text}` is not a mixture: {error}"))
+        u128::from_str_radix(&text, 16)
+            .map(Self)
+            .map_err(|error| format!("`{text}` is not a mixture: {error}"))
     }
 }

@@ -26,7 +26,10 @@ impl Investigation<'_> {
                     failed.iter().filter(|mixture| is_apart(mixture, of_b, of_a)).count()
                 };
                 // One failure may be a server that died once; every mixture of a half of a design is no coincidence.
-                if [(*one, *other), (*other, *one)].into_iter().any(|(b, a)| blamed(b, a) && times(b, a) >= 2) {
+                if [(*one, *other), (*other, *one)]
+                    .into_iter()
+                    .any(|(b, a)| blamed(b, a) && times(b, a) >= 2)
+                {
                     self.merge(*one, *other);
                     return self.repair_again();
                 }
@@ -44,8 +47,9 @@ impl Investigation<'_> {
     /// Failures that the merged units still leave unexplained.
     fn repair_again(&mut self) {
         let units = self.units.clone();
-        let is_whole =
-            |mixture: Mixture| units.iter().all(|unit| mixture.contains(*unit) || mixture.without(*unit) == mixture);
+        let is_whole = |mixture: Mixture| {
+            units.iter().all(|unit| mixture.contains(*unit) || mixture.without(*unit) == mixture)
+        };
         if self.findings.not_started.iter().any(|one| is_whole(one.mixture)) {
             self.repair();
         }

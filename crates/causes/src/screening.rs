@@ -29,7 +29,10 @@ pub(crate) struct Screen {
 impl Screen {
     /// Pairs in which each unit is whole, as signs of the units.
     fn rows(&self, units: &[Mixture]) -> Vec<(Vec<f64>, f64)> {
-        let sign = |mixture: Mixture, unit: Mixture| match (mixture.contains(unit), mixture.without(unit) == mixture) {
+        let sign = |mixture: Mixture, unit: Mixture| match (
+            mixture.contains(unit),
+            mixture.without(unit) == mixture,
+        ) {
             (true, _) => Some(1.0),
             (_, true) => Some(-1.0),
             _ => None,
@@ -44,7 +47,9 @@ impl Screen {
     /// What the effects of single factors leave, for one trial.
     pub(crate) fn noise(&self, units: &[Mixture]) -> Noise {
         match LeastSquares::solve(&self.rows(units)) {
-            Some(fit) if fit.freedom > 0 => Noise { squares: fit.squares / 2.0, freedom: fit.freedom as f64 },
+            Some(fit) if fit.freedom > 0 => {
+                Noise { squares: fit.squares / 2.0, freedom: fit.freedom as f64 }
+            }
             _ => Noise::default(),
         }
     }
@@ -93,7 +98,8 @@ impl Investigation<'_> {
     /// Whether the screening sees what it has to see.
     pub(crate) fn is_screened(&self) -> bool {
         let seen = (self.gap() * SEEN_SHARE).max(self.question.smallest);
-        self.effects().is_some_and(|effects| effects.iter().all(|one| one.half_width(SCREEN_ALPHA) <= seen))
+        self.effects()
+            .is_some_and(|effects| effects.iter().all(|one| one.half_width(SCREEN_ALPHA) <= seen))
     }
 
     /// Units with an effect, the largest first.
@@ -101,7 +107,8 @@ impl Investigation<'_> {
         let least = self.smallest() / 2.0;
         let effects = self.effects().unwrap_or_default();
         let has_effect = |one: &LogEstimate| one.differs(SCREEN_ALPHA) && one.value.abs() >= least;
-        let mut found: Vec<_> = effects.iter().zip(&self.units).filter(|(one, _)| has_effect(one)).collect();
+        let mut found: Vec<_> =
+            effects.iter().zip(&self.units).filter(|(one, _)| has_effect(one)).collect();
         found.sort_by(|(one, _), (other, _)| other.value.abs().total_cmp(&one.value.abs()));
         found.into_iter().map(|(_, unit)| *unit).collect()
     }

@@ -14,7 +14,10 @@ use crate::{Batch, CauseQuestion, Findings, Mixture, Outcome, TrialSource, inves
 const REPEATS: u64 = 100;
 
 fn repeats() -> u64 {
-    std::env::var("TRUETPS_SIMULATIONS").ok().and_then(|number| number.parse().ok()).unwrap_or(REPEATS)
+    std::env::var("TRUETPS_SIMULATIONS")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(REPEATS)
 }
 
 /// Which factors make the difference, and how.
@@ -31,8 +34,14 @@ enum Pattern {
     None,
 }
 
-const PATTERNS: [Pattern; 6] =
-    [Pattern::One, Pattern::Two, Pattern::Either, Pattern::Together, Pattern::Cancelling, Pattern::None];
+const PATTERNS: [Pattern; 6] = [
+    Pattern::One,
+    Pattern::Two,
+    Pattern::Either,
+    Pattern::Together,
+    Pattern::Cancelling,
+    Pattern::None,
+];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum NoiseKind {
@@ -65,7 +74,8 @@ impl Truth {
         let mut places: Vec<usize> = (0..factors).collect();
         random.shuffle(&mut places);
         // Between x0.5 and x0.78, or the other way.
-        let mut effect = || (0.25 + 0.45 * random.open_unit()) * if random.below(2) == 0 { -1.0 } else { 1.0 };
+        let mut effect =
+            || (0.25 + 0.45 * random.open_unit()) * if random.below(2) == 0 { -1.0 } else { 1.0 };
         let (one, other) = (effect(), effect());
         // Two that add up, in the same direction.
         let same = other.abs().copysign(one);
@@ -81,7 +91,12 @@ impl Truth {
     }
 
     fn value(&self, mixture: Mixture) -> f64 {
-        let there: Vec<_> = self.causes.iter().filter(|(factor, _)| mixture.has(*factor)).map(|(_, e)| *e).collect();
+        let there: Vec<_> = self
+            .causes
+            .iter()
+            .filter(|(factor, _)| mixture.has(*factor))
+            .map(|(_, e)| *e)
+            .collect();
         let of_causes = match self.pattern {
             Pattern::Either if !there.is_empty() => self.causes[0].1,
             Pattern::Together if there.len() == 2 => self.causes[0].1,
@@ -176,7 +191,11 @@ fn table(factors: usize, check: impl Fn(NoiseKind, f64, Pattern, &Tally)) {
             for pattern in PATTERNS {
                 let tally = Tally::of(pattern, factors, noise, sd);
                 let (exact, wrong) = (tally.exact_share() * 100.0, tally.false_share() * 100.0);
-                let _ = write!(text, " | {pattern:?} {exact:.1} ({wrong:.1}) {}", tally.trials_median());
+                let _ = write!(
+                    text,
+                    " | {pattern:?} {exact:.1} ({wrong:.1}) {}",
+                    tally.trials_median()
+                );
                 check(noise, sd, pattern, &tally);
             }
             text.push('\n');
@@ -229,7 +248,10 @@ fn closures_of_few_factors_are_of_the_causes() {
     let question = CauseQuestion { factors: 3, suspects: Vec::new(), seed: 1, smallest: 0.03 };
     let found = investigate(&question, &mut truth);
     let rest = found.closures.sufficiency.unwrap();
-    assert!(rest.low < rest.high && found.causes.len() == 1, "A with the cause is not B itself: {found:?}");
+    assert!(
+        rest.low < rest.high && found.causes.len() == 1,
+        "A with the cause is not B itself: {found:?}"
+    );
     assert!(found.others.iter().all(|other| other.effect.is_some()), "{:?}", found.others);
 }
 
@@ -244,7 +266,14 @@ impl TrialSource for Stubborn {
         let [one, other] = self.pair;
         let works = |mixture: &Mixture| !mixture.has(one) || mixture.has(other);
         let results = self.truth.run(batch, so_far)?;
-        Some(batch.mixtures.iter().zip(results).map(|(mixture, result)| result.filter(|_| works(mixture))).collect())
+        Some(
+            batch
+                .mixtures
+                .iter()
+                .zip(results)
+                .map(|(mixture, result)| result.filter(|_| works(mixture)))
+                .collect(),
+        )
     }
 }
 
@@ -256,7 +285,8 @@ fn levels_that_do_not_work_apart_become_one_factor() {
         let innocent = (0..10).find(|factor| !causes.contains(factor)).unwrap();
         let guilty = truth.causes[0].0;
         let mut source = Stubborn { pair: [guilty, innocent], truth };
-        let question = CauseQuestion { factors: 10, suspects: vec![innocent], seed, smallest: 0.03 };
+        let question =
+            CauseQuestion { factors: 10, suspects: vec![innocent], seed, smallest: 0.03 };
         let found = investigate(&question, &mut source);
         let pair: Mixture = [guilty, innocent].into_iter().collect();
         assert_eq!(found.merged, [pair], "seed {seed}");
@@ -278,7 +308,8 @@ fn a_tape_leads_to_the_same_findings() {
         }
     }
     let question = CauseQuestion { factors: 12, suspects: vec![0], seed: 5, smallest: 0.03 };
-    let mut live = Recorder(Truth::new(Pattern::Together, 12, NoiseKind::Normal, 0.06, 5), Vec::new());
+    let mut live =
+        Recorder(Truth::new(Pattern::Together, 12, NoiseKind::Normal, 0.06, 5), Vec::new());
     let findings = investigate(&question, &mut live);
     let mut tape = crate::Tape::new(live.1.clone());
     assert_eq!(investigate(&question, &mut tape), findings);

@@ -26,8 +26,11 @@ impl Tape {
     pub fn known(&mut self, batch: &Batch) -> Vec<Option<f64>> {
         let rest = &self.results[self.used..];
         let wanted = batch.mixtures.iter();
-        let known: Vec<_> =
-            rest.iter().zip(wanted).map_while(|((was, result), is)| (was == is).then_some(*result)).collect();
+        let known: Vec<_> = rest
+            .iter()
+            .zip(wanted)
+            .map_while(|((was, result), is)| (was == is).then_some(*result))
+            .collect();
         self.is_foreign |= known.len() < batch.mixtures.len().min(rest.len());
         self.used += known.len();
         known

@@ -25,14 +25,19 @@ pub(crate) const EDITED: &str = "plan.toml and experiment.json record the run: i
 
 /// An experiment's folder, or the newest one below `runs`, to go on with it. A plan may have statements that run programs:
 /// where others may write, theirs is not taken unless the user names it.
-pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<ExperimentFolder, CommandFailure> {
+pub(crate) fn open_folder(
+    named: Option<&Path>,
+    runs: &Path,
+) -> Result<ExperimentFolder, CommandFailure> {
     let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
     let deciding = [path.clone(), path.join("plan.toml"), path.join("experiment.json")];
     if named.is_none()
         && let Some(foreign) = deciding.iter().find(|path| !is_ours(path))
     {
-        let message = format!("{}: belongs to another user, whose plan would be run", foreign.display());
-        return Err(CommandFailure::usage(message).hint("read its plan.toml, and name the folder after --resume"));
+        let message =
+            format!("{}: belongs to another user, whose plan would be run", foreign.display());
+        return Err(CommandFailure::usage(message)
+            .hint("read its plan.toml, and name the folder after --resume"));
     }
     ExperimentFolder::open(&path).map_err(|error| {
         let is_trial = matches!(ExperimentFolder::find(&path), Ok((_, Some(_))));
@@ -46,8 +51,13 @@ pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<Experimen
 }
 
 /// Writes `report.html` and prints the answer.
-pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat, full: bool) -> Result<Exit, CommandFailure> {
-    let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
+pub(crate) fn give(
+    folder: &ExperimentFolder,
+    format: OutputFormat,
+    full: bool,
+) -> Result<Exit, CommandFailure> {
+    let unreadable =
+        |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = Run::open(folder.path(), Histograms::Read).map_err(unreadable)?;
     let analysis = run.analyse();
     let input = ReportInput { run: &run, analysis: &analysis };
@@ -84,7 +94,11 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat, full: bool) 
 }
 
 /// What answers the questions that this experiment leaves open.
-fn next_commands(folder: &ExperimentFolder, input: &ReportInput<'_>, is_short: bool) -> Vec<String> {
+fn next_commands(
+    folder: &ExperimentFolder,
+    input: &ReportInput<'_>,
+    is_short: bool,
+) -> Vec<String> {
     let (run, analysis) = (input.run, input.analysis);
     let mut next = Vec::new();
     if let Some(open) = open_comparisons(input) {
@@ -142,12 +156,23 @@ pub(crate) fn print_document(folder: &Path, args: DocumentArgs, forms: &Document
 
 /// Names the folder and its page, behind the answer. The answer is already printed: a page that could not be written is only
 /// a warning. `is_short`: the answer was one screen, and there is more. Returns whether it was written.
-pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>, is_short: bool) -> bool {
+pub(crate) fn name_page(
+    folder: &Path,
+    page: &Result<PathBuf, FolderError>,
+    is_short: bool,
+) -> bool {
     match page {
         Ok(page) => {
             let folder = shown(folder).display().to_string();
-            let more = if is_short { format!("       truetps report {folder} --full\n") } else { String::new() };
-            print_progress(&format!("\nSaved  {folder}\nNext   open {}\n{more}", shown(page).display()));
+            let more = if is_short {
+                format!("       truetps report {folder} --full\n")
+            } else {
+                String::new()
+            };
+            print_progress(&format!(
+                "\nSaved  {folder}\nNext   open {}\n{more}",
+                shown(page).display()
+            ));
         }
         Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),
     }
@@ -158,7 +183,9 @@ pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>, is_s
 /// are of one part of a load.
 fn open_comparisons(input: &ReportInput<'_>) -> Option<OpenComparisons> {
     let experiment = &input.run.experiment;
-    let is_planned = experiment.slo.is_none() && experiment.part.is_none() && input.run.plan.recorded_from.is_none();
+    let is_planned = experiment.slo.is_none()
+        && experiment.part.is_none()
+        && input.run.plan.recorded_from.is_none();
     let within = input.run.plan.design.blocks.saturating_mul(WORTH_WAITING_MAX);
     input.analysis.open_comparisons(within).filter(|_| is_planned)
 }
@@ -166,7 +193,11 @@ fn open_comparisons(input: &ReportInput<'_>) -> Option<OpenComparisons> {
 /// Names what could not be read, where the answer itself does not.
 pub(crate) fn warn_of(run: &Run) {
     for unread in run.all_unread() {
-        print_line(&format!("warning: {}: cannot be read: {}", shown(&run.path).display(), unread.what));
+        print_line(&format!(
+            "warning: {}: cannot be read: {}",
+            shown(&run.path).display(),
+            unread.what
+        ));
     }
 }
 

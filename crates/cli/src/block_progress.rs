@@ -36,13 +36,19 @@ impl BlockProgress {
     }
 
     /// Counts a trial. The line of a block whose last trial is the last of all.
-    pub(crate) fn ends(&mut self, place: TrialPlace<'_>, trial: &Trial, stalls: u32) -> Option<String> {
+    pub(crate) fn ends(
+        &mut self,
+        place: TrialPlace<'_>,
+        trial: &Trial,
+        stalls: u32,
+    ) -> Option<String> {
         let of = place.of.unwrap_or_default();
         (self.block, self.left, self.at) = (place.trial.block, place.left, (place.index + 1, of));
         self.trials += 1;
         self.stalls += stalls;
         if let Some(measured) = trial.measured.as_ref().filter(|_| trial.validity.is_valid()) {
-            self.slowest_tps = if self.valid == 0 { measured.tps } else { self.slowest_tps.min(measured.tps) };
+            self.slowest_tps =
+                if self.valid == 0 { measured.tps } else { self.slowest_tps.min(measured.tps) };
             self.fastest_tps = self.fastest_tps.max(measured.tps);
             self.valid += 1;
             self.failed += measured.counts.failed;
@@ -55,8 +61,17 @@ impl BlockProgress {
     /// `block 2  [32/64]  16 of 16 trials valid  2 815 to 41 890 tps  1 stall  left 1 min 10 s`; `None` where no trial has
     /// ended since the line before.
     pub(crate) fn take(&mut self) -> Option<String> {
-        let Self { block, trials, valid, slowest_tps, fastest_tps, failed, not_sustained, generator_limited, .. } =
-            *self;
+        let Self {
+            block,
+            trials,
+            valid,
+            slowest_tps,
+            fastest_tps,
+            failed,
+            not_sustained,
+            generator_limited,
+            ..
+        } = *self;
         let (stalls, left, (at, of)) = (self.stalls, self.left, self.at);
         *self = Self::default();
         if trials == 0 {
@@ -87,7 +102,9 @@ impl BlockProgress {
 mod tests {
     use indexmap::IndexMap;
     use truetps_plan::Plan;
-    use truetps_record::{Configuration, Measured, NoEvidence, ScheduledTrial, TrialRole, Validity};
+    use truetps_record::{
+        Configuration, Measured, NoEvidence, ScheduledTrial, TrialRole, Validity,
+    };
 
     use super::*;
 
@@ -141,7 +158,10 @@ mod tests {
         let trial_of = scheduled(0);
         let place = TrialPlace { trial: &trial_of, index: 0, of: Some(6), left: None };
         assert_eq!(progress.ends(place, &trial(&trial_of, 10.0), 0), None);
-        assert_eq!(progress.take().as_deref(), Some("block 1  [1/6]  1 of 1 trial valid  10.00 tps"));
+        assert_eq!(
+            progress.take().as_deref(),
+            Some("block 1  [1/6]  1 of 1 trial valid  10.00 tps")
+        );
     }
 
     #[test]

@@ -39,7 +39,9 @@ pub(crate) fn script(shell: Shell) -> Exit {
         Shell::Fish => &Fish,
     };
     let mut script = Vec::new();
-    completer.write_registration(ASKED_BY, PROGRAM, PROGRAM, PROGRAM, &mut script).expect("a Vec takes every byte");
+    completer
+        .write_registration(ASKED_BY, PROGRAM, PROGRAM, PROGRAM, &mut script)
+        .expect("a Vec takes every byte");
     let own = if shell == Shell::Zsh { ZSH_AUTOLOAD } else { "" };
     print_made(&(String::from_utf8_lossy(&script).into_owned() + own))
 }
@@ -67,10 +69,13 @@ pub(crate) fn answer() -> Option<Exit> {
 impl ValueCompleter for Words {
     fn complete(&self, current: &OsStr) -> Vec<CompletionCandidate> {
         let files = |completer: PathCompleter| completer.complete(current);
-        let toml = || files(PathCompleter::any().filter(|path| path.is_dir() || has_ending(path, "toml")));
+        let toml =
+            || files(PathCompleter::any().filter(|path| path.is_dir() || has_ending(path, "toml")));
         let found = match self {
             Self::Plans => joined([shipped_plans(), toml()]),
-            Self::Workloads => truetps_workload::NAMES.iter().map(CompletionCandidate::new).collect(),
+            Self::Workloads => {
+                truetps_workload::NAMES.iter().map(CompletionCandidate::new).collect()
+            }
             Self::Servers => servers(),
             Self::Disks => joined([disks(), toml()]),
             Self::Runs => joined([runs(), files(PathCompleter::dir())]),
@@ -78,8 +83,9 @@ impl ValueCompleter for Words {
             Self::HelpTopics => help_topics(),
         };
         let mut seen: Vec<OsString> = Vec::new();
-        let begins =
-            |one: &CompletionCandidate| one.get_value().as_encoded_bytes().starts_with(current.as_encoded_bytes());
+        let begins = |one: &CompletionCandidate| {
+            one.get_value().as_encoded_bytes().starts_with(current.as_encoded_bytes())
+        };
         let is_new = |one: &CompletionCandidate| {
             let value = one.get_value().to_owned();
             !seen.contains(&value) && {
@@ -124,10 +130,14 @@ fn runs() -> Vec<CompletionCandidate> {
     let folder = flag_or_setting("--runs", "runs").unwrap_or_else(|| PathBuf::from("runs"));
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let is_run = |path: &PathBuf| {
-        ["experiment.json", "run.json", "probe.json", "crash.json"].iter().any(|file| path.join(file).exists())
+        ["experiment.json", "run.json", "probe.json", "crash.json"]
+            .iter()
+            .any(|file| path.join(file).exists())
     };
     let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(is_run).collect();
-    found.sort_by_key(|path| std::cmp::Reverse(path.metadata().and_then(|metadata| metadata.modified()).ok()));
+    found.sort_by_key(|path| {
+        std::cmp::Reverse(path.metadata().and_then(|metadata| metadata.modified()).ok())
+    });
     let is_latest = |path: &PathBuf| path.file_name() == Some(OsStr::new(LATEST));
     let (latest, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_latest);
     latest.into_iter().chain(others).map(CompletionCandidate::new).collect()
@@ -136,8 +146,9 @@ fn runs() -> Vec<CompletionCandidate> {
 fn help_topics() -> Vec<CompletionCandidate> {
     let cli = Cli::command();
     let commands = cli.get_subcommands().filter(|command| !command.is_hide_set());
-    let commands =
-        commands.map(|command| CompletionCandidate::new(command.get_name()).help(command.get_about().cloned()));
+    let commands = commands.map(|command| {
+        CompletionCandidate::new(command.get_name()).help(command.get_about().cloned())
+    });
     let pages = manual::pages().map(|page| described(page.shortest_name(), page.title()));
     commands.chain(pages).collect()
 }

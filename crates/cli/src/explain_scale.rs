@@ -35,7 +35,9 @@ pub(crate) fn scale(
         let scaled = ((bytes as f64 * room / largest) as i64 / STEP * STEP).max(POOL_MIN);
         side.settings.insert(POOL.to_owned(), SettingValue::Int(scaled));
         let (was, is) = (format::bytes(bytes as u64), format::bytes(scaled as u64));
-        side.notes.push(format!("{POOL} is {is} in place of {was}: both sides are scaled to this machine's memory"));
+        side.notes.push(format!(
+            "{POOL} is {is} in place of {was}: both sides are scaled to this machine's memory"
+        ));
     }
 }
 

@@ -11,8 +11,8 @@ use truetps_lab::{ExplainSide, ServerProgram};
 use truetps_plan::{Plan, level_of};
 use truetps_record::{SERVER, SettingValue, is_setting_factor, same_setting};
 use truetps_sandbox::{
-    BaseSettings, Catalogue, FileSetting, Home, HostLimits, NamedServers, ServerUser, base_settings,
-    load_session_reason,
+    BaseSettings, Catalogue, FileSetting, Home, HostLimits, NamedServers, ServerUser,
+    base_settings, load_session_reason,
 };
 
 use crate::commands::capture::failure;
@@ -68,13 +68,17 @@ impl NamedBy {
             return named(NamedSide::Server(word.to_owned()), None);
         }
         if word == DEFAULTS {
-            return named(NamedSide::Typed { settings: IndexMap::new(), levels: IndexMap::new() }, None);
+            return named(
+                NamedSide::Typed { settings: IndexMap::new(), levels: IndexMap::new() },
+                None,
+            );
         }
         if word.contains('=') && !word.contains("://") {
             let (settings, levels) = typed(word)?;
             return named(NamedSide::Typed { settings, levels }, None);
         }
-        let message = format!("{word}: is no file, no folder, no named server, and no list of settings");
+        let message =
+            format!("{word}: is no file, no folder, no named server, and no list of settings");
         let hint = if word.contains("://") {
             "explain measures mixtures on private servers: write the server's settings with `truetps server capture`, and name that file"
         } else {
@@ -102,15 +106,17 @@ type Levels = IndexMap<String, SettingValue>;
 fn typed(word: &str) -> Result<(Levels, Levels), CommandFailure> {
     let (mut settings, mut levels) = (IndexMap::new(), IndexMap::new());
     for part in word.split(',') {
-        let Some((name, value)) = part.split_once('=').filter(|(name, _)| !name.trim().is_empty()) else {
-            return Err(CommandFailure::usage(format!("{word}: `{part}` is not of the form NAME=VALUE")));
+        let Some((name, value)) = part.split_once('=').filter(|(name, _)| !name.trim().is_empty())
+        else {
+            return Err(CommandFailure::usage(format!(
+                "{word}: `{part}` is not of the form NAME=VALUE"
+            )));
         };
         let name = name.trim().replace('-', "_");
         if name == SERVER {
             let message = format!("{word}: a server is a side of its own");
-            return Err(
-                CommandFailure::usage(message).hint(format!("name it alone: truetps explain {} …", value.trim()))
-            );
+            return Err(CommandFailure::usage(message)
+                .hint(format!("name it alone: truetps explain {} …", value.trim())));
         }
         let place = if is_setting_factor(&name) { &mut settings } else { &mut levels };
         if place.insert(name.clone(), level_of(value.trim())).is_some() {
@@ -128,9 +134,8 @@ fn of_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFai
     let experiment = folder.experiment().map_err(CommandFailure::usage)?;
     if plan.recorded_from.is_some() {
         let message = format!("{word}: is a run of a script, which explain cannot repeat");
-        return Err(
-            CommandFailure::usage(message).hint("write its statements as a workload of a plan (`truetps help plan`)")
-        );
+        return Err(CommandFailure::usage(message)
+            .hint("write its statements as a workload of a plan (`truetps help plan`)"));
     }
     let is_named = |name: &str| named.as_ref().is_none_or(|wanted| wanted == name);
     let mut trials = experiment.schedule.iter().filter(|scheduled| is_named(&scheduled.name));
@@ -139,11 +144,13 @@ fn of_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFai
     };
     if trials.any(|other| other.configuration != first.configuration) {
         let message = format!("{word}: has trials of several configurations");
-        return Err(CommandFailure::usage(message).hint(format!("name one trial's folder: {word}/{}", first.name)));
+        return Err(CommandFailure::usage(message)
+            .hint(format!("name one trial's folder: {word}/{}", first.name)));
     }
     let of = |wanted: bool| {
         let levels = first.configuration.levels.iter();
-        let levels = levels.filter(move |(name, _)| is_setting_factor(name) == wanted && *name != SERVER);
+        let levels =
+            levels.filter(move |(name, _)| is_setting_factor(name) == wanted && *name != SERVER);
         levels.map(|(name, level)| (name.clone(), level.clone()))
     };
     let levels = of(false).collect();
@@ -151,7 +158,8 @@ fn of_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFai
     let server = trial.and_then(|trial| trial.server).or_else(|| experiment.server.clone());
     let side = if experiment.sandbox_dir.is_some() {
         let chosen = server.iter().flat_map(|server| &server.chosen_settings);
-        let mut settings: Levels = chosen.map(|(name, value)| (name.clone(), level_of(value))).collect();
+        let mut settings: Levels =
+            chosen.map(|(name, value)| (name.clone(), level_of(value))).collect();
         settings.extend(plan.server.settings.clone());
         settings.extend(of(true));
         NamedSide::Typed { settings, levels }
@@ -180,7 +188,11 @@ pub(crate) fn sides(
         let mut side = ExplainSide {
             name: named[index].word.clone(),
             program: program_of(index),
-            settings: base.clone().map(|(name, value)| (name.clone(), level_of(value))).chain(common.clone()).collect(),
+            settings: base
+                .clone()
+                .map(|(name, value)| (name.clone(), level_of(value)))
+                .chain(common.clone())
+                .collect(),
             levels: named[index].levels(),
             left_out: Vec::new(),
             notes: Vec::new(),
@@ -209,7 +221,9 @@ fn fill(
             let server = NamedServers::of(home)
                 .get(name)
                 .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-            side.settings.extend(server.base_settings().map(|(name, value)| (name.to_owned(), level_of(value))));
+            side.settings.extend(
+                server.base_settings().map(|(name, value)| (name.to_owned(), level_of(value))),
+            );
         }
         NamedSide::Typed { settings, .. } => side.settings.extend(settings.clone()),
         NamedSide::OptionFile(path) => of_file(side, path, program, home.user())?,
@@ -225,18 +239,31 @@ fn of_file(
     user: &ServerUser,
 ) -> Result<(), CommandFailure> {
     let binary = &program.binary;
-    let read = server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| failure(&error))?;
+    let read = server_options(path, binary.flavour, &binary.version.to_string())
+        .map_err(|error| failure(&error))?;
     let settings = read.settings.into_iter();
     let settings: Vec<_> = settings
-        .map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose, is_bare: found.is_bare })
+        .map(|(name, found)| FileSetting {
+            name,
+            value: found.value,
+            is_loose: found.is_loose,
+            is_bare: found.is_bare,
+        })
         .collect();
-    let BaseSettings { kept, ignored, notes } = base_settings(binary, user, &settings)
-        .map_err(|error| CommandFailure::usage(format!("{}: {error}", path.display())).hint_if(error.hint()))?;
+    let BaseSettings { kept, ignored, notes } =
+        base_settings(binary, user, &settings).map_err(|error| {
+            CommandFailure::usage(format!("{}: {error}", path.display())).hint_if(error.hint())
+        })?;
     for note in read.notes.iter().chain(&notes) {
         print_line(&format!("{}: {note}", path.display()));
     }
-    let value_of =
-        |name: &str| settings.iter().find(|one| one.name == name).map(|one| one.value.clone()).unwrap_or_default();
+    let value_of = |name: &str| {
+        settings
+            .iter()
+            .find(|one| one.name == name)
+            .map(|one| one.value.clone())
+            .unwrap_or_default()
+    };
     side.left_out.extend(ignored.into_iter().map(|(name, reason)| {
         let value = value_of(&name);
         (name, value, format!("a private server has its own: {reason}"))
@@ -261,20 +288,28 @@ fn of_whole(
         side.notes.push(format!("recorded on {was}, measured on {is}"));
     }
     let reference: BTreeMap<&str, &str> = match other {
-        NamedSide::Whole { side: other, .. } => {
-            other.settings.iter().map(|(name, found)| (name.as_str(), found.value.as_str())).collect()
-        }
-        _ => catalogue.names().filter_map(|name| Some((name, catalogue.default_value(name)?))).collect(),
+        NamedSide::Whole { side: other, .. } => other
+            .settings
+            .iter()
+            .map(|(name, found)| (name.as_str(), found.value.as_str()))
+            .collect(),
+        _ => catalogue
+            .names()
+            .filter_map(|name| Some((name, catalogue.default_value(name)?)))
+            .collect(),
     };
     let platform = whole.platform();
     for (name, found) in &whole.settings {
-        let is_same = |value: &str| same_setting(value, &found.value) || is_same_list(name, value, &found.value);
+        let is_same = |value: &str| {
+            same_setting(value, &found.value) || is_same_list(name, value, &found.value)
+        };
         let differs = reference.get(name.as_str()).is_some_and(|value| !is_same(value));
         if !differs || inert_reason(name).is_some() {
             continue;
         }
         let platform_reason = || platform.and_then(|platform| platform.without_meaning(name));
-        if let Some(reason) = load_session_reason(name).map(str::to_owned).or_else(platform_reason) {
+        if let Some(reason) = load_session_reason(name).map(str::to_owned).or_else(platform_reason)
+        {
             side.left_out.push((name.clone(), found.value.clone(), reason));
         } else if catalogue.check_name(name).is_ok() {
             side.settings.insert(name.clone(), level_of(&found.value));

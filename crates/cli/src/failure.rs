@@ -61,7 +61,8 @@ impl CommandFailure {
 
 impl From<LabError> for CommandFailure {
     fn from(error: LabError) -> Self {
-        if error.is_usage() { Self::usage(&error) } else { Self::failed(&error) }.hint_if(error.hint())
+        if error.is_usage() { Self::usage(&error) } else { Self::failed(&error) }
+            .hint_if(error.hint())
     }
 }
 
@@ -79,7 +80,10 @@ impl fmt::Display for CommandFailure {
 fn indented(text: &str) -> String {
     let mut lines = text.trim_end().lines();
     let first = lines.next().unwrap_or_default().to_owned();
-    lines.fold(first, |all, line| if line.starts_with(' ') { all + "\n" + line } else { all + "\n  " + line })
+    lines.fold(
+        first,
+        |all, line| if line.starts_with(' ') { all + "\n" + line } else { all + "\n  " + line },
+    )
 }
 
 #[cfg(test)]
@@ -88,7 +92,8 @@ mod tests {
 
     #[test]
     fn a_name_cannot_begin_a_line_of_its_own() {
-        let failure = CommandFailure::usage("x\nhint: run this: No such file").hint("name y\n  z\nerror: none");
+        let failure = CommandFailure::usage("x\nhint: run this: No such file")
+            .hint("name y\n  z\nerror: none");
         assert_eq!(
             failure.to_string(),
             "error: x\n  hint: run this: No such file\n\nhint: name y\n  z\n  error: none\n"

@@ -60,7 +60,9 @@ impl LiveViewOpener {
         };
         match opened() {
             Ok(ui) => Ok(Box::new(ui)),
-            Err(failure) => Err(failure.to_string().trim_end().trim_start_matches("error: ").to_owned()),
+            Err(failure) => {
+                Err(failure.to_string().trim_end().trim_start_matches("error: ").to_owned())
+            }
         }
     }
 

@@ -55,12 +55,17 @@ impl<'a> LoginSources<'a> {
 
 /// The server of a DSN, which `flag` has named.
 pub(crate) fn parse(dsn: &str, flag: &str) -> Result<Target, CommandFailure> {
-    let hint = "for example mysql://root@?socket=/run/mysqld/mysqld.sock; `truetps help dsn` has the rest";
+    let hint =
+        "for example mysql://root@?socket=/run/mysqld/mysqld.sock; `truetps help dsn` has the rest";
     Target::parse(dsn).map_err(|error| CommandFailure::usage(format!("{flag}: {error}")).hint(hint))
 }
 
 /// The same with its account.
-pub(crate) fn target(dsn: &str, flag: &str, sources: &LoginSources<'_>) -> Result<Target, CommandFailure> {
+pub(crate) fn target(
+    dsn: &str,
+    flag: &str,
+    sources: &LoginSources<'_>,
+) -> Result<Target, CommandFailure> {
     let mut target = parse(dsn, flag)?;
     warn_of_typed_password(&target, dsn);
     if target.login.password.is_none()
@@ -70,7 +75,8 @@ pub(crate) fn target(dsn: &str, flag: &str, sources: &LoginSources<'_>) -> Resul
     }
     if let Some(path) = sources.defaults_file {
         let file = client_login(path).map_err(|problem| {
-            CommandFailure::usage(format!("--defaults-file {}: {problem}", path.display())).hint_if(problem.hint())
+            CommandFailure::usage(format!("--defaults-file {}: {problem}", path.display()))
+                .hint_if(problem.hint())
         })?;
         complete_login(&mut target, dsn, file);
     }
@@ -100,7 +106,9 @@ pub(crate) fn parts_secret_of(secret: Option<String>) -> Result<Option<Password>
     let Some(secret) = secret.filter(|secret| !secret.is_empty()) else { return Ok(None) };
     let chars = secret.chars().count();
     if chars < CHARS_MIN {
-        let message = format!("{PARTS_SECRET} has {chars} characters: one with less than {CHARS_MIN} can be guessed");
+        let message = format!(
+            "{PARTS_SECRET} has {chars} characters: one with less than {CHARS_MIN} can be guessed"
+        );
         return Err(CommandFailure::usage(message).hint("use the output of: openssl rand -hex 16"));
     }
     Ok(Some(Password::new(secret)))
@@ -131,7 +139,9 @@ fn complete_login(target: &mut Target, dsn: &str, file: ClientLogin) {
 }
 
 fn names_user(dsn: &str) -> bool {
-    let authority = dsn.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?']).next().unwrap_or_default());
+    let authority = dsn
+        .split_once("://")
+        .map_or("", |(_, rest)| rest.split(['/', '?']).next().unwrap_or_default());
     authority.rsplit_once('@').is_some_and(|(user, _)| !user.is_empty())
 }
 
@@ -186,12 +196,16 @@ fn ask(target: Target) -> Result<Target, CommandFailure> {
     let answer = signals::unless_signalled(truetps_compat::ask_password)?;
     match answer.unwrap_or(Err(NoPassword::Interrupted)) {
         Ok(password) => Ok(target.with_password(password)),
-        Err(NoPassword::Interrupted) => Err(CommandFailure::interrupted("interrupted at the password")),
-        Err(NoPassword::NoTerminal(error)) => {
-            Err(CommandFailure::usage(format!("--ask-password: no terminal available for the prompt ({error})"))
-                .hint(format!("give the password in {PASSWORD}, or in the file of --defaults-file")))
+        Err(NoPassword::Interrupted) => {
+            Err(CommandFailure::interrupted("interrupted at the password"))
         }
-        Err(NoPassword::Problem(error)) => Err(CommandFailure::usage(format!("the password cannot be read: {error}"))),
+        Err(NoPassword::NoTerminal(error)) => Err(CommandFailure::usage(format!(
+            "--ask-password: no terminal available for the prompt ({error})"
+        ))
+        .hint(format!("give the password in {PASSWORD}, or in the file of --defaults-file"))),
+        Err(NoPassword::Problem(error)) => {
+            Err(CommandFailure::usage(format!("the password cannot be read: {error}")))
+        }
     }
 }
 

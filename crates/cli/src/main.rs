@@ -96,7 +96,9 @@ fn main() -> ExitCode {
     let result = match cli.command {
         TruetpsCommand::Sweep(args) => commands::sweep::run(&args),
         TruetpsCommand::Run(args) => commands::run::run(&args),
-        TruetpsCommand::Plan { command: PlanCommand::List { full } } => Ok(commands::plan::list(full)),
+        TruetpsCommand::Plan { command: PlanCommand::List { full } } => {
+            Ok(commands::plan::list(full))
+        }
         TruetpsCommand::Plan { command: PlanCommand::Show { plan } } => commands::plan::show(&plan),
         TruetpsCommand::Plan { command: PlanCommand::Check(args) } => commands::plan::check(&args),
         TruetpsCommand::Probe(args) => commands::probe::run(&args),
@@ -114,13 +116,17 @@ fn main() -> ExitCode {
         TruetpsCommand::Disk { command } => commands::disk::run(&command),
         TruetpsCommand::Doctor(place) => commands::doctor::run(&place),
         TruetpsCommand::DiskHelper { .. } => commands::disk::help(),
-        TruetpsCommand::Config { command: ConfigCommand::Show { origin } } => Ok(commands::config::show(origin)),
+        TruetpsCommand::Config { command: ConfigCommand::Show { origin } } => {
+            Ok(commands::config::show(origin))
+        }
         TruetpsCommand::Help { words } => manual::help(&words),
         TruetpsCommand::Completions { shell } => Ok(completions::script(shell)),
         TruetpsCommand::ManPages { folder } => man_pages::write(&folder),
         TruetpsCommand::Diff(args) => commands::diff::run(&args),
         // Everything behind these words is theirs: it was taken before.
-        TruetpsCommand::Sysbench { arguments } => return compat::run(Personality::Sysbench, arguments),
+        TruetpsCommand::Sysbench { arguments } => {
+            return compat::run(Personality::Sysbench, arguments);
+        }
         TruetpsCommand::Slap { arguments } => return compat::run(Personality::Slap, arguments),
         TruetpsCommand::Mtls { arguments } => return compat::run(Personality::Mtls, arguments),
     };
@@ -155,8 +161,11 @@ fn command_line() -> Result<Cli, WrongLine> {
         Err(failure) => WrongLine::Failed(failure),
     };
     let typed_alone = settings::unfilled(Cli::command());
-    let cli =
-        typed_alone.clone().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(explain)?;
+    let cli = typed_alone
+        .clone()
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(explain)?;
     if !cli.command.has_settings() {
         return Ok(cli);
     }

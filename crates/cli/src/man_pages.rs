@@ -24,11 +24,16 @@ pub(crate) fn write(folder: &Path) -> Result<Exit, CommandFailure> {
 }
 
 fn write_all(command: &Command, folder: &Path) -> io::Result<()> {
-    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && !is_builtin_help(inner)) {
+    for inner in
+        command.get_subcommands().filter(|inner| !inner.is_hide_set() && !is_builtin_help(inner))
+    {
         write_all(inner, folder)?;
     }
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    let page = Man::new(command.clone()).title(&name).manual("truetps").source(format!("truetps {}", version::short()));
+    let page = Man::new(command.clone())
+        .title(&name)
+        .manual("truetps")
+        .source(format!("truetps {}", version::short()));
     let mut text = Vec::new();
     page.render(&mut text)?;
     // Clap's name for what stands after the options: examples, exit codes.
@@ -46,7 +51,8 @@ fn is_builtin_help(command: &Command) -> bool {
 
 /// What holds for all commands.
 fn general_sections() -> String {
-    let variables: Vec<_> = SETTINGS.iter().map(|setting| format!("{}, ", setting.variable())).collect();
+    let variables: Vec<_> =
+        SETTINGS.iter().map(|setting| format!("{}, ", setting.variable())).collect();
     format!(
         ".SH ENVIRONMENT\n{}TRUETPS_CONFIG\n.RS 4\nDefaults of flags, which come before the files listed below.\n.RE\n\
          .TP\nTRUETPS_PASSWORD\nPassword of the account of a DSN.\n\

@@ -24,7 +24,9 @@ pub(crate) fn folder_named(named: Option<&Path>, runs: Option<&Path>) -> PathBuf
 
 /// The folder of a run that a user means: by the name alone, or by a file in it. As it was typed where there is neither.
 pub(crate) fn meant_folder(typed: &Path, runs: Option<&Path>) -> PathBuf {
-    let is_of_run = |name: &OsStr| name == "report.html" || Path::new(name).extension() == Some(OsStr::new("json"));
+    let is_of_run = |name: &OsStr| {
+        name == "report.html" || Path::new(name).extension() == Some(OsStr::new("json"))
+    };
     if typed.is_file() && typed.file_name().is_some_and(is_of_run) {
         let parent = typed.parent().filter(|parent| !parent.as_os_str().is_empty());
         return parent.unwrap_or(Path::new(".")).to_owned();
@@ -34,7 +36,11 @@ pub(crate) fn meant_folder(typed: &Path, runs: Option<&Path>) -> PathBuf {
         return newest_in(typed);
     }
     let folders = runs.map_or_else(recorded_in, |runs| vec![runs.to_owned()]);
-    folders.into_iter().map(|folder| folder.join(typed)).find(|path| path.is_dir()).unwrap_or_else(|| typed.to_owned())
+    folders
+        .into_iter()
+        .map(|folder| folder.join(typed))
+        .find(|path| path.is_dir())
+        .unwrap_or_else(|| typed.to_owned())
 }
 
 /// Where truetps records.
@@ -63,15 +69,19 @@ pub(crate) fn open_named(named: Option<&Path>, runs: Option<&Path>) -> Result<Ru
     let path = folder_named(named, runs);
     Run::open(&path, Histograms::LeftOut).map_err(|error: FolderError| {
         let is_folder_wrong = error.path() == path;
-        let hint =
-            if is_folder_wrong { "name the folder of an experiment, or one trial's folder in it" } else { EDITED };
+        let hint = if is_folder_wrong {
+            "name the folder of an experiment, or one trial's folder in it"
+        } else {
+            EDITED
+        };
         CommandFailure::usage(&error).hint_or(error.hint(), hint)
     })
 }
 
 /// As a user would write it.
 pub(crate) fn name_of(run: &Run) -> String {
-    let path = run.named_trial.as_ref().map_or_else(|| run.path.clone(), |name| run.path.join(name));
+    let path =
+        run.named_trial.as_ref().map_or_else(|| run.path.clone(), |name| run.path.join(name));
     shown(&path).display().to_string()
 }
 

@@ -15,22 +15,38 @@ pub(crate) fn of_file(
     user: &ServerUser,
 ) -> Result<Vec<(String, String)>, CommandFailure> {
     let shown = path.display();
-    let wrong = |error: &dyn std::fmt::Display| CommandFailure::usage(format!("--my-cnf {shown}: {error}"));
-    let side = server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| {
-        let text = error.to_string();
-        wrong(&text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text))
-            .hint_or(error.hint(), "name a my.cnf that a server reads (docs/reference/server.md)")
-    })?;
+    let wrong =
+        |error: &dyn std::fmt::Display| CommandFailure::usage(format!("--my-cnf {shown}: {error}"));
+    let side =
+        server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| {
+            let text = error.to_string();
+            wrong(&text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text)).hint_or(
+                error.hint(),
+                "name a my.cnf that a server reads (docs/reference/server.md)",
+            )
+        })?;
     let settings = side.settings.into_iter();
     let settings: Vec<_> = settings
-        .map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose, is_bare: found.is_bare })
+        .map(|(name, found)| FileSetting {
+            name,
+            value: found.value,
+            is_loose: found.is_loose,
+            is_bare: found.is_bare,
+        })
         .collect();
-    let BaseSettings { kept, ignored, notes } =
-        base_settings(binary, user, &settings).map_err(|error| wrong(&error).hint_if(error.hint()))?;
-    side.notes.iter().chain(&notes).for_each(|note| print_line(&format!("--my-cnf {shown}: {note}")));
+    let BaseSettings { kept, ignored, notes } = base_settings(binary, user, &settings)
+        .map_err(|error| wrong(&error).hint_if(error.hint()))?;
+    side.notes
+        .iter()
+        .chain(&notes)
+        .for_each(|note| print_line(&format!("--my-cnf {shown}: {note}")));
     if !ignored.is_empty() {
-        let lines: Vec<_> = ignored.iter().map(|(name, reason)| format!("  {name}: {reason}\n")).collect();
-        print_message(&format!("--my-cnf {shown}: ignored for a private server:\n{}", lines.concat()));
+        let lines: Vec<_> =
+            ignored.iter().map(|(name, reason)| format!("  {name}: {reason}\n")).collect();
+        print_message(&format!(
+            "--my-cnf {shown}: ignored for a private server:\n{}",
+            lines.concat()
+        ));
     }
     Ok(kept)
 }

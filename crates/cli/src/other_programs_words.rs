@@ -25,13 +25,22 @@ const FLAGS: [(&str, &str); 15] = [
     ),
     ("--table-size --table_size --rows --scale -s", "--table-rows N sets the rows in each table"),
     ("--rand-type", "--distribution NAME says how keys are drawn"),
-    ("--report-interval", "each second is recorded in intervals.jsonl of the run folder; --ui shows it"),
-    ("--runs-count --iterations --min-runs -n -i", "--repeat N of `truetps run`, --blocks N of `truetps sweep`"),
+    (
+        "--report-interval",
+        "each second is recorded in intervals.jsonl of the run folder; --ui shows it",
+    ),
+    (
+        "--runs-count --iterations --min-runs -n -i",
+        "--repeat N of `truetps run`, --blocks N of `truetps sweep`",
+    ),
     (
         "--mysql-host --mysql-user --mysql-password --mysql-socket --host --user --password -h -u -p",
         "--dsn mysql://USER@HOST/ names a server of yours; TRUETPS_PASSWORD has its password",
     ),
-    ("--json --output -o", "--format json prints the answer as JSON; all files are in the run folder"),
+    (
+        "--json --output -o",
+        "--format json prints the answer as JSON; all files are in the run folder",
+    ),
     (
         "--name --label --tag --comment",
         "--runs FOLDER records in a folder of its own; `truetps compare A B` takes two such folders",
@@ -44,7 +53,10 @@ const FLAGS: [(&str, &str); 15] = [
         "--prometheus --listen",
         "--format prometheus prints the figures of a run; `truetps probe DSN --listen ADDRESS:PORT` serves the counters of a server",
     ),
-    ("--config --config-file", "a plan is the file of an experiment: `truetps plan show durability`"),
+    (
+        "--config --config-file",
+        "a plan is the file of an experiment: `truetps plan show durability`",
+    ),
 ];
 
 /// Flags of `run` that `sweep` does not have, and the reverse.
@@ -82,20 +94,35 @@ const MORE_FOLDERS: [(&str, &str); 3] = [
 const COMMANDS: [(&str, &str); 15] = [
     ("watch monitor top stats metrics", "`truetps probe DSN` watches a server without load"),
     ("status", "`truetps server status NAME` of a named server; `truetps probe DSN` watches one"),
-    ("replica lag replication", "`truetps probe DSN` of a replica says how far it is behind its source"),
-    ("capture add remove stop sql clean restore", "`truetps server` has this command: `truetps server --help`"),
-    ("log logs", "`truetps server log NAME` of a named server; `truetps report --full` has all of a run"),
+    (
+        "replica lag replication",
+        "`truetps probe DSN` of a replica says how far it is behind its source",
+    ),
+    (
+        "capture add remove stop sql clean restore",
+        "`truetps server` has this command: `truetps server --help`",
+    ),
+    (
+        "log logs",
+        "`truetps server log NAME` of a named server; `truetps report --full` has all of a run",
+    ),
     (
         "find-max max capacity saturate",
         "`truetps run WORKLOAD --find-max --slo 'p99<20ms'` searches for the highest rate",
     ),
-    ("check validate", "`truetps plan check FILE` checks a plan, `truetps doctor` this machine, `truetps verify` rows"),
+    (
+        "check validate",
+        "`truetps plan check FILE` checks a plan, `truetps doctor` this machine, `truetps verify` rows",
+    ),
     ("install uninstall", "`truetps help install`"),
     (
         "import slow-log slowlog schema workload workloads",
         "your own tables and statements are in a plan: `truetps help workloads` has examples",
     ),
-    ("bench benchmark measure test start load", "`truetps run WORKLOAD` measures one load, `truetps sweep` a plan"),
+    (
+        "bench benchmark measure test start load",
+        "`truetps run WORKLOAD` measures one load, `truetps sweep` a plan",
+    ),
     ("show list ls", "`truetps plan list`, `truetps server list`, `truetps report`"),
     (
         "tune advise recommend optimize optimise",
@@ -112,7 +139,10 @@ const COMMANDS: [(&str, &str); 15] = [
 
 /// The same error with a suitable tip, or none; errors about numbers get a text from truetps. `command` is the word
 /// that was typed first.
-pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<clap::Error, CommandFailure> {
+pub(crate) fn explain(
+    mut error: clap::Error,
+    command: Option<&str>,
+) -> Result<clap::Error, CommandFailure> {
     match error.kind() {
         ErrorKind::UnknownArgument => {
             let of_plan = match command {
@@ -132,7 +162,12 @@ pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<c
             retip(&mut error, ContextKind::InvalidArg, ContextKind::SuggestedArg, known);
         }
         ErrorKind::InvalidSubcommand => {
-            retip(&mut error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand, COMMANDS.iter());
+            retip(
+                &mut error,
+                ContextKind::InvalidSubcommand,
+                ContextKind::SuggestedSubcommand,
+                COMMANDS.iter(),
+            );
         }
         ErrorKind::ValueValidation => return number_error(&error).map_or(Ok(error), Err),
         _ => {}
@@ -188,9 +223,13 @@ fn is_misspelt(known: &str, typed: &str) -> bool {
 /// What the library's readers of numbers mean.
 pub(crate) fn number_form(problem: &str) -> Option<&'static str> {
     Some(match problem {
-        "invalid digit found in string" | "cannot parse integer from empty string" => "not a whole number, such as 8",
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            "not a whole number, such as 8"
+        }
         "number too large to fit in target type" => "too large",
-        "invalid float literal" | "cannot parse float from empty string" => "not a number, such as 0.5",
+        "invalid float literal" | "cannot parse float from empty string" => {
+            "not a number, such as 0.5"
+        }
         _ => return None,
     })
 }
@@ -207,7 +246,10 @@ fn number_error(error: &clap::Error) -> Option<CommandFailure> {
     let hint = is_list.then(|| {
         format!("a trial has one number of connections; several are compared by: truetps sweep WORKLOAD -c {value}")
     });
-    Some(CommandFailure::usage(format!("invalid value '{value}' for '{flag}': {form}")).hint_if(hint))
+    Some(
+        CommandFailure::usage(format!("invalid value '{value}' for '{flag}': {form}"))
+            .hint_if(hint),
+    )
 }
 
 #[cfg(test)]
@@ -291,11 +333,18 @@ mod tests {
     #[test]
     fn a_number_that_is_none_is_reported_with_its_flag() {
         let list = explained("run insert -c 1,8,50");
-        assert!(list.contains("invalid value '1,8,50' for '--connections <N>': not a whole number"), "{list}");
-        assert!(list.contains("compared by: truetps sweep WORKLOAD -c 1,8,50"), "{list}");
-        assert!(explained("run insert --tables abc").contains("'--tables <N>': not a whole number, such as 8"));
         assert!(
-            explained("run insert --reconnect soon").contains("'--reconnect <SECONDS>': not a number, such as 0.5")
+            list.contains("invalid value '1,8,50' for '--connections <N>': not a whole number"),
+            "{list}"
+        );
+        assert!(list.contains("compared by: truetps sweep WORKLOAD -c 1,8,50"), "{list}");
+        assert!(
+            explained("run insert --tables abc")
+                .contains("'--tables <N>': not a whole number, such as 8")
+        );
+        assert!(
+            explained("run insert --reconnect soon")
+                .contains("'--reconnect <SECONDS>': not a number, such as 0.5")
         );
     }
 
@@ -311,9 +360,9 @@ mod tests {
         let cli = Cli::command();
         let run = cli.find_subcommand("run").unwrap();
         let has = |flag: &str| {
-            let mut names = run
-                .get_arguments()
-                .flat_map(|arg| arg.get_long().into_iter().chain(arg.get_visible_aliases().into_iter().flatten()));
+            let mut names = run.get_arguments().flat_map(|arg| {
+                arg.get_long().into_iter().chain(arg.get_visible_aliases().into_iter().flatten())
+            });
             names.any(|name| name == flag)
         };
         for (words, tip) in &FLAGS[..] {

@@ -7,7 +7,8 @@ use crate::failure::CommandFailure;
 
 /// `auto`, or a list of cores for the generator such as `3` or `0-1,4`. The private server gets the others.
 pub(crate) fn parse(text: &str) -> Result<Pin, CommandFailure> {
-    split(text, &own_cores()).map_err(|problem| CommandFailure::usage(format!("--pin {text}: {problem}")))
+    split(text, &own_cores())
+        .map_err(|problem| CommandFailure::usage(format!("--pin {text}: {problem}")))
 }
 
 fn split(text: &str, allowed: &[u32]) -> Result<Pin, String> {
@@ -22,13 +23,18 @@ fn split(text: &str, allowed: &[u32]) -> Result<Pin, String> {
     }
     let server: Vec<_> = allowed.iter().copied().filter(|core| !generator.contains(core)).collect();
     if generator.is_empty() || server.is_empty() {
-        return Err(format!("of {} cores, both generator and server need at least one", allowed.len()));
+        return Err(format!(
+            "of {} cores, both generator and server need at least one",
+            allowed.len()
+        ));
     }
     Ok(Pin { generator, server })
 }
 
 fn cores(text: &str) -> Result<Vec<u32>, String> {
-    let number = |word: &str| word.trim().parse::<u32>().map_err(|_| format!("`{word}` is not the number of a core"));
+    let number = |word: &str| {
+        word.trim().parse::<u32>().map_err(|_| format!("`{word}` is not the number of a core"))
+    };
     let mut list = Vec::new();
     for part in text.split(',') {
         let (first, last) = match part.split_once('-') {
@@ -59,9 +65,14 @@ mod tests {
         check("auto", &[0, 1, 2, 5, 6], &[5, 6], &[0, 1, 2]);
         check("0", &[0, 1], &[0], &[1]);
         check("0-1,3", &[0, 1, 2, 3], &[0, 1, 3], &[2]);
-        for (wrong, allowed) in
-            [("", &[0, 1][..]), ("2", &[0, 1]), ("0-1", &[0, 1]), ("1-0", &[0, 1]), ("x", &[0, 1]), ("auto", &[0])]
-        {
+        for (wrong, allowed) in [
+            ("", &[0, 1][..]),
+            ("2", &[0, 1]),
+            ("0-1", &[0, 1]),
+            ("1-0", &[0, 1]),
+            ("x", &[0, 1]),
+            ("auto", &[0]),
+        ] {
             assert!(split(wrong, allowed).is_err(), "{wrong} of {allowed:?}");
         }
     }

@@ -46,9 +46,11 @@ pub(crate) fn text_of(plan: &str) -> Result<String, CommandFailure> {
         return Ok((*text).to_owned());
     }
     let path = Path::new(plan);
-    let is_path = plan.contains('/') || path.extension().is_some_and(|extension| extension == "toml");
+    let is_path =
+        plan.contains('/') || path.extension().is_some_and(|extension| extension == "toml");
     if is_path {
-        return read(path).map_err(|problem| CommandFailure::usage(format!("plan `{plan}`: {problem}")));
+        return read(path)
+            .map_err(|problem| CommandFailure::usage(format!("plan `{plan}`: {problem}")));
     }
     if truetps_workload::NAMES.contains(&plan) {
         let message = format!("`{plan}` is a workload, and no plan of this name ships");
@@ -62,7 +64,10 @@ pub(crate) fn text_of(plan: &str) -> Result<String, CommandFailure> {
     let hint = match near.first() {
         Some(near) => format!("did you mean `{near}`?"),
         None => {
-            format!("plans that ship: `{}`; for a file of your own write its path, `./{plan}.toml`", names.join("`, `"))
+            format!(
+                "plans that ship: `{}`; for a file of your own write its path, `./{plan}.toml`",
+                names.join("`, `")
+            )
         }
     };
     Err(CommandFailure::usage(format!("unknown plan `{plan}`")).hint(hint))
@@ -81,7 +86,8 @@ fn read(path: &Path) -> Result<String, String> {
 
 pub(crate) fn parse(plan: &str) -> Result<Plan, CommandFailure> {
     let text = text_of(plan)?;
-    let parsed = Plan::parse(&text).map_err(|error| CommandFailure::usage(format!("plan `{plan}`: {error}")))?;
+    let parsed = Plan::parse(&text)
+        .map_err(|error| CommandFailure::usage(format!("plan `{plan}`: {error}")))?;
     refuse_record(&parsed, &format!("plan `{plan}`"))?;
     Ok(parsed)
 }
@@ -89,7 +95,9 @@ pub(crate) fn parse(plan: &str) -> Result<Plan, CommandFailure> {
 /// The record of a run looks like a plan, but is incomplete: an experiment made from it would measure something else.
 pub(crate) fn refuse_record(plan: &Plan, what: &str) -> Result<(), CommandFailure> {
     let Some(personality) = plan.recorded_from else { return Ok(()) };
-    let message = format!("{what} is the record of a run of `{personality}`: it cannot be run as an experiment");
+    let message = format!(
+        "{what} is the record of a run of `{personality}`: it cannot be run as an experiment"
+    );
     let hint = format!(
         "repeat the command line of `{personality}`, or write a plan with the workload `sql` or `table` \
          (`truetps help workloads`)"
@@ -111,17 +119,23 @@ mod tests {
         fs::write(&path, "#".repeat(most + 1)).unwrap();
         for name in [path.to_str().unwrap(), "/dev/zero"] {
             let refused = text_of(name).unwrap_err().to_string();
-            assert!(refused.contains(&format!("plan `{name}`: the file is larger than 16 MiB")), "{refused}");
+            assert!(
+                refused.contains(&format!("plan `{name}`: the file is larger than 16 MiB")),
+                "{refused}"
+            );
         }
     }
 
     #[test]
     fn records_are_no_plans() {
-        let text =
-            "name = 's'\nabout = '?'\nrecorded_from = 'slap'\n[workload]\nsql = 'x'\n[factors]\nconnections = [1]";
-        let refused = refuse_record(&Plan::parse(text).unwrap(), "plan `p`").unwrap_err().to_string();
+        let text = "name = 's'\nabout = '?'\nrecorded_from = 'slap'\n[workload]\nsql = 'x'\n[factors]\nconnections = [1]";
+        let refused =
+            refuse_record(&Plan::parse(text).unwrap(), "plan `p`").unwrap_err().to_string();
         assert!(refused.contains("plan `p` is the record of a run of `truetps slap`"), "{refused}");
-        assert!(refused.contains("repeat the command line of `truetps slap`, or write a plan"), "{refused}");
+        assert!(
+            refused.contains("repeat the command line of `truetps slap`, or write a plan"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -129,7 +143,9 @@ mod tests {
         for (name, text) in SHIPPED {
             let plan = Plan::parse(text).unwrap();
             assert_eq!(plan.name, name);
-            assert!(plan.clone().into_quick().configurations().len() <= plan.configurations().len());
+            assert!(
+                plan.clone().into_quick().configurations().len() <= plan.configurations().len()
+            );
         }
     }
 }

@@ -8,12 +8,14 @@ use crate::args::SandboxPlace;
 use crate::failure::CommandFailure;
 
 pub(crate) fn open(place: &SandboxPlace) -> Result<Home, CommandFailure> {
-    Home::open(place.sandbox_dir.as_deref()).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+    Home::open(place.sandbox_dir.as_deref())
+        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
 }
 
 /// The request cannot be fulfilled (2), or an operation failed (4).
 pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
-    let is_full = matches!(error, SandboxError::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
+    let is_full =
+        matches!(error, SandboxError::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
     let is_disk_broken = matches!(error, SandboxError::Disk(error) if error.is_failure());
     let broke = !is_full
         && matches!(
@@ -25,9 +27,15 @@ pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
                 | SandboxError::Io { .. }
                 | SandboxError::OtherServer { .. }
                 | SandboxError::Named(
-                    NamedError::DoesNotEnd { .. } | NamedError::DiskInUse { .. } | NamedError::Mismatch { .. }
+                    NamedError::DoesNotEnd { .. }
+                        | NamedError::DiskInUse { .. }
+                        | NamedError::Mismatch { .. }
                 )
         );
-    if broke || is_disk_broken { CommandFailure::failed(error) } else { CommandFailure::usage(error) }
-        .hint_if(error.hint())
+    if broke || is_disk_broken {
+        CommandFailure::failed(error)
+    } else {
+        CommandFailure::usage(error)
+    }
+    .hint_if(error.hint())
 }

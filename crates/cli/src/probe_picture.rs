@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use truetps_analysis::LiveProbe;
 use truetps_record::{
-    Configuration, Counts, Interval, Phase, ProbeHeader, ProbeSample, ProbeSource, ScheduledTrial, TrialRole,
-    new_histogram,
+    Configuration, Counts, Interval, Phase, ProbeHeader, ProbeSample, ProbeSource, ScheduledTrial,
+    TrialRole, new_histogram,
 };
 use truetps_recording::{TrialEvent, TrialListener, TrialPlace};
 
@@ -29,7 +29,8 @@ impl ProbePicture {
             role: TrialRole::Cell,
             configuration: Configuration { levels: indexmap::IndexMap::new() },
         };
-        let mut picture = Self { ui, commits: CommitMeter::default(), header: header.clone(), trial };
+        let mut picture =
+            Self { ui, commits: CommitMeter::default(), header: header.clone(), trial };
         picture.event(None, TrialEvent::Begins);
         picture
     }
@@ -64,7 +65,8 @@ impl CommitMeter {
             return None;
         }
         let decoder = self.live.decoder()?;
-        let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
+        let value =
+            |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
         let reading = self.counter.read(value)?;
         let before_ms = self.before_ms.replace(sample.at_ms)?;
         let growth = Some(reading.now - reading.before?).filter(|growth| *growth >= 0.0)?;
@@ -87,7 +89,11 @@ mod tests {
             let sample = ProbeSample { source, at_ms, took_ms: 1.0, values, lost: Vec::new() };
             meter.interval(&header, &sample).map(|one| (one.start_ms, one.length_ms, one.tps))
         };
-        assert_eq!(commits(ProbeSource::Server, 1000.0, 100.0), None, "there is nothing before the first");
+        assert_eq!(
+            commits(ProbeSource::Server, 1000.0, 100.0),
+            None,
+            "there is nothing before the first"
+        );
         assert_eq!(commits(ProbeSource::Host, 1500.0, 900.0), None);
         assert_eq!(commits(ProbeSource::Server, 3000.0, 500.0), Some((1000.0, 2000.0, 200.0)));
         assert_eq!(commits(ProbeSource::Server, 4000.0, 10.0), None, "the server was restarted");

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
-use truetps_record::{ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind};
+use truetps_record::{
+    ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind,
+};
 use truetps_report::{COMMITS, display_width, format, replica_lags};
 
-const REDO: [(&str, &str); 2] = [("status.Innodb_os_log_written", "redo"), ("pg_lsn.insert_bytes", "WAL")];
+const REDO: [(&str, &str); 2] =
+    [("status.Innodb_os_log_written", "redo"), ("pg_lsn.insert_bytes", "WAL")];
 /// Absent where the account does not see the sessions of others.
 const SESSIONS: &str = "session";
 /// An outage is reported at most this often.
@@ -101,7 +104,10 @@ impl ProbeLines {
         self.told_ms = None;
         let again = outage.map(|outage| {
             let length = outage.length_ms() / 1e3;
-            format!("{}  the server answers again, after {length:.1} s without an answer", time(outage.to_ms))
+            format!(
+                "{}  the server answers again, after {length:.1} s without an answer",
+                time(outage.to_ms)
+            )
         });
         let line = self.meter.line(sample).filter(|_| !self.is_quiet);
         again.into_iter().chain(line).map(|line| in_columns(&line, self.columns)).collect()
@@ -183,12 +189,15 @@ impl ChangeMeter {
             self.is_restarted = true;
             self.told.clear();
         }
-        let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
+        let value =
+            |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
         let commits = self.commits.read(value).map(|reading| reading.name);
         let line = match self.told_ms {
             // A reading of its own where something begins or ends.
             Some(told_ms) if sample.at_ms - told_ms < self.header.interval_ms / 2.0 => return None,
-            Some(told_ms) => Some(self.text(decoder, commits, sample.at_ms, (sample.at_ms - told_ms) / 1e3)),
+            Some(told_ms) => {
+                Some(self.text(decoder, commits, sample.at_ms, (sample.at_ms - told_ms) / 1e3))
+            }
             None => None,
         };
         self.told_ms = Some(sample.at_ms);
@@ -198,8 +207,15 @@ impl ChangeMeter {
         line
     }
 
-    fn text(&self, decoder: &ProbeDecoder, commits: Option<&str>, at_ms: f64, seconds: f64) -> String {
-        let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
+    fn text(
+        &self,
+        decoder: &ProbeDecoder,
+        commits: Option<&str>,
+        at_ms: f64,
+        seconds: f64,
+    ) -> String {
+        let value =
+            |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
         // A counter that fell was set back.
         let rate = |name: &str| {
             let growth = value(name)? - self.told.get(name)?;
@@ -212,21 +228,30 @@ impl ChangeMeter {
         let redo = REDO.iter().find_map(|(name, word)| Some((rate(name)?, word)));
         parts.extend(redo.map(|(bytes, word)| format!("{word} {}/s", format::bytes(bytes as u64))));
         parts.extend(RedoAge::of(value).map(checkpoint_age));
-        let waiting = value("status.Innodb_row_lock_current_waits").or_else(|| value("pg_locks.waiting"));
+        let waiting =
+            value("status.Innodb_row_lock_current_waits").or_else(|| value("pg_locks.waiting"));
         parts.extend(waiting.map(|n| format!("lock waits {n:.0}")));
         let names = decoder.values(ProbeSource::Server).map(|(name, _)| name);
         parts.extend(replica_lags(names, value).into_iter().map(behind));
-        parts
-            .extend(decoder.passed_ms(ProbeSource::Server).and_then(|passed_ms| self.top_wait(at_ms, passed_ms / 1e3)));
+        parts.extend(
+            decoder
+                .passed_ms(ProbeSource::Server)
+                .and_then(|passed_ms| self.top_wait(at_ms, passed_ms / 1e3)),
+        );
         parts.join("  ")
     }
 
     /// What was waited on for most of the time since the sample before; else what most sessions wait in.
     fn top_wait(&self, at_ms: f64, seconds: f64) -> Option<String> {
         let now = self.live.now(at_ms);
-        let top = |waits: Option<Vec<LiveWait>>| waits?.into_iter().find(|wait| wait.sessions > 0.0);
+        let top =
+            |waits: Option<Vec<LiveWait>>| waits?.into_iter().find(|wait| wait.sessions > 0.0);
         if let Some(wait) = top(now.timed) {
-            return Some(format!("{} {}", wait.name, format::duration_us(wait.sessions * seconds * 1e6)));
+            return Some(format!(
+                "{} {}",
+                wait.name,
+                format::duration_us(wait.sessions * seconds * 1e6)
+            ));
         }
         top(now.states).map(|wait| format!("{} {:.0}", wait.name, wait.sessions))
     }
@@ -251,7 +276,9 @@ fn behind((channel, lag_s): (String, Option<f64>)) -> String {
 fn running(decoder: &ProbeDecoder) -> Option<f64> {
     let source = ProbeSource::Server;
     if decoder.is_lost(source, SESSIONS) {
-        return decoder.value(source, "status.Threads_running").map(|threads| (threads.now.value - 1.0).max(0.0));
+        return decoder
+            .value(source, "status.Threads_running")
+            .map(|threads| (threads.now.value - 1.0).max(0.0));
     }
     let states = decoder.values(source).filter(|(_, value)| value.signal.kind == SignalKind::State);
     Some(states.fold(0.0, |all, (_, value)| all + value.now.value))
@@ -284,7 +311,10 @@ mod tests {
     fn a_line_goes_on_between_its_parts() {
         let line = "1.0s  running 2  commits 4 000/s  redo 1.0 KiB/s";
         assert_eq!(in_columns(line, None), line);
-        assert_eq!(in_columns(line, Some(40)), "1.0s  running 2  commits 4 000/s\n      redo 1.0 KiB/s");
+        assert_eq!(
+            in_columns(line, Some(40)),
+            "1.0s  running 2  commits 4 000/s\n      redo 1.0 KiB/s"
+        );
     }
 
     /// On a primary that was just started, `Handler_commit` grows by two a transaction and more.
@@ -295,9 +325,11 @@ mod tests {
             sample(at_ms, &[("status.Binlog_commits", binlog), ("status.Handler_commit", handler)])
         };
         assert_eq!(meter.line(&of(1000.0, 0.0, 100.0)), None);
-        for (at_ms, binlog, handler, per_second) in
-            [(2000.0, 0.0, 104.0, "4.000"), (3000.0, 2000.0, 4104.0, "2 000"), (4000.0, 4000.0, 8104.0, "2 000")]
-        {
+        for (at_ms, binlog, handler, per_second) in [
+            (2000.0, 0.0, 104.0, "4.000"),
+            (3000.0, 2000.0, 4104.0, "2 000"),
+            (4000.0, 4000.0, 8104.0, "2 000"),
+        ] {
             let line = meter.line(&of(at_ms, binlog, handler)).unwrap();
             assert!(line.ends_with(&format!("commits {per_second}/s")), "{line}");
         }
@@ -317,7 +349,11 @@ mod tests {
             reading.map(|reading| (reading.name, reading.now, reading.before)).unwrap()
         };
         assert_eq!(read(Some(7.0), 9.0), ("status.Binlog_commits", 7.0, None));
-        assert_eq!(read(Some(7.0), 12.0), ("status.Handler_commit", 12.0, Some(9.0)), "of a server that only reads");
+        assert_eq!(
+            read(Some(7.0), 12.0),
+            ("status.Handler_commit", 12.0, Some(9.0)),
+            "of a server that only reads"
+        );
         assert_eq!(read(Some(8.0), 14.0), ("status.Binlog_commits", 8.0, Some(7.0)));
         assert_eq!(read(Some(1.0), 3.0), ("status.Binlog_commits", 1.0, Some(8.0)), "restarted");
         assert_eq!(read(None, 4.0), ("status.Handler_commit", 4.0, Some(3.0)));
@@ -349,7 +385,11 @@ mod tests {
             "2.0s  running 2  commits 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB (25 % of the redo log)  \
              lock waits 0  io/file/sql/binlog 1.00 s"
         );
-        assert_eq!(meter.line(&sample(2100.0, &[("status.Handler_commit", 999.0)])), None, "too soon for a line");
+        assert_eq!(
+            meter.line(&sample(2100.0, &[("status.Handler_commit", 999.0)])),
+            None,
+            "too soon for a line"
+        );
         let line = meter.line(&sample(3000.0, &[("status.Handler_commit", 1300.0)])).unwrap();
         assert!(line.contains("commits 1 000/s"), "since the last line: {line}");
     }
@@ -357,7 +397,10 @@ mod tests {
     #[test]
     fn a_late_reading_is_at_no_time() {
         let mut meter = meter(&[no_sessions()]);
-        let commits = |at_ms, n, took_ms| ProbeSample { took_ms, ..sample(at_ms, &[("status.Handler_commit", n)]) };
+        let commits = |at_ms, n, took_ms| ProbeSample {
+            took_ms,
+            ..sample(at_ms, &[("status.Handler_commit", n)])
+        };
         assert_eq!(meter.line(&commits(0.0, 0.0, 1.0)), None);
         assert_eq!(meter.line(&commits(2000.0, 500.0, 2000.0)), None);
         assert_eq!(meter.line(&commits(4000.0, 800.0, 1.0)).unwrap(), "4.0s  commits 200.0/s");
@@ -367,14 +410,23 @@ mod tests {
     fn a_restart_has_no_rates() {
         let mut meter = meter(&[no_sessions()]);
         let of = |at_ms, commits, redo, more| {
-            let values =
-                [("status.Handler_commit", commits), ("status.Innodb_os_log_written", redo), ("status.x", more)];
+            let values = [
+                ("status.Handler_commit", commits),
+                ("status.Innodb_os_log_written", redo),
+                ("status.x", more),
+            ];
             sample(at_ms, &values)
         };
         meter.line(&of(0.0, 50.0, 9e6, 70.0));
         let line = meter.line(&of(1000.0, 60.0, 512.0, 2.0)).unwrap();
-        assert_eq!(line, "1.0s  counters fell: restarted?", "a counter may already be beyond what it was");
-        assert_eq!(meter.line(&of(2000.0, 61.0, 512.0, 2.0)).unwrap(), "2.0s  commits 1.000/s  redo 0 B/s");
+        assert_eq!(
+            line, "1.0s  counters fell: restarted?",
+            "a counter may already be beyond what it was"
+        );
+        assert_eq!(
+            meter.line(&of(2000.0, 61.0, 512.0, 2.0)).unwrap(),
+            "2.0s  commits 1.000/s  redo 0 B/s"
+        );
     }
 
     /// What `SHOW REPLICA STATUS` has as NULL is lost: never the lag of the reading before.
@@ -385,22 +437,35 @@ mod tests {
         meter.line(&sample(0.0, &lag));
         let line = meter.line(&sample(1000.0, &[("replica.Seconds_Behind_Master", 3.0)])).unwrap();
         assert!(line.ends_with("  behind 3 s"), "{line}");
-        let stopped = AbsentSignal { what: "replica.Seconds_Behind_Master".to_owned(), why: "NULL".to_owned() };
+        let stopped = AbsentSignal {
+            what: "replica.Seconds_Behind_Master".to_owned(),
+            why: "NULL".to_owned(),
+        };
         let line = meter.line(&ProbeSample { lost: vec![stopped], ..sample(2000.0, &[]) }).unwrap();
         assert!(line.ends_with("  replication does not run"), "{line}");
     }
 
     #[test]
     fn postgres_has_other_words() {
-        let first = [("pg_stat_database.xact_commit", 5.0), ("pg_lsn.insert_bytes", 0.0), ("pg_locks.waiting", 1.0)];
+        let first = [
+            ("pg_stat_database.xact_commit", 5.0),
+            ("pg_lsn.insert_bytes", 0.0),
+            ("pg_locks.waiting", 1.0),
+        ];
         let second = [("pg_stat_database.xact_commit", 9.0)];
         let family = Some(Family::Postgresql);
         let mut all = ChangeMeter::new(ProbeHeader { family, ..header(&[]) });
         all.line(&sample(0.0, &first));
         let line = all.line(&sample(1000.0, &second)).unwrap();
-        assert_eq!(line, "1.0s  running 0  commits 4.000/s  WAL 0 B/s  lock waits 1", "no session is active");
+        assert_eq!(
+            line, "1.0s  running 0  commits 4.000/s  WAL 0 B/s  lock waits 1",
+            "no session is active"
+        );
         let line = all.line(&sample(2000.0, &[("session.LWLock:WALWrite", 2.0)])).unwrap();
-        assert_eq!(line, "2.0s  running 2  commits 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2");
+        assert_eq!(
+            line,
+            "2.0s  running 2  commits 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2"
+        );
         let mut own = meter(&[no_sessions()]);
         own.line(&sample(0.0, &first));
         let line = own.line(&sample(1000.0, &second)).unwrap();
@@ -429,8 +494,12 @@ mod tests {
                 "4.5s  no answer from the server for 2.5 s"
             ]
         );
-        let late = ProbeSample { took_ms: 2600.0, ..sample(3300.0, &[("status.Handler_commit", 2.0)]) };
-        assert_eq!(lines.sample(&late), ["4.6s  the server answers again, after 2.6 s without an answer"]);
+        let late =
+            ProbeSample { took_ms: 2600.0, ..sample(3300.0, &[("status.Handler_commit", 2.0)]) };
+        assert_eq!(
+            lines.sample(&late),
+            ["4.6s  the server answers again, after 2.6 s without an answer"]
+        );
         assert_eq!(lines.sample(&sample(5001.0, &[])), ["5.0s  commits 0/s"]);
         // truetps itself was stopped.
         lines.note_look(Duration::from_secs(5));

@@ -14,7 +14,8 @@ use truetps_report::{format, printable};
 use crate::block_progress::BlockProgress;
 use crate::progress_line::ProgressLine;
 use crate::running_trial::{
-    RunningTrial, lasting_line, stage_of, trial_label, trial_number, tried_rate_text, update_messages,
+    RunningTrial, lasting_line, stage_of, trial_label, trial_number, tried_rate_text,
+    update_messages,
 };
 use crate::terminal::terminal_columns;
 use crate::terminal::{is_quiet, print_progress, say_raw};
@@ -41,7 +42,8 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        let no_line = std::env::var_os("TRUETPS_NO_PROGRESS").is_some_and(|value| !value.is_empty());
+        let no_line =
+            std::env::var_os("TRUETPS_NO_PROGRESS").is_some_and(|value| !value.is_empty());
         let live = std::io::stderr().is_terminal() && !no_line && !is_quiet();
         Self {
             live,
@@ -166,15 +168,19 @@ impl Progress {
             return;
         }
         let Some(measured) = &trial.measured else { return };
-        let p99 =
-            measured.response.response_us_p99.map_or(String::new(), |us| format!("  p99 {}", format::duration_us(us)));
+        let p99 = measured
+            .response
+            .response_us_p99
+            .map_or(String::new(), |us| format!("  p99 {}", format::duration_us(us)));
         let (tps, left) = (format::tps(measured.tps) + " tps", left_text(place));
-        let sustained =
-            measured.sustained.map_or("", |kept_up| if kept_up { "  sustained" } else { "  NOT SUSTAINED" });
+        let sustained = measured
+            .sustained
+            .map_or("", |kept_up| if kept_up { "  sustained" } else { "  NOT SUSTAINED" });
         let limited = measured.generator_limited.as_ref().map_or("", |_| "  generator-limited");
         let (failed, stalls) = (measured.counts.failed, self.stalls_text());
         let label = trial_label(place, trial);
-        let line = format!("{label}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}{left}");
+        let line =
+            format!("{label}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}{left}");
         if place.of.is_none() { self.tried = Some(line) } else { self.print_progress_line(&line) }
     }
 }
@@ -186,7 +192,9 @@ fn left_text(place: TrialPlace<'_>) -> String {
 
 /// What fits in a line of the terminal. The last column stays free: some terminals go to the next line after it.
 fn columns() -> usize {
-    terminal_columns(std::io::stderr()).map_or(COLUMNS_DEFAULT, |columns| columns.max(20)).saturating_sub(1)
+    terminal_columns(std::io::stderr())
+        .map_or(COLUMNS_DEFAULT, |columns| columns.max(20))
+        .saturating_sub(1)
 }
 
 impl Listener for Progress {
@@ -211,7 +219,9 @@ impl Listener for Progress {
             }
             ExperimentEvent::Loading { rows, of } => self.loading(*rows, *of),
             ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),
-            ExperimentEvent::Journal(_) | ExperimentEvent::Restored | ExperimentEvent::Warning(_) => {}
+            ExperimentEvent::Journal(_)
+            | ExperimentEvent::Restored
+            | ExperimentEvent::Warning(_) => {}
         }
     }
 }
@@ -242,7 +252,8 @@ mod tests {
             configuration: Configuration { levels: IndexMap::new() },
         };
         let check = |of, left: Option<u64>, expect: &str| {
-            let place = TrialPlace { trial: &trial, index: 2, of, left: left.map(Duration::from_secs) };
+            let place =
+                TrialPlace { trial: &trial, index: 2, of, left: left.map(Duration::from_secs) };
             assert_eq!(trial_number(place) + &left_text(place), expect);
         };
         check(Some(8), Some(70), "[3/8]  left 1 min 10 s");
@@ -257,8 +268,10 @@ mod tests {
         let mut progress = Progress::new();
         for second in 0..4 {
             let counts = Counts { in_flight: 4, ..Counts::default() };
-            let interval = Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts);
-            let so_far = progress.trial.stalls.interval(&Interval { buckets: vec![0; 10], ..interval });
+            let interval =
+                Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts);
+            let so_far =
+                progress.trial.stalls.interval(&Interval { buckets: vec![0; 10], ..interval });
             assert_eq!(so_far.count, 0);
         }
         assert_eq!(progress.stalls_text(), "  1 stall, longest 4.00 s");

@@ -32,7 +32,9 @@ impl ProgressLine {
     /// What an interval says, with what is known of stalls and server at its end.
     pub(crate) fn of(interval: &Interval, stalls: StallsSoFar, probe: &ProbeNow) -> Self {
         let response = &interval.response;
-        let us = |name: &str, us: Option<f64>| us.map(|us| format!("{name} {}", format::duration_us(us)));
+        let us = |name: &str, us: Option<f64>| {
+            us.map(|us| format!("{name} {}", format::duration_us(us)))
+        };
         let failed = interval.counts.failed;
         let mut parts = vec![
             (Worth::Core, Some(format!("{:.0}s", (interval.start_ms + interval.length_ms) / 1e3))),
@@ -50,7 +52,8 @@ impl ProgressLine {
                 (Worth::Tail, Some(format!("queue {}", format::count(open.starts.queued)))),
                 (
                     Worth::Failed,
-                    (open.starts.skipped > 0).then(|| format!("skipped {}", format::count(open.starts.skipped))),
+                    (open.starts.skipped > 0)
+                        .then(|| format!("skipped {}", format::count(open.starts.skipped))),
                 ),
                 (Worth::Failed, Some(format!("err {failed}"))),
             ]),
@@ -66,13 +69,19 @@ impl ProgressLine {
     }
 
     /// The same with its place in the experiment in front, and the time that is left before a stall.
-    pub(crate) fn placed(mut self, place: &str, configuration: &str, left: Option<Duration>) -> Self {
+    pub(crate) fn placed(
+        mut self,
+        place: &str,
+        configuration: &str,
+        left: Option<Duration>,
+    ) -> Self {
         let stall = self.0.pop_if(|(_, text)| text.starts_with(STALL));
         if let Some(left) = left {
             self.0.push((Worth::Left, format!("left {}", format::duration(left))));
         }
         self.0.extend(stall);
-        let front = [(Worth::Place, place.to_owned()), (Worth::Configuration, configuration.to_owned())];
+        let front =
+            [(Worth::Place, place.to_owned()), (Worth::Configuration, configuration.to_owned())];
         self.0.splice(0..0, front);
         self
     }
@@ -82,7 +91,9 @@ impl ProgressLine {
         loop {
             let over = self.length().saturating_sub(columns);
             let least = self.0.iter().enumerate().min_by_key(|(_, (worth, _))| *worth);
-            let Some((index, (worth, text))) = least.filter(|(_, (worth, _))| over > 0 && *worth < Worth::Core) else {
+            let Some((index, (worth, text))) =
+                least.filter(|(_, (worth, _))| over > 0 && *worth < Worth::Core)
+            else {
                 return self.0.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(GAP);
             };
             let kept = text.chars().count().saturating_sub(over + 1);
@@ -182,8 +193,14 @@ mod tests {
 
     fn with_all() -> ProgressLine {
         let waits = vec![LiveWait { name: "Commit".to_owned(), sessions: 12.0 }];
-        let probe = ProbeNow { redo_share: Some(0.614), states: Some(waits), ..ProbeNow::default() };
-        let stalls = StallsSoFar { stalled_ms: 300.0, count: 1, longest_ms: 300.0, ..StallsSoFar::default() };
+        let probe =
+            ProbeNow { redo_share: Some(0.614), states: Some(waits), ..ProbeNow::default() };
+        let stalls = StallsSoFar {
+            stalled_ms: 300.0,
+            count: 1,
+            longest_ms: 300.0,
+            ..StallsSoFar::default()
+        };
         let configuration = "innodb_flush_log_at_trx_commit=1 connections=50";
         ProgressLine::of(&interval(None, 2), stalls, &probe).placed(
             "[1/3]",
@@ -200,8 +217,12 @@ mod tests {
              max 9.00 ms  failed 2  redo 61%  waits Commit 12  left 1 min 10 s  STALL 0.3s"
         );
         let without_end = quiet(&interval(None, 0)).placed("[3]", "rate=9", None);
-        assert_eq!(without_end.fitting(200), "[3]  rate=9  12s  998.0 tps  p50 300 µs  p99 2.10 ms  max 9.00 ms");
-        let going_on = StallsSoFar { stalled_ms: 1e3, going_on_ms: Some(2300.0), ..StallsSoFar::default() };
+        assert_eq!(
+            without_end.fitting(200),
+            "[3]  rate=9  12s  998.0 tps  p50 300 µs  p99 2.10 ms  max 9.00 ms"
+        );
+        let going_on =
+            StallsSoFar { stalled_ms: 1e3, going_on_ms: Some(2300.0), ..StallsSoFar::default() };
         assert_eq!(stall(going_on).as_deref(), Some("STALL 2.3s"));
     }
 
@@ -216,7 +237,10 @@ mod tests {
             119,
             "[1/3]  innodb_flush_log_at_trx_commit=1 connections=50  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s",
         );
-        check(89, "[1/3]  innodb_flush_log_…  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s");
+        check(
+            89,
+            "[1/3]  innodb_flush_log_…  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s",
+        );
         check(79, "[1/3]  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s");
         check(40, "12s  998.0 tps  failed 2  STALL 0.3s");
         let short = with_all().fitting(10);

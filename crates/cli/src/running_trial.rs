@@ -36,7 +36,9 @@ impl RunningTrial {
 /// The line of an event that stays readable after the view has changed.
 pub(crate) fn lasting_line(event: &ExperimentEvent<'_>) -> Option<String> {
     match event {
-        ExperimentEvent::Journal(path) => Some(format!("journal for `truetps server restore`: {}", path.display())),
+        ExperimentEvent::Journal(path) => {
+            Some(format!("journal for `truetps server restore`: {}", path.display()))
+        }
         ExperimentEvent::Warning(text) => Some(format!("warning: {text}")),
         ExperimentEvent::Trial(place, TrialEvent::Ends(trial)) => {
             let reason = trial.validity.reason()?;
@@ -96,7 +98,11 @@ fn searching_pool_text(what: &str, left: usize, so_far: &PoolFindings) -> String
     }
     let advice = so_far.advice.and_then(|advice| so_far.point(advice));
     parts.extend(advice.map(|point| {
-        format!("so far {}, {} tps", format::plural(point.connections.into(), "connection"), format::tps(point.tps))
+        format!(
+            "so far {}, {} tps",
+            format::plural(point.connections.into(), "connection"),
+            format::tps(point.tps)
+        )
     }));
     parts.join("; ")
 }
@@ -116,8 +122,10 @@ fn investigating_text(what: &str, left: usize, so_far: &Findings, factors: &[Str
     let name = |index: usize| factors.get(index).map_or("", String::as_str);
     let mut parts = vec![format!("{what}: {}", format::plural(left as u64, "trial"))];
     parts.extend(so_far.gap.map(|gap| format!("B has {} of A's throughput", ratio(gap.value))));
-    let causes: Vec<_> = so_far.causes.iter().map(|cause| (cause.factor, cause.share.value)).collect();
-    let suspects: Vec<_> = so_far.suspects.iter().map(|(factor, alone)| (*factor, alone.value)).collect();
+    let causes: Vec<_> =
+        so_far.causes.iter().map(|cause| (cause.factor, cause.share.value)).collect();
+    let suspects: Vec<_> =
+        so_far.suspects.iter().map(|(factor, alone)| (*factor, alone.value)).collect();
     let known = if causes.is_empty() { suspects } else { causes };
     parts.extend(known.iter().map(|(factor, log)| format!("{} {}", name(*factor), ratio(*log))));
     parts.join("; ")
@@ -129,7 +137,9 @@ pub(crate) fn trial_warning(event: TrialEvent<'_>) -> Option<String> {
         TrialEvent::OtherRun(other) => Some(format!("warning: {}", other_run_warning(other))),
         TrialEvent::Suspended(Suspension { length_ms, .. }) => {
             let length = format::duration_us(length_ms * 1e3);
-            Some(format!("warning: the load generator was suspended for {length}: this trial is invalid"))
+            Some(format!(
+                "warning: the load generator was suspended for {length}: this trial is invalid"
+            ))
         }
         _ => None,
     }
@@ -153,12 +163,19 @@ pub(crate) fn trial_number(TrialPlace { index, of, .. }: TrialPlace<'_>) -> Stri
 
 /// Sets the texts of the first and second Ctrl-C while a run has changed an external server; `clear` clears the line
 /// first.
-pub(crate) fn update_messages(messages: &InterruptMessages, event: &ExperimentEvent<'_>, clear: &str) {
+pub(crate) fn update_messages(
+    messages: &InterruptMessages,
+    event: &ExperimentEvent<'_>,
+    clear: &str,
+) {
     match event {
         ExperimentEvent::Journal(path) => {
             let restore = format!("truetps server restore --journal '{}'", path.display());
             let first = "restoring the original settings; Ctrl-C again exits at once; then run:";
-            messages.set(format!("{clear}{first} {restore}\n"), format!("{clear}not restored; run: {restore}\n"));
+            messages.set(
+                format!("{clear}{first} {restore}\n"),
+                format!("{clear}not restored; run: {restore}\n"),
+            );
         }
         ExperimentEvent::Restored => messages.set(String::new(), String::new()),
         _ => {}

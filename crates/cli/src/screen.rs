@@ -14,7 +14,10 @@ pub(crate) fn screen() -> TextScreen {
     const UNKNOWN: usize = 80;
     let is_terminal = std::io::stdout().is_terminal();
     let named = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width > 0);
-    let beside = || terminal_columns(std::io::stderr()).map(|width| width.min(TextScreen::WIDTH_WITHOUT_TERMINAL));
+    let beside = || {
+        terminal_columns(std::io::stderr())
+            .map(|width| width.min(TextScreen::WIDTH_WITHOUT_TERMINAL))
+    };
     let width = terminal_columns(std::io::stdout()).or_else(named).or_else(beside);
     let screen = TextScreen::new(has_color(is_terminal), width.or(is_terminal.then_some(UNKNOWN)));
     if is_terminal { screen.answer_last() } else { screen }

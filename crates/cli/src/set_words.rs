@@ -27,7 +27,12 @@ mod tests {
 
     #[test]
     fn set_takes_what_a_server_takes() {
-        let words = ["innodb-flush-log-at-trx-commit=2", "log_bin=ON", "innodb_log_file_size=1G", "sql_mode="];
+        let words = [
+            "innodb-flush-log-at-trx-commit=2",
+            "log_bin=ON",
+            "innodb_log_file_size=1G",
+            "sql_mode=",
+        ];
         let settings = settings(&words.map(str::to_owned)).unwrap();
         assert_eq!(settings["innodb_flush_log_at_trx_commit"], SettingValue::Int(2));
         assert_eq!(settings["log_bin"], SettingValue::Bool(true));

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use truetps_plan::{
-    Design, Load, Plan, PlanError, ProbeSpec, QuickOverrides, ServerSpec, WORKLOADS_OF_PLANS, WorkloadKind,
-    WorkloadSpec,
+    Design, Load, Plan, PlanError, ProbeSpec, QuickOverrides, ServerSpec, WORKLOADS_OF_PLANS,
+    WorkloadKind, WorkloadSpec,
 };
 use truetps_record::{CONNECTIONS, PREALLOC, SettingValue, TABLE_ROWS};
 
@@ -56,8 +56,10 @@ pub(crate) fn plan_of(args: &SweepArgs) -> Result<(String, Plan), CommandFailure
     };
     let plan = plan.checked().map_err(wrong)?;
     if of_workload.is_some() && plan.configurations().len() < 2 {
-        let message =
-            format!("`{named}` with {} is one configuration: there is nothing to compare", plan.configurations()[0]);
+        let message = format!(
+            "`{named}` with {} is one configuration: there is nothing to compare",
+            plan.configurations()[0]
+        );
         let hint = format!(
             "add --vary NAME=LEVEL,LEVEL or -c N,N; a single trial: truetps run {named} -c {}",
             plan.connections_max()
@@ -86,24 +88,28 @@ pub(crate) fn in_short_trials(mut plan: Plan) -> Plan {
 /// A plan of this name has precedence over a workload.
 fn workload_of(named: &str) -> Option<WorkloadKind> {
     let is_plan = SHIPPED.iter().any(|(name, _)| *name == named);
-    let is_workload = truetps_workload::NAMES.contains(&named) && !WORKLOADS_OF_PLANS.contains(&named);
+    let is_workload =
+        truetps_workload::NAMES.contains(&named) && !WORKLOADS_OF_PLANS.contains(&named);
     if is_workload && !is_plan { WorkloadKind::named(named) } else { None }
 }
 
 /// Words that `run` takes for a workload, and that only a plan can be or have.
 pub(crate) fn check_runnable(workload: &str) -> Result<(), CommandFailure> {
     if WORKLOADS_OF_PLANS.contains(&workload) {
-        let message =
-            format!("the workload `{workload}` is in a plan: `run` has no flags for its statements and tables");
-        let hint =
-            "write a plan with it (`truetps help workloads` has examples), and run it: truetps sweep MY-PLAN.toml";
+        let message = format!(
+            "the workload `{workload}` is in a plan: `run` has no flags for its statements and tables"
+        );
+        let hint = "write a plan with it (`truetps help workloads` has examples), and run it: truetps sweep MY-PLAN.toml";
         return Err(CommandFailure::usage(message).hint(hint));
     }
     let is_file = Path::new(workload).extension().is_some_and(|extension| extension == "toml");
     let is_plan = is_file || SHIPPED.iter().any(|(name, _)| *name == workload);
     if is_plan && !truetps_workload::NAMES.contains(&workload) {
-        let message = format!("`{workload}` is a plan, and `run` measures one configuration of a workload");
-        return Err(CommandFailure::usage(message).hint(format!("truetps sweep {}", quoted(workload))));
+        let message =
+            format!("`{workload}` is a plan, and `run` measures one configuration of a workload");
+        return Err(
+            CommandFailure::usage(message).hint(format!("truetps sweep {}", quoted(workload)))
+        );
     }
     Ok(())
 }
@@ -118,7 +124,10 @@ fn of_kind(named: &str, kind: &WorkloadKind, typed: &ShortPlanArgs) -> Plan {
         disk: None,
         workload: WorkloadSpec::new(kind.clone()),
         load: Load { measure_s: MEASURE_S, ..Load::default() },
-        factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(CONNECTIONS_DEFAULT)])]),
+        factors: IndexMap::from([(
+            CONNECTIONS.to_owned(),
+            vec![SettingValue::Int(CONNECTIONS_DEFAULT)],
+        )]),
         design: Design { blocks: BLOCKS, ..Design::default() },
         probe: ProbeSpec::default(),
         quick: QuickOverrides {
@@ -142,7 +151,10 @@ fn change(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailure> {
         plan.vary(name, levels.clone());
     }
     if !typed.connections.is_empty() {
-        plan.vary(CONNECTIONS, typed.connections.iter().map(|number| SettingValue::Int((*number).into())).collect());
+        plan.vary(
+            CONNECTIONS,
+            typed.connections.iter().map(|number| SettingValue::Int((*number).into())).collect(),
+        );
     }
     if args.quick {
         *plan = plan.clone().into_quick();
@@ -162,13 +174,23 @@ pub(crate) fn change_load(plan: &mut Plan, typed: &ChangedLoadArgs) -> Result<()
     if let Some(rows) = typed.table_rows {
         if matches!(
             plan.workload.kind,
-            WorkloadKind::HotRow(_) | WorkloadKind::Custom(_) | WorkloadKind::Sql(_) | WorkloadKind::Table(_)
+            WorkloadKind::HotRow(_)
+                | WorkloadKind::Custom(_)
+                | WorkloadKind::Sql(_)
+                | WorkloadKind::Table(_)
         ) {
-            let message = format!("--table-rows: the workload `{}` has tables of its own", plan.workload.kind.name());
-            return Err(CommandFailure::usage(message).hint("the plan says how many rows they have"));
+            let message = format!(
+                "--table-rows: the workload `{}` has tables of its own",
+                plan.workload.kind.name()
+            );
+            return Err(
+                CommandFailure::usage(message).hint("the plan says how many rows they have")
+            );
         }
         if plan.factors.contains_key(TABLE_ROWS) {
-            return Err(CommandFailure::usage("--table-rows: the number of rows is a factor: remove one of the two"));
+            return Err(CommandFailure::usage(
+                "--table-rows: the number of rows is a factor: remove one of the two",
+            ));
         }
         plan.workload.table_rows = rows;
     }
@@ -180,11 +202,14 @@ fn check_twice(typed: &ShortPlanArgs) -> Result<(), CommandFailure> {
     let mut seen = BTreeSet::new();
     for (name, _) in &typed.vary {
         if !seen.insert(name.as_str()) {
-            return Err(CommandFailure::usage(format!("--vary {name}: is given twice")).hint("write all levels in one"));
+            return Err(CommandFailure::usage(format!("--vary {name}: is given twice"))
+                .hint("write all levels in one"));
         }
     }
     if seen.contains(CONNECTIONS) && !typed.connections.is_empty() {
-        return Err(CommandFailure::usage("--vary connections and --connections are the same: remove one of the two"));
+        return Err(CommandFailure::usage(
+            "--vary connections and --connections are the same: remove one of the two",
+        ));
     }
     match settings(&typed.load.settings)?.keys().find(|name| seen.contains(name.as_str())) {
         Some(name) => {
@@ -229,7 +254,8 @@ fn name_of(workload: &str, typed: &ShortPlanArgs) -> String {
 }
 
 fn question(workload: &str, typed: &ShortPlanArgs) -> String {
-    let factors: Vec<_> = typed.vary.iter().map(|(name, levels)| format!("{name} ({})", listed(levels))).collect();
+    let factors: Vec<_> =
+        typed.vary.iter().map(|(name, levels)| format!("{name} ({})", listed(levels))).collect();
     match &factors[..] {
         [] => format!("How many connections does {workload} need?"),
         _ => format!("How much does {workload} depend on {}?", factors.join(" and ")),
@@ -245,7 +271,8 @@ pub(crate) fn save(plan: &Plan, path: &Path, args: &SweepArgs) -> Result<Exit, C
     let shown = path.display().to_string();
     let wrong = |problem: String| CommandFailure::usage(format!("--save-plan {shown}: {problem}"));
     if path.extension().is_none_or(|extension| extension != "toml") {
-        return Err(wrong("a plan's file ends in .toml".to_owned()).hint(format!("--save-plan {shown}.toml")));
+        return Err(wrong("a plan's file ends in .toml".to_owned())
+            .hint(format!("--save-plan {shown}.toml")));
     }
     let mut plan = plan.clone();
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

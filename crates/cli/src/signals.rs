@@ -67,14 +67,18 @@ fn listen() {
 
 /// Does something that a signal ends early by the flag: the terminal is restored before the program ends. Afterwards signals
 /// do what they did before. `None`: a signal came.
-pub(crate) fn unless_signalled<T>(action: impl FnOnce(&AtomicBool) -> T) -> Result<Option<T>, CommandFailure> {
+pub(crate) fn unless_signalled<T>(
+    action: impl FnOnce(&AtomicBool) -> T,
+) -> Result<Option<T>, CommandFailure> {
     let stop = Arc::new(AtomicBool::new(false));
     ENDS_AT_ONCE.store(false, Ordering::Relaxed);
     let mut listeners = Vec::new();
     for &signal in HEEDED.iter() {
         note(signal).map_err(|error| not_handled(&error))?;
-        flag::register_conditional_default(signal, Arc::clone(&ENDS_AT_ONCE)).map_err(|error| not_handled(&error))?;
-        listeners.push(flag::register(signal, Arc::clone(&stop)).map_err(|error| not_handled(&error))?);
+        flag::register_conditional_default(signal, Arc::clone(&ENDS_AT_ONCE))
+            .map_err(|error| not_handled(&error))?;
+        listeners
+            .push(flag::register(signal, Arc::clone(&stop)).map_err(|error| not_handled(&error))?);
     }
     let done = action(&stop);
     ENDS_AT_ONCE.store(!IS_LISTENING.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -85,7 +89,9 @@ pub(crate) fn unless_signalled<T>(action: impl FnOnce(&AtomicBool) -> T) -> Resu
 }
 
 /// The same as [`stop_flag`], and each signal is answered on stderr: a second one, before the program leaves.
-pub(crate) fn stop_flag_that_answers(messages: Arc<InterruptMessages>) -> Result<Arc<AtomicBool>, CommandFailure> {
+pub(crate) fn stop_flag_that_answers(
+    messages: Arc<InterruptMessages>,
+) -> Result<Arc<AtomicBool>, CommandFailure> {
     let second = Arc::clone(&messages);
     // The texts of truetps, which also clear the progress line.
     stop_flag_that_does(move || say_raw(&messages.first()), move || say_raw(&second.second()))

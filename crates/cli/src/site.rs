@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use truetps_disk::{DiskProfile, choose_level};
 use truetps_driver::Target;
-use truetps_lab::{ExternalServer, LabError, Pin, PlannedDisks, ServerProgram, refuse_system_schema};
+use truetps_lab::{
+    ExternalServer, LabError, Pin, PlannedDisks, ServerProgram, refuse_system_schema,
+};
 use truetps_plan::Plan;
 use truetps_record::{DISK, PREALLOC, Part, SERVER, SqlDialect, TABLE_ROWS};
 use truetps_recording::state_folder;
@@ -36,7 +38,11 @@ enum ServerChoice {
 }
 
 impl RunSite {
-    pub(crate) fn open(plan: &Plan, place: &FolderArgs, pin: Option<&str>) -> Result<Self, CommandFailure> {
+    pub(crate) fn open(
+        plan: &Plan,
+        place: &FolderArgs,
+        pin: Option<&str>,
+    ) -> Result<Self, CommandFailure> {
         let pin = pin.map_or(Ok(Pin::default()), pin::parse)?;
         let names = plan.server_names();
         if place.dsn.is_some() && !names.is_empty() {
@@ -44,7 +50,9 @@ impl RunSite {
         }
         if place.dsn.is_some() && !plan.disk_names().is_empty() {
             let message = "an emulated disk is for private servers, and --dsn names another server";
-            return Err(CommandFailure::usage(message).hint("leave --disk out, and `disk` of the plan"));
+            return Err(
+                CommandFailure::usage(message).hint("leave --disk out, and `disk` of the plan")
+            );
         }
         if usual_dsn(place, !names.is_empty()).is_some() {
             refuse_private_factors(plan)?;
@@ -68,10 +76,10 @@ impl RunSite {
     /// This process makes one part of the load.
     pub(crate) fn with_part(mut self, part: Part, wait: Duration) -> Result<Self, CommandFailure> {
         match &mut self.choice {
-            ServerChoice::Private { .. } => {
-                Err(CommandFailure::usage("the parts of a load meet in one server: --part needs --dsn")
-                    .hint("start a server, and name it with --dsn in all parts"))
-            }
+            ServerChoice::Private { .. } => Err(CommandFailure::usage(
+                "the parts of a load meet in one server: --part needs --dsn",
+            )
+            .hint("start a server, and name it with --dsn in all parts")),
             ServerChoice::Given(external) if external.schema_is_theirs => {
                 let message = "parts meet in a schema of truetps: --part cannot be used with --i-own-this-schema";
                 Err(CommandFailure::usage(message).hint("leave --i-own-this-schema out"))
@@ -95,7 +103,9 @@ impl RunSite {
 
     /// The command line as it is recorded: without a password that may be in it.
     pub(crate) fn command(&self) -> Vec<String> {
-        let ServerChoice::Given(ExternalServer { target, .. }) = &self.choice else { return words().collect() };
+        let ServerChoice::Given(ExternalServer { target, .. }) = &self.choice else {
+            return words().collect();
+        };
         let shown = target.to_string();
         let without_password = |word: String| match word.split_once("://") {
             Some((before, _)) if Target::parse(word.trim_start_matches("--dsn=")).is_ok() => {
@@ -109,7 +119,11 @@ impl RunSite {
 }
 
 fn external(dsn: &str, place: &FolderArgs) -> Result<ExternalServer, CommandFailure> {
-    let target = target(dsn, DSN, &LoginSources::of_one(place.defaults_file.as_deref(), place.ask_password))?;
+    let target = target(
+        dsn,
+        DSN,
+        &LoginSources::of_one(place.defaults_file.as_deref(), place.ask_password),
+    )?;
     let schema = place.schema.as_deref().unwrap_or(SCHEMA);
     Ok(ExternalServer {
         schema: self::schema(schema, place.i_own_this_schema, target.dialect)?,
@@ -126,7 +140,8 @@ fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailu
     refuse_flags_of_dsn(place)?;
     let home = Home::open(place.sandbox.sandbox_dir.as_deref())
         .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-    let (programs, uses) = programs(plan, &home, place.basedir.as_deref(), place.my_cnf.as_deref())?;
+    let (programs, uses) =
+        programs(plan, &home, place.basedir.as_deref(), place.my_cnf.as_deref())?;
     Ok(ServerChoice::Private { home, programs, disks: disks(plan)?, _uses: uses })
 }
 
@@ -138,15 +153,20 @@ fn refuse_private_factors(plan: &Plan) -> Result<(), CommandFailure> {
         return refused(message, "leave --dsn out, or run one sweep for each --table-rows");
     }
     if plan.factors.contains_key(PREALLOC) {
-        let message = "prealloc as a factor is for private servers, which are started with the library";
-        return refused(message, "leave --dsn out: `truetps prealloc advise` measures with the settings of a server");
+        let message =
+            "prealloc as a factor is for private servers, which are started with the library";
+        return refused(
+            message,
+            "leave --dsn out: `truetps prealloc advise` measures with the settings of a server",
+        );
     }
     Ok(())
 }
 
 /// The emulated disks of a plan: their profiles are found before anything starts.
 fn disks(plan: &Plan) -> Result<PlannedDisks, CommandFailure> {
-    PlannedDisks::of(plan, own_program()?).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+    PlannedDisks::of(plan, own_program()?)
+        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
 }
 
 /// The profile of that name, or in that file.
@@ -156,13 +176,15 @@ pub(crate) fn profile(name: &str) -> Result<DiskProfile, CommandFailure> {
 
 /// The emulated disk of one private server, for a command without a plan.
 pub(crate) fn private_disk(name: &str) -> Result<SandboxDisk, CommandFailure> {
-    let level = choose_level().map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+    let level =
+        choose_level().map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
     Ok(SandboxDisk { level, profile: profile(name)?, seed: 1, helper: own_program()? })
 }
 
 /// The program that emulates disks: this one.
 pub(crate) fn own_program() -> Result<PathBuf, CommandFailure> {
-    std::env::current_exe().map_err(|error| CommandFailure::failed(format!("the program of truetps: {error}")))
+    std::env::current_exe()
+        .map_err(|error| CommandFailure::failed(format!("the program of truetps: {error}")))
 }
 
 /// The servers that a plan is about: those that it names, or the first one found. Those with names stay while the second
@@ -177,7 +199,8 @@ pub(crate) fn programs(
     if names.is_empty() {
         let binary = find(usual_basedir(basedir).as_deref(), plan.server.flavour, home.user())
             .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-        let base = option_file.map_or(Ok(Vec::new()), |path| of_file(path, &binary, home.user()))?;
+        let base =
+            option_file.map_or(Ok(Vec::new()), |path| of_file(path, &binary, home.user()))?;
         return Ok((vec![ServerProgram { name: None, binary, base }], Vec::new()));
     }
     if basedir.is_some() {
@@ -186,13 +209,19 @@ pub(crate) fn programs(
     let named = NamedServers::of(home);
     let programs = names.iter().map(|name| {
         let used = named.use_server(name).and_then(|(server, used)| {
-            let base = server.base_settings().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            let base = server
+                .base_settings()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect();
             Ok((server.binary(home)?, base, used))
         });
-        let (binary, base, used) = used.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+        let (binary, base, used) =
+            used.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
         if plan.server.flavour.is_some_and(|wanted| wanted != binary.flavour) {
             let wanted = plan.server.flavour.map(|flavour| flavour.to_string()).unwrap_or_default();
-            return Err(CommandFailure::usage(format!("the plan wants {wanted}, and server `{name}` is {binary}")));
+            return Err(CommandFailure::usage(format!(
+                "the plan wants {wanted}, and server `{name}` is {binary}"
+            )));
         }
         let base = match option_file {
             Some(path) => of_file(path, &binary, home.user())?,
@@ -207,13 +236,19 @@ pub(crate) fn programs(
 /// `--basedir` as typed, else of the settings: the latter is used if nothing else is named. As an argument's default it
 /// would be in the way of the other flags that name a server.
 pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
-    typed.map(Path::to_owned).or_else(|| settings::given(BASEDIR).map(|given| given.path().to_owned()))
+    typed
+        .map(Path::to_owned)
+        .or_else(|| settings::given(BASEDIR).map(|given| given.path().to_owned()))
 }
 
 /// `--dsn` as typed, else of the settings: the latter is used if nothing else is named.
 pub(crate) fn usual_dsn(place: &FolderArgs, is_named: bool) -> Option<String> {
     place.dsn.clone().or_else(|| {
-        if is_named || place.basedir.is_some() || place.my_cnf.is_some() { None } else { dsn_of_settings() }
+        if is_named || place.basedir.is_some() || place.my_cnf.is_some() {
+            None
+        } else {
+            dsn_of_settings()
+        }
     })
 }
 
@@ -240,19 +275,26 @@ fn refuse_flags_of_dsn(place: &FolderArgs) -> Result<(), CommandFailure> {
         ("--ask-password", place.ask_password),
     ];
     match flags.into_iter().find(|(_, is_there)| *is_there) {
-        Some((flag, _)) => Err(CommandFailure::usage(format!("{flag} needs a server of --dsn (or TRUETPS_DSN)"))),
+        Some((flag, _)) => {
+            Err(CommandFailure::usage(format!("{flag} needs a server of --dsn (or TRUETPS_DSN)")))
+        }
         None => Ok(()),
     }
 }
 
 fn named_elsewhere(names: &[&str], flag: &str) -> CommandFailure {
     let message = format!("the plan names `{}`, and {flag} another server", names.join("`, `"));
-    CommandFailure::usage(message).hint(format!("leave {flag} out, or take the name out of the plan"))
+    CommandFailure::usage(message)
+        .hint(format!("leave {flag} out, or take the name out of the plan"))
 }
 
 /// Replaces the plan's server by the server of `--server`; a plan that names none, without `--basedir` or `--dsn`
 /// (`is_elsewhere`), gets the server of the settings.
-pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>, is_elsewhere: bool) -> Result<(), CommandFailure> {
+pub(crate) fn choose_server(
+    plan: &mut Plan,
+    server: Option<&str>,
+    is_elsewhere: bool,
+) -> Result<(), CommandFailure> {
     let Some(server) = server else {
         if !is_elsewhere && plan.server_names().is_empty() {
             plan.server.name = server_of_settings();
@@ -270,7 +312,8 @@ pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>, is_elsewhere:
 pub(crate) fn choose_disk(plan: &mut Plan, disk: Option<&str>) -> Result<(), CommandFailure> {
     let Some(disk) = disk else { return Ok(()) };
     if plan.factors.contains_key(DISK) {
-        let message = format!("--disk {disk}: the plan compares disks ({})", plan.disk_names().join(", "));
+        let message =
+            format!("--disk {disk}: the plan compares disks ({})", plan.disk_names().join(", "));
         return Err(CommandFailure::usage(message).hint("leave --disk out"));
     }
     plan.disk = Some(disk.to_owned());
@@ -293,10 +336,13 @@ fn schema(name: &str, is_theirs: bool, dialect: SqlDialect) -> Result<String, Co
     };
     refuse_system_schema(name, dialect).map_err(LabError::from)?;
     if length == 0 || length > most || name.contains('\0') {
-        return Err(CommandFailure::usage(format!("--schema {name}: must have 1 to {most} {unit}")));
+        return Err(CommandFailure::usage(format!(
+            "--schema {name}: must have 1 to {most} {unit}"
+        )));
     }
     if !is_theirs && (name.len() > LENGTH_MAX || !name.chars().all(fine)) {
-        let message = format!("--schema {name}: must be 1 to {LENGTH_MAX} lower-case letters, digits or `_`");
+        let message =
+            format!("--schema {name}: must be 1 to {LENGTH_MAX} lower-case letters, digits or `_`");
         return Err(CommandFailure::usage(message));
     }
     Ok(name.to_owned())

@@ -70,5 +70,6 @@ pub(crate) fn terminal_columns(file: impl AsFd) -> Option<usize> {
 /// The path as a user would write it: relative to the folder that they are in, where it is below that.
 pub(crate) fn shown(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
-    here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned)).unwrap_or_else(|| path.to_owned())
+    here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned))
+        .unwrap_or_else(|| path.to_owned())
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-const WRONG: &str = "is neither a number of seconds nor a time with a unit, such as 500ms, 10s or 5m";
+const WRONG: &str =
+    "is neither a number of seconds nor a time with a unit, such as 500ms, 10s or 5m";
 
 /// `10`, `0.5`, `500ms`, `1m 30s`. The range is checked where the number is used.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
@@ -18,7 +19,11 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
 
 /// A limit of response times. Without a unit 50 would be seconds here, and milliseconds in the user's mind.
 pub(crate) fn limit(text: &str) -> Result<Duration, String> {
-    if text.parse::<f64>().is_ok() { Err(format!("has no unit: {text}ms, or {text}s?")) } else { time(text) }
+    if text.parse::<f64>().is_ok() {
+        Err(format!("has no unit: {text}ms, or {text}s?"))
+    } else {
+        time(text)
+    }
 }
 
 #[cfg(test)]
@@ -35,7 +40,11 @@ mod tests {
         check("-1", -1.0);
         assert_eq!(time("2"), Ok(Duration::from_secs(2)));
         for wrong in ["", "soon", "10 parsecs", "nan", "inf"] {
-            assert_eq!((seconds(wrong), time(wrong)), (Err(WRONG.to_owned()), Err(WRONG.to_owned())), "{wrong}");
+            assert_eq!(
+                (seconds(wrong), time(wrong)),
+                (Err(WRONG.to_owned()), Err(WRONG.to_owned())),
+                "{wrong}"
+            );
         }
         assert_eq!(time("-1"), Err(WRONG.to_owned()));
         assert_eq!(limit("50ms"), Ok(Duration::from_millis(50)));

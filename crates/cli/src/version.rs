@@ -38,11 +38,19 @@ mod tests {
         let check = |built_from: &str, short: &str, commit: &str, date: &str| {
             assert_eq!(short_of(built_from), format!("{VERSION}{short}"));
             let long = long_of(built_from, false);
-            assert!(long.starts_with(&format!("{VERSION}\ncommit  {commit}\ndate    {date}\ntarget  ")), "{long}");
+            assert!(
+                long.starts_with(&format!("{VERSION}\ncommit  {commit}\ndate    {date}\ntarget  ")),
+                "{long}"
+            );
             assert!(long.ends_with("\nbuild   release"), "{long}");
         };
         check("", "", "unknown", "unknown");
-        check("0bb079ca0d9b 2026-11-24", " (0bb079ca0d9b 2026-11-24)", "0bb079ca0d9b", "2026-11-24");
+        check(
+            "0bb079ca0d9b 2026-11-24",
+            " (0bb079ca0d9b 2026-11-24)",
+            "0bb079ca0d9b",
+            "2026-11-24",
+        );
         check("v1.2", " (v1.2)", "v1.2", "unknown");
     }
 }

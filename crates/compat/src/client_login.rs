@@ -69,7 +69,9 @@ mod tests {
         let (main, part) = (dir.path().join("my.cnf"), dir.path().join("part.cnf"));
         fs::write(&main, format!("[client]\nuser=me\n!include {}\n", part.display())).unwrap();
         fs::write(&part, "[client]\npassword=x\n").unwrap();
-        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
         mode(&main, 0o600);
         mode(&part, 0o644);
         let login = client_login(&main).unwrap();
@@ -77,7 +79,10 @@ mod tests {
         for open in [&part, &main] {
             mode(open, 0o666);
             let error = client_login(&main).unwrap_err();
-            assert_eq!(error.to_string(), format!("'{}' is not read: it is world-writable", open.display()));
+            assert_eq!(
+                error.to_string(),
+                format!("'{}' is not read: it is world-writable", open.display())
+            );
             assert_eq!(error.hint(), Some(format!("chmod o-w '{}'", open.display())));
         }
     }

@@ -38,7 +38,8 @@ impl Clients {
             if waited >= PATIENCE && !is_over.load(Ordering::Relaxed) {
                 // A statement that continues is checked again.
                 let with_connection = waited >= LONG_PATIENCE;
-                let has_ended = self.sessions.end_statements(&starts, with_connection).unwrap_or(false);
+                let has_ended =
+                    self.sessions.end_statements(&starts, with_connection).unwrap_or(false);
                 has_ended_connections |= with_connection && has_ended;
             }
         }
@@ -61,13 +62,23 @@ impl RunSessions {
     pub(crate) fn of(target: &mut Target, schemas: Vec<String>) -> Self {
         let connections = ConnectionIds::default();
         target.connections = Some(connections.clone());
-        Self { target: Target { setup: Vec::new(), sends_local_files: false, ..target.clone() }, connections, schemas }
+        Self {
+            target: Target { setup: Vec::new(), sends_local_files: false, ..target.clone() },
+            connections,
+            schemas,
+        }
     }
 
     /// Ends running statements that have one of the beginnings. Returns whether there were any.
-    pub(crate) fn end_statements(&self, starts: &[&str], with_connection: bool) -> Result<bool, DriverError> {
+    pub(crate) fn end_statements(
+        &self,
+        starts: &[&str],
+        with_connection: bool,
+    ) -> Result<bool, DriverError> {
         let mut client = Client::connect(&self.target, KILL_TIMEOUT)?;
-        let Some((user, others)) = ServerSession::beside(&mut client, &self.connections)? else { return Ok(false) };
+        let Some((user, others)) = ServerSession::beside(&mut client, &self.connections)? else {
+            return Ok(false);
+        };
         let mut has_ended = false;
         for session in others {
             if self.may_end(&session, &user, starts) {
@@ -79,7 +90,8 @@ impl RunSessions {
     }
 
     fn may_end(&self, session: &ServerSession, user: &str, starts: &[&str]) -> bool {
-        let is_own = self.schemas.iter().any(|schema| session.is_of(&self.connections, user, schema));
+        let is_own =
+            self.schemas.iter().any(|schema| session.is_of(&self.connections, user, schema));
         is_own && begins(&session.statement, starts)
     }
 }
@@ -105,7 +117,8 @@ mod tests {
 
     #[test]
     fn only_the_connection_that_runs_the_statement_is_ended() {
-        let starts = [start_of(" INSERT INTO t VALUES ('é')"), start_of("select a from t where id = ?")];
+        let starts =
+            [start_of(" INSERT INTO t VALUES ('é')"), start_of("select a from t where id = ?")];
         let row = |id: &str, info: Option<&str>| {
             let mut row = vec![Some(id.to_owned())];
             row.extend(["u", "h", "d", "Query", "0", ""].map(|text| Some(text.to_owned())));
@@ -128,9 +141,12 @@ mod tests {
             other[cell] = Some(text.to_owned());
             assert!(!is_of(&other), "{other:?}");
         }
-        for other in
-            [row("8", Some("INSERT INTO t VALUES ('x')")), row("7", Some("SELECT 1")), row("7", None), Vec::new()]
-        {
+        for other in [
+            row("8", Some("INSERT INTO t VALUES ('x')")),
+            row("7", Some("SELECT 1")),
+            row("7", None),
+            Vec::new(),
+        ] {
             assert!(!is_of(&other), "{other:?}");
         }
         assert!(!begins("anything", &[start_of("é")]), "what has no beginning is left alone");

@@ -12,7 +12,8 @@ pub(crate) fn masked(typed: &[String], shown: &[String]) -> Vec<Option<OsString>
     debug_assert_eq!(typed.len(), shown.len());
     let one = |(typed, shown): (&String, &String)| {
         // `--password=` has nothing to hide.
-        let is_hidden = shown.contains(HIDDEN) && shown != typed && shown.replace(HIDDEN, "") != *typed;
+        let is_hidden =
+            shown.contains(HIDDEN) && shown != typed && shown.replace(HIDDEN, "") != *typed;
         is_hidden.then(|| shown.replace(HIDDEN, MASK).into())
     };
     typed.iter().zip(shown).map(one).collect()

@@ -11,8 +11,8 @@ use truetps_plan::{Plan, ProbeSpec};
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{Configuration, Experiment, ScheduledTrial, ServerFacts, Trial, TrialRole};
 use truetps_recording::{
-    ExperimentStart, LiveView, RunsFolder, TrialEvent, TrialPlace, host_of_external_server, is_remarked,
-    new_experiment, new_trial, state_runs, try_state_runs,
+    ExperimentStart, LiveView, RunsFolder, TrialEvent, TrialPlace, host_of_external_server,
+    is_remarked, new_experiment, new_trial, state_runs, try_state_runs,
 };
 
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -28,7 +28,10 @@ pub(crate) struct RunsWish {
 
 impl RunsWish {
     /// `named`: by the user; the word `none` is no folder.
-    pub(crate) fn of(named: Option<PathBuf>, environment: &dyn Fn(&str) -> Option<OsString>) -> Self {
+    pub(crate) fn of(
+        named: Option<PathBuf>,
+        environment: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Self {
         let named = named.filter(|runs| !runs.as_os_str().is_empty());
         let is_named = named.is_some();
         let folder = named.unwrap_or_else(|| state_runs(environment));
@@ -104,7 +107,15 @@ impl CompatRecording {
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(place.path(), &name, &plan, &experiment)?;
         let presence = RunPresence::announce(&plan.name);
-        Ok(Self { folder, experiment, plan, server, is_kept: place.is_kept(), view: RefCell::default(), presence })
+        Ok(Self {
+            folder,
+            experiment,
+            plan,
+            server,
+            is_kept: place.is_kept(),
+            view: RefCell::default(),
+            presence,
+        })
     }
 
     /// Shows the runs in this view.
@@ -116,7 +127,10 @@ impl CompatRecording {
     pub(crate) fn say_where(&self, is_named: bool, err: &mut dyn Write) {
         if let Some(path) = self.path().filter(|_| is_remarked(is_named)) {
             let _ = writeln!(err, "truetps: recorded in {}", path.display());
-            self.folder.not_latest().into_iter().for_each(|warning| drop(writeln!(err, "truetps: {warning}")));
+            self.folder
+                .not_latest()
+                .into_iter()
+                .for_each(|warning| drop(writeln!(err, "truetps: {warning}")));
         }
     }
 
@@ -135,7 +149,10 @@ impl CompatRecording {
         let Some(view) = &mut *self.view.borrow_mut() else { return };
         let schedule = &self.experiment.schedule;
         let of = Some(schedule.len());
-        view.trial_event(TrialPlace { trial: &schedule[number], index: number, of, left: None }, event);
+        view.trial_event(
+            TrialPlace { trial: &schedule[number], index: number, of, left: None },
+            event,
+        );
     }
 
     /// Its path, if it is kept.
@@ -177,8 +194,12 @@ pub(crate) fn server_message(error: &DriverError) -> String {
             "{error}; connect with --ssl-mode=verify_identity and --ssl-ca=FILE, or agree to take the key with \
              --get-server-public-key"
         ),
-        DriverError::Login(LoginError::NotEncrypted { .. }) => format!("{error}; connect with --ssl-mode=required"),
-        DriverError::Tls(_) => format!("{error}; --ssl-mode and --ssl-ca choose another way, --ssl-mode=disabled none"),
+        DriverError::Login(LoginError::NotEncrypted { .. }) => {
+            format!("{error}; connect with --ssl-mode=required")
+        }
+        DriverError::Tls(_) => {
+            format!("{error}; --ssl-mode and --ssl-ca choose another way, --ssl-mode=disabled none")
+        }
         other => other.to_string(),
     }
 }

@@ -104,10 +104,12 @@ pub(crate) fn workers(asked: u32, cores: u32) -> u32 {
 /// Raises the limit of open files for this many clients of the server. The error contains the hint if the host has too
 /// little.
 pub(crate) fn make_room(clients: u32, server: &Target) -> Result<(), String> {
-    truetps_lab::make_room_for_clients(clients, &server.endpoints, &server.sources).map_err(|error| {
-        let hint = error.hint().map_or_else(String::new, |hint| format!("\nhint: {hint}"));
-        format!("{error}{hint}")
-    })
+    truetps_lab::make_room_for_clients(clients, &server.endpoints, &server.sources).map_err(
+        |error| {
+            let hint = error.hint().map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+            format!("{error}{hint}")
+        },
+    )
 }
 
 /// The result of a run.
@@ -124,7 +126,9 @@ pub(crate) struct TrialResult {
 impl TrialResult {
     /// From the first statement to the end of the last one, as in `run.json`; 0 if there was none.
     pub(crate) fn length(&self) -> Duration {
-        self.outcome.as_ref().map_or(Duration::ZERO, |outcome| outcome.end.last_end.unwrap_or(outcome.measure_length))
+        self.outcome.as_ref().map_or(Duration::ZERO, |outcome| {
+            outcome.end.last_end.unwrap_or(outcome.measure_length)
+        })
     }
 }
 
@@ -152,7 +156,8 @@ pub(crate) fn drive(
         }
     };
     recording.show(number, TrialEvent::Begins);
-    let (ran, has_ended_connections) = run_and_end(context, |context| run_trial(context, trial, writer, add));
+    let (ran, has_ended_connections) =
+        run_and_end(context, |context| run_trial(context, trial, writer, add));
     let RanTrial { trial, writer, outcome, error } = ran;
     // Written in any case: if the series failed, `run.json` may still be written.
     writer.write_trial(&trial)?;
@@ -178,13 +183,18 @@ fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
 
 /// Runs a load whose statements are ended soon after Ctrl-C, so that the user does not wait for a lock or a long query.
 /// Returns whether connections were ended, too.
-fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>) -> T) -> (T, bool) {
+fn run_and_end<T>(
+    context: &TrialContext<'_>,
+    run: impl FnOnce(&TrialContext<'_>) -> T,
+) -> (T, bool) {
     let mut target = context.target.clone();
     let schema = target.login.database.clone().unwrap_or_default();
     let sessions = RunSessions::of(&mut target, vec![schema]);
     let statements = context.workload.statements();
-    let clients =
-        Clients { sessions, starts: statements.iter().map(|statement| start_of(statement.sql()).to_owned()).collect() };
+    let clients = Clients {
+        sessions,
+        starts: statements.iter().map(|statement| start_of(statement.sql()).to_owned()).collect(),
+    };
     let context = TrialContext { load: context.load.clone(), target: &target, ..*context };
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -235,7 +245,14 @@ mod tests {
 
     #[test]
     fn an_open_loop_has_no_shares() {
-        let asked = RunRequest { clients: 4, workers: 1, transactions: Some(10), time: None, rate: None, seed: 1 };
+        let asked = RunRequest {
+            clients: 4,
+            workers: 1,
+            transactions: Some(10),
+            time: None,
+            rate: None,
+            seed: 1,
+        };
         assert_eq!(asked.load().quota, Some(Quota::Each(10)));
         assert_eq!(asked.load().measure, Duration::MAX);
         let open = RunRequest { rate: Some(5.0), ..asked };

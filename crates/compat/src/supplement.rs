@@ -2,8 +2,8 @@
 
 use truetps_engine::RunOutcome;
 use truetps_record::{
-    ErrorCount, ErrorTally, GeneratorLimit, Histogram, LatencyFigures, Measured, Reason, Trial, Validity,
-    new_histogram, printable_text,
+    ErrorCount, ErrorTally, GeneratorLimit, Histogram, LatencyFigures, Measured, Reason, Trial,
+    Validity, new_histogram, printable_text,
 };
 
 /// The result of one run.
@@ -71,7 +71,8 @@ impl Supplement {
             ("seed", self.seed.to_string()),
         ];
         lines.extend(kept_in.map(|path| ("kept in", path.to_owned())));
-        let lines: Vec<_> = lines.into_iter().map(|(name, value)| format!("\t{name}: {value}\n")).collect();
+        let lines: Vec<_> =
+            lines.into_iter().map(|(name, value)| format!("\t{name}: {value}\n")).collect();
         printable_text(&format!("truetps\n{}\n", lines.concat()))
     }
 
@@ -82,9 +83,17 @@ impl Supplement {
             [] => "nothing was run".to_owned(),
             [one] => format!("{} tps (one run, so without a spread)", tps(*one)),
             many => {
-                let (least, most) =
-                    (many.iter().copied().fold(f64::MAX, f64::min), many.iter().copied().fold(0.0, f64::max));
-                format!("{} tps, mean of {} runs from {} to {}", tps(mean), many.len(), tps(least), tps(most))
+                let (least, most) = (
+                    many.iter().copied().fold(f64::MAX, f64::min),
+                    many.iter().copied().fold(0.0, f64::max),
+                );
+                format!(
+                    "{} tps, mean of {} runs from {} to {}",
+                    tps(mean),
+                    many.len(),
+                    tps(least),
+                    tps(most)
+                )
             }
         }
     }
@@ -118,9 +127,14 @@ impl Supplement {
         let connect_ms = self.runs.iter().map(|run| run.connect_ms).fold(0.0, f64::max);
         let runs_with = self.runs.iter().filter(|run| run.clients_failed > 0).count();
         match (failed, self.runs.len()) {
-            (0, _) => format!("{clients}, connected within {} before the time began", time(connect_ms * 1e3)),
+            (0, _) => format!(
+                "{clients}, connected within {} before the time began",
+                time(connect_ms * 1e3)
+            ),
             (_, 1) => format!("{clients}, of which {failed} failed"),
-            (_, runs) => format!("{clients}, of which at most {failed} failed in a run, in {runs_with} of {runs} runs"),
+            (_, runs) => format!(
+                "{clients}, of which at most {failed} failed in a run, in {runs_with} of {runs} runs"
+            ),
         }
     }
 
@@ -136,30 +150,51 @@ impl Supplement {
             Some(all.iter().sum::<f64>() / all.len() as f64)
         };
         let of = |value: Option<f64>| value.map_or_else(|| "not known".to_owned(), time);
-        format!("client {}, server {}", of(mean(|run| run.client_cpu_us)), of(mean(|run| run.server_cpu_us)))
+        format!(
+            "client {}, server {}",
+            of(mean(|run| run.client_cpu_us)),
+            of(mean(|run| run.server_cpu_us))
+        )
     }
 
     fn validity(&self) -> String {
-        let bad: Vec<_> = self.runs.iter().map(|run| &run.validity).filter(|validity| !validity.is_valid()).collect();
-        let of =
-            if self.runs.len() > 1 { format!(" ({} of {} runs)", bad.len(), self.runs.len()) } else { String::new() };
+        let bad: Vec<_> = self
+            .runs
+            .iter()
+            .map(|run| &run.validity)
+            .filter(|validity| !validity.is_valid())
+            .collect();
+        let of = if self.runs.len() > 1 {
+            format!(" ({} of {} runs)", bad.len(), self.runs.len())
+        } else {
+            String::new()
+        };
         match bad.first() {
             Some(Validity::Invalid(reason)) => return format!("INVALID: {reason}{of}"),
             Some(Validity::Partial(reason)) => return format!("partial: {reason}{of}"),
             Some(Validity::Valid) | None => {}
         }
         let limited = self.runs.iter().find_map(|run| run.generator_limited.as_ref());
-        limited.map_or_else(|| "valid".to_owned(), |why| format!("valid, but limited by the generator: {why}"))
+        limited.map_or_else(
+            || "valid".to_owned(),
+            |why| format!("valid, but limited by the generator: {why}"),
+        )
     }
 }
 
 impl RunResult {
     /// The record of a trial as the result of its run.
-    pub(crate) fn of(trial: &Trial, outcome: Option<&RunOutcome>, clients: u32, wanted: Option<u64>) -> Self {
+    pub(crate) fn of(
+        trial: &Trial,
+        outcome: Option<&RunOutcome>,
+        clients: u32,
+        wanted: Option<u64>,
+    ) -> Self {
         let measured = trial.measured.as_ref();
         let counts = measured.map(|measured| measured.counts).unwrap_or_default();
         let resources = measured.map(|measured| &measured.resources);
-        let errors = outcome.map(|all| [&*all.connect_errors, &*all.errors, &*all.errors_elsewhere].concat());
+        let errors = outcome
+            .map(|all| [&*all.connect_errors, &*all.errors, &*all.errors_elsewhere].concat());
         Self {
             validity: trial.validity.clone(),
             tps: measured.map_or(0.0, |measured| measured.tps),
@@ -261,7 +296,14 @@ mod tests {
         let mut truth = Supplement::new("queries", 1);
         let validity = Validity::Invalid(Reason::Text("2 of 10 transactions failed".to_owned()));
         let errors = vec![error("deadlock", 1213, 2, 1)];
-        truth.runs = vec![RunResult { validity, failed: 2, acknowledged: 8, clients_failed: 1, errors, ..ran(1.0) }];
+        truth.runs = vec![RunResult {
+            validity,
+            failed: 2,
+            acknowledged: 8,
+            clients_failed: 1,
+            errors,
+            ..ran(1.0)
+        }];
         let block = truth.block(None);
         assert!(!truth.is_valid());
         for text in [
@@ -275,7 +317,13 @@ mod tests {
     }
 
     fn error(class: &str, code: u16, count: u64, retried: u64) -> ErrorCount {
-        ErrorCount { class: class.parse().unwrap(), code, count, retried, first_message: format!("said {code}") }
+        ErrorCount {
+            class: class.parse().unwrap(),
+            code,
+            count,
+            retried,
+            first_message: format!("said {code}"),
+        }
     }
 
     #[test]
@@ -306,7 +354,13 @@ mod tests {
 
     #[test]
     fn figures() {
-        assert_eq!([999.6, 1_000.0, 1_234_567.0, 12.0].map(tps), ["1 000", "1 000", "1 234 567", "12.0"]);
-        assert_eq!([0.5, 999.0, 12_345.0, 2e6].map(time), ["0.50 µs", "999 µs", "12.3 ms", "2.00 s"]);
+        assert_eq!(
+            [999.6, 1_000.0, 1_234_567.0, 12.0].map(tps),
+            ["1 000", "1 000", "1 234 567", "12.0"]
+        );
+        assert_eq!(
+            [0.5, 999.0, 12_345.0, 2e6].map(time),
+            ["0.50 µs", "999 µs", "12.3 ms", "2.00 s"]
+        );
     }
 }

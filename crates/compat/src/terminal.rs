@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
 
 /// Why there is no password.
 #[derive(Debug)]
@@ -32,14 +34,14 @@ impl From<io::Error> for NoPassword {
 /// Keys that would end or suspend the program, and leave the terminal without echo, are ordinary keys during the input;
 /// `stop` is set by a signal from elsewhere.
 pub fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
-    let terminal = File::options()
-        .read(true)
-        .write(true)
-        .open(TERMINAL)
-        .map_err(|error| NoPassword::NoTerminal(io::Error::new(error.kind(), format!("{TERMINAL}: {error}"))))?;
+    let terminal = File::options().read(true).write(true).open(TERMINAL).map_err(|error| {
+        NoPassword::NoTerminal(io::Error::new(error.kind(), format!("{TERMINAL}: {error}")))
+    })?;
     let before = tcgetattr(&terminal).map_err(io::Error::from)?;
     let mut hidden = before.clone();
-    hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG | LocalModes::IEXTEN);
+    hidden
+        .local_modes
+        .remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG | LocalModes::IEXTEN);
     hidden.special_codes[SpecialCodeIndex::VMIN] = 1;
     hidden.special_codes[SpecialCodeIndex::VTIME] = 0;
     let mut line = TerminalLine::of(&before);
@@ -170,8 +172,14 @@ mod tests {
             let last = bytes.iter().map(|byte| line.key(*byte)).last().unwrap();
             (String::from_utf8(line.text).unwrap(), last)
         };
-        assert_eq!(typed(b"wrong\x15se\xc3\xa4\x7fc\x1ar\0et\n"), ("secret".to_owned(), KeyEffect::End));
+        assert_eq!(
+            typed(b"wrong\x15se\xc3\xa4\x7fc\x1ar\0et\n"),
+            ("secret".to_owned(), KeyEffect::End)
+        );
         assert_eq!(typed(b"x\x7f\x7f\x04"), (String::new(), KeyEffect::End));
-        assert_eq!((typed(b"x\x03").1, typed(b"\x1c").1), (KeyEffect::Interrupt, KeyEffect::Interrupt));
+        assert_eq!(
+            (typed(b"x\x03").1, typed(b"\x1c").1),
+            (KeyEffect::Interrupt, KeyEffect::Interrupt)
+        );
     }
 }

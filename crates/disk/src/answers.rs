@@ -60,7 +60,9 @@ impl DelayedAnswers {
     pub(crate) fn start() -> std::io::Result<Self> {
         let queue = AnswerQueue::default();
         let shared = queue.clone();
-        let thread = thread::Builder::new().name("answers".to_owned()).spawn(move || give_answers(&shared.0))?;
+        let thread = thread::Builder::new()
+            .name("answers".to_owned())
+            .spawn(move || give_answers(&shared.0))?;
         Ok(Self { queue, thread: Some(thread) })
     }
 
@@ -107,7 +109,10 @@ fn give_answers((queue, changed): &(Mutex<Queue>, Condvar)) {
     let _ = rustix::thread::set_current_timer_slack(NonZero::new(1));
     let mut held = queue.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
-        let first = held.waiting.peek().map(|Reverse(first)| first.at.saturating_duration_since(Instant::now()));
+        let first = held
+            .waiting
+            .peek()
+            .map(|Reverse(first)| first.at.saturating_duration_since(Instant::now()));
         held = match first {
             None if held.has_ended => return,
             None => changed.wait(held).unwrap_or_else(PoisonError::into_inner),

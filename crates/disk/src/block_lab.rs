@@ -49,7 +49,10 @@ impl BlockLab {
             fs::create_dir_all(&folder).map_err(DiskError::io("create", &folder))?;
         }
         let served = serve(Arc::clone(&device), &device_folder(&options));
-        let missing = |error: std::io::Error| DiskError::Missing { what: "/dev/fuse", problem: error.to_string() };
+        let missing = |error: std::io::Error| DiskError::Missing {
+            what: "/dev/fuse",
+            problem: error.to_string(),
+        };
         let session = Some(served.map_err(missing)?);
         let mut lab = Self { options, device, session, loop_device: PathBuf::new(), lock };
         lab.attach()?;
@@ -147,11 +150,24 @@ impl Drop for BlockLab {
 }
 
 /// Runs a program of the system to its end, and returns what it printed.
-pub(crate) fn output_of(program: &'static str, words: &[&OsStr], input: Stdio) -> Result<String, DiskError> {
-    #[expect(clippy::disallowed_methods, reason = "programs of the system that make and mount disks")]
+pub(crate) fn output_of(
+    program: &'static str,
+    words: &[&OsStr],
+    input: Stdio,
+) -> Result<String, DiskError> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "programs of the system that make and mount disks"
+    )]
     let mut command = Command::new(program);
-    let output = command.args(words).env_clear().env("PATH", PROGRAM_FOLDERS.join(":")).stdin(input).output();
-    let output = output.map_err(|error| DiskError::Missing { what: program, problem: error.to_string() })?;
+    let output = command
+        .args(words)
+        .env_clear()
+        .env("PATH", PROGRAM_FOLDERS.join(":"))
+        .stdin(input)
+        .output();
+    let output =
+        output.map_err(|error| DiskError::Missing { what: program, problem: error.to_string() })?;
     if !output.status.success() {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let command = format!("{program} {}", words.join(" "));

@@ -13,7 +13,9 @@ use crate::helper::{HelperAnswer, run_helper};
 use crate::lab::{DiskOptions, LabLevel, check_free, create_lab};
 use crate::measure::measure_disk;
 use crate::mounts::{loops_below, unmount_when_free};
-use crate::test_disks::{can_measure, can_mount, entries, measured_lab, near, times_of, until_right};
+use crate::test_disks::{
+    can_measure, can_mount, entries, measured_lab, near, times_of, until_right,
+};
 use crate::{DiskCrash, DiskError, DiskProfile, clean_disk, test_disks};
 
 fn options(folder: &Path, profile: &str) -> DiskOptions {
@@ -26,11 +28,15 @@ fn a_flush_costs_what_the_profile_says() {
     let folder = tempfile::tempdir().unwrap();
     let lab = measured_lab(options(folder.path(), "hdd7200"));
     lab.set_timed(true);
-    let is_right =
-        |found: &FlushTimes| near(found.overwrite_us_p50, 8_333.0, 0.1) && near(found.append_us_p50, 25_000.0, 0.1);
+    let is_right = |found: &FlushTimes| {
+        near(found.overwrite_us_p50, 8_333.0, 0.1) && near(found.append_us_p50, 25_000.0, 0.1)
+    };
     let found = until_right(|| times_of(lab.as_ref()), is_right);
     assert!(is_right(&found), "{found:?}");
-    assert!(near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02), "{found:?}");
+    assert!(
+        near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02),
+        "{found:?}"
+    );
     lab.remove().unwrap();
     assert_eq!(entries(folder.path()), ["lock"]);
 }
@@ -48,7 +54,10 @@ fn ext4_flushes_once_for_an_overwrite_and_twice_for_an_append() {
         Ok(statistics.split_whitespace().nth(FLUSHES).unwrap().parse().unwrap())
     };
     let found = flush_times(&lab.options().files(), &mut flushes).unwrap();
-    assert!(near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02), "{found:?}");
+    assert!(
+        near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02),
+        "{found:?}"
+    );
 }
 
 /// The round trip: a profile is emulated, and the emulated disk is measured.
@@ -63,7 +72,12 @@ fn a_measured_disk_has_the_profile_that_it_emulates() {
     };
     let expect = DiskProfile::find("gp3").unwrap();
     let figures = |one: &DiskProfile| {
-        [f64::from(one.write_us), f64::from(one.iops), f64::from(one.bandwidth_mb_s), one.overwrite_us()]
+        [
+            f64::from(one.write_us),
+            f64::from(one.iops),
+            f64::from(one.bandwidth_mb_s),
+            one.overwrite_us(),
+        ]
     };
     let is_right = |found: &DiskProfile| {
         let pairs = figures(found).into_iter().zip(figures(&expect));
@@ -121,7 +135,8 @@ fn a_file_system_of_a_dead_host_writes_nothing() {
     let script = "echo; read go; echo dead > \"$0\"; sync \"$0\"; echo; read go";
     dead_host.args(["--mount", "--propagation=private", "sh", "-c", script]).arg(&file);
     let mut dead_host = dead_host.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let (mut ask, mut answers) = (dead_host.stdin.take().unwrap(), dead_host.stdout.take().unwrap());
+    let (mut ask, mut answers) =
+        (dead_host.stdin.take().unwrap(), dead_host.stdout.take().unwrap());
     answers.read_exact(&mut [0]).unwrap();
     lab.crash(DiskCrash::Os).unwrap();
     write("after the crash");
@@ -151,7 +166,10 @@ fn a_disk_that_lies_loses_what_was_flushed_when_the_power_fails() {
     File::open(&path).unwrap().sync_all().unwrap();
     let lost = lab.crash(DiskCrash::Power { survival: 0.0, seed: 1 });
     // The file system itself may be gone, as on a real disk of this kind.
-    assert!(lost.is_err() || fs::read_to_string(&path).map_or(true, |text| text != "flushed twice"), "{lost:?}");
+    assert!(
+        lost.is_err() || fs::read_to_string(&path).map_or(true, |text| text != "flushed twice"),
+        "{lost:?}"
+    );
 }
 
 #[test]
@@ -176,12 +194,17 @@ fn a_helper_answers_each_line_and_removes_the_disk_when_its_input_ends() {
     let Some(_mounts) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     let options = serde_json::to_string(&options(folder.path(), "native")).unwrap();
-    let input = format!("{options}\n{{\"timed\":true}}\n\"flush_count\"\n{{\"crash\":{{\"crash\":\"os\"}}}}\n");
+    let input = format!(
+        "{options}\n{{\"timed\":true}}\n\"flush_count\"\n{{\"crash\":{{\"crash\":\"os\"}}}}\n"
+    );
     let mut output = Vec::new();
     run_helper(Cursor::new(input), &mut output, || {}).unwrap();
     let answers = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let answers: Vec<HelperAnswer> = answers.map(|line| serde_json::from_slice(line).unwrap()).collect();
-    let [HelperAnswer::Ready, HelperAnswer::Done, HelperAnswer::FlushCount(flushes), crashed] = &answers[..] else {
+    let answers: Vec<HelperAnswer> =
+        answers.map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let [HelperAnswer::Ready, HelperAnswer::Done, HelperAnswer::FlushCount(flushes), crashed] =
+        &answers[..]
+    else {
         panic!("{answers:?}");
     };
     assert!(*flushes > 0, "{answers:?}");
@@ -198,7 +221,8 @@ fn a_disk_larger_than_the_free_space_is_refused() {
 }
 
 #[test]
-fn other_users_reach_neither_image_nor_lock_and_the_file_system_has_no_devices_and_no_set_user_id() {
+fn other_users_reach_neither_image_nor_lock_and_the_file_system_has_no_devices_and_no_set_user_id()
+{
     let Some(_mounts) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     let lab = create_lab(options(folder.path(), "native")).unwrap();
@@ -207,7 +231,11 @@ fn other_users_reach_neither_image_nor_lock_and_the_file_system_has_no_devices_a
     }
     let files = lab.options().files();
     let facts = fs::metadata(&files).unwrap();
-    assert_eq!((facts.uid(), facts.mode() & 0o777), (0, 0o755), "a server's user renames nothing in it");
+    assert_eq!(
+        (facts.uid(), facts.mode() & 0o777),
+        (0, 0o755),
+        "a server's user renames nothing in it"
+    );
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let line = mounts.lines().find(|line| line.contains(files.to_str().unwrap())).unwrap();
     assert!(line.contains("nosuid") && line.contains("nodev"), "{line}");

@@ -113,7 +113,9 @@ impl DeviceState {
     pub(crate) fn cut(&mut self, crash: DiskCrash) -> Vec<LostBlock> {
         let was_cut = std::mem::replace(&mut self.is_cut, true);
         match crash {
-            DiskCrash::Power { survival, seed } if !was_cut => self.undo.power_fails(survival, seed),
+            DiskCrash::Power { survival, seed } if !was_cut => {
+                self.undo.power_fails(survival, seed)
+            }
             DiskCrash::Power { .. } | DiskCrash::Os => Vec::new(),
         }
     }
@@ -170,9 +172,15 @@ pub(crate) struct EmulatedDevice {
 impl EmulatedDevice {
     /// Opens the sparse file of the disk's data, or creates it, for this user only: it holds whole datadirs. A file that was
     /// kept stays as large as it is.
-    pub(crate) fn open(path: &Path, bytes: u64, profile: &DiskProfile, seed: u64) -> Result<Self, DiskError> {
+    pub(crate) fn open(
+        path: &Path,
+        bytes: u64,
+        profile: &DiskProfile,
+        seed: u64,
+    ) -> Result<Self, DiskError> {
         let data = open_private(path).map_err(DiskError::io("open", path))?;
-        let length = |data: &File| Ok(data.metadata().map_err(DiskError::io("examine", path))?.len());
+        let length =
+            |data: &File| Ok(data.metadata().map_err(DiskError::io("examine", path))?.len());
         if length(&data)? == 0 {
             data.set_len(bytes).map_err(DiskError::io("size", path))?;
         }

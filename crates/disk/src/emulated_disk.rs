@@ -115,13 +115,17 @@ impl EmulatedDisk {
 
     fn ask(&mut self, line: &str) -> Result<HelperAnswer, DiskError> {
         let ended = |problem: String| DiskError::HelperEnded { problem };
-        let commands = self.commands.as_mut().ok_or_else(|| ended("its input was closed".to_owned()))?;
+        let commands =
+            self.commands.as_mut().ok_or_else(|| ended("its input was closed".to_owned()))?;
         // A failed write has the same cause as the missing answer, which has its exit status.
         let _ = writeln!(commands, "{line}");
         let mut answer = String::new();
         let read = self.answers.read_line(&mut answer);
         if read.map_err(|error| ended(error.to_string()))? == 0 {
-            let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+            let status = self
+                .child
+                .wait()
+                .map_or_else(|error| error.to_string(), |status| status.to_string());
             return Err(ended(status));
         }
         serde_json::from_str(&answer).map_err(|error| ended(error.to_string()))
@@ -136,7 +140,10 @@ impl EmulatedDisk {
         if self.commands.take().is_none() {
             return Ok(());
         }
-        let status = self.child.wait().map_err(|error| DiskError::HelperEnded { problem: error.to_string() })?;
+        let status = self
+            .child
+            .wait()
+            .map_err(|error| DiskError::HelperEnded { problem: error.to_string() })?;
         if status.success() {
             return Ok(());
         }

@@ -40,7 +40,11 @@ fn did_you_mean(typed: &str) -> String {
     let typed = typed.to_lowercase();
     let is_near = |name: &&str| typed.len() > 1 && (name.contains(&typed) || typed.contains(*name));
     let near: Vec<_> = DiskProfile::names().filter(is_near).collect();
-    if near.is_empty() { String::new() } else { format!(" (did you mean `{}`?)", near.join("` or `")) }
+    if near.is_empty() {
+        String::new()
+    } else {
+        format!(" (did you mean `{}`?)", near.join("` or `"))
+    }
 }
 
 impl DiskError {
@@ -51,7 +55,10 @@ impl DiskError {
 
     /// Whether something broke; otherwise it cannot be done here.
     pub fn is_failure(&self) -> bool {
-        matches!(self, Self::Failed { .. } | Self::HelperEnded { .. } | Self::Io { .. } | Self::Command { .. })
+        matches!(
+            self,
+            Self::Failed { .. } | Self::HelperEnded { .. } | Self::Io { .. } | Self::Command { .. }
+        )
     }
 
     /// What to do about it.

@@ -13,7 +13,8 @@ use crate::helper::{HelperAnswer, run_helper};
 use crate::lab::{DiskLab, LabLevel, create_lab};
 use crate::mounts::clean_disk;
 use crate::test_disks::{
-    can_measure, can_mount, check_cleaning_after_a_kill, entries, measured_lab, near, options, times_of, until_right,
+    can_measure, can_mount, check_cleaning_after_a_kill, entries, measured_lab, near, options,
+    times_of, until_right,
 };
 use crate::{DiskCrash, DiskOptions};
 
@@ -61,11 +62,15 @@ fn a_flush_costs_what_the_profile_says() {
     let (lab, _) = measured(folder.path(), "hdd7200");
     lab.set_timed(true);
     let is_right = |found: &FlushTimes| {
-        near(found.overwrite_us_p50, 8_333.0, 0.1) && (25_000.0 * 0.98..34_000.0).contains(&found.append_us_p50)
+        near(found.overwrite_us_p50, 8_333.0, 0.1)
+            && (25_000.0 * 0.98..34_000.0).contains(&found.append_us_p50)
     };
     let found = until_right(|| times_of(lab.as_ref()), is_right);
     assert!(is_right(&found), "{found:?}");
-    assert!(near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02), "{found:?}");
+    assert!(
+        near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02),
+        "{found:?}"
+    );
     lab.remove().unwrap();
     assert_eq!(entries(folder.path()), ["lock"]);
 }
@@ -77,7 +82,8 @@ fn a_disk_without_moving_parts_takes_what_its_profile_says() {
     let (lab, _) = measured(folder.path(), "sata-ssd");
     lab.set_timed(true);
     let expect = lab.options().profile.overwrite_us();
-    let is_right = |found: &FlushTimes| (found.overwrite_us_p50 - expect).abs() < expect * 0.1 + 150.0;
+    let is_right =
+        |found: &FlushTimes| (found.overwrite_us_p50 - expect).abs() < expect * 0.1 + 150.0;
     let found = until_right(|| times_of(lab.as_ref()), is_right);
     assert!(is_right(&found), "{expect} {found:?}");
 }
@@ -95,11 +101,17 @@ fn names_lead_to_files_as_posix_has_it() {
     fs::rename(path("new"), path("old")).unwrap();
     let mut text = String::new();
     open.read_to_string(&mut text).unwrap();
-    assert_eq!((text.as_str(), fs::read_to_string(path("old")).unwrap().as_str()), ("old", "newer"));
+    assert_eq!(
+        (text.as_str(), fs::read_to_string(path("old")).unwrap().as_str()),
+        ("old", "newer")
+    );
     assert_eq!(open.metadata().unwrap().nlink(), 0);
     // Two names of one file.
     fs::hard_link(path("old"), path("second")).unwrap();
-    assert_eq!(fs::metadata(path("old")).unwrap().ino(), fs::metadata(path("second")).unwrap().ino());
+    assert_eq!(
+        fs::metadata(path("old")).unwrap().ino(),
+        fs::metadata(path("second")).unwrap().ino()
+    );
     assert_eq!(fs::metadata(path("old")).unwrap().nlink(), 2);
     File::options().append(true).open(path("second")).unwrap().write_all(b" text").unwrap();
     fs::remove_file(path("second")).unwrap();
@@ -117,7 +129,9 @@ fn names_lead_to_files_as_posix_has_it() {
     // Renames that must not replace, or that exchange.
     fs::write(path("one"), "1").unwrap();
     fs::write(path("two"), "2").unwrap();
-    let rename = |flags| rustix::fs::renameat_with(rustix::fs::CWD, path("one"), rustix::fs::CWD, path("two"), flags);
+    let rename = |flags| {
+        rustix::fs::renameat_with(rustix::fs::CWD, path("one"), rustix::fs::CWD, path("two"), flags)
+    };
     assert_eq!(rename(RenameFlags::NOREPLACE), Err(rustix::io::Errno::EXIST));
     rename(RenameFlags::EXCHANGE).unwrap();
     assert_eq!(fs::read_to_string(path("one")).unwrap(), "2");
@@ -128,7 +142,10 @@ fn names_lead_to_files_as_posix_has_it() {
     fs::write(path("a/b/c"), "c").unwrap();
     fs::rename(path("a"), path("d")).unwrap();
     assert_eq!(fs::read_to_string(path("d/b/c")).unwrap(), "c");
-    assert_eq!(fs::remove_dir(path("d")).unwrap_err().kind(), std::io::ErrorKind::DirectoryNotEmpty);
+    assert_eq!(
+        fs::remove_dir(path("d")).unwrap_err().kind(),
+        std::io::ErrorKind::DirectoryNotEmpty
+    );
     fs::remove_dir_all(path("d")).unwrap();
     assert!(File::create_new(path("one")).is_err());
     std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
@@ -142,7 +159,9 @@ fn folders_of_any_size_are_listed_while_they_change() {
     let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (_lab, files) = create(folder.path(), "native");
-    (0..700).for_each(|number| drop(File::create(files.join(format!("a-rather-long-name-{number}"))).unwrap()));
+    (0..700).for_each(|number| {
+        drop(File::create(files.join(format!("a-rather-long-name-{number}"))).unwrap());
+    });
     for entry in fs::read_dir(&files).unwrap() {
         fs::remove_file(entry.unwrap().path()).unwrap();
     }
@@ -161,7 +180,10 @@ fn attributes_and_locks_are_kept() {
     let file = open_with(&path, OFlags::empty());
     file.set_modified(past).unwrap();
     let metadata = fs::metadata(&path).unwrap();
-    assert_eq!((metadata.mode() & 0o7777, metadata.modified().unwrap(), metadata.len()), (0o640, past, 4));
+    assert_eq!(
+        (metadata.mode() & 0o7777, metadata.modified().unwrap(), metadata.len()),
+        (0o640, past, 4)
+    );
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(&path, Some(12), Some(34)).unwrap();
         let metadata = fs::metadata(&path).unwrap();
@@ -171,7 +193,11 @@ fn attributes_and_locks_are_kept() {
     let other = File::open(&path).unwrap();
     assert!(flock(&other, FlockOperation::NonBlockingLockExclusive).is_err());
     let stat = statvfs(&files).unwrap();
-    assert!(stat.f_blocks * stat.f_frsize == 256 << 20 && stat.f_bavail < stat.f_blocks && stat.f_bavail > 0);
+    assert!(
+        stat.f_blocks * stat.f_frsize == 256 << 20
+            && stat.f_bavail < stat.f_blocks
+            && stat.f_bavail > 0
+    );
 }
 
 #[test]
@@ -189,7 +215,11 @@ fn sizes_holes_and_allocations_are_kept() {
     file.set_len(5000).unwrap();
     file.set_len(9000).unwrap();
     let content = fs::read(&path).unwrap();
-    assert!(content.len() == 9000 && content[4999] == 7 && content[5000..].iter().all(|byte| *byte == 0));
+    assert!(
+        content.len() == 9000
+            && content[4999] == 7
+            && content[5000..].iter().all(|byte| *byte == 0)
+    );
     fallocate(&file, FallocateFlags::empty(), 0, 1 << 20).unwrap();
     assert_eq!(file.metadata().unwrap().len(), 1 << 20);
     fallocate(&file, FallocateFlags::KEEP_SIZE, 0, 2 << 20).unwrap();
@@ -385,13 +415,19 @@ fn a_killed_helper_leaves_nothing_behind_after_the_next_cleaning() {
 fn a_helper_serves_this_level_too() {
     let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let options = serde_json::to_string::<DiskOptions>(&options(LEVEL, folder.path(), "native")).unwrap();
+    let options =
+        serde_json::to_string::<DiskOptions>(&options(LEVEL, folder.path(), "native")).unwrap();
     let input = format!("{options}\n{{\"crash\":{{\"crash\":\"os\"}}}}\n\"flush_count\"\n");
     let mut output = Vec::new();
     run_helper(Cursor::new(input), &mut output, || unreachable!("it does not stay")).unwrap();
     let answers = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let answers: Vec<HelperAnswer> = answers.map(|line| serde_json::from_slice(line).unwrap()).collect();
-    let expect = [HelperAnswer::Ready, HelperAnswer::Crashed { blocks_lost: 0 }, HelperAnswer::FlushCount(0)];
+    let answers: Vec<HelperAnswer> =
+        answers.map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let expect = [
+        HelperAnswer::Ready,
+        HelperAnswer::Crashed { blocks_lost: 0 },
+        HelperAnswer::FlushCount(0),
+    ];
     assert_eq!(answers, expect);
     assert_eq!(entries(folder.path()), ["lock"]);
     clean_disk(folder.path()).unwrap();

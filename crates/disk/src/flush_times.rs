@@ -55,7 +55,8 @@ pub(crate) fn flush_times(folder: &Path, flushes: FlushCount<'_>) -> Result<Flus
     let failed = |error| DiskError::io("write", &path)(error);
     // A killed process leaves it on a disk whose image is kept.
     let _ = fs::remove_file(&path);
-    let file = File::options().read(true).write(true).create_new(true).open(&path).map_err(failed)?;
+    let file =
+        File::options().read(true).write(true).create_new(true).open(&path).map_err(failed)?;
     let measured = measure(&file, flushes).map_err(failed);
     fs::remove_file(&path).map_err(failed)?;
     measured
@@ -91,7 +92,10 @@ struct RepeatedTimes {
     flushes: f64,
 }
 
-fn repeated(flushes: FlushCount<'_>, mut operation: impl FnMut() -> io::Result<()>) -> io::Result<RepeatedTimes> {
+fn repeated(
+    flushes: FlushCount<'_>,
+    mut operation: impl FnMut() -> io::Result<()>,
+) -> io::Result<RepeatedTimes> {
     let end = Instant::now() + TIME_LIMIT;
     let mut left_out = 0;
     while left_out < LEFT_OUT && Instant::now() < end {

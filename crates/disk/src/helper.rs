@@ -48,10 +48,16 @@ pub(crate) enum HelperAnswer {
 
 /// Runs the helper until its input ends; one that stays, until `wait_for_signal` returns, which waits until the process
 /// is asked to end, and nothing uses the disk any more.
-pub fn run_helper(input: impl BufRead, mut output: impl Write, wait_for_signal: impl FnOnce()) -> io::Result<()> {
+pub fn run_helper(
+    input: impl BufRead,
+    mut output: impl Write,
+    wait_for_signal: impl FnOnce(),
+) -> io::Result<()> {
     let mut lines = input.lines();
     let Some(first) = lines.next().transpose()? else { return Ok(()) };
-    let created = serde_json::from_str(&first).map_err(io::Error::from).map(|options: DiskOptions| create_lab(options));
+    let created = serde_json::from_str(&first)
+        .map_err(io::Error::from)
+        .map(|options: DiskOptions| create_lab(options));
     let mut lab = match created? {
         Ok(lab) => lab,
         Err(error) => return answer(&mut output, &failed(&error)),

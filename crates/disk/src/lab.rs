@@ -129,7 +129,8 @@ pub(crate) fn create_lab(options: DiskOptions) -> Result<Box<dyn DiskLab>, DiskE
 /// The data on the host's disk is sparse, and may become as large as the emulated disk.
 pub(crate) fn check_free(options: &DiskOptions) -> Result<(), DiskError> {
     let path = &options.folder;
-    let stat = rustix::fs::statvfs(path).map_err(|errno| DiskError::io("examine", path)(errno.into()))?;
+    let stat =
+        rustix::fs::statvfs(path).map_err(|errno| DiskError::io("examine", path)(errno.into()))?;
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
     if free < options.bytes.saturating_add(FREE_BYTES_MIN) {
         let (needed_mb, free_mb) = ((options.bytes + FREE_BYTES_MIN) >> 20, free >> 20);

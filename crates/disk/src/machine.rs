@@ -20,7 +20,9 @@ fn missing(what: &'static str, problem: impl Into<String>) -> DiskError {
 
 /// The best level that this machine can mount; else, what each level lacks.
 pub fn choose_level() -> Result<LabLevel, DiskError> {
-    let Some(block) = missing_for(LabLevel::Block).into_iter().next() else { return Ok(LabLevel::Block) };
+    let Some(block) = missing_for(LabLevel::Block).into_iter().next() else {
+        return Ok(LabLevel::Block);
+    };
     let Some(file_system) = missing_for(LabLevel::FileSystem).into_iter().next() else {
         return Ok(LabLevel::FileSystem);
     };
@@ -33,13 +35,18 @@ pub fn missing_for(level: LabLevel) -> Vec<DiskError> {
     let device = cannot_open(FUSE, "the kernel has no FUSE, or this container does not show it");
     match level {
         LabLevel::Block => {
-            let root = (!is_root).then(|| missing("root", "loop devices and mounts are for root only"));
+            let root =
+                (!is_root).then(|| missing("root", "loop devices and mounts are for root only"));
             // Without root it cannot be opened in any case.
             let control = root.is_none().then(|| {
-                cannot_open("/dev/loop-control", "the kernel has no loop devices, or this container does not show them")
+                cannot_open(
+                    "/dev/loop-control",
+                    "the kernel has no loop devices, or this container does not show them",
+                )
             });
             let programs = ["losetup", "mkfs.ext4", "mount", "umount"];
-            let programs = programs.into_iter().filter(|program| in_program_folders(program).is_none());
+            let programs =
+                programs.into_iter().filter(|program| in_program_folders(program).is_none());
             let programs = programs.map(|program| missing(program, "the program is not installed"));
             root.into_iter().chain(device).chain(control.flatten()).chain(programs).collect()
         }
@@ -52,15 +59,20 @@ pub fn missing_for(level: LabLevel) -> Vec<DiskError> {
 fn cannot_open(device: &'static str, if_absent: &str) -> Option<DiskError> {
     let error = File::options().read(true).write(true).open(device).err()?;
     let is_absent = error.kind() == std::io::ErrorKind::NotFound;
-    Some(missing(device, if is_absent { if_absent.to_owned() } else { format!("cannot be opened: {error}") }))
+    Some(missing(
+        device,
+        if is_absent { if_absent.to_owned() } else { format!("cannot be opened: {error}") },
+    ))
 }
 
 fn cannot_mount_as_user() -> Option<DiskError> {
     let Some(program) = on_path(FUSERMOUNT).or_else(|| in_program_folders(FUSERMOUNT)) else {
         return Some(missing(FUSERMOUNT, "the program is not installed"));
     };
-    let is_set_user_id = program.metadata().is_ok_and(|metadata| metadata.mode() & SET_USER_ID != 0);
-    let problem = || format!("{} is not set-user-ID, so that it cannot mount for users", program.display());
+    let is_set_user_id =
+        program.metadata().is_ok_and(|metadata| metadata.mode() & SET_USER_ID != 0);
+    let problem =
+        || format!("{} is not set-user-ID, so that it cannot mount for users", program.display());
     (!is_set_user_id).then(|| missing(FUSERMOUNT, problem()))
 }
 
@@ -80,7 +92,10 @@ mod tests {
     #[test]
     fn an_error_says_what_each_level_lacks() {
         let block = Box::new(missing("root", "loop devices and mounts are for root only"));
-        let error = DiskError::NoLevel { block, file_system: Box::new(missing(FUSE, "cannot be opened: x")) };
+        let error = DiskError::NoLevel {
+            block,
+            file_system: Box::new(missing(FUSE, "cannot be opened: x")),
+        };
         let text = error.to_string();
         assert!(text.contains("`block` lacks root: loop devices"), "{text}");
         assert!(text.contains("`file_system` lacks /dev/fuse: cannot be opened: x"), "{text}");
@@ -90,6 +105,9 @@ mod tests {
     #[test]
     fn a_device_that_is_absent_is_missing() {
         assert!(cannot_open("/dev/null", "absent").is_none());
-        assert_eq!(cannot_open("/dev/no-such-device", "absent").unwrap().to_string(), "/dev/no-such-device: absent");
+        assert_eq!(
+            cannot_open("/dev/no-such-device", "absent").unwrap().to_string(),
+            "/dev/no-such-device: absent"
+        );
     }
 }

@@ -62,7 +62,11 @@ fn measure(folder: &Path, path: &Path) -> io::Result<DiskMeasurement> {
     // Filled first: a write into a hole costs the file system more than one in place.
     let bandwidth_mb_s = sequential_mb_s(&file)?;
     let writes = DEPTHS.map(|depth| random_writes(&file, depth));
-    Ok(DiskMeasurement { flush, writes: writes.into_iter().collect::<io::Result<_>>()?, bandwidth_mb_s })
+    Ok(DiskMeasurement {
+        flush,
+        writes: writes.into_iter().collect::<io::Result<_>>()?,
+        bandwidth_mb_s,
+    })
 }
 
 /// Opened so that each write goes to the disk.
@@ -93,14 +97,20 @@ fn sequential_mb_s(file: &File) -> io::Result<f64> {
 fn random_writes(file: &File, depth: u32) -> io::Result<WriteTimes> {
     let began = Instant::now();
     let times: io::Result<Vec<Vec<f64>>> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..depth).map(|number| scope.spawn(move || writes_of_thread(file, number))).collect();
+        let threads: Vec<_> =
+            (0..depth).map(|number| scope.spawn(move || writes_of_thread(file, number))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a writer does not panic")).collect()
     });
     let length_s = began.elapsed().as_secs_f64();
     let mut all_us: Vec<f64> = times?.concat();
     all_us.sort_by(f64::total_cmp);
     let at = |share: f64| all_us[((all_us.len() - 1) as f64 * share) as usize];
-    Ok(WriteTimes { depth, latency_us_p50: at(0.5), latency_us_p99: at(0.99), iops: all_us.len() as f64 / length_s })
+    Ok(WriteTimes {
+        depth,
+        latency_us_p50: at(0.5),
+        latency_us_p99: at(0.99),
+        iops: all_us.len() as f64 / length_s,
+    })
 }
 
 fn writes_of_thread(file: &File, number: u32) -> io::Result<Vec<f64>> {
@@ -122,13 +132,16 @@ impl DiskMeasurement {
     pub fn profile(&self, name: &str) -> DiskProfile {
         let FlushTimes { overwrite_us_p50, append_us_p50, .. } = self.flush;
         let (first, last) = (self.writes[0], self.writes[self.writes.len() - 1]);
-        let is_rotating =
-            TURN_US.contains(&overwrite_us_p50) && APPEND_TURNS.contains(&(append_us_p50 / overwrite_us_p50));
+        let is_rotating = TURN_US.contains(&overwrite_us_p50)
+            && APPEND_TURNS.contains(&(append_us_p50 / overwrite_us_p50));
         let flush_us = (overwrite_us_p50 - first.latency_us_p50).max(0.0);
         let is_volatile = is_rotating || flush_us > VOLATILE_FLUSH_US;
         DiskProfile {
             name: name.to_owned(),
-            about: format!("A measured disk: a page written and flushed takes {:.2} ms.", overwrite_us_p50 / 1e3),
+            about: format!(
+                "A measured disk: a page written and flushed takes {:.2} ms.",
+                overwrite_us_p50 / 1e3
+            ),
             volatile_cache_mb: if is_volatile { 64 } else { 0 },
             flush_lies: false,
             read_us: first.latency_us_p50 as u32,
@@ -182,7 +195,12 @@ mod tests {
                 overwrite_flushes: 0.0,
                 append_flushes: 0.0,
             },
-            writes: vec![WriteTimes { depth: 1, latency_us_p50: 60.0, latency_us_p99: 90.0, iops: 15_000.0 }],
+            writes: vec![WriteTimes {
+                depth: 1,
+                latency_us_p50: 60.0,
+                latency_us_p99: 90.0,
+                iops: 15_000.0,
+            }],
             bandwidth_mb_s: 126.0,
         };
         let spinning = measurement(8340.0, 25_100.0).profile("x");

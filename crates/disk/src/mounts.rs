@@ -61,7 +61,8 @@ fn unescaped(text: &str) -> String {
 /// Number of a loop device, by the file that it shows.
 pub(crate) fn loops_below(folder: &Path) -> Vec<u32> {
     let numbers = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("loop")?.parse().ok());
+    let numbers =
+        numbers.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("loop")?.parse().ok());
     let is_below = |number: &u32| {
         let file = fs::read_to_string(format!("/sys/block/loop{number}/loop/backing_file"));
         file.is_ok_and(|file| Path::new(file.trim_end()).starts_with(folder))
@@ -86,8 +87,9 @@ pub fn is_disk_served(folder: &Path) -> bool {
 
 /// Whether something is mounted in this folder.
 pub fn has_mounts(folder: &Path) -> bool {
-    let is_below =
-        |folder: PathBuf| mount_entries().is_ok_and(|all| all.iter().any(|one| one.point.starts_with(&folder)));
+    let is_below = |folder: PathBuf| {
+        mount_entries().is_ok_and(|all| all.iter().any(|one| one.point.starts_with(&folder)))
+    };
     folder.canonicalize().is_ok_and(is_below)
 }
 
@@ -128,13 +130,20 @@ fn abort_served(folder: &Path) -> Result<(), DiskError> {
 
 pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
     let folder = folder.canonicalize().map_err(DiskError::io("find", folder))?;
-    let mounts: Vec<_> = mount_entries()?.into_iter().filter(|mount| mount.point.starts_with(&folder)).collect();
+    let mounts: Vec<_> =
+        mount_entries()?.into_iter().filter(|mount| mount.point.starts_with(&folder)).collect();
     let loops = loops_below(&folder);
-    let is_of_loop = |mount: &MountEntry| loops.iter().any(|number| mount.source == format!("/dev/loop{number}"));
+    let is_of_loop = |mount: &MountEntry| {
+        loops.iter().any(|number| mount.source == format!("/dev/loop{number}"))
+    };
     let is_served = |mount: &&MountEntry| mount.source == SUBTYPE;
     if let Some(other) = mounts.iter().find(|mount| !is_of_loop(mount) && !is_served(mount)) {
         let problem = format!("{} is mounted there, and not by truetps: it stays", other.source);
-        return Err(DiskError::Io { what: "clean", path: other.point.clone(), source: io::Error::other(problem) });
+        return Err(DiskError::Io {
+            what: "clean",
+            path: other.point.clone(),
+            source: io::Error::other(problem),
+        });
     }
     // Its process may hang, and answer no request: an unmount would wait for ever.
     abort_served(&folder)?;
@@ -172,7 +181,8 @@ pub(crate) fn unmount_when_free(point: &Path) -> Result<(), DiskError> {
 pub(crate) fn unmount_within(point: &Path, time_limit: Duration) -> Result<(), DiskError> {
     let began = Instant::now();
     let is_root = rustix::process::geteuid().is_root();
-    let (program, words) = if is_root { ("umount", ["-i", "-n"]) } else { (FUSERMOUNT, ["-u", "--"]) };
+    let (program, words) =
+        if is_root { ("umount", ["-i", "-n"]) } else { (FUSERMOUNT, ["-u", "--"]) };
     let words: Vec<_> = words.iter().map(OsStr::new).chain([point.as_os_str()]).collect();
     loop {
         match output_of(program, &words, Stdio::null()) {
@@ -184,12 +194,17 @@ pub(crate) fn unmount_within(point: &Path, time_limit: Duration) -> Result<(), D
 }
 
 /// Waits for the threads of a file system that was unmounted: they end with the last reference to its mount.
-pub(crate) fn wait_until_unserved(session: BackgroundSession, point: &Path) -> Result<(), DiskError> {
+pub(crate) fn wait_until_unserved(
+    session: BackgroundSession,
+    point: &Path,
+) -> Result<(), DiskError> {
     let failed = DiskError::io("unmount", point);
     let end = Instant::now() + BUSY_TIME_LIMIT;
     while !session.guard.is_finished() {
         if Instant::now() >= end {
-            return Err(failed(io::Error::other("another mount namespace, such as a container's, still has it")));
+            return Err(failed(io::Error::other(
+                "another mount namespace, such as a container's, still has it",
+            )));
         }
         thread::sleep(BUSY_LOOK);
     }
@@ -214,7 +229,8 @@ pub(crate) fn detach_loop(device: &Path) -> Result<(), DiskError> {
 }
 
 fn is_mounted(device: &Path) -> bool {
-    mount_entries().is_ok_and(|mounts| mounts.iter().any(|mount| Path::new(&mount.source) == device))
+    mount_entries()
+        .is_ok_and(|mounts| mounts.iter().any(|mount| Path::new(&mount.source) == device))
 }
 
 #[cfg(test)]
@@ -223,7 +239,8 @@ mod tests {
 
     #[test]
     fn a_line_of_mountinfo_is_read() {
-        let line = r"36 35 98:7 / /tmp/a\040b rw,noatime shared:1 - fuse.x truetps-disk rw,user_id=0";
+        let line =
+            r"36 35 98:7 / /tmp/a\040b rw,noatime shared:1 - fuse.x truetps-disk rw,user_id=0";
         let entry = MountEntry { minor: 7, point: "/tmp/a b".into(), source: SUBTYPE.to_owned() };
         assert_eq!(mount_entry(line), Some(entry));
         assert_eq!(mount_entry("36 35"), None);

@@ -108,10 +108,14 @@ impl DiskProfile {
         if Path::new(name).extension().is_none_or(|extension| extension != "toml") {
             return Err(DiskError::UnknownProfile { name: name.to_owned() });
         }
-        let text = std::fs::read_to_string(name)
-            .map_err(|error| DiskError::Profile { name: name.to_owned(), problem: error.to_string() })?;
+        let text = std::fs::read_to_string(name).map_err(|error| DiskError::Profile {
+            name: name.to_owned(),
+            problem: error.to_string(),
+        })?;
         Self::parse(&text).map_err(|error| match error {
-            DiskError::Profile { problem, .. } => DiskError::Profile { name: name.to_owned(), problem },
+            DiskError::Profile { problem, .. } => {
+                DiskError::Profile { name: name.to_owned(), problem }
+            }
             other => other,
         })
     }
@@ -120,7 +124,10 @@ impl DiskProfile {
     fn of_flush(name: &str, flush_us: u32) -> Self {
         Self {
             name: name.to_owned(),
-            about: format!("Each flush takes {:?} ms, and nothing else takes any time.", f64::from(flush_us) / 1e3),
+            about: format!(
+                "Each flush takes {:?} ms, and nothing else takes any time.",
+                f64::from(flush_us) / 1e3
+            ),
             volatile_cache_mb: 256,
             flush_lies: false,
             read_us: 0,
@@ -135,9 +142,13 @@ impl DiskProfile {
     }
 
     pub fn parse(text: &str) -> Result<Self, DiskError> {
-        let profile: Self = toml::from_str(text)
-            .map_err(|error| DiskError::Profile { name: "profile".to_owned(), problem: toml_problem(text, &error) })?;
-        profile.check().map_err(|problem| DiskError::Profile { name: profile.name.clone(), problem })?;
+        let profile: Self = toml::from_str(text).map_err(|error| DiskError::Profile {
+            name: "profile".to_owned(),
+            problem: toml_problem(text, &error),
+        })?;
+        profile
+            .check()
+            .map_err(|problem| DiskError::Profile { name: profile.name.clone(), problem })?;
         Ok(profile)
     }
 
@@ -147,13 +158,16 @@ impl DiskProfile {
 
     fn check(&self) -> Result<(), String> {
         let is_name = |name: &str| {
-            (1..=40).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            (1..=40).contains(&name.len())
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         };
         if !is_name(&self.name) {
             return Err(format!("`name = {:?}`: give 1 to 40 letters, digits or `-`", self.name));
         }
-        let latencies = [("read_us", self.read_us), ("write_us", self.write_us), ("flush_us", self.flush_us)];
-        if let Some((key, value)) = latencies.into_iter().find(|(_, value)| *value > LATENCY_MAX_US) {
+        let latencies =
+            [("read_us", self.read_us), ("write_us", self.write_us), ("flush_us", self.flush_us)];
+        if let Some((key, value)) = latencies.into_iter().find(|(_, value)| *value > LATENCY_MAX_US)
+        {
             return Err(format!("`{key} = {value}`: at most {LATENCY_MAX_US}, a minute"));
         }
         if !(0.0..=1.0).contains(&self.jitter) {
@@ -195,7 +209,9 @@ fn toml_problem(text: &str, error: &toml::de::Error) -> String {
     ];
     let known = TYPES.iter().find(|(words, _)| error.message().contains(words));
     let message = known.map_or(error.message(), |(_, message)| *message);
-    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else { return message.to_owned() };
+    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
+        return message.to_owned();
+    };
     let number = before.matches('\n').count();
     let line = text.lines().nth(number).unwrap_or_default().trim();
     format!("line {}, `{line}`: {message}", number + 1)
@@ -212,11 +228,15 @@ impl Geometry {
         ];
         for (key, value, from, to) in ranges {
             if !(from..=to).contains(&value) {
-                return Err(format!("`rotating.{key} = {value}`: give a number from {from} to {to}"));
+                return Err(format!(
+                    "`rotating.{key} = {value}`: give a number from {from} to {to}"
+                ));
             }
         }
         if self.seek_full_us < self.seek_near_us {
-            return Err("`rotating.seek_full_us` is shorter than `rotating.seek_near_us`".to_owned());
+            return Err(
+                "`rotating.seek_full_us` is shorter than `rotating.seek_near_us`".to_owned()
+            );
         }
         Ok(())
     }
@@ -254,7 +274,9 @@ mod tests {
         let disk = DiskProfile::find("flush-10ms").unwrap();
         assert_eq!((disk.name.as_str(), disk.flush_us, disk.write_us), ("flush-10ms", 10_000, 0));
         assert_eq!(DiskProfile::parse(&disk.to_toml()).unwrap(), disk);
-        for wrong in ["flush-", "flush-ms", "flush-10", "flush-10s", "flush--1ms", "flush-99999999ms"] {
+        for wrong in
+            ["flush-", "flush-ms", "flush-10", "flush-10s", "flush--1ms", "flush-99999999ms"]
+        {
             assert!(DiskProfile::find(wrong).is_err(), "{wrong}");
         }
     }
@@ -262,7 +284,8 @@ mod tests {
     #[test]
     fn nonsense_is_refused_by_key() {
         let check = |change: (&str, &str), expect: &str| {
-            let text = DiskProfile::built_in_text("hdd7200").unwrap().replacen(change.0, change.1, 1);
+            let text =
+                DiskProfile::built_in_text("hdd7200").unwrap().replacen(change.0, change.1, 1);
             let error = DiskProfile::parse(&text).unwrap_err().to_string();
             assert!(error.contains(expect), "{error} should contain {expect}");
         };
@@ -291,6 +314,11 @@ mod tests {
         let error = DiskProfile::find("hdd720").unwrap_err();
         assert!(error.to_string().contains("hdd720"), "{error}");
         assert!(error.hint().is_some_and(|hint| hint.contains("hdd7200")));
-        assert!(DiskProfile::find("/nowhere/x.toml").unwrap_err().to_string().contains("/nowhere/x.toml"));
+        assert!(
+            DiskProfile::find("/nowhere/x.toml")
+                .unwrap_err()
+                .to_string()
+                .contains("/nowhere/x.toml")
+        );
     }
 }

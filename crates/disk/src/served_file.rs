@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{
-    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
-    InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry,
-    ReplyOpen, ReplyWrite, Request, WriteFlags,
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
+    Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr,
+    ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request, WriteFlags,
 };
 
 use crate::answers::DelayedAnswers;
@@ -45,7 +45,8 @@ pub(crate) fn serve(device: SharedDevice, folder: &Path) -> io::Result<Backgroun
     let bytes = locked(&device).bytes();
     let file = ServedFile { device, answers: DelayedAnswers::start()?, bytes };
     let mut config = Config::default();
-    config.mount_options = vec![MountOption::FSName(SUBTYPE.to_owned()), MountOption::NoDev, MountOption::NoSuid];
+    config.mount_options =
+        vec![MountOption::FSName(SUBTYPE.to_owned()), MountOption::NoDev, MountOption::NoSuid];
     config.n_threads = Some(THREADS);
     config.clone_fd = true;
     fuser::spawn_mount(file, folder, &config)
@@ -104,7 +105,10 @@ impl Filesystem for ServedFile {
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         let crashes = locked(&self.device).state.crashes();
-        reply.opened(FileHandle(crashes), FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
+        reply.opened(
+            FileHandle(crashes),
+            FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES,
+        );
     }
 
     fn read(

@@ -31,7 +31,10 @@ fn is_possible(level: LabLevel) -> bool {
         assert!(!must, "TRUETPS_REQUIRE_DISKS is set, and this machine lacks {missing}");
         #[expect(clippy::print_stderr, reason = "a skipped test says so")]
         {
-            eprintln!("SKIPPED: disks of level `{}` cannot be mounted here: {missing}", level.name());
+            eprintln!(
+                "SKIPPED: disks of level `{}` cannot be mounted here: {missing}",
+                level.name()
+            );
         }
     }
     missing.is_none()
@@ -51,7 +54,14 @@ pub(crate) fn until_right<T>(mut measure: impl FnMut() -> T, is_right: impl Fn(&
 
 pub(crate) fn options(level: LabLevel, folder: &Path, profile: &str) -> DiskOptions {
     let profile = DiskProfile::find(profile).unwrap();
-    DiskOptions { level, folder: folder.to_owned(), profile, bytes: 256 << 20, seed: 1, keeps_image: false }
+    DiskOptions {
+        level,
+        folder: folder.to_owned(),
+        profile,
+        bytes: 256 << 20,
+        seed: 1,
+        keeps_image: false,
+    }
 }
 
 pub(crate) fn times_of(lab: &dyn DiskLab) -> FlushTimes {
@@ -67,7 +77,9 @@ pub(crate) fn measured_lab(options: DiskOptions) -> Box<dyn DiskLab> {
 }
 
 pub(crate) fn entries(folder: &Path) -> Vec<String> {
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.collect()
 }
 

@@ -39,7 +39,9 @@ impl LostBlock {
         let before = self.before.as_deref().unwrap_or(&[0; BLOCK_BYTES as usize]);
         let sectors = before.chunks(SECTOR_BYTES).enumerate();
         let mut lost = sectors.filter(|(sector, _)| self.lost_sectors & 1 << sector != 0);
-        lost.try_for_each(|(sector, bytes)| data.write_all_at(bytes, at + (sector * SECTOR_BYTES) as u64))
+        lost.try_for_each(|(sector, bytes)| {
+            data.write_all_at(bytes, at + (sector * SECTOR_BYTES) as u64)
+        })
     }
 }
 
@@ -99,7 +101,9 @@ impl UndoLog {
 
     /// The end of a block is cut off: it held zeros from this byte on.
     pub(crate) fn cut_block(&mut self, block: u64, from: usize) {
-        for content in self.epochs.iter_mut().filter_map(|epoch| epoch.before.get_mut(&block)?.as_mut()) {
+        for content in
+            self.epochs.iter_mut().filter_map(|epoch| epoch.before.get_mut(&block)?.as_mut())
+        {
             if let Some(gone) = content.get_mut(from..) {
                 gone.fill(0);
             }
@@ -142,7 +146,8 @@ impl UndoLog {
         while let Some(mut epoch) = self.epochs.pop_back() {
             for block in std::mem::take(&mut epoch.order) {
                 let before = epoch.before.remove(&block).flatten();
-                let lost_sectors = (0..8).fold(0, |bits, sector| bits | u8::from(random.unit() >= survival) << sector);
+                let lost_sectors = (0..8)
+                    .fold(0, |bits, sector| bits | u8::from(random.unit() >= survival) << sector);
                 if lost_sectors != 0 {
                     lost.push(LostBlock { block, before, lost_sectors });
                 }
@@ -195,7 +200,10 @@ mod tests {
     #[test]
     fn a_power_cut_takes_back_what_was_not_flushed() {
         let mut disk = Disk::new(100);
-        assert_eq!(disk.write(0, 1).write(1, 1).flush().write(1, 2).write(1, 3).write(2, 3).cut(0.0), [1, 1, 0, 0]);
+        assert_eq!(
+            disk.write(0, 1).write(1, 1).flush().write(1, 2).write(1, 3).write(2, 3).cut(0.0),
+            [1, 1, 0, 0]
+        );
         assert_eq!(disk.write(3, 9).cut(0.0), [1, 1, 0, 0]);
         assert_eq!(disk.write(3, 9).flush().cut(0.0), [1, 1, 0, 9]);
         assert_eq!(disk.write(3, 8).cut(1.0), [1, 1, 0, 8]);
@@ -236,7 +244,10 @@ mod tests {
         let survivors = |survival| {
             let mut undo = UndoLog::new(10_000 * BLOCK_BYTES);
             (0..10_000).for_each(|block| undo.keep(block, &[1]));
-            let lost = undo.power_fails(survival, 3).into_iter().map(|lost| lost.lost_sectors.count_ones());
+            let lost = undo
+                .power_fails(survival, 3)
+                .into_iter()
+                .map(|lost| lost.lost_sectors.count_ones());
             80_000 - lost.sum::<u32>()
         };
         assert!((39_000..41_000).contains(&survivors(0.5)), "{}", survivors(0.5));

@@ -62,10 +62,12 @@ impl Client {
     pub fn connect(target: &Target, timeout: Duration) -> Result<Self, DriverError> {
         const INPUT_BYTES: usize = 64 << 10;
         let connector = Connector::new(target.clone(), Arc::new([]), false)?;
-        let failed = |source| DriverError::Connect { endpoint: connector.endpoint(0).clone(), source };
+        let failed =
+            |source| DriverError::Connect { endpoint: connector.endpoint(0).clone(), source };
         let limit = target.connect_timeout.unwrap_or(LOGIN_TIMEOUT).min(timeout);
         let socket = Socket::connect(connector.address(0), limit).map_err(failed)?;
-        let other_family = (target.dialect == SqlDialect::Mysql).then(|| connector.address(0).clone());
+        let other_family =
+            (target.dialect == SqlDialect::Mysql).then(|| connector.address(0).clone());
         let mut session = connector.session(0);
         session.keep_rows();
         let mut client = Self {
@@ -172,7 +174,9 @@ impl Client {
                 // The server may have said why, before it closed the connection.
                 Err(error) => match self.receive() {
                     Err(said @ DriverError::Server(_)) => Err(said),
-                    Ok(event @ SessionEvent::Reply(Reply { error: Some(_), .. })) => return Ok(event),
+                    Ok(event @ SessionEvent::Reply(Reply { error: Some(_), .. })) => {
+                        return Ok(event);
+                    }
                     _ => Err(in_time(error).into()),
                 },
             };
@@ -234,7 +238,9 @@ impl Client {
                     event
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.waits_on()? => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.waits_on()? => {
+                    continue;
+                }
                 Err(error) => Err(in_time(error).into()),
             };
         }
@@ -289,7 +295,9 @@ pub(crate) fn cell_text(bytes: &[u8]) -> String {
 /// The system's message for a socket timeout is about a temporarily unavailable resource.
 fn in_time(error: io::Error) -> io::Error {
     match error.kind() {
-        io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time"),
+        io::ErrorKind::WouldBlock => {
+            io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time")
+        }
         _ => error,
     }
 }
@@ -299,7 +307,9 @@ fn in_time(error: io::Error) -> io::Error {
 fn lost_sending(error: DriverError, statement_bytes: usize) -> DriverError {
     const LONG_BYTES: usize = 512 << 10;
     match error {
-        DriverError::Io(source) if statement_bytes >= LONG_BYTES && source.kind() != io::ErrorKind::TimedOut => {
+        DriverError::Io(source)
+            if statement_bytes >= LONG_BYTES && source.kind() != io::ErrorKind::TimedOut =>
+        {
             DriverError::LostSending { statement_bytes, problem: source.to_string() }
         }
         DriverError::Closed if statement_bytes >= LONG_BYTES => {
@@ -368,7 +378,8 @@ mod tests {
             assert!(took < Duration::from_secs(15), "{took:?}");
             // One long message, a byte at a time.
             let (text, took) = failed_login(dialect, limit, move |mut stream| {
-                let begin = if dialect == SqlDialect::Mysql { [0, 16, 0, 0] } else { [b'N', 0, 0, 16] };
+                let begin =
+                    if dialect == SqlDialect::Mysql { [0, 16, 0, 0] } else { [b'N', 0, 0, 16] };
                 stream.write_all(&begin).unwrap();
                 while stream.write_all(&[0]).is_ok() {
                     std::thread::sleep(Duration::from_millis(300));

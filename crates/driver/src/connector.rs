@@ -12,7 +12,8 @@ use crate::http::{HttpSession, HttpTarget};
 use crate::mysql::MysqlSession;
 use crate::postgres::PgSession;
 use crate::{
-    Address, DriverError, Endpoint, Link, Scratch, Session, SessionEvent, Socket, Statement, Target, TlsClient,
+    Address, DriverError, Endpoint, Link, Scratch, Session, SessionEvent, Socket, Statement,
+    Target, TlsClient,
 };
 
 /// Pause if a server's queue of new connections is full.
@@ -38,9 +39,14 @@ enum ConnectorProtocol {
 impl Connector {
     /// Looks host names up and reads the authorities of TLS. `prepared`: statements are prepared at login and executed
     /// with values apart from the text.
-    pub fn new(target: Target, statements: Arc<[Statement]>, prepared: bool) -> Result<Self, DriverError> {
+    pub fn new(
+        target: Target,
+        statements: Arc<[Statement]>,
+        prepared: bool,
+    ) -> Result<Self, DriverError> {
         let addresses = target.endpoints.iter().map(Address::resolve).collect::<Result<_, _>>()?;
-        let (addresses, endpoints) = (from_sources(addresses, &target.sources)?, target.endpoints.len());
+        let (addresses, endpoints) =
+            (from_sources(addresses, &target.sources)?, target.endpoints.len());
         let tls = TlsClient::new(&target.tls)?;
         let protocol = ConnectorProtocol::Sql { target: Arc::new(target), statements, prepared };
         Ok(Self { addresses, endpoints, begun: AtomicUsize::new(0), tls, protocol })
@@ -72,12 +78,20 @@ impl Connector {
         // All endpoints in turn, before the next source.
         let turn = self.begun.fetch_add(1, Ordering::Relaxed) / self.endpoints;
         let source = turn % (self.addresses.len() / self.endpoints);
-        Socket::start_connecting(&self.addresses[source * self.endpoints + client as usize % self.endpoints])
+        Socket::start_connecting(
+            &self.addresses[source * self.endpoints + client as usize % self.endpoints],
+        )
     }
 
     /// Connects client number `client`, logs in and waits for both, at most until `deadline`.
-    pub fn connect(&self, client: u32, scratch: &mut Scratch, deadline: Option<Instant>) -> Result<Link, DriverError> {
-        let failed = |source| DriverError::Connect { endpoint: self.endpoint(client).clone(), source };
+    pub fn connect(
+        &self,
+        client: u32,
+        scratch: &mut Scratch,
+        deadline: Option<Instant>,
+    ) -> Result<Link, DriverError> {
+        let failed =
+            |source| DriverError::Connect { endpoint: self.endpoint(client).clone(), source };
         let socket = loop {
             match self.open_socket(client) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -107,10 +121,12 @@ impl Connector {
             ConnectorProtocol::Sql { target, statements, prepared } => {
                 let (target, statements) = (Arc::clone(target), Arc::clone(statements));
                 match target.dialect {
-                    SqlDialect::Mysql => {
-                        Box::new(MysqlSession::new(target, statements, *prepared).for_client(client, tls))
+                    SqlDialect::Mysql => Box::new(
+                        MysqlSession::new(target, statements, *prepared).for_client(client, tls),
+                    ),
+                    SqlDialect::Postgres => {
+                        Box::new(PgSession::new(target, statements, *prepared, tls, client))
                     }
-                    SqlDialect::Postgres => Box::new(PgSession::new(target, statements, *prepared, tls, client)),
                 }
             }
         }
@@ -121,7 +137,9 @@ fn from_sources(addresses: Vec<Address>, sources: &[IpAddr]) -> Result<Vec<Addre
     if sources.is_empty() {
         return Ok(addresses);
     }
-    let pairs = sources.iter().flat_map(|source| addresses.iter().map(move |address| address.with_source(*source)));
+    let pairs = sources
+        .iter()
+        .flat_map(|source| addresses.iter().map(move |address| address.with_source(*source)));
     pairs.collect()
 }
 
@@ -136,7 +154,10 @@ mod tests {
     fn connections_come_from_all_sources_to_all_endpoints() {
         let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let ports = listeners.each_ref().map(|listener| listener.local_addr().unwrap().port());
-        let dsn = format!("mysql://127.0.0.1:{},127.0.0.1:{}?source=127.0.0.2,127.0.0.3", ports[0], ports[1]);
+        let dsn = format!(
+            "mysql://127.0.0.1:{},127.0.0.1:{}?source=127.0.0.2,127.0.0.3",
+            ports[0], ports[1]
+        );
         let connector = Connector::ad_hoc(Target::parse(&dsn).unwrap()).unwrap();
         // Only even clients, as in one of two parts.
         let _sockets: Vec<_> = (0..8).map(|n| connector.open_socket(n * 2).unwrap()).collect();
@@ -144,7 +165,10 @@ mod tests {
         for _ in 0..8 {
             *from.entry(listeners[0].accept().unwrap().1.ip().to_string()).or_insert(0) += 1;
         }
-        assert_eq!(from, BTreeMap::from([("127.0.0.2".to_owned(), 4), ("127.0.0.3".to_owned(), 4)]));
+        assert_eq!(
+            from,
+            BTreeMap::from([("127.0.0.2".to_owned(), 4), ("127.0.0.3".to_owned(), 4)])
+        );
     }
 
     #[test]

@@ -18,7 +18,8 @@ const SCHEMES: [(&str, SqlDialect); 4] = [
     ("postgresql", SqlDialect::Postgres),
     ("postgres", SqlDialect::Postgres),
 ];
-const OPTIONS: [&str; 8] = ["socket", "tls", "ca", "cert", "key", "get_server_public_key", "connect_timeout", "source"];
+const OPTIONS: [&str; 8] =
+    ["socket", "tls", "ca", "cert", "key", "get_server_public_key", "connect_timeout", "source"];
 /// The longest timeout of a control connection.
 const CONNECT_TIMEOUT_MAX_S: u64 = 60;
 const TLS_MODES: [(&str, TlsMode); 5] = [
@@ -51,7 +52,9 @@ pub enum DsnError {
     UnknownTlsMode { mode: String, near: Vec<String> },
     #[error("ca={0} needs tls=verify-ca or tls=verify-identity")]
     UnusedCa(String),
-    #[error("cert={0} needs TLS, and this connection does not use it; set tls=required, for example")]
+    #[error(
+        "cert={0} needs TLS, and this connection does not use it; set tls=required, for example"
+    )]
     UnusedCert(String),
     #[error("`cert` and `key` go together: `{0}` is missing")]
     HalfACertificate(&'static str),
@@ -72,7 +75,9 @@ pub enum DsnError {
     /// The text is not shown: it may be a password, if the host or a percent sign was forgotten.
     #[error("the port is not a number from 1 to 65535")]
     BadPort,
-    #[error("an `@` after the host; in a user, password or path, percent-encode `/`, `?`, `@` and `:` (`@` is %40)")]
+    #[error(
+        "an `@` after the host; in a user, password or path, percent-encode `/`, `?`, `@` and `:` (`@` is %40)"
+    )]
     LateAt,
     #[error("no server is given: neither a host nor a socket")]
     NoServer,
@@ -100,7 +105,8 @@ impl Target {
     /// Without `tls`, TCP connections are encrypted if the server supports it, and unix sockets are not.
     pub fn parse(dsn: &str) -> Result<Self, DsnError> {
         let none = || DsnError::NotADsn { form: form_of_others(dsn) };
-        let (scheme, rest) = dsn.split_once("://").filter(|(scheme, _)| is_scheme(scheme)).ok_or_else(none)?;
+        let (scheme, rest) =
+            dsn.split_once("://").filter(|(scheme, _)| is_scheme(scheme)).ok_or_else(none)?;
         let dialect = dialect(scheme)?;
         // Checked before anything that could be the rest of a password.
         if rest.find(['/', '?']).is_some_and(|end| rest[end..].contains('@')) {
@@ -150,15 +156,23 @@ impl fmt::Display for Target {
                 Endpoint::Tcp { .. } => hosts.push(endpoint.to_string().replace('%', "%25")),
             }
         }
-        write!(f, "{}/{}", hosts.join(","), encoded(self.login.database.as_deref().unwrap_or_default()))?;
+        write!(
+            f,
+            "{}/{}",
+            hosts.join(","),
+            encoded(self.login.database.as_deref().unwrap_or_default())
+        )?;
         let usual = usual_mode(&self.endpoints);
         let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls.mode && *mode != usual);
         let tls = mode.map(|(name, _)| format!("tls={name}"));
-        let file = |name, path: &Option<PathBuf>| path.as_ref().map(|path| format!("{name}={}", encoded_path(path)));
+        let file = |name, path: &Option<PathBuf>| {
+            path.as_ref().map(|path| format!("{name}={}", encoded_path(path)))
+        };
         let Tls { ca, cert, key, takes_server_key, .. } = &self.tls;
         let files = [file("ca", ca), file("cert", cert), file("key", key)];
         let server_key = takes_server_key.then(|| "get_server_public_key=true".to_owned());
-        let timeout = self.connect_timeout.map(|timeout| format!("connect_timeout={}", timeout.as_secs()));
+        let timeout =
+            self.connect_timeout.map(|timeout| format!("connect_timeout={}", timeout.as_secs()));
         let sources: Vec<_> = self.sources.iter().map(IpAddr::to_string).collect();
         let sources = (!sources.is_empty()).then(|| format!("source={}", sources.join(",")));
         let options = [socket, tls].into_iter().chain(files).chain([server_key, timeout, sources]);
@@ -182,18 +196,21 @@ fn dialect(scheme: &str) -> Result<SqlDialect, DsnError> {
     // SQLAlchemy adds the client's library: `mysql+pymysql`.
     let family = scheme.split('+').next();
     let known = SCHEMES.into_iter().find(|(name, _)| Some(*name) == family);
-    known
-        .map(|(_, dialect)| dialect)
-        .ok_or_else(|| DsnError::UnknownScheme { near: near_matches(&scheme, SCHEMES.map(|(name, _)| name)), scheme })
+    known.map(|(_, dialect)| dialect).ok_or_else(|| DsnError::UnknownScheme {
+        near: near_matches(&scheme, SCHEMES.map(|(name, _)| name)),
+        scheme,
+    })
 }
 
 fn login(text: &str, dialect: SqlDialect) -> Result<Login, DsnError> {
-    let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
+    let (user, password) =
+        text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
     let mut user = decoded(user, "user")?;
     if user.is_empty() {
         usual(dialect).user.clone_into(&mut user);
     }
-    let password = password.map(|password| decoded(password, "password")).transpose()?.map(Password::new);
+    let password =
+        password.map(|password| decoded(password, "password")).transpose()?.map(Password::new);
     Ok(Login { user, password, database: None })
 }
 
@@ -211,7 +228,11 @@ fn usual(dialect: SqlDialect) -> Usual {
     }
 }
 
-fn endpoints(hosts: &str, socket: Option<&str>, dialect: SqlDialect) -> Result<Vec<Endpoint>, DsnError> {
+fn endpoints(
+    hosts: &str,
+    socket: Option<&str>,
+    dialect: SqlDialect,
+) -> Result<Vec<Endpoint>, DsnError> {
     if let Some(socket) = socket {
         // Clients of both families take localhost for the socket.
         let (host, port) = split_port(hosts, dialect)?;
@@ -237,7 +258,9 @@ fn endpoint(text: &str, dialect: SqlDialect) -> Result<Endpoint, DsnError> {
         None => Err(DsnError::EmptyHost),
         Some('/') => Ok(unix(&host, port, dialect)),
         // Other characters come from a part that should have been percent-encoded.
-        Some(_) if !host.chars().all(|c| c.is_alphanumeric() || "-._:%".contains(c)) => Err(DsnError::BadHost(host)),
+        Some(_) if !host.chars().all(|c| c.is_alphanumeric() || "-._:%".contains(c)) => {
+            Err(DsnError::BadHost(host))
+        }
         Some(_) => Ok(Endpoint::Tcp { host, port }),
     }
 }
@@ -246,7 +269,9 @@ fn endpoint(text: &str, dialect: SqlDialect) -> Result<Endpoint, DsnError> {
 fn unix(path: &str, port: u16, dialect: SqlDialect) -> Endpoint {
     let path = PathBuf::from(path);
     match dialect {
-        SqlDialect::Postgres if !is_socket_of_postgres(&path) => Endpoint::Unix(path.join(format!(".s.PGSQL.{port}"))),
+        SqlDialect::Postgres if !is_socket_of_postgres(&path) => {
+            Endpoint::Unix(path.join(format!(".s.PGSQL.{port}")))
+        }
         SqlDialect::Postgres | SqlDialect::Mysql => Endpoint::Unix(path),
     }
 }
@@ -258,7 +283,9 @@ pub(crate) fn is_socket_of_postgres(path: &Path) -> bool {
 /// Host and port of `host`, `host:port`, `[address]` and `[address]:port`.
 fn split_port(text: &str, dialect: SqlDialect) -> Result<(&str, u16), DsnError> {
     let after_address = text.rfind(']').map_or(0, |at| at + 1);
-    let Some(colon) = text[after_address..].find(':') else { return Ok((text, usual(dialect).port)) };
+    let Some(colon) = text[after_address..].find(':') else {
+        return Ok((text, usual(dialect).port));
+    };
     let (host, port) = (&text[..after_address + colon], &text[after_address + colon + 1..]);
     match port.parse() {
         Ok(port @ 1..) => Ok((host, port)),
@@ -273,7 +300,10 @@ fn options(text: &str) -> Result<DsnOptions, DsnError> {
     let mut options = DsnOptions::new();
     for option in text.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        let unknown = || DsnError::UnknownOption { option: name.to_owned(), near: near_matches(name, OPTIONS) };
+        let unknown = || DsnError::UnknownOption {
+            option: name.to_owned(),
+            near: near_matches(name, OPTIONS),
+        };
         let value = decoded(value, "value of an option")?;
         let own = OPTIONS.into_iter().find(|known| *known == name);
         let name = own.or_else(|| option_of_others(name, &value)).ok_or_else(unknown)?;
@@ -329,7 +359,9 @@ fn tls(mut options: DsnOptions, endpoints: &[Endpoint]) -> Result<Tls, DsnError>
     };
     let [ca, cert, key] = ["ca", "cert", "key"].map(|name| options.remove(name));
     match (ca, cert, key) {
-        (Some(ca), ..) if !matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity) => Err(DsnError::UnusedCa(ca)),
+        (Some(ca), ..) if !matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity) => {
+            Err(DsnError::UnusedCa(ca))
+        }
         (_, Some(_), None) => Err(DsnError::HalfACertificate("key")),
         (_, None, Some(_)) => Err(DsnError::HalfACertificate("cert")),
         (_, Some(cert), _) if mode == TlsMode::Off => Err(DsnError::UnusedCert(cert)),

@@ -44,8 +44,10 @@ pub(crate) fn tls_mode_of_others(mode: &str) -> Option<TlsMode> {
 
 /// What a text without `://`, or with a scheme that is none, seems to be.
 pub(crate) fn form_of_others(text: &str) -> Option<&'static str> {
-    let starts = |start: &str| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
-    let is_wrapped_in = |quote: char| text.len() > 1 && text.starts_with(quote) && text.ends_with(quote);
+    let starts =
+        |start: &str| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
+    let is_wrapped_in =
+        |quote: char| text.len() > 1 && text.starts_with(quote) && text.ends_with(quote);
     if is_wrapped_in('"') || is_wrapped_in('\'') {
         return Some("it is in quotes that are part of it");
     }

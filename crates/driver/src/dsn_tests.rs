@@ -45,13 +45,20 @@ fn who_logs_in() {
     check("mysql://me:p%40ss%2F%3A%25@db/sch%C3%A9ma", "me", Some("p@ss/:%"), Some("schéma"));
     check("mysql://me:p@ss@db", "me", Some("p@ss"), None);
     check("mysql://me:@db", "me", Some(""), None);
-    assert_eq!(parse("mysql://me:old@db").with_password("new").login.password, Some(Password::new("new")));
+    assert_eq!(
+        parse("mysql://me:old@db").with_password("new").login.password,
+        Some(Password::new("new"))
+    );
 }
 
 #[test]
 fn tls_by_name_and_by_habit() {
     let check = |dsn: &str, mode: TlsMode, ca: Option<&str>| {
-        assert_eq!(parse(dsn).tls, Tls { mode, ca: ca.map(PathBuf::from), ..Tls::default() }, "{dsn}");
+        assert_eq!(
+            parse(dsn).tls,
+            Tls { mode, ca: ca.map(PathBuf::from), ..Tls::default() },
+            "{dsn}"
+        );
     };
     check("mysql://db", TlsMode::Preferred, None);
     check("mysql:///s?socket=/s", TlsMode::Off, None);
@@ -68,14 +75,18 @@ fn tls_by_name_and_by_habit() {
     assert_eq!(target.to_string(), text);
     let text = "mysql://root@db:3306/?get_server_public_key=true&connect_timeout=7";
     let target = parse(text);
-    assert!(target.tls.takes_server_key && target.connect_timeout == Some(std::time::Duration::from_secs(7)));
+    assert!(
+        target.tls.takes_server_key
+            && target.connect_timeout == Some(std::time::Duration::from_secs(7))
+    );
     assert_eq!(target.to_string(), text);
     assert!(!parse("mysql://db?get_server_public_key=false").tls.takes_server_key);
 }
 
 #[test]
 fn clients_connect_from_addresses_of_this_host() {
-    let sources = |dsn: &str| parse(dsn).sources.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let sources =
+        |dsn: &str| parse(dsn).sources.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(sources("mysql://db"), [""; 0]);
     assert_eq!(sources("mysql://db?source=10.0.0.2,[::1],fe80::2"), ["10.0.0.2", "::1", "fe80::2"]);
     let text = "mysql://root@db:3306/?connect_timeout=7&source=127.0.0.2,127.0.0.3";
@@ -131,10 +142,18 @@ fn what_is_wrong_is_named() {
 
 #[test]
 fn addresses_of_other_programs_are_read_or_named() {
-    let same = |theirs: &str, ours: &str| assert_eq!(Target::parse(theirs), Target::parse(ours), "{theirs}");
+    let same = |theirs: &str, ours: &str| {
+        assert_eq!(Target::parse(theirs), Target::parse(ours), "{theirs}");
+    };
     same("postgres://me@db/s?sslmode=require", "postgres://me@db/s?tls=required");
-    same("postgres://me@db/s?sslmode=verify-full&sslrootcert=/c", "postgres://me@db/s?tls=verify-identity&ca=/c");
-    same("postgres://db?sslmode=verify-ca&sslcert=/c&sslkey=/k", "postgres://db?tls=verify-ca&cert=/c&key=/k");
+    same(
+        "postgres://me@db/s?sslmode=verify-full&sslrootcert=/c",
+        "postgres://me@db/s?tls=verify-identity&ca=/c",
+    );
+    same(
+        "postgres://db?sslmode=verify-ca&sslcert=/c&sslkey=/k",
+        "postgres://db?tls=verify-ca&cert=/c&key=/k",
+    );
     same("postgres:///s?host=/run/postgresql", "postgres:///s?socket=/run/postgresql");
     same("mysql://db?ssl-mode=VERIFY_IDENTITY&ssl-ca=/c", "mysql://db?tls=verify-identity&ca=/c");
     same("mysql://db?ssl_mode=DISABLED", "mysql://db?tls=off");

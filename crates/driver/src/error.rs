@@ -50,7 +50,9 @@ impl ServerError {
             1203 | 1226 => {
                 "raise the account's limit (max_user_connections, ALTER USER ... WITH), or use fewer clients"
             }
-            1044 => "give the account privileges on the database: GRANT ALL ON database.* TO the account",
+            1044 => {
+                "give the account privileges on the database: GRANT ALL ON database.* TO the account"
+            }
             1045 | 1698 => {
                 "check user and password; a password can be given in the environment: TRUETPS_PASSWORD (an account of \
                  the plugin unix_socket or auth_socket belongs to the system's user of that name; an account that \
@@ -63,8 +65,12 @@ impl ServerError {
             1130 => "allow the account to connect from this host: CREATE USER user@host",
             1153 => "raise max_allowed_packet in the server, or send smaller statements",
             1251 => "the account has a password in the format before 4.1; reset it with ALTER USER",
-            1524 => "the account's plugin is not loaded in the server: INSTALL SONAME, or ALTER USER to another plugin",
-            1820 | 1862 => "the account's password has expired; reset it with ALTER USER ... IDENTIFIED BY",
+            1524 => {
+                "the account's plugin is not loaded in the server: INSTALL SONAME, or ALTER USER to another plugin"
+            }
+            1820 | 1862 => {
+                "the account's password has expired; reset it with ALTER USER ... IDENTIFIED BY"
+            }
             2068 => {
                 "a server gets only a regular file that a statement of `truetps sysbench` or `truetps slap` names, sent as text; \
                  else use INSERT, or LOAD DATA with a file on the server"
@@ -187,7 +193,9 @@ impl DriverError {
         /// MySQL's error numbers about accounts whose SQLSTATE is shared with other errors: plugin, host, lock, age.
         const OF_ACCOUNTS: [u16; 7] = [1130, 1251, 1524, 1820, 1862, 3118, 4151];
         match self {
-            Self::Server(error) => error.sqlstate.starts_with("28") || OF_ACCOUNTS.contains(&error.code),
+            Self::Server(error) => {
+                error.sqlstate.starts_with("28") || OF_ACCOUNTS.contains(&error.code)
+            }
             Self::Authentication { .. } | Self::Login(_) => true,
             _ => false,
         }
@@ -202,9 +210,11 @@ impl DriverError {
         }
     }
 
-    pub(crate) const NOT_IDLE: Self = Self::Misuse("a command is in flight, or the login has not ended");
+    pub(crate) const NOT_IDLE: Self =
+        Self::Misuse("a command is in flight, or the login has not ended");
     pub(crate) const NO_HANDLE: Self = Self::Misuse("no statement is open under this handle");
-    pub(crate) const OTHER_PARAMS: Self = Self::Misuse("the statement has a different number of parameters");
+    pub(crate) const OTHER_PARAMS: Self =
+        Self::Misuse("the statement has a different number of parameters");
 
     pub fn class(&self) -> ErrorClass {
         match self {
@@ -269,9 +279,9 @@ fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str>
             "all local ports for this server are taken (net.ipv4.ip_local_port_range; closed connections hold theirs for a \
              minute): name more addresses of this host with source=A,B in the address, or use the server's socket",
         ),
-        (io::ErrorKind::ConnectionRefused, Endpoint::Tcp { .. }) => {
-            Some("no server listens at that port; check skip-networking and bind_address in the server")
-        }
+        (io::ErrorKind::ConnectionRefused, Endpoint::Tcp { .. }) => Some(
+            "no server listens at that port; check skip-networking and bind_address in the server",
+        ),
         (io::ErrorKind::ConnectionRefused, Endpoint::Unix(_)) => {
             Some("the socket is a leftover: the server is not running")
         }
@@ -279,14 +289,18 @@ fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str>
             "the server is not running, has another port (it is in the socket's name), or has its socket in another \
              folder: SHOW unix_socket_directories",
         ),
-        (io::ErrorKind::NotFound, Endpoint::Unix(_)) => {
-            Some("the server is not running, or has its socket elsewhere: SHOW VARIABLES LIKE 'socket'")
+        (io::ErrorKind::NotFound, Endpoint::Unix(_)) => Some(
+            "the server is not running, or has its socket elsewhere: SHOW VARIABLES LIKE 'socket'",
+        ),
+        (io::ErrorKind::PermissionDenied, Endpoint::Unix(_)) => {
+            Some("this user has no access to the socket's folder")
         }
-        (io::ErrorKind::PermissionDenied, Endpoint::Unix(_)) => Some("this user has no access to the socket's folder"),
-        (io::ErrorKind::TimedOut, Endpoint::Tcp { .. }) => {
-            Some("check the port and the firewalls; connect_timeout=SECONDS in the address waits longer")
+        (io::ErrorKind::TimedOut, Endpoint::Tcp { .. }) => Some(
+            "check the port and the firewalls; connect_timeout=SECONDS in the address waits longer",
+        ),
+        (_, Endpoint::Tcp { .. }) if source.raw_os_error().is_none() => {
+            Some("check the host's name")
         }
-        (_, Endpoint::Tcp { .. }) if source.raw_os_error().is_none() => Some("check the host's name"),
         _ => None,
     }
 }

@@ -47,8 +47,8 @@ pub use http::{HttpSession, HttpTarget, HttpTemplate, TemplateError, UrlError};
 pub use link::{Link, Scratch};
 pub use mysql::MysqlSession;
 pub use postgres::{
-    LibpqError, LibpqGiven, LibpqTarget, PgSession, TransactionStatus, count_parameters, libpq_variables,
-    with_numbered_parameters,
+    LibpqError, LibpqGiven, LibpqTarget, PgSession, TransactionStatus, count_parameters,
+    libpq_variables, with_numbered_parameters,
 };
 pub use result_sets::{COLLECTED_BYTES_MAX, ResultSet, ResultSets, RowValues};
 pub use session::{ParamType, Prepared, Reply, Session, SessionEvent};

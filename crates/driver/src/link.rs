@@ -53,7 +53,14 @@ impl Link {
     /// `socket` is as [`Socket::start_connecting`] makes it; it may still be connecting.
     pub fn new(socket: Socket, session: Box<dyn Session>) -> Self {
         let awaits_connection = session.is_ready_when_connected();
-        Self { socket, session, unsent: Vec::new(), hung_up: None, has_more: false, awaits_connection }
+        Self {
+            socket,
+            session,
+            unsent: Vec::new(),
+            hung_up: None,
+            has_more: false,
+            awaits_connection,
+        }
     }
 
     /// Sends the client's first message, if any. A socket that is still connecting sends it later.
@@ -83,7 +90,12 @@ impl Link {
     }
 
     /// Prepares a statement; see [`Session::prepare`].
-    pub fn prepare(&mut self, sql: &[u8], types: &[ParamType], scratch: &mut Scratch) -> Result<(), DriverError> {
+    pub fn prepare(
+        &mut self,
+        sql: &[u8],
+        types: &[ParamType],
+        scratch: &mut Scratch,
+    ) -> Result<(), DriverError> {
         scratch.output.clear();
         self.session.prepare(sql, types, &mut scratch.output)?;
         self.write(&scratch.output)
@@ -97,7 +109,11 @@ impl Link {
     }
 
     /// Closes what was prepared; there is no event. See [`Session::close_statement`].
-    pub fn close_statement(&mut self, handle: u32, scratch: &mut Scratch) -> Result<(), DriverError> {
+    pub fn close_statement(
+        &mut self,
+        handle: u32,
+        scratch: &mut Scratch,
+    ) -> Result<(), DriverError> {
         scratch.output.clear();
         self.session.close_statement(handle, &mut scratch.output)?;
         self.write(&scratch.output)
@@ -117,7 +133,11 @@ impl Link {
     ///
     /// An error of the kind [`DriverError::Io`] with [`io::ErrorKind::TimedOut`] is the deadline; the connection is
     /// unchanged, and can be waited for again. After any other error it is unusable.
-    pub fn wait(&mut self, scratch: &mut Scratch, deadline: Option<Instant>) -> Result<SessionEvent, DriverError> {
+    pub fn wait(
+        &mut self,
+        scratch: &mut Scratch,
+        deadline: Option<Instant>,
+    ) -> Result<SessionEvent, DriverError> {
         loop {
             self.sleep(deadline)?;
             if let Some(event) = self.receive(scratch)? {
@@ -133,7 +153,10 @@ impl Link {
             let timeout = left.map(|left| Timespec::try_from(left).unwrap_or(LONG));
             match poll(&mut [self.poll_fd()], timeout.as_ref()) {
                 Ok(0) if left.is_some() => {
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time"));
+                    return Err(io::Error::new(
+                        io::ErrorKind::TimedOut,
+                        "the server did not answer in time",
+                    ));
                 }
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(()),
@@ -179,8 +202,14 @@ impl Link {
         for _ in 0..READS_MAX {
             let length = match (&self.socket).read(&mut scratch.input) {
                 Ok(0) => {
-                    let refused = self.hung_up.take().filter(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-                    return refused.map_or_else(|| self.session.on_close().map(Some), |error| Err(error.into()));
+                    let refused = self
+                        .hung_up
+                        .take()
+                        .filter(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+                    return refused.map_or_else(
+                        || self.session.on_close().map(Some),
+                        |error| Err(error.into()),
+                    );
                 }
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -272,7 +301,9 @@ impl Link {
     /// Writes as much as the socket accepts without blocking. A socket that is still connecting accepts nothing; one
     /// that the server has closed accepts everything, and the following read returns the error.
     fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, Interrupted, NotConnected, WouldBlock};
+        use io::ErrorKind::{
+            BrokenPipe, ConnectionRefused, ConnectionReset, Interrupted, NotConnected, WouldBlock,
+        };
         let mut sent = 0;
         while sent < bytes.len() {
             match (&self.socket).write(&bytes[sent..]) {
@@ -324,7 +355,12 @@ mod tests {
 
         fn send_bytes(&mut self, _: &[u8], _: &mut Vec<u8>) {}
 
-        fn prepare(&mut self, _: &[u8], _: &[ParamType], _: &mut Vec<u8>) -> Result<(), DriverError> {
+        fn prepare(
+            &mut self,
+            _: &[u8],
+            _: &[ParamType],
+            _: &mut Vec<u8>,
+        ) -> Result<(), DriverError> {
             Ok(())
         }
 

@@ -242,14 +242,18 @@ mod tests {
         sets.row(9);
         sets.value_with(|out| out.extend_from_slice(b"12"));
         sets.close(1);
-        let seen: Vec<_> = sets.iter().map(|set| (set.affected_rows, set.columns, set.rows)).collect();
+        let seen: Vec<_> =
+            sets.iter().map(|set| (set.affected_rows, set.columns, set.rows)).collect();
         assert_eq!(seen, [(3, 0, 0), (0, 2, 2), (1, 1, 1)]);
         let values: Vec<_> = sets.get(1).unwrap().values().collect();
         assert_eq!(values, [Some(&b"a"[..]), None, Some(b""), Some(b"bc")]);
         let last = sets.get(2).unwrap();
         assert_eq!(last.data(), b"\x02\0\0\x0012");
         let mut values = RowValues::of(last.data());
-        assert_eq!((values.next(), values.rest(), values.next()), (Some(Some(&b"12"[..])), &b""[..], None));
+        assert_eq!(
+            (values.next(), values.rest(), values.next()),
+            (Some(Some(&b"12"[..])), &b""[..], None)
+        );
         assert_eq!((sets.get(3), sets.get(0).unwrap().values().count()), (None, 0));
         assert_eq!(RowValues::of(b"\x05\0\0\0abc").next(), None, "one that is cut");
         let capacity = sets.capacity();

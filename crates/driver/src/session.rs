@@ -99,11 +99,21 @@ pub trait Session: Send {
     ///
     /// Each `?` outside of quotes is a parameter. PostgreSQL receives `$1`, `$2`..., with `types`; missing types at the
     /// end are inferred by the server. MySQL receives `?` unchanged, and no types.
-    fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError>;
+    fn prepare(
+        &mut self,
+        sql: &[u8],
+        types: &[ParamType],
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError>;
 
     /// Executes the statement of this handle, with as many values as it has parameters. The values are sent in binary
     /// to MySQL and as text to PostgreSQL, always separate from the statement.
-    fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError>;
+    fn execute(
+        &mut self,
+        handle: u32,
+        params: &Params,
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError>;
 
     /// Closes the statement of this handle. There is no reply and no event. MySQL receives it at once, with the bytes
     /// appended to `out`; PostgreSQL receives it together with the next command.

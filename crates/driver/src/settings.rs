@@ -23,9 +23,10 @@ pub const AURORA_POSTGRES: [&str; 2] = [
 /// meaning. Values that may be secrets are left out.
 pub fn server_settings(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     let mut found = match client.dialect() {
-        SqlDialect::Postgres => {
-            pairs(client, &format!("SELECT name, setting FROM pg_settings {}", AURORA_POSTGRES.join(" ")))?
-        }
+        SqlDialect::Postgres => pairs(
+            client,
+            &format!("SELECT name, setting FROM pg_settings {}", AURORA_POSTGRES.join(" ")),
+        )?,
         SqlDialect::Mysql => {
             let mut found = pairs(client, "SHOW GLOBAL VARIABLES")?;
             found.append(&mut pairs(client, DURABILITY_STATUS)?);

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay, socket_error, socket_peercred};
+use rustix::net::sockopt::{
+    Timeout, set_socket_timeout, set_tcp_nodelay, socket_error, socket_peercred,
+};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getpeername, recv,
-    send, socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect,
+    getpeername, recv, send, socket_with,
 };
 
 use crate::{DriverError, Endpoint};
@@ -32,7 +34,9 @@ impl Address {
         let failed = |source| DriverError::Connect { endpoint: endpoint.clone(), source };
         let mut ips: Vec<SocketAddr> = match endpoint {
             Endpoint::Unix(_) => Vec::new(),
-            Endpoint::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().map_err(failed)?.collect(),
+            Endpoint::Tcp { host, port } => {
+                (host.as_str(), *port).to_socket_addrs().map_err(failed)?.collect()
+            }
         };
         // On many systems `localhost` resolves to ::1 first, but servers that listen only locally listen to 127.0.0.1.
         // The order matters because only the first address is tried.
@@ -51,7 +55,8 @@ impl Address {
         let failed = |problem| DriverError::Source { address: source, problem };
         // It can be bound if it is one of this host's.
         let _ = UdpSocket::bind((source, 0)).map_err(failed)?;
-        let ips: Vec<_> = self.ips.iter().copied().filter(|ip| ip.is_ipv4() == source.is_ipv4()).collect();
+        let ips: Vec<_> =
+            self.ips.iter().copied().filter(|ip| ip.is_ipv4() == source.is_ipv4()).collect();
         if ips.is_empty() {
             let problem = format!("{} has no address of its family", self.endpoint);
             return Err(failed(io::Error::new(io::ErrorKind::Unsupported, problem)));
@@ -88,7 +93,8 @@ impl Socket {
     /// Connects and waits for it, at most `timeout` for each address of the host. The socket is blocking.
     pub fn connect(address: &Address, timeout: Duration) -> io::Result<Self> {
         if let Endpoint::Unix(path) = &address.endpoint {
-            let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+            let fd =
+                socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
             // It bounds the wait for room in the queue of a server that accepts no connections.
             set_socket_timeout(&fd, Timeout::Send, Some(timeout))?;
             return match connect(&fd, &SocketAddrUnix::new(path.as_path())?) {
@@ -137,7 +143,12 @@ impl Socket {
 /// A TCP socket that does not block and has begun to connect; whether it is connected already.
 fn begin_tcp(ip: SocketAddr, source: Option<IpAddr>) -> io::Result<(OwnedFd, bool)> {
     let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let fd = socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
+    let fd = socket_with(
+        family,
+        SocketType::STREAM,
+        SocketFlags::NONBLOCK | SocketFlags::CLOEXEC,
+        None,
+    )?;
     if let Some(source) = source {
         bind(&fd, &SocketAddr::new(source, 0))?;
     }
@@ -241,7 +252,10 @@ mod tests {
         assert_eq!(first("localhost"), "127.0.0.1:3306");
         assert_eq!(first("::1"), "[::1]:3306");
         let error = Address::resolve(&tcp("no such host.invalid")).unwrap_err();
-        assert!(error.to_string().starts_with("cannot connect to no such host.invalid:3306: "), "{error}");
+        assert!(
+            error.to_string().starts_with("cannot connect to no such host.invalid:3306: "),
+            "{error}"
+        );
         assert_eq!(error.hint().unwrap(), "check the host's name");
         let missing = Address::resolve(&Endpoint::Unix("/no/such/socket".into())).unwrap();
         let source = Socket::connect(&missing, Duration::from_secs(1)).unwrap_err();

@@ -152,13 +152,18 @@ mod tests {
 
     #[test]
     fn question_marks_in_quotes_are_text() {
-        let check = |sql: &str, expect: &[&str]| assert_eq!(Statement::new(sql).unwrap().parts, expect, "{sql}");
+        let check = |sql: &str, expect: &[&str]| {
+            assert_eq!(Statement::new(sql).unwrap().parts, expect, "{sql}");
+        };
         check("INSERT INTO t VALUES (0, ?, ?)", &["INSERT INTO t VALUES (0, ", ", ", ")"]);
         check("SELECT '?', \"a?\", `b?`, ?", &["SELECT '?', \"a?\", `b?`, ", ""]);
         check(r"SELECT 'it\'s ?', ?", &[r"SELECT 'it\'s ?', ", ""]);
         check("SELECT 1", &["SELECT 1"]);
         assert!(Statement::new("SELECT 'open").is_err());
         let constant = Statement::constant("SELECT a ? b, 'open");
-        assert_eq!((&constant.parts[..], constant.is_text_only()), (&["SELECT a ? b, 'open".to_owned()][..], false));
+        assert_eq!(
+            (&constant.parts[..], constant.is_text_only()),
+            (&["SELECT a ? b, 'open".to_owned()][..], false)
+        );
     }
 }

@@ -26,7 +26,8 @@ impl Endpoint {
         match self {
             Self::Unix(_) => true,
             Self::Tcp { host, .. } => {
-                host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+                host.eq_ignore_ascii_case("localhost")
+                    || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
             }
         }
     }
@@ -110,7 +111,10 @@ impl TlsMode {
 
     /// The mode of one of these words, in any letter case.
     pub fn of_mysql_word(text: &str) -> Option<Self> {
-        Self::MYSQL_WORDS.into_iter().find(|(word, _)| text.eq_ignore_ascii_case(word)).map(|(_, mode)| mode)
+        Self::MYSQL_WORDS
+            .into_iter()
+            .find(|(word, _)| text.eq_ignore_ascii_case(word))
+            .map(|(_, mode)| mode)
     }
 }
 
@@ -223,7 +227,8 @@ pub struct Target {
 impl Target {
     /// A server of the MySQL family behind a unix socket, without a password.
     pub fn mysql_unix(socket: impl Into<PathBuf>, user: &str, database: Option<&str>) -> Self {
-        let login = Login { user: user.to_owned(), password: None, database: database.map(str::to_owned) };
+        let login =
+            Login { user: user.to_owned(), password: None, database: database.map(str::to_owned) };
         Self::new(SqlDialect::Mysql, vec![Endpoint::Unix(socket.into())], login, Tls::default())
     }
 
@@ -269,7 +274,8 @@ mod tests {
     #[test]
     fn a_key_is_the_one_of_the_standard() {
         let key = Password::new("p\u{e4}ss").derive_key(b"salt");
-        let [first, second] = [0, 16].map(|at| u128::from_be_bytes(*key[at..].first_chunk().unwrap()));
+        let [first, second] =
+            [0, 16].map(|at| u128::from_be_bytes(*key[at..].first_chunk().unwrap()));
         assert_eq!(first, 0x6451_63f2_7a89_724e_054b_8b6e_20a2_6845);
         assert_eq!(second, 0x251c_e7dd_8b17_e281_e2e6_b467_d38d_8040);
     }

@@ -35,11 +35,15 @@ mod tests {
 
     #[test]
     fn the_process_is_asked_before_the_environment() {
-        let passwd = "root:x:0:0:root:/root:/bin/sh\nme:x:1000:1000::/home/me:/bin/sh\n:x:7:7:::\nbroken\n";
+        let passwd =
+            "root:x:0:0:root:/root:/bin/sh\nme:x:1000:1000::/home/me:/bin/sh\n:x:7:7:::\nbroken\n";
         let all = |name: &str| Some(format!("from {name}"));
         assert_eq!(name(1000, passwd, &all), "me");
         assert_eq!(name(7, passwd, &all), "from USER");
-        assert_eq!(name(4242, passwd, &|name| (name == "LOGNAME").then(|| "her".to_owned())), "her");
+        assert_eq!(
+            name(4242, passwd, &|name| (name == "LOGNAME").then(|| "her".to_owned())),
+            "her"
+        );
         assert_eq!(name(4242, "", &|_| None), "UNKNOWN_USER");
     }
 }

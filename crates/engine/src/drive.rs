@@ -8,7 +8,9 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{DriverError, Link, Reply, SessionEvent};
-use truetps_measure::{ARRIVALS_MAX, AttemptFailure, Recorder, Timeline, WorkerInterval, WorkerPace, ns};
+use truetps_measure::{
+    ARRIVALS_MAX, AttemptFailure, Recorder, Timeline, WorkerInterval, WorkerPace, ns,
+};
 use truetps_plan::ErrorPolicy;
 use truetps_record::{ErrorClass, Phase, RowAnswer};
 
@@ -53,7 +55,13 @@ impl<'w, 'a> Drive<'w, 'a> {
         let numbers: Vec<_> = worker.clients.iter().map(|client| client.number).collect();
         let load = shared.load;
         let workers = load.workers_of_all_parts(shared.threads);
-        let pace = WorkerPace::new(&load.pacing, &numbers, load.clients, load.part.worker(worker.number), workers);
+        let pace = WorkerPace::new(
+            &load.pacing,
+            &numbers,
+            load.clients,
+            load.part.worker(worker.number),
+            workers,
+        );
         let starts = load.pacing.starts_of(numbers.len(), workers);
         worker.wakes_early = pace.is_open() && starts <= EARLY_RATE_MAX;
         Self {
@@ -79,7 +87,9 @@ impl<'w, 'a> Drive<'w, 'a> {
         while self.turn()? {}
         self.end_rows();
         let now_ns = self.timeline.now_ns();
-        let is_away = |client: &&EngineClient| client.absence.as_ref().is_some_and(|absence| !absence.is_planned);
+        let is_away = |client: &&EngineClient| {
+            client.absence.as_ref().is_some_and(|absence| !absence.is_planned)
+        };
         let away = self.worker.clients.iter().filter(is_away).count();
         self.end.lost += away as u32;
         self.end.unanswered = self.recorder.tally.in_flight() as u32;
@@ -168,8 +178,9 @@ impl<'w, 'a> Drive<'w, 'a> {
         let busy = self.worker.clients.iter().filter(|client| client.is_busy());
         let oldest_ns = busy.map(|client| end_ns.saturating_sub(client.scheduled_ns)).max();
         self.end.oldest_in_flight = oldest_ns.map(Duration::from_nanos);
-        let count =
-            |is: fn(&EngineClient) -> bool| self.worker.clients.iter().filter(|client| is(client)).count() as u32;
+        let count = |is: fn(&EngineClient) -> bool| {
+            self.worker.clients.iter().filter(|client| is(client)).count() as u32
+        };
         let finished = count(|client| client.has_finished);
         let unfinished = count(|client| !client.has_finished && client.is_busy());
         (self.end.finished, self.end.unfinished) = (finished, unfinished);
@@ -269,7 +280,10 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     /// This number of starts of an open loop have ended, or were skipped. Ends the measure phase with the last one.
     fn settle_starts(&self, starts: u64) {
-        if starts > 0 && self.recorder.phase() == Phase::Measure && self.worker.shared.quota.settle_starts(starts) {
+        if starts > 0
+            && self.recorder.phase() == Phase::Measure
+            && self.worker.shared.quota.settle_starts(starts)
+        {
             self.timeline.end_now();
         }
     }
@@ -281,7 +295,9 @@ impl<'w, 'a> Drive<'w, 'a> {
             return;
         }
         // Waiting starts are for clients that reconnect: connected clients have been asked already.
-        let may_come_back = |client: &EngineClient| matches!(client.state, ClientState::Connecting | ClientState::Away);
+        let may_come_back = |client: &EngineClient| {
+            matches!(client.state, ClientState::Connecting | ClientState::Away)
+        };
         if self.recorder.tally.queued() > 0 && self.worker.clients.iter().any(may_come_back) {
             return;
         }
@@ -300,7 +316,9 @@ impl<'w, 'a> Drive<'w, 'a> {
             match link.receive(scratch) {
                 Ok(Some(SessionEvent::Reply(reply))) => self.on_reply(slot, reply),
                 Ok(Some(SessionEvent::Ready)) => self.on_ready(slot),
-                Ok(None | Some(SessionEvent::Pending | SessionEvent::Prepared(_))) => self.worker.watch_for_more(slot),
+                Ok(None | Some(SessionEvent::Pending | SessionEvent::Prepared(_))) => {
+                    self.worker.watch_for_more(slot);
+                }
                 Err(error) => self.lose(slot, error),
             }
         }
@@ -319,12 +337,17 @@ impl<'w, 'a> Drive<'w, 'a> {
             }
             (ClientState::InFlight, Some(error)) => {
                 client.row.retry_after = reply.retry_after;
-                let failure = AttemptFailure { class: error.class(), code: error.code, message: error.message };
+                let failure = AttemptFailure {
+                    class: error.class(),
+                    code: error.code,
+                    message: error.message,
+                };
                 self.attempt_failed(slot, failure);
             }
             (ClientState::RollingBack, _) => {
                 let failure = client.failure.take();
-                let failure = failure.map_or_else(|| unreachable!("a rollback has its reason"), |failure| *failure);
+                let failure = failure
+                    .map_or_else(|| unreachable!("a rollback has its reason"), |failure| *failure);
                 self.settle(slot, &failure);
             }
             (
@@ -464,8 +487,13 @@ impl<'w, 'a> Drive<'w, 'a> {
             return;
         }
         let endpoint = self.worker.shared.connector.endpoint(client.number);
-        let error = if client.state == ClientState::Connecting { while_connecting(error, endpoint) } else { error };
-        let failure = AttemptFailure { class: error.class(), code: error.code(), message: error.to_string() };
+        let error = if client.state == ClientState::Connecting {
+            while_connecting(error, endpoint)
+        } else {
+            error
+        };
+        let failure =
+            AttemptFailure { class: error.class(), code: error.code(), message: error.to_string() };
         let (was_busy, was_done) = (client.is_busy(), client.state == ClientState::Done);
         if client.state == ClientState::Idle {
             self.pace.forget(slot);
@@ -529,7 +557,8 @@ impl<'w, 'a> Drive<'w, 'a> {
             match self.worker.clients[slot].state {
                 ClientState::Away => self.connect(slot, now_ns)?,
                 ClientState::Connecting => {
-                    let message = format!("no answer to the login within {} s", ATTEMPT_MAX.as_secs());
+                    let message =
+                        format!("no answer to the login within {} s", ATTEMPT_MAX.as_secs());
                     self.worker.clients[slot].link = None;
                     self.connect_failed(slot, ErrorClass::ConnectFailed, message);
                 }

@@ -51,7 +51,11 @@ impl Worker<'_> {
                     Err(source) => {
                         let endpoint = self.shared.connector.endpoint(number).clone();
                         connected.count_failure(&DriverError::Connect { endpoint, source });
-                        self.clients.push(EngineClient::new(number, None, self.shared.workload.client(number)));
+                        self.clients.push(EngineClient::new(
+                            number,
+                            None,
+                            self.shared.workload.client(number),
+                        ));
                     }
                 }
             }
@@ -71,7 +75,11 @@ impl Worker<'_> {
     fn open(&mut self, number: u32) -> io::Result<()> {
         let slot = self.clients.len();
         let link = self.open_link(number)?;
-        self.clients.push(EngineClient::new(number, Some(link), self.shared.workload.client(number)));
+        self.clients.push(EngineClient::new(
+            number,
+            Some(link),
+            self.shared.workload.client(number),
+        ));
         self.watch(slot).inspect_err(|_| drop(self.clients.pop()))
     }
 
@@ -103,7 +111,10 @@ impl Worker<'_> {
                     let had_logged_in = client.state != ClientState::Connecting;
                     connected.ok -= u32::from(had_logged_in);
                     ended += usize::from(!had_logged_in);
-                    connected.count_failure(&while_connecting(error, self.shared.connector.endpoint(client.number)));
+                    connected.count_failure(&while_connecting(
+                        error,
+                        self.shared.connector.endpoint(client.number),
+                    ));
                     client.give_up();
                 }
             }
@@ -114,14 +125,23 @@ impl Worker<'_> {
 
     fn give_up_on_logins(&mut self, numbers: &[u32], connected: &mut Connected) {
         let mut late = (numbers.len() - self.clients.len()) as u32;
-        for client in self.clients.iter_mut().filter(|client| client.state == ClientState::Connecting) {
+        for client in
+            self.clients.iter_mut().filter(|client| client.state == ClientState::Connecting)
+        {
             client.give_up();
             late += 1;
         }
         for number in &numbers[self.clients.len()..] {
-            self.clients.push(EngineClient::new(*number, None, self.shared.workload.client(*number)));
+            self.clients.push(EngineClient::new(
+                *number,
+                None,
+                self.shared.workload.client(*number),
+            ));
         }
-        let message = format!("no answer to the login within {} s", self.shared.load.connect_timeout.as_secs());
+        let message = format!(
+            "no answer to the login within {} s",
+            self.shared.load.connect_timeout.as_secs()
+        );
         for _ in 0..late {
             connected.failed += 1;
             connected.errors.add(ErrorClass::ConnectFailed, 0, &message);

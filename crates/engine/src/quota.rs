@@ -115,7 +115,10 @@ mod tests {
     fn a_common_number_ends_once() {
         let count = QuotaCount::new(Some(Quota::Together(2)), false, 1);
         let ends: Vec<_> = (0..4).map(|_| count.count_end()).collect();
-        assert_eq!(ends, [CountedEnd::MoreLeft, CountedEnd::Last, CountedEnd::Beyond, CountedEnd::Beyond]);
+        assert_eq!(
+            ends,
+            [CountedEnd::MoreLeft, CountedEnd::Last, CountedEnd::Beyond, CountedEnd::Beyond]
+        );
         assert!(!count.settle_starts(1) && !count.schedule_is_over() && count.take_starts(9) == 9);
         assert_eq!(QuotaCount::new(None, false, 1).count_end(), CountedEnd::MoreLeft);
     }
@@ -123,7 +126,10 @@ mod tests {
     #[test]
     fn a_schedule_ends_with_its_starts() {
         let count = QuotaCount::new(Some(Quota::Together(3)), true, 2);
-        assert_eq!((count.take_starts(2), count.take_starts(2), count.schedule_is_over()), (2, 1, true));
+        assert_eq!(
+            (count.take_starts(2), count.take_starts(2), count.schedule_is_over()),
+            (2, 1, true)
+        );
         assert!(!count.settle_starts(0) && !count.settle_starts(2) && count.settle_starts(1));
         assert!(!count.settle_starts(1), "they have ended before");
         assert!(!count.leave_worker() && count.leave_worker());

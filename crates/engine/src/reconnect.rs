@@ -70,7 +70,13 @@ impl Reconnects {
 
     /// The connection broke, or an attempt to connect failed: sets the next attempt, after a longer pause each time.
     /// `false`: there is none. `is_over`: no client starts to reconnect any more.
-    pub(crate) fn retry(&mut self, slot: usize, client: &mut EngineClient, now_ns: u64, is_over: bool) -> bool {
+    pub(crate) fn retry(
+        &mut self,
+        slot: usize,
+        client: &mut EngineClient,
+        now_ns: u64,
+        is_over: bool,
+    ) -> bool {
         let number = client.number;
         let at_ns = match client.absence.as_mut().filter(|absence| !absence.is_planned) {
             Some(absence) if now_ns >= absence.ends_ns => return false,
@@ -99,8 +105,16 @@ impl Reconnects {
 
     /// A renewal waits for a server whose queue of new connections is full: this is not a failure. Returns whether it
     /// does.
-    pub(crate) fn waits_in_queue(&mut self, slot: usize, client: &mut EngineClient, now_ns: u64) -> bool {
-        let waits = client.absence.as_ref().is_some_and(|absence| absence.is_planned && now_ns < absence.ends_ns);
+    pub(crate) fn waits_in_queue(
+        &mut self,
+        slot: usize,
+        client: &mut EngineClient,
+        now_ns: u64,
+    ) -> bool {
+        let waits = client
+            .absence
+            .as_ref()
+            .is_some_and(|absence| absence.is_planned && now_ns < absence.ends_ns);
         if waits {
             self.wake_at(slot, client, now_ns + ns(QUEUE_PAUSE));
         }
@@ -116,7 +130,9 @@ impl Reconnects {
         now_ns: u64,
     ) -> bool {
         let is_attempt = client.state == ClientState::Connecting && error.is_session_limit();
-        let Some(absence) = client.absence.as_mut().filter(|absence| is_attempt && absence.is_planned) else {
+        let Some(absence) =
+            client.absence.as_mut().filter(|absence| is_attempt && absence.is_planned)
+        else {
             return false;
         };
         if now_ns >= *absence.full_until_ns.get_or_insert(now_ns + ns(FULL_MAX)) {

@@ -11,10 +11,13 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use thiserror::Error;
 use truetps_driver::Connector;
-use truetps_measure::{CollectedRun, Collector, Pacing, Quota, Timeline, WorkerInterval, WorkerUse};
+use truetps_measure::{
+    CollectedRun, Collector, Pacing, Quota, Timeline, WorkerInterval, WorkerUse,
+};
 use truetps_plan::ErrorPolicy;
 use truetps_record::{
-    Counts, DriveMode, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Part, Phase,
+    Counts, DriveMode, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Part,
+    Phase,
 };
 use truetps_workload::Workload;
 
@@ -224,12 +227,18 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, EngineError> {
-    let threads = Threads::choose(load.mode, &load.pacing, load.part.largest_share(load.clients), load.workers);
+    let threads = Threads::choose(
+        load.mode,
+        &load.pacing,
+        load.part.largest_share(load.clients),
+        load.workers,
+    );
     if matches!((&load.quota, &load.pacing), (Some(Quota::Each(_)), Pacing::Open(_))) {
         return Err(EngineError::SplitOpenLoop);
     }
     let quota = QuotaCount::new(load.own_quota(), load.pacing != Pacing::Closed, threads.workers);
-    let shared = SharedRun { load, threads, connector, workload, stop, quota, fatal: OnceLock::new() };
+    let shared =
+        SharedRun { load, threads, connector, workload, stop, quota, fatal: OnceLock::new() };
     thread::scope(|scope| {
         let (connected_out, connected_in) = channel();
         let (cell_out, cells) = channel();
@@ -241,7 +250,8 @@ pub fn run(
             let (connected_out, cell_out) = (connected_out.clone(), cell_out.clone());
             let shared = &shared;
             let body = move || work(number, shared, connected_out, &timeline_in, cell_out);
-            let builder = thread::Builder::new().name(format!("worker-{number}")).stack_size(STACK_BYTES);
+            let builder =
+                thread::Builder::new().name(format!("worker-{number}")).stack_size(STACK_BYTES);
             // The other workers end when they receive no timeline.
             let failed = |source| EngineError::Thread { workers: threads.workers, source };
             handles.push(builder.spawn_scoped(scope, body).map_err(failed)?);
@@ -266,7 +276,11 @@ pub fn run(
                 }
                 Err(reason) => {
                     drop(go);
-                    if stop.load(Ordering::Relaxed) { RunEnding::Interrupted } else { RunEnding::NotStarted(reason) }
+                    if stop.load(Ordering::Relaxed) {
+                        RunEnding::Interrupted
+                    } else {
+                        RunEnding::NotStarted(reason)
+                    }
                 }
             }
         };
@@ -281,7 +295,11 @@ pub fn run(
 }
 
 /// Sends all workers the start time: slightly in the future, so that none is late, unless it was chosen.
-fn start(load: &LoadSpec, at: Option<Instant>, workers: Vec<Sender<Arc<Timeline>>>) -> Arc<Timeline> {
+fn start(
+    load: &LoadSpec,
+    at: Option<Instant>,
+    workers: Vec<Sender<Arc<Timeline>>>,
+) -> Arc<Timeline> {
     let start = at.unwrap_or_else(|| Instant::now() + Duration::from_millis(1));
     let timeline = Arc::new(Timeline::new(start, load.warm_up, load.measure));
     for worker in workers {
@@ -292,7 +310,9 @@ fn start(load: &LoadSpec, at: Option<Instant>, workers: Vec<Sender<Arc<Timeline>
 }
 
 /// Waits for all workers, and adds up how they ended.
-fn join(workers: Vec<ScopedJoinHandle<'_, Result<ClientEnds, EngineError>>>) -> Result<ClientEnds, EngineError> {
+fn join(
+    workers: Vec<ScopedJoinHandle<'_, Result<ClientEnds, EngineError>>>,
+) -> Result<ClientEnds, EngineError> {
     workers.into_iter().try_fold(ClientEnds::default(), |mut sum, worker| {
         sum.add(&worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         Ok(sum)
@@ -316,7 +336,8 @@ fn work(
     let rows = rows.transpose().map_err(EngineError::AnswerLog)?;
     let load = shared.load;
     let first = load.part.worker(number) as u32;
-    let mine: Vec<_> = (first..load.clients).step_by(load.workers_of_all_parts(shared.threads)).collect();
+    let mine: Vec<_> =
+        (first..load.clients).step_by(load.workers_of_all_parts(shared.threads)).collect();
     let connected = worker.connect(&mine)?;
     // The receiver is gone only if the run as a whole has failed; it waits until the last sender is gone.
     let _ = connected_out.send(connected);
@@ -363,7 +384,10 @@ fn collect(
     observer.clock(timeline.start());
     loop {
         show_phase(timeline, &mut shown, observer);
-        if ending == RunEnding::Complete && stop.load(Ordering::Relaxed) && timeline.now_ns() < timeline.end_ns() {
+        if ending == RunEnding::Complete
+            && stop.load(Ordering::Relaxed)
+            && timeline.now_ns() < timeline.end_ns()
+        {
             ending = RunEnding::Interrupted;
             timeline.end_now();
         }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::fd::OwnedFd;
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 use truetps_driver::{Alarm, Connector, Scratch};
 use truetps_workload::Workload;
 
@@ -62,7 +64,10 @@ pub(crate) struct Worker<'a> {
 impl<'a> Worker<'a> {
     pub(crate) fn new(number: usize, shared: &'a SharedRun<'a>) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        let timer = timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+        )?;
         let look = Alarm::every(LOOK)?;
         epoll::add(&epoll, &timer, epoll::EventData::new_u64(TIMER), epoll::EventFlags::IN)?;
         epoll::add(&epoll, &look, epoll::EventData::new_u64(ALARM), epoll::EventFlags::IN)?;
@@ -114,10 +119,16 @@ impl<'a> Worker<'a> {
     /// with events.
     pub(crate) fn wait(&mut self, longest: Duration, now_ns: u64, due_ns: u64) -> io::Result<()> {
         self.events.clear();
-        if self.shared.threads.is_blocking && self.clients.first().is_some_and(EngineClient::is_busy) {
+        if self.shared.threads.is_blocking
+            && self.clients.first().is_some_and(EngineClient::is_busy)
+        {
             return self.wait_for_the_only_client(longest);
         }
-        let due_ns = if self.wakes_early && due_ns != u64::MAX { due_ns.saturating_sub(EARLY_NS) } else { due_ns };
+        let due_ns = if self.wakes_early && due_ns != u64::MAX {
+            due_ns.saturating_sub(EARLY_NS)
+        } else {
+            due_ns
+        };
         let longest = if due_ns <= now_ns { Duration::ZERO } else { longest };
         if !longest.is_zero() {
             self.set_timer(now_ns, due_ns)?;
@@ -143,7 +154,10 @@ impl<'a> Worker<'a> {
     fn wait_for_the_only_client(&mut self, longest: Duration) -> io::Result<()> {
         let Some(link) = &self.clients[0].link else { return Ok(()) };
         if link.sleep_beside(&self.look, nearer_than_look(longest))? {
-            self.events.push(epoll::Event { flags: epoll::EventFlags::IN, data: epoll::EventData::new_u64(0) });
+            self.events.push(epoll::Event {
+                flags: epoll::EventFlags::IN,
+                data: epoll::EventData::new_u64(0),
+            });
         }
         Ok(())
     }
@@ -155,8 +169,15 @@ impl<'a> Worker<'a> {
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         // A time of zero would disable it.
         let left_ns = if due_ns == u64::MAX { 0 } else { due_ns.saturating_sub(now_ns).max(1) };
-        let it_value = Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as i64 };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: zero, it_value })?;
+        let it_value = Timespec {
+            tv_sec: (left_ns / 1_000_000_000) as i64,
+            tv_nsec: (left_ns % 1_000_000_000) as i64,
+        };
+        timerfd_settime(
+            &self.timer,
+            TimerfdTimerFlags::empty(),
+            &Itimerspec { it_interval: zero, it_value },
+        )?;
         self.timer_set_to_ns = due_ns;
         Ok(())
     }

@@ -45,7 +45,10 @@ fn setting(line: &[u8]) -> OptionLine {
         return OptionLine::Fault("has no name before its `=`");
     }
     let value = unescaped(unquoted(without_blanks(&line[end + 1..])));
-    OptionLine::Setting { name: text_of(without_blanks_behind(&line[..end])), value: Some(text_of(&value)) }
+    OptionLine::Setting {
+        name: text_of(without_blanks_behind(&line[..end])),
+        value: Some(text_of(&value)),
+    }
 }
 
 fn is_blank(byte: u8) -> bool {

@@ -14,7 +14,9 @@ pub fn write_named(path: &Path, content: &[u8]) -> io::Result<()> {
             let _ = fs::remove_file(path);
         }),
         // Also a link to a file that is yet to be made.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => write(File::create(path)?, content),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            write(File::create(path)?, content)
+        }
         Err(error) => Err(error),
     }
 }
@@ -82,7 +84,8 @@ mod tests {
     fn a_device_stays_one() {
         let dir = tempfile::tempdir().unwrap();
         let node = dir.path().join("full");
-        let made = mknodat(CWD, &node, FileType::CharacterDevice, Mode::RUSR | Mode::WUSR, makedev(1, 7));
+        let made =
+            mknodat(CWD, &node, FileType::CharacterDevice, Mode::RUSR | Mode::WUSR, makedev(1, 7));
         // Where the file system is mounted without devices, it can be made and not be opened.
         if made.is_err() || File::options().write(true).open(&node).is_err() {
             return;
@@ -96,6 +99,9 @@ mod tests {
     fn what_cannot_be_written_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(write_named(dir.path(), b"x").unwrap_err().kind(), io::ErrorKind::IsADirectory);
-        assert_eq!(write_named(&dir.path().join("no/file"), b"x").unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            write_named(&dir.path().join("no/file"), b"x").unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
     }
 }

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::thread;
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, Gid, Mode, OFlags, Stat, Uid, fchmod, fstat, mkdirat, openat, renameat, statat, unlinkat,
+    AtFlags, CWD, Dir, Gid, Mode, OFlags, Stat, Uid, fchmod, fstat, mkdirat, openat, renameat,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -76,7 +77,8 @@ impl OpenFolder {
 
     /// Creates a file that only this process's user can access.
     pub fn make_file(&self, name: &OsStr) -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
@@ -161,8 +163,12 @@ impl OpenFolder {
         // In Linux the ids belong to the thread. It ends with them, so that none has to be restored.
         let as_owner = || {
             // Root of a container may lack the capabilities.
-            let failed =
-                |errno| denied(format!("cannot get the rights of the folder's owner, uid {}: {errno}", stat.st_uid));
+            let failed = |errno| {
+                denied(format!(
+                    "cannot get the rights of the folder's owner, uid {}: {errno}",
+                    stat.st_uid
+                ))
+            };
             become_user(Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid)).map_err(failed)?;
             Ok(work())
         };
@@ -245,7 +251,11 @@ mod tests {
         fs::create_dir(dir.path().join("folder")).unwrap();
         mknodat(CWD, dir.path().join("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         for name in ["link", "folder", "pipe", "missing"].map(OsStr::new) {
-            assert!(folder.file(name).is_err() && folder.file_to_change(name).is_err(), "{}", name.display());
+            assert!(
+                folder.file(name).is_err() && folder.file_to_change(name).is_err(),
+                "{}",
+                name.display()
+            );
         }
         folder.file_to_change("file".as_ref()).unwrap();
     }

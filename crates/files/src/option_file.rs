@@ -31,13 +31,15 @@ pub enum OptionLine {
 }
 
 /// A text with one is in another encoding, or no text.
-const NUL: OptionLine = OptionLine::Cut("has a NUL byte, where servers cut it: save the file as UTF-8");
+const NUL: OptionLine =
+    OptionLine::Cut("has a NUL byte, where servers cut it: save the file as UTF-8");
 
 impl OptionStyle {
     /// The style of a text: `Groups` if it has a group or a `!include` line.
     pub fn of(text: &[u8]) -> Self {
-        let is_of_groups =
-            |line: &[u8]| line.trim_ascii_start().starts_with(b"[") || line.trim_ascii_start().starts_with(b"!");
+        let is_of_groups = |line: &[u8]| {
+            line.trim_ascii_start().starts_with(b"[") || line.trim_ascii_start().starts_with(b"!")
+        };
         if text.split(|byte| *byte == b'\n').any(|line| is_of_groups(without_mark(line))) {
             Self::Groups
         } else {
@@ -88,7 +90,10 @@ mod tests {
     fn lines_with_groups() {
         let text = "\u{feff}# head\n[mysqld ] # rest\n;x\n a = 1 # c\nb\n!include  x y.cnf\n\n";
         assert_eq!(OptionStyle::of(text.as_bytes()), OptionStyle::Groups);
-        assert_eq!(OptionStyle::of(b"# of Ubuntu\n!includedir /etc/mysql/conf.d/\n"), OptionStyle::Groups);
+        assert_eq!(
+            OptionStyle::of(b"# of Ubuntu\n!includedir /etc/mysql/conf.d/\n"),
+            OptionStyle::Groups
+        );
         let lines: Vec<_> = OptionStyle::Groups.lines(text.as_bytes()).collect();
         let expected = [
             (2, OptionLine::Group("mysqld".to_owned())),
@@ -120,14 +125,24 @@ mod tests {
         plain("a'x\\051\\n'#c", "x)\n");
         plain("a -1.5e3", "-1.5e3");
         // By what a PostgreSQL 15 says of each.
-        for wrong in
-            ["a", "a = 1 2", "a = 128 MB", "a = 1.5GB", "a = 10%", "a = /x", "a-b = 1", "a = 'x", "= 1", "a == 1"]
-        {
+        for wrong in [
+            "a",
+            "a = 1 2",
+            "a = 128 MB",
+            "a = 1.5GB",
+            "a = 10%",
+            "a = /x",
+            "a-b = 1",
+            "a = 'x",
+            "= 1",
+            "a == 1",
+        ] {
             let lines: Vec<_> = OptionStyle::Plain.lines(wrong.as_bytes()).collect();
             assert!(matches!(lines[..], [(1, OptionLine::Fault(_))]), "{wrong}: {lines:?}");
         }
         let lines: Vec<_> = OptionStyle::Plain.lines(b"include_dir 'conf.d'\n#x\n").collect();
-        let include = OptionLine::Include { how: "include_dir".to_owned(), path: "conf.d".to_owned() };
+        let include =
+            OptionLine::Include { how: "include_dir".to_owned(), path: "conf.d".to_owned() };
         assert_eq!(lines, [(1, include)]);
     }
 }

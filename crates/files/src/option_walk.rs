@@ -88,14 +88,18 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
 
     /// Whether a program reads the file: not if anyone could have changed it. What is for a server may be a copy.
     fn note_of_mode(&mut self, path: &Path, facts: &fs::Metadata) -> bool {
-        if self.style == OptionStyle::Plain || !facts.is_file() || facts.permissions().mode() & 0o002 == 0 {
+        if self.style == OptionStyle::Plain
+            || !facts.is_file()
+            || facts.permissions().mode() & 0o002 == 0
+        {
             return true;
         }
         if self.reader == OptionReader::Program {
             self.visitor.open_to_all(path);
             return false;
         }
-        self.visitor.note(format!("'{}' is world-writable: a server would not read it", path.display()));
+        self.visitor
+            .note(format!("'{}' is world-writable: a server would not read it", path.display()));
         true
     }
 
@@ -117,19 +121,25 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
     fn lines(&mut self, path: &Path, text: &[u8], depth: u32) -> Result<(), OptionFileError> {
         if self.reader == OptionReader::Server && has_mark(text) {
             let shown = path.display();
-            self.visitor.note(format!("'{shown}' begins with a byte order mark: a server does not start with it"));
+            self.visitor.note(format!(
+                "'{shown}' begins with a byte order mark: a server does not start with it"
+            ));
         }
         let mut is_ours = self.style == OptionStyle::Plain;
         let mut is_grouped = is_ours || self.reader == OptionReader::Program;
         for (line, what) in self.style.lines(text) {
             match what {
-                OptionLine::Group(group) => (is_ours, is_grouped) = (self.visitor.reads(&group), true),
+                OptionLine::Group(group) => {
+                    (is_ours, is_grouped) = (self.visitor.reads(&group), true);
+                }
                 OptionLine::Setting { .. } if !is_grouped => {
                     return Err(OptionFileError::BeforeGroup { path: path.to_owned(), line });
                 }
                 OptionLine::Setting { name, value } if is_ours => {
-                    let has_other_encoding = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
-                    if has_other_encoding(&name) || value.as_deref().is_some_and(has_other_encoding) {
+                    let has_other_encoding =
+                        |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
+                    if has_other_encoding(&name) || value.as_deref().is_some_and(has_other_encoding)
+                    {
                         return Err(OptionFileError::Encoding { path: path.to_owned(), line });
                     }
                     if !self.visitor.setting(path, &name, value.as_deref()) {
@@ -138,9 +148,15 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
                     }
                 }
                 OptionLine::Setting { .. } => {}
-                OptionLine::Include { how, path: named } => self.include(path, &how, &named, depth)?,
-                OptionLine::Fault(fault) => return Err(OptionFileError::Line { path: path.to_owned(), line, fault }),
-                OptionLine::Cut(fault) => return Err(OptionFileError::Cut { path: path.to_owned(), line, fault }),
+                OptionLine::Include { how, path: named } => {
+                    self.include(path, &how, &named, depth)?;
+                }
+                OptionLine::Fault(fault) => {
+                    return Err(OptionFileError::Line { path: path.to_owned(), line, fault });
+                }
+                OptionLine::Cut(fault) => {
+                    return Err(OptionFileError::Cut { path: path.to_owned(), line, fault });
+                }
             }
         }
         Ok(())
@@ -148,14 +164,21 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
 
     /// An unreadable file is reported and skipped: option files copied from another host include paths that exist only
     /// there.
-    fn include(&mut self, from: &Path, how: &str, named: &str, depth: u32) -> Result<(), OptionFileError> {
+    fn include(
+        &mut self,
+        from: &Path,
+        how: &str,
+        named: &str,
+        depth: u32,
+    ) -> Result<(), OptionFileError> {
         if depth >= DEPTH_MAX {
             self.visitor.note(format!("'{}' nests includes too deeply", from.display()));
             return Ok(());
         }
         let mark = if self.style == OptionStyle::Groups { "!" } else { "" };
-        let told =
-            |problem: &dyn std::fmt::Display| format!("'{mark}{how} {named}' in '{}': {problem}", from.display());
+        let told = |problem: &dyn std::fmt::Display| {
+            format!("'{mark}{how} {named}' in '{}': {problem}", from.display())
+        };
         let path = self.place(from, Path::new(named));
         let files = match how {
             "include" => Ok(vec![path]),
@@ -171,16 +194,18 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
             self.files += 1;
             if self.files > FILES_MAX {
                 if self.files == FILES_MAX + 1 {
-                    self.visitor.note(format!("more than {FILES_MAX} files are included: the rest is ignored"));
+                    self.visitor.note(format!(
+                        "more than {FILES_MAX} files are included: the rest is ignored"
+                    ));
                 }
                 return Ok(());
             }
             match self.open(&file, depth + 1) {
                 Err(OptionFileError::Read { source, .. }) => self.visitor.note(told(&source)),
                 // Servers of the MySQL family say so, pass over the rest of that file, and go on.
-                Err(error @ (OptionFileError::Line { .. } | OptionFileError::BeforeGroup { .. }))
-                    if self.style == OptionStyle::Groups =>
-                {
+                Err(
+                    error @ (OptionFileError::Line { .. } | OptionFileError::BeforeGroup { .. }),
+                ) if self.style == OptionStyle::Groups => {
                     self.visitor.note(format!("{error}: the rest of that file is not read"));
                 }
                 other => other?,
@@ -212,7 +237,9 @@ fn files_in(folder: &Path, ending: &str, with_hidden: bool) -> io::Result<Vec<Pa
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if entry.path().extension().is_some_and(|extension| extension == ending) && (with_hidden || !is_hidden) {
+        if entry.path().extension().is_some_and(|extension| extension == ending)
+            && (with_hidden || !is_hidden)
+        {
             files.push(entry.path());
         }
     }
@@ -245,7 +272,11 @@ mod tests {
         }
     }
 
-    fn read(path: &Path, style: OptionStyle, reader: OptionReader) -> (Result<(), OptionFileError>, All) {
+    fn read(
+        path: &Path,
+        style: OptionStyle,
+        reader: OptionReader,
+    ) -> (Result<(), OptionFileError>, All) {
         let mut all = All::default();
         let result = OptionWalk::new(style, reader, &mut all).file(path);
         (result, all)
@@ -285,13 +316,19 @@ mod tests {
     fn no_file_is_waited_for_and_none_is_read_for_ever() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
-        let twice = format!("[mysqld]\na\n!include {0}\n!include {0}\n", path("loop.cnf").display());
+        let twice =
+            format!("[mysqld]\na\n!include {0}\n!include {0}\n", path("loop.cnf").display());
         fs::write(path("loop.cnf"), twice).unwrap();
         let (result, all) = read(&path("loop.cnf"), OptionStyle::Groups, OptionReader::Server);
-        assert!(result.is_ok() && all.settings.len() == FILES_MAX as usize + 1, "{}", all.settings.len());
+        assert!(
+            result.is_ok() && all.settings.len() == FILES_MAX as usize + 1,
+            "{}",
+            all.settings.len()
+        );
         assert!(all.notes.iter().any(|note| note.contains("too deeply")));
         assert!(all.notes.iter().any(|note| note.contains("more than 1000 files")));
-        fs::write(path("odd.cnf"), format!("[mysqld]\n!include {}\n", dir.path().display())).unwrap();
+        fs::write(path("odd.cnf"), format!("[mysqld]\n!include {}\n", dir.path().display()))
+            .unwrap();
         let (_, all) = read(&path("odd.cnf"), OptionStyle::Groups, OptionReader::Server);
         assert!(all.notes[0].ends_with("it is no file"), "{:?}", all.notes);
         fs::write(path("wrong.cnf"), "[mysqld]\n<html>\n").unwrap();

@@ -3,8 +3,9 @@
 use crate::OptionLine;
 use crate::option_file::text_of;
 
-const WRONG: OptionLine =
-    OptionLine::Fault("is neither a setting nor a comment of a postgresql.conf, and there is no group of a my.cnf");
+const WRONG: OptionLine = OptionLine::Fault(
+    "is neither a setting nor a comment of a postgresql.conf, and there is no group of a my.cnf",
+);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PlainToken<'a> {
@@ -33,7 +34,9 @@ pub(crate) fn read(line: &[u8]) -> Option<OptionLine> {
         other => other,
     };
     let value = match value {
-        Some(PlainToken::Name { text, is_qualified: false } | PlainToken::Word(text)) => text_of(text),
+        Some(PlainToken::Name { text, is_qualified: false } | PlainToken::Word(text)) => {
+            text_of(text)
+        }
         Some(PlainToken::Quoted(text)) => text_of(&unescaped(text)),
         _ => return Some(WRONG),
     };
@@ -86,7 +89,11 @@ fn count(text: &[u8], fits: impl Fn(u8) -> bool) -> usize {
 }
 
 fn name_length(text: &[u8]) -> usize {
-    if is_letter(text[0]) { count(text, |byte| is_letter(byte) || byte.is_ascii_digit()) } else { 0 }
+    if is_letter(text[0]) {
+        count(text, |byte| is_letter(byte) || byte.is_ascii_digit())
+    } else {
+        0
+    }
 }
 
 fn qualified_length(text: &[u8]) -> usize {
@@ -115,9 +122,15 @@ fn sign_length(text: &[u8]) -> usize {
 fn integer_length(text: &[u8]) -> usize {
     let sign = sign_length(text);
     let digits = &text[sign..];
-    let hex = digits.strip_prefix(b"0x").map_or(0, |digits| count(digits, |byte| byte.is_ascii_hexdigit()));
+    let hex = digits
+        .strip_prefix(b"0x")
+        .map_or(0, |digits| count(digits, |byte| byte.is_ascii_hexdigit()));
     let length = if hex > 0 { 2 + hex } else { count(digits, |byte| byte.is_ascii_digit()) };
-    if length == 0 { 0 } else { sign + length + count(&digits[length..], |byte| byte.is_ascii_alphabetic()) }
+    if length == 0 {
+        0
+    } else {
+        sign + length + count(&digits[length..], |byte| byte.is_ascii_alphabetic())
+    }
 }
 
 fn real_length(text: &[u8]) -> usize {
@@ -159,7 +172,11 @@ fn unescaped(quoted: &[u8]) -> Vec<u8> {
         inner = match inner {
             [b'\\', b'0'..=b'7', ..] => {
                 let digits = count(&inner[1..], |byte| (b'0'..=b'7').contains(&byte)).min(3);
-                out.push(inner[1..=digits].iter().fold(0_u8, |octal, digit| (octal << 3) | (digit - b'0')));
+                out.push(
+                    inner[1..=digits]
+                        .iter()
+                        .fold(0_u8, |octal, digit| (octal << 3) | (digit - b'0')),
+                );
                 &inner[1 + digits..]
             }
             [b'\\', escaped, rest @ ..] => {

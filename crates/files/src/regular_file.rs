@@ -24,7 +24,11 @@ fn open(options: &mut OpenOptions, flags: OFlags, path: &Path) -> io::Result<Fil
 
 /// The file, where it is a regular one.
 pub fn regular_file(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("is not a regular file")) }
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("is not a regular file"))
+    }
 }
 
 #[cfg(test)]
@@ -38,15 +42,20 @@ mod tests {
     #[test]
     fn a_link_a_pipe_a_device_and_a_folder_are_no_files() {
         let dir = tempfile::tempdir().unwrap();
-        let [file, link, pipe, missing] = ["file", "link", "pipe", "missing"].map(|name| dir.path().join(name));
+        let [file, link, pipe, missing] =
+            ["file", "link", "pipe", "missing"].map(|name| dir.path().join(name));
         fs::write(&file, "text").unwrap();
         symlink(&file, &link).unwrap();
         symlink(&missing, dir.path().join("to nothing")).unwrap();
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let lock = || File::options().write(true).create(true).truncate(false).clone();
-        for mut options in [File::options().read(true).clone(), lock(), File::options().append(true).clone()] {
+        for mut options in
+            [File::options().read(true).clone(), lock(), File::options().append(true).clone()]
+        {
             open_no_link(&mut options, &file).unwrap();
-            for other in [&link, &pipe, Path::new("/dev/null"), dir.path(), &dir.path().join("to nothing")] {
+            for other in
+                [&link, &pipe, Path::new("/dev/null"), dir.path(), &dir.path().join("to nothing")]
+            {
                 open_no_link(&mut options, other).expect_err(&other.display().to_string());
             }
         }

@@ -49,7 +49,12 @@ fn remove_entries(folder: &OpenFolder) -> io::Result<Vec<OsString>> {
 }
 
 /// Gives the folder a free name in `top`; an empty folder is replaced.
-fn move_up(folder: &OpenFolder, name: &OsString, top: &OpenFolder, moved: &mut u64) -> io::Result<()> {
+fn move_up(
+    folder: &OpenFolder,
+    name: &OsString,
+    top: &OpenFolder,
+    moved: &mut u64,
+) -> io::Result<()> {
     loop {
         *moved += 1;
         match renameat(folder.fd(), name, top.fd(), format!(".removed.{moved}")) {

@@ -18,7 +18,9 @@ pub enum SqlScriptError {
     OpenComment { text: String },
     #[error("no table's name after CREATE TABLE in: {text}")]
     NoTableName { text: String },
-    #[error("tables are created in the experiment's own schema: write its name without `{schema}.` in: {text}")]
+    #[error(
+        "tables are created in the experiment's own schema: write its name without `{schema}.` in: {text}"
+    )]
     Qualified { schema: String, text: String },
     #[error("a temporary table is visible to only one client: {text}")]
     Temporary { text: String },
@@ -28,7 +30,11 @@ pub enum SqlScriptError {
 /// end a statement. Comments are sent with the statement that they precede, follow or are part of: they may be hints
 /// for a proxy. A statement that has only comments is dropped; `/*! … */` and `/*M! … */` are not comments for the
 /// servers that execute them.
-pub fn split_sql(text: &str, delimiter: &str, dialect: SqlDialect) -> Result<Vec<String>, SqlScriptError> {
+pub fn split_sql(
+    text: &str,
+    delimiter: &str,
+    dialect: SqlDialect,
+) -> Result<Vec<String>, SqlScriptError> {
     if delimiter.is_empty() {
         return Err(SqlScriptError::NoDelimiter);
     }
@@ -45,7 +51,11 @@ pub fn split_sql(text: &str, delimiter: &str, dialect: SqlDialect) -> Result<Vec
 }
 
 /// Where the first statement ends, and whether there is more in it than comments.
-fn first_statement(text: &str, delimiter: &str, dialect: SqlDialect) -> Result<(usize, bool), SqlScriptError> {
+fn first_statement(
+    text: &str,
+    delimiter: &str,
+    dialect: SqlDialect,
+) -> Result<(usize, bool), SqlScriptError> {
     let (mut at, mut is_statement) = (0, false);
     while at < text.len() && !text[at..].starts_with(delimiter) {
         let piece = Piece::of(text, at, dialect)?;
@@ -73,7 +83,8 @@ impl Piece {
         if rest.starts_with("/*") {
             let bytes = block_comment_bytes(rest, dialect)
                 .ok_or_else(|| SqlScriptError::OpenComment { text: excerpt(text) })?;
-            let is_read = dialect == SqlDialect::Mysql && (rest.starts_with("/*!") || rest.starts_with("/*M!"));
+            let is_read = dialect == SqlDialect::Mysql
+                && (rest.starts_with("/*!") || rest.starts_with("/*M!"));
             return Ok(Self { bytes, is_blank: !is_read });
         }
         if is_line_comment(rest, dialect) {
@@ -129,17 +140,21 @@ impl<'a> Quote<'a> {
     fn of(before: &str, rest: &'a str, dialect: SqlDialect) -> Option<Self> {
         let first = rest.chars().next()?;
         match (dialect, first) {
-            (SqlDialect::Mysql, '\'' | '"' | '`') => Some(Self::Mark { mark: first, has_backslashes: first != '`' }),
+            (SqlDialect::Mysql, '\'' | '"' | '`') => {
+                Some(Self::Mark { mark: first, has_backslashes: first != '`' })
+            }
             (SqlDialect::Postgres, '\'') => {
                 let prefix = before.strip_suffix(['e', 'E']);
-                let has_backslashes = prefix.is_some_and(|before| !before.ends_with(is_name_character));
+                let has_backslashes =
+                    prefix.is_some_and(|before| !before.ends_with(is_name_character));
                 Some(Self::Mark { mark: first, has_backslashes })
             }
             (SqlDialect::Postgres, '"') => Some(Self::Mark { mark: first, has_backslashes: false }),
             (SqlDialect::Postgres, '$') if !before.ends_with(is_name_character) => {
                 let tag = &rest[1..];
                 let end = tag.find(|c: char| !c.is_alphanumeric() && c != '_')?;
-                let is_tag = tag[end..].starts_with('$') && !tag.starts_with(|c: char| c.is_ascii_digit());
+                let is_tag =
+                    tag[end..].starts_with('$') && !tag.starts_with(|c: char| c.is_ascii_digit());
                 is_tag.then(|| Self::Dollar(&rest[..end + 2]))
             }
             _ => None,
@@ -236,7 +251,9 @@ impl<'a> Tokens<'a> {
     }
 
     fn skip_blank(&mut self) {
-        while let Ok(Piece { bytes: bytes @ 1.., is_blank: true }) = Piece::of(self.sql, self.at, self.dialect) {
+        while let Ok(Piece { bytes: bytes @ 1.., is_blank: true }) =
+            Piece::of(self.sql, self.at, self.dialect)
+        {
             self.at += bytes;
         }
     }
@@ -295,7 +312,11 @@ mod tests {
             ";",
             &["insert into t values ('a;b', \"c;d\", `e;f`)", "x"],
         );
-        check(r"select 'it''s;', 'it\'s;', '\\'; x", ";", &[r"select 'it''s;', 'it\'s;', '\\'", "x"]);
+        check(
+            r"select 'it''s;', 'it\'s;', '\\'; x",
+            ";",
+            &[r"select 'it''s;', 'it\'s;', '\\'", "x"],
+        );
         check(r"select `a\`; x", ";", &[r"select `a\`", "x"]);
         check("select 1 -- ; no\n+ 1; x", ";", &["select 1 -- ; no\n+ 1", "x"]);
         check("select 1 # it's ; no\n; x", ";", &["select 1 # it's ; no", "x"]);
@@ -303,7 +324,11 @@ mod tests {
         check("select /* ' ; */ 2; x", ";", &["select /* ' ; */ 2", "x"]);
         check("-- first\n/* only */ ; # words\n", ";", &[]);
         check("-- about\nx; --", ";", &["-- about\nx"]);
-        check("/*!40101 SET a = 1; */; x /*+ hint */", ";", &["/*!40101 SET a = 1; */", "x /*+ hint */"]);
+        check(
+            "/*!40101 SET a = 1; */; x /*+ hint */",
+            ";",
+            &["/*!40101 SET a = 1; */", "x /*+ hint */"],
+        );
         check("/* group=1 */ x; y -- slave\n;", ";", &["/* group=1 */ x", "y -- slave"]);
         check("a//b; c // d/", "//", &["a", "b; c", "d/"]);
         check("/* // */ a //", "//", &["/* // */ a"]);
@@ -326,10 +351,14 @@ mod tests {
         check("select ` ; x", &["select `", "x"]);
         check("select /* a /* b; */ ; */ 1; x", &["select /* a /* b; */ ; */ 1", "x"]);
         check("/*! x */; y", &["y"]);
-        check("do $$ begin; end $$; do $f_1$ '; $$ $f_1$; x", &["do $$ begin; end $$", "do $f_1$ '; $$ $f_1$", "x"]);
+        check(
+            "do $$ begin; end $$; do $f_1$ '; $$ $f_1$; x",
+            &["do $$ begin; end $$", "do $f_1$ '; $$ $f_1$", "x"],
+        );
         check("select $1; select a$b$; x", &["select $1", "select a$b$", "x"]);
         check("select 1 $ ; x", &["select 1 $", "x"]);
-        let error = |text: &str| split_sql(text, ";", SqlDialect::Postgres).unwrap_err().to_string();
+        let error =
+            |text: &str| split_sql(text, ";", SqlDialect::Postgres).unwrap_err().to_string();
         assert_eq!(error("do $q$ ;"), "the quote $q$ is not closed in: do $q$ ;");
         assert!(error("select '\\'';").contains("the quote ' is not closed"));
         assert!(error("/* /* */").contains("the comment /* is not closed"));
@@ -364,15 +393,20 @@ mod tests {
     #[test]
     fn statements_stay_as_they_are() {
         const PIECES: [&str; 10] = ["'", "\\", ";", "/*", "*/", "-- ", "\n", "ä", "`!", "$$"];
-        for (number, dialect) in
-            (0..PIECES.len().pow(5)).flat_map(|n| [SqlDialect::Mysql, SqlDialect::Postgres].map(|dialect| (n, dialect)))
+        for (number, dialect) in (0..PIECES.len().pow(5))
+            .flat_map(|n| [SqlDialect::Mysql, SqlDialect::Postgres].map(|dialect| (n, dialect)))
         {
             let piece = |place: u32| PIECES[number / PIECES.len().pow(place) % PIECES.len()];
             let text: String = (0..5).map(piece).collect();
             let split = |text: &str, delimiter| split_sql(text, delimiter, dialect);
             let Ok(statements) = split(&text, ";") else { continue };
             assert_eq!(split(&statements.join("\n;"), ";"), Ok(statements), "{text:?}");
-            let _ = (created_table(&text, dialect), first_word(&text, dialect), split(&text, "/*"), split(&text, "\n"));
+            let _ = (
+                created_table(&text, dialect),
+                first_word(&text, dialect),
+                split(&text, "/*"),
+                split(&text, "\n"),
+            );
         }
     }
 
@@ -394,7 +428,10 @@ mod tests {
         assert_eq!(first_word("# a\n/* b */ Commit /* c */", SqlDialect::Mysql), "COMMIT");
         assert_eq!(first_word("# a", SqlDialect::Postgres), "");
         let error = |sql: &str| created_table(sql, SqlDialect::Mysql).unwrap_err().to_string();
-        assert!(error("create table shop.goods (a int)").contains("without `shop.` in: create table shop.goods"));
+        assert!(
+            error("create table shop.goods (a int)")
+                .contains("without `shop.` in: create table shop.goods")
+        );
         assert!(error("create table `shop` . `goods` (a int)").contains("without `shop.`"));
         assert!(error("create table (a int)").contains("no table's name"));
         assert!(error("create table `t").contains("no table's name"));

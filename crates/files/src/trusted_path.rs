@@ -26,7 +26,8 @@ pub fn trusted_path(path: &Path) -> Result<PathBuf, UntrustedPath> {
         move |source| UntrustedPath::Io { path, source }
     };
     let path = std::path::absolute(path).map_err(failed(path))?;
-    let there = path.ancestors().find(|above| above.symlink_metadata().is_ok()).unwrap_or(Path::new("/"));
+    let there =
+        path.ancestors().find(|above| above.symlink_metadata().is_ok()).unwrap_or(Path::new("/"));
     let end = path.strip_prefix(there).unwrap_or(Path::new(""));
     let there = there.canonicalize().map_err(failed(there))?;
     for one in there.ancestors() {
@@ -56,23 +57,40 @@ mod tests {
 
     #[test]
     fn only_what_root_alone_can_change_is_trusted() {
-        let says = |uid, gid, mode| check(Path::new("/x"), uid, gid, mode).map_err(|error| error.to_string());
-        assert_eq!((says(0, 0, 0o755), says(0, 0, 0o775), says(0, 50, 0o2755)), (Ok(()), Ok(()), Ok(())));
+        let says = |uid, gid, mode| {
+            check(Path::new("/x"), uid, gid, mode).map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            (says(0, 0, 0o755), says(0, 0, 0o775), says(0, 50, 0o2755)),
+            (Ok(()), Ok(()), Ok(()))
+        );
         assert_eq!(says(1000, 0, 0o755), Err("/x: belongs to uid 1000, not to root".to_owned()));
         for (gid, mode) in [(0, 0o777), (0, 0o1777), (50, 0o2775)] {
-            assert!(says(0, gid, mode).unwrap_err().contains("others than root may write it"), "{gid} {mode:o}");
+            assert!(
+                says(0, gid, mode).unwrap_err().contains("others than root may write it"),
+                "{gid} {mode:o}"
+            );
         }
     }
 
     #[test]
     fn each_folder_above_counts_and_links_are_resolved() {
-        assert_eq!(trusted_path(Path::new("/usr/bin/env")).unwrap(), Path::new("/usr/bin/env").canonicalize().unwrap());
-        assert_eq!(trusted_path(Path::new("/usr/no such/folder")).unwrap(), Path::new("/usr/no such/folder"));
+        assert_eq!(
+            trusted_path(Path::new("/usr/bin/env")).unwrap(),
+            Path::new("/usr/bin/env").canonicalize().unwrap()
+        );
+        assert_eq!(
+            trusted_path(Path::new("/usr/no such/folder")).unwrap(),
+            Path::new("/usr/no such/folder")
+        );
         // Either the folder or one above it belongs to this user, or is open to all.
         let dir = tempfile::tempdir().unwrap();
         trusted_path(&dir.path().join("truetps")).unwrap_err();
         symlink("/usr/bin/env", dir.path().join("link")).unwrap();
-        assert_eq!(trusted_path(&dir.path().join("link")).unwrap(), trusted_path(Path::new("/usr/bin/env")).unwrap());
+        assert_eq!(
+            trusted_path(&dir.path().join("link")).unwrap(),
+            trusted_path(Path::new("/usr/bin/env")).unwrap()
+        );
         symlink("missing", dir.path().join("to nothing")).unwrap();
         trusted_path(&dir.path().join("to nothing")).unwrap_err();
     }

@@ -59,9 +59,13 @@ impl AnswerLogFolder {
     }
 
     /// Passes each row to `on_row`; returns the state of the logs. Rows of one client are in their order.
-    pub fn read(&self, on_row: &mut dyn FnMut(AnsweredRow) -> io::Result<()>) -> Result<AnswerLogState, FolderError> {
+    pub fn read(
+        &self,
+        on_row: &mut dyn FnMut(AnsweredRow) -> io::Result<()>,
+    ) -> Result<AnswerLogState, FolderError> {
         let files = self.files()?;
-        let mut all = AnswerLogState { is_complete: !files.is_empty(), ..AnswerLogState::default() };
+        let mut all =
+            AnswerLogState { is_complete: !files.is_empty(), ..AnswerLogState::default() };
         for path in &files {
             let state = read_file(path, open_below(self.run(), path)?, on_row)?;
             all.bytes += state.bytes;
@@ -78,7 +82,9 @@ impl AnswerLogFolder {
     }
 
     fn files(&self) -> Result<Vec<PathBuf>, FolderError> {
-        let names: Vec<_> = (0..FILES_MAX).map(|worker| self.path.join(format!("worker-{worker:04}.log"))).collect();
+        let names: Vec<_> = (0..FILES_MAX)
+            .map(|worker| self.path.join(format!("worker-{worker:04}.log")))
+            .collect();
         let files: Vec<_> = names.into_iter().take_while(|path| path.is_file()).collect();
         if files.is_empty() {
             return Err(FolderError::content(&self.path, "has no log of answers"));
@@ -98,11 +104,28 @@ pub struct AnswerLogWriter {
 impl AnswerLogWriter {
     pub fn add(&mut self, row: &AnsweredRow) {
         self.records += 1;
-        self.put(row.client, row.seq, row.digest, row.at_ms, row.code, row.attempts, code_of(row.answer));
+        self.put(
+            row.client,
+            row.seq,
+            row.digest,
+            row.at_ms,
+            row.code,
+            row.attempts,
+            code_of(row.answer),
+        );
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of a record, in their order")]
-    fn put(&mut self, client: u32, seq: u64, digest: u64, at_ms: u64, code: u16, attempts: u32, answer: u8) {
+    fn put(
+        &mut self,
+        client: u32,
+        seq: u64,
+        digest: u64,
+        at_ms: u64,
+        code: u16,
+        attempts: u32,
+        answer: u8,
+    ) {
         let start = self.buffer.len();
         self.buffer.extend_from_slice(&client.to_le_bytes());
         self.buffer.extend_from_slice(&seq.to_le_bytes());
@@ -147,7 +170,9 @@ fn code_of(answer: RowAnswer) -> u8 {
 }
 
 fn answer_of(code: u8) -> Option<RowAnswer> {
-    [RowAnswer::Acknowledged, RowAnswer::Refused, RowAnswer::Unknown].get(usize::from(code)).copied()
+    [RowAnswer::Acknowledged, RowAnswer::Refused, RowAnswer::Unknown]
+        .get(usize::from(code))
+        .copied()
 }
 
 enum Record {
@@ -234,8 +259,17 @@ mod tests {
     use super::*;
 
     fn row(client: u32, seq: u64) -> AnsweredRow {
-        let answer = [RowAnswer::Acknowledged, RowAnswer::Refused, RowAnswer::Unknown][seq as usize % 3];
-        AnsweredRow { client, seq, digest: seq * 7, answer, code: 503, attempts: 2, at_ms: 90_000 + seq }
+        let answer =
+            [RowAnswer::Acknowledged, RowAnswer::Refused, RowAnswer::Unknown][seq as usize % 3];
+        AnsweredRow {
+            client,
+            seq,
+            digest: seq * 7,
+            answer,
+            code: 503,
+            attempts: 2,
+            at_ms: 90_000 + seq,
+        }
     }
 
     fn read(log: &AnswerLogFolder) -> (Vec<AnsweredRow>, AnswerLogState) {
@@ -253,7 +287,8 @@ mod tests {
         let log = AnswerLogFolder::of_trial(dir.path());
         assert!(log.bytes().unwrap_err().to_string().ends_with("has no log of answers"));
         let mut writers: Vec<_> = (0..2).map(|worker| log.writer(worker).unwrap()).collect();
-        let expect: Vec<_> = (0..2).flat_map(|client| (0..5).map(move |seq| row(client, seq))).collect();
+        let expect: Vec<_> =
+            (0..2).flat_map(|client| (0..5).map(move |seq| row(client, seq))).collect();
         for row in &expect {
             writers[row.client as usize].add(row);
         }
@@ -281,7 +316,11 @@ mod tests {
             let records = length.saturating_sub(HEAD.len()) / RECORD_BYTES;
             assert_eq!(rows.len(), records, "{length}");
             assert_eq!((state.is_complete, state.damaged), (false, 0), "{length}");
-            assert_eq!(state.torn_bytes as usize, length.saturating_sub(HEAD.len()) % RECORD_BYTES, "{length}");
+            assert_eq!(
+                state.torn_bytes as usize,
+                length.saturating_sub(HEAD.len()) % RECORD_BYTES,
+                "{length}"
+            );
         }
         // Bytes that were never written are zeros after a power cut.
         let mut zeros = whole.clone();

@@ -61,12 +61,15 @@ impl CrashFolder {
     /// All crashes. A last line that was cut off is ignored.
     pub fn crashes(&self) -> Result<Vec<CrashRecord>, FolderError> {
         let path = self.path.join(CRASHES);
-        let Some(bytes) = read_if_there(&self.path, &path, LINES_MAX)? else { return Ok(Vec::new()) };
+        let Some(bytes) = read_if_there(&self.path, &path, LINES_MAX)? else {
+            return Ok(Vec::new());
+        };
         let text = String::from_utf8_lossy(&bytes);
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         let record = |(number, line): (usize, &str)| {
-            serde_json::from_str(line)
-                .map_err(|error| FolderError::content(&path, format!("line {}: {error}", number + 1)))
+            serde_json::from_str(line).map_err(|error| {
+                FolderError::content(&path, format!("line {}: {error}", number + 1))
+            })
         };
         whole.lines().enumerate().map(record).collect()
     }

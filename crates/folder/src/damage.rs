@@ -36,8 +36,17 @@ impl ExperimentFolder {
         };
         let found = [
             (INTERVALS, kept.intervals.and_then(|intervals| self.of_intervals(trial, intervals))),
-            (LATENCY, kept.latency.and_then(|log| of_latency(trial, log, kept.intervals.unwrap_or_default()))),
-            (PROBE, kept.probe.and_then(|probe| self.of_probe(trial, probe, kept.intervals.unwrap_or_default()))),
+            (
+                LATENCY,
+                kept.latency
+                    .and_then(|log| of_latency(trial, log, kept.intervals.unwrap_or_default())),
+            ),
+            (
+                PROBE,
+                kept.probe.and_then(|probe| {
+                    self.of_probe(trial, probe, kept.intervals.unwrap_or_default())
+                }),
+            ),
         ];
         let named = found.into_iter().filter_map(|(name, problem)| Some((name, problem?)));
         named.map(|(name, problem)| FolderError::content(&folder.join(name), problem)).collect()
@@ -46,10 +55,13 @@ impl ExperimentFolder {
     fn of_intervals(&self, trial: &Trial, intervals: &[Interval]) -> Option<String> {
         let figures = trial.measured.as_ref()?;
         let kept_ms = measured(intervals).fold(0.0, |sum, one| sum + one.length_ms);
-        let kept_ok = measured(intervals).fold(0, |sum: u64, one| sum.saturating_add(one.counts.ok));
+        let kept_ok =
+            measured(intervals).fold(0, |sum: u64, one| sum.saturating_add(one.counts.ok));
         if kept_ms + ROUNDED_MS < figures.length_ms || kept_ok < figures.counts.ok {
             let (kept_s, all_s) = (kept_ms / 1e3, figures.length_ms / 1e3);
-            return Some(format!("has {kept_s:.1} of the {all_s:.1} s that were measured: the rest is missing"));
+            return Some(format!(
+                "has {kept_s:.1} of the {all_s:.1} s that were measured: the rest is missing"
+            ));
         }
         (trial.ended_at.is_some() && !self.ends_whole(&trial.name)).then(|| CUT.to_owned())
     }
@@ -60,22 +72,30 @@ impl ExperimentFolder {
             let path = self.trial_path(trial)?.join(INTERVALS);
             let mut file = open_below(self.path(), &path)?;
             let mut byte = [0];
-            file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut byte)).map_err(FolderError::io(&path))?;
+            file.seek(SeekFrom::End(-1))
+                .and_then(|_| file.read_exact(&mut byte))
+                .map_err(FolderError::io(&path))?;
             Ok::<_, FolderError>(byte)
         };
         last().map_or(true, |byte| byte == *b"\n")
     }
 
-    fn of_probe(&self, trial: &Trial, probe: Option<&ProbeSeries>, intervals: &[Interval]) -> Option<String> {
+    fn of_probe(
+        &self,
+        trial: &Trial,
+        probe: Option<&ProbeSeries>,
+        intervals: &[Interval],
+    ) -> Option<String> {
         let has_ended = trial.ended_at.is_some();
         let Some(probe) = probe else {
             let is_there = self.trial_files(&trial.name).contains(&PROBE);
-            let is_expected = trial.measured.is_some() && self.plan_says_probe() && self.has_first_part();
+            let is_expected =
+                trial.measured.is_some() && self.plan_says_probe() && self.has_first_part();
             return match (has_ended, is_there) {
                 (true, true) => Some("has no complete line".to_owned()),
-                (true, false) if is_expected => {
-                    Some("is missing, although the plan says that the server was watched".to_owned())
-                }
+                (true, false) if is_expected => Some(
+                    "is missing, although the plan says that the server was watched".to_owned(),
+                ),
                 _ => None,
             };
         };
@@ -83,11 +103,15 @@ impl ExperimentFolder {
             return Some(format!("line {line} cannot be understood"));
         }
         let ends_ms = measured(intervals).last().map(|last| last.start_ms + last.length_ms);
-        let Some(last_ms) = probe.last_ms() else { return has_ended.then(|| "has no reading".to_owned()) };
+        let Some(last_ms) = probe.last_ms() else {
+            return has_ended.then(|| "has no reading".to_owned());
+        };
         let missing_ms = ends_ms.map_or(0.0, |ends_ms| ends_ms - last_ms);
         if has_ended && missing_ms > probe.interval_ms + LATE_MS {
             let missing_s = missing_ms / 1e3;
-            return Some(format!("its readings end {missing_s:.1} s before the measure phase does"));
+            return Some(format!(
+                "its readings end {missing_s:.1} s before the measure phase does"
+            ));
         }
         (has_ended && probe.is_cut).then(|| CUT.to_owned())
     }
@@ -95,12 +119,14 @@ impl ExperimentFolder {
     /// Of the parts of a load, only the first one watches the server.
     fn has_first_part(&self) -> bool {
         let Ok(experiment) = self.experiment() else { return true };
-        experiment.part.is_none_or(|of| of.part.is_first()) && !experiment.parts_missing.contains(&0)
+        experiment.part.is_none_or(|of| of.part.is_first())
+            && !experiment.parts_missing.contains(&0)
     }
 
     /// Plans of versions before the probe do not mention it.
     fn plan_says_probe(&self) -> bool {
-        let bytes = read_bytes(self.path(), &self.path().join("plan.toml"), TEXT_MAX).unwrap_or_default();
+        let bytes =
+            read_bytes(self.path(), &self.path().join("plan.toml"), TEXT_MAX).unwrap_or_default();
         let plan: toml::Table = toml::from_slice(&bytes).unwrap_or_default();
         let enabled = plan.get("probe").and_then(|probe| probe.get("enabled"));
         enabled.and_then(toml::Value::as_bool).unwrap_or(false)
@@ -117,7 +143,8 @@ fn of_latency(trial: &Trial, log: Option<&LatencyLog>, intervals: &[Interval]) -
     // The histogram of an interval is written after its line: a kill may have come between.
     trial.ended_at.as_ref()?;
     let Some(log) = log else {
-        return (!intervals.is_empty()).then(|| "is missing, although other files of the trial exist".to_owned());
+        return (!intervals.is_empty())
+            .then(|| "is missing, although other files of the trial exist".to_owned());
     };
     let (kept, all) = (log.lines(), intervals.len());
     (kept < all).then(|| format!("has {kept} of {all} intervals: the rest is missing"))
@@ -159,7 +186,8 @@ pub(crate) mod tests {
             let mut writer = kept.folder().begin_trial(&kept.trial).unwrap();
             for second in 0..3_u8 {
                 let counts = Counts { started: 2, ok: 2, ..Counts::default() };
-                let interval = Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts);
+                let interval =
+                    Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts);
                 writer.append(&interval, &new_histogram()).unwrap();
             }
             let sample = |tenth: u32| {
@@ -195,13 +223,15 @@ pub(crate) mod tests {
         fn check(&self, expect: &[&str]) {
             let folder = self.folder();
             let intervals = folder.intervals("trial-0001").ok();
-            let (latency, probe) = (folder.latency("trial-0001").ok(), folder.probe("trial-0001").ok());
+            let (latency, probe) =
+                (folder.latency("trial-0001").ok(), folder.probe("trial-0001").ok());
             let kept = KeptSeries {
                 intervals: intervals.as_deref(),
                 latency: latency.as_ref().map(Option::as_ref),
                 probe: probe.as_ref().map(Option::as_ref),
             };
-            let found: Vec<_> = folder.damage(&self.trial, &kept).iter().map(ToString::to_string).collect();
+            let found: Vec<_> =
+                folder.damage(&self.trial, &kept).iter().map(ToString::to_string).collect();
             assert_eq!(found.len(), expect.len(), "{found:?}");
             for (found, expect) in found.iter().zip(expect) {
                 assert!(found.ends_with(expect), "{found} should end with {expect}");
@@ -215,19 +245,25 @@ pub(crate) mod tests {
     fn what_was_cut_off_emptied_or_deleted_is_named() {
         let kept = || Kept::new(WATCHED);
         kept().check(&[]);
-        kept()
-            .cut(INTERVALS, 0.5)
-            .check(&["intervals.jsonl: has 1.0 of the 3.0 s that were measured: the rest is missing"]);
-        kept()
-            .cut(INTERVALS, 0.0)
-            .check(&["intervals.jsonl: has 0.0 of the 3.0 s that were measured: the rest is missing"]);
+        kept().cut(INTERVALS, 0.5).check(&[
+            "intervals.jsonl: has 1.0 of the 3.0 s that were measured: the rest is missing",
+        ]);
+        kept().cut(INTERVALS, 0.0).check(&[
+            "intervals.jsonl: has 0.0 of the 3.0 s that were measured: the rest is missing",
+        ]);
         kept().cut(LATENCY, 0.8).check(&["latency.hdr: has 2 of 3 intervals: the rest is missing"]);
         kept().cut(LATENCY, 0.0).check(&["latency.hdr: has 0 of 3 intervals: the rest is missing"]);
-        kept().without(LATENCY).check(&["latency.hdr: is missing, although other files of the trial exist"]);
-        kept().cut(PROBE, 0.5).check(&["probe.jsonl: its readings end 1.6 s before the measure phase does"]);
+        kept()
+            .without(LATENCY)
+            .check(&["latency.hdr: is missing, although other files of the trial exist"]);
+        kept()
+            .cut(PROBE, 0.5)
+            .check(&["probe.jsonl: its readings end 1.6 s before the measure phase does"]);
         kept().cut(PROBE, 0.99).check(&["probe.jsonl: its last line is cut off"]);
         kept().cut(PROBE, 0.0).check(&["probe.jsonl: has no complete line"]);
-        kept().without(PROBE).check(&["probe.jsonl: is missing, although the plan says that the server was watched"]);
+        kept().without(PROBE).check(&[
+            "probe.jsonl: is missing, although the plan says that the server was watched",
+        ]);
         let edited = kept();
         let text = fs::read_to_string(edited.path(PROBE)).unwrap().replace("500.0", "\u{0}");
         fs::write(edited.path(PROBE), text).unwrap();

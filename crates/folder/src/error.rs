@@ -41,9 +41,11 @@ impl FolderError {
         let hint = match self {
             Self::InUse { .. } => "wait until it has ended, or name another folder",
             Self::Newer { writer, .. } => {
-                let writer = writer.as_deref().map_or("the truetps that has written it".to_owned(), |version| {
-                    format!("truetps {}", printable(version))
-                });
+                let writer = writer
+                    .as_deref()
+                    .map_or("the truetps that has written it".to_owned(), |version| {
+                        format!("truetps {}", printable(version))
+                    });
                 return Some(format!("use {writer}, or a newer one"));
             }
             Self::NoRunFolder { path } if path.join(LATEST).exists() => {
@@ -52,7 +54,9 @@ impl FolderError {
                     path.join(LATEST).display()
                 ));
             }
-            Self::NoRunFolder { .. } => "name the folder of an experiment (runs/latest), or of one of its trials",
+            Self::NoRunFolder { .. } => {
+                "name the folder of an experiment (runs/latest), or of one of its trials"
+            }
             Self::Content { .. } | Self::Io { .. } => return None,
         };
         Some(hint.to_owned())

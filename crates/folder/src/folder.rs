@@ -21,7 +21,8 @@ use serde_json::Value;
 use truetps_files::{open_no_link, sync_folder};
 use truetps_plan::{Plan, TRIALS_MAX};
 use truetps_record::{
-    Experiment, Explanation, Interval, PoolRecord, ProbeSeries, ScriptRecord, Trial, TrialRole, Verification,
+    Experiment, Explanation, Interval, PoolRecord, ProbeSeries, ScriptRecord, Trial, TrialRole,
+    Verification,
 };
 
 use crate::answer_log::AnswerLogFolder;
@@ -32,8 +33,8 @@ use crate::file_names::{
 use crate::latency_log::LatencyLog;
 use crate::line_reader::LineReader;
 use crate::run_file::{
-    LINES_MAX, TEXT_MAX, below, create_unused, if_there, read_bytes, read_if_there, read_json, read_json_if_there,
-    write_file, write_json,
+    LINES_MAX, TEXT_MAX, below, create_unused, if_there, read_bytes, read_if_there, read_json,
+    read_json_if_there, write_file, write_json,
 };
 use crate::series_text::{next_interval, probe_series};
 use crate::trial_writer::TrialWriter;
@@ -70,14 +71,21 @@ impl ExperimentFolder {
         let _ = fs::remove_file(&probe);
         // Others may have made a folder of this name, where they may write, too.
         let made = create_unused(runs, &format!(".writable.{}", std::process::id()));
-        made.and_then(|made| try_room(&made).map_err(FolderError::io(&made))).map_err(|error| match error {
-            FolderError::Io { source, .. } => FolderError::Io { path: runs.to_owned(), source },
-            other => other,
+        made.and_then(|made| try_room(&made).map_err(FolderError::io(&made))).map_err(|error| {
+            match error {
+                FolderError::Io { source, .. } => FolderError::Io { path: runs.to_owned(), source },
+                other => other,
+            }
         })
     }
 
     /// Makes `runs/<name>`, or `runs/<name>-2`, … where that exists, and writes the plan and the schedule into it.
-    pub fn create(runs: &Path, name: &str, plan: &Plan, experiment: &Experiment) -> Result<Self, FolderError> {
+    pub fn create(
+        runs: &Path,
+        name: &str,
+        plan: &Plan,
+        experiment: &Experiment,
+    ) -> Result<Self, FolderError> {
         fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
         let mut folder = Self::at(create_unused(runs, name)?);
         folder.write_plan(plan)?;
@@ -110,7 +118,9 @@ impl ExperimentFolder {
         let path = path.canonicalize().map_err(FolderError::io(path))?;
         let is_trial = !path.join("experiment.json").is_file() && path.join(RUN).is_file();
         match (path.parent(), path.file_name()) {
-            (Some(of), Some(name)) if is_trial => Ok((Self::open(of)?, Some(name.to_string_lossy().into_owned()))),
+            (Some(of), Some(name)) if is_trial => {
+                Ok((Self::open(of)?, Some(name.to_string_lossy().into_owned())))
+            }
             _ => Ok((Self::open(&path)?, None)),
         }
     }
@@ -140,7 +150,8 @@ impl ExperimentFolder {
     pub fn plan(&self) -> Result<Plan, FolderError> {
         let path = self.path.join("plan.toml");
         let bytes = read_bytes(&self.path, &path, TEXT_MAX)?;
-        let text = std::str::from_utf8(&bytes).map_err(|error| FolderError::content(&path, error))?;
+        let text =
+            std::str::from_utf8(&bytes).map_err(|error| FolderError::content(&path, error))?;
         Plan::parse(text).map_err(|error| FolderError::content(&path, error))
     }
 
@@ -159,10 +170,13 @@ impl ExperimentFolder {
     /// The same, with a schedule that the plan can have. A record has as many repetitions as its program was asked for.
     pub fn experiment_of(&self, plan: &Plan) -> Result<Experiment, FolderError> {
         let experiment = self.experiment()?;
-        let twins = experiment.schedule.iter().filter(|trial| trial.role == TrialRole::AaTwin).count();
+        let twins =
+            experiment.schedule.iter().filter(|trial| trial.role == TrialRole::AaTwin).count();
         let trials = twins.max(experiment.schedule.len() - twins);
         if plan.recorded_from.is_none() && trials > TRIALS_MAX {
-            let problem = format!("schedule has {trials} trials: more than {TRIALS_MAX}, the limit of a plan");
+            let problem = format!(
+                "schedule has {trials} trials: more than {TRIALS_MAX}, the limit of a plan"
+            );
             return Err(FolderError::content(&self.path.join("experiment.json"), problem));
         }
         Ok(experiment)
@@ -180,7 +194,9 @@ impl ExperimentFolder {
     ) -> Result<Option<T>, FolderError> {
         let path = self.path.join(name);
         let read: Option<T> = read_json_if_there(&self.path, &path)?;
-        read.as_ref().map_or(Ok(()), check).map_err(|problem| FolderError::content(&path, problem))?;
+        read.as_ref()
+            .map_or(Ok(()), check)
+            .map_err(|problem| FolderError::content(&path, problem))?;
         Ok(read)
     }
 
@@ -223,7 +239,10 @@ impl ExperimentFolder {
             return Ok(Some(trial));
         }
         if path.with_file_name(INTERVALS).exists() {
-            return Err(FolderError::content(&path, "is missing, although other files of the trial exist"));
+            return Err(FolderError::content(
+                &path,
+                "is missing, although other files of the trial exist",
+            ));
         }
         Ok(None)
     }
@@ -237,8 +256,12 @@ impl ExperimentFolder {
     /// Files of a trial that are there, as paths below its folder. A link is refused where it is read.
     pub fn trial_files(&self, trial: &str) -> Vec<&'static str> {
         let Ok(folder) = self.trial_path(trial) else { return Vec::new() };
-        let is_there =
-            |name: &&str| folder.join(name).symlink_metadata().is_ok_and(|found| found.is_file() || found.is_symlink());
+        let is_there = |name: &&str| {
+            folder
+                .join(name)
+                .symlink_metadata()
+                .is_ok_and(|found| found.is_file() || found.is_symlink())
+        };
         TRIAL_FILES.into_iter().filter(is_there).collect()
     }
 
@@ -252,15 +275,22 @@ impl ExperimentFolder {
     /// What a script's run executed and sent; `None` of any other run, and where an older version recorded it.
     pub fn script(&self, trial: &str) -> Result<Option<ScriptRecord>, FolderError> {
         let path = self.trial_path(trial)?.join(SCRIPT);
-        let Some(record) = read_json_if_there::<ScriptRecord>(&self.path, &path)? else { return Ok(None) };
+        let Some(record) = read_json_if_there::<ScriptRecord>(&self.path, &path)? else {
+            return Ok(None);
+        };
         record.check().map_err(|problem| FolderError::content(&path, problem))?;
         Ok(Some(record))
     }
 
     /// Options of a script's run by name, without secrets; `None` of any other run.
-    pub fn script_options(&self, trial: &str) -> Result<Option<BTreeMap<String, Value>>, FolderError> {
+    pub fn script_options(
+        &self,
+        trial: &str,
+    ) -> Result<Option<BTreeMap<String, Value>>, FolderError> {
         let path = self.trial_path(trial)?.join(SYSBENCH);
-        let Some(mut document) = read_json_if_there::<Value>(&self.path, &path)? else { return Ok(None) };
+        let Some(mut document) = read_json_if_there::<Value>(&self.path, &path)? else {
+            return Ok(None);
+        };
         let options = document.get_mut("options").map(Value::take);
         Ok(options.and_then(|options| serde_json::from_value(options).ok()))
     }
@@ -317,7 +347,8 @@ impl ExperimentFolder {
         }
         let attempts = (1..=ATTEMPTS_MAX).map(|n| self.path.join(attempt_name(name, n)));
         let unused = attempts.into_iter().find(|kept| !kept.exists());
-        let unused = unused.ok_or_else(|| FolderError::content(path, "too many earlier attempts are kept"))?;
+        let unused = unused
+            .ok_or_else(|| FolderError::content(path, "too many earlier attempts are kept"))?;
         fs::rename(path, unused).map_err(FolderError::io(path))
     }
 }
@@ -352,7 +383,9 @@ mod tests {
             let problem = begun.map(drop).unwrap_err().to_string();
             assert!(problem.contains("cannot be the name of a folder"), "{name}: {problem}");
             assert!(
-                folder.trial(name).is_err() && folder.answers(name).is_err() && folder.trial_files(name).is_empty()
+                folder.trial(name).is_err()
+                    && folder.answers(name).is_err()
+                    && folder.trial_files(name).is_empty()
             );
             assert!(create_unused(&runs, name).is_err());
         }
@@ -379,7 +412,10 @@ mod tests {
         };
         assert_eq!(verification(100).unwrap().unwrap().load.payload_bytes, 100);
         let problem = verification(u32::MAX).unwrap_err();
-        assert!(problem.ends_with("load.payload_bytes is 4294967295: more than 1048576, the limit"), "{problem}");
+        assert!(
+            problem.ends_with("load.payload_bytes is 4294967295: more than 1048576, the limit"),
+            "{problem}"
+        );
         let side = r#"{"name": "A", "configuration": {}, "server": null}"#;
         let text = format!(
             r#"{{"schema_version": 1, "seed": 1, "smallest_percent": 1.0, "a": {side}, "b": {side}, "factors": [],
@@ -387,7 +423,10 @@ mod tests {
         );
         fs::write(dir.path().join(EXPLANATION), text).unwrap();
         let problem = folder.explanation().unwrap_err().to_string();
-        assert!(problem.ends_with("suspects has 200, and there are 0 factors, from 0"), "{problem}");
+        assert!(
+            problem.ends_with("suspects has 200, and there are 0 factors, from 0"),
+            "{problem}"
+        );
     }
 
     /// A user with write access to the runs folder may place a link or a pipe where truetps creates a file.
@@ -416,7 +455,14 @@ mod tests {
         drop(folder.lock().unwrap());
         assert_eq!(fs::read(&precious).unwrap(), b"whole");
         fs::remove_file(&lock).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &lock,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
         assert!(folder.lock().is_err(), "opening a pipe without a reader does not wait");
     }
 

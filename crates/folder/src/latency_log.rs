@@ -44,7 +44,10 @@ impl LatencyLog {
 
     fn interval_lines(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let whole = self.text.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-        self.text[..whole].split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| is_interval(line))
+        self.text[..whole]
+            .split(|byte| *byte == b'\n')
+            .enumerate()
+            .filter(|(_, line)| is_interval(line))
     }
 }
 
@@ -66,7 +69,11 @@ impl LatencyDecoder {
     }
 
     /// `number`: of the line, for an error.
-    pub(crate) fn decode(&mut self, number: usize, line: &[u8]) -> Result<LatencyInterval, HistogramError> {
+    pub(crate) fn decode(
+        &mut self,
+        number: usize,
+        line: &[u8],
+    ) -> Result<LatencyInterval, HistogramError> {
         let problem = || HistogramError::Read(format!("line {number} cannot be understood"));
         self.read_line(line).ok_or_else(problem)
     }
@@ -93,8 +100,10 @@ impl LatencyDecoder {
         }
         let length = packed.u32()? as usize;
         self.inflater.reset(true);
-        let status =
-            self.inflater.decompress(packed.0.get(..length)?, &mut self.plain, FlushDecompress::Finish).ok()?;
+        let status = self
+            .inflater
+            .decompress(packed.0.get(..length)?, &mut self.plain, FlushDecompress::Finish)
+            .ok()?;
         if status != Status::StreamEnd {
             return None;
         }
@@ -138,7 +147,9 @@ impl CountIndex {
         let within = place & ((1 << self.half) - 1);
         let (step, shift) = match doubling.checked_sub(1) {
             None => (within, self.unit),
-            Some(doubling) => (within + (1 << self.half), self.unit.checked_add(u32::try_from(doubling).ok()?)?),
+            Some(doubling) => {
+                (within + (1 << self.half), self.unit.checked_add(u32::try_from(doubling).ok()?)?)
+            }
         };
         (shift.saturating_add(self.half) < u64::BITS - 1).then(|| step << shift)
     }
@@ -249,8 +260,9 @@ mod tests {
         for ((phase, start, histogram), ours) in library.iter().zip(&ours) {
             assert_eq!((*phase, start.as_secs_f64() * 1e3), (ours.phase, ours.start_ms));
             let lowest = |value| histogram.lowest_equivalent(value);
-            let theirs =
-                histogram.iter_recorded().map(|step| (lowest(step.value_iterated_to()), step.count_at_value()));
+            let theirs = histogram
+                .iter_recorded()
+                .map(|step| (lowest(step.value_iterated_to()), step.count_at_value()));
             assert_eq!(theirs.collect::<Vec<_>>(), ours.counts);
         }
         assert_eq!(ours[1].counts, []);
@@ -302,16 +314,23 @@ mod tests {
         let check = |changed: &[u8]| {
             let mut edited: Vec<_> = lines.clone();
             edited[second] = changed;
-            let found: Vec<_> =
-                LatencyLog::new(edited.concat()).intervals().map(|one| one.map_err(|e| e.to_string())).collect();
+            let found: Vec<_> = LatencyLog::new(edited.concat())
+                .intervals()
+                .map(|one| one.map_err(|e| e.to_string()))
+                .collect();
             assert_eq!((found.len(), found[0].is_ok(), found[2].is_ok()), (3, true, true));
-            assert_eq!(found[1], Err(format!("latency.hdr: line {} cannot be understood", second + 1)));
+            assert_eq!(
+                found[1],
+                Err(format!("latency.hdr: line {} cannot be understood", second + 1))
+            );
         };
         check(b"Tag=measure,1.000,1.000\n");
         check(b"Tag=measure,-1.000,1.000,1.0,HISTFAAA\n");
         check(b"Tag=elsewhere,NaN,1.000,1.0,HISTFAAA\n");
         check(b"\xff\xfe\n");
-        let packed = |bytes: &[u8]| format!("Tag=measure,1.0,1.0,1.0,{}\n", STANDARD.encode(bytes)).into_bytes();
+        let packed = |bytes: &[u8]| {
+            format!("Tag=measure,1.0,1.0,1.0,{}\n", STANDARD.encode(bytes)).into_bytes()
+        };
         check(&packed(&[0x1c, 0x84, 0x93, 0x14, 0xff, 0xff, 0xff, 0xff, 1, 2]));
         check(&packed(b""));
     }

@@ -57,9 +57,13 @@ impl<W: Write> LatencyLogWriter<W> {
             .add_comment("truetps: response times in nanoseconds, one line for each interval, tagged with its phase")
             .begin_log_with(&mut text, &mut self.serializer)
             .map_err(|error| failed(&error))?;
-        log.write_histogram(histogram, start, length, Tag::new(phase.tag())).map_err(|error| failed(&error))?;
+        log.write_histogram(histogram, start, length, Tag::new(phase.tag()))
+            .map_err(|error| failed(&error))?;
         if self.has_header {
-            let body = text[..text.len() - 1].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let body = text[..text.len() - 1]
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1);
             text.drain(..body);
         }
         self.has_header = true;
@@ -85,7 +89,11 @@ pub(crate) mod tests {
             let LogEntry::Interval(line) = entry.unwrap() else { return None };
             let phase = Phase::from_tag(line.tag().unwrap().as_str()).unwrap();
             let packed = STANDARD.decode(line.encoded_histogram()).unwrap();
-            Some((phase, line.start_timestamp(), deserializer.deserialize(&mut packed.as_slice()).unwrap()))
+            Some((
+                phase,
+                line.start_timestamp(),
+                deserializer.deserialize(&mut packed.as_slice()).unwrap(),
+            ))
         });
         intervals.collect()
     }

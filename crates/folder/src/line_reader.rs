@@ -45,7 +45,8 @@ impl LineReader {
             }
             searched = self.piece.len() - self.at;
             if searched > LINE_BYTES_MAX {
-                let problem = format!("line {} is longer than {LINE_BYTES_MAX} bytes", self.lines + 1);
+                let problem =
+                    format!("line {} is longer than {LINE_BYTES_MAX} bytes", self.lines + 1);
                 return Err(FolderError::content(&self.path, problem));
             }
             if !self.read_piece()? {
@@ -102,7 +103,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lines");
         std::fs::File::create(&path).unwrap().set_len(LINES_MAX).unwrap();
-        let error = LineReader::open(dir.path().to_owned(), path).unwrap().next_line().unwrap_err().to_string();
+        let error = LineReader::open(dir.path().to_owned(), path)
+            .unwrap()
+            .next_line()
+            .unwrap_err()
+            .to_string();
         assert!(error.ends_with("line 1 is longer than 8388608 bytes"), "{error}");
     }
 
@@ -112,8 +117,10 @@ mod tests {
         check("cut off", &[]);
         check("a\n\nb\ncut off", &[(1, "a"), (2, ""), (3, "b")]);
         let lengths = [1, 32 << 10, (32 << 10) - 1, 100_000, 0, 3];
-        let lines: Vec<_> = lengths.iter().zip("abcdef".chars()).map(|(n, c)| c.to_string().repeat(*n)).collect();
-        let numbered: Vec<_> = lines.iter().enumerate().map(|(at, line)| (at + 1, line.as_str())).collect();
+        let lines: Vec<_> =
+            lengths.iter().zip("abcdef".chars()).map(|(n, c)| c.to_string().repeat(*n)).collect();
+        let numbered: Vec<_> =
+            lines.iter().enumerate().map(|(at, line)| (at + 1, line.as_str())).collect();
         check(&(lines.join("\n") + "\n"), &numbered);
         check(&(lines.join("\n") + "\ncut off"), &numbered);
     }

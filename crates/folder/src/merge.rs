@@ -9,8 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 use truetps_record::{
-    Counts, EngineFacts, ErrorTally, Experiment, Histogram, Interval, LatencyFigures, Measured, MergedPart, NoEvidence,
-    OtherRun, Part, PartOfExperiment, ResourceUse, Trial, TrialPart, Validity,
+    Counts, EngineFacts, ErrorTally, Experiment, Histogram, Interval, LatencyFigures, Measured,
+    MergedPart, NoEvidence, OtherRun, Part, PartOfExperiment, ResourceUse, Trial, TrialPart,
+    Validity,
 };
 
 use crate::error::FolderError;
@@ -46,11 +47,14 @@ impl MergeError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Folder(error) | Self::Write(error) => error.hint(),
-            Self::NoPart { .. } => Some("name the folders that --part has recorded, such as part-*/latest".to_owned()),
-            Self::Twice { .. } => Some("name each part once".to_owned()),
-            Self::OtherExperiment { .. } => {
-                Some("parts of one experiment have the same `part.meeting` in their experiment.json".to_owned())
+            Self::NoPart { .. } => {
+                Some("name the folders that --part has recorded, such as part-*/latest".to_owned())
             }
+            Self::Twice { .. } => Some("name each part once".to_owned()),
+            Self::OtherExperiment { .. } => Some(
+                "parts of one experiment have the same `part.meeting` in their experiment.json"
+                    .to_owned(),
+            ),
             Self::DoesNotFit { .. } | Self::Interrupted => None,
         }
     }
@@ -77,7 +81,8 @@ pub fn merge_parts(
     let plan = first.folder.plan()?;
     first.folder.experiment_of(&plan)?;
     let indexes = 0..first.of.part.of;
-    let missing: Vec<_> = indexes.filter(|index| parts.iter().all(|one| one.of.part.index != *index)).collect();
+    let missing: Vec<_> =
+        indexes.filter(|index| parts.iter().all(|one| one.of.part.index != *index)).collect();
     let merged_part = |one: &PartFolder| MergedPart {
         index: one.of.part.index,
         host: one.experiment.host.hostname.clone(),
@@ -91,7 +96,8 @@ pub fn merge_parts(
         ..first.experiment.clone()
     };
     let name = name(&experiment);
-    let merged = HiddenExperiment::create(runs, &name, &plan, &experiment).map_err(MergeError::Write)?;
+    let merged =
+        HiddenExperiment::create(runs, &name, &plan, &experiment).map_err(MergeError::Write)?;
     for scheduled in &experiment.schedule {
         merge_trial(&parts, &missing, &scheduled.name, merged.folder(), stop)?;
     }
@@ -105,12 +111,21 @@ fn parts_of(folders: &[ExperimentFolder]) -> Result<Vec<PartFolder>, MergeError>
         let experiment = folder.experiment()?;
         let path = folder.path().to_owned();
         let Some(of) = experiment.part.clone() else { return Err(MergeError::NoPart { path }) };
-        let is_other = |first: &&PartFolder| first.of.meeting != of.meeting || first.of.part.of != of.part.of;
+        let is_other =
+            |first: &&PartFolder| first.of.meeting != of.meeting || first.of.part.of != of.part.of;
         if let Some(first) = parts.first().filter(is_other) {
-            return Err(MergeError::OtherExperiment { part: of.part, path, first: first.folder.path().to_owned() });
+            return Err(MergeError::OtherExperiment {
+                part: of.part,
+                path,
+                first: first.folder.path().to_owned(),
+            });
         }
         if let Some(same) = parts.iter().find(|other| other.of.part.index == of.part.index) {
-            return Err(MergeError::Twice { part: of.part, first: same.folder.path().to_owned(), second: path });
+            return Err(MergeError::Twice {
+                part: of.part,
+                first: same.folder.path().to_owned(),
+                second: path,
+            });
         }
         parts.push(PartFolder { of, folder: folder.clone(), experiment });
     }
@@ -135,7 +150,8 @@ fn merge_trial(
         }
     }
     let Some((first, first_trial)) = trials.first() else { return Ok(()) };
-    let series = trials.iter().enumerate().map(|(at, (one, _))| PartSeries::open(at, &one.folder, name));
+    let series =
+        trials.iter().enumerate().map(|(at, (one, _))| PartSeries::open(at, &one.folder, name));
     let series = series.collect::<Result<Vec<_>, _>>()?;
     let of = first.of.part.of;
     let mut trial = first_trial.clone();
@@ -147,9 +163,13 @@ fn merge_trial(
     trial.beside = beside(parts, &trials);
     trial.validity = validity_of(&trials, &absent, of);
     let mut writer = merged.begin_trial(&trial).map_err(MergeError::Write)?;
-    let common = common_series(series, stop, |interval, histogram| writer.append_latency(interval, histogram))?;
-    trial.measured = measured_of(trials.iter().map(|(_, trial)| trial), &common.intervals, &common.measured);
-    let intervals = common.intervals.iter().try_for_each(|interval| writer.append_interval(interval));
+    let common = common_series(series, stop, |interval, histogram| {
+        writer.append_latency(interval, histogram)
+    })?;
+    trial.measured =
+        measured_of(trials.iter().map(|(_, trial)| trial), &common.intervals, &common.measured);
+    let intervals =
+        common.intervals.iter().try_for_each(|interval| writer.append_interval(interval));
     trial.script = script_run_of(&trials.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
     let folders: Vec<_> = trials.iter().map(|(one, _)| &one.folder).collect();
     intervals
@@ -163,18 +183,29 @@ fn merge_trial(
 fn beside(parts: &[PartFolder], trials: &[(&PartFolder, Trial)]) -> Vec<OtherRun> {
     let place = |one: &PartFolder, pid: u32| (one.experiment.host.hostname.clone(), pid);
     let own: BTreeSet<_> = parts.iter().map(|one| place(one, one.of.pid)).collect();
-    let seen = trials.iter().flat_map(|(part, trial)| trial.beside.iter().map(|other| (place(part, other.pid), other)));
+    let seen = trials
+        .iter()
+        .flat_map(|(part, trial)| trial.beside.iter().map(|other| (place(part, other.pid), other)));
     let others: BTreeMap<_, _> = seen.filter(|(place, _)| !own.contains(place)).collect();
     others.into_values().cloned().collect()
 }
 
 /// What part 0 has seen of the server.
-fn copy_server_files(first: &PartFolder, name: &str, writer: &TrialWriter) -> Result<(), FolderError> {
+fn copy_server_files(
+    first: &PartFolder,
+    name: &str,
+    writer: &TrialWriter,
+) -> Result<(), FolderError> {
     let is_of_server = |file: &&str| *file == PROBE || file.starts_with("server/");
     for file in first.folder.trial_files(name).into_iter().filter(is_of_server) {
         let bytes_max = if file == PROBE { LINES_MAX } else { TEXT_MAX };
         let from = first.folder.trial_path(name)?.join(file);
-        copy_file(&from, open_below(first.folder.path(), &from)?, &writer.path().join(file), bytes_max)?;
+        copy_file(
+            &from,
+            open_below(first.folder.path(), &from)?,
+            &writer.path().join(file),
+            bytes_max,
+        )?;
     }
     Ok(())
 }
@@ -182,7 +213,8 @@ fn copy_server_files(first: &PartFolder, name: &str, writer: &TrialWriter) -> Re
 /// A hole in the file becomes zeros, so that its length is checked first.
 fn copy_file(from: &Path, file: File, to: &Path, bytes_max: u64) -> Result<(), FolderError> {
     check_length(from, file.metadata().map_err(FolderError::io(from))?.len(), bytes_max)?;
-    let copied = File::create_new(to).and_then(|mut copy| io::copy(&mut file.take(bytes_max), &mut copy));
+    let copied =
+        File::create_new(to).and_then(|mut copy| io::copy(&mut file.take(bytes_max), &mut copy));
     copied.map(drop).map_err(FolderError::io(to))
 }
 
@@ -208,16 +240,23 @@ fn notes_of(part: Part, trial: &Trial) -> Vec<String> {
 fn validity_of(trials: &[(&PartFolder, Trial)], absent: &[u32], of: u32) -> Validity {
     let apart = |problem: String| NoEvidence::PartsApart { problem };
     if let Some(index) = absent.iter().min() {
-        let others = if absent.len() > 1 { format!(" (and {} more)", absent.len() - 1) } else { String::new() };
+        let others = if absent.len() > 1 {
+            format!(" (and {} more)", absent.len() - 1)
+        } else {
+            String::new()
+        };
         return Validity::invalid(apart(format!("part {index}/{of}{others} is missing")));
     }
     let reason = |one: &(&PartFolder, Trial)| {
         let reason = one.1.validity.reason()?;
         Some(apart(format!("part {}: {reason}", one.0.of.part)))
     };
-    let is = |is: fn(&Validity) -> bool| trials.iter().filter(move |(_, trial)| is(&trial.validity)).find_map(reason);
+    let is = |is: fn(&Validity) -> bool| {
+        trials.iter().filter(move |(_, trial)| is(&trial.validity)).find_map(reason)
+    };
     let invalid = is(|validity| matches!(validity, Validity::Invalid(_)));
-    let invalid = invalid.or_else(|| trials.iter().find_map(|one| not_together(one, trials)).map(apart));
+    let invalid =
+        invalid.or_else(|| trials.iter().find_map(|one| not_together(one, trials)).map(apart));
     let partial = is(Validity::is_partial);
     match (invalid, partial) {
         (Some(reason), _) => Validity::invalid(reason),
@@ -227,9 +266,14 @@ fn validity_of(trials: &[(&PartFolder, Trial)], absent: &[u32], of: u32) -> Vali
 }
 
 /// Why this part did not start together with the others. A part that was killed may have ended before its start.
-fn not_together((one, trial): &(&PartFolder, Trial), trials: &[(&PartFolder, Trial)]) -> Option<String> {
+fn not_together(
+    (one, trial): &(&PartFolder, Trial),
+    trials: &[(&PartFolder, Trial)],
+) -> Option<String> {
     let Some(start) = trial.start else {
-        let problem = || format!("part {}: start is missing, the moment at which all parts start", one.of.part);
+        let problem = || {
+            format!("part {}: start is missing, the moment at which all parts start", one.of.part)
+        };
         return trial.validity.is_valid().then(problem);
     };
     let first = trials.iter().find_map(|(_, trial)| trial.start).unwrap_or(start);
@@ -244,9 +288,16 @@ fn engine_of<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<EngineFacts>
         connect_ms: sum.connect_ms.max(other.connect_ms),
         // Cores of several hosts have no common numbers.
         pinned_to: Vec::new(),
-        shares_cores: sum.shares_cores.into_iter().chain(other.shares_cores).reduce(|one, other| one || other),
+        shares_cores: sum
+            .shares_cores
+            .into_iter()
+            .chain(other.shares_cores)
+            .reduce(|one, other| one || other),
         reconnects: sum.reconnects + other.reconnects,
-        clients_finished: sum.clients_finished.zip(other.clients_finished).map(|(one, other)| one + other),
+        clients_finished: sum
+            .clients_finished
+            .zip(other.clients_finished)
+            .map(|(one, other)| one + other),
         suspensions: [sum.suspensions, other.suspensions].concat(),
         ..sum
     })
@@ -259,7 +310,12 @@ fn measured_of<'t>(
     histogram: &Histogram,
 ) -> Option<Measured> {
     let parts: Option<Vec<(&Measured, f64)>> = trials
-        .map(|trial| Some((trial.measured.as_ref()?, f64::from(trial.engine.as_ref().map_or(0, |one| one.clients)))))
+        .map(|trial| {
+            Some((
+                trial.measured.as_ref()?,
+                f64::from(trial.engine.as_ref().map_or(0, |one| one.clients)),
+            ))
+        })
         .collect();
     let parts = parts.filter(|parts| !parts.is_empty())?;
     let mut counts = Counts::default();
@@ -267,7 +323,8 @@ fn measured_of<'t>(
         counts.merge_worker(&part.counts);
     }
     let length_ms = parts.iter().map(|(part, _)| part.length_ms).fold(0.0, f64::max);
-    let a_second = |number: u64| if length_ms > 0.0 { number as f64 / (length_ms / 1e3) } else { 0.0 };
+    let a_second =
+        |number: u64| if length_ms > 0.0 { number as f64 / (length_ms / 1e3) } else { 0.0 };
     let mut errors = ErrorTally::default();
     for (part, _) in &parts {
         errors.append(&part.errors);
@@ -280,7 +337,9 @@ fn measured_of<'t>(
         counts,
         response: LatencyFigures::of(histogram),
         resources: resources_of(&parts, intervals),
-        open_loop: parts.iter().fold(None, |common, (part, _)| common_open_loop(common, part.open_loop)),
+        open_loop: parts
+            .iter()
+            .fold(None, |common, (part, _)| common_open_loop(common, part.open_loop)),
         sustained: all_sustained.map(|all| all.into_iter().all(|is| is)),
         littles_law: weighted(&parts, |part, clients| Some((part.littles_law?, clients))),
         generator_limited: parts.iter().find_map(|(part, _)| part.generator_limited.clone()),
@@ -298,12 +357,17 @@ fn resources_of(parts: &[(&Measured, f64)], intervals: &[Interval]) -> ResourceU
     };
     let first = &parts[0].0.resources;
     let cpu_window = first.cpu_window.map(|mut window| {
-        window.ok = intervals.iter().map(|interval| interval.ok_between(window.from_ms, window.to_ms)).sum();
+        window.ok = intervals
+            .iter()
+            .map(|interval| interval.ok_between(window.from_ms, window.to_ms))
+            .sum();
         window
     });
     ResourceUse {
         client_cpu_us_per_tx: per_tx(|one| one.client_cpu_us_per_tx),
-        server_cpu_us_per_tx: cpu_window.filter(|window| window.ok > 0.0).map(|window| window.server_us / window.ok),
+        server_cpu_us_per_tx: cpu_window
+            .filter(|window| window.ok > 0.0)
+            .map(|window| window.server_us / window.ok),
         worker_busy_max: resources(|one| one.worker_busy_max),
         worker_wait_max: resources(|one| one.worker_wait_max),
         steal: resources(|one| one.steal),
@@ -314,9 +378,13 @@ fn resources_of(parts: &[(&Measured, f64)], intervals: &[Interval]) -> ResourceU
 }
 
 /// The mean of all parts; `None` if one has no value, or all weights are 0.
-fn weighted(parts: &[(&Measured, f64)], of: impl Fn(&Measured, f64) -> Option<(f64, f64)>) -> Option<f64> {
+fn weighted(
+    parts: &[(&Measured, f64)],
+    of: impl Fn(&Measured, f64) -> Option<(f64, f64)>,
+) -> Option<f64> {
     let all: Option<Vec<_>> = parts.iter().map(|(part, clients)| of(part, *clients)).collect();
-    let (sum, weights) =
-        all?.iter().fold((0.0, 0.0), |(sum, weights), (value, weight)| (sum + value * weight, weights + weight));
+    let (sum, weights) = all?.iter().fold((0.0, 0.0), |(sum, weights), (value, weight)| {
+        (sum + value * weight, weights + weight)
+    });
     (weights > 0.0).then(|| sum / weights)
 }

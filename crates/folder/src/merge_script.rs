@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use truetps_record::{AnswersReady, ScriptFairness, ScriptRecord, ScriptRun, SentShape, SentStatements, Trial};
+use truetps_record::{
+    AnswersReady, ScriptFairness, ScriptRecord, ScriptRun, SentShape, SentStatements, Trial,
+};
 
 use crate::error::FolderError;
 use crate::folder::ExperimentFolder;
@@ -16,8 +18,12 @@ pub(crate) fn merge_script_files(
     trial: &str,
     writer: &TrialWriter,
 ) -> Result<(), FolderError> {
-    let records = parts.iter().filter_map(|part| part.script(trial).transpose()).collect::<Result<Vec<_>, _>>()?;
-    let statements = records.iter().map(|record| record.statements.as_ref()).collect::<Option<Vec<_>>>();
+    let records = parts
+        .iter()
+        .filter_map(|part| part.script(trial).transpose())
+        .collect::<Result<Vec<_>, _>>()?;
+    let statements =
+        records.iter().map(|record| record.statements.as_ref()).collect::<Option<Vec<_>>>();
     let statements = statements.map(|all| statements_of(&all));
     if let Some(first) = records.into_iter().next() {
         writer.write_script(&ScriptRecord { statements, ..first })?;
@@ -32,18 +38,21 @@ pub(crate) fn merge_script_files(
 fn statements_of(parts: &[&SentStatements]) -> SentStatements {
     let mut shapes: HashMap<&str, SentShape> = HashMap::new();
     for shape in parts.iter().flat_map(|part| &part.shapes) {
-        let sum =
-            shapes.entry(&shape.sql).or_insert_with(|| SentShape { sql: shape.sql.clone(), ..SentShape::default() });
+        let sum = shapes
+            .entry(&shape.sql)
+            .or_insert_with(|| SentShape { sql: shape.sql.clone(), ..SentShape::default() });
         add(sum, shape);
     }
     let mut shapes: Vec<_> = shapes.into_values().collect();
     shapes.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.sql.cmp(&other.sql)));
-    let left_out =
-        parts.iter().filter_map(|part| part.left_out.as_ref()).fold(None, |sum: Option<SentShape>, shape| {
+    let left_out = parts.iter().filter_map(|part| part.left_out.as_ref()).fold(
+        None,
+        |sum: Option<SentShape>, shape| {
             let mut sum = sum.unwrap_or_default();
             add(&mut sum, shape);
             Some(sum)
-        });
+        },
+    );
     SentStatements { shapes, left_out }
 }
 
@@ -61,7 +70,8 @@ fn add(sum: &mut SentShape, shape: &SentShape) {
 pub(crate) fn script_run_of(trials: &[&Trial]) -> Option<ScriptRun> {
     let runs: Vec<_> = trials.iter().map(|trial| trial.script.as_ref()).collect::<Option<_>>()?;
     let sum = |of: fn(&ScriptRun) -> u64| runs.iter().map(|run| of(run)).sum();
-    let clients = trials.iter().map(|trial| trial.engine.as_ref().map_or(0, |engine| engine.clients));
+    let clients =
+        trials.iter().map(|trial| trial.engine.as_ref().map_or(0, |engine| engine.clients));
     Some(ScriptRun {
         sha256: runs.first()?.sha256.clone(),
         reads: sum(|run| run.reads),
@@ -73,9 +83,14 @@ pub(crate) fn script_run_of(trials: &[&Trial]) -> Option<ScriptRun> {
 }
 
 fn fairness_of(runs: &[&ScriptRun], clients: impl Iterator<Item = u32>) -> Option<ScriptFairness> {
-    let parts: Vec<_> =
-        runs.iter().zip(clients).map(|(run, clients)| Some((run.fairness?, clients))).collect::<Option<_>>()?;
-    let of = |of: fn(&ScriptFairness) -> (f64, f64)| pooled(parts.iter().map(|(part, clients)| (of(part), *clients)));
+    let parts: Vec<_> = runs
+        .iter()
+        .zip(clients)
+        .map(|(run, clients)| Some((run.fairness?, clients)))
+        .collect::<Option<_>>()?;
+    let of = |of: fn(&ScriptFairness) -> (f64, f64)| {
+        pooled(parts.iter().map(|(part, clients)| (of(part), *clients)))
+    };
     let (events_mean, events_deviation) = of(|part| (part.events_mean, part.events_deviation));
     let (time_s_mean, time_s_deviation) = of(|part| (part.time_s_mean, part.time_s_deviation));
     Some(ScriptFairness { events_mean, events_deviation, time_s_mean, time_s_deviation })
@@ -91,7 +106,10 @@ fn answers_ready_of(trials: &[&Trial]) -> Option<AnswersReady> {
     let parts = trials.iter().map(of_part).collect::<Option<Vec<_>>>()?;
     let sum = |of: fn(&(f64, f64, f64)) -> f64| parts.iter().map(of).sum::<f64>();
     let events = sum(|part| part.0);
-    (events > 0.0).then(|| AnswersReady { us_least: sum(|part| part.1) / events, us_most: sum(|part| part.2) / events })
+    (events > 0.0).then(|| AnswersReady {
+        us_least: sum(|part| part.1) / events,
+        us_most: sum(|part| part.2) / events,
+    })
 }
 
 /// Mean and standard deviation over the clients of all parts, from mean, deviation and number of each part.
@@ -100,7 +118,8 @@ fn pooled(parts: impl Iterator<Item = ((f64, f64), u32)> + Clone) -> (f64, f64) 
     if clients == 0.0 {
         return (0.0, 0.0);
     }
-    let mean = parts.clone().map(|((mean, _), clients)| mean * f64::from(clients)).sum::<f64>() / clients;
+    let mean =
+        parts.clone().map(|((mean, _), clients)| mean * f64::from(clients)).sum::<f64>() / clients;
     let square = |((of_part, deviation), clients): ((f64, f64), u32)| {
         f64::from(clients) * (deviation * deviation + (of_part - mean) * (of_part - mean))
     };
@@ -118,7 +137,10 @@ mod tests {
         let (mean, deviation) = pooled(parts.into_iter());
         let all: [f64; 5] = [1.0, 3.0, 5.0, 5.0, 8.0];
         let expected = (all.iter().map(|one| (one - 4.4).powi(2)).sum::<f64>() / 5.0).sqrt();
-        assert!((mean - 4.4).abs() < 1e-9 && (deviation - expected).abs() < 1e-9, "{mean} {deviation}");
+        assert!(
+            (mean - 4.4).abs() < 1e-9 && (deviation - expected).abs() < 1e-9,
+            "{mean} {deviation}"
+        );
         assert_eq!(pooled(std::iter::empty()), (0.0, 0.0));
     }
 
@@ -132,11 +154,16 @@ mod tests {
             time_ms_max,
             ..SentShape::default()
         };
-        let one = SentStatements { shapes: vec![shape("a", 5, 1.0), shape("b", 1, 1.0)], left_out: None };
-        let other = SentStatements { shapes: vec![shape("b", 7, 9.0)], left_out: Some(shape("", 2, 3.0)) };
+        let one =
+            SentStatements { shapes: vec![shape("a", 5, 1.0), shape("b", 1, 1.0)], left_out: None };
+        let other =
+            SentStatements { shapes: vec![shape("b", 7, 9.0)], left_out: Some(shape("", 2, 3.0)) };
         let sum = statements_of(&[&one, &other]);
-        let found: Vec<_> =
-            sum.shapes.iter().map(|shape| (&*shape.sql, shape.count, shape.time_ms, shape.time_ms_max)).collect();
+        let found: Vec<_> = sum
+            .shapes
+            .iter()
+            .map(|shape| (&*shape.sql, shape.count, shape.time_ms, shape.time_ms_max))
+            .collect();
         assert_eq!(found, [("b", 8, 4.0, 9.0), ("a", 5, 2.0, 1.0)]);
         assert_eq!(sum.left_out.map(|shape| shape.writes), Some(2));
     }

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use truetps_record::{BUCKET_MS, Histogram, Interval, LatencyFigures, OpenLoop, Phase, TransactionGap, new_histogram};
+use truetps_record::{
+    BUCKET_MS, Histogram, Interval, LatencyFigures, OpenLoop, Phase, TransactionGap, new_histogram,
+};
 
 use crate::error::FolderError;
 use crate::latency_log::LatencyDecoder;
@@ -71,8 +73,10 @@ fn reader_groups(parts: Vec<PartSeries>) -> Vec<Vec<PartSeries>> {
     let readers = thread::available_parallelism().map_or(1, NonZero::get).min(READERS_MAX);
     let each = parts.len().div_ceil(readers).max(1);
     let mut parts = parts.into_iter();
-    std::iter::from_fn(|| Some(parts.by_ref().take(each).collect::<Vec<_>>()).filter(|group| !group.is_empty()))
-        .collect()
+    std::iter::from_fn(|| {
+        Some(parts.by_ref().take(each).collect::<Vec<_>>()).filter(|group| !group.is_empty())
+    })
+    .collect()
 }
 
 /// Reads the parts of a group, step by step.
@@ -80,11 +84,15 @@ fn read(mut group: Vec<PartSeries>, to_sum: &SyncSender<MergeStep>) {
     let mut decoder = LatencyDecoder::new();
     for phase in PHASES {
         loop {
-            let read = group.iter_mut().filter_map(|part| part.next_of(phase, &mut decoder).transpose());
+            let read =
+                group.iter_mut().filter_map(|part| part.next_of(phase, &mut decoder).transpose());
             let mut step: MergeStep = read.collect();
             let is_last = step.as_ref().is_ok_and(Vec::is_empty);
             if is_last && phase == Phase::Drain {
-                step = group.iter_mut().try_for_each(|part| part.check_ended(&mut decoder)).map(|()| Vec::new());
+                step = group
+                    .iter_mut()
+                    .try_for_each(|part| part.check_ended(&mut decoder))
+                    .map(|()| Vec::new());
             }
             let has_failed = step.is_err();
             if to_sum.send(step).is_err() || has_failed {
@@ -98,18 +106,22 @@ fn read(mut group: Vec<PartSeries>, to_sum: &SyncSender<MergeStep>) {
 }
 
 /// What all readers have of the next step. A reader whose parts have no more intervals of this phase leaves the list.
-fn next_step(open: &mut Vec<&Receiver<MergeStep>>) -> Result<Option<Vec<PartInterval>>, FolderError> {
+fn next_step(
+    open: &mut Vec<&Receiver<MergeStep>>,
+) -> Result<Option<Vec<PartInterval>>, FolderError> {
     let mut all = Vec::new();
     let mut failure = None;
-    open.retain(|steps| match steps.recv().expect("a reader ends after the last phase or an error") {
-        Ok(step) => {
-            let goes_on = !step.is_empty();
-            all.extend(step);
-            goes_on
-        }
-        Err(error) => {
-            failure.get_or_insert(error);
-            false
+    open.retain(|steps| {
+        match steps.recv().expect("a reader ends after the last phase or an error") {
+            Ok(step) => {
+                let goes_on = !step.is_empty();
+                all.extend(step);
+                goes_on
+            }
+            Err(error) => {
+                failure.get_or_insert(error);
+                false
+            }
         }
     });
     match failure {
@@ -134,7 +146,13 @@ struct SeriesSum {
 impl SeriesSum {
     fn new(folders: Vec<PathBuf>) -> Self {
         let quiet = vec![Vec::new(); folders.len()];
-        Self { folders, intervals: Vec::new(), histogram: new_histogram(), measured: new_histogram(), quiet }
+        Self {
+            folders,
+            intervals: Vec::new(),
+            histogram: new_histogram(),
+            measured: new_histogram(),
+            quiet,
+        }
     }
 
     /// Adds an interval of all parts that have it.
@@ -152,8 +170,10 @@ impl SeriesSum {
                 None => common = Some(interval),
                 Some(common) => {
                     let path = &self.folders[part];
-                    add_interval(common, &interval)
-                        .map_err(|problem| MergeError::DoesNotFit { path: path.clone(), problem })?;
+                    add_interval(common, &interval).map_err(|problem| MergeError::DoesNotFit {
+                        path: path.clone(),
+                        problem,
+                    })?;
                 }
             }
         }
@@ -175,7 +195,10 @@ impl SeriesSum {
         for interval in &mut intervals {
             let end_ms = interval.start_ms + interval.length_ms;
             let ended = |(_, end): &(f64, f64)| *end <= end_ms;
-            let gap = |(start_ms, end): &(f64, f64)| TransactionGap { start_ms: *start_ms, length_ms: end - start_ms };
+            let gap = |(start_ms, end): &(f64, f64)| TransactionGap {
+                start_ms: *start_ms,
+                length_ms: end - start_ms,
+            };
             interval.gaps = quiet.iter().filter(|gap| ended(gap)).map(gap).collect();
             quiet.retain(|gap| !ended(gap));
         }
@@ -207,7 +230,10 @@ fn add_interval(ours: &mut Interval, other: &Interval) -> Result<(), String> {
 }
 
 /// Starts add up, and the largest of all is the largest. Quantiles of several parts have no common quantile.
-pub(crate) fn common_open_loop(ours: Option<OpenLoop>, other: Option<OpenLoop>) -> Option<OpenLoop> {
+pub(crate) fn common_open_loop(
+    ours: Option<OpenLoop>,
+    other: Option<OpenLoop>,
+) -> Option<OpenLoop> {
     let (Some(ours), Some(other)) = (ours, other) else { return ours.or(other) };
     let max = |one: Option<f64>, other: Option<f64>| one.into_iter().chain(other).reduce(f64::max);
     let mut starts = ours.starts;
@@ -245,8 +271,10 @@ mod tests {
 
     fn second(at: u32, ok: u64, gaps: &[(f64, f64)]) -> Interval {
         let counts = Counts { started: ok, ok, statements: ok, ..Counts::default() };
-        let gaps =
-            gaps.iter().map(|(start_ms, length_ms)| TransactionGap { start_ms: *start_ms, length_ms: *length_ms });
+        let gaps = gaps.iter().map(|(start_ms, length_ms)| TransactionGap {
+            start_ms: *start_ms,
+            length_ms: *length_ms,
+        });
         let buckets = vec![ok as u32, 1];
         Interval {
             gaps: gaps.collect(),
@@ -279,7 +307,8 @@ mod tests {
 
     /// The sum of these parts, and counts and response times of each interval as they were given on.
     fn sum(parts: &[&[PartInterval]]) -> Result<(CommonSeries, Written), MergeError> {
-        let (_dirs, series): (Vec<_>, _) = parts.iter().enumerate().map(|(at, intervals)| part(at, intervals)).unzip();
+        let (_dirs, series): (Vec<_>, _) =
+            parts.iter().enumerate().map(|(at, intervals)| part(at, intervals)).unzip();
         let mut written = Vec::new();
         let common = common_series(series, &AtomicBool::new(false), |interval, histogram| {
             written.push((interval.counts.ok, histogram.len()));
@@ -300,7 +329,10 @@ mod tests {
         .unwrap();
         let CommonSeries { intervals, measured } = common;
         assert_eq!(written, [(8, 8), (7, 7)]);
-        assert_eq!((measured.len(), measured.count_at(1_000_000), measured.count_at(8_000_000)), (15, 4, 4));
+        assert_eq!(
+            (measured.len(), measured.count_at(1_000_000), measured.count_at(8_000_000)),
+            (15, 4, 4)
+        );
         assert_eq!(intervals[0].gaps, [TransactionGap { start_ms: 300.0, length_ms: 200.0 }]);
         assert_eq!((intervals[0].buckets.as_slice(), intervals[0].tps), (&[8, 2][..], 8.0));
         let p99 = intervals[0].response.response_us_p99.unwrap();
@@ -315,8 +347,11 @@ mod tests {
             (second(1, 1, &[]), &[]),
             (second(2, 1, &[(2_100.0, 300.0)]), &[]),
         ];
-        let other: [PartInterval; 3] =
-            [(second(0, 1, &[]), &[]), (second(1, 0, &[]), &[]), (second(2, 1, &[(600.0, 1_700.0)]), &[])];
+        let other: [PartInterval; 3] = [
+            (second(0, 1, &[]), &[]),
+            (second(1, 0, &[]), &[]),
+            (second(2, 1, &[(600.0, 1_700.0)]), &[]),
+        ];
         let (common, _) = sum(&[&first, &other]).unwrap();
         let gaps: Vec<Vec<_>> = common
             .intervals
@@ -328,22 +363,30 @@ mod tests {
 
     #[test]
     fn intervals_of_other_times_are_refused() {
-        let refused = sum(&[&[(second(0, 3, &[]), &[])], &[(second(1, 3, &[]), &[])]]).err().unwrap();
-        let words =
-            "trial-0001: an interval of the phase measure begins at 0 ms in one part, and at 1000 ms in another";
+        let refused =
+            sum(&[&[(second(0, 3, &[]), &[])], &[(second(1, 3, &[]), &[])]]).err().unwrap();
+        let words = "trial-0001: an interval of the phase measure begins at 0 ms in one part, and at 1000 ms in another";
         assert!(refused.to_string().ends_with(words), "{refused}");
     }
 
     #[test]
     fn phases_in_another_order_are_refused() {
         let drain = Interval::of_counts(Phase::Drain, 0.0, 10.0, Counts::default());
-        let refused = sum(&[&[(second(0, 3, &[]), &[])], &[(drain, &[]), (second(1, 3, &[]), &[])]]).err().unwrap();
-        assert!(refused.to_string().contains("intervals.jsonl: its intervals are not in the order"), "{refused}");
+        let refused =
+            sum(&[&[(second(0, 3, &[]), &[])], &[(drain, &[]), (second(1, 3, &[]), &[])]])
+                .err()
+                .unwrap();
+        assert!(
+            refused.to_string().contains("intervals.jsonl: its intervals are not in the order"),
+            "{refused}"
+        );
     }
 
     #[test]
     fn an_interrupted_part_has_fewer_intervals() {
-        let drain = |at: f64| Interval::of_counts(Phase::Drain, at, 10.0, Counts { ok: 1, ..Counts::default() });
+        let drain = |at: f64| {
+            Interval::of_counts(Phase::Drain, at, 10.0, Counts { ok: 1, ..Counts::default() })
+        };
         let (common, _) = sum(&[
             &[(second(0, 3, &[]), &[]), (drain(1_000.0), &[])],
             &[(second(0, 5, &[]), &[]), (second(1, 7, &[]), &[]), (drain(1_900.0), &[])],
@@ -356,14 +399,20 @@ mod tests {
     #[test]
     fn an_interrupted_sum_ends() {
         let (_dir, series) = part(0, &[(second(0, 3, &[]), &[])]);
-        let stopped = common_series(vec![series], &AtomicBool::new(true), |_, _| Ok(())).err().unwrap();
+        let stopped =
+            common_series(vec![series], &AtomicBool::new(true), |_, _| Ok(())).err().unwrap();
         assert!(matches!(stopped, MergeError::Interrupted), "{stopped}");
     }
 
     #[test]
     fn quantiles_of_parts_are_not_averaged() {
         let starts = StartCounts { scheduled: 5, queued: 1, ..StartCounts::default() };
-        let one = OpenLoop { starts, late_us_p99: Some(3.0), late_us_max: Some(4.0), ..OpenLoop::default() };
+        let one = OpenLoop {
+            starts,
+            late_us_p99: Some(3.0),
+            late_us_max: Some(4.0),
+            ..OpenLoop::default()
+        };
         let other = OpenLoop { late_us_max: Some(9.0), ..one };
         let common = common_open_loop(Some(one), Some(other)).unwrap();
         assert_eq!((common.starts.scheduled, common.starts.queued), (10, 2));

@@ -29,7 +29,11 @@ pub(crate) struct PartSeries {
 }
 
 impl PartSeries {
-    pub(crate) fn open(part: usize, folder: &ExperimentFolder, trial: &str) -> Result<Self, FolderError> {
+    pub(crate) fn open(
+        part: usize,
+        folder: &ExperimentFolder,
+        trial: &str,
+    ) -> Result<Self, FolderError> {
         let mut intervals = folder.interval_lines(trial)?;
         let next = next_interval(&mut intervals)?;
         Ok(Self { part, intervals, latency: folder.latency_lines(trial)?, next })
@@ -52,12 +56,18 @@ impl PartSeries {
         Ok(Some(PartInterval { part: self.part, interval, latencies }))
     }
 
-    fn next_latencies(&mut self, decoder: &mut LatencyDecoder) -> Result<Vec<(u64, u64)>, FolderError> {
+    fn next_latencies(
+        &mut self,
+        decoder: &mut LatencyDecoder,
+    ) -> Result<Vec<(u64, u64)>, FolderError> {
         Ok(self.decode_next(decoder)?.unwrap_or_default())
     }
 
     /// The response times of the next line of them; `None` at the end.
-    fn decode_next(&mut self, decoder: &mut LatencyDecoder) -> Result<Option<Vec<(u64, u64)>>, FolderError> {
+    fn decode_next(
+        &mut self,
+        decoder: &mut LatencyDecoder,
+    ) -> Result<Option<Vec<(u64, u64)>>, FolderError> {
         let Some(lines) = &mut self.latency else { return Ok(None) };
         let decoded = loop {
             match lines.next_line()? {
@@ -74,7 +84,8 @@ impl PartSeries {
     pub(crate) fn check_ended(&mut self, decoder: &mut LatencyDecoder) -> Result<(), FolderError> {
         while self.decode_next(decoder)?.is_some() {}
         let problem = |next: &Interval| {
-            let problem = format!("its intervals are not in the order of their phases: {}", next.phase.tag());
+            let problem =
+                format!("its intervals are not in the order of their phases: {}", next.phase.tag());
             Err(FolderError::content(self.intervals.path(), problem))
         };
         self.next.as_ref().map_or(Ok(()), problem)

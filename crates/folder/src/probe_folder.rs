@@ -115,7 +115,11 @@ mod tests {
         let summary = folder.summary().unwrap();
         assert_eq!((summary.samples, summary.length_ms), (3, 6000.5));
         assert_eq!(summary.outages, [TimeSpan { from_ms: 2000.0, to_ms: 5000.5 }]);
-        assert_eq!((summary.no_answer_ms, summary.answers_at_end), (3000.5, true), "it was killed: no query at 6 s");
+        assert_eq!(
+            (summary.no_answer_ms, summary.answers_at_end),
+            (3000.5, true),
+            "it was killed: no query at 6 s"
+        );
         let kept_bytes = Some(folder.kept_bytes().unwrap());
         folder.write(&ProbeRun { ended_at: Some("now".to_owned()), kept_bytes, ..run() }).unwrap();
         let summary = folder.summary().unwrap();
@@ -128,8 +132,12 @@ mod tests {
         let lost = format!("has {} of {} bytes: the rest is missing", text.len() - 3, text.len());
         assert_eq!((summary.answers_at_end, summary.damage), (true, Some(lost)));
         fs::write(&path, text.replacen("\"server\",\"at_ms\"", "\"sever\",\"at_ms\"", 1)).unwrap();
-        assert_eq!(folder.summary().unwrap().damage.as_deref(), Some("line 2 cannot be understood"));
-        fs::write(&path, text.replacen("\"schema_version\":1", "\"schema_version\":99", 1)).unwrap();
+        assert_eq!(
+            folder.summary().unwrap().damage.as_deref(),
+            Some("line 2 cannot be understood")
+        );
+        fs::write(&path, text.replacen("\"schema_version\":1", "\"schema_version\":99", 1))
+            .unwrap();
         assert!(matches!(folder.summary(), Err(FolderError::Newer { found: 99, .. })));
     }
 
@@ -140,7 +148,10 @@ mod tests {
         let header = ProbeHeader::of_version_1(1e3, None);
         folder.begin(&header).unwrap().append(&sample(5.0, &[("host.x", 1.0)])).unwrap();
         let again = ProbeFolder::open(folder.path()).unwrap();
-        assert_eq!((again.run().unwrap(), again.series().unwrap().times(ProbeSource::Server)), (run(), &[5.0][..]));
+        assert_eq!(
+            (again.run().unwrap(), again.series().unwrap().times(ProbeSource::Server)),
+            (run(), &[5.0][..])
+        );
         assert!(ProbeFolder::open(dir.path()).is_none());
     }
 }

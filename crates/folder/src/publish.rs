@@ -18,7 +18,8 @@ impl ExperimentFolder {
     pub(crate) fn publish(&mut self, runs: &Path) -> Result<(), FolderError> {
         let link = runs.join(LATEST);
         let linked = self.link_latest(runs, &link);
-        self.not_latest = linked.err().map(|error| format!("{}: not set to this run: {error}", link.display()));
+        self.not_latest =
+            linked.err().map(|error| format!("{}: not set to this run: {error}", link.display()));
         sync_folder(runs).map_err(FolderError::io(runs))
     }
 
@@ -27,7 +28,8 @@ impl ExperimentFolder {
         let name = self.path.file_name().expect("an experiment's folder has a name");
         let beside = runs.join(format!(".{LATEST}.{}", std::process::id()));
         let _ = fs::remove_file(&beside);
-        let made = std::os::unix::fs::symlink(name, &beside).and_then(|()| fs::rename(&beside, link));
+        let made =
+            std::os::unix::fs::symlink(name, &beside).and_then(|()| fs::rename(&beside, link));
         // The first error is the one to report.
         made.inspect_err(|_| drop(fs::remove_file(&beside)))
     }
@@ -54,7 +56,11 @@ impl<'a> HiddenExperiment<'a> {
         experiment: &Experiment,
     ) -> Result<Self, FolderError> {
         fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
-        let hidden = Self { runs, name, folder: ExperimentFolder::at(create_unused(runs, &format!(".{name}"))?) };
+        let hidden = Self {
+            runs,
+            name,
+            folder: ExperimentFolder::at(create_unused(runs, &format!(".{name}"))?),
+        };
         hidden.folder.write_plan(plan)?;
         hidden.folder.write_experiment(experiment)?;
         Ok(hidden)
@@ -102,11 +108,15 @@ mod tests {
         folder.publish(runs).unwrap();
         let warning = folder.not_latest().unwrap();
         assert!(warning.contains("latest: not set to this run: Is a directory"), "{warning}");
-        let mut names: Vec<_> = fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let mut names: Vec<_> =
+            fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names[1..], ["latest", "new"], "no temporary name is left: {names:?}");
         fs::remove_dir_all(runs.join("latest")).unwrap();
         folder.publish(runs).unwrap();
-        assert_eq!((folder.not_latest(), fs::read_link(runs.join("latest")).unwrap()), (None, "new".into()));
+        assert_eq!(
+            (folder.not_latest(), fs::read_link(runs.join("latest")).unwrap()),
+            (None, "new".into())
+        );
     }
 }

@@ -31,7 +31,10 @@ pub(crate) fn open_below(run: &Path, path: &Path) -> Result<File, FolderError> {
     let below = path.strip_prefix(run).expect("the path is below the run folder");
     let failed = |at: &Path, source| {
         if at.is_symlink() {
-            return FolderError::content(at, "is a symbolic link: no file of a run folder is read through one");
+            return FolderError::content(
+                at,
+                "is a symbolic link: no file of a run folder is read through one",
+            );
         }
         FolderError::io(path)(source)
     };
@@ -41,13 +44,18 @@ pub(crate) fn open_below(run: &Path, path: &Path) -> Result<File, FolderError> {
         at.push(name);
         folder = folder.folder(name).map_err(|source| failed(&at, source))?;
     }
-    folder.file(below.file_name().expect("the path names a file")).map_err(|source| failed(path, source))
+    folder
+        .file(below.file_name().expect("the path names a file"))
+        .map_err(|source| failed(path, source))
 }
 
 /// The content of a file of at most `bytes_max` bytes.
 pub(crate) fn read_bytes(run: &Path, path: &Path, bytes_max: u64) -> Result<Vec<u8>, FolderError> {
     let mut bytes = Vec::new();
-    open_below(run, path)?.take(bytes_max + 1).read_to_end(&mut bytes).map_err(FolderError::io(path))?;
+    open_below(run, path)?
+        .take(bytes_max + 1)
+        .read_to_end(&mut bytes)
+        .map_err(FolderError::io(path))?;
     check_length(path, bytes.len() as u64, bytes_max)?;
     Ok(bytes)
 }
@@ -60,7 +68,11 @@ pub(crate) fn check_length(path: &Path, bytes: u64, bytes_max: u64) -> Result<()
 }
 
 /// The same; `None` where there is no such file.
-pub(crate) fn read_if_there(run: &Path, path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, FolderError> {
+pub(crate) fn read_if_there(
+    run: &Path,
+    path: &Path,
+    bytes_max: u64,
+) -> Result<Option<Vec<u8>>, FolderError> {
     if_there(read_bytes(run, path, bytes_max))
 }
 
@@ -88,7 +100,10 @@ pub(crate) fn read_json<T: DeserializeOwned>(run: &Path, path: &Path) -> Result<
 }
 
 /// The same; `None` where there is no such file.
-pub(crate) fn read_json_if_there<T: DeserializeOwned>(run: &Path, path: &Path) -> Result<Option<T>, FolderError> {
+pub(crate) fn read_json_if_there<T: DeserializeOwned>(
+    run: &Path,
+    path: &Path,
+) -> Result<Option<T>, FolderError> {
     if_there(read_json(run, path))
 }
 
@@ -100,7 +115,8 @@ pub(crate) fn json_line(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, 
 }
 
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|error| FolderError::content(path, error))?;
+    let mut text =
+        serde_json::to_vec_pretty(value).map_err(|error| FolderError::content(path, error))?;
     text.push(b'\n');
     write_file(path, &text)
 }
@@ -166,7 +182,10 @@ mod tests {
         let error = read_json::<Experiment>(dir.path(), &path).unwrap_err();
         assert_eq!(error.hint().unwrap(), "use truetps 7.1.0, or a newer one");
         let error = error.to_string();
-        assert!(error.contains("experiment.json") && error.contains("schema version 99"), "{error}");
+        assert!(
+            error.contains("experiment.json") && error.contains("schema version 99"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -179,8 +198,10 @@ mod tests {
         symlink("trial", path("run/other")).unwrap();
         symlink("server", path("run/trial/link")).unwrap();
         symlink("my.cnf", path("run/trial/server/link")).unwrap();
-        let read =
-            |name: &str| read_bytes(&path("latest"), &path("latest").join(name), 10).map_err(|error| error.to_string());
+        let read = |name: &str| {
+            read_bytes(&path("latest"), &path("latest").join(name), 10)
+                .map_err(|error| error.to_string())
+        };
         assert_eq!(read("trial/server/my.cnf").as_deref(), Ok(&b"own"[..]));
         for (name, link) in [
             ("other/server/my.cnf", "latest/other: "),
@@ -207,7 +228,12 @@ mod tests {
         }
         let long = dir.path().join("long");
         fs::write(&long, [0; 11]).unwrap();
-        assert!(read_bytes(dir.path(), &long, 10).unwrap_err().to_string().ends_with("is larger than 10 bytes"));
+        assert!(
+            read_bytes(dir.path(), &long, 10)
+                .unwrap_err()
+                .to_string()
+                .ends_with("is larger than 10 bytes")
+        );
         assert_eq!(read_bytes(dir.path(), &long, 11).unwrap().len(), 11);
         assert!(read_if_there(dir.path(), &dir.path().join("none"), 1).unwrap().is_none());
     }

@@ -43,7 +43,11 @@ impl TrialWriter {
     }
 
     /// Appends one interval to both series.
-    pub fn append(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), FolderError> {
+    pub fn append(
+        &mut self,
+        interval: &Interval,
+        histogram: &Histogram,
+    ) -> Result<(), FolderError> {
         self.append_interval(interval)?;
         self.append_latency(interval, histogram)
     }
@@ -54,7 +58,11 @@ impl TrialWriter {
     }
 
     /// The response times of an interval.
-    pub(crate) fn append_latency(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), FolderError> {
+    pub(crate) fn append_latency(
+        &mut self,
+        interval: &Interval,
+        histogram: &Histogram,
+    ) -> Result<(), FolderError> {
         let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1e3);
         let (start, length) = (time(interval.start_ms), time(interval.length_ms));
         self.latency

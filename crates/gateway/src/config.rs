@@ -225,7 +225,10 @@ fn wrong(message: impl Into<String>, hint: Option<&'static str>) -> ConfigError 
 impl GatewayConfig {
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         toml::from_str(text).map_err(|error| {
-            wrong(error.to_string().trim_end(), Some("`truetps help reference/gateway` lists the keys"))
+            wrong(
+                error.to_string().trim_end(),
+                Some("`truetps help reference/gateway` lists the keys"),
+            )
         })
     }
 
@@ -245,15 +248,23 @@ impl GatewayConfig {
         }
         if !self.listen.ip().is_loopback() {
             if !self.listen_remote {
-                let hint = "set listen_remote = true (--listen-remote) if other hosts shall reach it";
-                return Err(wrong(format!("listen: {} is not only for this host", self.listen), Some(hint)));
+                let hint =
+                    "set listen_remote = true (--listen-remote) if other hosts shall reach it";
+                return Err(wrong(
+                    format!("listen: {} is not only for this host", self.listen),
+                    Some(hint),
+                ));
             }
             if tokens.is_empty() && !self.anonymous {
-                let hint = "put tokens into TRUETPS_GATEWAY_TOKENS, or set anonymous = true (--anonymous)";
+                let hint =
+                    "put tokens into TRUETPS_GATEWAY_TOKENS, or set anonymous = true (--anonymous)";
                 return Err(wrong("other hosts could store rows without a token", Some(hint)));
             }
             if self.page {
-                return Err(wrong("page: it has no login, and other hosts could see it", Some("listen on 127.0.0.1")));
+                return Err(wrong(
+                    "page: it has no login, and other hosts could see it",
+                    Some("listen on 127.0.0.1"),
+                ));
             }
         }
         self.metrics.check(tokens.guard_metrics())?;
@@ -261,14 +272,19 @@ impl GatewayConfig {
     }
 
     pub(crate) fn threads(&self) -> usize {
-        let others = || std::thread::available_parallelism().map_or(1, |cores| cores.get().saturating_sub(1).max(1));
+        let others = || {
+            std::thread::available_parallelism()
+                .map_or(1, |cores| cores.get().saturating_sub(1).max(1))
+        };
         self.threads.unwrap_or_else(others)
     }
 
     fn check_numbers(&self) -> Result<(), ConfigError> {
-        let QueueConfig { rows, mb, wait_ms, answer_ms, statement_ms, batch_rows, batch_kb } = self.queue;
+        let QueueConfig { rows, mb, wait_ms, answer_ms, statement_ms, batch_rows, batch_kb } =
+            self.queue;
         let HttpLimits { connections, requests, peer_share, .. } = self.limits;
-        let HttpLimits { row_kb, batch_kb: body_kb, batch_lines, bodies_mb, header_kb, .. } = self.limits;
+        let HttpLimits { row_kb, batch_kb: body_kb, batch_lines, bodies_mb, header_kb, .. } =
+            self.limits;
         let HttpLimits { header_s, body_s, write_s, .. } = self.limits;
         let in_range = [
             ("queue.rows", rows as f64, 1.0, 10e6),
@@ -336,11 +352,17 @@ impl MetricsConfig {
         }
         if !self.listen_remote {
             let hint = "set listen_remote = true in [metrics] if other hosts shall reach it";
-            return Err(wrong(format!("metrics.listen: {listen} is not only for this host"), Some(hint)));
+            return Err(wrong(
+                format!("metrics.listen: {listen} is not only for this host"),
+                Some(hint),
+            ));
         }
         if !has_tokens && !self.anonymous {
             let hint = "put tokens into TRUETPS_GATEWAY_METRICS_TOKENS, or set anonymous = true in [metrics]";
-            return Err(wrong("metrics.listen: other hosts could read figures without a token", Some(hint)));
+            return Err(wrong(
+                "metrics.listen: other hosts could read figures without a token",
+                Some(hint),
+            ));
         }
         Ok(())
     }
@@ -348,13 +370,18 @@ impl MetricsConfig {
 
 fn check_table(table: &TableConfig) -> Result<(), ConfigError> {
     let TableConfig { name, connections, .. } = table;
-    if name.is_empty() || name == "batch" || name.chars().any(|c| matches!(c, '/' | '?' | '#' | '%') || c.is_control())
+    if name.is_empty()
+        || name == "batch"
+        || name.chars().any(|c| matches!(c, '/' | '?' | '#' | '%') || c.is_control())
     {
         return Err(wrong(format!("table: `{name}` cannot be a part of a path"), None));
     }
     if !(1..=CONNECTIONS_MAX).contains(connections) {
         let hint = "one is enough: rows that arrive during a commit are the next one";
-        return Err(wrong(format!("table `{name}`: connections is from 1 to {CONNECTIONS_MAX}"), Some(hint)));
+        return Err(wrong(
+            format!("table `{name}`: connections is from 1 to {CONNECTIONS_MAX}"),
+            Some(hint),
+        ));
     }
     Ok(())
 }
@@ -364,8 +391,11 @@ mod tests {
     use super::*;
 
     fn checked(text: &str, has_tokens: bool) -> Result<(), String> {
-        let tokens =
-            if has_tokens { AccessTokens::parse("0123456789abcdef").unwrap() } else { AccessTokens::default() };
+        let tokens = if has_tokens {
+            AccessTokens::parse("0123456789abcdef").unwrap()
+        } else {
+            AccessTokens::default()
+        };
         GatewayConfig::parse(text)
             .and_then(|config| config.check(&tokens))
             .map_err(|error| error.to_string().lines().last().unwrap_or_default().to_owned())
@@ -385,7 +415,12 @@ mod tests {
         check("[[table]]\nname = 't'\nconnections = 5", "from 1 to 4");
         check(&format!("listen = '0.0.0.0:1'\n{table}"), "only for this host");
         check(&format!("listen = '0.0.0.0:1'\nlisten_remote = true\n{table}"), "without a token");
-        check(&format!("listen = '0.0.0.0:1'\nlisten_remote = true\nanonymous = true\npage = true\n{table}"), "page");
+        check(
+            &format!(
+                "listen = '0.0.0.0:1'\nlisten_remote = true\nanonymous = true\npage = true\n{table}"
+            ),
+            "page",
+        );
         check(&format!("[queue]\nrows = 0\n{table}"), "queue.rows");
         check(&format!("[limits]\nbatch_kb = 100000\n{table}"), "bodies_mb");
         check(&format!("[limits]\nbatch_lines = 1000000\n{table}"), "batch_lines");

@@ -36,7 +36,9 @@ impl DurabilityVerdict {
 pub(crate) fn read_durability(client: &mut Client) -> Result<DurabilityVerdict, DriverError> {
     let version_sql = match client.dialect() {
         SqlDialect::Mysql => "SELECT CONCAT(@@version, ' ', @@version_comment)",
-        SqlDialect::Postgres => "SELECT 'PostgreSQL ' || pg_catalog.current_setting('server_version')",
+        SqlDialect::Postgres => {
+            "SELECT 'PostgreSQL ' || pg_catalog.current_setting('server_version')"
+        }
     };
     let version = client.query_value(version_sql)?.unwrap_or_default();
     let flavour = Flavour::from_version_text(&version);

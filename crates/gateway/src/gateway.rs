@@ -36,7 +36,9 @@ const GOODBYE: Duration = Duration::from_secs(2);
 pub enum GatewayError {
     #[error("table `{table}`: {source}")]
     Inspection { table: String, source: Box<InspectionError> },
-    #[error("table `{table}` has no column `{column}` for the header Idempotency-Key in its unique key ({key})")]
+    #[error(
+        "table `{table}` has no column `{column}` for the header Idempotency-Key in its unique key ({key})"
+    )]
     IdempotencyColumn { table: String, column: String, key: String },
     #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: io::Error },
@@ -50,8 +52,12 @@ impl GatewayError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Inspection { source, .. } => source.hint(),
-            Self::IdempotencyColumn { .. } => Some("name a column of the unique key in idempotency_column".to_owned()),
-            Self::Listen { .. } => Some("another program may use the port; port 0 takes a free one".to_owned()),
+            Self::IdempotencyColumn { .. } => {
+                Some("name a column of the unique key in idempotency_column".to_owned())
+            }
+            Self::Listen { .. } => {
+                Some("another program may use the port; port 0 takes a free one".to_owned())
+            }
             Self::Tls { .. } | Self::Thread(_) => None,
         }
     }
@@ -104,10 +110,17 @@ pub struct RunningGateway {
 
 impl RunningGateway {
     /// Inspects the tables, listens, and starts. The configuration has been checked.
-    pub fn start(config: &GatewayConfig, target: &Target, tokens: AccessTokens) -> Result<Self, GatewayError> {
+    pub fn start(
+        config: &GatewayConfig,
+        target: &Target,
+        tokens: AccessTokens,
+    ) -> Result<Self, GatewayError> {
         let tls = config.tls.as_ref().map(TlsSetup::read).transpose()?;
-        let runtime =
-            Builder::new_multi_thread().worker_threads(config.threads()).thread_name("http").enable_all().build()?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(config.threads())
+            .thread_name("http")
+            .enable_all()
+            .build()?;
         let listen = |address| {
             let _in_runtime = runtime.enter();
             listen(address).map_err(|source| GatewayError::Listen { address, source })
@@ -121,11 +134,14 @@ impl RunningGateway {
             notes.push(note);
         }
         let (connections, fewer) = connections_most(config);
-        let warnings = fewer.into_iter().chain(tls.as_ref().and_then(|tls| tls.warning.clone())).collect();
+        let warnings =
+            fewer.into_iter().chain(tls.as_ref().and_then(|tls| tls.warning.clone())).collect();
         let app = Arc::new(GatewayApp::new(config, tables, tokens, connections));
         let (stop_accepting, stopped) = watch::channel(false);
-        let (address, metrics_address) =
-            (listener.local_addr()?, metrics_listener.as_ref().map(TcpListener::local_addr).transpose()?);
+        let (address, metrics_address) = (
+            listener.local_addr()?,
+            metrics_listener.as_ref().map(TcpListener::local_addr).transpose()?,
+        );
         let serve = |listener, tls, door| {
             let server = HttpServer { app: Arc::clone(&app), listener, tls, door };
             runtime.spawn(server.run(stopped.clone()))
@@ -142,7 +158,16 @@ impl RunningGateway {
             ));
         }
         watch_durability(&app)?;
-        Ok(Self { app, runtime, address, metrics_address, stop_accepting, servers, notes, warnings })
+        Ok(Self {
+            app,
+            runtime,
+            address,
+            metrics_address,
+            stop_accepting,
+            servers,
+            notes,
+            warnings,
+        })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -191,7 +216,8 @@ impl RunningGateway {
         };
         let _ = self.runtime.block_on(async { tokio::time::timeout(GOODBYE, ends).await });
         let stored = |table: &ServedTable| {
-            let stored = table.rows.each().filter(|(name, _)| matches!(*name, "stored" | "duplicate"));
+            let stored =
+                table.rows.each().filter(|(name, _)| matches!(*name, "stored" | "duplicate"));
             stored.map(|(_, count)| count).sum::<u64>()
         };
         let stop = GatewayStop { is_drained, stored: tables.iter().map(stored).sum() };
@@ -204,8 +230,11 @@ impl RunningGateway {
 /// this process leaves, and then the reason.
 fn connections_most(config: &GatewayConfig) -> (usize, Option<String>) {
     let wanted = config.limits.connections;
-    let Some(files) = getrlimit(Resource::Nofile).current.map(|files| files as usize) else { return (wanted, None) };
-    let of_tables: usize = config.tables.iter().map(|table| table.connections + FILES_OF_TABLE).sum();
+    let Some(files) = getrlimit(Resource::Nofile).current.map(|files| files as usize) else {
+        return (wanted, None);
+    };
+    let of_tables: usize =
+        config.tables.iter().map(|table| table.connections + FILES_OF_TABLE).sum();
     let left = files.saturating_sub(FILES_RESERVED + of_tables).max(1);
     if left >= wanted {
         return (wanted, None);
@@ -232,7 +261,8 @@ fn start_table(
     runtime: &Handle,
 ) -> Result<(ServedTable, TableNote), GatewayError> {
     let mut settings = ServedTable::commit_settings(table, &config.queue, target);
-    let failed = |source| GatewayError::Inspection { table: table.name.clone(), source: Box::new(source) };
+    let failed =
+        |source| GatewayError::Inspection { table: table.name.clone(), source: Box::new(source) };
     settings.keep_commit_mode().map_err(failed)?;
     let inspection = settings.inspect().map_err(failed)?;
     let key: Vec<_> = inspection.columns.key_names().map(str::to_owned).collect();
@@ -242,15 +272,23 @@ fn start_table(
     }
     let mut warnings = inspection.warnings.clone();
     if let Some(reason) = inspection.reads_back.as_ref().filter(|_| settings.refuses_changes) {
-        warnings.push(format!("{reason}: each row is read again before its commit, which costs time"));
+        warnings
+            .push(format!("{reason}: each row is read again before its commit, which costs time"));
     }
     if !settings.refuses_changes {
-        warnings.push("changed = \"answer\": a row may be stored with other values than were sent".to_owned());
+        warnings.push(
+            "changed = \"answer\": a row may be stored with other values than were sent".to_owned(),
+        );
     }
     let served = ServedTable::start(table, config, &settings, inspection, runtime)?;
     served.read_durability();
     let verdict = served.durability();
-    let note = TableNote { table: table.name.clone(), key, durability: (verdict.word, verdict.sentence), warnings };
+    let note = TableNote {
+        table: table.name.clone(),
+        key,
+        durability: (verdict.word, verdict.sentence),
+        warnings,
+    };
     Ok((served, note))
 }
 

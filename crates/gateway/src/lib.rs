@@ -22,7 +22,8 @@ mod row_counts;
 mod served_table;
 
 pub use config::{
-    ChangedRows, ConfigError, GatewayConfig, HttpLimits, MetricsConfig, QueueConfig, TableConfig, TlsFilesConfig,
+    ChangedRows, ConfigError, GatewayConfig, HttpLimits, MetricsConfig, QueueConfig, TableConfig,
+    TlsFilesConfig,
 };
 pub use gateway::{GatewayError, GatewayStop, RunningGateway, TableNote};
 pub use http::AccessTokens;

@@ -16,8 +16,10 @@ pub(crate) fn state_json(tables: &[ServedTable], connections: usize) -> String {
 }
 
 fn table_json(table: &ServedTable) -> Value {
-    let (state, figures, durability) = (table.queue.state(), table.queue.figures(), table.durability());
-    let rows: Map<String, Value> = table.rows.each().map(|(name, count)| (name.to_owned(), count.into())).collect();
+    let (state, figures, durability) =
+        (table.queue.state(), table.queue.figures(), table.durability());
+    let rows: Map<String, Value> =
+        table.rows.each().map(|(name, count)| (name.to_owned(), count.into())).collect();
     json!({
         "name": table.name,
         "rows": rows,

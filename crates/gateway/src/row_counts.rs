@@ -41,6 +41,8 @@ impl AnswerCounts {
     }
 
     pub(crate) fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        RowResult::ALL.iter().map(|(result, name)| (*name, self.0[*result as usize].load(Ordering::Relaxed)))
+        RowResult::ALL
+            .iter()
+            .map(|(result, name)| (*name, self.0[*result as usize].load(Ordering::Relaxed)))
     }
 }

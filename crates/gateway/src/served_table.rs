@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use truetps_batch::{
-    CommitAnswer, CommitQueue, CommitSettings, CommitThreads, FigureHistogram, RowReply, TableInspection,
+    CommitAnswer, CommitQueue, CommitSettings, CommitThreads, FigureHistogram, RowReply,
+    TableInspection,
 };
 use truetps_driver::{Client, Target};
 
@@ -65,7 +66,11 @@ pub(crate) struct ServedTable {
 }
 
 impl ServedTable {
-    pub(crate) fn commit_settings(config: &TableConfig, queue: &QueueConfig, target: &Target) -> CommitSettings {
+    pub(crate) fn commit_settings(
+        config: &TableConfig,
+        queue: &QueueConfig,
+        target: &Target,
+    ) -> CommitSettings {
         CommitSettings {
             target: target.clone(),
             table: config.name.clone(),
@@ -119,7 +124,8 @@ impl ServedTable {
 
     /// Reads again what a commit survives: settings may change while the server runs.
     pub(crate) fn read_durability(&self) {
-        let read = Client::connect(&self.target, CLIENT_TIME).and_then(|mut client| read_durability(&mut client));
+        let read = Client::connect(&self.target, CLIENT_TIME)
+            .and_then(|mut client| read_durability(&mut client));
         let verdict = read.unwrap_or_else(|error| DurabilityVerdict::unknown(error.to_string()));
         *self.durability.write().unwrap_or_else(PoisonError::into_inner) = verdict;
     }

@@ -9,7 +9,10 @@ use truetps_record::{CapturedPlugin, CapturedVariable, Flavour, SchemaShape, is_
 pub(crate) const TABLES_LIMIT_MS: u32 = 1200;
 
 /// Rows with a fixed number of cells; shorter rows are ignored.
-pub(crate) fn rows<const N: usize>(client: &mut Client, sql: &str) -> Result<Vec<[Option<String>; N]>, DriverError> {
+pub(crate) fn rows<const N: usize>(
+    client: &mut Client,
+    sql: &str,
+) -> Result<Vec<[Option<String>; N]>, DriverError> {
     let rows = client.query(sql)?.rows;
     Ok(rows.into_iter().filter_map(|row| row.try_into().ok()).collect())
 }
@@ -38,16 +41,23 @@ fn is_mariadb(variables: &BTreeMap<String, CapturedVariable>) -> bool {
 }
 
 /// MariaDB and MySQL keep it in different tables.
-fn origins(client: &mut Client, found: &mut BTreeMap<String, CapturedVariable>) -> Result<(), String> {
+fn origins(
+    client: &mut Client,
+    found: &mut BTreeMap<String, CapturedVariable>,
+) -> Result<(), String> {
     const MARIADB: &str = "SELECT LOWER(variable_name), global_value_origin, global_value_path, default_value \
                            FROM information_schema.system_variables";
     const MYSQL: &str = "SELECT LOWER(variable_name), variable_source, variable_path, NULL \
                          FROM performance_schema.variables_info";
-    let found_rows = rows(client, if is_mariadb(found) { MARIADB } else { MYSQL }).map_err(|error| match error {
-        // Servers before 8.0 do not have the table.
-        DriverError::Server(error) if error.code == 1146 => "this version does not keep it".to_owned(),
-        error => error.to_string(),
-    })?;
+    let found_rows = rows(client, if is_mariadb(found) { MARIADB } else { MYSQL }).map_err(
+        |error| match error {
+            // Servers before 8.0 do not have the table.
+            DriverError::Server(error) if error.code == 1146 => {
+                "this version does not keep it".to_owned()
+            }
+            error => error.to_string(),
+        },
+    )?;
     if found_rows.is_empty() {
         return Err("the account may not read performance_schema.variables_info".to_owned());
     }
@@ -64,7 +74,10 @@ fn origins(client: &mut Client, found: &mut BTreeMap<String, CapturedVariable>) 
 /// Facts that decide about durability and are no variables.
 pub(crate) fn status(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     let found_rows = rows(client, DURABILITY_STATUS)?;
-    Ok(found_rows.into_iter().filter_map(|[name, value]| Some((name?.to_lowercase(), value?))).collect())
+    Ok(found_rows
+        .into_iter()
+        .filter_map(|[name, value]| Some((name?.to_lowercase(), value?)))
+        .collect())
 }
 
 pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, DriverError> {
@@ -72,7 +85,9 @@ pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, Driver
                WHERE plugin_status = 'ACTIVE' ORDER BY 1";
     let found_rows = rows(client, sql)?.into_iter();
     Ok(found_rows
-        .filter_map(|[name, kind, version]| Some(CapturedPlugin { name: name?, kind: kind?, version }))
+        .filter_map(|[name, kind, version]| {
+            Some(CapturedPlugin { name: name?, kind: kind?, version })
+        })
         .collect())
 }
 
@@ -84,13 +99,18 @@ pub(crate) fn schemas(
     let is_on = |name: &str| variables.get(name).is_some_and(|variable| variable.value == "ON");
     // The statistics of each table would be computed again, and the plans of all sessions could change.
     if is_on("innodb_stats_on_metadata") {
-        return Err("reading them would change their statistics (innodb_stats_on_metadata is ON)".to_owned());
+        return Err("reading them would change their statistics (innodb_stats_on_metadata is ON)"
+            .to_owned());
     }
     let counts_expire = variables.contains_key("information_schema_stats_expiry");
     shapes(client, is_mariadb(variables), counts_expire).map_err(|error| error.to_string())
 }
 
-fn shapes(client: &mut Client, is_mariadb: bool, counts_expire: bool) -> Result<Vec<SchemaShape>, DriverError> {
+fn shapes(
+    client: &mut Client,
+    is_mariadb: bool,
+    counts_expire: bool,
+) -> Result<Vec<SchemaShape>, DriverError> {
     const SYSTEM: &str = "('mysql', 'sys', 'information_schema', 'performance_schema')";
     // A client timeout alone would leave the statement running in the server. Older servers take the hint for a
     // comment.
@@ -134,7 +154,15 @@ fn shapes(client: &mut Client, is_mariadb: bool, counts_expire: bool) -> Result<
 }
 
 pub(crate) fn empty(name: String) -> SchemaShape {
-    SchemaShape { name, tables: 0, rows: 0, data_bytes: 0, index_bytes: 0, indexes: 0, engines: BTreeMap::new() }
+    SchemaShape {
+        name,
+        tables: 0,
+        rows: 0,
+        data_bytes: 0,
+        index_bytes: 0,
+        indexes: 0,
+        engines: BTreeMap::new(),
+    }
 }
 
 /// Sums are decimal numbers, and NULL for no rows.

@@ -23,15 +23,20 @@ pub(crate) fn variables(
         let Some(name) = name.filter(|name| !is_secret(name, &value)) else { continue };
         found.insert(name, CapturedVariable { value, origin, path, default, unit });
     }
-    let from_file = |variable: &CapturedVariable| variable.origin.as_deref() == Some("configuration file");
+    let from_file =
+        |variable: &CapturedVariable| variable.origin.as_deref() == Some("configuration file");
     if found.values().any(|variable| from_file(variable) && variable.path.is_none()) {
-        notes.push("only members of pg_read_all_settings can read the names of configuration files".to_owned());
+        notes.push(
+            "only members of pg_read_all_settings can read the names of configuration files"
+                .to_owned(),
+        );
     }
     Ok(found)
 }
 
 pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, DriverError> {
-    let found_rows = rows(client, "SELECT extname::text, extversion FROM pg_extension ORDER BY 1")?.into_iter();
+    let found_rows =
+        rows(client, "SELECT extname::text, extversion FROM pg_extension ORDER BY 1")?.into_iter();
     let plugin = |[name, version]: [Option<String>; 2]| {
         Some(CapturedPlugin { name: name?, kind: "extension".to_owned(), version })
     };

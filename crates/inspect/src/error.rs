@@ -46,19 +46,31 @@ impl InspectError {
         let text = match self {
             Self::Server { source, .. } => return source.hint(),
             // An existing file that cannot be read is the one that was meant.
-            Self::Read { source: TextError::Io(error), .. } if error.kind() != io::ErrorKind::NotFound => return None,
+            Self::Read { source: TextError::Io(error), .. }
+                if error.kind() != io::ErrorKind::NotFound =>
+            {
+                return None;
+            }
             Self::Read { .. } => {
                 "give a capture, a dump of settings, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of \
                  one (`truetps server list`); only `truetps explain` takes NAME=VALUE,NAME=VALUE, and the word defaults"
             }
             Self::Capture { source, .. } => source.hint(),
-            Self::NoVariables { .. } => "the variables are recorded when a trial ends: name an experiment that has one",
+            Self::NoVariables { .. } => {
+                "the variables are recorded when a trial ends: name an experiment that has one"
+            }
             Self::Options(OptionFileError::Encoding { .. }) => "save the file as UTF-8",
             Self::Options(OptionFileError::Line { .. }) => "a server would refuse that line, too",
-            Self::Options(OptionFileError::Read { .. } | OptionFileError::Cut { .. }) => return None,
+            Self::Options(OptionFileError::Read { .. } | OptionFileError::Cut { .. }) => {
+                return None;
+            }
             Self::NoSource { hint, .. } => hint,
-            Self::Twice { .. } => "it shows several servers or several moments: keep one of the results",
-            Self::Flush(_) => "name a folder that this user may write to, on the disk of the server's data",
+            Self::Twice { .. } => {
+                "it shows several servers or several moments: keep one of the results"
+            }
+            Self::Flush(_) => {
+                "name a folder that this user may write to, on the disk of the server's data"
+            }
             Self::FlushElsewhere => "name the server by its socket, or leave the folder out",
             Self::NoSettings { .. } | Self::Options(OptionFileError::BeforeGroup { .. }) => {
                 "server settings belong to [mysqld], [mariadb] or [server]"

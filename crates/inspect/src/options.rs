@@ -5,8 +5,8 @@ use std::path::Path;
 
 use truetps_files::{OptionReader, OptionStyle, OptionVisitor, OptionWalk};
 use truetps_knowledge::{
-    GroupUse, SettingsSide, SideValue, Version, added_line, group_use, is_loose, option_family, server_setting,
-    setting_note,
+    GroupUse, SettingsSide, SideValue, Version, added_line, group_use, is_loose, option_family,
+    server_setting, setting_note,
 };
 use truetps_record::{Flavour, is_secret};
 
@@ -22,7 +22,8 @@ pub(crate) fn read(
 ) -> Result<SettingsSide, InspectError> {
     let style = OptionStyle::of(text);
     // A program that reads groups is not PostgreSQL.
-    let (flavour, version) = if flavour == Some(Flavour::Postgresql) { (None, None) } else { (flavour, version) };
+    let (flavour, version) =
+        if flavour == Some(Flavour::Postgresql) { (None, None) } else { (flavour, version) };
     let (name, kind) = (path.display().to_string(), "option file".to_owned());
     let side = SettingsSide { name, kind, ..SettingsSide::default() };
     let mut reader = OptionSideReader { style, flavour, version, side };
@@ -31,7 +32,8 @@ pub(crate) fn read(
     if side.settings.is_empty() {
         return Err(InspectError::NoSettings { path: path.to_owned(), notes: side.notes });
     }
-    side.family = Some(option_family(style, &side.settings.keys().map(String::as_str).collect::<Vec<_>>()));
+    side.family =
+        Some(option_family(style, &side.settings.keys().map(String::as_str).collect::<Vec<_>>()));
     Ok(side)
 }
 
@@ -39,8 +41,14 @@ pub(crate) fn read(
 const LAST_ALONE: &str = "performance_schema_instrument";
 
 /// The last line of a name holds, but for options whose lines add up.
-pub(crate) fn insert_line(settings: &mut BTreeMap<String, SideValue>, name: String, mut found: SideValue) {
-    if let Some(added) = settings.get(&name).and_then(|before| added_line(&name, &before.value, &found.value)) {
+pub(crate) fn insert_line(
+    settings: &mut BTreeMap<String, SideValue>,
+    name: String,
+    mut found: SideValue,
+) {
+    if let Some(added) =
+        settings.get(&name).and_then(|before| added_line(&name, &before.value, &found.value))
+    {
         found.value = added;
     }
     settings.insert(name, found);
@@ -68,13 +76,17 @@ impl OptionVisitor for OptionSideReader<'_> {
         }
         let (is_loose, is_bare) = (is_loose(self.style, name), value.is_none());
         // Of names that no server knows, a loose one is passed over.
-        let Some((name, value)) = server_setting(self.style, self.flavour, name, value) else { return is_loose };
+        let Some((name, value)) = server_setting(self.style, self.flavour, name, value) else {
+            return is_loose;
+        };
         if is_secret(&name, &value) {
             self.note(format!("{name} is left out: it may hold a secret"));
             return true;
         }
         if name == LAST_ALONE && self.side.settings.contains_key(&name) {
-            self.note(format!("a server takes each line of {name}: only the last one is taken here"));
+            self.note(format!(
+                "a server takes each line of {name}: only the last one is taken here"
+            ));
         }
         let origin = Some(file.display().to_string());
         let found = SideValue { value, origin, is_loose, is_bare, ..SideValue::default() };
@@ -100,7 +112,12 @@ mod tests {
     }
 
     fn values(path: &Path, version: Option<&str>) -> BTreeMap<String, String> {
-        read_file(path, version).unwrap().settings.into_iter().map(|(name, found)| (name, found.value)).collect()
+        read_file(path, version)
+            .unwrap()
+            .settings
+            .into_iter()
+            .map(|(name, found)| (name, found.value))
+            .collect()
     }
 
     #[test]
@@ -117,7 +134,10 @@ mod tests {
         );
         let found = read_file(&dir.path().join("my.cnf"), None).unwrap().settings;
         assert_eq!(found.len(), 2);
-        assert_eq!((found["sync_binlog"].value.as_str(), found["max_connections"].value.as_str()), ("0", "8"));
+        assert_eq!(
+            (found["sync_binlog"].value.as_str(), found["max_connections"].value.as_str()),
+            ("0", "8")
+        );
         assert!(found["sync_binlog"].origin.as_deref().unwrap().ends_with("b.cnf"));
         write("loop.cnf", "[mysqld]\n!include loop.cnf\n");
         let error = read_file(&dir.path().join("loop.cnf"), None).err().unwrap().to_string();
@@ -139,7 +159,10 @@ mod tests {
         fs::write(&path, text).unwrap();
         let found = values(&path, None);
         let of = |name: &str| found[name].as_str();
-        assert_eq!((of("optimizer_switch"), of("replicate_do_db")), ("mrr=off,index_merge=off", "a,b"));
+        assert_eq!(
+            (of("optimizer_switch"), of("replicate_do_db")),
+            ("mrr=off,index_merge=off", "a,b")
+        );
         assert_eq!(
             (of("sync_binlog"), of("replicate_same_server_id"), of("innodb_ft_min_token_size")),
             ("7", "1", "2")
@@ -158,7 +181,10 @@ mod tests {
                     skip-networking\n";
         fs::write(&path, text).unwrap();
         let found = |version| values(&path, version)["sync_binlog"].clone();
-        assert_eq!((found(None), found(Some("8.0.36")), found(Some("5.7.22"))), ("1".into(), "1".into(), "3".into()));
+        assert_eq!(
+            (found(None), found(Some("8.0.36")), found(Some("5.7.22"))),
+            ("1".into(), "1".into(), "3".into())
+        );
         assert_eq!(values(&path, Some("8.0.36"))["skip_networking"], "ON");
         let notes = read_file(&path, None).unwrap().notes;
         assert!(notes.len() == 2 && notes[0].contains("[mysqld-5.7]"), "{notes:?}");
@@ -181,7 +207,11 @@ mod tests {
         assert_eq!((of("fsync"), of("wal_level"), of("max_connections")), ("off", "replica", "7"));
         write("copied.conf", "fsync = on\ninclude_dir 'nowhere.d'\n");
         let copied = read_file(&dir.path().join("copied.conf"), None).unwrap();
-        assert!(copied.settings.len() == 1 && copied.notes[0].contains("nowhere.d"), "{:?}", copied.notes);
+        assert!(
+            copied.settings.len() == 1 && copied.notes[0].contains("nowhere.d"),
+            "{:?}",
+            copied.notes
+        );
     }
 
     /// The main file of Ubuntu's and Debian's packages.
@@ -191,7 +221,10 @@ mod tests {
         fs::create_dir(dir.path().join("conf.d")).unwrap();
         fs::write(dir.path().join("conf.d/mysqld.cnf"), "[mysqld]\nsync_binlog=0\n").unwrap();
         let path = dir.path().join("my.cnf");
-        let text = format!("# Includes\n!includedir {}/\n!includedir /nowhere/\n", dir.path().join("conf.d").display());
+        let text = format!(
+            "# Includes\n!includedir {}/\n!includedir /nowhere/\n",
+            dir.path().join("conf.d").display()
+        );
         fs::write(&path, text).unwrap();
         let read = read_file(&path, None).unwrap();
         assert_eq!(read.settings["sync_binlog"].value, "0");

@@ -20,16 +20,21 @@ const FILE_BYTES_MAX: u64 = 32 << 20;
 /// A running server, as it is now.
 pub fn side_of_server(target: &Target) -> Result<SettingsSide, InspectError> {
     let options = CaptureOptions { variables_only: true, ..CaptureOptions::default() };
-    Ok(SettingsSide { kind: "server".to_owned(), ..side_of_capture(&target.to_string(), &capture(target, &options)?) })
+    Ok(SettingsSide {
+        kind: "server".to_owned(),
+        ..side_of_capture(&target.to_string(), &capture(target, &options)?)
+    })
 }
 
 pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
     // A capture of an older truetps may have variables that this one leaves out.
-    let shown = capture.variables.iter().filter(|(name, variable)| !is_secret(name, &variable.value));
+    let shown =
+        capture.variables.iter().filter(|(name, variable)| !is_secret(name, &variable.value));
     // As in dumps, run folders and option files: PostgreSQL writes `TimeZone`, and takes any case.
     let variables = shown.map(|(name, variable)| (name.to_ascii_lowercase(), value_of(variable)));
-    let plain =
-        |(name, value): (&String, &String)| (name.clone(), SideValue { value: value.clone(), ..SideValue::default() });
+    let plain = |(name, value): (&String, &String)| {
+        (name.clone(), SideValue { value: value.clone(), ..SideValue::default() })
+    };
     SettingsSide {
         name: name.to_owned(),
         kind: "capture".to_owned(),
@@ -43,7 +48,8 @@ pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
 }
 
 fn value_of(variable: &CapturedVariable) -> SideValue {
-    let origin = variable.path.clone().or_else(|| variable.origin.as_deref().map(str::to_lowercase));
+    let origin =
+        variable.path.clone().or_else(|| variable.origin.as_deref().map(str::to_lowercase));
     // A client that prints columns prints no blanks at their ends.
     let value = variable.value.trim_end().to_owned();
     let (default, unit) = (variable.default.clone(), variable.unit.clone());
@@ -52,7 +58,10 @@ fn value_of(variable: &CapturedVariable) -> SideValue {
 
 /// A capture, a dump of settings, an option file or a run folder, whichever the path is. An option file is read with the rules of the
 /// server version of `like`.
-pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<SettingsSide, InspectError> {
+pub fn side_of_path(
+    path: &Path,
+    like: Option<&SettingsSide>,
+) -> Result<SettingsSide, InspectError> {
     let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
     let facts = fs::metadata(path).map_err(|error| failed(error.into()))?;
     if facts.is_dir() {
@@ -68,10 +77,14 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
             return Err(failed(TextError::NotText));
         }
         let capture = match Capture::from_json(text) {
-            Err(CaptureError::Other(_) | CaptureError::Broken(_)) if let Some(side) = dump::read(path, text, None) => {
+            Err(CaptureError::Other(_) | CaptureError::Broken(_))
+                if let Some(side) = dump::read(path, text, None) =>
+            {
                 return side;
             }
-            read => read.map_err(|source| InspectError::Capture { path: path.to_owned(), source })?,
+            read => {
+                read.map_err(|source| InspectError::Capture { path: path.to_owned(), source })?
+            }
         };
         return Ok(side_of_capture(&path.display().to_string(), &capture));
     }
@@ -84,7 +97,11 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
 }
 
 /// The settings of an option file and of what it includes, as a server of this family and version reads them.
-pub fn server_options(path: &Path, flavour: Flavour, version: &str) -> Result<SettingsSide, InspectError> {
+pub fn server_options(
+    path: &Path,
+    flavour: Flavour,
+    version: &str,
+) -> Result<SettingsSide, InspectError> {
     let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
     let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(failed)?;
     match dump::read(path, &String::from_utf8_lossy(&bytes), Some(flavour)).transpose()? {
@@ -117,15 +134,23 @@ fn side_of_folder(path: &Path) -> Result<SettingsSide, InspectError> {
 
 /// The first trial that has recorded variables stands for all, with the server that it ran on: the trials of a plan may
 /// have several.
-fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> Result<SettingsSide, InspectError> {
+fn side_of_trials(
+    path: &Path,
+    folder: &ExperimentFolder,
+    names: &[String],
+) -> Result<SettingsSide, InspectError> {
     let first = names.iter().find_map(|name| Some((name, folder.variables(name).transpose()?)));
-    let (name, variables) = first.ok_or_else(|| InspectError::NoVariables { path: path.to_owned() })?;
+    let (name, variables) =
+        first.ok_or_else(|| InspectError::NoVariables { path: path.to_owned() })?;
     let variables = variables?;
     let trial = folder.trial(name)?;
     let mut notes = Vec::new();
     if names.len() > 1 {
-        let factors = trial.as_ref().map(|trial| trial.configuration.to_string()).unwrap_or_default();
-        notes.push(format!("variables of {name} ({factors}); name another trial's folder for other levels"));
+        let factors =
+            trial.as_ref().map(|trial| trial.configuration.to_string()).unwrap_or_default();
+        notes.push(format!(
+            "variables of {name} ({factors}); name another trial's folder for other levels"
+        ));
     }
     let server = match trial.and_then(|trial| trial.server) {
         Some(server) => Some(server),
@@ -158,9 +183,10 @@ mod tests {
             "schedule": [scheduled("trial-0001", "first"), scheduled("trial-0002", "pg"), scheduled("trial-0003", "my")],
         });
         fs::write(dir.join("experiment.json"), experiment.to_string()).unwrap();
-        for (name, level, server) in
-            [("trial-0002", "pg", server("postgresql", "15.8")), ("trial-0003", "my", server("mysql", "8.0.36"))]
-        {
+        for (name, level, server) in [
+            ("trial-0002", "pg", server("postgresql", "15.8")),
+            ("trial-0003", "my", server("mysql", "8.0.36")),
+        ] {
             fs::create_dir_all(dir.join(name).join("server")).unwrap();
             let trial = json!({
                 "schema_version": 1, "tool_version": "0", "name": name, "block": 0, "position": 0, "role": "cell",
@@ -182,7 +208,11 @@ mod tests {
         assert_eq!((my.flavour, my.version.as_deref()), (Some(Flavour::Mysql), Some("8.0.36")));
         // The first trial has no variables: the second stands for all, with what it was.
         assert_eq!(whole.flavour, Some(Flavour::Postgresql));
-        assert!(whole.notes[0].starts_with("variables of trial-0002 (connections=1 server=pg)"), "{:?}", whole.notes);
+        assert!(
+            whole.notes[0].starts_with("variables of trial-0002 (connections=1 server=pg)"),
+            "{:?}",
+            whole.notes
+        );
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use truetps_record::{
-    Family, Flavour, ServerFacts, Version, amount_in, is_off, is_secret, near_matches, same_amount, same_setting,
-    same_written_amount, setting_number,
+    Family, Flavour, ServerFacts, Version, amount_in, is_off, is_secret, near_matches, same_amount,
+    same_setting, same_written_amount, setting_number,
 };
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, effective_value, judge_text};
@@ -38,7 +38,11 @@ pub struct SettingsSide {
 
 impl SettingsSide {
     /// What a server was set to in a trial, without secrets.
-    pub fn recorded(name: String, server: Option<&ServerFacts>, variables: &BTreeMap<String, String>) -> Self {
+    pub fn recorded(
+        name: String,
+        server: Option<&ServerFacts>,
+        variables: &BTreeMap<String, String>,
+    ) -> Self {
         let known = variables.iter().filter(|(name, value)| !is_secret(name, value));
         let value = |value: &String| SideValue { value: value.clone(), ..SideValue::default() };
         Self {
@@ -58,7 +62,10 @@ impl SettingsSide {
 
     /// `None` for an ordinary server, and for an option file, which does not show it.
     pub fn platform(&self) -> Option<&'static Platform> {
-        platform_of(self.flavour?, self.settings.iter().map(|(name, found)| (name.as_str(), found.value.as_str())))
+        platform_of(
+            self.flavour?,
+            self.settings.iter().map(|(name, found)| (name.as_str(), found.value.as_str())),
+        )
     }
 
     /// Whether the other side is known to be of another family: neither side's rules apply to the other.
@@ -159,7 +166,8 @@ impl Diff {
     /// How many are folded away, by the reason.
     pub fn folded(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
-        for reason in self.differences.iter().filter_map(|difference| difference.folded.as_deref()) {
+        for reason in self.differences.iter().filter_map(|difference| difference.folded.as_deref())
+        {
             *counts.entry(reason).or_insert(0) += 1;
         }
         counts
@@ -171,17 +179,21 @@ const SAME_PLACE: &str = "files of the server: inside both datadirs, or outside 
 const OWN_DEFAULTS: &str = "unknown setting, and each of the two versions has its own default";
 const ONE_SIDED: &str = "unknown setting, and only one of the two servers has it";
 const AT_DEFAULT: &str = "one file sets it to its default, and the other leaves it unset";
-const NO_VARIABLE: &str = "the server takes it in a file, and shows no variable of that name to compare with";
+const NO_VARIABLE: &str =
+    "the server takes it in a file, and shows no variable of that name to compare with";
 
 /// Compares two sides.
 pub fn diff(a: &SettingsSide, b: &SettingsSide) -> Diff {
-    let names: BTreeSet<&str> = a.settings.keys().chain(b.settings.keys()).map(String::as_str).collect();
+    let names: BTreeSet<&str> =
+        a.settings.keys().chain(b.settings.keys()).map(String::as_str).collect();
     let (of_a, of_b) = (JudgedSide::new(a, b), JudgedSide::new(b, a));
     let (mut differences, mut same, mut not_compared) = (Vec::new(), 0, 0);
     for name in names {
         let values = (a.settings.get(name), b.settings.get(name));
         match values {
-            (Some(one), Some(other)) if is_same(name, one, other) && !works_in_one(name, a, b) => same += 1,
+            (Some(one), Some(other)) if is_same(name, one, other) && !works_in_one(name, a, b) => {
+                same += 1;
+            }
             // A setting that is missing in an option file may have any value. Two option files are compared as they are.
             (None, Some(_)) if !a.is_complete && b.is_complete => not_compared += 1,
             (Some(_), None) if !b.is_complete && a.is_complete => not_compared += 1,
@@ -211,9 +223,13 @@ impl<'a> JudgedSide<'a> {
         let like = if side.is_complete || side.is_stranger_to(other) { side } else { other };
         let flavour = side.flavour.or(like.flavour);
         let version = side.version.as_deref().or(like.version.as_deref());
-        let settings =
-            side.settings.iter().map(|(name, found)| (name.as_str(), found.value.as_str(), found.origin.as_deref()));
-        let durability = flavour.zip(version).and_then(|(flavour, version)| judge_text(flavour, version, settings));
+        let settings = side
+            .settings
+            .iter()
+            .map(|(name, found)| (name.as_str(), found.value.as_str(), found.origin.as_deref()));
+        let durability = flavour
+            .zip(version)
+            .and_then(|(flavour, version)| judge_text(flavour, version, settings));
         Self { side, flavour, durability, platform: side.platform() }
     }
 
@@ -252,8 +268,10 @@ fn unheard_of<'a>(
         return Vec::new();
     }
     let note = |(one, here, there): (&Difference, &Placed, &Placed)| {
-        let is_unheard_of =
-            one.group.is_none() && one.folded.is_none() && here.value.is_some() && there.value.is_none();
+        let is_unheard_of = one.group.is_none()
+            && one.folded.is_none()
+            && here.value.is_some()
+            && there.value.is_none();
         if side.settings.get(&one.name).is_some_and(|found| found.is_loose) {
             return None;
         }
@@ -263,7 +281,8 @@ fn unheard_of<'a>(
                 one.name
             ));
         }
-        let near = is_unheard_of.then(|| near_matches(&one.name, other.settings.keys().map(String::as_str)))?;
+        let near = is_unheard_of
+            .then(|| near_matches(&one.name, other.settings.keys().map(String::as_str)))?;
         let near = near.first()?;
         Some(format!(
             "the other server has no setting {}; did you mean {near}? A server does not start with an unknown name in \
@@ -291,7 +310,14 @@ type Order<'a> = (Option<&'a str>, bool, bool, Reverse<u32>, Option<Changeabilit
 /// one version has, then by likely effect, and dynamic settings before settings that need a restart.
 fn order(one: &Difference) -> Order<'_> {
     let score = find_setting(&one.name).map_or(0, Setting::score);
-    (one.folded.as_deref(), one.group.is_none(), is_news_of_a_version(one), Reverse(score), one.change, &one.name)
+    (
+        one.folded.as_deref(),
+        one.group.is_none(),
+        is_news_of_a_version(one),
+        Reverse(score),
+        one.change,
+        &one.name,
+    )
 }
 
 /// A setting that is listed only because of its switch is put behind that switch: alone it would seem not to differ.
@@ -299,7 +325,8 @@ fn beside_their_switches(sorted: Vec<Difference>) -> Vec<Difference> {
     let shown: BTreeSet<String> =
         sorted.iter().filter(|one| one.folded.is_none()).map(|one| one.name.clone()).collect();
     let is_led = |one: &Difference| {
-        one.folded.is_none() && one.same_but_for.as_ref().is_some_and(|switch| shown.contains(switch))
+        one.folded.is_none()
+            && one.same_but_for.as_ref().is_some_and(|switch| shown.contains(switch))
     };
     let (led, mut placed): (Vec<_>, Vec<_>) = sorted.into_iter().partition(is_led);
     // The last one first: each is put directly behind the switch.
@@ -337,10 +364,13 @@ fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
     let unit = one.unit.as_deref().or(other.unit.as_deref()).or_else(|| postgres_unit(name));
     // What clients print in columns has lost blanks at its ends.
     let (one, other) = (one.value.trim(), other.value.trim());
-    if let Some(unit) = unit.filter(|unit| [one, other].iter().all(|text| amount_in(text, unit).is_some())) {
+    if let Some(unit) =
+        unit.filter(|unit| [one, other].iter().all(|text| amount_in(text, unit).is_some()))
+    {
         return same_amount(one, other, unit);
     }
-    let method = |text: &str| if text.is_empty() { "fsync".to_owned() } else { text.to_lowercase() };
+    let method =
+        |text: &str| if text.is_empty() { "fsync".to_owned() } else { text.to_lowercase() };
     same_setting(one, other)
         || same_written_amount(one, other)
         || is_same_list(name, one, other)
@@ -355,8 +385,12 @@ fn difference(name: &str, seen_a: &JudgedSide<'_>, seen_b: &JudgedSide<'_>) -> D
     let folded = match (inert_reason(name).or_else(|| same_place(name, a, b)), setting) {
         (Some(reason), _) => Some(reason),
         // A value that a user has chosen is shown, also if the other server has no such setting.
-        (None, None) if !both => (!same_server && !is_chosen(name, a) && !is_chosen(name, b)).then_some(ONE_SIDED),
-        (None, None) if !same_server && [a, b].iter().all(|side| is_default(&side.settings[name])) => {
+        (None, None) if !both => {
+            (!same_server && !is_chosen(name, a) && !is_chosen(name, b)).then_some(ONE_SIDED)
+        }
+        (None, None)
+            if !same_server && [a, b].iter().all(|side| is_default(&side.settings[name])) =>
+        {
             Some(OWN_DEFAULTS)
         }
         _ => None,
@@ -373,7 +407,8 @@ fn difference(name: &str, seen_a: &JudgedSide<'_>, seen_b: &JudgedSide<'_>) -> D
         .or_else(|| is_renamed().then_some(RENAMED))
         .or_else(|| is_without_variable(name, a, b).then_some(NO_VARIABLE))
         .or_else(|| is_at_default(name, &of_a, &of_b).then_some(AT_DEFAULT));
-    let change = |side: &SettingsSide| Some(setting?.span(side.flavour?, &version_of(side)?)?.change);
+    let change =
+        |side: &SettingsSide| Some(setting?.span(side.flavour?, &version_of(side)?)?.change);
     Difference {
         name: name.to_owned(),
         group: setting.map(|setting| setting.group),
@@ -392,7 +427,10 @@ fn difference(name: &str, seen_a: &JudgedSide<'_>, seen_b: &JudgedSide<'_>) -> D
 fn is_without_variable(name: &str, a: &SettingsSide, b: &SettingsSide) -> bool {
     let hides = |file: &SettingsSide, server: &SettingsSide| {
         let of_server = || Some(has_no_variable(name, server.flavour?, &version_of(server)?));
-        !file.is_complete && server.is_complete && !server.settings.contains_key(name) && of_server() == Some(true)
+        !file.is_complete
+            && server.is_complete
+            && !server.settings.contains_key(name)
+            && of_server() == Some(true)
     };
     hides(a, b) || hides(b, a)
 }
@@ -410,7 +448,12 @@ fn is_at_default(name: &str, a: &Placed, b: &Placed) -> bool {
     is_same_as(a, b) || is_same_as(b, a)
 }
 
-fn same_but_for(name: &str, setting: Option<&Setting>, a: &SettingsSide, b: &SettingsSide) -> Option<String> {
+fn same_but_for(
+    name: &str,
+    setting: Option<&Setting>,
+    a: &SettingsSide,
+    b: &SettingsSide,
+) -> Option<String> {
     let (one, other) = a.settings.get(name).zip(b.settings.get(name))?;
     is_same(name, one, other).then(|| setting?.needs.clone()).flatten()
 }
@@ -422,17 +465,23 @@ fn same_place(name: &str, a: &SettingsSide, b: &SettingsSide) -> Option<&'static
     }
     let is_inside = |side: &SettingsSide| {
         let path = side.settings.get(name)?.value.as_str();
-        let data = side.settings.get("datadir").map_or("", |found| found.value.trim_end_matches('/'));
+        let data =
+            side.settings.get("datadir").map_or("", |found| found.value.trim_end_matches('/'));
         let below = path.strip_prefix(data).filter(|_| !data.is_empty());
-        Some(!path.starts_with('/') || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        Some(
+            !path.starts_with('/')
+                || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+        )
     };
     (is_inside(a)? == is_inside(b)?).then_some(SAME_PLACE)
 }
 
 /// By the server's own words: the family of MySQL, MariaDB, PostgreSQL.
 fn is_default(found: &SideValue) -> bool {
-    let by_origin =
-        found.origin.as_deref().is_some_and(|origin| ["compiled", "compile-time", "default"].contains(&origin));
+    let by_origin = found
+        .origin
+        .as_deref()
+        .is_some_and(|origin| ["compiled", "compile-time", "default"].contains(&origin));
     by_origin || found.default.as_deref().is_some_and(|default| same_setting(default, &found.value))
 }
 
@@ -476,9 +525,17 @@ fn version_of(side: &SettingsSide) -> Option<Version> {
     side.version.as_deref().and_then(Version::parse)
 }
 
-fn placed(name: &str, setting: Option<&Setting>, seen: &JudgedSide<'_>, other: &SettingsSide) -> Placed {
+fn placed(
+    name: &str,
+    setting: Option<&Setting>,
+    seen: &JudgedSide<'_>,
+    other: &SettingsSide,
+) -> Placed {
     let side = seen.side;
-    let span = side.flavour.zip(version_of(side)).and_then(|(flavour, version)| setting?.span(flavour, &version));
+    let span = side
+        .flavour
+        .zip(version_of(side))
+        .and_then(|(flavour, version)| setting?.span(flavour, &version));
     // The knowledge base's default has precedence over the server's, which for MariaDB may have been computed at its
     // start.
     let default = span.and_then(|span| span.default.clone());
@@ -486,10 +543,16 @@ fn placed(name: &str, setting: Option<&Setting>, seen: &JudgedSide<'_>, other: &
         let is_left_to_server = !side.is_complete && !side.is_stranger_to(other);
         let unset = || default_where_unset(name, side, other).filter(|_| is_left_to_server);
         let default = default.or_else(unset);
-        return Placed { default, is_left_to_server, counterparts: counterparts(setting, side), ..Placed::default() };
+        return Placed {
+            default,
+            is_left_to_server,
+            counterparts: counterparts(setting, side),
+            ..Placed::default()
+        };
     };
     let without_effect = seen.without_effect(name, setting);
-    let crashes = if without_effect.is_none() { crashes(name, setting, &found.value, seen) } else { None };
+    let crashes =
+        if without_effect.is_none() { crashes(name, setting, &found.value, seen) } else { None };
     let (process_crash, power_cut) = crashes.unzip();
     Placed {
         value: Some(value_text(found)),
@@ -505,8 +568,15 @@ fn placed(name: &str, setting: Option<&Setting>, seen: &JudgedSide<'_>, other: &
 
 /// What the value means for a process crash and for a power cut. What it promises alone gives way to what all settings of
 /// the side promise together.
-fn crashes(name: &str, setting: Option<&Setting>, value: &str, seen: &JudgedSide<'_>) -> Option<(String, String)> {
-    let value = seen.flavour.map_or_else(|| value.to_owned(), |flavour| effective_value(flavour, name, value));
+fn crashes(
+    name: &str,
+    setting: Option<&Setting>,
+    value: &str,
+    seen: &JudgedSide<'_>,
+) -> Option<(String, String)> {
+    let value = seen
+        .flavour
+        .map_or_else(|| value.to_owned(), |flavour| effective_value(flavour, name, value));
     let crash = setting?.crash(&value)?;
     let verdict = seen.durability.as_ref().filter(|_| DECIDE_TOGETHER.contains(&name));
     let joint = |alone: &str, together: Option<Loss>| match together {

@@ -42,8 +42,13 @@ fn most_likely_to_matter_first() {
     ];
     let mysql = Some(Flavour::Mysql);
     let found = diff(&side(mysql, "8.0.36", &one), &side(mysql, "8.0.36", &other));
-    let expected =
-        ["innodb_flush_log_at_trx_commit", "sync_binlog", "binlog_cache_size", "max_connections", "unheard_of"];
+    let expected = [
+        "innodb_flush_log_at_trx_commit",
+        "sync_binlog",
+        "binlog_cache_size",
+        "max_connections",
+        "unheard_of",
+    ];
     assert_eq!(shown(&found), expected);
     assert_eq!((found.same, found.folded().values().sum::<usize>()), (2, 1));
     let first = &found.differences[0];
@@ -60,9 +65,16 @@ fn settings_without_a_meaning_on_a_platform_say_so() {
     let aurora = [("innodb_doublewrite", "OFF"), ("aurora_version", "3.08.0"), flush];
     let found = diff(&a, &side(Some(Flavour::Mysql), "8.0.39", &aurora));
     let one = found.differences.iter().find(|one| one.name == "innodb_doublewrite").unwrap();
-    assert!(one.b.without_effect.as_deref().unwrap().contains("no meaning on Amazon Aurora MySQL"), "{one:?}");
+    assert!(
+        one.b.without_effect.as_deref().unwrap().contains("no meaning on Amazon Aurora MySQL"),
+        "{one:?}"
+    );
     assert_eq!((&one.b.power_cut, &one.a.without_effect), (&None, &None));
-    assert!(found.b.notes[0].starts_with("the server is Amazon Aurora MySQL"), "{:?}", found.b.notes);
+    assert!(
+        found.b.notes[0].starts_with("the server is Amazon Aurora MySQL"),
+        "{:?}",
+        found.b.notes
+    );
     assert!(found.a.notes.is_empty());
 }
 
@@ -85,7 +97,11 @@ fn the_same_value_with_the_switch_on_in_one() {
 fn where_files_are() {
     let mysql = Some(Flavour::Mysql);
     let at = |data: &str, redo: &str| {
-        side(mysql, "8.0.36", &[("datadir", data), ("innodb_log_group_home_dir", redo), ("tmpdir", "/tmp")])
+        side(
+            mysql,
+            "8.0.36",
+            &[("datadir", data), ("innodb_log_group_home_dir", redo), ("tmpdir", "/tmp")],
+        )
     };
     let places = |one: &SettingsSide, other: &SettingsSide| shown(&diff(one, other)).len();
     assert_eq!(places(&at("/a/", "./"), &at("/b/", "/b/redo")), 0);
@@ -95,19 +111,30 @@ fn where_files_are() {
 
 #[test]
 fn a_setting_of_one_version_has_its_counterpart() {
-    let new = side(Some(Flavour::Mysql), "9.7.4", &[("innodb_redo_log_capacity", "104857600"), ("odd_new", "1")]);
+    let new = side(
+        Some(Flavour::Mysql),
+        "9.7.4",
+        &[("innodb_redo_log_capacity", "104857600"), ("odd_new", "1")],
+    );
     let old = side(Some(Flavour::Mariadb), "10.11.19", &[("innodb_log_file_size", "100663296")]);
     let found = diff(&new, &old);
     assert_eq!(shown(&found), ["innodb_log_file_size", "innodb_redo_log_capacity"]);
     let capacity = &found.differences[1];
     assert_eq!(capacity.b.value, None);
-    assert_eq!(capacity.b.counterparts, [("innodb_log_file_size".to_owned(), "100663296".to_owned())]);
+    assert_eq!(
+        capacity.b.counterparts,
+        [("innodb_log_file_size".to_owned(), "100663296".to_owned())]
+    );
     assert_eq!(found.folded().get(ONE_SIDED), Some(&1));
 }
 
 #[test]
 fn an_option_file_is_no_whole_server() {
-    let server = side(Some(Flavour::Mysql), "8.0.36", &[("sync_binlog", "1"), ("port", "1"), ("log_bin", "ON")]);
+    let server = side(
+        Some(Flavour::Mysql),
+        "8.0.36",
+        &[("sync_binlog", "1"), ("port", "1"), ("log_bin", "ON")],
+    );
     let file = side(None, "", &[("sync_binlog", "0"), ("log_bin", "/var/binlog")]);
     let found = diff(&file, &server);
     assert_eq!(shown(&found), ["sync_binlog"]);
@@ -120,50 +147,82 @@ fn an_option_file_is_no_whole_server() {
 
 #[test]
 fn what_a_file_leaves_unset_has_its_default() {
-    let file = |family, settings: &[(&str, &str)]| SettingsSide { family, ..side(None, "", settings) };
+    let file =
+        |family, settings: &[(&str, &str)]| SettingsSide { family, ..side(None, "", settings) };
     let mysql = |settings: &[(&str, &str)]| file(Some(Family::Mysql), settings);
     let flush = "innodb_flush_log_at_trx_commit";
-    let found = diff(&mysql(&[(flush, "1"), ("sync_binlog", "0")]), &mysql(&[("innodb_doublewrite", "ON")]));
+    let found = diff(
+        &mysql(&[(flush, "1"), ("sync_binlog", "0")]),
+        &mysql(&[("innodb_doublewrite", "ON")]),
+    );
     assert_eq!(shown(&found), ["sync_binlog"], "each version has its own default of it");
     assert_eq!(found.folded()[AT_DEFAULT], 2);
     let found = diff(&mysql(&[(flush, "2")]), &mysql(&[("sync_binlog", "0")]));
     let first = &found.differences[0];
-    assert_eq!((first.name.as_str(), first.b.is_left_to_server, first.b.default.as_deref()), (flush, true, Some("1")));
+    assert_eq!(
+        (first.name.as_str(), first.b.is_left_to_server, first.b.default.as_deref()),
+        (flush, true, Some("1"))
+    );
     let postgres = |settings: &[(&str, &str)]| file(Some(Family::Postgresql), settings);
-    let one = [("shared_buffers", "1GB"), ("checkpoint_timeout", "15min"), ("fsync", "on"), ("work_mem", "64MB")];
-    let other = [("shared_buffers", "1024MB"), ("checkpoint_timeout", "900"), ("work_mem", "65536")];
+    let one = [
+        ("shared_buffers", "1GB"),
+        ("checkpoint_timeout", "15min"),
+        ("fsync", "on"),
+        ("work_mem", "64MB"),
+    ];
+    let other =
+        [("shared_buffers", "1024MB"), ("checkpoint_timeout", "900"), ("work_mem", "65536")];
     let found = diff(&postgres(&one), &postgres(&other));
     assert_eq!((shown(&found), found.same), (vec![], 3));
-    let pages = diff(&postgres(&[("shared_buffers", "1GB")]), &postgres(&[("shared_buffers", "1073741824")]));
+    let pages = diff(
+        &postgres(&[("shared_buffers", "1GB")]),
+        &postgres(&[("shared_buffers", "1073741824")]),
+    );
     assert_eq!(shown(&pages), ["shared_buffers"], "a number alone counts pages");
 }
 
 #[test]
 fn options_that_a_server_shows_nothing_of() {
-    let server =
-        |flavour, version: &str| side(Some(flavour), version, &[("have_symlink", "YES"), ("key_buffer_size", "8")]);
-    let names = ["user", "symbolic_links", "default_time_zone", "plugin_load_add", "skip_host_cache"];
+    let server = |flavour, version: &str| {
+        side(Some(flavour), version, &[("have_symlink", "YES"), ("key_buffer_size", "8")])
+    };
+    let names =
+        ["user", "symbolic_links", "default_time_zone", "plugin_load_add", "skip_host_cache"];
     let file = side(None, "", &names.map(|name| (name, "x")));
     for (flavour, version) in [(Flavour::Mysql, "8.0.36"), (Flavour::Mariadb, "10.11.19")] {
         let found = diff(&file, &server(flavour, version));
         assert_eq!((shown(&found), found.folded()[NO_VARIABLE]), (vec![], 5));
         assert!(found.a.notes.is_empty(), "{:?}", found.a.notes);
     }
-    assert_eq!(shown(&diff(&file, &server(Flavour::Mysql, "9.7.0"))), ["skip_host_cache"], "it is gone there");
+    assert_eq!(
+        shown(&diff(&file, &server(Flavour::Mysql, "9.7.0"))),
+        ["skip_host_cache"],
+        "it is gone there"
+    );
     let short = side(None, "", &[("key_buffer", "8M")]);
     let note = |flavour, version: &str| diff(&short, &server(flavour, version)).a.notes.join(" ");
     assert!(note(Flavour::Mariadb, "11.8.6").contains("short for key_buffer_size"));
-    assert!(note(Flavour::Mysql, "8.0.36").contains("did you mean key_buffer_size? A server does not start"));
+    assert!(
+        note(Flavour::Mysql, "8.0.36")
+            .contains("did you mean key_buffer_size? A server does not start")
+    );
 }
 
 #[test]
 fn weight_counts_across_groups() {
     let of = |pool: &str, shutdown: &str, xa: &[(&str, &str)]| {
         let known = [("innodb_buffer_pool_size", pool), ("innodb_fast_shutdown", shutdown)];
-        side(Some(Flavour::Mysql), if xa.is_empty() { "8.0.36" } else { "5.7.44" }, &[&known[..], xa].concat())
+        side(
+            Some(Flavour::Mysql),
+            if xa.is_empty() { "8.0.36" } else { "5.7.44" },
+            &[&known[..], xa].concat(),
+        )
     };
     let found = diff(&of("128M", "0", &[]), &of("64G", "1", &[("innodb_support_xa", "ON")]));
-    assert_eq!(shown(&found), ["innodb_buffer_pool_size", "innodb_fast_shutdown", "innodb_support_xa"]);
+    assert_eq!(
+        shown(&found),
+        ["innodb_buffer_pool_size", "innodb_fast_shutdown", "innodb_support_xa"]
+    );
 }
 
 #[test]
@@ -178,10 +237,16 @@ fn a_setting_does_not_promise_what_the_others_break() {
         let first = found.differences.iter().find(|one| one.name == flush).unwrap();
         first.a.power_cut.clone().unwrap()
     };
-    assert!(power(&[("sync_binlog", "1")]).starts_with("loses no committed transaction if the disk honours"));
+    assert!(
+        power(&[("sync_binlog", "1")])
+            .starts_with("loses no committed transaction if the disk honours")
+    );
     assert!(power(&[("sync_binlog", "0")]).starts_with("can lose the last group"));
     let broken = power(&[("sync_binlog", "1"), ("innodb_doublewrite", "OFF")]);
-    assert!(broken.starts_with("can damage the data for good, by all settings together"), "{broken}");
+    assert!(
+        broken.starts_with("can damage the data for good, by all settings together"),
+        "{broken}"
+    );
     // MySQL makes 2 of a 3.
     let three = [(flush, "3"), ("log_bin", "ON")];
     let mysql = |level| side(Some(Flavour::Mysql), "8.0.36", &[(flush, level), three[1]]);
@@ -203,30 +268,37 @@ fn redo_logs_of_the_same_size() {
     let maria = side(Some(Flavour::Mariadb), "10.11.19", &[("innodb_log_file_size", "1G")]);
     assert_eq!(diff(&maria, &new).shown().count(), 0);
     let found = diff(&new, &old("1G", &files));
-    let counterparts = &found.differences.iter().find(|one| one.name == REDO_CAPACITY).unwrap().b.counterparts;
+    let counterparts =
+        &found.differences.iter().find(|one| one.name == REDO_CAPACITY).unwrap().b.counterparts;
     assert_eq!(counterparts.len(), 2, "one alone is not the size: {counterparts:?}");
 }
 
 #[test]
 fn what_a_user_has_chosen_is_not_folded_away() {
     let from = |origin: Option<&str>, default: Option<&str>| {
-        let mut one = side(Some(Flavour::Mariadb), "10.11.19", &[("rocksdb_flush_log_at_trx_commit", "0")]);
+        let mut one =
+            side(Some(Flavour::Mariadb), "10.11.19", &[("rocksdb_flush_log_at_trx_commit", "0")]);
         let found = one.settings.values_mut().next().unwrap();
         (found.origin, found.default) = (origin.map(str::to_owned), default.map(str::to_owned));
         one
     };
     let mysql = side(Some(Flavour::Mysql), "8.0.36", &[("innodb_flush_log_at_trx_commit", "1")]);
-    let count = |one: &SettingsSide| diff(one, &mysql).shown().filter(|one| one.name.starts_with("rocksdb")).count();
+    let count = |one: &SettingsSide| {
+        diff(one, &mysql).shown().filter(|one| one.name.starts_with("rocksdb")).count()
+    };
     assert_eq!(count(&from(Some("config"), Some("1"))), 1);
     assert_eq!(count(&from(Some("/etc/my.cnf"), None)), 1);
-    for (origin, default) in [(None, None), (Some("compile-time"), Some("0")), (Some("auto"), Some("1"))] {
+    for (origin, default) in
+        [(None, None), (Some("compile-time"), Some("0")), (Some("auto"), Some("1"))]
+    {
         assert_eq!(count(&from(origin, default)), 0, "{origin:?}");
     }
     assert_eq!(count(&from(Some("config"), Some("0"))), 0, "its default was written down");
     let file = side(None, "", &[("innodb_flush_log_at_trx_comit", "2")]);
     let found = diff(&file, &mysql);
     assert_eq!(shown(&found), ["innodb_flush_log_at_trx_comit"]);
-    let note = "did you mean innodb_flush_log_at_trx_commit? A server does not start with an unknown name";
+    let note =
+        "did you mean innodb_flush_log_at_trx_commit? A server does not start with an unknown name";
     assert!(found.a.notes[0].contains(note), "{:?}", found.a.notes);
     assert_eq!(diff(&mysql, &file).b.notes.len(), 1);
     let mut loose = file;

@@ -83,7 +83,9 @@ impl Loss {
             Self::Seconds { seconds } if seconds < 1.0 => {
                 format!("up to about {:.0} ms of acknowledged transactions", seconds * 1e3)
             }
-            Self::Seconds { seconds } => format!("up to about {seconds} s of acknowledged transactions"),
+            Self::Seconds { seconds } => {
+                format!("up to about {seconds} s of acknowledged transactions")
+            }
             Self::LastGroup => "the last group of acknowledged transactions".to_owned(),
             Self::Damage => "the data itself".to_owned(),
             Self::Unknown => "not known".to_owned(),
@@ -98,7 +100,9 @@ impl Durability {
     /// As it is where the datadir is on this file system.
     #[must_use]
     pub fn on_file_system(self, file_system: Option<&str>) -> Self {
-        let Some(file_system) = file_system.filter(|name| IN_MEMORY.contains(name)) else { return self };
+        let Some(file_system) = file_system.filter(|name| IN_MEMORY.contains(name)) else {
+            return self;
+        };
         let replica = match self.replica {
             ReplicaFate::None | ReplicaFate::Unknown => self.replica,
             _ => ReplicaFate::Differs,
@@ -129,7 +133,8 @@ impl<'a> SettingsView<'a> {
         given: &'a BTreeMap<String, String>,
         commit_origin: Option<&'a str>,
     ) -> Self {
-        let platform = platform_of(flavour, given.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        let platform =
+            platform_of(flavour, given.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         Self { flavour, version, given, commit_origin, platform }
     }
 
@@ -183,7 +188,11 @@ impl LossVerdict {
 /// What a commit on this server survives. `variables` are global variables (or settings of an option file, where what is
 /// not given has its default), and, where known, the status variables that decide, too: `innodb_redo_log_enabled`,
 /// `rpl_semi_sync_master_status`.
-pub fn judge(flavour: Flavour, version: &Version, variables: &BTreeMap<String, String>) -> Durability {
+pub fn judge(
+    flavour: Flavour,
+    version: &Version,
+    variables: &BTreeMap<String, String>,
+) -> Durability {
     judge_view(&SettingsView::new(flavour, version, variables, None))
 }
 
@@ -208,23 +217,31 @@ pub fn judge_text<'a>(
 
 fn judge_view(view: &SettingsView<'_>) -> Durability {
     let flavour = view.flavour;
-    if let Some(platform) = view.platform.filter(|platform| platform.durability == PlatformDurability::Own) {
+    if let Some(platform) =
+        view.platform.filter(|platform| platform.durability == PlatformDurability::Own)
+    {
         return not_judged(platform);
     }
     let (process, power, (replica, replica_text)) = match flavour {
-        Flavour::Postgresql => (postgres_process(view), postgres_power(view), postgres_replica(view)),
+        Flavour::Postgresql => {
+            (postgres_process(view), postgres_power(view), postgres_replica(view))
+        }
         _ => (process_crash(view), power_cut(view), mysql_replica(view)),
     };
     // Other engines have rules of their own, and Aria or MyISAM none.
-    let commit = if flavour == Flavour::Postgresql { "a commit" } else { "a commit of InnoDB tables" };
+    let commit =
+        if flavour == Flavour::Postgresql { "a commit" } else { "a commit of InnoDB tables" };
     let crashes = match (process.loss, power.loss) {
         (Loss::Nothing, Loss::Nothing) => {
             let disk = "if the disk keeps what it has flushed".to_owned();
-            let keeps =
-                view.own_storage().map_or(disk, |storage| format!("as the documentation of {} says", storage.name));
+            let keeps = view
+                .own_storage()
+                .map_or(disk, |storage| format!("as the documentation of {} says", storage.name));
             format!("{commit} survives a process crash and a power cut, {keeps}")
         }
-        (Loss::Nothing, _) => format!("{commit} survives a process crash; {}", power.sentence("a power cut")),
+        (Loss::Nothing, _) => {
+            format!("{commit} survives a process crash; {}", power.sentence("a power cut"))
+        }
         _ if process == power => process.sentence("a process crash or a power cut"),
         _ => format!("{}; {}", process.sentence("a process crash"), power.sentence("a power cut")),
     };
@@ -239,7 +256,9 @@ fn not_judged(platform: &Platform) -> Durability {
         process_crash: Loss::Unknown,
         power_cut: Loss::Unknown,
         replica: ReplicaFate::Unknown,
-        sentence: format!("what a commit survives is not judged: no setting of {name} decides it ({about})"),
+        sentence: format!(
+            "what a commit survives is not judged: no setting of {name} decides it ({about})"
+        ),
     }
 }
 
@@ -266,7 +285,9 @@ fn flush_level(view: &SettingsView<'_>) -> Option<u8> {
 
 fn flush_source(view: &SettingsView<'_>, level: u8) -> String {
     match view.text(FLUSH) {
-        Some(text) if !same_setting(text, &level.to_string()) => format!("{FLUSH}={text}, taken as {level}"),
+        Some(text) if !same_setting(text, &level.to_string()) => {
+            format!("{FLUSH}={text}, taken as {level}")
+        }
         _ => format!("{FLUSH}={level}"),
     }
 }
@@ -284,13 +305,20 @@ fn has_binlog(view: &SettingsView<'_>) -> bool {
 /// and there is no semi-synchronous replication.
 fn binlog_is_in_innodb(view: &SettingsView<'_>) -> bool {
     let engine = view.given.get("binlog_storage_engine");
-    view.flavour == Flavour::Mariadb && engine.is_some_and(|engine| engine.trim().eq_ignore_ascii_case("innodb"))
+    view.flavour == Flavour::Mariadb
+        && engine.is_some_and(|engine| engine.trim().eq_ignore_ascii_case("innodb"))
 }
 
 /// A setting that makes all others irrelevant.
 fn redo_is_off(view: &SettingsView<'_>) -> Option<LossVerdict> {
-    let off = view.given.get("innodb_redo_log_enabled").is_some_and(|found| same_setting("OFF", found));
-    off.then(|| LossVerdict::new(Loss::Damage, "the redo log is switched off: the whole instance can be lost"))
+    let off =
+        view.given.get("innodb_redo_log_enabled").is_some_and(|found| same_setting("OFF", found));
+    off.then(|| {
+        LossVerdict::new(
+            Loss::Damage,
+            "the redo log is switched off: the whole instance can be lost",
+        )
+    })
 }
 
 fn process_crash(view: &SettingsView<'_>) -> LossVerdict {
@@ -298,7 +326,9 @@ fn process_crash(view: &SettingsView<'_>) -> LossVerdict {
         return off;
     }
     match flush_level(view) {
-        Some(0) => LossVerdict::new(Loss::Seconds { seconds: timeout_s(view) }, flush_source(view, 0)),
+        Some(0) => {
+            LossVerdict::new(Loss::Seconds { seconds: timeout_s(view) }, flush_source(view, 0))
+        }
         // No page cache of this machine keeps what was written.
         Some(2) if view.own_storage().is_some() => {
             LossVerdict::new(Loss::Seconds { seconds: timeout_s(view) }, flush_source(view, 2))
@@ -314,19 +344,26 @@ fn power_cut(view: &SettingsView<'_>) -> LossVerdict {
     }
     let seconds = timeout_s(view);
     match flush_level(view) {
-        Some(level @ (0 | 2)) => LossVerdict::new(Loss::Seconds { seconds }, flush_source(view, level)),
+        Some(level @ (0 | 2)) => {
+            LossVerdict::new(Loss::Seconds { seconds }, flush_source(view, level))
+        }
         Some(level) => binlog_at_power_cut(view, level),
         None => LossVerdict::new(Loss::Unknown, format!("{FLUSH} is not known")),
     }
 }
 
 /// Names of `innodb_flush_method` by their numbers, which option files may have where the setting is a list of names.
-const FLUSH_METHODS: [&str; 6] = ["fsync", "o_dsync", "littlesync", "nosync", "o_direct", "o_direct_no_fsync"];
+const FLUSH_METHODS: [&str; 6] =
+    ["fsync", "o_dsync", "littlesync", "nosync", "o_direct", "o_direct_no_fsync"];
 
 fn flush_method(view: &SettingsView<'_>) -> String {
     let text = view.text("innodb_flush_method").unwrap_or_default().to_lowercase();
     let has_numbers = view.flavour == Flavour::Mariadb || !view.is_before("8.0");
-    let by_number = text.parse::<usize>().ok().filter(|_| has_numbers).and_then(|number| FLUSH_METHODS.get(number));
+    let by_number = text
+        .parse::<usize>()
+        .ok()
+        .filter(|_| has_numbers)
+        .and_then(|number| FLUSH_METHODS.get(number));
     by_number.map_or(text, |name| (*name).to_owned())
 }
 
@@ -342,7 +379,8 @@ fn damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
     let is_mariadb = view.flavour == Flavour::Mariadb;
     let method = flush_method(view);
     let skips_fsync = method == "o_direct_no_fsync";
-    let detects = view.has_value("innodb_doublewrite", "DETECT_ONLY") || view.has_value("innodb_doublewrite", "2");
+    let detects = view.has_value("innodb_doublewrite", "DETECT_ONLY")
+        || view.has_value("innodb_doublewrite", "2");
     first_damage([
         (is_mariadb && view.is_given_on("debug_no_sync"), "debug_no_sync: nothing is flushed"),
         (method == "nosync", "innodb_flush_method=nosync does not flush"),
@@ -378,11 +416,17 @@ fn first_damage<const N: usize>(reasons: [(bool, &str); N]) -> Option<LossVerdic
 /// level 3 of MariaDB.
 fn binlog_at_power_cut(view: &SettingsView<'_>, level: u8) -> LossVerdict {
     let flushes_commit = level == 3 || (view.flavour != Flavour::Mariadb && view.is_before("5.6"));
-    if !has_binlog(view) || flushes_commit || binlog_is_in_innodb(view) || view.own_storage().is_some() {
+    if !has_binlog(view)
+        || flushes_commit
+        || binlog_is_in_innodb(view)
+        || view.own_storage().is_some()
+    {
         return LossVerdict::new(Loss::Nothing, "");
     }
     let last_group = |which: &str| {
-        let why = format!("{FLUSH}={level}, but recovery takes the last commits from the binlog, which {which}");
+        let why = format!(
+            "{FLUSH}={level}, but recovery takes the last commits from the binlog, which {which}"
+        );
         LossVerdict::new(Loss::LastGroup, why)
     };
     match view.number("sync_binlog").map(|number| number as u64) {
@@ -405,10 +449,16 @@ fn mysql_replica(view: &SettingsView<'_>) -> Fate {
         return replicas_of(storage);
     }
     if view.is_given_on("wsrep_on") {
-        return fate(ReplicaFate::Unknown, "the other nodes of its cluster are not judged (wsrep_on=ON)");
+        return fate(
+            ReplicaFate::Unknown,
+            "the other nodes of its cluster are not judged (wsrep_on=ON)",
+        );
     }
     if view.given.get("group_replication_group_name").is_some_and(|name| !name.trim().is_empty()) {
-        return fate(ReplicaFate::Unknown, "the other members of its group are not judged (group replication)");
+        return fate(
+            ReplicaFate::Unknown,
+            "the other members of its group are not judged (group replication)",
+        );
     }
     if !has_binlog(view) {
         return fate(ReplicaFate::None, "no binlog, so no replica");
@@ -418,18 +468,30 @@ fn mysql_replica(view: &SettingsView<'_>) -> Fate {
         return unhurried;
     }
     let waits = ["rpl_semi_sync_master", "rpl_semi_sync_source"];
-    let Some(who) = waits.into_iter().find(|name| view.is_given_on(&format!("{name}_enabled"))) else {
+    let Some(who) = waits.into_iter().find(|name| view.is_given_on(&format!("{name}_enabled")))
+    else {
         return unhurried;
     };
     if view.given.get(&format!("{who}_status")).is_some_and(|status| is_off(status)) {
         let (fate, text) = unhurried;
-        return (fate, format!("semi-synchronous replication is on, but waits for no replica at present; {text}"));
+        return (
+            fate,
+            format!(
+                "semi-synchronous replication is on, but waits for no replica at present; {text}"
+            ),
+        );
     }
-    waited_for(unhurried, "a replica has each acknowledged commit while semi-synchronous replication is active")
+    waited_for(
+        unhurried,
+        "a replica has each acknowledged commit while semi-synchronous replication is active",
+    )
 }
 
 fn replicas_of(storage: &Platform) -> Fate {
-    fate(ReplicaFate::Unknown, &format!("replicas are not judged ({} has its own storage)", storage.name))
+    fate(
+        ReplicaFate::Unknown,
+        &format!("replicas are not judged ({} has its own storage)", storage.name),
+    )
 }
 
 /// A replica that has all commits may have more than its source.
@@ -446,23 +508,31 @@ fn asynchronous_replica(view: &SettingsView<'_>) -> Fate {
     // Later versions accept the setting and ignore it.
     let heeds_xa = view.flavour != Flavour::Mariadb && view.is_before("5.7.10");
     if heeds_xa && view.has_value("innodb_support_xa", "OFF") {
-        return fate(ReplicaFate::Differs, "replicas can differ after a crash (innodb_support_xa=OFF)");
+        return fate(
+            ReplicaFate::Differs,
+            "replicas can differ after a crash (innodb_support_xa=OFF)",
+        );
     }
     let (redo_off, level) = (redo_is_off(view), flush_level(view));
     let crash = if redo_off.is_some() || level == Some(0) { "a crash" } else { "a power cut" };
-    let differ = |text: String| (ReplicaFate::Differs, format!("after {crash} replicas can {text}"));
+    let differ =
+        |text: String| (ReplicaFate::Differs, format!("after {crash} replicas can {text}"));
     // The reason is in the text about the crash.
     let more = || differ("keep transactions that this server lost".to_owned());
     let sync = if binlog_is_in_innodb(view) { Some(1.0) } else { view.number("sync_binlog") };
     match (sync.map(|sync| sync as u64), level) {
         (Some(1), Some(_)) if redo_off.is_some() || damage(view).is_some() => more(),
-        (Some(1), Some(1 | 3)) => fate(ReplicaFate::Follows, "a replica would follow, a little behind"),
+        (Some(1), Some(1 | 3)) => {
+            fate(ReplicaFate::Follows, "a replica would follow, a little behind")
+        }
         (Some(1), Some(_)) => more(),
         (Some(sync), Some(0)) => differ(format!("differ ({FLUSH}=0, sync_binlog={sync})")),
-        (Some(0), Some(_)) => differ("differ: the end of the binlog can be lost (sync_binlog=0)".to_owned()),
-        (Some(sync), Some(_)) => {
-            differ(format!("differ: the last {sync} groups of the binlog can be lost (sync_binlog={sync})"))
+        (Some(0), Some(_)) => {
+            differ("differ: the end of the binlog can be lost (sync_binlog=0)".to_owned())
         }
+        (Some(sync), Some(_)) => differ(format!(
+            "differ: the last {sync} groups of the binlog can be lost (sync_binlog={sync})"
+        )),
         _ => fate(ReplicaFate::Unknown, "the effect on replicas is not known"),
     }
 }
@@ -470,7 +540,9 @@ fn asynchronous_replica(view: &SettingsView<'_>) -> Fate {
 /// A login has its own `synchronous_commit` where a role or a database sets it, and only one login's value is known.
 fn whose_commit(view: &SettingsView<'_>) -> &'static str {
     match view.commit_origin {
-        Some("user" | "database" | "database user" | "client" | "session") => "; for this login's synchronous_commit",
+        Some("user" | "database" | "database user" | "client" | "session") => {
+            "; for this login's synchronous_commit"
+        }
         _ => "; a role, a database or a session can have a synchronous_commit of its own",
     }
 }
@@ -518,11 +590,15 @@ fn postgres_replica(view: &SettingsView<'_>) -> Fate {
         return fate(ReplicaFate::None, "wal_level=minimal, so no standby");
     }
     let unhurried = if postgres_damage(view).is_some() {
-        fate(ReplicaFate::Differs, "after a power cut standbys can keep transactions that this server lost")
+        fate(
+            ReplicaFate::Differs,
+            "after a power cut standbys can keep transactions that this server lost",
+        )
     } else {
         fate(ReplicaFate::Follows, "a standby would follow, a little behind")
     };
-    let has_names = view.given.get("synchronous_standby_names").is_some_and(|names| !names.trim().is_empty());
+    let has_names =
+        view.given.get("synchronous_standby_names").is_some_and(|names| !names.trim().is_empty());
     match view.text(COMMIT).unwrap_or_default().to_lowercase().as_str() {
         "remote_write" if has_names => waited_for(
             unhurried,

@@ -1,11 +1,19 @@
 use super::*;
 
 fn judged(flavour: Flavour, version: &str, settings: &[(&str, &str)]) -> Durability {
-    let variables = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let variables =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     judge(flavour, &Version::parse(version).unwrap(), &variables)
 }
 
-fn check(flavour: Flavour, version: &str, settings: &[(&str, &str)], process: Loss, power: Loss, replica: ReplicaFate) {
+fn check(
+    flavour: Flavour,
+    version: &str,
+    settings: &[(&str, &str)],
+    process: Loss,
+    power: Loss,
+    replica: ReplicaFate,
+) {
     let found = judged(flavour, version, settings);
     let context = format!("{flavour} {version} {settings:?}: {}", found.sentence);
     assert_eq!(found.process_crash, process, "{context}");
@@ -33,9 +41,23 @@ fn a_binlog_in_innodb_is_as_durable_as_the_redo_log() {
     let with = |more: &[(&'static str, &'static str)]| [&in_innodb[..], more].concat();
     // sync_binlog is 0 by default.
     check(Mariadb, "12.3.3", &in_innodb, Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
-    check(Mariadb, "12.3.3", &with(&[("sync_binlog", "100")]), Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    check(
+        Mariadb,
+        "12.3.3",
+        &with(&[("sync_binlog", "100")]),
+        Loss::Nothing,
+        Loss::Nothing,
+        ReplicaFate::Follows,
+    );
     check(Mariadb, "12.3.3", &with(&[(flush, "2")]), Loss::Nothing, SECOND, ReplicaFate::Differs);
-    check(Mariadb, "12.3.3", &with(&[(flush, "0"), ("sync_binlog", "1")]), SECOND, SECOND, ReplicaFate::Differs);
+    check(
+        Mariadb,
+        "12.3.3",
+        &with(&[(flush, "0"), ("sync_binlog", "1")]),
+        SECOND,
+        SECOND,
+        ReplicaFate::Differs,
+    );
     let semi_sync = with(&[("rpl_semi_sync_master_enabled", "ON")]);
     check(Mariadb, "12.3.3", &semi_sync, Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
     let as_before = [("log_bin", "ON"), ("binlog_storage_engine", "")];
@@ -57,16 +79,41 @@ fn flush_level_and_binlog_together() {
     let flush = "innodb_flush_log_at_trx_commit";
     check(Mysql, "9.7.4", &[(flush, "0")], SECOND, SECOND, ReplicaFate::Differs);
     check(Mysql, "9.7.4", &[(flush, "2")], Loss::Nothing, SECOND, ReplicaFate::Differs);
-    check(Mysql, "9.7.4", &[(flush, "2"), ("log_bin", "OFF")], Loss::Nothing, SECOND, ReplicaFate::None);
+    check(
+        Mysql,
+        "9.7.4",
+        &[(flush, "2"), ("log_bin", "OFF")],
+        Loss::Nothing,
+        SECOND,
+        ReplicaFate::None,
+    );
     let slow = Loss::Seconds { seconds: 10.0 };
     let timeout = ("innodb_flush_log_at_timeout", "10");
     check(Mysql, "9.7.4", &[(flush, "0"), timeout], slow, slow, ReplicaFate::Differs);
-    check(Mysql, "8.0.36", &[("sync_binlog", "0")], Loss::Nothing, Loss::LastGroup, ReplicaFate::Differs);
+    check(
+        Mysql,
+        "8.0.36",
+        &[("sync_binlog", "0")],
+        Loss::Nothing,
+        Loss::LastGroup,
+        ReplicaFate::Differs,
+    );
     // The server loses its last group, however much the binlog lacks.
     let groups = [("sync_binlog", "100")];
     check(Mysql, "8.0.36", &groups, Loss::Nothing, Loss::LastGroup, ReplicaFate::Differs);
-    assert!(judged(Mysql, "8.0.36", &groups).sentence.contains("the last 100 groups of the binlog can be lost"));
-    check(Mysql, "8.0.36", &[("sync_binlog", "0"), ("log_bin", "0")], Loss::Nothing, Loss::Nothing, ReplicaFate::None);
+    assert!(
+        judged(Mysql, "8.0.36", &groups)
+            .sentence
+            .contains("the last 100 groups of the binlog can be lost")
+    );
+    check(
+        Mysql,
+        "8.0.36",
+        &[("sync_binlog", "0"), ("log_bin", "0")],
+        Loss::Nothing,
+        Loss::Nothing,
+        ReplicaFate::None,
+    );
     // A path in an option file turns the binlog on; 5.5 flushes the commit record, too.
     let old = [("log_bin", "/var/log/binlog")];
     check(Mysql, "5.6.24", &old, Loss::Nothing, Loss::LastGroup, ReplicaFate::Differs);
@@ -79,11 +126,25 @@ fn mariadb_with_a_binlog_that_is_not_flushed() {
     check(Mariadb, "10.11.19", &[], Loss::Nothing, Loss::Nothing, ReplicaFate::None);
     let on = ("log_bin", "ON");
     check(Mariadb, "10.11.19", &[on], Loss::Nothing, Loss::LastGroup, ReplicaFate::Differs);
-    check(Mariadb, "11.8.6", &[on, ("sync_binlog", "1")], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    check(
+        Mariadb,
+        "11.8.6",
+        &[on, ("sync_binlog", "1")],
+        Loss::Nothing,
+        Loss::Nothing,
+        ReplicaFate::Follows,
+    );
     let three = ("innodb_flush_log_at_trx_commit", "3");
     check(Mariadb, "11.8.6", &[on, three], Loss::Nothing, Loss::Nothing, ReplicaFate::Differs);
     let waits = ("rpl_semi_sync_master_enabled", "ON");
-    check(Mariadb, "11.8.6", &[on, ("sync_binlog", "1"), waits], Loss::Nothing, Loss::Nothing, ReplicaFate::HasIt);
+    check(
+        Mariadb,
+        "11.8.6",
+        &[on, ("sync_binlog", "1"), waits],
+        Loss::Nothing,
+        Loss::Nothing,
+        ReplicaFate::HasIt,
+    );
 }
 
 #[test]
@@ -112,9 +173,11 @@ fn what_can_break_data() {
     assert!(damaged(Mariadb, "10.11.19", &[("debug_no_sync", "ON")]));
     let off = [("innodb_redo_log_enabled", "OFF")];
     check(Mysql, "8.0.36", &off, Loss::Damage, Loss::Damage, ReplicaFate::Differs);
-    for lost in
-        [("innodb_doublewrite", "OFF"), ("innodb_flush_method", "nosync"), ("innodb_flush_method", "littlesync")]
-    {
+    for lost in [
+        ("innodb_doublewrite", "OFF"),
+        ("innodb_flush_method", "nosync"),
+        ("innodb_flush_method", "littlesync"),
+    ] {
         let settings = [("log_bin", "ON"), ("sync_binlog", "1"), lost];
         check(Mariadb, "10.11.19", &settings, Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
     }
@@ -137,22 +200,49 @@ fn postgresql() {
         let delay = ("wal_writer_delay", text);
         check(Postgresql, "15.8", &[asynchronous, delay], longer, longer, ReplicaFate::Follows);
     }
-    check(Postgresql, "15.8", &[("fsync", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
-    check(Postgresql, "18.0", &[("full_page_writes", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
+    check(
+        Postgresql,
+        "15.8",
+        &[("fsync", "off")],
+        Loss::Nothing,
+        Loss::Damage,
+        ReplicaFate::Differs,
+    );
+    check(
+        Postgresql,
+        "18.0",
+        &[("full_page_writes", "off")],
+        Loss::Nothing,
+        Loss::Damage,
+        ReplicaFate::Differs,
+    );
     let standby = ("synchronous_standby_names", "s1");
     check(Postgresql, "15.8", &[standby], Loss::Nothing, Loss::Nothing, ReplicaFate::HasIt);
     let broken = [standby, ("fsync", "off")];
     check(Postgresql, "15.8", &broken, Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
-    assert!(judged(Postgresql, "15.8", &broken).sentence.contains("has each acknowledged commit; after a power cut"));
+    assert!(
+        judged(Postgresql, "15.8", &broken)
+            .sentence
+            .contains("has each acknowledged commit; after a power cut")
+    );
     let written = [standby, ("synchronous_commit", "remote_write")];
     assert!(judged(Postgresql, "15.8", &written).sentence.contains("may not have flushed it"));
     let local = ("synchronous_commit", "local");
-    check(Postgresql, "15.8", &[standby, local], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    check(
+        Postgresql,
+        "15.8",
+        &[standby, local],
+        Loss::Nothing,
+        Loss::Nothing,
+        ReplicaFate::Follows,
+    );
 }
 
 #[test]
 fn sentences() {
-    let said = |flavour, version: &str, settings: &[(&str, &str)]| judged(flavour, version, settings).sentence;
+    let said = |flavour, version: &str, settings: &[(&str, &str)]| {
+        judged(flavour, version, settings).sentence
+    };
     assert_eq!(
         said(Flavour::Mysql, "9.7.4", &[]),
         "a commit of InnoDB tables survives a process crash and a power cut, if the disk keeps what it has flushed; \
@@ -195,12 +285,17 @@ fn a_replica_that_is_waited_for_can_have_more() {
     let on = ("rpl_semi_sync_source_enabled", "ON");
     let said = |more: &[(&str, &str)]| judged(Flavour::Mysql, "8.0.36", &[&[on], more].concat());
     assert_eq!(said(&[]).replica, ReplicaFate::HasIt);
-    for more in [("sync_binlog", "0"), ("innodb_flush_log_at_trx_commit", "2"), ("innodb_doublewrite", "OFF")] {
+    for more in [
+        ("sync_binlog", "0"),
+        ("innodb_flush_log_at_trx_commit", "2"),
+        ("innodb_doublewrite", "OFF"),
+    ] {
         let found = said(&[more]);
         assert_eq!(found.replica, ReplicaFate::Differs, "{more:?}");
         let sentence = &found.sentence;
         assert!(
-            sentence.contains("has each acknowledged commit while") && sentence.contains("after a power cut"),
+            sentence.contains("has each acknowledged commit while")
+                && sentence.contains("after a power cut"),
             "{sentence}"
         );
     }
@@ -214,17 +309,24 @@ fn replicas_after_a_crash_of_the_process_alone() {
     let settings = [("innodb_flush_log_at_trx_commit", "0"), ("sync_binlog", "0")];
     let said = judged(Flavour::Mysql, "8.0.36", &settings).sentence;
     assert!(
-        said.ends_with("after a crash replicas can differ (innodb_flush_log_at_trx_commit=0, sync_binlog=0)"),
+        said.ends_with(
+            "after a crash replicas can differ (innodb_flush_log_at_trx_commit=0, sync_binlog=0)"
+        ),
         "{said}"
     );
-    let said = judged(Flavour::Mysql, "8.0.36", &[("innodb_flush_log_at_trx_commit", "2")]).sentence;
-    assert!(said.contains("after a power cut replicas can keep transactions that this server lost"), "{said}");
+    let said =
+        judged(Flavour::Mysql, "8.0.36", &[("innodb_flush_log_at_trx_commit", "2")]).sentence;
+    assert!(
+        said.contains("after a power cut replicas can keep transactions that this server lost"),
+        "{said}"
+    );
 }
 
 #[test]
 fn one_login_of_postgresql() {
     let said = |origin| {
-        let settings = [("synchronous_commit", "off", Some(origin)), ("fsync", "on", Some("default"))];
+        let settings =
+            [("synchronous_commit", "off", Some(origin)), ("fsync", "on", Some("default"))];
         judge_text(Flavour::Postgresql, "15.8", settings).unwrap().sentence
     };
     assert!(said("user").contains("for this login's synchronous_commit"), "{}", said("user"));
@@ -236,7 +338,10 @@ fn one_login_of_postgresql() {
 fn what_is_not_known() {
     let bad = [("innodb_flush_log_at_trx_commit", "often")];
     let said = judged(Flavour::Mysql, "9.7.4", &bad).sentence;
-    assert!(said.starts_with("a process crash or a power cut may lose commits (not known)"), "{said}");
+    assert!(
+        said.starts_with("a process crash or a power cut may lose commits (not known)"),
+        "{said}"
+    );
 }
 
 /// Aurora shows `innodb_doublewrite=OFF` and `full_page_writes=off`, TiDB and OceanBase settings of InnoDB: none of them says
@@ -245,9 +350,21 @@ fn what_is_not_known() {
 fn platforms_with_a_storage_of_their_own() {
     use Flavour::{Mysql, Postgresql};
     let flush = "innodb_flush_log_at_trx_commit";
-    let aurora = [("aurora_version", "3.08.0"), ("innodb_doublewrite", "OFF"), ("log_bin", "ON"), ("sync_binlog", "0")];
+    let aurora = [
+        ("aurora_version", "3.08.0"),
+        ("innodb_doublewrite", "OFF"),
+        ("log_bin", "ON"),
+        ("sync_binlog", "0"),
+    ];
     let with = |more: &[(&'static str, &'static str)]| [&aurora[..], more].concat();
-    check(Mysql, "8.0.39", &with(&[(flush, "1")]), Loss::Nothing, Loss::Nothing, ReplicaFate::Unknown);
+    check(
+        Mysql,
+        "8.0.39",
+        &with(&[(flush, "1")]),
+        Loss::Nothing,
+        Loss::Nothing,
+        ReplicaFate::Unknown,
+    );
     check(Mysql, "8.0.39", &with(&[(flush, "0")]), SECOND, SECOND, ReplicaFate::Unknown);
     check(Mysql, "8.0.39", &with(&[(flush, "2")]), SECOND, SECOND, ReplicaFate::Unknown);
     let sentence = judged(Mysql, "8.0.39", &aurora).sentence;
@@ -256,18 +373,33 @@ fn platforms_with_a_storage_of_their_own() {
     check(Postgresql, "16.4", &aurora, Loss::Nothing, Loss::Nothing, ReplicaFate::Unknown);
 
     for version in ["8.0.11-TiDB-v8.5.0", "5.7.25-OceanBase-v4.2.1.0"] {
-        let shown = [("version", version), ("innodb_flush_log_at_trx_commit", "0"), ("sync_binlog", "0")];
+        let shown =
+            [("version", version), ("innodb_flush_log_at_trx_commit", "0"), ("sync_binlog", "0")];
         check(Mysql, version, &shown, Loss::Unknown, Loss::Unknown, ReplicaFate::Unknown);
         let sentence = judged(Mysql, version, &shown).sentence;
-        assert!(sentence.contains("is not judged") && !sentence.contains("innodb_flush"), "{sentence}");
+        assert!(
+            sentence.contains("is not judged") && !sentence.contains("innodb_flush"),
+            "{sentence}"
+        );
     }
     // RDS is an ordinary server, whose pages may be written whole.
     let rds = [("basedir", "/rdsdbbin/mysql-8.0.40.R3/"), ("sync_binlog", "1"), (flush, "1")];
     check(Mysql, "8.0.40", &rds, Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
     let optimized = [&rds[..], &[("innodb_doublewrite", "OFF")]].concat();
     let found = judged(Mysql, "8.0.40", &optimized);
-    assert!(found.power_cut == Loss::Unknown && found.sentence.contains("Optimized Writes"), "{}", found.sentence);
-    check(Mysql, "8.0.40", &[("innodb_doublewrite", "OFF")], Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
+    assert!(
+        found.power_cut == Loss::Unknown && found.sentence.contains("Optimized Writes"),
+        "{}",
+        found.sentence
+    );
+    check(
+        Mysql,
+        "8.0.40",
+        &[("innodb_doublewrite", "OFF")],
+        Loss::Nothing,
+        Loss::Damage,
+        ReplicaFate::Differs,
+    );
 }
 
 #[test]
@@ -281,9 +413,11 @@ fn a_datadir_in_memory_is_lost_at_a_power_cut() {
         found.sentence,
         "a process crash loses nothing; a power cut loses all data, whatever the settings: the datadir is in memory (tmpfs)"
     );
-    let off = judged(Flavour::Mysql, "9.7.4", &[("innodb_flush_log_at_trx_commit", "0")]).on_file_system(Some("tmpfs"));
+    let off = judged(Flavour::Mysql, "9.7.4", &[("innodb_flush_log_at_trx_commit", "0")])
+        .on_file_system(Some("tmpfs"));
     assert!(
-        off.sentence.starts_with("a process crash can lose up to about 1 s of acknowledged transactions; "),
+        off.sentence
+            .starts_with("a process crash can lose up to about 1 s of acknowledged transactions; "),
         "{}",
         off.sentence
     );

@@ -33,7 +33,8 @@ impl VariableKinds {
     }
 }
 
-static INERT: LazyLock<VariableKinds> = LazyLock::new(|| VariableKinds::read(include_str!("../data/inert.toml")));
+static INERT: LazyLock<VariableKinds> =
+    LazyLock::new(|| VariableKinds::read(include_str!("../data/inert.toml")));
 static IRREVERSIBLE: LazyLock<VariableKinds> =
     LazyLock::new(|| VariableKinds::read(include_str!("../data/irreversible.toml")));
 static PRIVILEGES: LazyLock<VariableKinds> =
@@ -75,21 +76,32 @@ mod tests {
 
     #[test]
     fn patterns() {
-        for name in ["server_uuid", "gtid_binlog_pos", "version_compile_os", "report_host", "last_insert_id", "port"] {
+        for name in [
+            "server_uuid",
+            "gtid_binlog_pos",
+            "version_compile_os",
+            "report_host",
+            "last_insert_id",
+            "port",
+        ] {
             assert!(inert_reason(name).is_some(), "{name}");
         }
         for name in ["wsrep_on", "profiling", "lc_collate", "tmpdir", "innodb_log_group_home_dir"] {
             assert_eq!(inert_reason(name), None, "{name}");
         }
         assert!(is_place("tmpdir") && !is_place("datadir"));
-        for name in ["sync_binlog", "report", "innodb_flush_method", "gtid_mode", "performance_schema"] {
+        for name in
+            ["sync_binlog", "report", "innodb_flush_method", "gtid_mode", "performance_schema"]
+        {
             assert_eq!(inert_reason(name), None, "{name}");
         }
     }
 
     #[test]
     fn what_only_looks_inert() {
-        for name in ["debug_no_sync", "debug_io_direct", "debug_discard_caches", "version_malloc_library"] {
+        for name in
+            ["debug_no_sync", "debug_io_direct", "debug_discard_caches", "version_malloc_library"]
+        {
             assert_eq!(inert_reason(name), None, "{name}");
         }
         let sizes = inert_reason("performance_schema_digests_size").unwrap();
@@ -121,9 +133,13 @@ mod tests {
         ] {
             assert!(irreversible_reason(name).is_some(), "{name}");
         }
-        for name in
-            ["sync_binlog", "innodb_flush_log_at_trx_commit", "innodb_io_capacity", "binlog_format", "max_binlog_size"]
-        {
+        for name in [
+            "sync_binlog",
+            "innodb_flush_log_at_trx_commit",
+            "innodb_io_capacity",
+            "binlog_format",
+            "max_binlog_size",
+        ] {
             assert_eq!(irreversible_reason(name), None, "{name}");
         }
     }

@@ -28,9 +28,13 @@ pub use durability::{Durability, Loss, ReplicaFate, judge, judge_text};
 pub use families::{SettingFamily, family_of, is_suspect, suspicion};
 pub use kinds::{inert_reason, irreversible_reason, mariadb_privilege};
 pub use lists::is_same_list;
-pub use option_text::{GroupUse, added_line, group_use, is_loose, option_family, server_setting, setting_note};
+pub use option_text::{
+    GroupUse, added_line, group_use, is_loose, option_family, server_setting, setting_note,
+};
 pub use platform::{Platform, PlatformDurability, platform_named, platform_of};
-pub use setting::{Changeability, Crash, Setting, SettingTopic, VersionSpan, find_setting, settings};
+pub use setting::{
+    Changeability, Crash, Setting, SettingTopic, VersionSpan, find_setting, settings,
+};
 pub use survival::{DurabilityPair, Survival};
 pub use truetps_record::Version;
 pub use units::{people_value, postgres_unit, postgres_units};

@@ -22,7 +22,10 @@ const SETS: [&str; 15] = [
 ];
 /// Modes that stand for several, which a server shows beside them; which ones depends on its version.
 const COMBINED_MODES: [(&str, &[&str]); 2] = [
-    ("ansi", &["ansi_quotes", "ignore_space", "only_full_group_by", "pipes_as_concat", "real_as_float"]),
+    (
+        "ansi",
+        &["ansi_quotes", "ignore_space", "only_full_group_by", "pipes_as_concat", "real_as_float"],
+    ),
     (
         "traditional",
         &[
@@ -39,8 +42,10 @@ const COMBINED_MODES: [(&str, &[&str]); 2] = [
 /// `a=on,b=off`: a line changes what it names, and a server shows all.
 const FLAGS: &str = "optimizer_switch";
 /// Words that PostgreSQL takes for another one.
-const SAME_WORDS: [(&str, &[&str]); 2] =
-    [("wal_level", &["archive", "hot_standby", "replica"]), ("wal_compression", &["on", "true", "yes", "1", "pglz"])];
+const SAME_WORDS: [(&str, &[&str]); 2] = [
+    ("wal_level", &["archive", "hot_standby", "replica"]),
+    ("wal_compression", &["on", "true", "yes", "1", "pglz"]),
+];
 
 /// Whether two values of a setting are the same list, or words for the same.
 pub fn is_same_list(name: &str, one: &str, other: &str) -> bool {
@@ -51,7 +56,9 @@ pub fn is_same_list(name: &str, one: &str, other: &str) -> bool {
     if SETS.contains(&name) {
         return without_parts(&one, &other) == without_parts(&other, &one);
     }
-    SAME_WORDS.iter().any(|(of, same)| *of == name && is_one_of(same, &one) && is_one_of(same, &other))
+    SAME_WORDS
+        .iter()
+        .any(|(of, same)| *of == name && is_one_of(same, &one) && is_one_of(same, &other))
 }
 
 fn words(text: &str) -> BTreeSet<String> {
@@ -64,7 +71,8 @@ fn is_one_of(same: &[&str], words: &BTreeSet<String>) -> bool {
 
 /// Without the parts of modes that both have.
 fn without_parts<'a>(words: &'a BTreeSet<String>, other: &BTreeSet<String>) -> BTreeSet<&'a str> {
-    let of_both = COMBINED_MODES.iter().filter(|(mode, _)| words.contains(*mode) && other.contains(*mode));
+    let of_both =
+        COMBINED_MODES.iter().filter(|(mode, _)| words.contains(*mode) && other.contains(*mode));
     let parts: Vec<_> = of_both.flat_map(|(_, parts)| *parts).collect();
     words.iter().map(String::as_str).filter(|word| !parts.contains(&word)).collect()
 }
@@ -94,7 +102,10 @@ mod tests {
             ("wal_level", "hot_standby", "replica"),
             ("wal_compression", "on", "pglz"),
         ] {
-            assert!(is_same_list(name, one, other) && is_same_list(name, other, one), "{name} {one} {other}");
+            assert!(
+                is_same_list(name, one, other) && is_same_list(name, other, one),
+                "{name} {one} {other}"
+            );
         }
         for (name, one, other) in [
             ("search_path", "a,b", "b,a"),

@@ -25,7 +25,8 @@ const SKIPS: [&str; 9] = [
     "skip_stack_trace",
 ];
 /// Options whose lines all count.
-const ADDING: [&str; 4] = ["innodb_monitor_disable", "innodb_monitor_enable", "optimizer_switch", "plugin_load_add"];
+const ADDING: [&str; 4] =
+    ["innodb_monitor_disable", "innodb_monitor_enable", "optimizer_switch", "plugin_load_add"];
 const LOG_BIN: &str = "log_bin";
 
 /// Who reads a group.
@@ -65,16 +66,21 @@ pub fn group_use(group: &str, flavour: Option<Flavour>, version: Option<&Version
     if SERVER_GROUPS.contains(&group) {
         return GroupUse::Server;
     }
-    let suffix = VERSIONED_GROUPS.iter().find_map(|name| Some((*name, group.strip_prefix(name)?.strip_prefix('-')?)));
+    let suffix = VERSIONED_GROUPS
+        .iter()
+        .find_map(|name| Some((*name, group.strip_prefix(name)?.strip_prefix('-')?)));
     let of = suffix.filter(|(_, suffix)| suffix.starts_with(|c: char| c.is_ascii_digit()));
-    if is_mysql && (MARIADB_GROUPS.contains(&group) || of.is_some_and(|(name, _)| name != "mysqld")) {
+    if is_mysql && (MARIADB_GROUPS.contains(&group) || of.is_some_and(|(name, _)| name != "mysqld"))
+    {
         return GroupUse::OtherFamily;
     }
     match of {
         None if MARIADB_GROUPS.contains(&group) => GroupUse::Server,
         None if group == CLUSTER_GROUP => GroupUse::OtherBuild,
         None => GroupUse::Others,
-        Some((name, suffix)) if version.is_some_and(|version| is_series(name, suffix, version)) => GroupUse::Server,
+        Some((name, suffix)) if version.is_some_and(|version| is_series(name, suffix, version)) => {
+            GroupUse::Server
+        }
         Some(_) => GroupUse::OtherVersion,
     }
 }
@@ -94,11 +100,17 @@ pub fn server_setting(
     name: &str,
     value: Option<&str>,
 ) -> Option<(String, String)> {
-    let minds_case = style == OptionStyle::Groups && matches!(flavour, Some(Flavour::Mysql | Flavour::Percona));
+    let minds_case =
+        style == OptionStyle::Groups && matches!(flavour, Some(Flavour::Mysql | Flavour::Percona));
     let name = if minds_case { name.replace('-', "_") } else { variable_name(name) };
-    let is_letter = |c: char| if style == OptionStyle::Plain { c.is_alphanumeric() } else { c.is_ascii_alphanumeric() };
+    let is_letter = |c: char| {
+        if style == OptionStyle::Plain { c.is_alphanumeric() } else { c.is_ascii_alphanumeric() }
+    };
     let fine = |c: char| is_letter(c) || c == '_' || c == '.';
-    if name.is_empty() || !name.chars().all(fine) || (value.is_none() && style == OptionStyle::Plain) {
+    if name.is_empty()
+        || !name.chars().all(fine)
+        || (value.is_none() && style == OptionStyle::Plain)
+    {
         return None;
     }
     if style == OptionStyle::Plain {
@@ -120,15 +132,21 @@ pub fn server_setting(
 
 /// What a further line of this name sets, as a list with what the lines before it have set; `None`: it replaces them.
 pub fn added_line(name: &str, before: &str, value: &str) -> Option<String> {
-    let is_filter = |front: &str| name.starts_with(front) && (name.ends_with("_db") || name.ends_with("_table"));
+    let is_filter = |front: &str| {
+        name.starts_with(front) && (name.ends_with("_db") || name.ends_with("_table"))
+    };
     let adds = ADDING.contains(&name) || is_filter("replicate_") || is_filter("binlog_");
     adds.then(|| format!("{before},{value}"))
 }
 
 /// Whose file it is: groups are of the MySQL family alone, and so is a part of such a file without one, if its names say so.
 pub fn option_family(style: OptionStyle, names: &[&str]) -> Family {
-    let count =
-        |family| names.iter().filter(|name| find_setting(name).is_some_and(|setting| setting.is_of(family))).count();
+    let count = |family| {
+        names
+            .iter()
+            .filter(|name| find_setting(name).is_some_and(|setting| setting.is_of(family)))
+            .count()
+    };
     if style == OptionStyle::Groups || count(Family::Mysql) > count(Family::Postgresql) {
         Family::Mysql
     } else {
@@ -160,7 +178,9 @@ mod tests {
 
     #[test]
     fn names_that_a_server_may_not_know() {
-        assert!(is_loose(OptionStyle::Groups, "Loose-foo") && !is_loose(OptionStyle::Groups, "foo"));
+        assert!(
+            is_loose(OptionStyle::Groups, "Loose-foo") && !is_loose(OptionStyle::Groups, "foo")
+        );
         assert!(!is_loose(OptionStyle::Plain, "loose_foo"));
     }
 
@@ -168,17 +188,25 @@ mod tests {
     fn families() {
         assert_eq!(option_family(OptionStyle::Plain, &["fsync", "work_mem"]), Family::Postgresql);
         assert_eq!(option_family(OptionStyle::Plain, &["work_mem"]), Family::Postgresql);
-        assert_eq!(option_family(OptionStyle::Plain, &["sync_binlog", "max_connections"]), Family::Mysql);
+        assert_eq!(
+            option_family(OptionStyle::Plain, &["sync_binlog", "max_connections"]),
+            Family::Mysql
+        );
         assert_eq!(option_family(OptionStyle::Groups, &["fsync"]), Family::Mysql);
     }
 
     #[test]
     fn groups() {
-        let of = |group: &str, version: &str| group_use(group, None, Version::parse(version).as_ref());
-        for group in ["mysqld", "mariadb", "server", "client-server", "mysqld-8.0", "mariadbd-8.0"] {
+        let of =
+            |group: &str, version: &str| group_use(group, None, Version::parse(version).as_ref());
+        for group in ["mysqld", "mariadb", "server", "client-server", "mysqld-8.0", "mariadbd-8.0"]
+        {
             assert_eq!(of(group, "8.0.36"), GroupUse::Server, "{group}");
         }
-        assert_eq!((of("MySQLd", "8.0.36"), of(" mysqld", "8.0.36")), (GroupUse::Server, GroupUse::Others));
+        assert_eq!(
+            (of("MySQLd", "8.0.36"), of(" mysqld", "8.0.36")),
+            (GroupUse::Server, GroupUse::Others)
+        );
         assert_eq!(
             (of("mariadb-11", "11.8.6"), of("mariadb-10", "10.11.6")),
             (GroupUse::Server, GroupUse::OtherVersion)
@@ -191,8 +219,14 @@ mod tests {
         assert_eq!(of("mysqld-26.7", "26.7.0"), GroupUse::Server);
         assert_eq!(of("mysqld-26.10", "26.7.0"), GroupUse::OtherVersion);
         assert_eq!(of("mariadb-10.5", "10.11.19"), GroupUse::OtherVersion);
-        assert_eq!(of("mariadb-10.5", ""), GroupUse::OtherVersion, "nothing is known of the server");
-        for group in ["mysqld1", "mysqld_safe", "client", "mysql", "mysqldump", "mysqld-x", "client-mariadb"] {
+        assert_eq!(
+            of("mariadb-10.5", ""),
+            GroupUse::OtherVersion,
+            "nothing is known of the server"
+        );
+        for group in
+            ["mysqld1", "mysqld_safe", "client", "mysql", "mysqldump", "mysqld-x", "client-mariadb"]
+        {
             assert_eq!(of(group, "8.0.36"), GroupUse::Others, "{group}");
         }
         for group in ["mariadb", "mariadbd", "client-server", "galera", "mariadb-10.11"] {
@@ -201,7 +235,8 @@ mod tests {
             assert_eq!(of(Flavour::Percona), GroupUse::OtherFamily, "{group}");
             assert_eq!(of(Flavour::Mariadb), GroupUse::Server, "{group}");
         }
-        let mysql = |group: &str| group_use(group, Some(Flavour::Mysql), Version::parse("8.0.36").as_ref());
+        let mysql =
+            |group: &str| group_use(group, Some(Flavour::Mysql), Version::parse("8.0.36").as_ref());
         assert_eq!(
             (mysql("mysqld"), mysql("server"), mysql("mysqld-8.0")),
             (GroupUse::Server, GroupUse::Server, GroupUse::Server)
@@ -235,11 +270,20 @@ mod tests {
         check("enable-innodb-doublewrite", Some("1"), Some(("innodb_doublewrite", "ON")));
         check("skip-networking", Some("0"), Some(("skip_networking", "0")));
         check("<html>", None, None);
-        let of_mysql = server_setting(OptionStyle::Groups, Some(Flavour::Mysql), "Max-Connections", Some("7"));
-        assert_eq!(of_mysql, Some(("Max_Connections".to_owned(), "7".to_owned())), "which it does not know");
+        let of_mysql =
+            server_setting(OptionStyle::Groups, Some(Flavour::Mysql), "Max-Connections", Some("7"));
+        assert_eq!(
+            of_mysql,
+            Some(("Max_Connections".to_owned(), "7".to_owned())),
+            "which it does not know"
+        );
         assert_eq!(server_setting(OptionStyle::Plain, None, "one", None), None);
         let plain = server_setting(OptionStyle::Plain, None, "enable_sort", Some("off"));
-        assert_eq!(plain, Some(("enable_sort".to_owned(), "off".to_owned())), "a name of PostgreSQL");
+        assert_eq!(
+            plain,
+            Some(("enable_sort".to_owned(), "off".to_owned())),
+            "a name of PostgreSQL"
+        );
     }
 
     #[test]

@@ -67,7 +67,8 @@ pub fn platform_of<'a>(
     settings: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Option<&'static Platform> {
     let (family, settings) = (Family::from(flavour), settings.collect::<Vec<_>>());
-    let is_there = |one: &&Platform| one.family == family && settings.iter().any(|found| one.has_sign(*found));
+    let is_there =
+        |one: &&Platform| one.family == family && settings.iter().any(|found| one.has_sign(*found));
     PLATFORMS.iter().find(is_there)
 }
 
@@ -79,8 +80,11 @@ pub fn platform_named(flavour: Flavour, name: &str) -> Option<&'static Platform>
 
 impl Platform {
     fn has_sign(&self, (name, value): (&str, &str)) -> bool {
-        let has_text = |sign: &TextSign| sign.of == name && value.to_lowercase().contains(&sign.has.to_lowercase());
-        self.variables.iter().any(|pattern| matches(pattern, name)) || self.texts.iter().any(has_text)
+        let has_text = |sign: &TextSign| {
+            sign.of == name && value.to_lowercase().contains(&sign.has.to_lowercase())
+        };
+        self.variables.iter().any(|pattern| matches(pattern, name))
+            || self.texts.iter().any(has_text)
     }
 
     /// Why the setting does nothing there; `None` where it has its meaning.
@@ -93,7 +97,9 @@ impl Platform {
     pub fn sentence(&self) -> String {
         let settings = match self.durability {
             PlatformDurability::Settings => "",
-            PlatformDurability::Commit | PlatformDurability::Own => "; settings of files and their flushes do nothing",
+            PlatformDurability::Commit | PlatformDurability::Own => {
+                "; settings of files and their flushes do nothing"
+            }
         };
         format!("the server is {}: {}{settings}", self.name, self.about)
     }
@@ -118,14 +124,26 @@ mod tests {
         };
         let rds_basedir = ("basedir", "/rdsdbbin/mysql-8.0.40.R3/");
         check(Mysql, &[rds_basedir, ("version", "8.0.40")], "Amazon RDS");
-        check(Mariadb, &[("version_comment", "managed by https://aws.amazon.com/rds/")], "Amazon RDS");
+        check(
+            Mariadb,
+            &[("version_comment", "managed by https://aws.amazon.com/rds/")],
+            "Amazon RDS",
+        );
         let aurora = [("aurora_version", "3.08.0"), ("aurora_server_id", "db-1"), rds_basedir];
         check(Mysql, &aurora, "Amazon Aurora MySQL");
         check(Postgresql, &[("rds.extensions", "a, b"), ("fsync", "on")], "Amazon RDS");
-        check(Postgresql, &[("aurora_version", "present"), ("rds.extensions", "a")], "Amazon Aurora PostgreSQL");
+        check(
+            Postgresql,
+            &[("aurora_version", "present"), ("rds.extensions", "a")],
+            "Amazon Aurora PostgreSQL",
+        );
         check(Mysql, &[("version", "8.0.31-google")], "Google Cloud SQL");
         check(Postgresql, &[("cloudsql.iam_authentication", "off")], "Google Cloud SQL");
-        check(Postgresql, &[("alloydb.iam_authentication", "off"), ("cloudsql.x", "y")], "Google AlloyDB");
+        check(
+            Postgresql,
+            &[("alloydb.iam_authentication", "off"), ("cloudsql.x", "y")],
+            "Google AlloyDB",
+        );
         check(Mysql, &[("version", "8.0.37-azure")], "Azure Database");
         check(Postgresql, &[("azure.extensions", "")], "Azure Database");
         check(Mysql, &[("version", "8.0.2"), ("polardb_version", "8.0.2.2.25")], "PolarDB");
@@ -133,12 +151,23 @@ mod tests {
         check(Mysql, &[("version", "8.0.30-txsql")], "TDSQL or TencentDB");
         check(Mysql, &[("version", "8.0.11-TiDB-v8.5.0")], "TiDB");
         check(Mysql, &[("version", "5.7.25-OceanBase-v4.2.1.0")], "OceanBase");
-        check(Mysql, &[("version", "5.7.25"), ("version_comment", "OceanBase_CE 4.3.5.1")], "OceanBase");
+        check(
+            Mysql,
+            &[("version", "5.7.25"), ("version_comment", "OceanBase_CE 4.3.5.1")],
+            "OceanBase",
+        );
         check(Mysql, &[("version", "8.0.30-Vitess")], "Vitess or PlanetScale");
-        check(Percona, &[("version_comment", "Percona XtraDB Cluster (GPL), Release rel28")], "Percona XtraDB Cluster");
+        check(
+            Percona,
+            &[("version_comment", "Percona XtraDB Cluster (GPL), Release rel28")],
+            "Percona XtraDB Cluster",
+        );
         check(Mariadb, &[("wsrep_on", "ON")], "Galera cluster");
         for (flavour, settings) in [
-            (Mysql, &[("version", "8.4.9"), ("version_comment", "MySQL Community Server - GPL")][..]),
+            (
+                Mysql,
+                &[("version", "8.4.9"), ("version_comment", "MySQL Community Server - GPL")][..],
+            ),
             (Mariadb, &[("wsrep_on", "OFF"), ("version", "11.8.9-MariaDB-log")]),
             (Percona, &[("version_comment", "Percona Server (GPL), Release 28")]),
             (Postgresql, &[("server_version", "18.1"), ("fsync", "on")]),
@@ -161,7 +190,8 @@ mod tests {
 
     #[test]
     fn settings_without_a_meaning_say_why() {
-        let tidb = platform_of(Flavour::Mysql, [("version", "8.0.11-TiDB-v8.5.0")].into_iter()).unwrap();
+        let tidb =
+            platform_of(Flavour::Mysql, [("version", "8.0.11-TiDB-v8.5.0")].into_iter()).unwrap();
         let why = tidb.without_meaning("innodb_flush_log_at_trx_commit").unwrap();
         assert!(why.starts_with("it has no meaning on TiDB: a distributed server"), "{why}");
         assert_eq!(tidb.without_meaning("max_connections"), None);

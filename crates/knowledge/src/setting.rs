@@ -78,7 +78,8 @@ impl VersionSpan {
     }
 
     fn holds(&self, version: &Version) -> bool {
-        self.from.is_reached(version) && !self.until.as_ref().is_some_and(|until| until.is_reached(version))
+        self.from.is_reached(version)
+            && !self.until.as_ref().is_some_and(|until| until.is_reached(version))
     }
 }
 
@@ -107,14 +108,17 @@ impl TryFrom<WrittenBound> for VersionBound {
             WrittenBound::One(text) => (vec![text], false),
             WrittenBound::OfSeries(texts) => (texts, true),
         };
-        let parse = |text: &String| Version::parse(text).ok_or_else(|| format!("`{text}` is not a version"));
+        let parse = |text: &String| {
+            Version::parse(text).ok_or_else(|| format!("`{text}` is not a version"))
+        };
         Ok(Self { versions: texts.iter().map(parse).collect::<Result<_, _>>()?, of_series })
     }
 }
 
 impl VersionBound {
     fn is_reached(&self, version: &Version) -> bool {
-        let own = self.versions.iter().find(|bound| self.of_series && bound.series() == version.series());
+        let own =
+            self.versions.iter().find(|bound| self.of_series && bound.series() == version.series());
         own.or(self.versions.iter().max()).is_some_and(|bound| version >= bound)
     }
 }
@@ -183,7 +187,9 @@ impl Setting {
 
     /// What holds for a version; `None` where that version does not have the setting, as far as is known.
     pub fn span(&self, flavour: Flavour, version: &Version) -> Option<&VersionSpan> {
-        let of = |wanted: Flavour| self.spans.iter().find(|span| span.of == wanted && span.holds(version));
+        let of = |wanted: Flavour| {
+            self.spans.iter().find(|span| span.of == wanted && span.holds(version))
+        };
         // Percona Server is MySQL with additions.
         of(flavour).or_else(|| if flavour == Flavour::Percona { of(Flavour::Mysql) } else { None })
     }
@@ -201,14 +207,17 @@ impl Setting {
         if self.crashes.is_empty() {
             return BTreeSet::new();
         }
-        let documented = self.crashes.iter().map(|crash| crash.value.as_str()).filter(|value| *value != "*");
+        let documented =
+            self.crashes.iter().map(|crash| crash.value.as_str()).filter(|value| *value != "*");
         let defaults = self.spans.iter().filter_map(|span| span.default.as_deref());
         documented.chain(defaults).filter(|value| !value.is_empty()).collect()
     }
 
     pub fn crash(&self, value: &str) -> Option<&Crash> {
         let exact = self.crashes.iter().find(|crash| same_setting(&crash.value, value));
-        exact.or_else(|| self.crashes.iter().find(|crash| crash.value == "*" && !same_setting("0", value)))
+        exact.or_else(|| {
+            self.crashes.iter().find(|crash| crash.value == "*" && !same_setting("0", value))
+        })
     }
 }
 
@@ -220,8 +229,11 @@ struct File {
 
 static SETTINGS: LazyLock<BTreeMap<String, Setting>> = LazyLock::new(|| {
     let files = FILES.into_iter().flat_map(|(group, text)| {
-        let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("{group}.toml: {error}"));
-        file.setting.into_iter().map(move |setting| (setting.name.clone(), Setting { group, ..setting }))
+        let file: File =
+            toml::from_str(text).unwrap_or_else(|error| panic!("{group}.toml: {error}"));
+        file.setting
+            .into_iter()
+            .map(move |setting| (setting.name.clone(), Setting { group, ..setting }))
     });
     files.collect()
 });
@@ -248,21 +260,30 @@ mod tests {
             let name = &setting.name;
             assert!(setting.meaning.ends_with('.') && !setting.spans.is_empty(), "{name}");
             for span in &setting.spans {
-                let (from, until) = (&span.from.versions, span.until.as_ref().map(|until| &until.versions));
+                let (from, until) =
+                    (&span.from.versions, span.until.as_ref().map(|until| &until.versions));
                 assert!(!from.is_empty() && from.is_sorted(), "{name}: {span:?}");
-                assert!(until.is_none_or(|until| until.is_sorted() && from[0] < until[0]), "{name}: {span:?}");
                 assert!(
-                    span.source.starts_with("measured") || span.source.contains("of M") || span.source.contains("of P"),
+                    until.is_none_or(|until| until.is_sorted() && from[0] < until[0]),
+                    "{name}: {span:?}"
+                );
+                assert!(
+                    span.source.starts_with("measured")
+                        || span.source.contains("of M")
+                        || span.source.contains("of P"),
                     "{name}"
                 );
             }
-            for other in setting.belongs_with.iter().chain(&setting.counterparts).chain(&setting.needs) {
+            for other in
+                setting.belongs_with.iter().chain(&setting.counterparts).chain(&setting.needs)
+            {
                 assert!(find_setting(other).is_some(), "{name} names {other}");
                 assert_ne!(name, other);
             }
         }
         assert!(count >= 120, "{count}");
-        let written: usize = FILES.iter().map(|(_, text)| text.matches("[[setting]]").count()).sum();
+        let written: usize =
+            FILES.iter().map(|(_, text)| text.matches("[[setting]]").count()).sum();
         assert_eq!(written, count, "a name stands twice");
     }
 
@@ -270,7 +291,11 @@ mod tests {
     fn spans_do_not_overlap() {
         for setting in settings() {
             for (n, one) in setting.spans.iter().enumerate() {
-                let others = setting.spans.iter().enumerate().filter(|(m, other)| *m != n && other.of == one.of);
+                let others = setting
+                    .spans
+                    .iter()
+                    .enumerate()
+                    .filter(|(m, other)| *m != n && other.of == one.of);
                 for (_, other) in others {
                     for from in &one.from.versions {
                         assert!(!other.holds(from), "{}: {one:?} {other:?}", setting.name);
@@ -311,9 +336,16 @@ mod tests {
         };
         for version in ["26.7.0", "26.10.0", "28.4.1-log"] {
             for setting in settings() {
-                assert_eq!(span(setting, version), span(setting, "9.7.4"), "{} {version}", setting.name);
+                assert_eq!(
+                    span(setting, version),
+                    span(setting, "9.7.4"),
+                    "{} {version}",
+                    setting.name
+                );
             }
-            let default = |name: &str| span(find_setting(name).unwrap(), version).and_then(|(default, _)| default);
+            let default = |name: &str| {
+                span(find_setting(name).unwrap(), version).and_then(|(default, _)| default)
+            };
             assert_eq!(default("gtid_mode").as_deref(), Some("ON"), "{version}");
             assert_eq!(default("log_bin").as_deref(), Some("ON"), "{version}");
             assert_eq!(span(find_setting("query_cache_type").unwrap(), version), None, "{version}");
@@ -324,25 +356,44 @@ mod tests {
     fn changes_of_several_series() {
         let has = |version: &str| {
             let version = Version::parse(version).unwrap();
-            find_setting("innodb_snapshot_isolation").unwrap().span(Flavour::Mariadb, &version).is_some()
+            find_setting("innodb_snapshot_isolation")
+                .unwrap()
+                .span(Flavour::Mariadb, &version)
+                .is_some()
         };
-        for (series, old, new) in [("10.6", 17, 18), ("10.11", 7, 8), ("11.0", 5, 6), ("11.2", 3, 4), ("11.4", 1, 2)] {
-            assert!(!has(&format!("{series}.{old}")) && has(&format!("{series}.{new}")), "{series}");
+        for (series, old, new) in
+            [("10.6", 17, 18), ("10.11", 7, 8), ("11.0", 5, 6), ("11.2", 3, 4), ("11.4", 1, 2)]
+        {
+            assert!(
+                !has(&format!("{series}.{old}")) && has(&format!("{series}.{new}")),
+                "{series}"
+            );
         }
         assert!(!has("10.5.99") && !has("10.10.9") && !has("11.3.2"), "series that ended before");
         assert!(has("11.5.1") && has("11.8.6") && has("12.1.2"));
         let change = |version: &str| {
             let version = Version::parse(version).unwrap();
-            find_setting("innodb_doublewrite").unwrap().span(Flavour::Mariadb, &version).unwrap().change
+            find_setting("innodb_doublewrite")
+                .unwrap()
+                .span(Flavour::Mariadb, &version)
+                .unwrap()
+                .change
         };
-        assert_eq!((change("11.1.4"), change("11.1.5")), (Changeability::Restart, Changeability::Dynamic));
-        assert_eq!((change("10.11.19"), change("11.3.2")), (Changeability::Restart, Changeability::Restart));
+        assert_eq!(
+            (change("11.1.4"), change("11.1.5")),
+            (Changeability::Restart, Changeability::Dynamic)
+        );
+        assert_eq!(
+            (change("10.11.19"), change("11.3.2")),
+            (Changeability::Restart, Changeability::Restart)
+        );
     }
 
     #[test]
     fn what_a_value_means_in_a_crash() {
-        let crash =
-            |name: &str, value: &str| find_setting(name).unwrap().crash(value).map(|crash| crash.power.as_str());
+        let crash = |name: &str, value: &str| {
+            find_setting(name).unwrap().crash(value).map(|crash| crash.power.as_str())
+        };
         assert!(crash("sync_binlog", "100").unwrap().contains("that many groups"));
         assert!(crash("sync_binlog", "1").unwrap().starts_with("loses no"));
         assert!(crash("innodb_doublewrite", "0").unwrap().contains("torn pages"));

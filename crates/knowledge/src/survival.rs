@@ -27,7 +27,8 @@ pub struct DurabilityPair {
 
 impl DurabilityPair {
     pub fn of(a: Option<Durability>, b: Option<Durability>) -> Self {
-        let b_survives = a.as_ref().zip(b.as_ref()).map_or(Survival::Unknown, |(a, b)| survival(a, b));
+        let b_survives =
+            a.as_ref().zip(b.as_ref()).map_or(Survival::Unknown, |(a, b)| survival(a, b));
         Self { a, b, b_survives }
     }
 
@@ -35,11 +36,13 @@ impl DurabilityPair {
     /// transactions (A: nothing)`. `None` where the two lose the same, or it is not known what a side loses.
     pub fn risk(&self, name_a: &str, name_b: &str) -> Option<String> {
         let (a, b) = (self.a.as_ref()?, self.b.as_ref()?);
-        let differs = |a: Loss, b: Loss| !matches!(change(a, b), Survival::Same | Survival::Unknown);
+        let differs =
+            |a: Loss, b: Loss| !matches!(change(a, b), Survival::Same | Survival::Unknown);
         let process = (a.process_crash, b.process_crash);
         let power = (a.power_cut, b.power_cut);
-        let clause =
-            |crash: &str, (a, b): (Loss, Loss)| format!("{crash} {} ({name_a}: {})", cost(b, name_b), a.amount());
+        let clause = |crash: &str, (a, b): (Loss, Loss)| {
+            format!("{crash} {} ({name_a}: {})", cost(b, name_b), a.amount())
+        };
         let mut clauses = Vec::new();
         if differs(process.0, process.1) && process == power {
             clauses.push(clause("a crash of the server process or a power failure", power));
@@ -53,10 +56,14 @@ impl DurabilityPair {
         }
         match replica_change(a.replica, b.replica) {
             Survival::Less => {
-                clauses.push(format!("commits on {name_b} do not wait for a replica (on {name_a} they do)"));
+                clauses.push(format!(
+                    "commits on {name_b} do not wait for a replica (on {name_a} they do)"
+                ));
             }
             Survival::More => {
-                clauses.push(format!("commits on {name_b} wait for a replica (on {name_a} they do not)"));
+                clauses.push(format!(
+                    "commits on {name_b} wait for a replica (on {name_a} they do not)"
+                ));
             }
             _ => {}
         }
@@ -109,7 +116,9 @@ fn change(a: Loss, b: Loss) -> Survival {
 fn replica_change(a: ReplicaFate, b: ReplicaFate) -> Survival {
     match (a, b) {
         (ReplicaFate::HasIt, ReplicaFate::HasIt) => Survival::Same,
-        (ReplicaFate::HasIt, ReplicaFate::Unknown) | (ReplicaFate::Unknown, ReplicaFate::HasIt) => Survival::Unknown,
+        (ReplicaFate::HasIt, ReplicaFate::Unknown) | (ReplicaFate::Unknown, ReplicaFate::HasIt) => {
+            Survival::Unknown
+        }
         (ReplicaFate::HasIt, _) => Survival::Less,
         (_, ReplicaFate::HasIt) => Survival::More,
         _ => Survival::Same,
@@ -141,13 +150,17 @@ mod tests {
             mariadb(&[(FLUSH, "1")]),
             mariadb(&[(FLUSH, "2")]),
             Survival::Less,
-            Some("a power failure can cost B up to about 1 s of acknowledged transactions (A: nothing)"),
+            Some(
+                "a power failure can cost B up to about 1 s of acknowledged transactions (A: nothing)",
+            ),
         );
         check(
             mariadb(&[(FLUSH, "2")]),
             mariadb(&[(FLUSH, "0")]),
             Survival::Less,
-            Some("a crash of the server process can cost B up to about 1 s of acknowledged transactions (A: nothing)"),
+            Some(
+                "a crash of the server process can cost B up to about 1 s of acknowledged transactions (A: nothing)",
+            ),
         );
         check(
             mariadb(&[(FLUSH, "0")]),
@@ -162,7 +175,9 @@ mod tests {
             mariadb(&[("log_bin", "ON"), ("sync_binlog", "1")]),
             mariadb(&[("log_bin", "ON"), ("sync_binlog", "0")]),
             Survival::Less,
-            Some("a power failure can cost B the last group of acknowledged transactions (A: nothing)"),
+            Some(
+                "a power failure can cost B the last group of acknowledged transactions (A: nothing)",
+            ),
         );
         check(
             mariadb(&[("innodb_flush_log_at_trx_commit", "0")]),

@@ -49,8 +49,17 @@ const POSTGRES_UNITS: [(&str, &[&str]); 5] = [
 ];
 
 /// Parts of names that end like sizes in bytes of the MySQL family and count something else.
-const NO_BYTES: [&str; 9] =
-    ["thread", "host_cache", "performance_schema", "batch", "sync_array", "token", "history", "digest", "histogram"];
+const NO_BYTES: [&str; 9] = [
+    "thread",
+    "host_cache",
+    "performance_schema",
+    "batch",
+    "sync_array",
+    "token",
+    "history",
+    "digest",
+    "histogram",
+];
 const BYTES_ENDS: [&str; 4] = ["_size", "_size_max", "_redo_log_capacity", "max_allowed_packet"];
 
 /// What PostgreSQL counts this setting in.
@@ -67,10 +76,14 @@ pub fn postgres_units() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub fn people_value(name: &str, value: &str) -> String {
     let as_it_is = || value.to_owned();
     if let Some(unit) = postgres_unit(name) {
-        let Some(number) = amount_in(value, unit).filter(|number| *number > 0.0) else { return as_it_is() };
-        return unit_bytes(unit).map_or_else(|| format!("{number} {unit}"), |each| size_text(number * each));
+        let Some(number) = amount_in(value, unit).filter(|number| *number > 0.0) else {
+            return as_it_is();
+        };
+        return unit_bytes(unit)
+            .map_or_else(|| format!("{number} {unit}"), |each| size_text(number * each));
     }
-    let is_size = BYTES_ENDS.iter().any(|end| name.ends_with(end)) && !NO_BYTES.iter().any(|part| name.contains(part));
+    let is_size = BYTES_ENDS.iter().any(|end| name.ends_with(end))
+        && !NO_BYTES.iter().any(|part| name.contains(part));
     match setting_number(value) {
         Some(bytes) if is_size && bytes >= 1024.0 => size_text(bytes),
         _ => as_it_is(),
@@ -91,7 +104,11 @@ pub(crate) fn with_unit(value: &str, unit: &str) -> String {
     if !value.ends_with(|c: char| c.is_ascii_digit()) || ["0", "-1"].contains(&value) {
         return value.to_owned();
     }
-    if unit.starts_with(|c: char| c.is_ascii_digit()) { format!("{value} x {unit}") } else { format!("{value}{unit}") }
+    if unit.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("{value} x {unit}")
+    } else {
+        format!("{value}{unit}")
+    }
 }
 
 #[cfg(test)]
@@ -123,7 +140,13 @@ mod tests {
 
     #[test]
     fn as_people_read_it() {
-        assert_eq!((with_unit("200", "ms"), with_unit("16384", "8kB")), ("200ms".into(), "16384 x 8kB".into()));
-        assert_eq!((with_unit("-1", "ms"), with_unit("128MB", "8kB")), ("-1".into(), "128MB".into()));
+        assert_eq!(
+            (with_unit("200", "ms"), with_unit("16384", "8kB")),
+            ("200ms".into(), "16384 x 8kB".into())
+        );
+        assert_eq!(
+            (with_unit("-1", "ms"), with_unit("128MB", "8kB")),
+            ("-1".into(), "128MB".into())
+        );
     }
 }

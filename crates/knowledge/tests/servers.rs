@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use truetps_knowledge::{Changeability, Version, options_without_variable, postgres_units, settings};
+use truetps_knowledge::{
+    Changeability, Version, options_without_variable, postgres_units, settings,
+};
 use truetps_record::{Flavour, same_setting};
 use truetps_sandbox::{COUNTERPARTS, Catalogue, ServerBinary, ServerUser};
 use truetps_testkit::mysql_family::fetched;
@@ -85,8 +87,10 @@ fn check(flavour: Flavour, version: &str, defaults: &BTreeMap<String, String>, e
 
 fn check_program(binary: &ServerBinary) {
     let catalogue = Catalogue::ask(binary, &ServerUser::choose()).unwrap();
-    let defaults =
-        catalogue.names().map(|name| (name.to_owned(), catalogue.default_value(name).unwrap().to_owned())).collect();
+    let defaults = catalogue
+        .names()
+        .map(|name| (name.to_owned(), catalogue.default_value(name).unwrap().to_owned()))
+        .collect();
     check(binary.flavour, &binary.version.to_string(), &defaults, true);
 }
 
@@ -108,8 +112,11 @@ fn options_of_every_program() {
             continue;
         }
         let catalogue = Catalogue::ask(binary, &ServerUser::choose()).unwrap();
-        let is_known = |name: &str| catalogue.description(name).is_some() || catalogue.default_value(name).is_some();
-        let single = options_without_variable(binary.flavour, &version).filter(|name| !name.contains('*'));
+        let is_known = |name: &str| {
+            catalogue.description(name).is_some() || catalogue.default_value(name).is_some()
+        };
+        let single =
+            options_without_variable(binary.flavour, &version).filter(|name| !name.contains('*'));
         let unknown: Vec<_> = single.filter(|name| !is_known(name)).collect();
         assert!(unknown.is_empty(), "{} does not take {unknown:?}", server.name);
     }
@@ -121,20 +128,27 @@ fn counterparts_are_the_same_in_both_places() {
     for (one, other) in COUNTERPARTS {
         for (name, wanted) in [(one, other), (other, one)] {
             let setting = truetps_knowledge::find_setting(name).unwrap();
-            assert!(setting.counterparts.iter().any(|found| found == wanted), "{name} has no counterpart {wanted}");
+            assert!(
+                setting.counterparts.iter().any(|found| found == wanted),
+                "{name} has no counterpart {wanted}"
+            );
         }
     }
 }
 
 #[test]
 fn defaults_and_contexts_of_postgresql() {
-    let Some(server) = PostgresServer::start("defaults_and_contexts_of_postgresql", &PostgresOptions::default()) else {
+    let Some(server) =
+        PostgresServer::start("defaults_and_contexts_of_postgresql", &PostgresOptions::default())
+    else {
         return;
     };
     let mut client = server.connect().unwrap();
     let version = client.query_value("SHOW server_version").unwrap().unwrap();
     for (name, unit) in postgres_units() {
-        let found = client.query_value(&format!("SELECT unit FROM pg_settings WHERE name = '{name}'")).unwrap();
+        let found = client
+            .query_value(&format!("SELECT unit FROM pg_settings WHERE name = '{name}'"))
+            .unwrap();
         assert_eq!(found.as_deref(), Some(unit), "{name}");
     }
     let mut defaults = BTreeMap::new();
@@ -147,8 +161,9 @@ fn defaults_and_contexts_of_postgresql() {
             "internal" => Changeability::NewDatadir,
             _ => Changeability::Dynamic,
         };
-        let span = truetps_knowledge::find_setting(&name)
-            .and_then(|setting| setting.span(Flavour::Postgresql, &Version::parse(&version).unwrap()));
+        let span = truetps_knowledge::find_setting(&name).and_then(|setting| {
+            setting.span(Flavour::Postgresql, &Version::parse(&version).unwrap())
+        });
         if let Some(span) = span {
             assert_eq!(span.change, expected, "{name}: {context}");
         }

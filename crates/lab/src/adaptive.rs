@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use truetps_folder::ExperimentFolder;
-use truetps_record::{Configuration, DiskFacts, Experiment, ScheduledTrial, Trial, TrialRole, Validity};
+use truetps_record::{
+    Configuration, DiskFacts, Experiment, ScheduledTrial, Trial, TrialRole, Validity,
+};
 
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
@@ -71,7 +73,8 @@ impl<'a, 'p> AdaptiveTrials<'a, 'p> {
     ) -> Option<Vec<Trial>> {
         let last = self.experiment.schedule.last();
         let next = last.map_or(0, |last| last.block + 1);
-        let block = self.experiment.schedule.get(self.asked).map_or(next, |scheduled| scheduled.block);
+        let block =
+            self.experiment.schedule.get(self.asked).map_or(next, |scheduled| scheduled.block);
         let mut trials = Vec::new();
         for (place, configuration) in configurations.into_iter().enumerate() {
             match self.measure(block, configuration, |folder, index| record(folder, index, place)) {
@@ -97,12 +100,16 @@ impl<'a, 'p> AdaptiveTrials<'a, 'p> {
             if scheduled.configuration != configuration {
                 return Err(LabError::OtherSchedule);
             }
-            if let Some(trial) = self.folder.trial(&scheduled.name)?.filter(|trial| !trial.validity.is_partial()) {
+            if let Some(trial) =
+                self.folder.trial(&scheduled.name)?.filter(|trial| !trial.validity.is_partial())
+            {
                 self.asked += 1;
                 return Ok(Some(trial));
             }
         }
-        if self.stop.load(Ordering::Relaxed) || self.until.is_some_and(|until| Instant::now() >= until) {
+        if self.stop.load(Ordering::Relaxed)
+            || self.until.is_some_and(|until| Instant::now() >= until)
+        {
             return Ok(None);
         }
         let scheduled = self.schedule(block, configuration, record)?;
@@ -110,17 +117,24 @@ impl<'a, 'p> AdaptiveTrials<'a, 'p> {
         self.record_disks()?;
         // A load that failed may have failed by chance. A server that does not start will not start again.
         let is_worth = trial.measured.is_some() || trial.engine.is_some();
-        if matches!(trial.validity, Validity::Invalid(_)) && is_worth && !self.stop.load(Ordering::Relaxed) {
+        if matches!(trial.validity, Validity::Invalid(_))
+            && is_worth
+            && !self.stop.load(Ordering::Relaxed)
+        {
             trial = self.prepared.one_more(self.folder, &scheduled, self.listener)?;
         }
         if trial.validity.is_partial() {
             return Ok(None);
         }
         self.asked += 1;
-        self.failures_in_a_row = if trial.log_tps().is_some() { 0 } else { self.failures_in_a_row + 1 };
+        self.failures_in_a_row =
+            if trial.log_tps().is_some() { 0 } else { self.failures_in_a_row + 1 };
         if self.failures_in_a_row >= FAILURES_IN_A_ROW_MAX {
             let reason = trial.validity.reason().map(ToString::to_string).unwrap_or_default();
-            self.gave_up = Some(format!("{} trials in a row gave no result: {reason}", self.failures_in_a_row));
+            self.gave_up = Some(format!(
+                "{} trials in a row gave no result: {reason}",
+                self.failures_in_a_row
+            ));
             return Ok(None);
         }
         Ok(Some(trial))

@@ -9,7 +9,11 @@ use crate::error::LabError;
 use crate::server_provider::ServerProgram;
 
 /// Asks each server's program whether it knows each setting of the plan and accepts each level. Starts nothing.
-pub fn check_settings(plan: &Plan, programs: &[ServerProgram], user: &ServerUser) -> Result<Vec<Catalogue>, LabError> {
+pub fn check_settings(
+    plan: &Plan,
+    programs: &[ServerProgram],
+    user: &ServerUser,
+) -> Result<Vec<Catalogue>, LabError> {
     let check = |program: &ServerProgram| {
         check_settings_of(plan, &program.binary, user).map_err(|source| match &program.name {
             Some(name) => LabError::UnknownSettingOf { server: name.clone(), source },
@@ -19,7 +23,11 @@ pub fn check_settings(plan: &Plan, programs: &[ServerProgram], user: &ServerUser
     programs.iter().map(check).collect()
 }
 
-fn check_settings_of(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> Result<Catalogue, UnknownSetting> {
+fn check_settings_of(
+    plan: &Plan,
+    binary: &ServerBinary,
+    user: &ServerUser,
+) -> Result<Catalogue, UnknownSetting> {
     let catalogue = Catalogue::ask(binary, user)?;
     let check = |name: &str, value: &SettingValue| {
         let fixed = plan.server.settings.iter().filter(|(other, _)| *other != name);
@@ -40,7 +48,8 @@ fn check_settings_of(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> R
 /// A setting known only to the other server family is not misspelt: the plan was written for another server.
 fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetting {
     let UnknownSetting::Unknown { name, server, near } = error else { return error };
-    let of = |family| find_setting(&name.to_lowercase()).is_some_and(|setting| setting.is_of(family));
+    let of =
+        |family| find_setting(&name.to_lowercase()).is_some_and(|setting| setting.is_of(family));
     let (own, other) = match binary.family() {
         Family::Mysql => (Family::Mysql, Family::Postgresql),
         Family::Postgresql => (Family::Postgresql, Family::Mysql),
@@ -53,7 +62,10 @@ fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetti
             "PostgreSQL",
             "for a private PostgreSQL write `flavour = \"postgresql\"` in [server] of the plan; or name one with --basedir or --dsn",
         ),
-        Family::Postgresql => ("the MySQL family", "name a MySQL or MariaDB: [server] of the plan, --basedir or --dsn"),
+        Family::Postgresql => (
+            "the MySQL family",
+            "name a MySQL or MariaDB: [server] of the plan, --basedir or --dsn",
+        ),
     };
     UnknownSetting::OtherFamily { name, server, whose, hint }
 }

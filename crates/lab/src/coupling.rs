@@ -32,12 +32,15 @@ pub(crate) fn find(
     started: &[Started],
 ) -> Vec<Coupling> {
     let stable = |name: &String| base.get(name) == base_again.get(name);
-    let is_planned = |name: &String| plan.factors.contains_key(name) || plan.server.settings.contains_key(name);
+    let is_planned =
+        |name: &String| plan.factors.contains_key(name) || plan.server.settings.contains_key(name);
     let mut couplings = Vec::new();
     for factor in started.iter().map(|one| &one.factor).collect::<BTreeSet<_>>() {
         let of_factor = || started.iter().filter(move |one| one.factor == *factor);
-        let differs = |name: &String| of_factor().any(|one| one.variables.get(name) != base.get(name));
-        let names: Vec<_> = base.keys().filter(|name| stable(name) && !is_planned(name) && differs(name)).collect();
+        let differs =
+            |name: &String| of_factor().any(|one| one.variables.get(name) != base.get(name));
+        let names: Vec<_> =
+            base.keys().filter(|name| stable(name) && !is_planned(name) && differs(name)).collect();
         for one in of_factor() {
             for name in &names {
                 let Some(value) = one.variables.get(*name) else { continue };
@@ -71,7 +74,13 @@ mod tests {
         )
         .unwrap();
         let at = |flush: &str, buffering: &str, uuid: &str, fixed: &str| {
-            variables(&[("flush", flush), ("buffering", buffering), ("uuid", uuid), ("fixed", fixed), ("same", "x")])
+            variables(&[
+                ("flush", flush),
+                ("buffering", buffering),
+                ("uuid", uuid),
+                ("fixed", fixed),
+                ("same", "x"),
+            ])
         };
         let started = |level: i64, variables: ShownVariables| Started {
             factor: "flush".to_owned(),
@@ -85,7 +94,8 @@ mod tests {
             &at("1", "OFF", "b", "1"),
             &[started(1, at("1", "OFF", "c", "1")), started(2, at("2", "ON", "d", "2"))],
         );
-        let shown: Vec<_> = found.iter().map(|c| format!("{}: {}={}", c.level, c.name, c.value)).collect();
+        let shown: Vec<_> =
+            found.iter().map(|c| format!("{}: {}={}", c.level, c.name, c.value)).collect();
         assert_eq!(shown, ["1: buffering=OFF", "2: buffering=ON"]);
     }
 }

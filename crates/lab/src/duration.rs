@@ -26,7 +26,8 @@ const LOAD_S_PER_MILLION_ROWS: f64 = 10.0;
 pub fn estimate(plan: &Plan, schedule: &[ScheduledTrial]) -> Duration {
     let million_rows = plan.workload.table_rows as f64 * f64::from(plan.workload.tables) / 1e6;
     let trials: Duration = schedule.iter().map(|trial| estimate_trial(plan, trial)).sum();
-    let prepare_s = (PREPARE_S + LOAD_S_PER_MILLION_ROWS * million_rows) * servers_made(plan) as f64;
+    let prepare_s =
+        (PREPARE_S + LOAD_S_PER_MILLION_ROWS * million_rows) * servers_made(plan) as f64;
     let levels: usize = plan.setting_factors().values().map(|levels| levels.len()).sum();
     trials + Duration::from_secs_f64(prepare_s + LEVEL_START_S * levels as f64)
 }
@@ -35,13 +36,19 @@ pub fn estimate(plan: &Plan, schedule: &[ScheduledTrial]) -> Duration {
 /// without a server.
 fn servers_made(plan: &Plan) -> usize {
     let needs_start = |name: &str| {
-        let is_read_later = |change| matches!(change, Changeability::Dynamic | Changeability::Reload);
+        let is_read_later =
+            |change| matches!(change, Changeability::Dynamic | Changeability::Reload);
         let of_setting = || {
-            find_setting(&name.to_lowercase()).is_some_and(|s| !s.spans().iter().any(|span| is_read_later(span.change)))
+            find_setting(&name.to_lowercase())
+                .is_some_and(|s| !s.spans().iter().any(|span| is_read_later(span.change)))
         };
         name == SERVER || name == DISK || name == TABLE_ROWS || of_setting()
     };
-    plan.factors.iter().filter(|(name, _)| needs_start(name)).map(|(_, levels)| levels.len()).product()
+    plan.factors
+        .iter()
+        .filter(|(name, _)| needs_start(name))
+        .map(|(_, levels)| levels.len())
+        .product()
 }
 
 /// One trial with its reset. A measured count may end it sooner.
@@ -56,7 +63,9 @@ pub(crate) fn estimate_trial(plan: &Plan, trial: &ScheduledTrial) -> Duration {
         DatadirState::FreshCopy => FRESH_COPY_S + million_rows,
     };
     let connect_s = CONNECT_S_PER_SESSION * f64::from(trial.configuration.connections());
-    Duration::from_secs_f64(plan.load.warm_up_s + plan.load.measure_s + reset_s + connect_s + AROUND_A_TRIAL_S)
+    Duration::from_secs_f64(
+        plan.load.warm_up_s + plan.load.measure_s + reset_s + connect_s + AROUND_A_TRIAL_S,
+    )
 }
 
 /// Corrects the remaining time by the duration of the finished trials.
@@ -104,7 +113,8 @@ mod tests {
             let trials = schedule(&plan);
             (servers_made(&plan), estimate(&plan, &trials).as_secs_f64() / trials.len() as f64)
         };
-        let ((one, without), (two, with)) = (of("sync_binlog = [1, 0]"), of("log_bin = [true, false]"));
+        let ((one, without), (two, with)) =
+            (of("sync_binlog = [1, 0]"), of("log_bin = [true, false]"));
         assert_eq!((one, two, of("server = [\"a\", \"b\", \"c\"]").0), (1, 2, 3));
         assert!((3.5..4.5).contains(&(with - without)), "{without} {with}");
     }
@@ -113,8 +123,11 @@ mod tests {
     #[test]
     fn what_was_left_out_is_counted_once_a_trial() {
         let seconds = Duration::from_secs_f64;
-        let mut remaining =
-            Remaining { estimates: [1.0, 1.0, 10.0, 1.0].map(seconds).to_vec(), taken: Duration::ZERO, done: 0 };
+        let mut remaining = Remaining {
+            estimates: [1.0, 1.0, 10.0, 1.0].map(seconds).to_vec(),
+            taken: Duration::ZERO,
+            done: 0,
+        };
         assert_eq!(remaining.remaining_time(), seconds(13.0));
         remaining.trial_took(seconds(2.0));
         remaining.trial_took(seconds(2.0));

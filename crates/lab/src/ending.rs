@@ -39,10 +39,19 @@ impl ServerSession {
 
     /// All sessions visible to the account except this one, and the account's name. `None`: this session, connected
     /// with `ids`, has another number in the server than in its greeting. Behind a proxy no number proves anything.
-    pub fn beside(client: &mut Client, ids: &ConnectionIds) -> Result<Option<(String, Vec<Self>)>, DriverError> {
-        let row = client.query("SELECT CONNECTION_ID(), USER()")?.rows.into_iter().next().unwrap_or_default();
+    pub fn beside(
+        client: &mut Client,
+        ids: &ConnectionIds,
+    ) -> Result<Option<(String, Vec<Self>)>, DriverError> {
+        let row = client
+            .query("SELECT CONNECTION_ID(), USER()")?
+            .rows
+            .into_iter()
+            .next()
+            .unwrap_or_default();
         let mut cells = row.into_iter().map(Option::unwrap_or_default);
-        let (own, user) = (cells.next().and_then(|id| id.parse().ok()), cells.next().unwrap_or_default());
+        let (own, user) =
+            (cells.next().and_then(|id| id.parse().ok()), cells.next().unwrap_or_default());
         let Some(own) = own.filter(|own| is_listed(*own, ids)) else { return Ok(None) };
         let user = user.rsplit_once('@').map_or("", |(user, _)| user).to_owned();
         let others = Self::list(client)?.into_iter().filter(|session| session.id != own);

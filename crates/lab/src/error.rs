@@ -42,7 +42,9 @@ pub enum LabError {
     Flush(#[from] truetps_probe::FlushProbeError),
     #[error("this experiment was started with {was}, but this server is {is}")]
     BegunWithAnother { was: String, is: String },
-    #[error("the plan needs {in_all} prepared statements at once; the limit of a server is 1048576")]
+    #[error(
+        "the plan needs {in_all} prepared statements at once; the limit of a server is 1048576"
+    )]
     TooManyStatements { in_all: u64 },
     #[error("this experiment was started under other conditions: {what}")]
     OtherConditions { what: String },
@@ -82,15 +84,23 @@ pub enum LabError {
         "sessions have {variable} = {value} although truetps set it to {wanted}: something between changes statements"
     )]
     SessionNotSet { variable: &'static str, value: String, wanted: &'static str },
-    #[error("sessions of this account do not write the binlog (sql_log_bin = 0): the load would not be replicated")]
+    #[error(
+        "sessions of this account do not write the binlog (sql_log_bin = 0): the load would not be replicated"
+    )]
     NotLogged,
-    #[error("trials of the search failed for other reasons than the rate; the last reason: {reason}")]
+    #[error(
+        "trials of the search failed for other reasons than the rate; the last reason: {reason}"
+    )]
     SearchFailed { reason: String },
-    #[error("`{name}` is a rate search and cannot be resumed: each rate depends on the previous result")]
+    #[error(
+        "`{name}` is a rate search and cannot be resumed: each rate depends on the previous result"
+    )]
     ResumedSearch { name: String },
     #[error("the experiment cannot be extended here: {what}")]
     OtherHost { what: String },
-    #[error("the experiment cannot be extended: its plan and seed no longer produce its existing blocks")]
+    #[error(
+        "the experiment cannot be extended: its plan and seed no longer produce its existing blocks"
+    )]
     OtherSchedule,
     #[error("cannot create the schema `{schema}`: {source}")]
     Schema { schema: String, source: DriverError },
@@ -127,9 +137,12 @@ pub enum LabError {
 
 impl LabError {
     /// A hint for the user.
+    #[expect(clippy::too_many_lines, reason = "a table: one hint for each variant")]
     pub fn hint(&self) -> Option<String> {
         let text = match self {
-            Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => return error.hint(),
+            Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => {
+                return error.hint();
+            }
             Self::Setting(error) => return error.hint(),
             Self::Side { source, .. } => return source.hint(),
             Self::Verify(error) => return error.hint(),
@@ -138,11 +151,15 @@ impl LabError {
             Self::Folder(error) => return error.hint(),
             Self::External(error) => return error.hint(),
             Self::Schema { source: error, .. } => return error.hint(),
-            Self::ExternalLogin(error) => return login_hint(error).map(str::to_owned).or_else(|| error.hint()),
+            Self::ExternalLogin(error) => {
+                return login_hint(error).map(str::to_owned).or_else(|| error.hint());
+            }
             Self::BegunWithAnother { .. } => {
                 "name the original server with --basedir (its folder) or --dsn, or start a new experiment"
             }
-            Self::TooManyStatements { .. } => "use fewer tables or connections, or `protocol = \"text\"`",
+            Self::TooManyStatements { .. } => {
+                "use fewer tables or connections, or `protocol = \"text\"`"
+            }
             Self::OtherConditions { .. } => {
                 "restore what has changed (memory, option file, server or version of truetps), or start a new experiment: \
                  `truetps report` still shows the results of this one"
@@ -159,24 +176,40 @@ impl LabError {
             }
             Self::OtherSchema { .. } => "name one server, by an address that leads to no other",
             Self::SessionNotSet { .. } => "name the server itself, without a proxy",
-            Self::NotLogged => "remove it from the server's init_connect, or use an account that does not have it",
-            Self::ResumedSearch { .. } => "start a new search; `truetps report` shows the results of this one",
-            Self::OtherHost { .. } => "start a new experiment, or extend it on the host where it was begun",
+            Self::NotLogged => {
+                "remove it from the server's init_connect, or use an account that does not have it"
+            }
+            Self::ResumedSearch { .. } => {
+                "start a new search; `truetps report` shows the results of this one"
+            }
+            Self::OtherHost { .. } => {
+                "start a new experiment, or extend it on the host where it was begun"
+            }
             Self::OtherSchedule => {
                 "restore plan.toml and experiment.json as written by truetps, or start a new experiment"
             }
             Self::NotOfSession { .. } => crate::external::NOT_SETTABLE,
-            Self::Full { .. } => "wait until other sessions have ended, or raise max_connections in the server",
+            Self::Full { .. } => {
+                "wait until other sessions have ended, or raise max_connections in the server"
+            }
             Self::NoRoom { free, .. } => {
-                let fit = if *free == 1 { "1 client leaves".to_owned() } else { format!("up to {free} clients leave") };
-                return Some(format!("{fit} a few sessions for other users; or raise max_connections in the server"));
+                let fit = if *free == 1 {
+                    "1 client leaves".to_owned()
+                } else {
+                    format!("up to {free} clients leave")
+                };
+                return Some(format!(
+                    "{fit} a few sessions for other users; or raise max_connections in the server"
+                ));
             }
             Self::NoRoomOfAccount { max, in_use, .. } => {
                 let fit = match max.saturating_sub(*in_use) {
                     0 => "wait until its other sessions have ended".to_owned(),
                     free => format!("use at most {free} clients"),
                 };
-                return Some(format!("{fit}; or raise the limit: ALTER USER ... WITH MAX_USER_CONNECTIONS ..."));
+                return Some(format!(
+                    "{fit}; or raise the limit: ALTER USER ... WITH MAX_USER_CONNECTIONS ..."
+                ));
             }
             Self::SchemaExists { schema } => {
                 return Some(format!(
@@ -199,7 +232,9 @@ impl LabError {
     #[must_use]
     pub(crate) fn and_not_left(self, not_left: Option<Self>) -> Self {
         match not_left {
-            Some(Self::NotLeft { why, journal, .. }) => Self::NotLeft { why, journal, after: Some(Box::new(self)) },
+            Some(Self::NotLeft { why, journal, .. }) => {
+                Self::NotLeft { why, journal, after: Some(Box::new(self)) }
+            }
             Some(other) => other,
             None => self,
         }

@@ -38,7 +38,9 @@ impl TrialEvidence {
     /// The state of the server decides first, whatever the clients measured.
     pub(crate) fn validity(&self) -> Validity {
         match (&self.trouble, &self.server) {
-            (Some(change), _) => Validity::invalid(NoEvidence::ServerChanged { change: change.clone() }),
+            (Some(change), _) => {
+                Validity::invalid(NoEvidence::ServerChanged { change: change.clone() })
+            }
             (None, ServerState::Gone(reason)) => Validity::invalid(reason.clone()),
             (None, ServerState::NotReady | ServerState::Answers) => match &self.parts {
                 Some(problem) if self.load.is_valid() => {
@@ -73,11 +75,20 @@ mod tests {
 
     #[test]
     fn the_server_s_state_outweighs_the_load() {
-        let gone = || ServerState::Gone(NoEvidence::ServerDied { status: "signal 9".to_owned(), log: None });
-        let died = || Validity::invalid(NoEvidence::ServerDied { status: "signal 9".to_owned(), log: None });
+        let gone = || {
+            ServerState::Gone(NoEvidence::ServerDied { status: "signal 9".to_owned(), log: None })
+        };
+        let died = || {
+            Validity::invalid(NoEvidence::ServerDied { status: "signal 9".to_owned(), log: None })
+        };
         let failed = || Validity::invalid(NoEvidence::ClientFailed { error: None });
-        let check = |load: Validity, server: ServerState, trouble: Option<&str>, expect: Validity, usable: bool| {
-            let evidence = TrialEvidence { load, server, trouble: trouble.map(str::to_owned), parts: None };
+        let check = |load: Validity,
+                     server: ServerState,
+                     trouble: Option<&str>,
+                     expect: Validity,
+                     usable: bool| {
+            let evidence =
+                TrialEvidence { load, server, trouble: trouble.map(str::to_owned), parts: None };
             assert_eq!(evidence.validity(), expect, "{evidence:?}");
             assert_eq!(evidence.is_server_usable(), usable, "{evidence:?}");
         };
@@ -95,8 +106,11 @@ mod tests {
 
     #[test]
     fn figures_are_not_valid_before_the_server_was_checked() {
-        let mut evidence =
-            TrialEvidence { server: ServerState::Answers, load: Validity::Valid, ..TrialEvidence::new() };
+        let mut evidence = TrialEvidence {
+            server: ServerState::Answers,
+            load: Validity::Valid,
+            ..TrialEvidence::new()
+        };
         assert!(matches!(evidence.validity_before_check(), Validity::Partial(_)));
         evidence.load = changed("x");
         assert_eq!(evidence.validity_before_check(), changed("x"));

@@ -12,10 +12,12 @@ use truetps_folder::{ExperimentFolder, TrialWriter};
 use truetps_plan::{Plan, WorkloadSpec};
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
-    Experiment, HostFacts, NoEvidence, PartOfExperiment, Protocol, ScheduledTrial, ServerFacts, SqlDialect, Trial,
-    Validity, WorkloadProfile, is_workload_factor,
+    Experiment, HostFacts, NoEvidence, PartOfExperiment, Protocol, ScheduledTrial, ServerFacts,
+    SqlDialect, Trial, Validity, WorkloadProfile, is_workload_factor,
 };
-use truetps_recording::{ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial, other_run_warning};
+use truetps_recording::{
+    ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial, other_run_warning,
+};
 use truetps_sandbox::ServerLoad;
 use truetps_workload::Workload;
 
@@ -73,7 +75,10 @@ pub struct Finished {
 }
 
 /// Runs a new experiment.
-pub fn start(request: &ExperimentRequest<'_>, listener: &mut dyn Listener) -> Result<Finished, LabError> {
+pub fn start(
+    request: &ExperimentRequest<'_>,
+    listener: &mut dyn Listener,
+) -> Result<Finished, LabError> {
     let mut prepared = PreparedExperiment::set_up(request, request.runs, listener)?;
     let finished = start_on(&mut prepared, request, listener);
     prepared.end(finished, listener)
@@ -156,9 +161,16 @@ impl<'a> PreparedExperiment<'a> {
         listener: &mut dyn Listener,
     ) -> Result<Self, LabError> {
         let plan = request.plan;
-        let workload =
-            truetps_workload::build(&plan.largest_workload(), request.place.dialect(None), plan.design.seed)?;
-        let statements = if plan.workload.protocol == Protocol::Prepared { workload.statements().len() } else { 0 };
+        let workload = truetps_workload::build(
+            &plan.largest_workload(),
+            request.place.dialect(None),
+            plan.design.seed,
+        )?;
+        let statements = if plan.workload.protocol == Protocol::Prepared {
+            workload.statements().len()
+        } else {
+            0
+        };
         let in_all = u64::from(plan.connections_max()) * statements as u64;
         if in_all > PREPARED_STATEMENTS_MAX {
             return Err(LabError::TooManyStatements { in_all });
@@ -167,7 +179,10 @@ impl<'a> PreparedExperiment<'a> {
         for other in presence.meet(presence.others(), &mut Vec::new()) {
             listener.warn(other_run_warning(&other));
         }
-        let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
+        let load = ServerLoad {
+            connections_max: plan.connections_max(),
+            statements_per_connection: statements as u32,
+        };
         let prepared = match request.place {
             ServerSource::Private { home, programs, disks } => {
                 private(request, home, programs, disks, records, load, listener)?
@@ -190,7 +205,18 @@ impl<'a> PreparedExperiment<'a> {
         let joined = parts.as_ref().and_then(|parts| parts.experiment.as_ref());
         let workers = joined.map_or(request.workers, |experiment| experiment.workers);
         let volume = provider.external_facts().map(|facts| LoadVolume::new(request.plan, facts));
-        Self { request, host, servers, provider, workload, presence, volume, parts, workers, profiles: Vec::new() }
+        Self {
+            request,
+            host,
+            servers,
+            provider,
+            workload,
+            presence,
+            volume,
+            parts,
+            workers,
+            profiles: Vec::new(),
+        }
     }
 
     /// The plan as it is run.
@@ -321,10 +347,16 @@ impl<'a> PreparedExperiment<'a> {
             remaining.trial_took(began.elapsed());
             let place = TrialPlace { left: Some(remaining.remaining_time()), ..place() };
             listener.event(&ExperimentEvent::Trial(place, TrialEvent::Ends(&trial)));
-            failures_in_a_row = if matches!(trial.validity, Validity::Invalid(_)) { failures_in_a_row + 1 } else { 0 };
+            failures_in_a_row = if matches!(trial.validity, Validity::Invalid(_)) {
+                failures_in_a_row + 1
+            } else {
+                0
+            };
             if failures_in_a_row == FAILURES_IN_A_ROW_MAX && n + 1 < todo.len() {
                 let reason = trial.validity.reason().map(ToString::to_string).unwrap_or_default();
-                gave_up = Some(format!("{failures_in_a_row} trials in a row were invalid; the last reason: {reason}"));
+                gave_up = Some(format!(
+                    "{failures_in_a_row} trials in a row were invalid; the last reason: {reason}"
+                ));
                 break;
             }
         }
@@ -345,23 +377,36 @@ impl<'a> PreparedExperiment<'a> {
             meeting.borrow_mut().begin_round(&scheduled.name)?;
         }
         let request = self.request;
-        let mut trial = new_trial(request.plan, scheduled, self.server_of(scheduled).cloned(), request.tool_version);
+        let mut trial = new_trial(
+            request.plan,
+            scheduled,
+            self.server_of(scheduled).cloned(),
+            request.tool_version,
+        );
         trial.profile = Some(self.profile_of(scheduled, &*workload));
         let mut writer = folder.begin_trial(&trial)?;
         let mut evidence = TrialEvidence::new();
         match self.provider.ready(&scheduled.configuration, listener) {
-            Err(LabError::Interrupted) => evidence.load = Validity::partial(NoEvidence::Interrupted),
+            Err(LabError::Interrupted) => {
+                evidence.load = Validity::partial(NoEvidence::Interrupted);
+            }
             Err(error) => {
-                evidence.load = Validity::invalid(NoEvidence::ServerNotPrepared { error: error.to_string() });
+                evidence.load =
+                    Validity::invalid(NoEvidence::ServerNotPrepared { error: error.to_string() });
             }
             Ok(mut server) => {
-                let (presence, volume, workers) = (&self.presence, self.volume.as_mut(), self.workers);
+                let (presence, volume, workers) =
+                    (&self.presence, self.volume.as_mut(), self.workers);
                 if let Some(meeting) = &meeting {
-                    meeting.borrow_mut().server_is_prepared(&scheduled.name, &server.session_settings())?;
+                    meeting
+                        .borrow_mut()
+                        .server_is_prepared(&scheduled.name, &server.session_settings())?;
                 }
                 let gate = meeting.as_deref().map(|meeting| meeting as &dyn StartGate);
-                let load = TrialLoad { request, workload: &*workload, presence, volume, gate, workers };
-                (trial, writer) = load.run(&mut *server, trial, writer, &mut evidence, place, listener)?;
+                let load =
+                    TrialLoad { request, workload: &*workload, presence, volume, gate, workers };
+                (trial, writer) =
+                    load.run(&mut *server, trial, writer, &mut evidence, place, listener)?;
             }
         }
         if let Some(meeting) = &meeting {
@@ -384,7 +429,9 @@ impl<'a> PreparedExperiment<'a> {
     fn workload_of(&self, scheduled: &ScheduledTrial) -> Result<Arc<dyn Workload>, LabError> {
         let (plan, place) = (self.request.plan, &self.request.place);
         let dialect = place.dialect(scheduled.configuration.server());
-        if dialect == place.dialect(None) && !plan.factors.keys().any(|name| is_workload_factor(name)) {
+        if dialect == place.dialect(None)
+            && !plan.factors.keys().any(|name| is_workload_factor(name))
+        {
             return Ok(Arc::clone(&self.workload));
         }
         let spec = plan.workload_of(&scheduled.configuration);
@@ -392,7 +439,11 @@ impl<'a> PreparedExperiment<'a> {
     }
 
     /// Runs before anything is measured, once for all trials that send the same statements.
-    fn profile_of(&mut self, scheduled: &ScheduledTrial, workload: &dyn Workload) -> WorkloadProfile {
+    fn profile_of(
+        &mut self,
+        scheduled: &ScheduledTrial,
+        workload: &dyn Workload,
+    ) -> WorkloadProfile {
         let spec = self.request.plan.workload_of(&scheduled.configuration);
         let dialect = self.request.place.dialect(scheduled.configuration.server());
         let known = self.profiles.iter().find(|(one, of, _)| *one == spec && *of == dialect);
@@ -457,12 +508,13 @@ impl TrialLoad<'_> {
             // One session watches the server, not one a part.
             probe: request.place.part().is_first().then_some(&request.plan.probe),
         };
-        let ran = server.run_load(&context, self.volume.as_deref_mut(), trial, writer, &mut |news| {
-            listener.event(&match news {
-                LoadNews::Warning(text) => ExperimentEvent::Warning(text),
-                LoadNews::Trial(event) => ExperimentEvent::Trial(place(), event),
+        let ran =
+            server.run_load(&context, self.volume.as_deref_mut(), trial, writer, &mut |news| {
+                listener.event(&match news {
+                    LoadNews::Warning(text) => ExperimentEvent::Warning(text),
+                    LoadNews::Trial(event) => ExperimentEvent::Trial(place(), event),
+                });
             });
-        });
         let RanTrial { mut trial, writer, error, .. } = ran;
         evidence.load = trial.validity.clone();
         evidence.server = server.state();
@@ -473,7 +525,11 @@ impl TrialLoad<'_> {
             listener.warn(text);
         }
         // The figures matter more than the server's files, which are written last.
-        trial.validity = if server.is_external() { evidence.validity_before_check() } else { evidence.validity() };
+        trial.validity = if server.is_external() {
+            evidence.validity_before_check()
+        } else {
+            evidence.validity()
+        };
         writer.write_trial(&trial)?;
         server.write_files(&evidence.server, &writer.server_path())?;
         error.map_or(Ok((trial, writer)), |error| Err(error.into()))

@@ -11,8 +11,8 @@ use truetps_folder::{ExperimentFolder, TrialWriter};
 use truetps_plan::Plan;
 use truetps_probe::{RunPresence, host_facts};
 use truetps_record::{
-    Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, Part, ServerFacts, SqlDialect, Trial,
-    Validity,
+    Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, Part, ServerFacts,
+    SqlDialect, Trial, Validity,
 };
 
 use crate::error::LabError;
@@ -136,7 +136,9 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
     ) -> RanTrial {
         trial.measured = Some(measured(self.script.capacity, trial.configuration.rate()));
         trial.validity = match self.turn {
-            Turn::LoadFails => Validity::invalid(NoEvidence::NotStarted { error: "the load failed".to_owned() }),
+            Turn::LoadFails => {
+                Validity::invalid(NoEvidence::NotStarted { error: "the load failed".to_owned() })
+            }
             Turn::Interrupted => {
                 self.stop.store(true, Ordering::Relaxed);
                 Validity::partial(NoEvidence::Interrupted)
@@ -163,8 +165,13 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
 
     fn write_files(&mut self, _: &ServerState, path: &Path) -> Result<(), LabError> {
         let trial_folder = path.parent().expect("it is in the trial's folder");
-        let (folder, name) = (trial_folder.parent().unwrap(), trial_folder.file_name().unwrap().to_str().unwrap());
-        let trial = ExperimentFolder::open(folder).unwrap().trial(name).unwrap().expect("it was written before");
+        let (folder, name) =
+            (trial_folder.parent().unwrap(), trial_folder.file_name().unwrap().to_str().unwrap());
+        let trial = ExperimentFolder::open(folder)
+            .unwrap()
+            .trial(name)
+            .unwrap()
+            .expect("it was written before");
         self.script.before_check.borrow_mut().push(trial.validity);
         if matches!(self.turn, Turn::FullDisk) { Err(LabError::OtherSchedule) } else { Ok(()) }
     }
@@ -265,15 +272,22 @@ impl Bench {
         (prepared.end(finished, &mut Silent).unwrap(), tried.0)
     }
 
-    fn resume(&self, folder: &ExperimentFolder, script: &'static Script) -> Result<Finished, LabError> {
+    fn resume(
+        &self,
+        folder: &ExperimentFolder,
+        script: &'static Script,
+    ) -> Result<Finished, LabError> {
         self.stop.store(false, Ordering::Relaxed);
-        resume_on(&self.request(), folder, &mut Silent, |request, _, _| Ok(prepared(request, script)))
+        resume_on(&self.request(), folder, &mut Silent, |request, _, _| {
+            Ok(prepared(request, script))
+        })
     }
 }
 
 fn prepared<'a>(request: &'a ExperimentRequest<'a>, script: &'a Script) -> PreparedExperiment<'a> {
     let target = Target::mysql_unix("/nowhere", "root", None);
-    let provider = Box::new(ScriptedServers { script, stop: request.stop, target, turn: Turn::Works });
+    let provider =
+        Box::new(ScriptedServers { script, stop: request.stop, target, turn: Turn::Works });
     let servers = vec![ServerFacts::from_version_text(script.version)];
     let host = host_facts(Path::new("/"), None);
     let workload = truetps_workload::build(&request.plan.workload, SqlDialect::Mysql, 1).unwrap();
@@ -316,7 +330,14 @@ fn reasons(folder: &ExperimentFolder) -> Vec<String> {
 #[test]
 fn each_kind_of_trouble_has_its_reason_and_costs_one_trial() {
     let bench = Bench::new();
-    let script = script(&[Turn::NotReady, Turn::Works, Turn::Dies, Turn::LoadFails, Turn::Works, Turn::Trouble]);
+    let script = script(&[
+        Turn::NotReady,
+        Turn::Works,
+        Turn::Dies,
+        Turn::LoadFails,
+        Turn::Works,
+        Turn::Trouble,
+    ]);
     let finished = bench.start(script).unwrap();
     assert_eq!((finished.gave_up, finished.not_left.is_none()), (None, true));
     let reasons = reasons(&finished.folder);
@@ -347,7 +368,10 @@ fn five_failures_in_a_row_end_an_experiment_and_four_do_not() {
     let six = script(&fails(6));
     let five = bench.start(six).unwrap();
     let why = five.gave_up.unwrap();
-    assert!(why.contains("5 trials in a row were invalid") && why.contains("the load failed"), "{why}");
+    assert!(
+        why.contains("5 trials in a row were invalid") && why.contains("the load failed"),
+        "{why}"
+    );
     assert_eq!(reasons(&five.folder)[4..], ["the load failed", "-", "-", "-"]);
     assert_eq!(six.left.get(), 1, "the server is left in any case");
 }
@@ -365,7 +389,11 @@ fn an_interrupted_experiment_ends_and_is_resumed_with_what_is_missing() {
     assert_eq!(seven.turns.borrow().len(), 0, "the valid trial is not repeated");
     let none = script(&[Turn::Dies]);
     bench.resume(&folder, none).unwrap();
-    assert_eq!((none.turns.borrow().len(), none.left.get()), (1, 0), "nothing is prepared for nothing");
+    assert_eq!(
+        (none.turns.borrow().len(), none.left.get()),
+        (1, 0),
+        "nothing is prepared for nothing"
+    );
 }
 
 #[test]
@@ -387,7 +415,9 @@ fn more_blocks_keep_the_trials_that_are_there() {
     let two = script(&[Turn::Works, Turn::Works, Turn::Dies]);
     bench.resume(&folder, two).unwrap();
     let experiment = folder.experiment().unwrap();
-    assert!(experiment.schedule.starts_with(&before) && experiment.schedule.len() == before.len() + 2);
+    assert!(
+        experiment.schedule.starts_with(&before) && experiment.schedule.len() == before.len() + 2
+    );
     assert_eq!((experiment.extensions[0].blocks_before, two.turns.borrow().len()), (4, 1));
     bench.plan.design.seed += 1;
     bench.plan.design.blocks = 6;
@@ -413,8 +443,12 @@ fn blocks_of_open_configurations_follow_at_once() {
     let mut prepared = prepared(&request, script);
     let folder = start_on(&mut prepared, &request, &mut Silent).unwrap().folder;
     let experiment = folder.experiment().unwrap();
-    let steps: Vec<_> = experiment.extensions.iter().map(|one| (one.blocks_before, one.blocks)).collect();
-    assert_eq!((asked.get(), steps, folder.plan().unwrap().design.blocks), (3, vec![(2, 5), (5, 8)], 8));
+    let steps: Vec<_> =
+        experiment.extensions.iter().map(|one| (one.blocks_before, one.blocks)).collect();
+    assert_eq!(
+        (asked.get(), steps, folder.plan().unwrap().design.blocks),
+        (3, vec![(2, 5), (5, 8)], 8)
+    );
     let later: Vec<_> = experiment.schedule.iter().filter(|trial| trial.block >= 2).collect();
     assert!(later.len() == 6 && later.iter().all(|trial| trial.configuration == open), "{later:?}");
     assert!(missing(&folder, &experiment).unwrap().is_empty());
@@ -422,7 +456,10 @@ fn blocks_of_open_configurations_follow_at_once() {
     // A later `--resume --blocks` adds whole blocks.
     bench.plan.design.blocks = 9;
     bench.resume(&folder, script).unwrap();
-    assert_eq!(folder.experiment().unwrap().schedule.iter().filter(|trial| trial.block == 8).count(), 2);
+    assert_eq!(
+        folder.experiment().unwrap().schedule.iter().filter(|trial| trial.block == 8).count(),
+        2
+    );
 }
 
 #[test]
@@ -434,7 +471,10 @@ fn another_host_does_not_extend_an_experiment() {
     folder.write_experiment(&experiment).unwrap();
     bench.plan.design.blocks = 5;
     let error = bench.resume(&folder, script(&[])).unwrap_err();
-    assert!(matches!(&error, LabError::OtherHost { what } if what.contains("the CPU was another")), "{error}");
+    assert!(
+        matches!(&error, LabError::OtherHost { what } if what.contains("the CPU was another")),
+        "{error}"
+    );
     assert_eq!(folder.plan().unwrap().design.blocks, 4, "nothing was changed");
 }
 
@@ -445,7 +485,10 @@ fn a_folder_that_cannot_be_written_ends_the_experiment_and_not_the_restoring() {
     let finished = bench.start(&full).unwrap();
     assert!(finished.gave_up.is_some_and(|why| why.starts_with("trial-0002: ")));
     assert!(finished.not_left.is_some() && full.left.get() == 1);
-    assert_eq!(reasons(&finished.folder)[..3], ["", "truetps ended before it had checked the server", "-"]);
+    assert_eq!(
+        reasons(&finished.folder)[..3],
+        ["", "truetps ended before it had checked the server", "-"]
+    );
 }
 
 #[test]
@@ -454,10 +497,13 @@ fn a_search_ends_at_the_highest_rate_that_holds() {
     let script = script(&[]);
     let (finished, tried) = bench.find_max(script);
     assert_eq!((finished.gave_up, script.left.get()), (None, 1));
-    let held = |rate: f64| tried.iter().filter(move |(other, held)| *held && (other - rate).abs() < 1e-9).count();
+    let held = |rate: f64| {
+        tried.iter().filter(move |(other, held)| *held && (other - rate).abs() < 1e-9).count()
+    };
     assert_eq!((tried[0], tried[1], held(1000.0)), ((800.0, true), (1000.0, true), 3), "{tried:?}");
     assert!(tried.iter().all(|(rate, held)| *held == (*rate <= 1000.0)), "{tried:?}");
-    let lowest_broken = tried.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).fold(f64::INFINITY, f64::min);
+    let lowest_broken =
+        tried.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).fold(f64::INFINITY, f64::min);
     assert!(lowest_broken <= 1050.0, "the search is as precise as promised: {tried:?}");
     let experiment = finished.folder.experiment().unwrap();
     assert_eq!(experiment.schedule.len(), 1 + tried.len(), "the first trial has no rate");
@@ -480,7 +526,11 @@ fn a_search_repeats_a_rate_whose_server_failed_and_gives_up_after_three_failures
     let bench = Bench::new();
     let once = script(&[Turn::Works, Turn::NotReady]);
     let (finished, tried) = bench.find_max(once);
-    assert_eq!((finished.gave_up, tried[0]), (None, (800.0, true)), "a failure says nothing about the rate");
+    assert_eq!(
+        (finished.gave_up, tried[0]),
+        (None, (800.0, true)),
+        "a failure says nothing about the rate"
+    );
     assert!(reasons(&finished.folder)[1].starts_with("the server could not be prepared"));
     let always = script(&[vec![Turn::Works], vec![Turn::NotReady; 4]].concat());
     let (finished, tried) = bench.find_max(always);

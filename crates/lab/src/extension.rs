@@ -55,7 +55,9 @@ pub(crate) fn extend(
     }
     let blocks = before.saturating_add(more.blocks);
     for block in before..blocks {
-        append_block(&mut experiment.schedule, plan, block, |configuration| more.has(configuration));
+        append_block(&mut experiment.schedule, plan, block, |configuration| {
+            more.has(configuration)
+        });
     }
     let (extended_at, command) = (clock::now_rfc3339(), command.to_vec());
     experiment.extensions.push(Extension { extended_at, blocks_before: before, blocks, command });
@@ -80,7 +82,11 @@ fn is_drawn_from(plan: &Plan, scheduled: &[ScheduledTrial], blocks: u32) -> bool
 }
 
 /// The plan is written first: a `--resume` after a crash between the two extends the schedule to the plan.
-pub(crate) fn record(folder: &ExperimentFolder, plan: &Plan, experiment: &Experiment) -> Result<(), LabError> {
+pub(crate) fn record(
+    folder: &ExperimentFolder,
+    plan: &Plan,
+    experiment: &Experiment,
+) -> Result<(), LabError> {
     folder.write_plan(plan)?;
     folder.write_experiment(experiment)?;
     Ok(())

@@ -3,8 +3,8 @@
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_record::{
-    CONNECTIONS, Configuration, EngineFacts, Experiment, RATE, ScheduledTrial, SettingValue, Slo, Trial, TrialRole,
-    Validity,
+    CONNECTIONS, Configuration, EngineFacts, Experiment, RATE, ScheduledTrial, SettingValue, Slo,
+    Trial, TrialRole, Validity,
 };
 
 use crate::error::LabError;
@@ -19,7 +19,11 @@ const FAILURES_IN_A_ROW_MAX: u32 = 3;
 
 /// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each trial is recorded; each
 /// tried rate is added to the plan in the folder.
-pub fn find_max(request: &ExperimentRequest<'_>, slo: &Slo, listener: &mut dyn Listener) -> Result<Finished, LabError> {
+pub fn find_max(
+    request: &ExperimentRequest<'_>,
+    slo: &Slo,
+    listener: &mut dyn Listener,
+) -> Result<Finished, LabError> {
     let mut prepared = PreparedExperiment::set_up(request, request.runs, listener)?;
     let finished = find_max_on(&mut prepared, request, slo, listener);
     prepared.end(finished, listener)
@@ -39,7 +43,9 @@ pub(crate) fn find_max_on(
     let _lock = folder.lock()?;
     let mut records = Records { folder, plan, experiment };
     let gave_up = search(prepared, &mut records, slo, listener).err();
-    let gave_up = gave_up.filter(|error| !matches!(error, LabError::Interrupted)).map(|error| error.to_string());
+    let gave_up = gave_up
+        .filter(|error| !matches!(error, LabError::Interrupted))
+        .map(|error| error.to_string());
     Ok(Finished { folder: records.folder, gave_up, not_left: None })
 }
 
@@ -58,7 +64,8 @@ fn search(
     let pilot = records.run_trial_at(prepared, None, listener)?;
     let most = pilot.measured.as_ref().map_or(0.0, |measured| measured.tps);
     if !pilot.validity.is_valid() || most <= 0.0 {
-        let reason = pilot.validity.reason().map_or("no transaction ended".to_owned(), ToString::to_string);
+        let reason =
+            pilot.validity.reason().map_or("no transaction ended".to_owned(), ToString::to_string);
         return Err(LabError::NoPilot { reason });
     }
     let mut search = Search::new(most * FIRST_SHARE);
@@ -88,10 +95,13 @@ fn search(
 /// Why a trial is inconclusive about its rate: the server could not be prepared or died, clients were missing, or the
 /// load generator was suspended.
 fn failure(trial: &Trial) -> Option<String> {
-    let had_all = |engine: &EngineFacts| engine.clients_failed == 0 && engine.suspensions.is_empty();
+    let had_all =
+        |engine: &EngineFacts| engine.clients_failed == 0 && engine.suspensions.is_empty();
     let was_driven = trial.engine.as_ref().is_some_and(had_all);
     match &trial.validity {
-        Validity::Invalid(reason) if trial.measured.is_none() || !was_driven => Some(reason.to_string()),
+        Validity::Invalid(reason) if trial.measured.is_none() || !was_driven => {
+            Some(reason.to_string())
+        }
         _ => None,
     }
 }
@@ -138,7 +148,8 @@ impl Records {
 
     fn schedule(&self, rate: Option<f64>) -> ScheduledTrial {
         let connections = self.plan.factors[CONNECTIONS][0].clone();
-        let mut configuration = Configuration { levels: [(CONNECTIONS.to_owned(), connections)].into() };
+        let mut configuration =
+            Configuration { levels: [(CONNECTIONS.to_owned(), connections)].into() };
         if let Some(rate) = rate {
             configuration.levels.insert(RATE.to_owned(), level(rate));
         }

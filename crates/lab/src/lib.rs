@@ -124,8 +124,8 @@ pub use experiment::{ExperimentRequest, Finished, Pin, start};
 pub use explain::{ExplainOptions, ExplainSide, explain, resume_explanation};
 pub use extension::{AskForMore, MoreBlocks};
 pub use external::{
-    ExternalError, IdentityProof, Journal, LeftJournals, PlanOnServer, Restored, check_plan_on, refuse_system_schema,
-    rehearse, replication_warning, restore, unfinished,
+    ExternalError, IdentityProof, Journal, LeftJournals, PlanOnServer, Restored, check_plan_on,
+    refuse_system_schema, rehearse, replication_warning, restore, unfinished,
 };
 pub use find_max::find_max;
 pub use parts::{PARTS_SECRET, ScriptMeeting};

@@ -21,7 +21,13 @@ pub(crate) fn pacing(plan: &Plan, configuration: &Configuration) -> Pacing {
         ramp_end_s: load.warm_up_s + load.measure_s,
     };
     let latency_limit = load.latency_limit_ms.map(|ms| Duration::from_secs_f64(ms / 1e3));
-    Pacing::Open(OpenPacing { rate, of, spacing: load.arrivals, latency_limit, seed: plan.design.seed })
+    Pacing::Open(OpenPacing {
+        rate,
+        of,
+        spacing: load.arrivals,
+        latency_limit,
+        seed: plan.design.seed,
+    })
 }
 
 #[cfg(test)]
@@ -46,7 +52,13 @@ mod tests {
     fn a_rate_opens_the_loop() {
         assert_eq!(pacing_of("", ""), Pacing::Closed);
         assert_eq!(rate_of(&pacing_of("rate = 100", "")), (RateOf::All, 100.0, 100.0));
-        assert_eq!(rate_of(&pacing_of("rate_per_client = 2\nramp_to = 5.5", "")), (RateOf::EachClient, 2.0, 5.5));
-        assert_eq!(rate_of(&pacing_of("ramp_to = 50", "rate = [10, 20]")), (RateOf::All, 10.0, 50.0));
+        assert_eq!(
+            rate_of(&pacing_of("rate_per_client = 2\nramp_to = 5.5", "")),
+            (RateOf::EachClient, 2.0, 5.5)
+        );
+        assert_eq!(
+            rate_of(&pacing_of("ramp_to = 50", "rate = [10, 20]")),
+            (RateOf::All, 10.0, 50.0)
+        );
     }
 }

@@ -36,8 +36,14 @@ impl PlannedDisks {
 
     pub(crate) fn sandbox_disk(&self, name: &str, seed: u64) -> Result<SandboxDisk, LabError> {
         let unknown = || DiskError::UnknownProfile { name: name.to_owned() };
-        let profile = self.profile(name).ok_or_else(unknown).map_err(truetps_sandbox::SandboxError::from)?;
-        Ok(SandboxDisk { level: self.level, profile: profile.clone(), seed, helper: self.helper.clone() })
+        let profile =
+            self.profile(name).ok_or_else(unknown).map_err(truetps_sandbox::SandboxError::from)?;
+        Ok(SandboxDisk {
+            level: self.level,
+            profile: profile.clone(),
+            seed,
+            helper: self.helper.clone(),
+        })
     }
 
     /// A disk of the plan, as it was measured.

@@ -33,7 +33,8 @@ fn find_pool_on(
 ) -> Result<Finished, LabError> {
     let experiment = planned_experiment(request, prepared, Vec::new());
     let is_here = experiment.external.as_ref().is_none_or(|external| external.is_on_this_host);
-    let pool = &PoolRecord { rule: is_here.then(|| PoolRule::of(experiment.host.cores)), ..pool.clone() };
+    let pool =
+        &PoolRecord { rule: is_here.then(|| PoolRule::of(experiment.host.cores)), ..pool.clone() };
     let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     folder.write_pool(pool)?;
     let _lock = folder.lock()?;
@@ -78,14 +79,21 @@ struct PoolTrials<'a, 'p> {
 impl PoolSource for PoolTrials<'_, '_> {
     fn run(&mut self, batch: &PoolBatch, so_far: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
         let Self { trials, plan } = self;
-        trials.tell(&ExperimentEvent::SearchingPool { stage: batch.stage, left: batch.planned, so_far });
-        let configurations = batch.connections.iter().map(|number| configuration(plan, *number)).collect();
+        trials.tell(&ExperimentEvent::SearchingPool {
+            stage: batch.stage,
+            left: batch.planned,
+            so_far,
+        });
+        let configurations =
+            batch.connections.iter().map(|number| configuration(plan, *number)).collect();
         let measured = trials.block(configurations, |folder, _, place| {
             let level = SettingValue::Int(batch.connections[place].into());
             let levels = plan.factors.entry(CONNECTIONS.to_owned()).or_default();
             if !levels.contains(&level) {
                 levels.push(level);
-                levels.sort_by(|a, b| a.as_number().unwrap_or_default().total_cmp(&b.as_number().unwrap_or_default()));
+                levels.sort_by(|a, b| {
+                    a.as_number().unwrap_or_default().total_cmp(&b.as_number().unwrap_or_default())
+                });
                 folder.write_plan(plan)?;
             }
             Ok(())

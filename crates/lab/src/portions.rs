@@ -45,8 +45,12 @@ impl TableParts {
     /// Asks the server how the rows of `from` can be divided into parts of so many rows.
     pub(crate) fn of(client: &mut Client, from: &str, rows: u64) -> Result<Self, DriverError> {
         if client.dialect() == SqlDialect::Postgres {
-            let version = client.query_value("SHOW server_version_num")?.and_then(|text| text.parse::<u32>().ok());
-            return Ok(Self::Pages { has_tid_ranges: version.is_none_or(|version| version >= TID_RANGES_SINCE) });
+            let version = client
+                .query_value("SHOW server_version_num")?
+                .and_then(|text| text.parse::<u32>().ok());
+            return Ok(Self::Pages {
+                has_tid_ranges: version.is_none_or(|version| version >= TID_RANGES_SINCE),
+            });
         }
         let sql = format!(
             "SELECT s.column_name, c.data_type FROM information_schema.statistics s JOIN information_schema.columns c \
@@ -76,7 +80,9 @@ impl TableParts {
         match self {
             Self::Whole => client.execute(&whole_sql(from, to)).map(|rows| go_on(client, rows)),
             Self::Key { columns, rows } => copy_by_key(client, from, to, columns, *rows, go_on),
-            Self::Pages { has_tid_ranges } => copy_by_pages(client, from, to, *has_tid_ranges, go_on),
+            Self::Pages { has_tid_ranges } => {
+                copy_by_pages(client, from, to, *has_tid_ranges, go_on)
+            }
         }
     }
 }
@@ -126,24 +132,34 @@ fn copy_by_key(
 /// Finds the last key of the part that begins after the previous one.
 fn end_of_part_sql(from: &str, columns: &[String], rows: u64, is_first: bool) -> String {
     let variables: Vec<_> = (0..columns.len()).map(|n| format!("{HIGH}{n}")).collect();
-    let behind = if is_first { String::new() } else { format!(" WHERE {}", compared(columns, ">", ">", LOW)) };
+    let behind = if is_first {
+        String::new()
+    } else {
+        format!(" WHERE {}", compared(columns, ">", ">", LOW))
+    };
     let keys = columns.join(", ");
     let (variables, offset) = (variables.join(", "), rows - 1);
-    format!("SELECT {keys} INTO {variables} FROM {from}{behind} ORDER BY {keys} LIMIT 1 OFFSET {offset}")
+    format!(
+        "SELECT {keys} INTO {variables} FROM {from}{behind} ORDER BY {keys} LIMIT 1 OFFSET {offset}"
+    )
 }
 
 fn part_sql(from: &str, to: &str, columns: &[String], is_first: bool, is_last: bool) -> String {
     let low = (!is_first).then(|| compared(columns, ">", ">", LOW));
     let high = (!is_last).then(|| compared(columns, "<", "<=", HIGH));
     let both: Vec<_> = low.into_iter().chain(high).collect();
-    let limits = if both.is_empty() { String::new() } else { format!(" WHERE {}", both.join(" AND ")) };
+    let limits =
+        if both.is_empty() { String::new() } else { format!(" WHERE {}", both.join(" AND ")) };
     format!("{}{limits}", whole_sql(from, to))
 }
 
 /// Compares whole keys in a form that uses an index: MySQL does not use one to compare rows.
 fn compared(columns: &[String], operator: &str, at_last: &str, variable: &str) -> String {
     let terms = (0..columns.len()).map(|n| {
-        let equal = columns[..n].iter().enumerate().map(|(at, column)| format!("{column} = {variable}{at}"));
+        let equal = columns[..n]
+            .iter()
+            .enumerate()
+            .map(|(at, column)| format!("{column} = {variable}{at}"));
         let operator = if n + 1 == columns.len() { at_last } else { operator };
         let last = format!("{} {operator} {variable}{n}", columns[n]);
         equal.chain([last]).collect::<Vec<_>>().join(" AND ")
@@ -156,7 +172,9 @@ fn compared(columns: &[String], operator: &str, at_last: &str, variable: &str) -
 fn of_pages(first: u64, end: Option<u64>, has_tid_ranges: bool) -> String {
     match end {
         None => format!("ctid >= '({first},0)'::tid"),
-        Some(end) if has_tid_ranges => format!("ctid >= '({first},0)'::tid AND ctid < '({end},0)'::tid"),
+        Some(end) if has_tid_ranges => {
+            format!("ctid >= '({first},0)'::tid AND ctid < '({end},0)'::tid")
+        }
         // A page header takes 24 bytes, and each row at least 28.
         Some(end) => format!(
             "ctid = ANY (ARRAY(SELECT pg_catalog.format('(%s,%s)', page, item)::tid FROM pg_catalog.generate_series({first}, {}) AS page, \
@@ -176,7 +194,8 @@ fn copy_by_pages(
     let sql = format!(
         "SELECT (pg_catalog.pg_relation_size('{from}') / pg_catalog.current_setting('block_size')::bigint)::text"
     );
-    let pages = client.query_value(&sql)?.and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX);
+    let pages =
+        client.query_value(&sql)?.and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX);
     let mut first = 0;
     loop {
         // If the size cannot be read, there is one part.
@@ -207,7 +226,8 @@ mod tests {
 
     #[test]
     fn parts_of_one_column_and_of_several() {
-        let columns = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+        let columns =
+            |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
         let one = columns(&["id"]);
         assert_eq!(
             end_of_part_sql("p", &one, 10, true),
@@ -230,7 +250,8 @@ mod tests {
         let file = sandbox.datadir().join("truetps/sbtest1.ibd");
         let bytes = || std::fs::metadata(&file).unwrap().len();
         let before = bytes();
-        let insert = "INSERT INTO sbtest1 (k, c, pad) SELECT k, c, pad FROM sbtest1_pristine LIMIT 500";
+        let insert =
+            "INSERT INTO sbtest1 (k, c, pad) SELECT k, c, pad FROM sbtest1_pristine LIMIT 500";
         client.execute(insert).unwrap();
         [before, bytes()]
     }
@@ -315,9 +336,12 @@ connections = [1]
         let mysql = fetched_server(test, "mysql-8.0").map(|server| server.binary);
         for binary in mariadb(test).into_iter().chain(mysql) {
             let home = TestHome::new();
-            let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
+            let sandbox =
+                Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
             let mut settings = Settings::default();
-            for (name, value) in [("log_bin", "ON"), ("binlog_format", "ROW"), ("innodb_buffer_pool_size", "64M")] {
+            for (name, value) in
+                [("log_bin", "ON"), ("binlog_format", "ROW"), ("innodb_buffer_pool_size", "64M")]
+            {
                 settings.set(name, truetps_record::SettingValue::Text(value.to_owned()));
             }
             let server = sandbox.start(&StartOptions::new(settings)).unwrap();
@@ -339,9 +363,14 @@ connections = [1]
         let test = "a_table_of_postgresql_is_filled";
         let Some(server) = PostgresServer::start(test, &PostgresOptions::default()) else { return };
         let mut client = server.connect().unwrap();
-        load_and_refill(&mut client, "SELECT COUNT(*) || md5(string_agg(a || b || c, ',' ORDER BY a)) FROM pairs");
+        load_and_refill(
+            &mut client,
+            "SELECT COUNT(*) || md5(string_agg(a || b || c, ',' ORDER BY a)) FROM pairs",
+        );
         for table in ["pairs", "pairs_pristine"] {
-            let sql = format!("SELECT max(n)::text FROM (SELECT count(*) AS n FROM {table} GROUP BY xmin::text) AS t");
+            let sql = format!(
+                "SELECT max(n)::text FROM (SELECT count(*) AS n FROM {table} GROUP BY xmin::text) AS t"
+            );
             let largest: u64 = client.query_value(&sql).unwrap().unwrap().parse().unwrap();
             assert!((100..=ROWS_MAX).contains(&largest), "{table}: {largest}");
         }
@@ -349,10 +378,14 @@ connections = [1]
         client.execute("CREATE TABLE again (LIKE pairs)").unwrap();
         let sum = "SELECT COUNT(*) || md5(string_agg(a || b || c, ',' ORDER BY a)) FROM ";
         let parts = TableParts::Pages { has_tid_ranges: false };
-        assert!(parts.copy(&mut client, "pairs", "again", &mut |_, rows| rows <= ROWS_MAX).unwrap());
-        let copied = ["pairs", "again"].map(|table| client.query_value(&format!("{sum}{table}")).unwrap());
+        assert!(
+            parts.copy(&mut client, "pairs", "again", &mut |_, rows| rows <= ROWS_MAX).unwrap()
+        );
+        let copied =
+            ["pairs", "again"].map(|table| client.query_value(&format!("{sum}{table}")).unwrap());
         assert_eq!(copied[0], copied[1], "every row is there, once");
-        let explain = format!("EXPLAIN SELECT * FROM pairs WHERE {}", of_pages(128, Some(256), false));
+        let explain =
+            format!("EXPLAIN SELECT * FROM pairs WHERE {}", of_pages(128, Some(256), false));
         let plan = format!("{:?}", client.query(&explain).unwrap().rows);
         assert!(plan.contains("Tid Scan"), "no part reads the whole table: {plan}");
     }

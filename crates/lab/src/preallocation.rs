@@ -9,7 +9,9 @@ use truetps_binlog::state::{StatePage, StatusWord};
 use truetps_driver::Client;
 use truetps_plan::Plan;
 use truetps_preload::{LIBRARY_NAME, Preload, StateFile, place, why_not_live};
-use truetps_record::{Configuration, PREALLOC, PreallocMode, SettingValue, SqlDialect, prealloc_mode, setting_number};
+use truetps_record::{
+    Configuration, PREALLOC, PreallocMode, SettingValue, SqlDialect, prealloc_mode, setting_number,
+};
 use truetps_sandbox::{Sandbox, Settings, binlog_name};
 
 use crate::error::LabError;
@@ -38,7 +40,8 @@ pub(crate) fn mode_at_start(plan: &Plan, configuration: &Configuration) -> Optio
 /// How many modes are compared: each needs a start.
 pub(crate) fn modes(plan: &Plan) -> usize {
     let levels = plan.factors.get(PREALLOC).into_iter().flatten();
-    let mut modes: Vec<_> = levels.filter_map(|level| prealloc_mode(level).ok().flatten()).collect();
+    let mut modes: Vec<_> =
+        levels.filter_map(|level| prealloc_mode(level).ok().flatten()).collect();
     modes.sort_by_key(ToString::to_string);
     modes.dedup();
     modes.len()
@@ -58,7 +61,8 @@ fn basename(datadir: &Path, settings: &Settings) -> PathBuf {
 /// path for its end, and servers are started in their datadir.
 fn from_datadir(sandbox: &Sandbox) -> PathBuf {
     let datadir = sandbox.datadir();
-    let below = datadir.strip_prefix(sandbox.path()).expect("a datadir is in the folder of its server");
+    let below =
+        datadir.strip_prefix(sandbox.path()).expect("a datadir is in the folder of its server");
     below.components().map(|_| "..").collect()
 }
 
@@ -74,7 +78,8 @@ pub(crate) fn environment(
     let mut preload = Preload::new(basename(&sandbox.datadir(), settings), mode);
     preload.free_floor_mib = Some(FREE_FLOOR_MIB);
     // What a binlog never becomes need not be prepared.
-    let limit = settings.get("max_binlog_size").and_then(|limit| setting_number(&limit.option_text()));
+    let limit =
+        settings.get("max_binlog_size").and_then(|limit| setting_number(&limit.option_text()));
     preload.file_mib = limit.map(|bytes| (bytes as u64).div_ceil(1 << 20).clamp(1, FILE_MIB));
     Ok(preload.environment(&library).into())
 }
@@ -92,15 +97,24 @@ impl PreallocSwitch {
     }
 
     /// Before the server starts a new binlog: a pool has files ready, or none is used.
-    pub(crate) fn set(&self, client: &mut Client, mode: Option<PreallocMode>) -> Result<(), LabError> {
+    pub(crate) fn set(
+        &self,
+        client: &mut Client,
+        mode: Option<PreallocMode>,
+    ) -> Result<(), LabError> {
         let found = client.query_value("SELECT @@GLOBAL.log_bin_basename")?;
         if found.is_none() && mode.is_none() {
             return Ok(());
         }
         if found.as_deref().map(Path::new) != Some(&*self.basename()) {
             let problem = match found {
-                None => "the server has no binlog: set log_bin = true, or leave the combination out".to_owned(),
-                Some(found) => format!("the server's binlogs are {found}.*, and the library watches others"),
+                None => {
+                    "the server has no binlog: set log_bin = true, or leave the combination out"
+                        .to_owned()
+                }
+                Some(found) => {
+                    format!("the server's binlogs are {found}.*, and the library watches others")
+                }
             };
             return Err(failed(problem));
         }
@@ -117,7 +131,8 @@ impl PreallocSwitch {
     pub(crate) fn begin(&mut self, mode: Option<PreallocMode>) -> Result<(), LabError> {
         let page = match mode {
             Some(_) => Some(self.wait(|page| {
-                why_not_live(page).is_none() && page.word(StatusWord::filled_end) > page.word(StatusWord::logical_end)
+                why_not_live(page).is_none()
+                    && page.word(StatusWord::filled_end) > page.word(StatusWord::logical_end)
             })?),
             // Without a binlog there is nothing to watch.
             None => self.state.read().map_err(failed)?,
@@ -134,13 +149,21 @@ impl PreallocSwitch {
         let (inside, beyond) = (grown(StatusWord::writes_inside), grown(StatusWord::writes_beyond));
         let share = |of: f64| of / (inside + beyond).max(1.0);
         Ok(match mode {
-            Some(_) => why_not_live(&now).map(|why| format!("preallocation ended: {why}")).or_else(|| {
-                (share(beyond) > OTHER_SHARE_MAX).then(|| {
-                    format!("{:.0} % of the writes to binlogs were beyond what was preallocated", share(beyond) * 100.0)
+            Some(_) => {
+                why_not_live(&now).map(|why| format!("preallocation ended: {why}")).or_else(|| {
+                    (share(beyond) > OTHER_SHARE_MAX).then(|| {
+                        format!(
+                            "{:.0} % of the writes to binlogs were beyond what was preallocated",
+                            share(beyond) * 100.0
+                        )
+                    })
                 })
-            }),
+            }
             None => (share(inside) > OTHER_SHARE_MAX).then(|| {
-                format!("{:.0} % of the writes to binlogs were preallocated while that was off", share(inside) * 100.0)
+                format!(
+                    "{:.0} % of the writes to binlogs were preallocated while that was off",
+                    share(inside) * 100.0
+                )
             }),
         })
     }
@@ -152,7 +175,10 @@ impl PreallocSwitch {
     fn page(&self) -> Result<StatePage, LabError> {
         let page = self.state.read().map_err(failed)?;
         page.ok_or_else(|| {
-            failed(format!("{} is missing: the server has not loaded the library", self.state.path().display()))
+            failed(format!(
+                "{} is missing: the server has not loaded the library",
+                self.state.path().display()
+            ))
         })
     }
 
@@ -163,11 +189,16 @@ impl PreallocSwitch {
             if is_reached(&page) {
                 return Ok(page);
             }
-            if let Some(why) = why_not_live(&page).filter(|_| page.reason().is_some() || Instant::now() >= end) {
+            if let Some(why) =
+                why_not_live(&page).filter(|_| page.reason().is_some() || Instant::now() >= end)
+            {
                 return Err(failed(why));
             }
             if Instant::now() >= end {
-                return Err(failed(format!("nothing was filled within {} s", FILLED_WITHIN.as_secs())));
+                return Err(failed(format!(
+                    "nothing was filled within {} s",
+                    FILLED_WITHIN.as_secs()
+                )));
             }
             thread::sleep(PAUSE);
         }
@@ -177,8 +208,12 @@ impl PreallocSwitch {
 /// Refused before a server starts.
 pub(crate) fn check(plan: &Plan, programs: &[ServerProgram]) -> Result<(), LabError> {
     let Some(levels) = plan.factors.get(PREALLOC) else { return Ok(()) };
-    let is_off = |value: Option<&SettingValue>| value.is_some_and(|value| *value == SettingValue::Bool(false));
-    if let Some(program) = programs.iter().find(|program| program.binary.family().dialect() == SqlDialect::Postgres) {
+    let is_off = |value: Option<&SettingValue>| {
+        value.is_some_and(|value| *value == SettingValue::Bool(false))
+    };
+    if let Some(program) =
+        programs.iter().find(|program| program.binary.family().dialect() == SqlDialect::Postgres)
+    {
         return Err(failed(format!("{} has no binlog", program.what())));
     }
     let is_on = |level: &SettingValue| prealloc_mode(level).is_ok_and(|mode| mode.is_some());

@@ -25,11 +25,18 @@ pub(crate) struct SideServer {
 
 impl SideServer {
     /// How this server takes both levels: in both directions, because mixtures come in any order.
-    pub(crate) fn change_of(&mut self, name: &str, a: &SettingValue, b: &SettingValue) -> FactorChange {
+    pub(crate) fn change_of(
+        &mut self,
+        name: &str,
+        a: &SettingValue,
+        b: &SettingValue,
+    ) -> FactorChange {
         if binds_data(name) {
             return FactorChange::NewData;
         }
-        let mut takes = |level| matches!(private_setting::set(&mut self.client, name, level), Ok(Changeable::Dynamic));
+        let mut takes = |level| {
+            matches!(private_setting::set(&mut self.client, name, level), Ok(Changeable::Dynamic))
+        };
         if !FOLLOWED_LATER.contains(&name) && takes(b) && takes(a) && takes(b) {
             FactorChange::Dynamic
         } else {

@@ -12,10 +12,12 @@ use indexmap::IndexMap;
 use truetps_driver::{Client, Target};
 use truetps_plan::{DatadirState, Plan};
 use truetps_probe::bound_to;
-use truetps_record::{Configuration, Coupling, DISK, DiskFacts, PreallocMode, SettingValue, TABLE_ROWS, same_setting};
+use truetps_record::{
+    Configuration, Coupling, DISK, DiskFacts, PreallocMode, SettingValue, TABLE_ROWS, same_setting,
+};
 use truetps_sandbox::{
-    Home, Mismatch, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions, effective_variables,
-    taken_differently,
+    Home, Mismatch, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions,
+    effective_variables, taken_differently,
 };
 
 use crate::coupling::{self, ShownVariables, Started};
@@ -155,7 +157,13 @@ impl<'a> PrivateServers<'a> {
             let (sandbox, live) = self.examine(server_index, listener)?;
             let combinations = self.start_combinations(server_index);
             if self.servers.len() == 1 && combinations == [StartLevels::default()] {
-                return self.load_and_wear_in(server_index, StartLevels::default(), sandbox, live, listener);
+                return self.load_and_wear_in(
+                    server_index,
+                    StartLevels::default(),
+                    sandbox,
+                    live,
+                    listener,
+                );
             }
             drop(live);
             sandbox.remove()?;
@@ -176,18 +184,24 @@ impl<'a> PrivateServers<'a> {
         server_index: usize,
         listener: &mut dyn Listener,
     ) -> Result<(Sandbox, (RunningServer, Client)), LabError> {
-        listener.event(&ExperimentEvent::Preparing(format!("starting {}", self.servers[server_index].program.what())));
+        listener.event(&ExperimentEvent::Preparing(format!(
+            "starting {}",
+            self.servers[server_index].program.what()
+        )));
         let sandbox = self.create_sandbox(server_index, &StartLevels::default())?;
         let (server, mut client) = self.boot(server_index, &sandbox, &StartLevels::default())?;
         let base = effective_variables(&mut client)?;
         for mismatch in taken_differently(&mut client, &self.servers[server_index].fixed)? {
             let Mismatch { name, wanted, found } = mismatch;
-            let is_of_file = self.servers[server_index].program.base.iter().any(|(of_file, _)| *of_file == name);
+            let is_of_file =
+                self.servers[server_index].program.base.iter().any(|(of_file, _)| *of_file == name);
             let whose = if is_of_file { "of the option file" } else { "chosen by truetps" };
             listener.warn(format!("the server adjusted {name} = {wanted}, {whose}, to {found}"));
         }
         if !self.plan.setting_factors().is_empty() {
-            listener.event(&ExperimentEvent::Preparing("trying each level of each setting on it".to_owned()));
+            listener.event(&ExperimentEvent::Preparing(
+                "trying each level of each setting on it".to_owned(),
+            ));
         }
         let refused = self.try_levels(server_index, &mut client)?;
         drop(client);
@@ -205,7 +219,11 @@ impl<'a> PrivateServers<'a> {
     /// Sets every level of every factor in both directions, and sorts the factors by whether that works: trials are in
     /// random order, and some settings cannot be changed back. Returns the levels that a running server refuses and
     /// that a start may accept.
-    fn try_levels(&mut self, server_index: usize, client: &mut Client) -> Result<Vec<RefusedLevel>, LabError> {
+    fn try_levels(
+        &mut self,
+        server_index: usize,
+        client: &mut Client,
+    ) -> Result<Vec<RefusedLevel>, LabError> {
         let mut refused = Vec::new();
         for (name, levels) in self.plan.setting_factors() {
             let mut is_dynamic = true;
@@ -219,7 +237,9 @@ impl<'a> PrivateServers<'a> {
                     Err(refusal) => return Err(refusal.into()),
                 }
             }
-            let is_accepted = |level| matches!(private_setting::set(client, name, level), Ok(Changeable::Dynamic));
+            let is_accepted = |level| {
+                matches!(private_setting::set(client, name, level), Ok(Changeable::Dynamic))
+            };
             if !is_dynamic || !levels.iter().rev().all(is_accepted) {
                 self.servers[server_index].at_start.push(name.to_owned());
             }
@@ -241,9 +261,13 @@ impl<'a> PrivateServers<'a> {
                 continue;
             }
             for level in levels {
-                let is_base = base.get(name).is_some_and(|found| same_setting(&level.option_text(), found));
-                let variables =
-                    if is_base { base.clone() } else { self.variables_with(server_index, sandbox, name, level)? };
+                let is_base =
+                    base.get(name).is_some_and(|found| same_setting(&level.option_text(), found));
+                let variables = if is_base {
+                    base.clone()
+                } else {
+                    self.variables_with(server_index, sandbox, name, level)?
+                };
                 started.push(Started { factor: name.to_owned(), level: level.clone(), variables });
             }
         }
@@ -257,7 +281,10 @@ impl<'a> PrivateServers<'a> {
             let value = SettingValue::Text(coupling.value.clone());
             // A derived setting that cannot be set later makes its factor one that needs a restart.
             if !self.servers[server_index].needs_start(&coupling.factor)
-                && !matches!(private_setting::set(&mut client, &coupling.name, &value), Ok(Changeable::Dynamic))
+                && !matches!(
+                    private_setting::set(&mut client, &coupling.name, &value),
+                    Ok(Changeable::Dynamic)
+                )
             {
                 self.servers[server_index].at_start.push(coupling.factor.clone());
             }
@@ -286,7 +313,8 @@ impl<'a> PrivateServers<'a> {
     /// Distinct combinations of the levels that need a restart, in the plan's order.
     fn start_combinations(&self, server_index: usize) -> Vec<StartLevels> {
         let mut combinations: Vec<StartLevels> = Vec::new();
-        let is_of_server = |configuration: &Configuration| self.server_index_of(configuration) == server_index;
+        let is_of_server =
+            |configuration: &Configuration| self.server_index_of(configuration) == server_index;
         for configuration in self.plan.configurations().into_iter().filter(is_of_server) {
             let levels = self.servers[server_index].start_levels(self.plan, &configuration);
             if !combinations.contains(&levels) {
@@ -299,7 +327,8 @@ impl<'a> PrivateServers<'a> {
     /// The server that a configuration measures.
     fn server_index_of(&self, configuration: &Configuration) -> usize {
         let name = configuration.server();
-        let is_it = |server: &ServerUnderTest<'_>| name.is_some() && server.program.name.as_deref() == name;
+        let is_it =
+            |server: &ServerUnderTest<'_>| name.is_some() && server.program.name.as_deref() == name;
         self.servers.iter().position(is_it).unwrap_or(0)
     }
 
@@ -308,13 +337,19 @@ impl<'a> PrivateServers<'a> {
         if self.servers.len() > 1 { self.servers[server_index].program.name.clone() } else { None }
     }
 
-    pub(crate) fn create_sandbox(&self, server_index: usize, levels: &StartLevels) -> Result<Sandbox, LabError> {
+    pub(crate) fn create_sandbox(
+        &self,
+        server_index: usize,
+        levels: &StartLevels,
+    ) -> Result<Sandbox, LabError> {
         let server = &self.servers[server_index];
         let disk = levels.disk.as_deref().or(self.plan.disk.as_deref());
         let options = SandboxOptions {
             settings: server.settings_with(levels),
             data_bytes: server.tables.of(levels).data_bytes(),
-            disk: disk.map(|name| self.planned_disks.sandbox_disk(name, self.plan.design.seed)).transpose()?,
+            disk: disk
+                .map(|name| self.planned_disks.sandbox_disk(name, self.plan.design.seed))
+                .transpose()?,
         };
         Ok(Sandbox::create(self.home, &server.program.binary, &options)?)
     }
@@ -345,7 +380,9 @@ impl<'a> PrivateServers<'a> {
         listener: &mut dyn Listener,
     ) -> Result<(), LabError> {
         let number = self.prepared.len() + 1;
-        listener.event(&ExperimentEvent::Preparing(format!("preparing server {number} with its own data")));
+        listener.event(&ExperimentEvent::Preparing(format!(
+            "preparing server {number} with its own data"
+        )));
         let sandbox = self.create_sandbox(server_index, &levels)?;
         let live = self.boot(server_index, &sandbox, &levels)?;
         self.load_and_wear_in(server_index, levels, sandbox, live, listener)
@@ -373,7 +410,8 @@ impl<'a> PrivateServers<'a> {
         if !loaded {
             return Err(LabError::Interrupted);
         }
-        listener.event(&ExperimentEvent::Preparing("filling the server's redo log once".to_owned()));
+        listener
+            .event(&ExperimentEvent::Preparing("filling the server's redo log once".to_owned()));
         drop(client);
         server.wear_in_wal()?;
         server.stop(STOP_TIMEOUT)?;
@@ -401,7 +439,9 @@ impl<'a> PrivateServers<'a> {
         sandbox.set_disk_timed(true)?;
         let found = sandbox.test_disk()?;
         sandbox.set_disk_timed(false)?;
-        let Some(disk) = found.and_then(|found| self.planned_disks.disk_facts(name, &found)) else { return Ok(()) };
+        let Some(disk) = found.and_then(|found| self.planned_disks.disk_facts(name, &found)) else {
+            return Ok(());
+        };
         if !disk.is_held() {
             listener.warn(format!(
                 "disk {name}: writing a page and flushing it takes {:.2} ms here, and {:.2} ms by the profile",
@@ -426,10 +466,9 @@ impl<'a> PrivateServers<'a> {
         let server_index = self.server_index_of(configuration);
         let levels = self.servers[server_index].start_levels(self.plan, configuration);
         let of_data = self.data_levels(&levels);
-        let known = self
-            .prepared
-            .iter()
-            .position(|prepared| prepared.server_index == server_index && prepared.levels == of_data);
+        let known = self.prepared.iter().position(|prepared| {
+            prepared.server_index == server_index && prepared.levels == of_data
+        });
         let prepared_index = if let Some(prepared_index) = known {
             prepared_index
         } else {
@@ -473,15 +512,26 @@ impl<'a> PrivateServers<'a> {
     }
 
     /// Sets the levels of the factors that need no restart, and their derived settings.
-    fn set_dynamic(&self, client: &mut Client, configuration: &Configuration) -> Result<(), LabError> {
+    fn set_dynamic(
+        &self,
+        client: &mut Client,
+        configuration: &Configuration,
+    ) -> Result<(), LabError> {
         let server_index = self.server_index_of(configuration);
         let server = self.server_level(server_index);
-        for (name, level) in configuration.settings().filter(|(name, _)| !self.servers[server_index].needs_start(name))
+        for (name, level) in configuration
+            .settings()
+            .filter(|(name, _)| !self.servers[server_index].needs_start(name))
         {
             private_setting::set(client, name, level)?;
-            let comes_along = |c: &&Coupling| c.server == server && c.factor == name && c.level == *level;
+            let comes_along =
+                |c: &&Coupling| c.server == server && c.factor == name && c.level == *level;
             for coupling in self.couplings.iter().filter(comes_along) {
-                private_setting::set(client, &coupling.name, &SettingValue::Text(coupling.value.clone()))?;
+                private_setting::set(
+                    client,
+                    &coupling.name,
+                    &SettingValue::Text(coupling.value.clone()),
+                )?;
             }
         }
         Ok(())
@@ -489,14 +539,22 @@ impl<'a> PrivateServers<'a> {
 
     /// The server prepared for these settings: the running one, or a new start. If some trials need a restart, all get
     /// one, so that none inherits caches or other state from the trial before.
-    fn live_on(&mut self, prepared_index: usize, levels: &StartLevels) -> Result<LiveServer, LabError> {
+    fn live_on(
+        &mut self,
+        prepared_index: usize,
+        levels: &StartLevels,
+    ) -> Result<LiveServer, LabError> {
         let is_refilled = self.plan.design.datadir == DatadirState::Refill;
-        let has_several_datadirs = [DISK, TABLE_ROWS].iter().any(|name| self.plan.factors.contains_key(*name))
-            || preallocation::modes(self.plan) > 1;
-        let needs_none = self.servers.len() == 1 && self.servers[0].at_start.is_empty() && !has_several_datadirs;
+        let has_several_datadirs =
+            [DISK, TABLE_ROWS].iter().any(|name| self.plan.factors.contains_key(*name))
+                || preallocation::modes(self.plan) > 1;
+        let needs_none =
+            self.servers.len() == 1 && self.servers[0].at_start.is_empty() && !has_several_datadirs;
         let keeps_running = is_refilled && needs_none;
         match self.live.take() {
-            Some(live) if live.prepared_index == prepared_index && keeps_running => return Ok(live),
+            Some(live) if live.prepared_index == prepared_index && keeps_running => {
+                return Ok(live);
+            }
             other => self.live = other,
         }
         self.stop_live()?;
@@ -508,11 +566,17 @@ impl<'a> PrivateServers<'a> {
         let mut notes = Vec::new();
         // MySQL creates new redo files at each start, so that filling the old ones has no effect.
         if server.lap_redo()? > 0 {
-            notes.extend(self.servers[prepared.server_index].tables.of(&prepared.levels).flush(&mut client)?);
+            notes.extend(
+                self.servers[prepared.server_index]
+                    .tables
+                    .of(&prepared.levels)
+                    .flush(&mut client)?,
+            );
         }
         let target = server.target(SCHEMA);
         let settings = self.servers[prepared.server_index].settings_with(levels);
-        let prealloc = levels.prealloc.map(|_| PreallocSwitch::of(&prepared.sandbox.datadir(), &settings));
+        let prealloc =
+            levels.prealloc.map(|_| PreallocSwitch::of(&prepared.sandbox.datadir(), &settings));
         Ok(LiveServer { prepared_index, server, target, client, prealloc, notes })
     }
 
@@ -556,7 +620,11 @@ impl ServerProvider for PrivateServers<'_> {
         }))
     }
 
-    fn trouble(&mut self, configuration: &Configuration, _listener: &mut dyn Listener) -> Option<String> {
+    fn trouble(
+        &mut self,
+        configuration: &Configuration,
+        _listener: &mut dyn Listener,
+    ) -> Option<String> {
         let switch = self.live.as_ref()?.prealloc.as_ref()?;
         switch.trouble(configuration.prealloc()).unwrap_or_else(|error| Some(error.to_string()))
     }
@@ -570,7 +638,11 @@ impl ServerProvider for PrivateServers<'_> {
 }
 
 /// log_bin is ON, whatever name it was given at start.
-fn verify_start_level(client: &mut Client, name: &str, level: &SettingValue) -> Result<(), SettingError> {
+fn verify_start_level(
+    client: &mut Client,
+    name: &str,
+    level: &SettingValue,
+) -> Result<(), SettingError> {
     let is_name = matches!(level, SettingValue::Text(_));
     if name == "log_bin" && is_name {
         private_setting::check(client, name, &SettingValue::Bool(true))

@@ -14,7 +14,11 @@ const RELOAD_WAIT: Duration = Duration::from_secs(5);
 const RELOAD_PAUSE: Duration = Duration::from_millis(2);
 
 /// Sets a variable for all existing and new sessions. [`Changeable::AtStart`]: it can only be given at server start.
-pub(crate) fn set(client: &mut Client, name: &str, value: &SettingValue) -> Result<Changeable, SettingError> {
+pub(crate) fn set(
+    client: &mut Client,
+    name: &str,
+    value: &SettingValue,
+) -> Result<Changeable, SettingError> {
     match client.dialect() {
         SqlDialect::Mysql => set_global(client, name, value),
         SqlDialect::Postgres => alter_system(client, name, value),
@@ -22,7 +26,11 @@ pub(crate) fn set(client: &mut Client, name: &str, value: &SettingValue) -> Resu
 }
 
 /// Checks that the private server has the requested value.
-pub(crate) fn check(client: &mut Client, name: &str, value: &SettingValue) -> Result<(), SettingError> {
+pub(crate) fn check(
+    client: &mut Client,
+    name: &str,
+    value: &SettingValue,
+) -> Result<(), SettingError> {
     match client.dialect() {
         SqlDialect::Mysql => verify(client, name, value),
         SqlDialect::Postgres => match instead(client, name, value)? {
@@ -34,10 +42,17 @@ pub(crate) fn check(client: &mut Client, name: &str, value: &SettingValue) -> Re
 
 /// The settings of the start are in a file, and ALTER SYSTEM overrides it. Sessions apply a reload one by one: the
 /// session of `client` after the postmaster, whose values new sessions get.
-fn alter_system(client: &mut Client, name: &str, value: &SettingValue) -> Result<Changeable, SettingError> {
+fn alter_system(
+    client: &mut Client,
+    name: &str,
+    value: &SettingValue,
+) -> Result<Changeable, SettingError> {
     let asked = |source| SettingError::Ask { name: name.to_owned(), source };
-    let refused = |source| SettingError::Refused { name: name.to_owned(), value: value.to_string(), source };
-    let context = client.query_value(&format!("SELECT context FROM pg_settings WHERE lower(name) = lower('{name}')"));
+    let refused =
+        |source| SettingError::Refused { name: name.to_owned(), value: value.to_string(), source };
+    let context = client.query_value(&format!(
+        "SELECT context FROM pg_settings WHERE lower(name) = lower('{name}')"
+    ));
     // Other contexts are read at server start or session start, or cannot be set on a running server.
     if !matches!(context.map_err(asked)?.as_deref(), Some("sighup" | "superuser" | "user")) {
         return Ok(Changeable::AtStart);
@@ -49,14 +64,21 @@ fn alter_system(client: &mut Client, name: &str, value: &SettingValue) -> Result
     loop {
         match instead(client, name, value)? {
             None => return Ok(Changeable::Dynamic),
-            Some(found) if began.elapsed() > RELOAD_WAIT => return Err(changed(name, value, found)),
+            Some(found) if began.elapsed() > RELOAD_WAIT => {
+                return Err(changed(name, value, found));
+            }
             Some(_) => thread::sleep(RELOAD_PAUSE),
         }
     }
 }
 
-fn instead(client: &mut Client, name: &str, value: &SettingValue) -> Result<Option<String>, SettingError> {
-    found_instead(client, name, value).map_err(|source| SettingError::Ask { name: name.to_owned(), source })
+fn instead(
+    client: &mut Client,
+    name: &str,
+    value: &SettingValue,
+) -> Result<Option<String>, SettingError> {
+    found_instead(client, name, value)
+        .map_err(|source| SettingError::Ask { name: name.to_owned(), source })
 }
 
 fn changed(name: &str, value: &SettingValue, found: String) -> SettingError {

@@ -107,7 +107,9 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         writer: TrialWriter,
         on_news: &mut dyn FnMut(LoadNews<'_>),
     ) -> RanTrial {
-        let begun = volume.as_mut().and_then(|volume| volume.read_start(self.log.as_deref_mut(), self.client));
+        let begun = volume
+            .as_mut()
+            .and_then(|volume| volume.read_start(self.log.as_deref_mut(), self.client));
         if let Some(text) = begun {
             on_news(LoadNews::Warning(text));
         }
@@ -136,9 +138,10 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         }
         match self.ask() {
             Ok(()) => ServerState::Answers,
-            Err(error) => {
-                ServerState::Gone(NoEvidence::ServerSilent { error: error.to_string(), log: self.log_tail() })
-            }
+            Err(error) => ServerState::Gone(NoEvidence::ServerSilent {
+                error: error.to_string(),
+                log: self.log_tail(),
+            }),
         }
     }
 
@@ -151,7 +154,9 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
     }
 
     fn write_files(&mut self, state: &ServerState, path: &Path) -> Result<(), LabError> {
-        let write = |path: &Path, content: &[u8]| write_atomically(path, content).map_err(FolderError::io(path));
+        let write = |path: &Path, content: &[u8]| {
+            write_atomically(path, content).map_err(FolderError::io(path))
+        };
         if let Some(server) = &self.server {
             let (name, text) = server.option_file();
             write(&path.join(name), text.as_bytes())?;
@@ -162,7 +167,8 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         let variables = if answers { server_settings(self.client).ok() } else { None };
         if let Some(mut variables) = variables {
             variables.append(&mut self.session);
-            let text = serde_json::to_vec_pretty(&variables).expect("a map of texts has a JSON form");
+            let text =
+                serde_json::to_vec_pretty(&variables).expect("a map of texts has a JSON form");
             write(&path.join("variables.json"), &text)?;
         }
         Ok(())
@@ -180,7 +186,10 @@ impl TrialServer<'_> {
     fn ask(&mut self) -> Result<(), DriverError> {
         let is_closed = |error: &DriverError| match error {
             DriverError::Io(error) => {
-                matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof)
+                matches!(
+                    error.kind(),
+                    ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof
+                )
             }
             DriverError::Closed | DriverError::Server(_) => true,
             _ => false,

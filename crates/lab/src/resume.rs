@@ -43,7 +43,11 @@ pub(crate) fn resume_on(
         listener.warn(format!("this experiment was started with truetps {was}; this is {is}"));
     }
     // The number of workers is part of the measured configuration.
-    let request = &ExperimentRequest { workers: experiment.workers, command: request.command.clone(), ..*request };
+    let request = &ExperimentRequest {
+        workers: experiment.workers,
+        command: request.command.clone(),
+        ..*request
+    };
     let planned = request.plan.design.blocks.saturating_sub(blocks_of(&experiment));
     let mut more = (planned > 0).then_some(MoreBlocks { blocks: planned, only: None });
     if more.is_none() && missing(folder, &experiment)?.is_empty() {
@@ -53,7 +57,9 @@ pub(crate) fn resume_on(
         }
     }
     let is_extended = more.is_some();
-    let extended = more.map(|more| extend(&mut experiment, request.plan, &more, &request.command)).transpose()?;
+    let extended = more
+        .map(|more| extend(&mut experiment, request.plan, &more, &request.command))
+        .transpose()?;
     let mut prepared = set_up(request, folder.path(), listener)?;
     let finished = same_conditions(&prepared, &experiment)
         .and_then(|()| same_host(&prepared.host, &experiment.host, is_extended, listener))
@@ -93,7 +99,10 @@ pub(crate) fn same_host(
 }
 
 /// Trials on another server, or on the same server with other settings, do not belong to this experiment.
-fn same_conditions(prepared: &PreparedExperiment<'_>, experiment: &Experiment) -> Result<(), LabError> {
+fn same_conditions(
+    prepared: &PreparedExperiment<'_>,
+    experiment: &Experiment,
+) -> Result<(), LabError> {
     same_servers(&prepared.servers, experiment)?;
     if prepared.provider.couplings() != experiment.couplings {
         let what = "other settings change together with a level than then".to_owned();
@@ -103,15 +112,26 @@ fn same_conditions(prepared: &PreparedExperiment<'_>, experiment: &Experiment) -
 }
 
 /// Whether the same servers ran the earlier trials, with the same settings in all trials.
-pub(crate) fn same_servers(servers: &[ServerFacts], experiment: &Experiment) -> Result<(), LabError> {
-    let earlier = if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers };
+pub(crate) fn same_servers(
+    servers: &[ServerFacts],
+    experiment: &Experiment,
+) -> Result<(), LabError> {
+    let earlier = if experiment.servers.is_empty() {
+        experiment.server.as_slice()
+    } else {
+        &experiment.servers
+    };
     let pairs = || earlier.iter().zip(servers);
     if let Some((was, is)) = pairs().find(|(was, is)| was.version_text != is.version_text) {
-        return Err(LabError::BegunWithAnother { was: was.version_text.clone(), is: is.version_text.clone() });
+        return Err(LabError::BegunWithAnother {
+            was: was.version_text.clone(),
+            is: is.version_text.clone(),
+        });
     }
     let number = || {
-        (earlier.len() != servers.len())
-            .then(|| format!("it had {} of the servers, and there are {} now", earlier.len(), servers.len()))
+        (earlier.len() != servers.len()).then(|| {
+            format!("it had {} of the servers, and there are {} now", earlier.len(), servers.len())
+        })
     };
     match pairs().find_map(|(was, is)| other_server(was, is)).or_else(number) {
         Some(what) => Err(LabError::OtherConditions { what }),
@@ -121,14 +141,20 @@ pub(crate) fn same_servers(servers: &[ServerFacts], experiment: &Experiment) -> 
 
 /// How a server of this version differs from the earlier one. Where its settings are from does not matter, nor their order.
 fn other_server(was: &ServerFacts, is: &ServerFacts) -> Option<String> {
-    let name = |facts: &ServerFacts| facts.name.clone().unwrap_or_else(|| "without a name".to_owned());
+    let name =
+        |facts: &ServerFacts| facts.name.clone().unwrap_or_else(|| "without a name".to_owned());
     if was.name != is.name {
         return Some(format!("the server was {}, and is {} now", name(was), name(is)));
     }
     let value_in = |facts: &ServerFacts, wanted: &str| {
-        facts.chosen_settings.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone())
+        facts
+            .chosen_settings
+            .iter()
+            .find(|(name, _)| name == wanted)
+            .map(|(_, value)| value.clone())
     };
-    let names = || was.chosen_settings.iter().chain(&is.chosen_settings).map(|(name, _)| name.as_str());
+    let names =
+        || was.chosen_settings.iter().chain(&is.chosen_settings).map(|(name, _)| name.as_str());
     names().find_map(|name| match (value_in(was, name), value_in(is, name)) {
         (Some(then), Some(now)) if same_setting(&then, &now) => None,
         (Some(then), Some(now)) => Some(format!("{name} was {then}, and is {now} now")),
@@ -147,7 +173,9 @@ fn other_host(was: &HostFacts, is: &HostFacts) -> Option<String> {
         ("the disk", &format!("{:?}", was.device), &format!("{:?}", is.device)),
     ];
     let differing = pairs.into_iter().find(|(_, was, is)| was != is);
-    differing.map(|(what, was, is)| format!("{what} was {was} when this experiment started, and is {is} now"))
+    differing.map(|(what, was, is)| {
+        format!("{what} was {was} when this experiment started, and is {is} now")
+    })
 }
 
 #[cfg(test)]
@@ -156,7 +184,10 @@ mod tests {
 
     fn facts(chosen: &[(&str, &str)]) -> ServerFacts {
         let chosen = chosen.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        ServerFacts { chosen_settings: chosen.collect(), ..ServerFacts::from_version_text("10.11.19-MariaDB") }
+        ServerFacts {
+            chosen_settings: chosen.collect(),
+            ..ServerFacts::from_version_text("10.11.19-MariaDB")
+        }
     }
 
     #[test]
@@ -165,12 +196,29 @@ mod tests {
             assert_eq!(other_server(&facts(was), &facts(is)).as_deref(), expect, "{was:?} {is:?}");
         };
         let pool = "innodb_buffer_pool_size";
-        check(&[(pool, "1G"), ("server_id", "1")], &[("server_id", "1"), (pool, "1073741824")], None);
-        check(&[(pool, "1G")], &[(pool, "2G")], Some("innodb_buffer_pool_size was 1G, and is 2G now"));
+        check(
+            &[(pool, "1G"), ("server_id", "1")],
+            &[("server_id", "1"), (pool, "1073741824")],
+            None,
+        );
+        check(
+            &[(pool, "1G")],
+            &[(pool, "2G")],
+            Some("innodb_buffer_pool_size was 1G, and is 2G now"),
+        );
         // As truetps chose it before it left to the server what only one side of `explain` sets.
-        check(&[(pool, "1G")], &[], Some("innodb_buffer_pool_size was 1G, and is left to the server now"));
-        check(&[], &[(pool, "1G")], Some("innodb_buffer_pool_size was left to the server, and is 1G now"));
-        let of_file = ServerFacts { of_option_file: vec![pool.to_owned()], ..facts(&[(pool, "1G")]) };
+        check(
+            &[(pool, "1G")],
+            &[],
+            Some("innodb_buffer_pool_size was 1G, and is left to the server now"),
+        );
+        check(
+            &[],
+            &[(pool, "1G")],
+            Some("innodb_buffer_pool_size was left to the server, and is 1G now"),
+        );
+        let of_file =
+            ServerFacts { of_option_file: vec![pool.to_owned()], ..facts(&[(pool, "1G")]) };
         assert_eq!(
             other_server(&facts(&[(pool, "1G")]), &of_file),
             None,

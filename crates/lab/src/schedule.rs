@@ -41,7 +41,10 @@ fn aa_configuration(plan: &Plan, configurations: &[Configuration]) -> Configurat
     let mut candidates: Vec<_> = configurations
         .iter()
         .filter(|c| {
-            baseline.iter().filter(|(name, _)| *name != CONNECTIONS).all(|(name, level)| &c.levels[name] == level)
+            baseline
+                .iter()
+                .filter(|(name, _)| *name != CONNECTIONS)
+                .all(|(name, level)| &c.levels[name] == level)
         })
         .collect();
     candidates.sort_by_key(|c| c.connections());
@@ -69,7 +72,9 @@ mod tests {
         for block in 0..4 {
             let mut seen = BTreeMap::new();
             for trial in trials.iter().filter(|trial| trial.block == block) {
-                *seen.entry((trial.role == TrialRole::AaTwin, trial.configuration.to_string())).or_insert(0) += 1;
+                *seen
+                    .entry((trial.role == TrialRole::AaTwin, trial.configuration.to_string()))
+                    .or_insert(0) += 1;
             }
             assert_eq!(seen.len(), 7, "{seen:?}");
             assert_eq!(seen[&(true, "sync_binlog=1 connections=8".to_owned())], 1);
@@ -79,7 +84,9 @@ mod tests {
 
     #[test]
     fn order_depends_on_the_seed_only() {
-        let labels = |plan: &Plan| schedule(plan).iter().map(|t| t.configuration.to_string()).collect::<Vec<_>>();
+        let labels = |plan: &Plan| {
+            schedule(plan).iter().map(|t| t.configuration.to_string()).collect::<Vec<_>>()
+        };
         assert_eq!(labels(&plan("")), labels(&plan("")));
         assert_ne!(labels(&plan("")), labels(&plan("seed = 43")));
         let trials = labels(&plan("aa_pair = false"));

@@ -44,7 +44,8 @@ impl Search {
             return SearchStep::Try(self.guess);
         }
         let best = self.best();
-        let broken = self.heard.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).reduce(f64::min);
+        let broken =
+            self.heard.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).reduce(f64::min);
         let is_close = match (best, broken) {
             (Some(best), Some(broken)) => broken / best <= RESOLUTION,
             _ => false,
@@ -68,8 +69,17 @@ impl Search {
 
     /// The highest rate below all that failed: a rate that failed once does not hold.
     fn best(&self) -> Option<f64> {
-        let broken = self.heard.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).fold(f64::INFINITY, f64::min);
-        self.heard.iter().filter(|(rate, held)| *held && *rate < broken).map(|(rate, _)| *rate).reduce(f64::max)
+        let broken = self
+            .heard
+            .iter()
+            .filter(|(_, held)| !held)
+            .map(|(rate, _)| *rate)
+            .fold(f64::INFINITY, f64::min);
+        self.heard
+            .iter()
+            .filter(|(rate, held)| *held && *rate < broken)
+            .map(|(rate, _)| *rate)
+            .reduce(f64::max)
     }
 
     fn trials_of(&self, rate: f64) -> u32 {
@@ -118,8 +128,13 @@ mod tests {
         for capacity in [0.9, 37.0, 1_000.0, 48_211.0, 900_000.0] {
             for guess in [0.3, 0.8, 1.0, 1.4, 8.0] {
                 let (end, trials) = find(capacity * guess, |rate, _| rate <= capacity);
-                let SearchStep::Found(Some(rate)) = end else { panic!("{capacity} from {guess}: {end:?}") };
-                assert!(rate <= capacity && rate * RESOLUTION * 1.01 >= capacity, "{rate} for {capacity} from {guess}");
+                let SearchStep::Found(Some(rate)) = end else {
+                    panic!("{capacity} from {guess}: {end:?}")
+                };
+                assert!(
+                    rate <= capacity && rate * RESOLUTION * 1.01 >= capacity,
+                    "{rate} for {capacity} from {guess}"
+                );
                 assert!(trials <= 22, "{trials} trials for {capacity} from {guess}");
             }
         }
@@ -129,7 +144,9 @@ mod tests {
     #[test]
     fn a_lucky_trial_is_not_the_answer() {
         let mut lucky = true;
-        let (end, _) = find(1_900.0, |rate, _| rate <= 1_500.0 || (rate <= 2_000.0 && std::mem::take(&mut lucky)));
+        let (end, _) = find(1_900.0, |rate, _| {
+            rate <= 1_500.0 || (rate <= 2_000.0 && std::mem::take(&mut lucky))
+        });
         let SearchStep::Found(Some(rate)) = end else { panic!("{end:?}") };
         assert!((1_425.0..=1_500.0).contains(&rate), "{rate}");
     }
@@ -145,7 +162,9 @@ mod tests {
 
     #[test]
     fn rates_have_three_digits() {
-        for (rate, expect) in [(48_211.0, 48_200.0), (0.123_456, 0.123), (999.9, 1_000.0), (37.04, 37.0)] {
+        for (rate, expect) in
+            [(48_211.0, 48_200.0), (0.123_456, 0.123), (999.9, 1_000.0), (37.04, 37.0)]
+        {
             assert!(same(round(rate), expect), "{rate}: {}", round(rate));
         }
     }

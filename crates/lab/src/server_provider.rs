@@ -101,7 +101,11 @@ pub(crate) trait ServerProvider {
 
     /// Why the trial that just ended is invalid: an external server was restarted, or another session changed a
     /// setting.
-    fn trouble(&mut self, _configuration: &Configuration, _listener: &mut dyn Listener) -> Option<String> {
+    fn trouble(
+        &mut self,
+        _configuration: &Configuration,
+        _listener: &mut dyn Listener,
+    ) -> Option<String> {
         None
     }
 

@@ -33,7 +33,9 @@ impl SettingError {
     /// It is unknown whether the value was set.
     pub(crate) fn is_of_connection(&self) -> bool {
         match self {
-            Self::Refused { source, .. } | Self::Ask { source, .. } => !matches!(source, DriverError::Server(_)),
+            Self::Refused { source, .. } | Self::Ask { source, .. } => {
+                !matches!(source, DriverError::Server(_))
+            }
             Self::Changed { .. } => false,
         }
     }
@@ -53,9 +55,13 @@ impl SettingError {
             Self::Changed { name, found, .. } => Some(format!(
                 "write `{name} = {found}`, or another value that it accepts; another setting of the plan may have caused this"
             )),
-            Self::Refused { name, source: DriverError::Server(error), .. } if is_of_level(error) => {
-                let values: Vec<_> = find_setting(&name.to_lowercase())?.known_values().into_iter().collect();
-                (!values.is_empty()).then(|| format!("known values of {name}: {}", values.join(", ")))
+            Self::Refused { name, source: DriverError::Server(error), .. }
+                if is_of_level(error) =>
+            {
+                let values: Vec<_> =
+                    find_setting(&name.to_lowercase())?.known_values().into_iter().collect();
+                (!values.is_empty())
+                    .then(|| format!("known values of {name}: {}", values.join(", ")))
             }
             Self::Refused { .. } | Self::Ask { .. } => None,
         }
@@ -75,11 +81,17 @@ pub(crate) enum Changeable {
 }
 
 /// Sets a global variable. [`Changeable::AtStart`]: it can only be given at server start.
-pub(crate) fn set_global(client: &mut Client, name: &str, value: &SettingValue) -> Result<Changeable, SettingError> {
+pub(crate) fn set_global(
+    client: &mut Client,
+    name: &str,
+    value: &SettingValue,
+) -> Result<Changeable, SettingError> {
     let as_text = quoted(&value.option_text());
     let set = match client.execute(&set_sql(name, value)) {
         // The few text variables refuse a value that is sent as a number.
-        Err(DriverError::Server(error)) if error.code == WRONG_TYPE && literal(value) != as_text => {
+        Err(DriverError::Server(error))
+            if error.code == WRONG_TYPE && literal(value) != as_text =>
+        {
             client.execute(&format!("SET GLOBAL {name} = {as_text}"))
         }
         other => other,
@@ -89,7 +101,9 @@ pub(crate) fn set_global(client: &mut Client, name: &str, value: &SettingValue) 
         Err(DriverError::Server(error)) if [READ_ONLY_VARIABLE, IN_STEPS].contains(&error.code) => {
             Ok(Changeable::AtStart)
         }
-        Err(source) => Err(SettingError::Refused { name: name.to_owned(), value: value.to_string(), source }),
+        Err(source) => {
+            Err(SettingError::Refused { name: name.to_owned(), value: value.to_string(), source })
+        }
     }
 }
 
@@ -99,7 +113,11 @@ pub(crate) fn set_sql(name: &str, value: &SettingValue) -> String {
 }
 
 /// The server must have the requested value: a silently adjusted setting would make every label in the report wrong.
-pub(crate) fn verify(client: &mut Client, name: &str, value: &SettingValue) -> Result<(), SettingError> {
+pub(crate) fn verify(
+    client: &mut Client,
+    name: &str,
+    value: &SettingValue,
+) -> Result<(), SettingError> {
     let found = client
         .query_value(&format!("SELECT @@GLOBAL.{name}"))
         .map_err(|source| SettingError::Ask { name: name.to_owned(), source })?
@@ -150,8 +168,14 @@ mod tests {
         assert_eq!(literal(&SettingValue::Bool(true)), "ON");
         // A number compares equal in either notation; texts do not.
         let of_text = |text: &str| literal(&SettingValue::Text(text.to_owned()));
-        assert_eq!((of_text("75.5"), literal(&SettingValue::Float(0.5))), ("75.5".to_owned(), "0.5".to_owned()));
-        assert_eq!(["0.5 OR 1", "1-1", "0.5;", "inf"].map(of_text), ["'0.5 OR 1'", "'1-1'", "'0.5;'", "'inf'"]);
+        assert_eq!(
+            (of_text("75.5"), literal(&SettingValue::Float(0.5))),
+            ("75.5".to_owned(), "0.5".to_owned())
+        );
+        assert_eq!(
+            ["0.5 OR 1", "1-1", "0.5;", "inf"].map(of_text),
+            ["'0.5 OR 1'", "'1-1'", "'0.5;'", "'inf'"]
+        );
         assert_eq!(literal(&SettingValue::Float(f64::NAN)), "'NaN'");
         let texts = ["1", "-1.50", "1.2.3", "", "-", "1e5", "it's"].map(literal_of_text);
         assert_eq!(texts, ["1", "-1.50", "'1.2.3'", "''", "'-'", "'1e5'", "'it''s'"]);

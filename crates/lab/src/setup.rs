@@ -11,8 +11,8 @@ use truetps_plan::{DatadirState, Plan};
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{Experiment, HostFacts, ServerFacts, SqlDialect};
 use truetps_sandbox::{
-    Catalogue, Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, check_ports, chosen_settings, clean,
-    raise_open_files, with_waits,
+    Catalogue, Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, check_ports,
+    chosen_settings, clean, raise_open_files, with_waits,
 };
 use truetps_workload::Workload;
 
@@ -73,7 +73,11 @@ pub(crate) fn private<'a>(
         facts.push(server);
         let dialect = program.binary.family().dialect();
         let refills = plan.design.datadir == DatadirState::Refill;
-        kinds.push(ServerUnderTest::new(program, fixed, SizedTables::build(plan, dialect, refills)?));
+        kinds.push(ServerUnderTest::new(
+            program,
+            fixed,
+            SizedTables::build(plan, dialect, refills)?,
+        ));
     }
     let mut stands = PrivateServers::new(request, home, kinds, disks);
     stands.prepare(listener)?;
@@ -105,7 +109,10 @@ pub(crate) fn server_settings(
 }
 
 /// The settings of an option file in place of settings that truetps chooses.
-fn over_base(mut chosen: Vec<(String, String)>, base: &[(String, String)]) -> Vec<(String, String)> {
+fn over_base(
+    mut chosen: Vec<(String, String)>,
+    base: &[(String, String)],
+) -> Vec<(String, String)> {
     chosen.retain(|(name, _)| base.iter().all(|(other, _)| other != name));
     chosen.extend(base.iter().cloned());
     chosen
@@ -131,13 +138,13 @@ pub(crate) fn prepare_external_server<'a>(
         return join_parts(request, external, records, listener);
     }
     if request.plan.probe.waits {
-        let text =
-            "probe.waits has an effect on private servers only: the instrumentation of this one is left unchanged";
+        let text = "probe.waits has an effect on private servers only: the instrumentation of this one is left unchanged";
         listener.warn(text.to_owned());
     }
     listener.event(&ExperimentEvent::Preparing(format!("logging in to {}", external.target)));
     let ExperimentRequest { plan, stop, tool_version, .. } = *request;
-    let (mut session, server) = ExternalSession::enter(plan, stop, tool_version, external, workload, listener)?;
+    let (mut session, server) =
+        ExternalSession::enter(plan, stop, tool_version, external, workload, listener)?;
     if let Err(error) = session.prepare(listener) {
         return Err(error.and_not_left(session.leave(listener)));
     }
@@ -174,7 +181,11 @@ fn join_parts<'a>(
     let ExperimentRequest { plan, tool_version, stop, .. } = *request;
     let own = OwnExperiment { plan: &plan.to_toml(), tool_version, schedule: &schedule(plan) };
     let (meeting, Invitation { experiment, sessions, .. }) = Meeting::join(external, &own, stop)?;
-    let servers = if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers };
+    let servers = if experiment.servers.is_empty() {
+        experiment.server.as_slice()
+    } else {
+        &experiment.servers
+    };
     let (servers, meeting) = (servers.to_vec(), Rc::new(RefCell::new(meeting)));
     let mut client = Client::connect(&external.control_inside(), CLIENT_TIMEOUT)?;
     let scopes = setting_scopes(&mut client, plan)?;
@@ -189,11 +200,20 @@ fn join_parts<'a>(
         couplings: experiment.couplings.clone(),
     };
     let parts = Some(PreparedParts { meeting, experiment: Some(experiment), sessions });
-    Ok(PreparedServers { provider: Box::new(joined), host: host_facts(records, None), servers, parts })
+    Ok(PreparedServers {
+        provider: Box::new(joined),
+        host: host_facts(records, None),
+        servers,
+        parts,
+    })
 }
 
 /// Raises the limit of open files for this many clients of these endpoints, and checks that there are ports for them.
-pub fn make_room_for_clients(clients: u32, endpoints: &[Endpoint], sources: &[IpAddr]) -> Result<(), LabError> {
+pub fn make_room_for_clients(
+    clients: u32,
+    endpoints: &[Endpoint],
+    sources: &[IpAddr],
+) -> Result<(), LabError> {
     raise_open_files(&Needs::of_clients(clients))?;
     Ok(check_ports(clients, endpoints, sources, &HostLimits::read())?)
 }
@@ -214,7 +234,9 @@ pub(crate) fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Res
     let Cleaning { removed, kept, unmounted } = clean(home)?;
     for kept in kept {
         let (path, pid) = (kept.path.display(), kept.server_pid);
-        listener.warn(format!("kept leftovers of a killed run in {path}: process {pid} runs a server there"));
+        listener.warn(format!(
+            "kept leftovers of a killed run in {path}: process {pid} runs a server there"
+        ));
     }
     for cleaned in removed {
         let killed = if cleaned.servers_killed > 0 { ", and ended its server" } else { "" };
@@ -232,8 +254,12 @@ impl ServerSource<'_> {
     pub(crate) fn dialect(&self, server: Option<&str>) -> SqlDialect {
         match self {
             Self::Private { programs, .. } => {
-                let named = programs.iter().find(|program| server.is_some() && program.name.as_deref() == server);
-                named.or(programs.first()).map_or(SqlDialect::Mysql, |program| program.binary.family().dialect())
+                let named = programs
+                    .iter()
+                    .find(|program| server.is_some() && program.name.as_deref() == server);
+                named
+                    .or(programs.first())
+                    .map_or(SqlDialect::Mysql, |program| program.binary.family().dialect())
             }
             Self::Given(external) => external.target.dialect,
         }

@@ -12,14 +12,22 @@ pub(crate) struct SizedTables(Vec<(Option<SettingValue>, Tables)>);
 
 impl SizedTables {
     /// Of a private server. `keep_pristine`: see [`Tables::new`].
-    pub(crate) fn build(plan: &Plan, dialect: SqlDialect, keep_pristine: bool) -> Result<Self, LabError> {
-        let mut sizes: Vec<_> = plan.factors.get(TABLE_ROWS).into_iter().flatten().cloned().map(Some).collect();
+    pub(crate) fn build(
+        plan: &Plan,
+        dialect: SqlDialect,
+        keep_pristine: bool,
+    ) -> Result<Self, LabError> {
+        let mut sizes: Vec<_> =
+            plan.factors.get(TABLE_ROWS).into_iter().flatten().cloned().map(Some).collect();
         if sizes.is_empty() {
             sizes.push(None);
         }
         let set = |rows: Option<SettingValue>| {
             let mut spec = plan.largest_workload();
-            spec.table_rows = rows.as_ref().and_then(SettingValue::as_int).map_or(spec.table_rows, i64::cast_unsigned);
+            spec.table_rows = rows
+                .as_ref()
+                .and_then(SettingValue::as_int)
+                .map_or(spec.table_rows, i64::cast_unsigned);
             let workload = truetps_workload::build(&spec, dialect, plan.design.seed)?;
             Ok((rows, Tables::new(&*workload, keep_pristine, Ownership::Private(dialect))))
         };

@@ -60,7 +60,13 @@ pub(crate) struct Tables {
 impl Tables {
     /// `keep_pristine`: keep a second copy of each table to refill it from.
     pub(crate) fn new(workload: &dyn Workload, keep_pristine: bool, ownership: Ownership) -> Self {
-        Self { list: workload.tables(), keep_pristine, ownership, prefix: String::new(), signature: None }
+        Self {
+            list: workload.tables(),
+            keep_pristine,
+            ownership,
+            prefix: String::new(),
+            signature: None,
+        }
     }
 
     /// In a user's PostgreSQL database: unqualified names may be other tables, depending on the search path.
@@ -88,7 +94,8 @@ impl Tables {
             client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
         }
         self.enter(client)?;
-        let mut filled = Filled { of: self.list.iter().map(|table| table.rows).sum(), ..Filled::default() };
+        let mut filled =
+            Filled { of: self.list.iter().map(|table| table.rows).sum(), ..Filled::default() };
         for (n, table) in self.list.iter().enumerate() {
             let names = self.made_with(n);
             ledger(&MadeSchema::Begins(&names))?;
@@ -162,10 +169,19 @@ impl Tables {
     /// empty table in bulk, which does not reserve the free pages that the first ordinary INSERT needs. Without these last
     /// rows that INSERT would extend the file half a dozen times, and flush it three times each, in some measure phase.
     fn part_rows(&self, table: &Table) -> u64 {
-        if self.is_bounded() { portions::rows_max(table) } else { table.rows.saturating_sub(ORDINARY_ROWS).max(1) }
+        if self.is_bounded() {
+            portions::rows_max(table)
+        } else {
+            table.rows.saturating_sub(ORDINARY_ROWS).max(1)
+        }
     }
 
-    fn parts(&self, client: &mut Client, table: &Table, from: &str) -> Result<TableParts, DriverError> {
+    fn parts(
+        &self,
+        client: &mut Client,
+        table: &Table,
+        from: &str,
+    ) -> Result<TableParts, DriverError> {
         if self.is_bounded() || self.dialect() == SqlDialect::Mysql && table.rows > ORDINARY_ROWS {
             return TableParts::of(client, from, self.part_rows(table));
         }
@@ -175,7 +191,11 @@ impl Tables {
     /// Loaded tables of an external server that are refilled in one transaction although they are large.
     pub(crate) fn refilled_whole(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
         let mut whole = Vec::new();
-        for table in self.list.iter().filter(|table| self.is_bounded() && table.rows > portions::rows_max(table)) {
+        for table in self
+            .list
+            .iter()
+            .filter(|table| self.is_bounded() && table.rows > portions::rows_max(table))
+        {
             if self.parts(client, table, &table.name)? == TableParts::Whole {
                 whole.push(table.name.clone());
             }
@@ -247,7 +267,9 @@ impl Tables {
 
     fn copy_outline(&self, table: &Table, from: &str, to: &str) -> String {
         let parts = match self.dialect() {
-            SqlDialect::Mysql => format!("the primary key, of at most {} rows", portions::rows_max(table)),
+            SqlDialect::Mysql => {
+                format!("the primary key, of at most {} rows", portions::rows_max(table))
+            }
             SqlDialect::Postgres => format!("ctid, of at most {} pages", portions::PAGES_MAX),
         };
         format!("{} -- in transactions by ranges of {parts}", portions::whole_sql(from, to))
@@ -263,7 +285,9 @@ impl Tables {
         }
         // MariaDB writes all pages and a checkpoint on request.
         match client.execute("SET GLOBAL innodb_log_checkpoint_now = 1") {
-            Err(DriverError::Server(_)) => flush_by_waiting(client, FLUSH_WAIT + self.patience_for_rows()),
+            Err(DriverError::Server(_)) => {
+                flush_by_waiting(client, FLUSH_WAIT + self.patience_for_rows())
+            }
             other => other.map(|_| None),
         }
     }
@@ -305,17 +329,21 @@ impl Tables {
                 Some("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0")
             }
             Ownership::External(SqlDialect::Mysql) => Some("SET SESSION foreign_key_checks = 0"),
-            Ownership::Private(SqlDialect::Postgres) | Ownership::External(SqlDialect::Postgres) => None,
+            Ownership::Private(SqlDialect::Postgres)
+            | Ownership::External(SqlDialect::Postgres) => None,
         }
     }
 
     /// PostgreSQL truncates tables that refer to each other in one statement only; the MySQL family truncates one table
     /// per statement.
     fn truncate_sql(&self) -> Vec<String> {
-        let names: Vec<_> = self.list.iter().map(|table| format!("{}{}", self.prefix, table.name)).collect();
+        let names: Vec<_> =
+            self.list.iter().map(|table| format!("{}{}", self.prefix, table.name)).collect();
         match self.dialect() {
             SqlDialect::Postgres => vec![format!("TRUNCATE TABLE {}", names.join(", "))],
-            SqlDialect::Mysql => names.iter().map(|name| format!("TRUNCATE TABLE {name}")).collect(),
+            SqlDialect::Mysql => {
+                names.iter().map(|name| format!("TRUNCATE TABLE {name}")).collect()
+            }
         }
     }
 
@@ -324,7 +352,9 @@ impl Tables {
         let Some(signature) = &self.signature else { return Vec::new() };
         let sql = names.iter().map(|name| match self.dialect() {
             SqlDialect::Mysql => format!("ALTER TABLE {name} COMMENT = '{signature}'"),
-            SqlDialect::Postgres => format!("COMMENT ON TABLE {}{name} IS '{signature}'", self.prefix),
+            SqlDialect::Postgres => {
+                format!("COMMENT ON TABLE {}{name} IS '{signature}'", self.prefix)
+            }
         });
         sql.collect()
     }
@@ -365,7 +395,9 @@ pub(crate) fn pristine_name(table: &str) -> String {
 /// Waits, for a limited time, until only `client` is connected. Returns a note about sessions that remain.
 pub(crate) fn wait_for_quiet(client: &mut Client) -> Result<Option<String>, DriverError> {
     let left = wait_until_at_most(client, sessions, 1, SESSIONS_WAIT)?;
-    Ok(left.map(|n| format!("{} sessions of the previous trial were still connected at the start", n - 1)))
+    Ok(left.map(|n| {
+        format!("{} sessions of the previous trial were still connected at the start", n - 1)
+    }))
 }
 
 /// Number of sessions, this one included.

@@ -9,8 +9,8 @@ use truetps_folder::{FolderError, TrialWriter};
 use truetps_plan::{Plan, ProbeSpec};
 use truetps_probe::RunPresence;
 use truetps_record::{
-    Configuration, Counts, EngineFacts, ErrorCount, Histogram, Interval, NoEvidence, OtherRun, Part, Phase, Protocol,
-    Trial, Validity,
+    Configuration, Counts, EngineFacts, ErrorCount, Histogram, Interval, NoEvidence, OtherRun,
+    Part, Phase, Protocol, Trial, Validity,
 };
 use truetps_recording::{LoadFacts, LoadProbe, MeasuredLoad, TrialEvent, TrialRecorder};
 use truetps_workload::Workload;
@@ -56,7 +56,12 @@ pub struct TrialContext<'a> {
 }
 
 /// The load of one configuration of a plan. `pin`: cores that the workers are bound to; empty: none.
-pub(crate) fn load_of(plan: &Plan, configuration: &Configuration, workers: u32, pin: &[u32]) -> LoadSpec {
+pub(crate) fn load_of(
+    plan: &Plan,
+    configuration: &Configuration,
+    workers: u32,
+    pin: &[u32],
+) -> LoadSpec {
     LoadSpec {
         clients: configuration.connections(),
         part: Part::WHOLE,
@@ -97,10 +102,20 @@ pub fn run_trial(
     writer: TrialWriter,
     on_event: &mut dyn FnMut(TrialEvent<'_>),
 ) -> RanTrial {
-    let probe = context.probe.map(|spec| LoadProbe { target: context.target, sessions: context.load.clients, spec });
+    let probe = context.probe.map(|spec| LoadProbe {
+        target: context.target,
+        sessions: context.load.clients,
+        spec,
+    });
     let recorder = TrialRecorder::begin(trial, writer, context.server_pid, probe.as_ref());
     let gate = context.gate;
-    let mut observer = RecordingObserver { recorder, on_event, presence: context.presence, beside: Vec::new(), gate };
+    let mut observer = RecordingObserver {
+        recorder,
+        on_event,
+        presence: context.presence,
+        beside: Vec::new(),
+        gate,
+    };
     // Other runs that ended before this trial do not count.
     context.presence.arrivals();
     observer.meet(context.presence.others());
@@ -111,8 +126,14 @@ pub fn run_trial(
     };
     let outcome = connector.map_err(|error| error.to_string());
     let outcome = outcome.and_then(|connector| {
-        truetps_engine::run(&context.load, &connector, context.workload, context.stop, &mut observer)
-            .map_err(|error| error.to_string())
+        truetps_engine::run(
+            &context.load,
+            &connector,
+            context.workload,
+            context.stop,
+            &mut observer,
+        )
+        .map_err(|error| error.to_string())
     });
     observer.meet(context.presence.arrivals());
     let RecordingObserver { mut recorder, on_event, beside, .. } = observer;
@@ -175,7 +196,9 @@ fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Val
             error: first_message(&outcome.connect_errors),
             at_limit: outcome.at_session_limit,
         }),
-        RunEnding::AllClientsLost => Some(NoEvidence::AllClientsLost { error: error_of_lost(outcome) }),
+        RunEnding::AllClientsLost => {
+            Some(NoEvidence::AllClientsLost { error: error_of_lost(outcome) })
+        }
         RunEnding::Fatal(error) => Some(NoEvidence::FatalError { error: error.clone() }),
         RunEnding::Complete => None,
     };
@@ -205,14 +228,24 @@ fn missing_clients(outcome: &RunOutcome, load: &LoadSpec) -> Option<NoEvidence> 
         });
     }
     let error = || error_of_lost(outcome);
-    (outcome.end.lost > 0).then(|| NoEvidence::ClientsLost { clients: outcome.end.lost, error: error() })
+    (outcome.end.lost > 0)
+        .then(|| NoEvidence::ClientsLost { clients: outcome.end.lost, error: error() })
 }
 
 /// What is wrong with a measure phase in which all clients took part.
-fn no_figures(outcome: &RunOutcome, load: &LoadSpec, counts: Counts, failed_share_max: f64) -> Option<NoEvidence> {
+fn no_figures(
+    outcome: &RunOutcome,
+    load: &LoadSpec,
+    counts: Counts,
+    failed_share_max: f64,
+) -> Option<NoEvidence> {
     let (failed, of) = (counts.failed - counts.ignored, counts.ok + counts.failed);
     if failed as f64 > failed_share_max * of as f64 {
-        return Some(NoEvidence::TransactionsFailed { failed, of, error: first_message(&outcome.errors) });
+        return Some(NoEvidence::TransactionsFailed {
+            failed,
+            of,
+            error: first_message(&outcome.errors),
+        });
     }
     let elsewhere = failed_elsewhere(outcome);
     if failed_share_max <= 0.0 && elsewhere > 0 {
@@ -220,7 +253,9 @@ fn no_figures(outcome: &RunOutcome, load: &LoadSpec, counts: Counts, failed_shar
         return Some(NoEvidence::FailedOutsideMeasure { failed: elsewhere, error });
     }
     if nothing_scheduled(outcome) {
-        return Some(NoEvidence::NothingScheduled { seconds: outcome.measure_length.as_secs_f64() });
+        return Some(NoEvidence::NothingScheduled {
+            seconds: outcome.measure_length.as_secs_f64(),
+        });
     }
     // The transactions of the other clients show how they began, not what all clients get.
     let is_most = load.quota.is_none() && outcome.end.unfinished > outcome.end.finished;
@@ -232,11 +267,18 @@ fn first_message(errors: &[ErrorCount]) -> Option<String> {
 }
 
 fn error_of_lost(outcome: &RunOutcome) -> Option<String> {
-    first_message(if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors })
+    first_message(if outcome.errors.is_empty() {
+        &outcome.errors_elsewhere
+    } else {
+        &outcome.errors
+    })
 }
 
 fn nothing_scheduled(outcome: &RunOutcome) -> bool {
-    outcome.open_loop.as_ref().is_some_and(|open| open.starts.scheduled + open.starts.queued_in == 0)
+    outcome
+        .open_loop
+        .as_ref()
+        .is_some_and(|open| open.starts.scheduled + open.starts.queued_in == 0)
 }
 
 fn never_finished(outcome: &RunOutcome) -> Option<NoEvidence> {
@@ -279,7 +321,11 @@ fn measured_load(load: &LoadSpec, outcome: &RunOutcome) -> Option<MeasuredLoad> 
 /// Whether each client had one transaction in flight at any moment of the measure phase.
 fn has_constant_clients(load: &LoadSpec, outcome: &RunOutcome) -> bool {
     let ClientEnds { lost, reconnects, renewed, .. } = outcome.end;
-    load.pacing == Pacing::Closed && load.quota.is_none() && lost == 0 && reconnects == 0 && renewed == 0
+    load.pacing == Pacing::Closed
+        && load.quota.is_none()
+        && lost == 0
+        && reconnects == 0
+        && renewed == 0
 }
 
 /// Transactions that failed in warm-up and drain.
@@ -292,7 +338,8 @@ fn unanswered(oldest: Duration, in_flight: u64, slowest_us: Option<f64>) -> Opti
     /// Some are always in flight at the end, and one of them may be the slowest by chance.
     const TOLD_MIN: Duration = Duration::from_millis(100);
     let is_slowest = oldest.as_secs_f64() * 1e6 > slowest_us.unwrap_or(0.0);
-    let (transactions, are) = if in_flight == 1 { ("transaction was", "is") } else { ("transactions were", "are") };
+    let (transactions, are) =
+        if in_flight == 1 { ("transaction was", "is") } else { ("transactions were", "are") };
     (in_flight > 0 && oldest >= TOLD_MIN && is_slowest).then(|| {
         format!(
             "{in_flight} {transactions} still in flight at the end, the oldest for {:.1} s, and {are} not in the latencies",
@@ -324,7 +371,10 @@ mod tests {
     #[test]
     fn requests_in_flight_at_the_end_are_reported() {
         let check = |oldest_ms, in_flight, slowest_us, expect: Option<&str>| {
-            assert_eq!(unanswered(Duration::from_millis(oldest_ms), in_flight, slowest_us).as_deref(), expect);
+            assert_eq!(
+                unanswered(Duration::from_millis(oldest_ms), in_flight, slowest_us).as_deref(),
+                expect
+            );
         };
         let many = "4 transactions were still in flight at the end, the oldest for 2.2 s, and are not in the latencies";
         check(2190, 4, Some(9720.0), Some(many));
@@ -346,7 +396,13 @@ mod tests {
             clients_not_connected: 0,
             connect_errors: Vec::new(),
             at_session_limit: false,
-            end: ClientEnds { unanswered, drain_answers, finished, unfinished, ..ClientEnds::default() },
+            end: ClientEnds {
+                unanswered,
+                drain_answers,
+                finished,
+                unfinished,
+                ..ClientEnds::default()
+            },
             measured: Some(truetps_record::Counts::default()),
             measure_length: Duration::from_millis(800),
             response: truetps_record::LatencyFigures::default(),
@@ -361,7 +417,10 @@ mod tests {
     fn a_trial_that_most_clients_never_finished_is_no_evidence() {
         let load = LoadSpec::closed(5500, 2, Duration::from_millis(800));
         let check = |outcome: &RunOutcome, load: &LoadSpec, expect: Option<&str>| {
-            assert_eq!(validity(outcome, load, 0.01).reason().map(ToString::to_string).as_deref(), expect);
+            assert_eq!(
+                validity(outcome, load, 0.01).reason().map(ToString::to_string).as_deref(),
+                expect
+            );
         };
         let most = "3675 of 5500 clients finished no transaction in the measured 0.8 s";
         check(&outcome(1825, 3675, 0, 9), &load, Some(most));
@@ -371,24 +430,39 @@ mod tests {
         // A few become a note.
         let few = outcome(5000, 500, 0, 0);
         check(&few, &load, None);
-        assert_eq!(notes(&few)[1], "500 of 5500 clients finished no transaction in the measured 0.8 s");
+        assert_eq!(
+            notes(&few)[1],
+            "500 of 5500 clients finished no transaction in the measured 0.8 s"
+        );
         // Ten transactions were requested: no more can finish one.
-        check(&outcome(10, 5490, 0, 0), &LoadSpec { quota: Some(Quota::Together(10)), ..load.clone() }, None);
+        check(
+            &outcome(10, 5490, 0, 0),
+            &LoadSpec { quota: Some(Quota::Together(10)), ..load.clone() },
+            None,
+        );
         // A server that answers some is slow; one that answers none hangs.
-        let slow = "3697 of 5000 clients had no answer 10 s after the end, while others were answered";
+        let slow =
+            "3697 of 5000 clients had no answer 10 s after the end, while others were answered";
         check(&outcome(1303, 3697, 3697, 1303), &load, Some(slow));
-        check(&outcome(0, 4, 4, 0), &load, Some("4 of 4 clients had no answer 10 s after the end: the server hangs"));
+        check(
+            &outcome(0, 4, 4, 0),
+            &load,
+            Some("4 of 4 clients had no answer 10 s after the end: the server hangs"),
+        );
     }
 
     #[test]
     fn a_schedule_without_a_start_is_no_evidence() {
-        let idle = RunOutcome { open_loop: Some(truetps_record::OpenLoop::default()), ..outcome(0, 0, 0, 0) };
+        let idle = RunOutcome {
+            open_loop: Some(truetps_record::OpenLoop::default()),
+            ..outcome(0, 0, 0, 0)
+        };
         let load = LoadSpec::closed(4, 2, Duration::from_millis(800));
         let reason = validity(&idle, &load, 0.01);
         assert!(
-            reason
-                .reason()
-                .is_some_and(|text| text.to_string().starts_with("nothing was scheduled in the measured 0.8 s")),
+            reason.reason().is_some_and(|text| text
+                .to_string()
+                .starts_with("nothing was scheduled in the measured 0.8 s")),
             "{reason:?}"
         );
     }

@@ -16,7 +16,10 @@ impl WriteCount {
     /// Makes a valid trial invalid whose server began fewer writing transactions than its clients committed. Others may
     /// write, too, so that more of them say nothing.
     pub(crate) fn judge(&self, client: &mut Client, trial: &mut Trial) {
-        let writes_always = trial.profile.and_then(|profile| profile.writes_per_tx).is_some_and(|writes| writes >= 1.0);
+        let writes_always = trial
+            .profile
+            .and_then(|profile| profile.writes_per_tx)
+            .is_some_and(|writes| writes >= 1.0);
         let commits = trial.measured.as_ref().map_or(0, |measured| measured.counts.ok);
         if !writes_always || !trial.validity.is_valid() {
             return;
@@ -56,7 +59,8 @@ mod tests {
 
     #[test]
     fn the_counter_is_found_in_the_report() {
-        let report = "TRANSACTIONS\n------------\nTrx id counter 2819\nPurge done for trx's n:o < 2818";
+        let report =
+            "TRANSACTIONS\n------------\nTrx id counter 2819\nPurge done for trx's n:o < 2818";
         assert_eq!(next_id(report), Some(2819));
         assert_eq!(next_id("Trx id counter x"), None);
         assert_eq!(next_id("no transactions"), None);

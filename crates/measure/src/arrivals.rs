@@ -80,7 +80,8 @@ impl ArrivalStream {
         share: Option<StartShare>,
         phase: f64,
     ) -> Self {
-        let mut arrivals = Self { rate, spacing, random, share, number: 0, expected: phase, next_ns: 0 };
+        let mut arrivals =
+            Self { rate, spacing, random, share, number: 0, expected: phase, next_ns: 0 };
         if spacing == Spacing::Poisson {
             arrivals.expected = arrivals.gap();
         }
@@ -140,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_constant_rate_is_evenly_spaced() {
-        let list = starts(&mut stream(Rate::constant(1000.0), Spacing::Constant, None), 1_000_000_000);
+        let list =
+            starts(&mut stream(Rate::constant(1000.0), Spacing::Constant, None), 1_000_000_000);
         assert_eq!(list.len(), 1000);
         assert!(list.windows(2).all(|pair| (999_999..=1_000_001).contains(&(pair[1] - pair[0]))));
     }
@@ -149,7 +151,8 @@ mod tests {
     fn a_ramp_has_the_area_under_its_line() {
         let rate = Rate { from: 100.0, to: 300.0, ramp_start_s: 1.0, ramp_end_s: 3.0 };
         let list = starts(&mut stream(rate, Spacing::Constant, None), 4_000_000_000);
-        let within = |from: u64, to: u64| list.iter().filter(|t| (from..to).contains(*t)).count() as i64;
+        let within =
+            |from: u64, to: u64| list.iter().filter(|t| (from..to).contains(*t)).count() as i64;
         for (from_s, to_s, expect) in [(0, 1, 100), (1, 2, 150), (2, 3, 250), (3, 4, 300)] {
             let found = within(from_s * 1_000_000_000, to_s * 1_000_000_000);
             assert!((found - expect).abs() <= 1, "{from_s} s: {found}, not {expect}");
@@ -161,7 +164,8 @@ mod tests {
     /// Gaps of a Poisson stream: mean 1/λ, standard deviation the same, and e^-1 of them longer than the mean.
     #[test]
     fn poisson_gaps_are_exponential() {
-        let list = starts(&mut stream(Rate::constant(1000.0), Spacing::Poisson, None), 100_000_000_000);
+        let list =
+            starts(&mut stream(Rate::constant(1000.0), Spacing::Poisson, None), 100_000_000_000);
         // 100,000 expected, with a standard deviation of 316.
         assert!((98_500..101_500).contains(&list.len()), "{}", list.len());
         let gaps: Vec<f64> = list.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e6).collect();
@@ -179,10 +183,16 @@ mod tests {
             let mut parts = Vec::new();
             for worker in 0..3 {
                 let share = StartShare { clients: 7, workers: 3, worker };
-                let part = starts(&mut stream(Rate::constant(500.0), spacing, Some(share)), 3_000_000_000);
+                let part =
+                    starts(&mut stream(Rate::constant(500.0), spacing, Some(share)), 3_000_000_000);
                 // Three clients of seven, two, and two.
                 let fair = whole.len() as f64 * if worker == 0 { 3.0 } else { 2.0 } / 7.0;
-                assert!((part.len() as f64 - fair).abs() < 4.0, "{} of {}", part.len(), whole.len());
+                assert!(
+                    (part.len() as f64 - fair).abs() < 4.0,
+                    "{} of {}",
+                    part.len(),
+                    whole.len()
+                );
                 parts.extend(part);
             }
             parts.sort_unstable();

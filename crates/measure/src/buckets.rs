@@ -58,7 +58,9 @@ impl Buckets {
             self.list.resize(other.list.len(), Bucket::default());
             self.end_ns = other.end_ns;
         }
-        for (ours, theirs) in self.list.iter_mut().zip(&other.list).filter(|(_, theirs)| theirs.ok > 0) {
+        for (ours, theirs) in
+            self.list.iter_mut().zip(&other.list).filter(|(_, theirs)| theirs.ok > 0)
+        {
             *ours = match ours.ok {
                 0 => *theirs,
                 ok => Bucket {
@@ -162,8 +164,9 @@ mod tests {
         let mut first = buckets(0, &[90, 400]);
         first.merge(&buckets(0, &[250]));
         let expect = [(90.0, 160.0), (250.0, 150.0)];
-        let found =
-            |gaps: Vec<TransactionGap>| gaps.iter().map(|gap| (gap.start_ms, gap.length_ms)).collect::<Vec<_>>();
+        let found = |gaps: Vec<TransactionGap>| {
+            gaps.iter().map(|gap| (gap.start_ms, gap.length_ms)).collect::<Vec<_>>()
+        };
         assert_eq!(found(gaps.follow(&first, 0)), expect);
         assert_eq!(found(gaps.follow(&buckets(1000, &[]), 0)), []);
         assert_eq!(found(gaps.follow(&buckets(2000, &[2450, 2480]), 0)), [(400.0, 2050.0)]);

@@ -36,7 +36,8 @@ pub fn sustained(starts: &StartCounts, measured: Duration) -> bool {
         return false;
     }
     let (scheduled, a_second) = (starts.scheduled as f64, starts.scheduled as f64 / seconds);
-    let allowed = (QUEUED_SHARE_MAX * scheduled).max(QUEUED_S * a_second).min(QUEUED_S_MAX * a_second) + 1.0;
+    let allowed =
+        (QUEUED_SHARE_MAX * scheduled).max(QUEUED_S * a_second).min(QUEUED_S_MAX * a_second) + 1.0;
     starts.skipped == 0 && starts.queued as f64 <= allowed
 }
 
@@ -88,8 +89,14 @@ impl ScriptWorkers {
     fn limit(&self, workers: u32) -> Option<GeneratorLimit> {
         let useful_workers = (workers < self.useful).then_some(self.useful);
         let is_full = self.ran + self.waited >= WORKER_FULL_MIN;
-        (is_full && (useful_workers.is_some() || self.cores_used >= SCRIPT_CORES_MIN))
-            .then_some(GeneratorLimit::WorkerFull { workers, ran: self.ran, waited: self.waited, useful_workers })
+        (is_full && (useful_workers.is_some() || self.cores_used >= SCRIPT_CORES_MIN)).then_some(
+            GeneratorLimit::WorkerFull {
+                workers,
+                ran: self.ran,
+                waited: self.waited,
+                useful_workers,
+            },
+        )
     }
 }
 
@@ -100,7 +107,8 @@ fn share(ns: u64, of_ns: u64) -> f64 {
 impl WorkerUse {
     /// From the times of each worker in a measure phase of this length.
     pub fn of(workers: &[ThreadTime], length_ns: u64) -> Self {
-        let most_wait_ns = workers.iter().try_fold(0, |most_ns, worker| Some(worker.wait_ns?.max(most_ns)));
+        let most_wait_ns =
+            workers.iter().try_fold(0, |most_ns, worker| Some(worker.wait_ns?.max(most_ns)));
         Self {
             workers: workers.len() as u32,
             busy: share(workers.iter().map(|worker| worker.cpu_ns).max().unwrap_or(0), length_ns),
@@ -113,7 +121,10 @@ impl WorkerUse {
 
     /// The same, of workers that run a script. `useful`: workers that clients and cores would have work for.
     pub fn of_script(workers: &[ThreadTime], length_ns: u64, useful: u32) -> Self {
-        Self { script: Some(ScriptWorkers::of(workers, length_ns, useful)), ..Self::of(workers, length_ns) }
+        Self {
+            script: Some(ScriptWorkers::of(workers, length_ns, useful)),
+            ..Self::of(workers, length_ns)
+        }
     }
 
     /// Why a worker had no time left, if one had none.
@@ -175,7 +186,14 @@ mod tests {
             let cpu = Duration::from_nanos(workers.iter().map(|worker| worker.cpu_ns).sum());
             assert_eq!(
                 WorkerUse::of(workers, length_ns),
-                WorkerUse { workers: workers.len() as u32, busy, wait, cpu, switches, script: None }
+                WorkerUse {
+                    workers: workers.len() as u32,
+                    busy,
+                    wait,
+                    cpu,
+                    switches,
+                    script: None
+                }
             );
         };
         check(&[time(20, Some(50)), time(50, Some(10))], 100, 0.5, Some(0.5), Some(6));
@@ -186,11 +204,20 @@ mod tests {
     }
 
     /// Workers in hundredths of a second: on a CPU, and waiting for one.
-    fn check(workers: &[(u64, u64)], idle: Option<f64>, most: Option<f64>, expect: Option<&GeneratorLimit>) {
+    fn check(
+        workers: &[(u64, u64)],
+        idle: Option<f64>,
+        most: Option<f64>,
+        expect: Option<&GeneratorLimit>,
+    ) {
         const HUNDREDTH: u64 = 10_000_000;
-        let times: Vec<_> = workers.iter().map(|(cpu, wait)| time(cpu * HUNDREDTH, Some(wait * HUNDREDTH))).collect();
+        let times: Vec<_> = workers
+            .iter()
+            .map(|(cpu, wait)| time(cpu * HUNDREDTH, Some(wait * HUNDREDTH)))
+            .collect();
         let used = WorkerUse::of(&times, 100 * HUNDREDTH);
-        let found = generator_limited(&used, Duration::from_secs(1), None, GeneratorCores { idle, most });
+        let found =
+            generator_limited(&used, Duration::from_secs(1), None, GeneratorCores { idle, most });
         assert_eq!(found.as_ref(), expect, "{workers:?} {idle:?} {most:?}");
     }
 
@@ -215,9 +242,19 @@ mod tests {
 
     #[test]
     fn workers_that_use_up_their_cores_are_short_however_many_they_are() {
-        check(&[(97, 1)], Some(0.0), None, Some(&GeneratorLimit::WorkerBusy { workers: 1, share: 0.97 }));
+        check(
+            &[(97, 1)],
+            Some(0.0),
+            None,
+            Some(&GeneratorLimit::WorkerBusy { workers: 1, share: 0.97 }),
+        );
         // Two workers on one core, or with a quota of one.
-        check(&[(46, 50), (45, 52)], Some(0.4), Some(1.0), Some(&GeneratorLimit::CoresUsed { cores: 0.91, of: 1.0 }));
+        check(
+            &[(46, 50), (45, 52)],
+            Some(0.4),
+            Some(1.0),
+            Some(&GeneratorLimit::CoresUsed { cores: 0.91, of: 1.0 }),
+        );
         check(&[(46, 50), (40, 52)], Some(0.4), Some(1.0), None);
         check(&[(46, 50), (45, 52)], Some(0.0), Some(2.0), None);
     }

@@ -129,19 +129,37 @@ impl WorkerPace {
         let limit_ns = open.latency_limit.map_or(u64::MAX, ns);
         match open.of {
             RateOf::All => {
-                let share = StartShare { clients: all.into(), workers: workers as u64, worker: worker as u64 };
+                let share = StartShare {
+                    clients: all.into(),
+                    workers: workers as u64,
+                    worker: worker as u64,
+                };
                 let random = RandomStream::new(open.seed, POOL_STREAM);
-                let arrivals = ArrivalStream::new(open.rate, open.spacing, random, Some(share), 0.0);
-                Self::Pool { source: ScheduleSource::new(arrivals), free: VecDeque::new(), limit_ns }
+                let arrivals =
+                    ArrivalStream::new(open.rate, open.spacing, random, Some(share), 0.0);
+                Self::Pool {
+                    source: ScheduleSource::new(arrivals),
+                    free: VecDeque::new(),
+                    limit_ns,
+                }
             }
             RateOf::EachClient => {
                 let source = |client: u32| {
                     let random = RandomStream::new(open.seed, CLIENT_STREAMS + u64::from(client));
                     let phase = f64::from(client) / f64::from(all);
-                    ScheduleSource::new(ArrivalStream::new(open.rate, open.spacing, random, None, phase))
+                    ScheduleSource::new(ArrivalStream::new(
+                        open.rate,
+                        open.spacing,
+                        random,
+                        None,
+                        phase,
+                    ))
                 };
                 let sources: Vec<_> = clients.iter().map(|client| source(*client)).collect();
-                let due = sources.iter().enumerate().map(|(slot, s)| Reverse((s.coming.next_ns(), slot as u32)));
+                let due = sources
+                    .iter()
+                    .enumerate()
+                    .map(|(slot, s)| Reverse((s.coming.next_ns(), slot as u32)));
                 Self::EachClient { due: due.collect(), sources, ready: VecDeque::new(), limit_ns }
             }
         }
@@ -158,7 +176,9 @@ impl WorkerPace {
         match self {
             Self::Closed => u64::MAX,
             Self::Pool { source, .. } => source.coming.next_ns(),
-            Self::EachClient { due, .. } => due.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns),
+            Self::EachClient { due, .. } => {
+                due.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns)
+            }
         }
     }
 
@@ -171,7 +191,8 @@ impl WorkerPace {
             Self::EachClient { sources, due, ready, .. } => {
                 let mut arrived = 0;
                 while arrived < ARRIVALS_MAX
-                    && let Some(Reverse((_, slot))) = due.peek().copied().filter(|Reverse((at, _))| *at < until_ns)
+                    && let Some(Reverse((_, slot))) =
+                        due.peek().copied().filter(|Reverse((at, _))| *at < until_ns)
                 {
                     due.pop();
                     let source = &mut sources[slot as usize];

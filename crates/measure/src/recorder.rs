@@ -33,7 +33,12 @@ pub struct Recorder {
 
 impl Recorder {
     /// Belongs to the calling thread.
-    pub fn new(timeline: Arc<Timeline>, worker: usize, is_open: bool, out: Sender<WorkerInterval>) -> Self {
+    pub fn new(
+        timeline: Arc<Timeline>,
+        worker: usize,
+        is_open: bool,
+        out: Sender<WorkerInterval>,
+    ) -> Self {
         let slice = timeline.next_slice(0, 0);
         let (tally, usage) = (Tally::new(slice.start_ns, is_open), SplitUse::new(slice.start_ns));
         Self { tally, timeline, worker, out, slice, usage }
@@ -60,7 +65,8 @@ impl Recorder {
     pub fn rotate(&mut self, ended_ns: u64, now_ns: u64) {
         let used = self.usage.up_to(ended_ns, now_ns);
         let next = self.timeline.next_slice(ended_ns, now_ns);
-        let (slice, tally) = (std::mem::replace(&mut self.slice, next), self.tally.replace_at(next.start_ns));
+        let (slice, tally) =
+            (std::mem::replace(&mut self.slice, next), self.tally.replace_at(next.start_ns));
         tally.sums.assert_consistent();
         let interval = WorkerInterval { worker: self.worker, slice, ended_ns, tally, used };
         // The receiver is gone only if the run as a whole has already failed.

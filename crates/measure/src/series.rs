@@ -38,7 +38,13 @@ impl IntervalSeries {
     }
 
     /// The next interval.
-    pub fn append(&mut self, phase: Phase, start_ns: u64, ended_ns: u64, tally: &Tally) -> Interval {
+    pub fn append(
+        &mut self,
+        phase: Phase,
+        start_ns: u64,
+        ended_ns: u64,
+        tally: &Tally,
+    ) -> Interval {
         let length_ns = ended_ns.saturating_sub(start_ns);
         self.measured.append(phase, length_ns, &tally.sums);
         let PeriodSums { counts, response, .. } = &tally.sums;

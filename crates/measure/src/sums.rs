@@ -36,7 +36,11 @@ impl PeriodSums {
         let in_flight = self.counts.in_flight;
         let open = self.open.as_ref().map(|open| {
             let queued = open.starts.queued;
-            Box::new(OpenSums::new(StartCounts { queued_in: queued, queued, ..StartCounts::default() }))
+            Box::new(OpenSums::new(StartCounts {
+                queued_in: queued,
+                queued,
+                ..StartCounts::default()
+            }))
         });
         let counts = Counts { carried_in: in_flight, in_flight, ..Counts::default() };
         Self { counts, response: new_histogram(), open, errors: ErrorTally::default() }

@@ -47,7 +47,8 @@ struct Found {
 impl SuspensionWatch {
     /// Starts the thread. If the system cannot start one, no suspension is detected.
     pub fn start() -> Self {
-        let state = Arc::new(Mutex::new(SuspensionState { last_beat: Instant::now(), found: Vec::new() }));
+        let state =
+            Arc::new(Mutex::new(SuspensionState { last_beat: Instant::now(), found: Vec::new() }));
         let (end, ended) = channel();
         let shared = Arc::clone(&state);
         let builder = thread::Builder::new().name("suspension".to_owned()).stack_size(64 << 10);
@@ -87,7 +88,8 @@ impl Drop for SuspensionWatch {
 
 impl Found {
     fn on_clock(&self, zero: Instant) -> Suspension {
-        let start_ms = if self.began >= zero { ms(self.began - zero) } else { -ms(zero - self.began) };
+        let start_ms =
+            if self.began >= zero { ms(self.began - zero) } else { -ms(zero - self.began) };
         Suspension { start_ms, length_ms: ms(self.length) }
     }
 }
@@ -117,7 +119,8 @@ fn beat(state: &Mutex<SuspensionState>, ended: &Receiver<()>) {
         if let Some(length) = gap.suspended() {
             state.found.push(Found { began: last, length });
         } else {
-            usual_cpu = 0.9 * usual_cpu + 0.1 * gap.cpu.as_secs_f64() / gap.length.as_secs_f64().max(1e-9);
+            usual_cpu =
+                0.9 * usual_cpu + 0.1 * gap.cpu.as_secs_f64() / gap.length.as_secs_f64().max(1e-9);
         }
         drop(state);
         (last, last_cpu, asleep) = (now, cpu, asleep_now);
@@ -147,7 +150,8 @@ impl BeatGap {
         // If the other threads ran, only this one was late.
         let waited = self.wait.unwrap_or_default() * self.cores;
         // Before it, for less than a beat, they may have run on all cores: a load that begins has no usual CPU time yet.
-        let at_edges = BEAT * self.cores + (self.length / 2).mul_f64(self.usual_cpu) + waited + EDGE_CPU;
+        let at_edges =
+            BEAT * self.cores + (self.length / 2).mul_f64(self.usual_cpu) + waited + EDGE_CPU;
         let late = if self.cpu <= at_edges { late } else { Duration::ZERO };
         let length = late + self.asleep;
         (late >= least || self.asleep >= SUSPENDED_MIN).then_some(length)

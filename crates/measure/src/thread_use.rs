@@ -38,7 +38,10 @@ impl ThreadUse {
     /// Starts now.
     #[expect(clippy::new_without_default, reason = "it begins at a moment, which is no default")]
     pub fn new() -> Self {
-        let mut usage = Self { schedstat: File::open("/proc/thread-self/schedstat").ok(), last: ThreadTime::ZERO };
+        let mut usage = Self {
+            schedstat: File::open("/proc/thread-self/schedstat").ok(),
+            last: ThreadTime::ZERO,
+        };
         usage.since_last();
         usage
     }
@@ -60,7 +63,8 @@ impl ThreadUse {
     fn waits_and_slices(&self) -> Option<(u64, u64)> {
         let mut text = [0; 96];
         let length = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
-        let mut fields = std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().skip(1);
+        let mut fields =
+            std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().skip(1);
         Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
     }
 }
@@ -87,7 +91,8 @@ impl SplitUse {
     }
 
     fn split_at(&mut self, end_ns: u64, now_ns: u64) -> ThreadTime {
-        let (length_ns, seen_ns) = (end_ns.saturating_sub(self.from_ns), now_ns.saturating_sub(self.from_ns));
+        let (length_ns, seen_ns) =
+            (end_ns.saturating_sub(self.from_ns), now_ns.saturating_sub(self.from_ns));
         let share = if seen_ns > length_ns { length_ns as f64 / seen_ns as f64 } else { 1.0 };
         // No thread runs or waits for longer than the elapsed time; the kernel's clocks differ by a little.
         let part = |all: &mut u64| {
@@ -98,7 +103,11 @@ impl SplitUse {
         let time = |all_ns: &mut u64| part(all_ns).min(length_ns);
         self.from_ns = end_ns.max(self.from_ns);
         let ThreadTime { cpu_ns, wait_ns, switches } = &mut self.unassigned;
-        ThreadTime { cpu_ns: time(cpu_ns), wait_ns: wait_ns.as_mut().map(time), switches: switches.as_mut().map(part) }
+        ThreadTime {
+            cpu_ns: time(cpu_ns),
+            wait_ns: wait_ns.as_mut().map(time),
+            switches: switches.as_mut().map(part),
+        }
     }
 }
 
@@ -116,7 +125,8 @@ mod tests {
     fn what_is_seen_late_goes_to_the_time_that_it_was_used_in() {
         const S: u64 = 1_000_000_000;
         let mut split = SplitUse::new(0);
-        let time = |cpu_ns, wait_ns| ThreadTime { cpu_ns, wait_ns: Some(wait_ns), switches: Some(0) };
+        let time =
+            |cpu_ns, wait_ns| ThreadTime { cpu_ns, wait_ns: Some(wait_ns), switches: Some(0) };
         split.unassigned = ThreadTime { switches: Some(1000), ..time(S / 2, 4 * S) };
         let with = |switches, time: ThreadTime| ThreadTime { switches: Some(switches), ..time };
         assert_eq!(split.split_at(S, 5 * S), with(200, time(S / 10, 4 * S / 5)));
@@ -132,7 +142,9 @@ mod tests {
     fn switches_match_the_kernels_count() {
         let counted = || {
             let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
-            let field = |line: &str| line.split_once("ctxt_switches:").and_then(|(_, n)| n.trim().parse::<u64>().ok());
+            let field = |line: &str| {
+                line.split_once("ctxt_switches:").and_then(|(_, n)| n.trim().parse::<u64>().ok())
+            };
             status.lines().filter_map(field).sum::<u64>()
         };
         let (before, mut usage) = (counted(), ThreadUse::new());

@@ -111,7 +111,11 @@ impl Timeline {
     /// The current end of this slice: the measure phase may have been cut short since it was made.
     #[inline]
     pub fn slice_end_ns(&self, slice: &Slice) -> u64 {
-        if slice.phase == Phase::Drain { u64::MAX } else { slice.end_ns.min(self.end_ns()).max(slice.start_ns) }
+        if slice.phase == Phase::Drain {
+            u64::MAX
+        } else {
+            slice.end_ns.min(self.end_ns()).max(slice.start_ns)
+        }
     }
 }
 
@@ -120,8 +124,11 @@ mod tests {
     use super::*;
 
     fn slices(warm_up_ms: u64, measure_ms: u64) -> Vec<(Phase, u64, u64)> {
-        let timeline =
-            Timeline::new(Instant::now(), Duration::from_millis(warm_up_ms), Duration::from_millis(measure_ms));
+        let timeline = Timeline::new(
+            Instant::now(),
+            Duration::from_millis(warm_up_ms),
+            Duration::from_millis(measure_ms),
+        );
         let mut slice = timeline.next_slice(0, 0);
         let mut list = Vec::new();
         while slice.phase != Phase::Drain {
@@ -153,7 +160,10 @@ mod tests {
             let timeline = Timeline::new(Instant::now(), warm_up, Duration::MAX);
             let slice = timeline.next_slice(0, 0);
             assert_eq!((slice.phase, slice.end_ns), (phase, INTERVAL_NS));
-            assert_eq!(timeline.next_slice(5 * INTERVAL_NS, 5 * INTERVAL_NS).end_ns, 6 * INTERVAL_NS);
+            assert_eq!(
+                timeline.next_slice(5 * INTERVAL_NS, 5 * INTERVAL_NS).end_ns,
+                6 * INTERVAL_NS
+            );
             assert_eq!(timeline.end_ns(), u64::MAX);
             timeline.end_now();
             assert_eq!(timeline.next_slice(timeline.slice_end_ns(&slice), 0).phase, Phase::Drain);
@@ -164,7 +174,8 @@ mod tests {
     #[test]
     fn hours_without_a_running_worker_are_one_interval_for_all() {
         const S: u64 = INTERVAL_NS;
-        let timeline = Timeline::new(Instant::now(), Duration::from_secs(2), Duration::from_hours(2));
+        let timeline =
+            Timeline::new(Instant::now(), Duration::from_secs(2), Duration::from_hours(2));
         let now_ns = 4 * 3600 * S;
         // The first is in [3, 4), the second still in [2, 3).
         timeline.next_slice(2 * S, 2 * S);
@@ -188,7 +199,8 @@ mod tests {
 
     #[test]
     fn an_end_in_the_warm_up_leaves_no_measure_phase() {
-        let timeline = Timeline::new(Instant::now(), Duration::from_secs(5), Duration::from_secs(5));
+        let timeline =
+            Timeline::new(Instant::now(), Duration::from_secs(5), Duration::from_secs(5));
         let slice = timeline.next_slice(0, 0);
         timeline.end_now();
         let end = timeline.slice_end_ns(&slice);

@@ -5,7 +5,8 @@ use toml::{Table, Value};
 use crate::Plan;
 
 /// Keys that are written although they have their defaults: what a reader looks for first.
-const ALWAYS: [&str; 5] = ["load.warm_up_s", "load.measure_s", "design.blocks", "design.seed", "workload.name"];
+const ALWAYS: [&str; 5] =
+    ["load.warm_up_s", "load.measure_s", "design.blocks", "design.seed", "workload.name"];
 
 impl Plan {
     /// The plan without keys that have their defaults.
@@ -17,7 +18,8 @@ impl Plan {
 
     /// Every optional section at its defaults.
     fn empty() -> Self {
-        let text = "name = '-'\nabout = ''\n[workload]\nname = 'insert'\n[factors]\nconnections = [1]";
+        let text =
+            "name = '-'\nabout = ''\n[workload]\nname = 'insert'\n[factors]\nconnections = [1]";
         let plan = Self::parse(text).expect("a plan with all that it needs");
         Self { name: String::new(), factors: indexmap::IndexMap::new(), ..plan }
     }
@@ -63,7 +65,11 @@ mod tests {
         for text in others {
             let plan = Plan::parse(text).unwrap();
             let short = plan.to_short_toml();
-            assert_eq!(Plan::parse(&short).unwrap_or_else(|error| panic!("{short}{error}")), plan, "{short}");
+            assert_eq!(
+                Plan::parse(&short).unwrap_or_else(|error| panic!("{short}{error}")),
+                plan,
+                "{short}"
+            );
             assert!(!short.contains("interval_s") && !short.contains("smallest_effect"), "{short}");
         }
     }

@@ -40,8 +40,13 @@ impl KeyDistribution {
     pub const KINDS: [&'static str; 5] = ["uniform", "zipfian", "pareto", "special", "latest"];
 
     /// Of each kind, in the same order.
-    const PARAMETERS: [&'static [&'static str]; 5] =
-        [&[], &["theta", "scrambled"], &["h", "scrambled"], &["accesses", "keys", "scrambled"], &["theta"]];
+    const PARAMETERS: [&'static [&'static str]; 5] = [
+        &[],
+        &["theta", "scrambled"],
+        &["h", "scrambled"],
+        &["accesses", "keys", "scrambled"],
+        &["theta"],
+    ];
 
     fn from_table(table: &DistributionTable) -> Result<Self, String> {
         let kind = table.kind.as_str();
@@ -50,14 +55,21 @@ impl KeyDistribution {
         };
         let known = Self::PARAMETERS[n];
         if let Some(name) = table.parameters.keys().find(|name| !known.contains(&name.as_str())) {
-            let has = if known.is_empty() { "none".to_owned() } else { format!("`{}`", known.join("`, `")) };
+            let has = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                format!("`{}`", known.join("`, `"))
+            };
             return Err(format!("distribution `{kind}` has no parameter `{name}` (it has {has})"));
         }
         let distribution = match kind {
-            "zipfian" => {
-                Self::Zipfian { theta: table.number("theta", THETA, THETA_MAX)?, scrambled: table.switch("scrambled")? }
+            "zipfian" => Self::Zipfian {
+                theta: table.number("theta", THETA, THETA_MAX)?,
+                scrambled: table.switch("scrambled")?,
+            },
+            "pareto" => {
+                Self::Pareto { h: table.share("h", H)?, scrambled: table.switch("scrambled")? }
             }
-            "pareto" => Self::Pareto { h: table.share("h", H)?, scrambled: table.switch("scrambled")? },
             "special" => Self::Special {
                 accesses: table.share("accesses", ACCESSES)?,
                 keys: table.share("keys", KEYS)?,
@@ -79,12 +91,16 @@ impl FromStr for KeyDistribution {
         let mut parameters = BTreeMap::new();
         for word in rest.split(',').filter(|word| !word.trim().is_empty()) {
             let Some((name, value)) = word.split_once('=') else {
-                return Err(format!("`{word}` of the distribution `{text}` is not of the form NAME=VALUE"));
+                return Err(format!(
+                    "`{word}` of the distribution `{text}` is not of the form NAME=VALUE"
+                ));
             };
             let value = match value.trim() {
                 "true" => Parameter::Switch(true),
                 "false" => Parameter::Switch(false),
-                number => Parameter::Number(number.parse().map_err(|_| format!("`{word}`: not a number"))?),
+                number => Parameter::Number(
+                    number.parse().map_err(|_| format!("`{word}`: not a number"))?,
+                ),
             };
             parameters.insert(name.trim().to_owned(), value);
         }
@@ -93,7 +109,10 @@ impl FromStr for KeyDistribution {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "a distribution is a name, such as \"zipfian\", or { kind = \"zipfian\", theta = 0.8 }")]
+#[serde(
+    untagged,
+    expecting = "a distribution is a name, such as \"zipfian\", or { kind = \"zipfian\", theta = 0.8 }"
+)]
 enum WrittenDistribution {
     Text(String),
     Table(DistributionTable),
@@ -122,13 +141,21 @@ impl DistributionTable {
             Some(Parameter::Switch(_)) => return Err(format!("`{name}` is not a number")),
         };
         let fine = number > 0.0 && number <= most;
-        if fine { Ok(number) } else { Err(format!("`{name}`: {number} is not above 0 and at most {most}")) }
+        if fine {
+            Ok(number)
+        } else {
+            Err(format!("`{name}`: {number} is not above 0 and at most {most}"))
+        }
     }
 
     /// Between 0 and 1, exclusive: a hot set of no keys or of all keys is no hot set.
     fn share(&self, name: &str, default: f64) -> Result<f64, String> {
         let share = self.number(name, default, 1.0)?;
-        if share < 1.0 { Ok(share) } else { Err(format!("`{name}`: a share of all must be below 1")) }
+        if share < 1.0 {
+            Ok(share)
+        } else {
+            Err(format!("`{name}`: a share of all must be below 1"))
+        }
     }
 
     fn switch(&self, name: &str) -> Result<bool, String> {
@@ -160,11 +187,16 @@ impl From<KeyDistribution> for DistributionTable {
             KeyDistribution::Zipfian { theta, scrambled: on } => {
                 ("zipfian", BTreeMap::from([number("theta", theta), scrambled(on)]))
             }
-            KeyDistribution::Pareto { h, scrambled: on } => ("pareto", BTreeMap::from([number("h", h), scrambled(on)])),
-            KeyDistribution::Special { accesses, keys, scrambled: on } => {
-                ("special", BTreeMap::from([number("accesses", accesses), number("keys", keys), scrambled(on)]))
+            KeyDistribution::Pareto { h, scrambled: on } => {
+                ("pareto", BTreeMap::from([number("h", h), scrambled(on)]))
             }
-            KeyDistribution::Latest { theta } => ("latest", BTreeMap::from([number("theta", theta)])),
+            KeyDistribution::Special { accesses, keys, scrambled: on } => (
+                "special",
+                BTreeMap::from([number("accesses", accesses), number("keys", keys), scrambled(on)]),
+            ),
+            KeyDistribution::Latest { theta } => {
+                ("latest", BTreeMap::from([number("theta", theta)]))
+            }
         };
         Self { kind: kind.to_owned(), parameters }
     }
@@ -178,14 +210,31 @@ mod tests {
     fn all_forms_of_a_distribution() {
         let zipfian = KeyDistribution::Zipfian { theta: 0.8, scrambled: true };
         assert_eq!("zipfian:theta=0.8,scrambled=true".parse(), Ok(zipfian));
-        assert_eq!("zipfian".parse(), Ok(KeyDistribution::Zipfian { theta: 0.99, scrambled: false }));
-        assert_eq!("special".parse(), Ok(KeyDistribution::Special { accesses: 0.75, keys: 0.01, scrambled: false }));
-        assert_eq!("pareto:h=0.1".parse(), Ok(KeyDistribution::Pareto { h: 0.1, scrambled: false }));
+        assert_eq!(
+            "zipfian".parse(),
+            Ok(KeyDistribution::Zipfian { theta: 0.99, scrambled: false })
+        );
+        assert_eq!(
+            "special".parse(),
+            Ok(KeyDistribution::Special { accesses: 0.75, keys: 0.01, scrambled: false })
+        );
+        assert_eq!(
+            "pareto:h=0.1".parse(),
+            Ok(KeyDistribution::Pareto { h: 0.1, scrambled: false })
+        );
 
-        let parse = |text: &str| toml::from_str::<BTreeMap<String, KeyDistribution>>(text).map(|table| table["d"]);
+        let parse = |text: &str| {
+            toml::from_str::<BTreeMap<String, KeyDistribution>>(text).map(|table| table["d"])
+        };
         assert_eq!(parse("d = \"latest\"").unwrap(), KeyDistribution::Latest { theta: 0.99 });
-        assert_eq!(parse("d = { kind = \"zipfian\", theta = 0.8, scrambled = true }").unwrap(), zipfian);
-        assert_eq!(parse("d = { kind = \"latest\", theta = 2 }").unwrap(), KeyDistribution::Latest { theta: 2.0 });
+        assert_eq!(
+            parse("d = { kind = \"zipfian\", theta = 0.8, scrambled = true }").unwrap(),
+            zipfian
+        );
+        assert_eq!(
+            parse("d = { kind = \"latest\", theta = 2 }").unwrap(),
+            KeyDistribution::Latest { theta: 2.0 }
+        );
         for kind in KeyDistribution::KINDS {
             let d = kind.parse().unwrap();
             assert_eq!(parse(&toml::to_string(&BTreeMap::from([("d", d)])).unwrap()).unwrap(), d);

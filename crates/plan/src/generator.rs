@@ -197,9 +197,13 @@ impl WrittenGenerator {
             return Err(unknown("generator", &self.kind, &KINDS.map(|(kind, _)| kind)));
         };
         let written = self.table()?;
-        let is_foreign = |key: &&String| !COMMON_KEYS.contains(&key.as_str()) && !has.contains(&key.as_str());
+        let is_foreign =
+            |key: &&String| !COMMON_KEYS.contains(&key.as_str()) && !has.contains(&key.as_str());
         match written.keys().find(is_foreign) {
-            Some(key) => Err(format!("generator `{kind}` has no key `{key}` (it has `{}`)", has.join("`, `"))),
+            Some(key) => Err(format!(
+                "generator `{kind}` has no key `{key}` (it has `{}`)",
+                has.join("`, `")
+            )),
             None => Ok(()),
         }
     }
@@ -221,7 +225,9 @@ impl WrittenGenerator {
                 let alphabet = *self.alphabet.get_or_insert(Alphabet::Letters);
                 Ok(GeneratorKind::Text { min_length, max_length, alphabet })
             }
-            "bytes" => self.lengths().map(|(min_length, max_length)| GeneratorKind::Bytes { min_length, max_length }),
+            "bytes" => self
+                .lengths()
+                .map(|(min_length, max_length)| GeneratorKind::Bytes { min_length, max_length }),
             "uuid" => {
                 let version = match *self.version.get_or_insert(4) {
                     4 => UuidVersion::V4,
@@ -240,8 +246,12 @@ impl WrittenGenerator {
                 if fine { Ok(GeneratorKind::Timestamp(range)) } else { Err(problem.to_owned()) }
             }
             "choice" => self.choice(),
-            "constant" => Ok(GeneratorKind::Constant(self.value.clone().ok_or("generator `constant` needs `value`")?)),
-            _ => Ok(GeneratorKind::Same(self.same_as.clone().ok_or("generator `same` needs `as`")?)),
+            "constant" => Ok(GeneratorKind::Constant(
+                self.value.clone().ok_or("generator `constant` needs `value`")?,
+            )),
+            _ => {
+                Ok(GeneratorKind::Same(self.same_as.clone().ok_or("generator `same` needs `as`")?))
+            }
         }
     }
 
@@ -267,7 +277,11 @@ impl WrittenGenerator {
         if max < min || max.checked_sub(min).is_none_or(|span| span == i64::MAX) {
             return Err(format!("the range {min} to {max} is empty or has more than 2^63 numbers"));
         }
-        Ok(GeneratorKind::Int { min, max, distribution: *self.distribution.get_or_insert_default() })
+        Ok(GeneratorKind::Int {
+            min,
+            max,
+            distribution: *self.distribution.get_or_insert_default(),
+        })
     }
 
     fn double(&mut self) -> Result<GeneratorKind, String> {
@@ -280,7 +294,11 @@ impl WrittenGenerator {
         let (min, max) = (number("min", &self.min)?, number("max", &self.max)?);
         (self.min, self.max) = (Some(Scalar::Float(min)), Some(Scalar::Float(max)));
         let fine = min < max && (max - min).is_finite();
-        if fine { Ok(GeneratorKind::Double { min, max }) } else { Err(format!("the range {min} to {max} is empty")) }
+        if fine {
+            Ok(GeneratorKind::Double { min, max })
+        } else {
+            Err(format!("the range {min} to {max} is empty"))
+        }
     }
 
     fn decimal(&mut self) -> Result<GeneratorKind, String> {
@@ -290,7 +308,9 @@ impl WrittenGenerator {
             return Err(format!("`precision`: {precision} is not between 1 and {PRECISION_MAX}"));
         }
         if scale > precision {
-            return Err(format!("`scale`: {scale} digits behind the point are more than the {precision} there are"));
+            return Err(format!(
+                "`scale`: {scale} digits behind the point are more than the {precision} there are"
+            ));
         }
         Ok(GeneratorKind::Decimal { precision, scale })
     }
@@ -299,8 +319,12 @@ impl WrittenGenerator {
         let (min, max) = match (self.length, self.min_length, self.max_length) {
             (Some(length), None, None) => (length, length),
             (None, min, Some(max)) => (min.unwrap_or(0), max),
-            (Some(_), _, _) => return Err("`length` does not go with `min_length` or `max_length`".to_owned()),
-            (None, _, None) => return Err(format!("generator `{}` needs `length` or `max_length`", self.kind)),
+            (Some(_), _, _) => {
+                return Err("`length` does not go with `min_length` or `max_length`".to_owned());
+            }
+            (None, _, None) => {
+                return Err(format!("generator `{}` needs `length` or `max_length`", self.kind));
+            }
         };
         if max < min {
             return Err(format!("the range of lengths {min} to {max} is empty"));
@@ -318,7 +342,9 @@ impl WrittenGenerator {
             Some(Scalar::Text(text)) => Ok(text.clone()),
             Some(_) => Err(format!("`{key}` of a `{}` is a text such as \"{first}\"", self.kind)),
         };
-        let seconds = |text: &str| parse_time(text).ok_or_else(|| format!("`{text}` is no time such as `{first}`"));
+        let seconds = |text: &str| {
+            parse_time(text).ok_or_else(|| format!("`{text}` is no time such as `{first}`"))
+        };
         let (min, max) = (written("min", &self.min, first)?, written("max", &self.max, last)?);
         let (min_s, max_s) = (seconds(&min)?, seconds(&max)?);
         if max_s < min_s {
@@ -406,7 +432,10 @@ mod tests {
             assert_eq!(read(&write(&g)).unwrap(), g, "{text}");
         }
         let written = write(&parse("kind = 'text', length = 20").unwrap());
-        assert_eq!(written, "[g]\nkind = \"text\"\nmin_length = 20\nmax_length = 20\nalphabet = \"letters\"\n");
+        assert_eq!(
+            written,
+            "[g]\nkind = \"text\"\nmin_length = 20\nmax_length = 20\nalphabet = \"letters\"\n"
+        );
     }
 
     #[test]
@@ -423,13 +452,19 @@ mod tests {
         );
         check("kind = 'int', min = 1", "generator `int` needs `max`");
         check("kind = 'int', min = 3, max = 2", "the range 3 to 2 is empty");
-        check("kind = 'int', min = -9223372036854775808, max = 9223372036854775807", "more than 2^63");
+        check(
+            "kind = 'int', min = -9223372036854775808, max = 9223372036854775807",
+            "more than 2^63",
+        );
         check("kind = 'int', min = 1.5, max = 2", "`min` of an `int` is not a whole number");
         check("kind = 'double', min = 1, max = 1", "is empty");
         check("kind = 'double', min = 1, max = inf", "`max` of a `double` is not a number");
         check("kind = 'decimal'", "generator `decimal` needs `precision`");
         check("kind = 'decimal', precision = 19", "`precision`: 19 is not between 1 and 18");
-        check("kind = 'decimal', precision = 2, scale = 3", "`scale`: 3 digits behind the point are more than the 2");
+        check(
+            "kind = 'decimal', precision = 2, scale = 3",
+            "`scale`: 3 digits behind the point are more than the 2",
+        );
         check("kind = 'text'", "needs `length` or `max_length`");
         check("kind = 'text', min_length = 3, max_length = 2", "range of lengths 3 to 2 is empty");
         check("kind = 'text', length = 3, max_length = 2", "does not go with");

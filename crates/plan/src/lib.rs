@@ -44,7 +44,8 @@ pub use rate::{RATE_MAX, RATE_MIN, parse_rate};
 pub use table_spec::{GeneratedTable, VALUE_LENGTH};
 pub use vary::{level_of, parse_factor};
 pub use workload_spec::{
-    BulkInsertSpec, CustomSpec, CustomStatement, CustomTable, DeleteInsertSpec, HotRowSpec, KeyMode, ReadWriteMix,
-    ReadWriteSpec, SCRIPT_WORKLOAD, ScriptSpec, SqlParts, SqlSpec, TableInsertSpec, UpdateSpec, VERIFY_WORKLOAD,
-    VerifySpec, WORKLOADS, WORKLOADS_OF_PLANS, WorkloadKind, WorkloadSpec,
+    BulkInsertSpec, CustomSpec, CustomStatement, CustomTable, DeleteInsertSpec, HotRowSpec,
+    KeyMode, ReadWriteMix, ReadWriteSpec, SCRIPT_WORKLOAD, ScriptSpec, SqlParts, SqlSpec,
+    TableInsertSpec, UpdateSpec, VERIFY_WORKLOAD, VerifySpec, WORKLOADS, WORKLOADS_OF_PLANS,
+    WorkloadKind, WorkloadSpec,
 };

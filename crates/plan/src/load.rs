@@ -94,11 +94,19 @@ impl Load {
     }
 
     /// `has_rate_factor`: the rate is a factor of the plan.
-    pub(crate) fn check(&self, connections_max: u32, has_rate_factor: bool) -> Result<(), PlanError> {
+    pub(crate) fn check(
+        &self,
+        connections_max: u32,
+        has_rate_factor: bool,
+    ) -> Result<(), PlanError> {
         PlanError::all([
             check_seconds("load.warm_up_s", self.warm_up_s, 0.0),
             check_seconds("load.measure_s", self.measure_s, 0.1),
-            check_range("load.measure_transactions", self.measure_transactions.unwrap_or(1), 1..=WHOLE_MAX),
+            check_range(
+                "load.measure_transactions",
+                self.measure_transactions.unwrap_or(1),
+                1..=WHOLE_MAX,
+            ),
             check_rate("load.rate", self.rate),
             check_rate("load.rate_per_client", self.rate_per_client),
             check_rate("load.ramp_to", self.ramp_to),
@@ -113,10 +121,14 @@ impl Load {
         if self.rate.is_some() && self.rate_per_client.is_some() {
             return Err(value("load.rate_per_client", "`rate` is set too: remove one of the two"));
         }
-        let together =
-            self.rate_per_client.filter(|rate| *rate <= RATE_MAX).map(|rate| rate * f64::from(connections_max));
+        let together = self
+            .rate_per_client
+            .filter(|rate| *rate <= RATE_MAX)
+            .map(|rate| rate * f64::from(connections_max));
         if let Some(all) = together.filter(|rate| *rate > RATE_MAX) {
-            let text = format!("{all} a second for {connections_max} clients together is more than {RATE_MAX}");
+            let text = format!(
+                "{all} a second for {connections_max} clients together is more than {RATE_MAX}"
+            );
             return Err(value("load.rate_per_client", text));
         }
         Ok(())
@@ -125,18 +137,21 @@ impl Load {
     /// What only an open loop has.
     fn check_open(&self, is_open: bool) -> Result<(), PlanError> {
         let ramp = match self.ramp_to {
-            Some(_) if !is_open => {
-                Err(value("load.ramp_to", "needs `rate` or `rate_per_client`: where the ramp begins"))
-            }
+            Some(_) if !is_open => Err(value(
+                "load.ramp_to",
+                "needs `rate` or `rate_per_client`: where the ramp begins",
+            )),
             _ => Ok(()),
         };
         let limit = match self.latency_limit_ms {
-            Some(_) if !is_open => {
-                Err(value("load.latency_limit_ms", "needs `rate` or `rate_per_client`: a closed loop is never late"))
-            }
-            Some(limit) if !(0.001..=DAY_S * 1e3).contains(&limit) => {
-                Err(value("load.latency_limit_ms", format!("{limit} is not between 0.001 and {} ms", DAY_S * 1e3)))
-            }
+            Some(_) if !is_open => Err(value(
+                "load.latency_limit_ms",
+                "needs `rate` or `rate_per_client`: a closed loop is never late",
+            )),
+            Some(limit) if !(0.001..=DAY_S * 1e3).contains(&limit) => Err(value(
+                "load.latency_limit_ms",
+                format!("{limit} is not between 0.001 and {} ms", DAY_S * 1e3),
+            )),
             _ => Ok(()),
         };
         PlanError::all([ramp, limit])
@@ -153,7 +168,10 @@ impl Load {
 
 pub(crate) fn check_rate(key: &str, rate: Option<f64>) -> Result<(), PlanError> {
     match rate.filter(|rate| !(RATE_MIN..=RATE_MAX).contains(rate)) {
-        Some(rate) => Err(value(key, format!("{rate} is not between {RATE_MIN} and {RATE_MAX} transactions a second"))),
+        Some(rate) => Err(value(
+            key,
+            format!("{rate} is not between {RATE_MIN} and {RATE_MAX} transactions a second"),
+        )),
         None => Ok(()),
     }
 }

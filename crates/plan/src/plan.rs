@@ -15,7 +15,8 @@ use crate::plan_text::PlanText;
 use crate::workload_factor::WorkloadFactor;
 use crate::{Load, PlanKey, ProbeSpec, WorkloadKind, WorkloadSpec};
 use truetps_record::{
-    Configuration, DISK, Flavour, Personality, SERVER, SettingValue, is_load_factor, is_setting_factor,
+    Configuration, DISK, Flavour, Personality, SERVER, SettingValue, is_load_factor,
+    is_setting_factor,
 };
 
 /// [`Plan::parse`] reads one; the derived form lacks the workload, and ignores unknown keys.
@@ -186,7 +187,9 @@ impl PlanError {
     /// The key that is wrong.
     pub(crate) fn path(&self) -> Option<&str> {
         match self {
-            Self::Unknown { key, .. } | Self::UnusedKey { key, .. } | Self::Value { key, .. } => Some(key.path()),
+            Self::Unknown { key, .. } | Self::UnusedKey { key, .. } | Self::Value { key, .. } => {
+                Some(key.path())
+            }
             Self::AtLine { error, .. } => error.path(),
             Self::Syntax(_) | Self::Several(_) => None,
         }
@@ -201,8 +204,12 @@ impl PlanError {
     #[must_use]
     pub fn by_flag(self) -> Self {
         match self {
-            Self::Value { key, problem } => Self::Value { key: key.by_flag(), problem: text_by_flags(&problem) },
-            Self::UnusedKey { key, workload, used_by } => Self::UnusedKey { key: key.by_flag(), workload, used_by },
+            Self::Value { key, problem } => {
+                Self::Value { key: key.by_flag(), problem: text_by_flags(&problem) }
+            }
+            Self::UnusedKey { key, workload, used_by } => {
+                Self::UnusedKey { key: key.by_flag(), workload, used_by }
+            }
             Self::Several(errors) => Self::Several(errors.into_iter().map(Self::by_flag).collect()),
             Self::AtLine { line, error } => Self::AtLine { line, error: Box::new(error.by_flag()) },
             other => other,
@@ -213,14 +220,16 @@ impl PlanError {
     fn follows(&self, known: &Self) -> bool {
         let (Some(own), Some(known_path)) = (self.path(), known.path()) else { return false };
         let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-        let is_below =
-            own == known_path || own.strip_prefix(known_path).is_some_and(|rest| rest.starts_with(['.', '[']));
+        let is_below = own == known_path
+            || own.strip_prefix(known_path).is_some_and(|rest| rest.starts_with(['.', '[']));
         let factor = known_path.strip_prefix("factors").is_some();
-        let needs_factor = own == "factors" && (known_path == "factors" || last(known_path) == "connections");
+        let needs_factor =
+            own == "factors" && (known_path == "factors" || last(known_path) == "connections");
         let names_factor = factor
             && (last(own) == last(known_path)
                 || ["design.baseline", "design.leave_out"].iter().any(|of| own.starts_with(of)));
-        let of_workload = is_of_workload(known) && (is_of_workload(self) || matches!(self, Self::UnusedKey { .. }));
+        let of_workload = is_of_workload(known)
+            && (is_of_workload(self) || matches!(self, Self::UnusedKey { .. }));
         is_below || needs_factor || names_factor || of_workload
     }
 
@@ -292,7 +301,10 @@ impl Plan {
             Ok(plan) => return Ok(plan),
             Err(error) => error.into_single(),
         };
-        let more: Vec<_> = more.into_iter().filter(|error| !known.iter().any(|known| error.follows(known))).collect();
+        let more: Vec<_> = more
+            .into_iter()
+            .filter(|error| !known.iter().any(|known| error.follows(known)))
+            .collect();
         // Nothing is left to report only where something was known.
         Err(more)
     }
@@ -356,7 +368,10 @@ impl Plan {
         self.workload_with(|factor| configuration.levels.get(factor.name()))
     }
 
-    fn workload_with<'a>(&self, level: impl Fn(WorkloadFactor) -> Option<&'a SettingValue>) -> WorkloadSpec {
+    fn workload_with<'a>(
+        &self,
+        level: impl Fn(WorkloadFactor) -> Option<&'a SettingValue>,
+    ) -> WorkloadSpec {
         let mut spec = self.workload.clone();
         for factor in WorkloadFactor::ALL {
             if let Some(level) = level(factor) {
@@ -375,10 +390,15 @@ impl Plan {
                 next.levels.insert(name.clone(), level.clone());
                 next
             };
-            list = list.iter().flat_map(|partial| levels.iter().map(move |level| with(partial, level))).collect();
+            list = list
+                .iter()
+                .flat_map(|partial| levels.iter().map(move |level| with(partial, level)))
+                .collect();
         }
         let is_left_out = |configuration: &Configuration| {
-            let has = |(name, level): (&String, &SettingValue)| configuration.levels.get(name) == Some(level);
+            let has = |(name, level): (&String, &SettingValue)| {
+                configuration.levels.get(name) == Some(level)
+            };
             self.design.leave_out.iter().any(|levels| levels.iter().all(has))
         };
         list.retain(|configuration| !is_left_out(configuration));
@@ -418,7 +438,9 @@ impl Plan {
         match self.factors.get(factor) {
             Some(levels) => levels
                 .iter()
-                .filter_map(|level| if let SettingValue::Text(name) = level { Some(name.as_str()) } else { None })
+                .filter_map(|level| {
+                    if let SettingValue::Text(name) = level { Some(name.as_str()) } else { None }
+                })
                 .collect(),
             None => single.into_iter().collect(),
         }

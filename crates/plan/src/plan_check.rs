@@ -10,13 +10,15 @@ use toml::Value;
 use crate::load::{check_rate, check_seconds};
 use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::whole_number::WHOLE_MAX;
-use crate::workload_check::{TABLE_ROWS_MAX, check_script, check_section, check_workload, unused_key};
+use crate::workload_check::{
+    TABLE_ROWS_MAX, check_script, check_section, check_workload, unused_key,
+};
 use crate::workload_factor::WorkloadFactor;
 use crate::workload_spec::{WORKLOADS, all_workload_keys};
 use crate::{Plan, PlanError, PlanKey, WorkloadKind};
 use truetps_record::{
-    CONNECTIONS, Configuration, DISK, ErrorClass, PREALLOC, RATE, SERVER, SettingValue, did_you_mean_or, near_matches,
-    prealloc_mode,
+    CONNECTIONS, Configuration, DISK, ErrorClass, PREALLOC, RATE, SERVER, SettingValue,
+    did_you_mean_or, near_matches, prealloc_mode,
 };
 
 /// Trials of a plan: the product of its factors' levels, times its blocks.
@@ -70,8 +72,17 @@ pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
     let missing = REQUIRED.iter().filter(|(key, _)| !table.contains_key(*key));
     let missing = missing.map(|(key, what)| Err(value(*key, format!("is missing: {what}"))));
     let factors = ["factors", "quick.factors"].into_iter();
-    let levels = factors.filter_map(|section| Some(check_levels(section, at(table, section)?.as_table()?)));
-    PlanError::all(lists.chain(unknown).map(Err).chain([of_workload]).chain(classes).chain(missing).chain(levels))
+    let levels =
+        factors.filter_map(|section| Some(check_levels(section, at(table, section)?.as_table()?)));
+    PlanError::all(
+        lists
+            .chain(unknown)
+            .map(Err)
+            .chain([of_workload])
+            .chain(classes)
+            .chain(missing)
+            .chain(levels),
+    )
 }
 
 /// What a plan has at this path.
@@ -84,13 +95,17 @@ fn at<'a>(plan: &'a toml::Table, path: &str) -> Option<&'a Value> {
 /// Lists in place of tables: serde would assign their values to the table's keys, in order.
 fn lists_for_tables(plan: &toml::Table) -> Vec<PlanError> {
     let sections = SECTIONS.iter().map(|(section, _)| *section).chain(OTHER_TABLES);
-    let lists = sections.filter(|path| !LISTS_OF_TABLES.contains(path) && at(plan, path).is_some_and(Value::is_array));
+    let lists = sections.filter(|path| {
+        !LISTS_OF_TABLES.contains(path) && at(plan, path).is_some_and(Value::is_array)
+    });
     let sections = lists.map(|path| {
         value(path, format!("is a list without keys: write the section `[{path}]`, with a line `KEY = VALUE` for each"))
     });
     let entries = LISTS_OF_TABLES.iter().flat_map(|list| {
         let entries = at(plan, list).and_then(Value::as_array).into_iter().flatten().enumerate();
-        let problem = format!("is a list without keys: write a `[[{list}]]`, with a line `KEY = VALUE` for each");
+        let problem = format!(
+            "is a list without keys: write a `[[{list}]]`, with a line `KEY = VALUE` for each"
+        );
         let lists = entries.filter(|(_, entry)| entry.is_array());
         lists.map(move |(n, _)| value(format!("{list}[{n}]"), &problem[..]))
     });
@@ -100,7 +115,9 @@ fn lists_for_tables(plan: &toml::Table) -> Vec<PlanError> {
 /// `workload = "insert"`: serde would name its own type of the section. A server may be its name alone.
 fn texts_for_tables(plan: &toml::Table) -> Vec<PlanError> {
     let sections = SECTIONS.iter().map(|(section, _)| *section).chain(OTHER_TABLES);
-    let found = sections.filter(|path| !["", "server"].contains(path)).filter_map(|path| Some((path, at(plan, path)?)));
+    let found = sections
+        .filter(|path| !["", "server"].contains(path))
+        .filter_map(|path| Some((path, at(plan, path)?)));
     let texts = found.filter(|(_, found)| !found.is_table() && !found.is_array());
     let problem = |path: &str, found: &Value| match found {
         Value::String(name) if path == "workload" => {
@@ -121,13 +138,18 @@ const REQUIRED: [(&str, &str); 4] = [
 
 fn unknown_keys(table: &toml::Table, section: &str, keys: &str) -> Vec<PlanError> {
     let known: Vec<_> = keys.split(' ').collect();
-    let inside = if section.is_empty() { Some(table) } else { at(table, section).and_then(Value::as_table) };
-    let unknown = inside.into_iter().flat_map(toml::Table::keys).filter(|key| !known.contains(&key.as_str()));
-    unknown.map(|key| unknown_key(if section.is_empty() { "plan" } else { section }, key, &known)).collect()
+    let inside =
+        if section.is_empty() { Some(table) } else { at(table, section).and_then(Value::as_table) };
+    let unknown =
+        inside.into_iter().flat_map(toml::Table::keys).filter(|key| !known.contains(&key.as_str()));
+    unknown
+        .map(|key| unknown_key(if section.is_empty() { "plan" } else { section }, key, &known))
+        .collect()
 }
 
 pub(crate) fn unknown_key(section: &str, key: &str, known: &[&str]) -> PlanError {
-    let help = place_of(key).map_or_else(|| did_you_mean_one(key, known), |place| format!(": {place}"));
+    let help =
+        place_of(key).map_or_else(|| did_you_mean_one(key, known), |place| format!(": {place}"));
     let text = format!("unknown key `{key}` in `{section}`{help}");
     let path = if section == "plan" { key.to_owned() } else { format!("{section}.{key}") };
     PlanError::Unknown { key: path.into(), text }
@@ -136,13 +158,22 @@ pub(crate) fn unknown_key(section: &str, key: &str, known: &[&str]) -> PlanError
 /// Where a word that is no key of its section belongs.
 fn place_of(key: &str) -> Option<String> {
     let is_key = |keys: &str| keys.split(' ').any(|known| known == key);
-    let of_section =
-        SECTIONS.iter().find(|(section, keys)| !section.is_empty() && is_key(keys)).map(|(section, _)| *section);
+    let of_section = SECTIONS
+        .iter()
+        .find(|(section, keys)| !section.is_empty() && is_key(keys))
+        .map(|(section, _)| *section);
     let of_factors = ["connections"].contains(&key).then_some("factors");
-    let of_workload = all_workload_keys().any(|(_, keys)| keys.contains(&key)).then_some("workload");
-    let section = of_factors.or(of_section).or(of_workload).map(|section| format!("it is a key of `[{section}]`"));
-    let workload =
-        || WORKLOADS.contains(&key).then(|| format!("it is a workload: write `name = \"{key}\"` below `[workload]`"));
+    let of_workload =
+        all_workload_keys().any(|(_, keys)| keys.contains(&key)).then_some("workload");
+    let section = of_factors
+        .or(of_section)
+        .or(of_workload)
+        .map(|section| format!("it is a key of `[{section}]`"));
+    let workload = || {
+        WORKLOADS
+            .contains(&key)
+            .then(|| format!("it is a workload: write `name = \"{key}\"` below `[workload]`"))
+    };
     section.or_else(workload)
 }
 
@@ -156,7 +187,11 @@ fn did_you_mean_one(word: &str, known: &[&str]) -> String {
 }
 
 /// The levels of a factor that another section names.
-fn levels_of<'a>(plan: &'a Plan, section: &str, name: &str) -> Result<&'a [SettingValue], PlanError> {
+fn levels_of<'a>(
+    plan: &'a Plan,
+    section: &str,
+    name: &str,
+) -> Result<&'a [SettingValue], PlanError> {
     let known = || plan.factors.keys().map(String::as_str).collect::<Vec<_>>();
     plan.factors.get(name).map(Vec::as_slice).ok_or_else(|| unknown_key(section, name, &known()))
 }
@@ -165,7 +200,9 @@ fn check_error_classes(table: &toml::Table, list: &str) -> Result<(), PlanError>
     let classes = at(table, &format!("load.errors.{list}")).and_then(Value::as_array);
     let words = classes.into_iter().flatten().filter_map(Value::as_str);
     let unknown = words.filter_map(|word| word.parse::<ErrorClass>().err());
-    PlanError::all(unknown.map(|error| Err(value(format!("load.errors.{list}"), error.to_string()))))
+    PlanError::all(
+        unknown.map(|error| Err(value(format!("load.errors.{list}"), error.to_string()))),
+    )
 }
 
 /// Each factor has a list of levels.
@@ -201,7 +238,12 @@ pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
         check_overlap(plan),
     ])?;
     check_size(plan)?;
-    PlanError::all(WorkloadFactor::ALL.into_iter().map(|factor| factor.check(plan)).chain([check_baseline(plan)]))?;
+    PlanError::all(
+        WorkloadFactor::ALL
+            .into_iter()
+            .map(|factor| factor.check(plan))
+            .chain([check_baseline(plan)]),
+    )?;
     check_left_out(plan)
 }
 
@@ -212,7 +254,10 @@ fn check_connections(plan: &Plan) -> Result<(), PlanError> {
     let missing = format!("`{CONNECTIONS}` is missing: name at least one number of connections");
     let near = near_matches(CONNECTIONS, plan.factors.keys().map(String::as_str));
     let near = near.iter().find(|near| strsim::jaro_winkler(near, CONNECTIONS) >= MISSPELT_MIN);
-    Err(value("factors", missing + &near.map(|near| format!(" (is it `{near}`?)")).unwrap_or_default()))
+    Err(value(
+        "factors",
+        missing + &near.map(|near| format!(" (is it `{near}`?)")).unwrap_or_default(),
+    ))
 }
 
 /// A record of a run cannot be refused: only what readers rely on is checked.
@@ -224,8 +269,13 @@ pub(crate) fn check_recorded(plan: &Plan) -> Result<(), PlanError> {
         return Err(value(format!("factors.{name}"), "has no level"));
     }
     check_connections(plan)?;
-    if let Some(level) = plan.factors[CONNECTIONS].iter().find(|level| level.as_connections().is_none()) {
-        return Err(value(format!("factors.{CONNECTIONS}"), format!("`{level}` is not between 1 and {}", u32::MAX)));
+    if let Some(level) =
+        plan.factors[CONNECTIONS].iter().find(|level| level.as_connections().is_none())
+    {
+        return Err(value(
+            format!("factors.{CONNECTIONS}"),
+            format!("`{level}` is not between 1 and {}", u32::MAX),
+        ));
     }
     check_size(plan)
 }
@@ -250,7 +300,11 @@ fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
         plan.load.check(connections_max, plan.factors.contains_key(RATE)),
         check_range("design.blocks", plan.design.blocks, 1..=BLOCKS_MAX),
         check_range("design.seed", plan.design.seed, 0..=WHOLE_MAX),
-        check_range("design.smallest_effect_percent", plan.design.smallest_effect_percent, 0.1..=100.0),
+        check_range(
+            "design.smallest_effect_percent",
+            plan.design.smallest_effect_percent,
+            0.1..=100.0,
+        ),
     ])
 }
 
@@ -265,8 +319,15 @@ pub(crate) fn check_range<N: PartialOrd + Display + Copy>(
     Err(value(key, format!("{number} is not between {} and {}", range.start(), range.end())))
 }
 
-fn check_factors(section: &str, factors: &IndexMap<String, Vec<SettingValue>>) -> Result<(), PlanError> {
-    PlanError::all(factors.iter().map(|(name, levels)| check_factor(&format!("{section}.{name}"), name, levels)))
+fn check_factors(
+    section: &str,
+    factors: &IndexMap<String, Vec<SettingValue>>,
+) -> Result<(), PlanError> {
+    PlanError::all(
+        factors
+            .iter()
+            .map(|(name, levels)| check_factor(&format!("{section}.{name}"), name, levels)),
+    )
 }
 
 fn check_factor(key: &str, name: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
@@ -306,15 +367,19 @@ fn check_factor(key: &str, name: &str, levels: &[SettingValue]) -> Result<(), Pl
 
 fn check_length(key: &str, level: &SettingValue) -> Result<(), PlanError> {
     match level {
-        SettingValue::Text(text) if text.len() > LEVEL_BYTES_MAX => {
-            Err(value(key, format!("a text of {} bytes is longer than {LEVEL_BYTES_MAX}", text.len())))
-        }
+        SettingValue::Text(text) if text.len() > LEVEL_BYTES_MAX => Err(value(
+            key,
+            format!("a text of {} bytes is longer than {LEVEL_BYTES_MAX}", text.len()),
+        )),
         _ => Ok(()),
     }
 }
 
 fn is_setting_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 pub(crate) fn check_whole(key: &str, levels: &[SettingValue], most: i64) -> Result<(), PlanError> {
@@ -348,7 +413,8 @@ fn check_left_out(plan: &Plan) -> Result<(), PlanError> {
         for (name, level) in levels {
             let key = format!("design.leave_out.{name}");
             let levels = levels_of(plan, "design.leave_out", name)?;
-            let in_quick = plan.quick.factors.get(name).is_some_and(|levels| levels.contains(level));
+            let in_quick =
+                plan.quick.factors.get(name).is_some_and(|levels| levels.contains(level));
             if !levels.contains(level) && !in_quick {
                 return Err(value(key, format!("`{level}` is not one of the factor's levels")));
             }
@@ -357,8 +423,9 @@ fn check_left_out(plan: &Plan) -> Result<(), PlanError> {
     for (form, plan) in [("", plan), (" with `--quick`", &plan.clone().into_quick())] {
         let baseline = plan.baseline();
         let configurations = plan.configurations();
-        let is_baseline =
-            |one: &Configuration| baseline.iter().all(|(name, level)| one.levels.get(name) == Some(level));
+        let is_baseline = |one: &Configuration| {
+            baseline.iter().all(|(name, level)| one.levels.get(name) == Some(level))
+        };
         if !configurations.iter().any(is_baseline) {
             let problem = format!("leaves no configuration of the baseline{form}");
             return Err(value("design.leave_out", problem));
@@ -370,7 +437,10 @@ fn check_left_out(plan: &Plan) -> Result<(), PlanError> {
 fn check_quick(plan: &Plan) -> Result<(), PlanError> {
     let quick = &plan.quick;
     // That the plan lacks this factor is an error of its own.
-    let named = quick.factors.keys().filter(|name| *name != CONNECTIONS || plan.factors.contains_key(CONNECTIONS));
+    let named = quick
+        .factors
+        .keys()
+        .filter(|name| *name != CONNECTIONS || plan.factors.contains_key(CONNECTIONS));
     let factors = named.map(|name| levels_of(plan, "quick.factors", name).map(drop));
     let uses_rows = quick.table_rows.is_none() || plan.workload.kind.uses("table_rows");
     let rows = || unused_key("quick.table_rows", "table_rows", plan.workload.kind.name());
@@ -405,7 +475,11 @@ fn check_overlap(plan: &Plan) -> Result<(), PlanError> {
         (rate_is_fixed && has(RATE), "load.rate", RATE),
     ];
     let named = both.into_iter().map(|(is_both, key, name)| {
-        if is_both { Err(value(key, format!("`{name}` is a factor too: remove one of the two"))) } else { Ok(()) }
+        if is_both {
+            Err(value(key, format!("`{name}` is a factor too: remove one of the two")))
+        } else {
+            Ok(())
+        }
     });
     let settings = plan.server.settings.iter().map(|(name, level)| {
         let key = format!("server.settings.{name}");
@@ -421,14 +495,19 @@ fn check_overlap(plan: &Plan) -> Result<(), PlanError> {
 /// Runs before the product of the levels is made, which may be larger than any memory.
 pub(crate) fn check_size(plan: &Plan) -> Result<(), PlanError> {
     if plan.factors.len() > FACTORS_MAX {
-        return Err(value("factors", format!("{} factors are more than {FACTORS_MAX}", plan.factors.len())));
+        return Err(value(
+            "factors",
+            format!("{} factors are more than {FACTORS_MAX}", plan.factors.len()),
+        ));
     }
     if plan.design.leave_out.len() > LEFT_OUT_MAX {
-        let problem = format!("{} combinations are more than {LEFT_OUT_MAX}", plan.design.leave_out.len());
+        let problem =
+            format!("{} combinations are more than {LEFT_OUT_MAX}", plan.design.leave_out.len());
         return Err(value("design.leave_out", problem));
     }
     let quick_blocks = plan.quick.blocks.unwrap_or(plan.design.blocks);
-    let quick_levels = |name: &str, levels: &Vec<_>| plan.quick.factors.get(name).map_or(levels.len(), Vec::len);
+    let quick_levels =
+        |name: &str, levels: &Vec<_>| plan.quick.factors.get(name).map_or(levels.len(), Vec::len);
     let quick = product(plan.factors.iter().map(|(name, levels)| quick_levels(name, levels)));
     let forms = [
         ("factors", product(plan.factors.values().map(Vec::len)), plan.design.blocks),
@@ -439,9 +518,13 @@ pub(crate) fn check_size(plan: &Plan) -> Result<(), PlanError> {
         let blocks = if plan.recorded_from.is_some() { 1 } else { blocks as usize };
         let trials = cells.and_then(|cells| cells.checked_mul(blocks));
         if trials.is_none_or(|trials| trials > TRIALS_MAX) {
-            return Err(value(key, format!("their product times `blocks` is more than {TRIALS_MAX} trials")));
+            return Err(value(
+                key,
+                format!("their product times `blocks` is more than {TRIALS_MAX} trials"),
+            ));
         }
-        let bytes: usize = plan.factors.iter().map(|(name, levels)| longest(plan, key, name, levels)).sum();
+        let bytes: usize =
+            plan.factors.iter().map(|(name, levels)| longest(plan, key, name, levels)).sum();
         let bytes = trials.unwrap_or_default().saturating_mul(bytes);
         if bytes > SCHEDULE_BYTES_MAX {
             let mib = |bytes: usize| bytes.div_ceil(1 << 20);

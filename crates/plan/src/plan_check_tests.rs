@@ -9,9 +9,10 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use crate::plan_check::SECTIONS;
 use crate::workload_spec::all_workload_keys;
 use crate::{
-    BulkInsertSpec, CustomSpec, DatadirState, DeleteInsertSpec, Design, ErrorPolicy, GeneratedTable, HotRowSpec,
-    KeyMode, Load, Plan, ProbeSpec, QuickOverrides, ReadWriteSpec, ScriptSpec, ServerSpec, SqlSpec, TableInsertSpec,
-    UpdateSpec, VerifySpec, WorkloadKind, WorkloadSpec,
+    BulkInsertSpec, CustomSpec, DatadirState, DeleteInsertSpec, Design, ErrorPolicy,
+    GeneratedTable, HotRowSpec, KeyMode, Load, Plan, ProbeSpec, QuickOverrides, ReadWriteSpec,
+    ScriptSpec, ServerSpec, SqlSpec, TableInsertSpec, UpdateSpec, VerifySpec, WorkloadKind,
+    WorkloadSpec,
 };
 use truetps_record::{Configuration, Personality, Protocol, SettingValue};
 
@@ -62,7 +63,10 @@ fn the_known_keys_of_sections_are_those_that_are_read() {
         ("probe", fields_of::<ProbeSpec>()),
         ("quick", fields_of::<QuickOverrides>()),
     ];
-    assert_eq!(SECTIONS.map(|(section, keys)| (section, keys.split(' ').collect::<BTreeSet<_>>())), read);
+    assert_eq!(
+        SECTIONS.map(|(section, keys)| (section, keys.split(' ').collect::<BTreeSet<_>>())),
+        read
+    );
 }
 
 #[test]
@@ -82,8 +86,8 @@ fn the_known_keys_of_workloads_are_those_that_are_read() {
         ("verify", fields_of::<VerifySpec>()),
     ];
     let own = |key: &&str| !["tables", "table_rows"].contains(key);
-    let known =
-        all_workload_keys().map(|(name, keys)| (name, keys.iter().copied().filter(own).collect::<BTreeSet<_>>()));
+    let known = all_workload_keys()
+        .map(|(name, keys)| (name, keys.iter().copied().filter(own).collect::<BTreeSet<_>>()));
     assert_eq!(known.collect::<Vec<_>>(), read);
 }
 
@@ -126,17 +130,25 @@ fn defaults_and_product() {
 
 #[test]
 fn servers_by_name() {
-    let named = |text: &str| Plan::parse(&SMALL.replace("about =", &format!("{text}\n        about ="))).unwrap();
+    let named = |text: &str| {
+        Plan::parse(&SMALL.replace("about =", &format!("{text}\n        about ="))).unwrap()
+    };
     let short = named("server = 'mysql-8.0'");
     assert_eq!(short.server_names(), ["mysql-8.0"]);
     assert_eq!(Plan::parse(&short.to_toml()).unwrap(), short);
     let factor = SMALL.replace("[factors]", "[factors]\n        server = ['a', 'b']");
     let plan = Plan::parse(&factor).unwrap();
     assert_eq!(plan.server_names(), ["a", "b"]);
-    assert_eq!(plan.setting_factors().into_keys().collect::<Vec<_>>(), ["innodb_flush_log_at_trx_commit"]);
+    assert_eq!(
+        plan.setting_factors().into_keys().collect::<Vec<_>>(),
+        ["innodb_flush_log_at_trx_commit"]
+    );
     assert_eq!(plan.configurations()[0].server(), Some("a"));
     assert_eq!(plan.configurations()[0].settings().count(), 1);
-    assert!(error_of(&factor.replace("about =", "server = 'c'\n        about =")).contains("is a factor too"));
+    assert!(
+        error_of(&factor.replace("about =", "server = 'c'\n        about ="))
+            .contains("is a factor too")
+    );
     assert!(error_of(&factor.replace("'a', 'b'", "5.7, 8.0")).contains("in quotes"));
     assert!(error_of(&format!("{SMALL}\n[server]\nnam = 'x'")).contains("did you mean `name`"));
 }
@@ -180,13 +192,20 @@ fn a_record_has_no_limits() {
     slap("WORKLOAD [load]\nmeasure_s = 0.001\nrate = 1e12");
     slap("[workload]\nsql = ['BEGIN', \"select 'a\", 'COMMIT']\n");
     slap(&format!("[workload]\nsql = '{}'\n", "select 1;".repeat(20_000)));
-    slap("[workload]\ntable = { ints = 5000, name = 'a-ä', decimal_scale = 60 }\nrows_per_insert = 70000\n");
+    slap(
+        "[workload]\ntable = { ints = 5000, name = 'a-ä', decimal_scale = 60 }\nrows_per_insert = 70000\n",
+    );
     let error = |text: &str| {
-        let text = format!("name = 's'\nabout = '?'\n{text}\n[workload]\nsql = 'x'\n[factors]\nconnections = []");
+        let text = format!(
+            "name = 's'\nabout = '?'\n{text}\n[workload]\nsql = 'x'\n[factors]\nconnections = []"
+        );
         error_of(&text)
     };
     assert!(error("recorded_from = 'mtls'").contains("`factors.connections`: has no level"));
-    assert!(error("recorded_from = 'a hand'").contains("unknown variant `a hand`, expected one of `sysbench`"));
+    assert!(
+        error("recorded_from = 'a hand'")
+            .contains("unknown variant `a hand`, expected one of `sysbench`")
+    );
 }
 
 #[test]
@@ -211,13 +230,26 @@ fn numbers_that_toml_does_not_have() {
     };
     let most = "is not between 1 and 9223372036854775807";
     refused(&|plan| plan.load.measure_transactions = Some(u64::MAX), most);
-    refused(&|plan| plan.design.seed = 1 << 63, "`design.seed`: 9223372036854775808 is not between 0 and");
-    refused(&|plan| plan.workload.table_rows = u64::MAX, "`workload.table_rows`: 18446744073709551615 is not");
-    refused(&|plan| plan.quick.table_rows = Some(u64::MAX), "`quick.table_rows`: 18446744073709551615 is not");
+    refused(
+        &|plan| plan.design.seed = 1 << 63,
+        "`design.seed`: 9223372036854775808 is not between 0 and",
+    );
+    refused(
+        &|plan| plan.workload.table_rows = u64::MAX,
+        "`workload.table_rows`: 18446744073709551615 is not",
+    );
+    refused(
+        &|plan| plan.quick.table_rows = Some(u64::MAX),
+        "`quick.table_rows`: 18446744073709551615 is not",
+    );
     let with = |seed: &str| error_of(&format!("{SMALL}\n[design]\nseed = {seed}"));
     assert!(with("'7'").contains("invalid type: string \"7\", expected a whole number from 0"));
     assert!(with("-7").contains("expected a whole number from 0"));
-    assert!(with("9223372036854775808").contains("seed = 9223372036854775808"), "{}", with("9223372036854775808"));
+    assert!(
+        with("9223372036854775808").contains("seed = 9223372036854775808"),
+        "{}",
+        with("9223372036854775808")
+    );
 }
 
 #[test]
@@ -231,13 +263,22 @@ fn configurations_that_mean_nothing_are_left_out() {
     assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
     let labels: Vec<_> = plan.configurations().iter().map(ToString::to_string).collect();
     assert_eq!(labels.len(), 12, "of 16");
-    assert!(!labels.iter().any(|label| label.starts_with("log_bin=false sync_binlog=1")), "{labels:?}");
+    assert!(
+        !labels.iter().any(|label| label.starts_with("log_bin=false sync_binlog=1")),
+        "{labels:?}"
+    );
     let check = |leave_out: &str, expect: &str| {
         let error = with(leave_out).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
     };
-    check("[{ log_bn = false }]", "unknown key `log_bn` in `design.leave_out` (did you mean `log_bin`");
-    check("[{ sync_binlog = 7 }]", "`design.leave_out.sync_binlog`: `7` is not one of the factor's levels");
+    check(
+        "[{ log_bn = false }]",
+        "unknown key `log_bn` in `design.leave_out` (did you mean `log_bin`",
+    );
+    check(
+        "[{ sync_binlog = 7 }]",
+        "`design.leave_out.sync_binlog`: `7` is not one of the factor's levels",
+    );
     check("[{ log_bin = false }]", "`design.leave_out`: leaves no configuration of the baseline");
     check("[{ connections = 4 }]", "leaves no configuration of the baseline with `--quick`");
     check("[{}]", "leaves no configuration");
@@ -255,7 +296,10 @@ fn rows_per_insert_may_be_a_factor() {
         WorkloadKind::BulkInsert(spec) => spec.rows_per_insert,
         other => panic!("{other:?}"),
     };
-    assert_eq!(bulk.configurations().iter().map(rows).collect::<Vec<_>>(), [Some(1), Some(10), Some(100)]);
+    assert_eq!(
+        bulk.configurations().iter().map(rows).collect::<Vec<_>>(),
+        [Some(1), Some(10), Some(100)]
+    );
     assert_eq!(bulk.baseline().get("rows_per_insert"), Some(&SettingValue::Int(1)));
     assert!(!bulk.setting_factors().contains_key("rows_per_insert"));
     assert!(plan("table = { ints = 4 }", "[1, 1000]").is_ok());
@@ -263,9 +307,21 @@ fn rows_per_insert_may_be_a_factor() {
         let error = plan(workload, levels).unwrap_err().to_string();
         assert!(error.contains(problem), "{workload} {levels}: {error}");
     };
-    check("name = 'insert'", "[1]", "`factors.rows_per_insert` means nothing to `insert`: it is for `bulk-insert`");
-    check("name = 'bulk-insert'\nrows_per_insert = 5", "[1]", "`workload.rows_per_insert`: is a factor too");
-    check("name = 'bulk-insert'", "[10001]", "`factors.rows_per_insert`: 10001 is not between 1 and 10000");
+    check(
+        "name = 'insert'",
+        "[1]",
+        "`factors.rows_per_insert` means nothing to `insert`: it is for `bulk-insert`",
+    );
+    check(
+        "name = 'bulk-insert'\nrows_per_insert = 5",
+        "[1]",
+        "`workload.rows_per_insert`: is a factor too",
+    );
+    check(
+        "name = 'bulk-insert'",
+        "[10001]",
+        "`factors.rows_per_insert`: 10001 is not between 1 and 10000",
+    );
     check(
         "table = { ints = 70 }",
         "[1, 1000]",
@@ -281,10 +337,14 @@ fn hot_rows_may_be_a_factor() {
     };
     let plan = with("name = 'hot-row'", "[1, 100]").unwrap();
     assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
-    let hot = |rows| WorkloadKind::HotRow(HotRowSpec { hot_rows: Some(rows), ..HotRowSpec::default() });
+    let hot =
+        |rows| WorkloadKind::HotRow(HotRowSpec { hot_rows: Some(rows), ..HotRowSpec::default() });
     assert_eq!((plan.workload.table_rows, plan.largest_workload().kind), (100, hot(100)));
     let first = &plan.configurations()[0];
-    assert_eq!((plan.workload_of(first).kind, plan.baseline().get("hot_rows")), (hot(1), Some(&SettingValue::Int(1))));
+    assert_eq!(
+        (plan.workload_of(first).kind, plan.baseline().get("hot_rows")),
+        (hot(1), Some(&SettingValue::Int(1)))
+    );
     assert_eq!(first.settings_label(), "hot_rows=1 innodb_flush_log_at_trx_commit=1");
     assert_eq!(first.settings().count(), 1);
     assert!(!plan.setting_factors().contains_key("hot_rows"));
@@ -292,7 +352,11 @@ fn hot_rows_may_be_a_factor() {
         let error = with(workload, levels).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
     };
-    check("name = 'insert'", "[1]", "`factors.hot_rows` means nothing to `insert`: it is for `hot-row`");
+    check(
+        "name = 'insert'",
+        "[1]",
+        "`factors.hot_rows` means nothing to `insert`: it is for `hot-row`",
+    );
     check("name = 'hot-row'\nhot_rows = 1", "[1]", "`workload.hot_rows`: is a factor too");
     check("name = 'hot-row'", "[0]", "`factors.hot_rows`: 0 is not between 1 and 100000");
     check("name = 'hot-row'", "['1']", "`1` is not a whole number");
@@ -307,9 +371,18 @@ fn the_key_may_be_a_factor() {
     let plan = with("name = 'delete-insert'\ntable_rows = 70", "['random', 'auto']").unwrap();
     assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
     assert_eq!((plan.workload.table_rows, plan.largest_workload().table_rows), (70, 70));
-    let kinds: Vec<_> = plan.configurations().iter().map(|one| plan.workload_of(one).kind).collect();
-    let key = |key| WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(key), ..DeleteInsertSpec::default() });
-    assert_eq!((kinds.len(), &kinds[0], &kinds[7]), (8, &key(KeyMode::Random), &key(KeyMode::Auto)));
+    let kinds: Vec<_> =
+        plan.configurations().iter().map(|one| plan.workload_of(one).kind).collect();
+    let key = |key| {
+        WorkloadKind::DeleteInsert(DeleteInsertSpec {
+            key: Some(key),
+            ..DeleteInsertSpec::default()
+        })
+    };
+    assert_eq!(
+        (kinds.len(), &kinds[0], &kinds[7]),
+        (8, &key(KeyMode::Random), &key(KeyMode::Auto))
+    );
     assert_eq!(plan.baseline().get("key"), Some(&SettingValue::Text("random".to_owned())));
     let first = &plan.configurations()[0];
     assert_eq!(first.settings_label(), "key=random innodb_flush_log_at_trx_commit=1");
@@ -319,9 +392,17 @@ fn the_key_may_be_a_factor() {
         let error = with(workload, levels).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
     };
-    check("name = 'insert'", "['auto']", "`factors.key` means nothing to `insert`: it is for `delete-insert`");
+    check(
+        "name = 'insert'",
+        "['auto']",
+        "`factors.key` means nothing to `insert`: it is for `delete-insert`",
+    );
     check("name = 'delete-insert'\nkey = 'auto'", "['auto']", "`workload.key`: is a factor too");
-    check("name = 'delete-insert'", "['automatic']", "`factors.key`: unknown key `automatic` (known: `deleted`");
+    check(
+        "name = 'delete-insert'",
+        "['automatic']",
+        "`factors.key`: unknown key `automatic` (known: `deleted`",
+    );
     check("name = 'delete-insert'", "[1]", "`factors.key`: unknown key `1`");
 }
 
@@ -333,7 +414,11 @@ fn wrong_plans_are_named() {
     };
     check("[workload]", "[worklod]", "unknown key `worklod` in `plan` (did you mean `workload`");
     check("blocks = 2", "block = 2", "did you mean `blocks`?");
-    check("connections = [1, 8]", "connections = [0]", "`factors.connections`: 0 is not between 1 and 100000");
+    check(
+        "connections = [1, 8]",
+        "connections = [0]",
+        "`factors.connections`: 0 is not between 1 and 100000",
+    );
     check("connections = [1, 8]", "connections = [1, 1]", "names a level twice");
     check("connections = [1, 8]", "connections = [\"many\"]", "`many` is not a whole number");
     check("commit = [1, 2]", "commit = []", "has no level");
@@ -342,9 +427,17 @@ fn wrong_plans_are_named() {
     check("[quick]", "[load]\nmeasure_s = 0\n[quick]", "`load.measure_s`: 0 is not between 0.1");
     check("[quick]", "[load]\nmeasure_s = nan\n[quick]", "`load.measure_s`");
     check("[quick]", "[design.baseline]\nconnection = 1\n[quick]", "did you mean `connections`?");
-    check("[quick]", "[design.baseline]\nconnections = 9\n[quick]", "`9` is not one of the factor's levels");
+    check(
+        "[quick]",
+        "[design.baseline]\nconnections = 9\n[quick]",
+        "`9` is not one of the factor's levels",
+    );
     check("about = \"a test\"", "about = 1", "line 3");
-    check("factors = { connections = [4] }", "factors = { conections = [4] }", "did you mean `connections`?");
+    check(
+        "factors = { connections = [4] }",
+        "factors = { conections = [4] }",
+        "did you mean `connections`?",
+    );
 }
 
 /// Serde takes a list for a structure: its values would be assigned to the keys, in order.
@@ -353,7 +446,10 @@ fn a_list_is_no_section() {
     let check = |line: &str, key: &str, header: &str| {
         let error = error_of(&format!("name = 'p'\nabout = 'a test'\n{line}\n"));
         let expect = format!("`{key}`: is a list without keys: write");
-        assert!(error.contains(&expect) && error.contains(&format!("`{header}`, with a line")), "{line}\n{error}");
+        assert!(
+            error.contains(&expect) && error.contains(&format!("`{header}`, with a line")),
+            "{line}\n{error}"
+        );
     };
     check("workload = ['insert', 3]", "workload", "[workload]");
     check("server = ['mariadb-10.11']", "server", "[server]");
@@ -367,8 +463,7 @@ fn a_list_is_no_section() {
     check("factors = [1, 8]", "factors", "[factors]");
     check("quick = { factors = [4] }", "quick.factors", "[quick.factors]");
     check("workload = { name = 'read-write', mix = [1, 2] }", "workload.mix", "[workload.mix]");
-    let custom =
-        "workload = { name = 'custom', statements = [['SELECT 1']], table = [['t', ['CREATE TABLE t (a int)']]] }";
+    let custom = "workload = { name = 'custom', statements = [['SELECT 1']], table = [['t', ['CREATE TABLE t (a int)']]] }";
     check(custom, "workload.statements[0]", "[[workload.statements]]");
     check(custom, "workload.table[0]", "[[workload.table]]");
 }
@@ -383,13 +478,16 @@ fn plans_that_are_too_large_are_refused_at_once() {
     assert!(error_of(&large).contains(product));
     assert!(error_of(&large.replace("about", "recorded_from = 'slap'\nabout")).contains(product));
     let levels: Vec<_> = (1..2000).map(|n| n.to_string()).collect();
-    let quick = SMALL
-        .replace("connections = [4]", &format!("connections = [{}], f = [{}]", levels.join(","), levels.join(",")));
+    let quick = SMALL.replace(
+        "connections = [4]",
+        &format!("connections = [{}], f = [{}]", levels.join(","), levels.join(",")),
+    );
     let quick = quick.replace("[factors]", "[factors]\nf = [1]");
     assert!(error_of(&quick).contains("`quick.factors`: their product"), "{}", error_of(&quick));
     let many = (0..101).map(|n| format!("f{n} = [1]\n")).collect::<Vec<_>>().concat();
     assert!(
-        error_of(&SMALL.replace("[factors]", &format!("[factors]\n{many}"))).contains("103 factors are more than 100")
+        error_of(&SMALL.replace("[factors]", &format!("[factors]\n{many}")))
+            .contains("103 factors are more than 100")
     );
     let left_out = vec!["{ connections = 8 }"; 1001].join(",");
     let design = format!("{SMALL}\n[design]\nleave_out = [{left_out}]");
@@ -402,9 +500,15 @@ fn texts_that_are_too_long_are_refused_by_their_key() {
     let long = "x".repeat(4097);
     let with = |section: &str, line: &str| SMALL.replace(section, &format!("{section}\n{line}"));
     let level = with("[factors]", &format!("sql_mode = ['a', '{long}']"));
-    assert_eq!(error_of(&level), "line 7: `factors.sql_mode`: a text of 4097 bytes is longer than 4096");
+    assert_eq!(
+        error_of(&level),
+        "line 7: `factors.sql_mode`: a text of 4097 bytes is longer than 4096"
+    );
     let fixed = format!("{SMALL}\n[server.settings]\nsql_mode = '{long}'\n");
-    assert_eq!(error_of(&fixed), "line 14: `server.settings.sql_mode`: a text of 4097 bytes is longer than 4096");
+    assert_eq!(
+        error_of(&fixed),
+        "line 14: `server.settings.sql_mode`: a text of 4097 bytes is longer than 4096"
+    );
     Plan::parse(&with("[factors]", &format!("sql_mode = ['a', '{}']", &long[1..]))).unwrap();
     // At most 20,000 trials, of 4 KiB each.
     let levels = |name: &str, text: &str| {
@@ -421,7 +525,9 @@ fn texts_that_are_too_long_are_refused_by_their_key() {
 fn records_have_connections() {
     let record = SMALL.replace("about", "recorded_from = 'slap'\nabout");
     Plan::parse(&record).unwrap();
-    assert!(error_of(&record.replace("connections = [1, 8]", "")).contains("`connections` is missing"));
+    assert!(
+        error_of(&record.replace("connections = [1, 8]", "")).contains("`connections` is missing")
+    );
     for level in ["0", "0.5", "-1", "true", "'many'", "4294967296"] {
         let error = error_of(&record.replace("[1, 8]", &format!("[{level}]")));
         assert!(error.contains("`factors.connections`: `"), "{error}");
@@ -450,8 +556,7 @@ fn the_section_of_a_misplaced_key_is_named() {
 
 #[test]
 fn all_problems_of_a_plan_are_reported() {
-    let text =
-        "nam = 'p'\n[workload]\nname = 'insert'\n[load]\nmesure_s = 1\n[factors]\nsync_binlog = 1\nconnectons = [[1]]";
+    let text = "nam = 'p'\n[workload]\nname = 'insert'\n[load]\nmesure_s = 1\n[factors]\nsync_binlog = 1\nconnectons = [[1]]";
     let error = error_of(text);
     let expect = [
         "7 problems:",
@@ -463,10 +568,14 @@ fn all_problems_of_a_plan_are_reported() {
     for (line, expect) in error.lines().zip(expect) {
         assert!(line.starts_with(expect), "{error}");
     }
-    assert!(error.contains("`factors.sync_binlog`: is not a list of levels: write `sync_binlog = [1]`"), "{error}");
+    assert!(
+        error.contains("`factors.sync_binlog`: is not a list of levels: write `sync_binlog = [1]`"),
+        "{error}"
+    );
     assert!(error.contains("`factors.connectons`: `[1]` is no level"), "{error}");
-    let typo =
-        SMALL.replace("connections = [1, 8]", "connectons = [1, 8]").replace("name = \"small\"", "name = \"a b\"");
+    let typo = SMALL
+        .replace("connections = [1, 8]", "connectons = [1, 8]")
+        .replace("name = \"small\"", "name = \"a b\"");
     let error = error_of(&typo);
     assert!(error.starts_with("2 problems:\n  line 2: `name`: `a b` must be"), "{error}");
     assert!(error.contains("at least one number of connections (is it `connectons`?)"), "{error}");
@@ -523,5 +632,8 @@ fn all_errors_are_reported_at_once_with_their_lines() {
         &dotted.replace("load.warm_up = 2\n", ""),
         &["line 3: `load.measure_s`: invalid type: string \"x\", expected a number"],
     );
-    check("name = 'p\n", &["TOML parse error at line 1", "|", "1 | name = 'p", "|", "invalid literal"]);
+    check(
+        "name = 'p\n",
+        &["TOML parse error at line 1", "|", "1 | name = 'p", "|", "invalid literal"],
+    );
 }

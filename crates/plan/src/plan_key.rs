@@ -55,7 +55,8 @@ impl PlanKey {
 /// Words in backquotes that are the last part of a key, as the flags that set them.
 pub(crate) fn text_by_flags(text: &str) -> String {
     let parts = text.split('`').enumerate().map(|(at, part)| {
-        let flag = RUN_FLAGS.iter().find(|(key, _)| at % 2 == 1 && key.rsplit('.').next() == Some(part));
+        let flag =
+            RUN_FLAGS.iter().find(|(key, _)| at % 2 == 1 && key.rsplit('.').next() == Some(part));
         flag.map_or(part, |(_, flag)| flag)
     });
     parts.collect::<Vec<_>>().join("`")
@@ -81,7 +82,8 @@ mod tests {
 
     #[test]
     fn keys_have_the_flags_that_set_them() {
-        let check = |key: &str, expect: &str| assert_eq!(PlanKey::from(key).by_flag().path(), expect);
+        let check =
+            |key: &str, expect: &str| assert_eq!(PlanKey::from(key).by_flag().path(), expect);
         check("workload.table_rows", "--table-rows");
         check("load.warm_up_s", "--warm-up");
         check("load.measure_transactions", "--transactions");
@@ -105,7 +107,8 @@ mod tests {
         ];
         for (name, keys) in all_workload_keys() {
             for key in keys {
-                let has_flag = RUN_FLAGS.iter().any(|(known, _)| known.strip_prefix("workload.") == Some(key));
+                let has_flag =
+                    RUN_FLAGS.iter().any(|(known, _)| known.strip_prefix("workload.") == Some(key));
                 assert_eq!(has_flag, !WITHOUT_FLAG.contains(key), "`{key}` of {name}");
             }
         }
@@ -120,12 +123,18 @@ mod tests {
             value("load.ramp_to", "needs `rate` or `rate_per_client`"),
             "`--ramp-to`: needs `--rate` or `--rate-per-client`"
         );
-        assert_eq!(value("load.errors.retry", "`dedlock` is no error class"), "`--retry`: `dedlock` is no error class");
+        assert_eq!(
+            value("load.errors.retry", "`dedlock` is no error class"),
+            "`--retry`: `dedlock` is no error class"
+        );
         let unused = PlanError::UnusedKey {
             key: "workload.key".into(),
             workload: "insert".to_owned(),
             used_by: vec!["a".to_owned()],
         };
-        assert_eq!(unused.by_flag().to_string(), "`--key` means nothing to `insert`: it is for `a`");
+        assert_eq!(
+            unused.by_flag().to_string(),
+            "`--key` means nothing to `insert`: it is for `a`"
+        );
     }
 }

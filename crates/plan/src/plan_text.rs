@@ -52,7 +52,9 @@ impl PlanText {
 
     /// Takes a key and its value out. `false`: there is no such key.
     pub(crate) fn remove(&mut self, path: &str) -> bool {
-        let Some(entry) = self.entries.iter().find(|entry| entry.path == path) else { return false };
+        let Some(entry) = self.entries.iter().find(|entry| entry.path == path) else {
+            return false;
+        };
         let (start, mut end) = (entry.key.start, entry.value.end.max(entry.key.end));
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         // A table's header is no line `key = value`, and is left.
@@ -62,7 +64,10 @@ impl PlanText {
             if let Some(at) = comma.filter(|at| bytes[end + at] == b',') {
                 end += at + 1;
             }
-            bytes[start..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+            bytes[start..end]
+                .iter_mut()
+                .filter(|byte| **byte != b'\n')
+                .for_each(|byte| *byte = b' ');
         }
         self.text = String::from_utf8(bytes).expect("whole keys and values were overwritten");
         is_pair
@@ -101,8 +106,10 @@ impl PlanText {
 
     /// All errors in the order of their lines; a single one unwrapped.
     pub(crate) fn located(&self, errors: Vec<PlanError>) -> PlanError {
-        let mut located: Vec<_> =
-            errors.into_iter().map(|error| (error.path().and_then(|path| self.line(path)), error)).collect();
+        let mut located: Vec<_> = errors
+            .into_iter()
+            .map(|error| (error.path().and_then(|path| self.line(path)), error))
+            .collect();
         located.sort_by_key(|(line, _)| *line);
         let at_line = |(line, error): (Option<usize>, PlanError)| match line {
             Some(line) => PlanError::AtLine { line, error: Box::new(error) },
@@ -135,14 +142,18 @@ fn collect(table: &DeTable<'_>, above: &str, entries: &mut Vec<Entry>) {
 /// Types of the reader in the words of a plan's author. No type of this program is a word of theirs.
 fn plain_words(message: &str) -> String {
     let message = message.lines().next().unwrap_or_default();
-    let Some((before, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
+    let Some((before, expected)) = message.rsplit_once("expected ") else {
+        return message.to_owned();
+    };
     let plain = match expected {
         "a sequence" => "a list in brackets",
         "a map" => "a table",
         "a boolean" => "true or false",
         "a string" => "a text in quotes",
         "f64" => "a number",
-        number if number.starts_with(['u', 'i']) && number[1..].parse::<u32>().is_ok() => "a whole number",
+        number if number.starts_with(['u', 'i']) && number[1..].parse::<u32>().is_ok() => {
+            "a whole number"
+        }
         structure if structure.starts_with("struct ") => "a section with keys",
         known => known,
     };
@@ -156,13 +167,22 @@ mod tests {
     #[test]
     fn types_have_plain_words() {
         for (message, expect) in [
-            ("invalid type: string \"x\", expected f64", "invalid type: string \"x\", expected a number"),
-            ("invalid type: float `2.5`, expected u16", "invalid type: float `2.5`, expected a whole number"),
+            (
+                "invalid type: string \"x\", expected f64",
+                "invalid type: string \"x\", expected a number",
+            ),
+            (
+                "invalid type: float `2.5`, expected u16",
+                "invalid type: float `2.5`, expected a whole number",
+            ),
             (
                 "invalid type: integer `1`, expected struct CommonKeys",
                 "invalid type: integer `1`, expected a section with keys",
             ),
-            ("unknown variant `a`, expected `b` or `c`\nin a", "unknown variant `a`, expected `b` or `c`"),
+            (
+                "unknown variant `a`, expected `b` or `c`\nin a",
+                "unknown variant `a`, expected `b` or `c`",
+            ),
             ("missing field `a`", "missing field `a`"),
         ] {
             assert_eq!(plain_words(message), expect);

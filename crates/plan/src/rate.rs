@@ -17,7 +17,11 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
         Some((_, unit)) => return Err(format!("`{unit}` is none of the units s, min, h")),
     };
     let number: f64 = number.trim().parse().map_err(|_| format!("`{number}` is not a number"))?;
-    if number.is_finite() && number > 0.0 { Ok(number / seconds) } else { Err("must be more than 0".to_owned()) }
+    if number.is_finite() && number > 0.0 {
+        Ok(number / seconds)
+    } else {
+        Err("must be more than 0".to_owned())
+    }
 }
 
 #[cfg(test)]
@@ -26,7 +30,9 @@ mod tests {
 
     #[test]
     fn rates_have_units() {
-        for (text, expect) in [("500", 500.0), ("2.5/s", 2.5), ("30/min", 0.5), ("7200/h", 2.0), ("1e3", 1000.0)] {
+        for (text, expect) in
+            [("500", 500.0), ("2.5/s", 2.5), ("30/min", 0.5), ("7200/h", 2.0), ("1e3", 1000.0)]
+        {
             assert_eq!(parse_rate(text), Ok(expect), "{text}");
         }
         for wrong in ["", "x", "5/d", "0", "-1/s", "inf", "nan/s", "1/s/s"] {

@@ -103,7 +103,10 @@ impl GeneratedTable {
             return Err(value("workload.table", problem));
         }
         if columns > COLUMNS_MAX {
-            return Err(value("workload.table", format!("{columns} columns are more than {COLUMNS_MAX}")));
+            return Err(value(
+                "workload.table",
+                format!("{columns} columns are more than {COLUMNS_MAX}"),
+            ));
         }
         check_range("workload.table.rows", self.rows, 0..=TABLE_ROWS_MAX)?;
         check_range("workload.table.varchar_length", self.varchar_length, 1..=VARCHAR_LENGTH_MAX)?;
@@ -119,7 +122,9 @@ impl GeneratedTable {
     pub(crate) fn check_values(&self, key: &str, rows_per_insert: u32) -> Result<(), PlanError> {
         let columns = self.value_columns();
         if columns * u64::from(rows_per_insert) > PARAMS_MAX {
-            let problem = format!("{rows_per_insert} rows of {columns} values are more than {PARAMS_MAX} values");
+            let problem = format!(
+                "{rows_per_insert} rows of {columns} values are more than {PARAMS_MAX} values"
+            );
             return Err(value(key, problem));
         }
         Ok(())
@@ -135,7 +140,9 @@ mod tests {
         let ints = GeneratedTable { ints: 1, ..GeneratedTable::default() };
         assert!(ints.check(1).is_ok() && ints.check(10_000).is_ok());
         let check = |table: GeneratedTable, rows, key: &str| match table.check(rows) {
-            Err(PlanError::Value { key: found, .. }) => assert_eq!(found.path().rsplit('.').next(), Some(key)),
+            Err(PlanError::Value { key: found, .. }) => {
+                assert_eq!(found.path().rsplit('.').next(), Some(key));
+            }
             other => panic!("{key}: {other:?}"),
         };
         check(ints.clone(), 0, "rows_per_insert");
@@ -145,7 +152,11 @@ mod tests {
         check(GeneratedTable { name: "a b".to_owned(), ..ints.clone() }, 1, "name");
         check(GeneratedTable { varchar_length: 0, ..ints.clone() }, 1, "varchar_length");
         check(GeneratedTable { value_length: Some(u32::MAX), ..ints.clone() }, 1, "value_length");
-        check(GeneratedTable { decimal_precision: 2, decimal_scale: 3, ..ints.clone() }, 1, "decimal_scale");
+        check(
+            GeneratedTable { decimal_precision: 2, decimal_scale: 3, ..ints.clone() },
+            1,
+            "decimal_scale",
+        );
         check(GeneratedTable { rows: u64::MAX, ..ints }, 1, "rows");
     }
 

@@ -10,7 +10,10 @@ impl Plan {
     pub fn vary(&mut self, name: &str, levels: Vec<SettingValue>) {
         let first = levels.first().cloned();
         // A new factor comes before the number of connections, which changes fastest.
-        let place = self.factors.get_index_of(name).or_else(|| self.factors.keys().position(|one| is_load_factor(one)));
+        let place = self
+            .factors
+            .get_index_of(name)
+            .or_else(|| self.factors.keys().position(|one| is_load_factor(one)));
         if self.factors.insert(name.to_owned(), levels).is_none()
             && let Some(place) = place
         {
@@ -24,7 +27,9 @@ impl Plan {
             _ => {}
         }
         let levels = &self.factors[name];
-        self.design.leave_out.retain(|combination| combination.get(name).is_none_or(|level| levels.contains(level)));
+        self.design
+            .leave_out
+            .retain(|combination| combination.get(name).is_none_or(|level| levels.contains(level)));
         if let Some(first) = first.filter(|_| !is_load_factor(name)) {
             // The plan's own baseline stays: without this line a first factor without one would lose it.
             self.design.baseline = self.baseline();
@@ -38,7 +43,9 @@ impl Plan {
         self.factors.shift_remove(name);
         self.quick.factors.shift_remove(name);
         self.design.baseline.shift_remove(name);
-        self.design.leave_out.retain(|combination| combination.get(name).is_none_or(|level| *level == value));
+        self.design
+            .leave_out
+            .retain(|combination| combination.get(name).is_none_or(|level| *level == value));
         for combination in &mut self.design.leave_out {
             combination.shift_remove(name);
         }
@@ -110,7 +117,11 @@ fn split_levels(text: &str) -> Result<Vec<(String, bool)>, String> {
     }
     Ok(levels
         .into_iter()
-        .map(|(level, is_quoted)| if is_quoted { (level, true) } else { (level.trim().to_owned(), false) })
+        .map(
+            |(level, is_quoted)| {
+                if is_quoted { (level, true) } else { (level.trim().to_owned(), false) }
+            },
+        )
         .collect())
 }
 
@@ -159,7 +170,10 @@ mod tests {
         let plan = plan.checked().unwrap();
         assert_eq!(plan.factors.keys().collect::<Vec<_>>(), ["flush", "log_bin", "connections"]);
         assert!(plan.quick.factors.is_empty() && plan.design.leave_out.is_empty());
-        assert_eq!((&plan.design.baseline["flush"], &plan.design.baseline["log_bin"]), (&Int(0), &Bool(true)));
+        assert_eq!(
+            (&plan.design.baseline["flush"], &plan.design.baseline["log_bin"]),
+            (&Int(0), &Bool(true))
+        );
     }
 
     #[test]
@@ -170,7 +184,10 @@ mod tests {
         plan.vary("sync_binlog", vec![Int(1), Int(0)]);
         plan.vary("connections", vec![Int(4), Int(8)]);
         let plan = plan.checked().unwrap();
-        assert_eq!(plan.factors.keys().collect::<Vec<_>>(), ["flush", "sync_binlog", "connections"]);
+        assert_eq!(
+            plan.factors.keys().collect::<Vec<_>>(),
+            ["flush", "sync_binlog", "connections"]
+        );
         assert!(plan.server.settings.is_empty());
         assert_eq!(
             plan.baseline().into_iter().collect::<Vec<_>>(),

@@ -11,7 +11,11 @@ pub(crate) const WHOLE_MAX: u64 = i64::MAX as u64;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 pub(crate) fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    if *number > WHOLE_MAX { serializer.collect_str(number) } else { serializer.serialize_u64(*number) }
+    if *number > WHOLE_MAX {
+        serializer.collect_str(number)
+    } else {
+        serializer.serialize_u64(*number)
+    }
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
@@ -49,11 +53,16 @@ pub(crate) mod optional {
     struct Whole(#[serde(with = "super")] u64);
 
     #[expect(clippy::ref_option, reason = "as serde calls it")]
-    pub(crate) fn serialize<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(
+        number: &Option<u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         number.map(Whole).serialize(serializer)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<u64>, D::Error> {
         Ok(Option::<Whole>::deserialize(deserializer)?.map(|number| number.0))
     }
 }

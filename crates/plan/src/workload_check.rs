@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::plan_check::{check_range, unknown, unknown_key, value};
 use crate::workload_spec::{TABLE_WORKLOAD, all_workload_keys, implied_name};
 use crate::{
-    CustomSpec, CustomTable, Generator, GeneratorKind, PlanError, ReadWriteMix, ScriptSpec, SqlParts, SqlSpec,
-    WORKLOADS, WorkloadKind, WorkloadSpec,
+    CustomSpec, CustomTable, Generator, GeneratorKind, PlanError, ReadWriteMix, ScriptSpec,
+    SqlParts, SqlSpec, WORKLOADS, WorkloadKind, WorkloadSpec,
 };
 use truetps_files::first_word;
 use truetps_record::{SqlDialect, did_you_mean, near_matches};
@@ -27,16 +27,21 @@ const TABLE_NAME_MAX: usize = 54;
 /// Keys of the section as they are written: whether they exist, and whether the workload has each of them.
 pub(crate) fn check_section(section: &toml::Table) -> Result<(), PlanError> {
     let common = ["name", "protocol"].into_iter();
-    let known: BTreeSet<_> = common.chain(all_workload_keys().flat_map(|(_, keys)| keys).copied()).collect();
+    let known: BTreeSet<_> =
+        common.chain(all_workload_keys().flat_map(|(_, keys)| keys).copied()).collect();
     let known: Vec<_> = known.into_iter().collect();
     let unknown = section.keys().filter(|key| !known.contains(&key.as_str()));
     let of_workload = match section.get("name") {
         Some(toml::Value::String(name)) => check_keys_of(name, section),
         // Another type than a text is named, with its line, where the section is read.
         Some(_) => Ok(()),
-        None => implied_name(section).ok_or_else(no_name).and_then(|name| check_keys_of(name, section)),
+        None => {
+            implied_name(section).ok_or_else(no_name).and_then(|name| check_keys_of(name, section))
+        }
     };
-    PlanError::all(unknown.map(|key| Err(unknown_key("workload", key, &known))).chain([of_workload]))
+    PlanError::all(
+        unknown.map(|key| Err(unknown_key("workload", key, &known))).chain([of_workload]),
+    )
 }
 
 fn check_keys_of(name: &str, section: &toml::Table) -> Result<(), PlanError> {
@@ -54,16 +59,23 @@ fn check_keys_of(name: &str, section: &toml::Table) -> Result<(), PlanError> {
 /// Whether there is a workload of this name, and whether it has each of these keys. Keys that no workload has are ignored.
 fn check_used<'a>(name: &str, keys: impl Iterator<Item = &'a str>) -> Result<(), PlanError> {
     let Some((_, has)) = all_workload_keys().find(|(known, _)| *known == name) else {
-        return Err(PlanError::Unknown { key: "workload.name".into(), text: unknown("workload", name, &WORKLOADS) });
+        return Err(PlanError::Unknown {
+            key: "workload.name".into(),
+            text: unknown("workload", name, &WORKLOADS),
+        });
     };
-    let is_foreign = |key: &str| !has.contains(&key) && all_workload_keys().any(|(_, keys)| keys.contains(&key));
+    let is_foreign =
+        |key: &str| !has.contains(&key) && all_workload_keys().any(|(_, keys)| keys.contains(&key));
     let foreign = keys.into_iter().find(|key| is_foreign(key));
     foreign.map_or(Ok(()), |key| Err(unused_key(&format!("workload.{key}"), key, name)))
 }
 
 impl WorkloadKind {
     /// The workload of this name with all keys at their defaults, if it has each of `keys`.
-    pub fn with_keys<'a>(name: &str, keys: impl Iterator<Item = &'a str>) -> Result<Self, PlanError> {
+    pub fn with_keys<'a>(
+        name: &str,
+        keys: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, PlanError> {
         check_used(name, keys)?;
         Ok(Self::named(name).expect("the name was checked"))
     }
@@ -71,12 +83,22 @@ impl WorkloadKind {
 
 fn no_name() -> PlanError {
     let known = WORKLOADS.join("`, `");
-    value("workload.name", format!("is missing: write one of `{known}`, or `sql = \"…\"`, or `table = {{ ints = 4 }}`"))
+    value(
+        "workload.name",
+        format!(
+            "is missing: write one of `{known}`, or `sql = \"…\"`, or `table = {{ ints = 4 }}`"
+        ),
+    )
 }
 
 pub(crate) fn unused_key(path: &str, key: &str, workload: &str) -> PlanError {
-    let used_by = all_workload_keys().filter(|(_, has)| has.contains(&key)).map(|(name, _)| name.to_owned());
-    PlanError::UnusedKey { key: path.into(), workload: workload.to_owned(), used_by: used_by.collect() }
+    let used_by =
+        all_workload_keys().filter(|(_, has)| has.contains(&key)).map(|(name, _)| name.to_owned());
+    PlanError::UnusedKey {
+        key: path.into(),
+        workload: workload.to_owned(),
+        used_by: used_by.collect(),
+    }
 }
 
 pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
@@ -85,10 +107,14 @@ pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
         check_range("workload.table_rows", spec.table_rows, 1..=TABLE_ROWS_MAX)?;
     }
     match &spec.kind {
-        WorkloadKind::BulkInsert(spec) => {
-            check_range("workload.rows_per_insert", spec.rows_per_insert.unwrap_or(1), 1..=ROWS_PER_INSERT_MAX)
+        WorkloadKind::BulkInsert(spec) => check_range(
+            "workload.rows_per_insert",
+            spec.rows_per_insert.unwrap_or(1),
+            1..=ROWS_PER_INSERT_MAX,
+        ),
+        WorkloadKind::HotRow(spec) => {
+            check_range("workload.hot_rows", spec.hot_rows.unwrap_or(1), 1..=HOT_ROWS_MAX)
         }
-        WorkloadKind::HotRow(spec) => check_range("workload.hot_rows", spec.hot_rows.unwrap_or(1), 1..=HOT_ROWS_MAX),
         WorkloadKind::ReadWrite(spec) => spec.mix.as_ref().map_or(Ok(()), check_mix),
         WorkloadKind::Custom(spec) => check_custom(spec),
         WorkloadKind::Sql(spec) => check_sql_of_any(spec),
@@ -106,7 +132,10 @@ fn check_mix(mix: &ReadWriteMix) -> Result<(), PlanError> {
     check_range("workload.mix.range_size", mix.range_size, 1..=RANGE_SIZE_MAX)?;
     let statements: u64 = mix.counts().iter().map(|(_, count)| u64::from(*count)).sum();
     if statements == 0 || statements > STATEMENTS_MAX as u64 {
-        return Err(value("workload.mix", format!("{statements} statements are not between 1 and {STATEMENTS_MAX}")));
+        return Err(value(
+            "workload.mix",
+            format!("{statements} statements are not between 1 and {STATEMENTS_MAX}"),
+        ));
     }
     Ok(())
 }
@@ -121,8 +150,9 @@ pub(crate) fn check_script(spec: &ScriptSpec) -> Result<(), PlanError> {
 fn check_custom(spec: &CustomSpec) -> Result<(), PlanError> {
     let count = spec.statements.len();
     if count == 0 || count > STATEMENTS_MAX {
-        let problem =
-            format!("a `custom` workload has 1 to {STATEMENTS_MAX} `[[workload.statements]]`, this one {count}");
+        let problem = format!(
+            "a `custom` workload has 1 to {STATEMENTS_MAX} `[[workload.statements]]`, this one {count}"
+        );
         return Err(value("workload.statements", problem));
     }
     if count > 1 && spec.transaction == Some(false) {
@@ -163,7 +193,10 @@ fn check_table(table: &CustomTable) -> Result<(), PlanError> {
         return Err(value(key, format!("{} rows are more than {TABLE_ROWS_MAX}", table.rows)));
     }
     if (table.rows == 0) != table.columns.is_empty() {
-        return Err(value(key, "`rows` and `columns` go together: so many rows, and what is in each"));
+        return Err(value(
+            key,
+            "`rows` and `columns` go together: so many rows, and what is in each",
+        ));
     }
     check_names(&key, table.columns.values(), &mut BTreeSet::new())
 }
@@ -173,7 +206,10 @@ pub(crate) fn check_table_name(key: &str, name: &str) -> Result<(), PlanError> {
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if !starts_well || name.len() > TABLE_NAME_MAX || !name.chars().all(fine) {
-        return Err(value(key, format!("a table's name is 1 to {TABLE_NAME_MAX} letters, digits and `_`")));
+        return Err(value(
+            key,
+            format!("a table's name is 1 to {TABLE_NAME_MAX} letters, digits and `_`"),
+        ));
     }
     Ok(())
 }
@@ -184,7 +220,11 @@ fn check_sql_of_any(spec: &SqlSpec) -> Result<(), PlanError> {
     of_mysql.or_else(|error| spec.parts(SqlDialect::Postgres).map_err(|_| error)).map(drop)
 }
 
-pub(crate) fn check_sql(parts: &SqlParts, commit_every: Option<u32>, dialect: SqlDialect) -> Result<(), PlanError> {
+pub(crate) fn check_sql(
+    parts: &SqlParts,
+    commit_every: Option<u32>,
+    dialect: SqlDialect,
+) -> Result<(), PlanError> {
     let SqlParts { statements, tables, .. } = parts;
     if !(1..=SQL_STATEMENTS_MAX).contains(&statements.len()) {
         let problem = format!(
@@ -193,7 +233,9 @@ pub(crate) fn check_sql(parts: &SqlParts, commit_every: Option<u32>, dialect: Sq
         );
         return Err(value("workload.sql", problem));
     }
-    let ends = |sql: &&String| matches!(&*first_word(sql, dialect), "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK");
+    let ends = |sql: &&String| {
+        matches!(&*first_word(sql, dialect), "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK")
+    };
     if let Some(sql) = statements.iter().find(ends) {
         let problem = format!(
             "`{sql}` is not for a statement: each is a transaction by itself, or, with `commit_every = N`, each N of them"
@@ -230,7 +272,10 @@ fn check_names<'a>(
         {
             let near = near_matches(name, named.iter().copied());
             let hint = did_you_mean(&near);
-            return Err(value(key, format!("`as = \"{name}\"`: no generator before it has this `name`{hint}")));
+            return Err(value(
+                key,
+                format!("`as = \"{name}\"`: no generator before it has this `name`{hint}"),
+            ));
         }
         if let Some(name) = &generator.name
             && !named.insert(name)
@@ -244,15 +289,21 @@ fn check_names<'a>(
 #[cfg(test)]
 mod tests {
     use crate::{
-        DeleteInsertSpec, KeyDistribution, KeyMode, Plan, PlanError, ReadWriteMix, ReadWriteSpec, SqlSpec, UpdateSpec,
-        WORKLOADS, WorkloadKind, WorkloadSpec,
+        DeleteInsertSpec, KeyDistribution, KeyMode, Plan, PlanError, ReadWriteMix, ReadWriteSpec,
+        SqlSpec, UpdateSpec, WORKLOADS, WorkloadKind, WorkloadSpec,
     };
     use truetps_record::{Protocol, SqlDialect};
 
     fn parse(workload: &str) -> Result<WorkloadSpec, PlanError> {
-        let text = format!("name = 'p'\nabout = 'a test'\n[factors]\nconnections = [1]\n[workload]\n{workload}\n");
+        let text = format!(
+            "name = 'p'\nabout = 'a test'\n[factors]\nconnections = [1]\n[workload]\n{workload}\n"
+        );
         Plan::parse(&text).map(|plan| {
-            assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan, "a plan survives being written");
+            assert_eq!(
+                Plan::parse(&plan.to_toml()).unwrap(),
+                plan,
+                "a plan survives being written"
+            );
             plan.workload
         })
     }
@@ -290,9 +341,16 @@ mod tests {
         let WorkloadKind::Custom(custom) = custom.kind else { panic!("{custom:?}") };
         assert_eq!((custom.statements.len(), custom.tables.len()), (2, 1));
         let script = parse("name = 'sysbench'\nscript = './my test.lua'").unwrap();
-        assert!(script.script() == Some("./my test.lua") && !WORKLOADS.contains(&script.kind.name()));
-        assert_eq!((script.tables, script.table_rows), (0, 0), "the contents of a script are unknown");
-        let skewed = parse("name = 'update-index'\ndistribution = { kind = 'pareto', h = 0.1 }").unwrap();
+        assert!(
+            script.script() == Some("./my test.lua") && !WORKLOADS.contains(&script.kind.name())
+        );
+        assert_eq!(
+            (script.tables, script.table_rows),
+            (0, 0),
+            "the contents of a script are unknown"
+        );
+        let skewed =
+            parse("name = 'update-index'\ndistribution = { kind = 'pareto', h = 0.1 }").unwrap();
         let distribution = Some(KeyDistribution::Pareto { h: 0.1, scrambled: false });
         assert_eq!(skewed.kind, WorkloadKind::UpdateIndex(UpdateSpec { distribution }));
     }
@@ -303,7 +361,10 @@ mod tests {
     #[test]
     fn sql_and_table_need_no_name() {
         let sql = parse(SQL).unwrap();
-        assert_eq!((sql.kind.name(), sql.protocol, sql.tables, sql.table_rows), ("sql", Protocol::Text, 1, 0));
+        assert_eq!(
+            (sql.kind.name(), sql.protocol, sql.tables, sql.table_rows),
+            ("sql", Protocol::Text, 1, 0)
+        );
         let WorkloadKind::Sql(spec) = &sql.kind else { panic!("{sql:?}") };
         assert_eq!((spec.sql.len(), spec.create.len(), spec.commit_every), (1, 2, None));
         assert_eq!(parse(&format!("name = 'sql'\n{SQL}")).unwrap(), sql);
@@ -311,8 +372,13 @@ mod tests {
         let every_7 = WorkloadKind::Sql(SqlSpec { commit_every: Some(7), ..spec.clone() });
         assert_eq!((prepared.protocol, prepared.kind), (Protocol::Prepared, every_7));
 
-        let table = parse("table = { ints = 4, floats = 2, varchars = 2, rows = 9 }\nrows_per_insert = 3").unwrap();
-        assert_eq!((table.kind.name(), table.protocol, table.table_rows), ("table", Protocol::Prepared, 9));
+        let table =
+            parse("table = { ints = 4, floats = 2, varchars = 2, rows = 9 }\nrows_per_insert = 3")
+                .unwrap();
+        assert_eq!(
+            (table.kind.name(), table.protocol, table.table_rows),
+            ("table", Protocol::Prepared, 9)
+        );
         let generated = |spec: WorkloadSpec| match spec.kind {
             WorkloadKind::Table(spec) => spec,
             other => panic!("{other:?}"),
@@ -326,7 +392,8 @@ mod tests {
     #[test]
     fn sql_may_be_of_either_dialect() {
         let check = |sql: &str, dialect, expect: &[&str]| {
-            let spec = parse(&format!("sql = \"{sql}\"\ncreate = 'create table t (a int)'")).unwrap();
+            let spec =
+                parse(&format!("sql = \"{sql}\"\ncreate = 'create table t (a int)'")).unwrap();
             assert_eq!(spec.tables, 1);
             let WorkloadKind::Sql(spec) = spec.kind else { panic!("{spec:?}") };
             assert_eq!(spec.parts(dialect).unwrap().statements, expect);
@@ -348,21 +415,52 @@ mod tests {
         check("protocol = 'text'", "`workload.name`: is missing: write one of `insert`");
         check("name = 7", "invalid type: integer `7`");
         check("name = 'sql'", "`workload.sql`: has 0 statements");
-        with("insert into t values (?); delete from t", " ; -- x", "`workload.sql`: has 0 statements");
-        with("values (?)", "values (\"?)", "`workload.sql`: the quote \" is not closed in: insert into t");
+        with(
+            "insert into t values (?); delete from t",
+            " ; -- x",
+            "`workload.sql`: has 0 statements",
+        );
+        with(
+            "values (?)",
+            "values (\"?)",
+            "`workload.sql`: the quote \" is not closed in: insert into t",
+        );
         with("delete from t'", "COMMIT'", "`COMMIT` is not for a statement");
         with("VALUES (';')", "VALUES (';)", "`workload.create`: the quote ' is not closed");
-        with("CREATE TABLE t (a int)", "CREATE INDEX t ON t (a)", "`workload.create`: makes 0 tables");
+        with(
+            "CREATE TABLE t (a int)",
+            "CREATE INDEX t ON t (a)",
+            "`workload.create`: makes 0 tables",
+        );
         with("TABLE t (a int)", "TABLE shop.t (a int)", "without `shop.` in: CREATE TABLE shop.t");
-        with("TABLE t (a int)", "TABLE `a b` (a int)", "`workload.create: table `a b``: a table's name is");
+        with(
+            "TABLE t (a int)",
+            "TABLE `a b` (a int)",
+            "`workload.create: table `a b``: a table's name is",
+        );
         with("(a int)'", "(a int); create table T (b int)'", "makes the table `T` twice");
-        with("create = ['CREATE TABLE t (a int)', \"INSERT INTO t VALUES (';')\"]", "create = 7", "a text of SQL");
-        with("sql =", "commit_every = 0\nsql =", "`workload.commit_every`: 0 is not between 1 and 10000");
-        with("sql =", "commit_evry = 2\nsql =", "unknown key `commit_evry` in `workload` (did you mean `commit_every`");
+        with(
+            "create = ['CREATE TABLE t (a int)', \"INSERT INTO t VALUES (';')\"]",
+            "create = 7",
+            "a text of SQL",
+        );
+        with(
+            "sql =",
+            "commit_every = 0\nsql =",
+            "`workload.commit_every`: 0 is not between 1 and 10000",
+        );
+        with(
+            "sql =",
+            "commit_evry = 2\nsql =",
+            "unknown key `commit_evry` in `workload` (did you mean `commit_every`",
+        );
         with("sql =", "tables = 2\nsql =", "`workload.tables` means nothing to `sql`");
         with("sql =", "table = { ints = 1 }\nsql =", "`workload.table` means nothing to `sql`");
         with("delete from t'", "/* c */ commit'", "`/* c */ commit` is not for a statement");
-        check(&format!("name = 'insert'\n{SQL}"), "`workload.sql` means nothing to `insert`: it is for `sql`");
+        check(
+            &format!("name = 'insert'\n{SQL}"),
+            "`workload.sql` means nothing to `insert`: it is for `sql`",
+        );
     }
 
     #[test]
@@ -370,26 +468,55 @@ mod tests {
         check("table = {}", "`workload.table`: has no column");
         check("table = { int = 4 }", "unknown key `int` in `workload.table` (did you mean `ints`");
         check("table = { ints = 'four' }", "invalid type: string \"four\"");
-        check("table = { ints = 999, texts = 2 }", "`workload.table`: 1001 columns are more than 1000");
+        check(
+            "table = { ints = 999, texts = 2 }",
+            "`workload.table`: 1001 columns are more than 1000",
+        );
         check("table = { ints = 1, name = 'a.b' }", "`workload.table.name`: a table's name is");
-        check("table = { varchars = 1, varchar_length = 20, value_length = 21 }", "`workload.table.value_length`: 21");
-        check("table = { decimals = 1, decimal_precision = 5, decimal_scale = 6 }", "6 is not between 0 and 5");
+        check(
+            "table = { varchars = 1, varchar_length = 20, value_length = 21 }",
+            "`workload.table.value_length`: 21",
+        );
+        check(
+            "table = { decimals = 1, decimal_precision = 5, decimal_scale = 6 }",
+            "6 is not between 0 and 5",
+        );
         check("table = { decimals = 1, decimal_precision = 66 }", "66 is not between 1 and 65");
-        check("table = { ints = 70 }\nrows_per_insert = 1000", "1000 rows of 70 values are more than 65535");
-        check("table = { ints = 1 }\nrows_per_insert = 0", "`workload.rows_per_insert`: 0 is not between");
+        check(
+            "table = { ints = 70 }\nrows_per_insert = 1000",
+            "1000 rows of 70 values are more than 65535",
+        );
+        check(
+            "table = { ints = 1 }\nrows_per_insert = 0",
+            "`workload.rows_per_insert`: 0 is not between",
+        );
         check("name = 'table'", "has one table, by its numbers of columns");
-        check("name = 'table'\ntable = [{ name = 't', create = ['x'] }]", "has one table, by its numbers of columns");
-        check("name = 'custom'\n[[workload.statements]]\nsql = 'x'\n[workload.table]\nints = 1", "in two brackets");
+        check(
+            "name = 'table'\ntable = [{ name = 't', create = ['x'] }]",
+            "has one table, by its numbers of columns",
+        );
+        check(
+            "name = 'custom'\n[[workload.statements]]\nsql = 'x'\n[workload.table]\nints = 1",
+            "in two brackets",
+        );
         check("table = 4", "`workload.name`: is missing");
         check("name = 'table'\ntable = 4", "has one table, by its numbers of columns");
     }
 
     #[test]
     fn flags_and_files_know_the_same_words() {
-        for (word, mode) in [("deleted", KeyMode::Deleted), ("random", KeyMode::Random), ("auto", KeyMode::Auto)] {
+        for (word, mode) in
+            [("deleted", KeyMode::Deleted), ("random", KeyMode::Random), ("auto", KeyMode::Auto)]
+        {
             assert_eq!(word.parse(), Ok(mode));
             let read = parse(&format!("name = 'delete-insert'\nkey = '{word}'")).unwrap().kind;
-            assert_eq!(read, WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(mode), ..Default::default() }));
+            assert_eq!(
+                read,
+                WorkloadKind::DeleteInsert(DeleteInsertSpec {
+                    key: Some(mode),
+                    ..Default::default()
+                })
+            );
         }
         let mut mix = ReadWriteMix::default();
         for (name, _) in ReadWriteMix::default().counts() {
@@ -402,16 +529,31 @@ mod tests {
 
     #[test]
     fn wrong_workloads_are_named() {
-        check("name = 'update-indx'", "unknown workload `update-indx` (did you mean `update-index`");
+        check(
+            "name = 'update-indx'",
+            "unknown workload `update-indx` (did you mean `update-index`",
+        );
         check("name = 'xyz'", "unknown workload `xyz` (known: `insert`, `bulk-insert`");
-        check("name = 'insert'\nhot_rows = 1", "`workload.hot_rows` means nothing to `insert`: it is for `hot-row`");
+        check(
+            "name = 'insert'\nhot_rows = 1",
+            "`workload.hot_rows` means nothing to `insert`: it is for `hot-row`",
+        );
         check(
             "name = 'hot-row'\ntables = 1",
             "`workload.tables` means nothing to `hot-row`: it is for `insert`, `bulk",
         );
-        check("name = 'insert'\nhotrows = 1", "unknown key `hotrows` in `workload` (did you mean `hot_rows`");
-        check("name = 'insert'\ntables = 1001", "`workload.tables`: 1001 is not between 1 and 1000");
-        check("name = 'bulk-insert'\nrows_per_insert = 10001", "`workload.rows_per_insert`: 10001 is not between");
+        check(
+            "name = 'insert'\nhotrows = 1",
+            "unknown key `hotrows` in `workload` (did you mean `hot_rows`",
+        );
+        check(
+            "name = 'insert'\ntables = 1001",
+            "`workload.tables`: 1001 is not between 1 and 1000",
+        );
+        check(
+            "name = 'bulk-insert'\nrows_per_insert = 10001",
+            "`workload.rows_per_insert`: 10001 is not between",
+        );
         check("name = 'hot-row'\nhot_rows = 0", "`workload.hot_rows`: 0 is not between");
         check("name = 'read-write'\nmix = { range_size = 0 }", "`workload.mix.range_size`: 0");
         check("name = 'read-write'\nmix = { selects = 0 }", "unknown field `selects`");
@@ -419,22 +561,44 @@ mod tests {
         check("name = 'update-index'\ndistribution = 'zipfan'", "did you mean `zipfian`?");
         check("name = 'update-index'\ndistribution = 7", "a distribution is a name");
         check("name = 'sysbench'", "`workload.script`: is missing");
-        check("name = 'insert'\nscript = 'x'", "`workload.script` means nothing to `insert`: it is for `sysbench`");
-        check("name = 'hot-row'\n[quick]\ntable_rows = 7", "`quick.table_rows` means nothing to `hot-row`");
+        check(
+            "name = 'insert'\nscript = 'x'",
+            "`workload.script` means nothing to `insert`: it is for `sysbench`",
+        );
+        check(
+            "name = 'hot-row'\n[quick]\ntable_rows = 7",
+            "`quick.table_rows` means nothing to `hot-row`",
+        );
     }
 
     #[test]
     fn wrong_custom_workloads_are_named() {
         let with = |from: &str, to: &str, expect: &str| check(&CUSTOM.replace(from, to), expect);
         check("name = 'custom'", "`workload.statements`: a `custom` workload has 1 to 1000");
-        with("as = 'id'", "as = 'idd'", "no generator before it has this `name` (did you mean `id`?)");
-        with("kind = 'same', as = 'id'", "kind = 'uuid', name = 'id'", "two generators have the `name` `id`");
-        with("name = 'custom'", "name = 'custom'\ntransaction = false", "several statements are one transaction");
+        with(
+            "as = 'id'",
+            "as = 'idd'",
+            "no generator before it has this `name` (did you mean `id`?)",
+        );
+        with(
+            "kind = 'same', as = 'id'",
+            "kind = 'uuid', name = 'id'",
+            "two generators have the `name` `id`",
+        );
+        with(
+            "name = 'custom'",
+            "name = 'custom'\ntransaction = false",
+            "several statements are one transaction",
+        );
         with("name = 't'", "name = 't`'", "a table's name is");
         with("['CREATE TABLE t (a BIGINT)']", "[]", "`create` has no statement");
         with("rows = 10\n", "", "`rows` and `columns` go together");
         with("sql = 'UPDATE", "sqll = 'UPDATE", "unknown field `sqll`");
         with("kind = 'sequence'", "kind = 'sequense'", "did you mean `sequence`");
-        with("name = 'custom'", "name = 'custom'\ntables = 1", "`workload.tables` means nothing to `custom`");
+        with(
+            "name = 'custom'",
+            "name = 'custom'\ntables = 1",
+            "`workload.tables` means nothing to `custom`",
+        );
     }
 }

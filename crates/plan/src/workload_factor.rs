@@ -18,7 +18,8 @@ pub(crate) enum WorkloadFactor {
 }
 
 impl WorkloadFactor {
-    pub(crate) const ALL: [Self; 4] = [Self::HotRows, Self::Key, Self::TableRows, Self::RowsPerInsert];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::HotRows, Self::Key, Self::TableRows, Self::RowsPerInsert];
 
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|factor| factor.name() == name)
@@ -48,14 +49,18 @@ impl WorkloadFactor {
     pub(crate) fn put(self, level: &SettingValue, spec: &mut WorkloadSpec) {
         match (self, &mut spec.kind) {
             (Self::TableRows, _) => spec.table_rows = table_rows(level).unwrap_or(spec.table_rows),
-            (Self::HotRows, WorkloadKind::HotRow(spec)) => spec.hot_rows = rows(level).or(spec.hot_rows),
+            (Self::HotRows, WorkloadKind::HotRow(spec)) => {
+                spec.hot_rows = rows(level).or(spec.hot_rows);
+            }
             (Self::RowsPerInsert, WorkloadKind::BulkInsert(spec)) => {
                 spec.rows_per_insert = rows(level).or(spec.rows_per_insert);
             }
             (Self::RowsPerInsert, WorkloadKind::Table(spec)) => {
                 spec.rows_per_insert = rows(level).or(spec.rows_per_insert);
             }
-            (Self::Key, WorkloadKind::DeleteInsert(spec)) => spec.key = key_mode(level).ok().or(spec.key),
+            (Self::Key, WorkloadKind::DeleteInsert(spec)) => {
+                spec.key = key_mode(level).ok().or(spec.key);
+            }
             _ => {}
         }
     }
@@ -91,12 +96,17 @@ impl WorkloadFactor {
             return Err(unused_key(&format!("factors.{name}"), name, plan.workload.kind.name()));
         }
         if self.is_fixed(&plan.workload) {
-            return Err(value(format!("workload.{name}"), "is a factor too: remove one of the two"));
+            return Err(value(
+                format!("workload.{name}"),
+                "is a factor too: remove one of the two",
+            ));
         }
         match &plan.workload.kind {
             WorkloadKind::Table(spec) if self == Self::RowsPerInsert => {
-                let levels =
-                    [&plan.factors, &plan.quick.factors].map(|factors| factors.get(name)).into_iter().flatten();
+                let levels = [&plan.factors, &plan.quick.factors]
+                    .map(|factors| factors.get(name))
+                    .into_iter()
+                    .flatten();
                 let most = levels.flatten().filter_map(rows).max().unwrap_or(1);
                 spec.table.check_values(&format!("factors.{name}"), most)
             }

@@ -158,7 +158,9 @@ impl FromStr for KeyMode {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let read = Self::deserialize(text.into_deserializer());
-        read.map_err(|_: ValueError| format!("unknown key `{text}` (known: `deleted`, `random`, `auto`)"))
+        read.map_err(|_: ValueError| {
+            format!("unknown key `{text}` (known: `deleted`, `random`, `auto`)")
+        })
     }
 }
 
@@ -399,7 +401,8 @@ impl WorkloadSpec {
     /// The workload with the common keys at their defaults.
     pub fn new(kind: WorkloadKind) -> Self {
         // The user's own statements without parameters are sent as text: not every server can prepare each of them.
-        let protocol = if matches!(kind, WorkloadKind::Sql(_)) { Protocol::Text } else { Protocol::Prepared };
+        let protocol =
+            if matches!(kind, WorkloadKind::Sql(_)) { Protocol::Text } else { Protocol::Prepared };
         Self { kind, tables: 1, table_rows: 200_000, protocol }
     }
 
@@ -458,7 +461,9 @@ impl SqlSpec {
     fn split(&self, dialect: SqlDialect) -> Result<SqlParts, PlanError> {
         let split = |key: &str, texts: &[String]| {
             let each = texts.iter().map(|text| split_sql(text, ";", dialect));
-            each.collect::<Result<Vec<_>, _>>().map(|lists| lists.concat()).map_err(|error| wrong(key, &error))
+            each.collect::<Result<Vec<_>, _>>()
+                .map(|lists| lists.concat())
+                .map_err(|error| wrong(key, &error))
         };
         let (statements, create) = (split("sql", &self.sql)?, split("create", &self.create)?);
         let names = create.iter().filter_map(|sql| created_table(sql, dialect).transpose());

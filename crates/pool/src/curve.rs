@@ -41,11 +41,16 @@ pub(crate) fn curve_of(rows: &[PoolRow], p99_limit_us: Option<f64>) -> Vec<Curve
     let rows: Vec<_> = rows.iter().filter(|row| row.stage != PoolStage::Climb).copied().collect();
     let effects = number_effects(&rows);
     let counts = |connections| rows.iter().filter(|row| row.connections == connections).count();
-    let weighted: Vec<_> = effects.iter().map(|(number, value)| (*value, counts(*number) as f64)).collect();
+    let weighted: Vec<_> =
+        effects.iter().map(|(number, value)| (*value, counts(*number) as f64)).collect();
     let smoothed = unimodal(&weighted);
     let points = effects.iter().zip(smoothed).map(|((connections, value), smoothed)| {
         let of = |get: fn(&PoolResult) -> Option<f64>| {
-            median(rows.iter().filter(|row| row.connections == *connections).filter_map(|row| get(&row.result)))
+            median(
+                rows.iter()
+                    .filter(|row| row.connections == *connections)
+                    .filter_map(|row| get(&row.result)),
+            )
         };
         let response_us_p99 = of(|result| result.response_us_p99);
         CurvePoint {
@@ -55,7 +60,8 @@ pub(crate) fn curve_of(rows: &[PoolRow], p99_limit_us: Option<f64>) -> Vec<Curve
             tps_smoothed: smoothed.exp(),
             response_us_p99,
             response_us_mean: of(|result| result.response_us_mean),
-            meets_limit: p99_limit_us.is_none_or(|limit| response_us_p99.is_some_and(|p99| p99 <= limit)),
+            meets_limit: p99_limit_us
+                .is_none_or(|limit| response_us_p99.is_some_and(|p99| p99 <= limit)),
         }
     });
     points.collect()
@@ -68,8 +74,12 @@ fn number_effects(rows: &[PoolRow]) -> BTreeMap<u32, f64> {
     let blocks = rows.iter().map(|row| row.block + 1).max().unwrap_or(0);
     let (mut numbers, mut of_block) = (BTreeMap::new(), vec![0.0; blocks]);
     for _ in 0..TURNS_MAX {
-        numbers = means(rows.iter().zip(&logs).map(|(row, log)| (row.connections, log - of_block[row.block])));
-        let rests = means(rows.iter().zip(&logs).map(|(row, log)| (row.block, log - numbers[&row.connections])));
+        numbers = means(
+            rows.iter().zip(&logs).map(|(row, log)| (row.connections, log - of_block[row.block])),
+        );
+        let rests = means(
+            rows.iter().zip(&logs).map(|(row, log)| (row.block, log - numbers[&row.connections])),
+        );
         let middle = rows.iter().map(|row| rests[&row.block]).sum::<f64>() / rows.len() as f64;
         let mut moved = 0.0;
         for (block, rest) in rests {
@@ -124,8 +134,12 @@ mod tests {
         let rows = [row(0, 1, 100.0), row(0, 2, 200.0), row(1, 2, 100.0), row(1, 4, 150.0)];
         let curve = curve_of(&rows, Some(16_000.0));
         let tps: Vec<_> = curve.iter().map(|point| point.tps).collect();
-        assert!((tps[1] / tps[0] - 2.0).abs() < 1e-6 && (tps[2] / tps[1] - 1.5).abs() < 1e-6, "{tps:?}");
-        let limits: Vec<_> = curve.iter().map(|point| (point.connections, point.meets_limit)).collect();
+        assert!(
+            (tps[1] / tps[0] - 2.0).abs() < 1e-6 && (tps[2] / tps[1] - 1.5).abs() < 1e-6,
+            "{tps:?}"
+        );
+        let limits: Vec<_> =
+            curve.iter().map(|point| (point.connections, point.meets_limit)).collect();
         assert_eq!(limits, [(1, true), (2, true), (4, true)]);
         assert!(!curve_of(&rows, Some(9_000.0))[0].meets_limit);
     }

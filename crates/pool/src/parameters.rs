@@ -47,11 +47,13 @@ impl PoolParameters {
     pub fn new(connections: u32, response_us_p99: Option<f64>, limits: &PoolLimits) -> Self {
         let instances = limits.instances.max(1);
         let wait_s = limits.wait_timeout_s.unwrap_or(LIFETIME_MAX_S);
-        let max_lifetime_s = wait_s.min(LIFETIME_MAX_S).saturating_sub(LIFETIME_MARGIN_S).max(LIFETIME_MIN_S);
+        let max_lifetime_s =
+            wait_s.min(LIFETIME_MAX_S).saturating_sub(LIFETIME_MARGIN_S).max(LIFETIME_MIN_S);
         let p99_us = response_us_p99.unwrap_or_default();
         // What the limit leaves for waiting.
         let patience = |limit: f64| ((limit - p99_us) / 1e3).max(0.0) as u64;
-        let acquire_timeout_ms = limits.p99_limit_us.map_or(ACQUIRE_DEFAULT_MS, patience).max(ACQUIRE_MIN_MS);
+        let acquire_timeout_ms =
+            limits.p99_limit_us.map_or(ACQUIRE_DEFAULT_MS, patience).max(ACQUIRE_MIN_MS);
         Self {
             connections,
             instances,
@@ -75,15 +77,20 @@ mod tests {
         let usual = PoolParameters::new(20, Some(30_000.0), &limits);
         assert_eq!((usual.size, usual.max_lifetime_s, usual.idle_timeout_s), (20, 1_770, 600));
         assert_eq!((usual.acquire_timeout_ms, usual.statement_timeout_ms), (2_000, 5_000));
-        let short = PoolParameters::new(20, None, &PoolLimits { wait_timeout_s: Some(120), ..limits });
+        let short =
+            PoolParameters::new(20, None, &PoolLimits { wait_timeout_s: Some(120), ..limits });
         assert_eq!((short.max_lifetime_s, short.idle_timeout_s), (90, 90));
     }
 
     #[test]
     fn a_limit_leaves_the_rest_for_waiting() {
-        let limits = PoolLimits { instances: 3, p99_limit_us: Some(1_000_000.0), ..PoolLimits::default() };
+        let limits =
+            PoolLimits { instances: 3, p99_limit_us: Some(1_000_000.0), ..PoolLimits::default() };
         let slow = PoolParameters::new(64, Some(400_000.0), &limits);
-        assert_eq!((slow.size, slow.acquire_timeout_ms, slow.statement_timeout_ms), (21, 600, 8_000));
+        assert_eq!(
+            (slow.size, slow.acquire_timeout_ms, slow.statement_timeout_ms),
+            (21, 600, 8_000)
+        );
         assert_eq!(PoolParameters::new(2, None, &limits).size, 1);
     }
 }

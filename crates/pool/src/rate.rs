@@ -75,10 +75,18 @@ mod tests {
 
     #[test]
     fn the_current_number_stays_where_it_carries_the_rate() {
-        let found = findings(&[(1, 500.0, true), (5, 1_260.0, true), (10, 2_432.0, true), (128, 20_670.0, true)]);
+        let found = findings(&[
+            (1, 500.0, true),
+            (5, 1_260.0, true),
+            (10, 2_432.0, true),
+            (128, 20_670.0, true),
+        ]);
         let answer = |rate, current| RateAnswer::new(&found, rate, current);
         let yes = answer(1_000.0, Some(10));
-        assert_eq!((yes.current, yes.smallest, yes.connections), (Some(Carrying::Carries), Some(5), Some(10)));
+        assert_eq!(
+            (yes.current, yes.smallest, yes.connections),
+            (Some(Carrying::Carries), Some(5), Some(10))
+        );
         let barely = answer(2_000.0, Some(10));
         assert_eq!((barely.current, barely.connections), (Some(Carrying::Barely), Some(128)));
         let no = answer(3_000.0, Some(10));

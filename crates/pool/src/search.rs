@@ -55,7 +55,10 @@ impl PoolQuestion {
 impl PoolResult {
     /// `None` where the trial gave no result.
     pub fn of(trial: &Trial) -> Option<Self> {
-        let measured = trial.measured.as_ref().filter(|measured| trial.validity.is_valid() && measured.tps > 0.0)?;
+        let measured = trial
+            .measured
+            .as_ref()
+            .filter(|measured| trial.validity.is_valid() && measured.tps > 0.0)?;
         let LatencyFigures { response_us_p99, response_us_mean, .. } = measured.response;
         Some(Self { tps: measured.tps, response_us_p99, response_us_mean })
     }
@@ -143,7 +146,8 @@ impl PoolSteps<'_> {
             }
         }
         let is_advised = self.findings.advice.is_some();
-        self.findings.outcome = if is_advised { PoolOutcome::Advised } else { PoolOutcome::NothingMeetsLimit };
+        self.findings.outcome =
+            if is_advised { PoolOutcome::Advised } else { PoolOutcome::NothingMeetsLimit };
         Ok(())
     }
 
@@ -194,20 +198,30 @@ impl PoolSteps<'_> {
     /// Those whose throughput is not far below the best, which keep their place in the order.
     fn near(&self, numbers: &[u32]) -> Vec<u32> {
         let tps = |number: u32| self.findings.point(number).map_or(0.0, |point| point.tps);
-        let meets = |number: u32| self.findings.point(number).is_some_and(|point| point.meets_limit);
-        let best = numbers.iter().filter(|number| meets(**number)).map(|number| tps(*number)).fold(0.0, f64::max);
+        let meets =
+            |number: u32| self.findings.point(number).is_some_and(|point| point.meets_limit);
+        let best = numbers
+            .iter()
+            .filter(|number| meets(**number))
+            .map(|number| tps(*number))
+            .fold(0.0, f64::max);
         numbers.iter().copied().filter(|number| tps(*number) >= FAR_BELOW * best).collect()
     }
 
     /// Measures numbers where the answer may lie between two that were measured: below the advice, and between the best
     /// number and a larger one that misses the limit. Returns whether there were any.
     fn refine(&mut self) -> Result<bool, SearchStopped> {
-        let PoolFindings { advice: Some(advice), best: Some(best), curve, .. } = &self.findings else {
+        let PoolFindings { advice: Some(advice), best: Some(best), curve, .. } = &self.findings
+        else {
             return Ok(false);
         };
-        let below = curve.iter().rfind(|point| point.connections < *advice).map(|point| (point.connections, *advice));
+        let below = curve
+            .iter()
+            .rfind(|point| point.connections < *advice)
+            .map(|point| (point.connections, *advice));
         let above = curve.iter().find(|point| point.connections > *best);
-        let above = above.filter(|point| !point.meets_limit).map(|point| (*best, point.connections));
+        let above =
+            above.filter(|point| !point.meets_limit).map(|point| (*best, point.connections));
         let mut numbers = Vec::new();
         for (low, high) in below.into_iter().chain(above) {
             let between = self.between(low, high);
@@ -228,10 +242,13 @@ impl PoolSteps<'_> {
     fn between(&self, low: u32, high: u32) -> Vec<u32> {
         let ratio = f64::from(high) / f64::from(low);
         let steps = (ratio.ln() / RESOLUTION.ln()).ceil().max(1.0);
-        let number = |step: u32| (f64::from(low) * ratio.powf(f64::from(step) / steps)).round() as u32;
+        let number =
+            |step: u32| (f64::from(low) * ratio.powf(f64::from(step) / steps)).round() as u32;
         let mut numbers: Vec<_> = (1..steps as u32).map(number).collect();
         numbers.dedup();
-        numbers.retain(|number| *number > low && *number < high && self.findings.point(*number).is_none());
+        numbers.retain(|number| {
+            *number > low && *number < high && self.findings.point(*number).is_none()
+        });
         numbers
     }
 
@@ -241,11 +258,17 @@ impl PoolSteps<'_> {
         let best = self.findings.best.unwrap_or(checked);
         // The best number is the advice: the check shows that more connections bring no more.
         let measured = || self.findings.curve.iter().map(|point| point.connections);
-        let best = if best == checked { measured().find(|number| *number > checked).unwrap_or(best) } else { best };
+        let best = if best == checked {
+            measured().find(|number| *number > checked).unwrap_or(best)
+        } else {
+            best
+        };
         // A smaller number may have been unlucky so far.
         let smaller = measured().rfind(|number| *number < checked);
-        let current = self.question.current.filter(|current| (1..=self.question.most).contains(current));
-        let mut numbers: Vec<_> = [smaller, Some(checked), Some(best), current].into_iter().flatten().collect();
+        let current =
+            self.question.current.filter(|current| (1..=self.question.most).contains(current));
+        let mut numbers: Vec<_> =
+            [smaller, Some(checked), Some(best), current].into_iter().flatten().collect();
         numbers.sort_unstable();
         numbers.dedup();
         let first = self.blocks;
@@ -258,23 +281,35 @@ impl PoolSteps<'_> {
         let advice = if is_last && !numbers.contains(&moved) { checked } else { moved };
         self.findings.advice = Some(advice);
         let smaller = numbers.iter().copied().rfind(|number| *number < advice);
-        let against =
-            [(PoolAgainst::Best, Some(best)), (PoolAgainst::Current, current), (PoolAgainst::Smaller, smaller)];
-        let others =
-            against.into_iter().filter_map(|(what, number)| Some((what, number.filter(|one| *one != advice)?)));
-        self.findings.comparisons =
-            others.filter_map(|(against, number)| self.compare(first, advice, against, number)).collect();
+        let against = [
+            (PoolAgainst::Best, Some(best)),
+            (PoolAgainst::Current, current),
+            (PoolAgainst::Smaller, smaller),
+        ];
+        let others = against
+            .into_iter()
+            .filter_map(|(what, number)| Some((what, number.filter(|one| *one != advice)?)));
+        self.findings.comparisons = others
+            .filter_map(|(against, number)| self.compare(first, advice, against, number))
+            .collect();
         Ok(())
     }
 
     /// In the blocks from `first` on, which have both.
-    fn compare(&self, first: usize, advice: u32, against: PoolAgainst, connections: u32) -> Option<PoolComparison> {
+    fn compare(
+        &self,
+        first: usize,
+        advice: u32,
+        against: PoolAgainst,
+        connections: u32,
+    ) -> Option<PoolComparison> {
         let value = |block: usize, number: u32| {
             let mut of_block = self.rows.iter().filter(|row| row.block == block);
             of_block.find(|row| row.connections == number).map(PoolRow::log_tps)
         };
-        let pairs: Vec<_> =
-            (first..self.blocks).filter_map(|block| Some(value(block, advice)? - value(block, connections)?)).collect();
+        let pairs: Vec<_> = (first..self.blocks)
+            .filter_map(|block| Some(value(block, advice)? - value(block, connections)?))
+            .collect();
         let (mean, half) = mean_and_half_width(&pairs)?;
         Some(PoolComparison {
             against,
@@ -287,7 +322,12 @@ impl PoolSteps<'_> {
     }
 
     /// A block of these numbers in random order. `left`: blocks of the stage, with this one.
-    fn block(&mut self, stage: PoolStage, numbers: &[u32], left: usize) -> Result<(), SearchStopped> {
+    fn block(
+        &mut self,
+        stage: PoolStage,
+        numbers: &[u32],
+        left: usize,
+    ) -> Result<(), SearchStopped> {
         if numbers.is_empty() {
             return Ok(());
         }
@@ -296,7 +336,12 @@ impl PoolSteps<'_> {
         self.measure(stage, &order, left * numbers.len())
     }
 
-    fn measure(&mut self, stage: PoolStage, numbers: &[u32], planned: usize) -> Result<(), SearchStopped> {
+    fn measure(
+        &mut self,
+        stage: PoolStage,
+        numbers: &[u32],
+        planned: usize,
+    ) -> Result<(), SearchStopped> {
         let batch = PoolBatch { stage, connections: numbers.to_vec(), planned };
         let results = self.source.run(&batch, &self.findings).ok_or(SearchStopped)?;
         let block = self.blocks;
@@ -315,11 +360,13 @@ impl PoolSteps<'_> {
         let curve = curve_of(&self.rows, self.question.p99_limit_us);
         let allowed = || curve.iter().filter(|point| point.meets_limit);
         let top = allowed().map(|point| point.tps_smoothed).fold(0.0, f64::max);
-        let first = |share: f64| allowed().find(|point| point.tps_smoothed >= share * top).map(number_of);
+        let first =
+            |share: f64| allowed().find(|point| point.tps_smoothed >= share * top).map(number_of);
         // The values of a pool of points differ in their last digit.
         self.findings.best = first(1.0 - 1e-9);
         self.findings.advice = first(SHARE_OF_BEST);
-        self.findings.is_growing = self.findings.best.is_some_and(|best| best >= self.question.most);
+        self.findings.is_growing =
+            self.findings.best.is_some_and(|best| best >= self.question.most);
         self.findings.usl = Usl::fit(&curve);
         self.findings.curve = curve;
     }

@@ -50,9 +50,14 @@ impl PoolSource for Simulated {
             .connections
             .iter()
             .map(|number| {
-                let tps = (self.curve)(f64::from(*number)) * (of_block + self.normal() * self.noise).exp();
+                let tps = (self.curve)(f64::from(*number))
+                    * (of_block + self.normal() * self.noise).exp();
                 let mean_us = f64::from(*number) / tps * 1e6;
-                Some(PoolResult { tps, response_us_p99: Some(2.0 * mean_us), response_us_mean: Some(mean_us) })
+                Some(PoolResult {
+                    tps,
+                    response_us_p99: Some(2.0 * mean_us),
+                    response_us_mean: Some(mean_us),
+                })
             })
             .collect();
         self.trials.extend(batch.connections.iter().copied().zip(results.iter().copied()));
@@ -62,7 +67,15 @@ impl PoolSource for Simulated {
 
 fn question(seed: u64, blocks: u32, check_blocks: u32) -> PoolQuestion {
     let current = Some(10);
-    PoolQuestion { seed, most: 512, p99_limit_us: None, current, rules: vec![5], blocks, check_blocks }
+    PoolQuestion {
+        seed,
+        most: 512,
+        p99_limit_us: None,
+        current,
+        rules: vec![5],
+        blocks,
+        check_blocks,
+    }
 }
 
 /// The best throughput, and the smallest number that has 95 % of it.
@@ -79,7 +92,9 @@ fn truth(curve: Curve, most: u32) -> (f64, u32) {
 fn the_advice_is_right_and_no_larger_than_it_has_to_be() {
     const SEEDS: u64 = 60;
     println!("{:<16} {:>7} {:>6} {:>6} {:>7}", "curve", "design", "noise", "right", "trials");
-    for (blocks, check_blocks, noise, least) in [(5, 8, 0.03, 0.9), (5, 8, 0.06, 0.75), (3, 5, 0.06, 0.7)] {
+    for (blocks, check_blocks, noise, least) in
+        [(5, 8, 0.03, 0.9), (5, 8, 0.06, 0.75), (3, 5, 0.06, 0.7)]
+    {
         for (name, curve) in CURVES {
             let (best, smallest) = truth(curve, 512);
             let (mut right, mut trials) = (0, Vec::new());
@@ -89,8 +104,11 @@ fn the_advice_is_right_and_no_larger_than_it_has_to_be() {
                 let advice = findings.advice.unwrap();
                 let share = curve(f64::from(advice)) / best;
                 // "A peak" and "hot row" have their best at small numbers, where one connection more is a large step.
-                let is_small = f64::from(advice) <= (1.5 * f64::from(smallest)).max(f64::from(smallest) + 1.0);
-                right += u64::from(share >= 0.93 && is_small && findings.outcome == PoolOutcome::Advised);
+                let is_small =
+                    f64::from(advice) <= (1.5 * f64::from(smallest)).max(f64::from(smallest) + 1.0);
+                right += u64::from(
+                    share >= 0.93 && is_small && findings.outcome == PoolOutcome::Advised,
+                );
                 trials.push(server.trials.len());
             }
             trials.sort_unstable();
@@ -112,7 +130,8 @@ fn the_check_is_not_biased_by_the_search() {
         let findings = search(&question(seed, 5, 8), &mut Simulated::new(curve, 0.06, seed));
         let current = findings.against(PoolAgainst::Current).unwrap();
         let truth = curve(f64::from(findings.advice.unwrap())) / curve(10.0);
-        inside += u64::from((current.ratio_low.unwrap()..=current.ratio_high.unwrap()).contains(&truth));
+        inside +=
+            u64::from((current.ratio_low.unwrap()..=current.ratio_high.unwrap()).contains(&truth));
     }
     let part = inside as f64 / SEEDS as f64;
     println!("intervals with the truth: {part}");
@@ -143,14 +162,23 @@ fn a_limit_that_nothing_keeps_gives_no_advice() {
 fn a_limit_that_the_check_breaks_gives_no_advice() {
     struct Worse(Simulated);
     impl PoolSource for Worse {
-        fn run(&mut self, batch: &PoolBatch, so_far: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
+        fn run(
+            &mut self,
+            batch: &PoolBatch,
+            so_far: &PoolFindings,
+        ) -> Option<Vec<Option<PoolResult>>> {
             let p99_us = if batch.stage == PoolStage::Check { 1e9 } else { 1.0 };
             let with = |result: PoolResult| PoolResult { response_us_p99: Some(p99_us), ..result };
             Some(self.0.run(batch, so_far)?.into_iter().map(|result| result.map(with)).collect())
         }
     }
-    let limited =
-        PoolQuestion { most: 2, p99_limit_us: Some(100.0), current: Some(1), rules: Vec::new(), ..question(1, 1, 9) };
+    let limited = PoolQuestion {
+        most: 2,
+        p99_limit_us: Some(100.0),
+        current: Some(1),
+        rules: Vec::new(),
+        ..question(1, 1, 9)
+    };
     let findings = search(&limited, &mut Worse(Simulated::new(CURVES[2].1, 0.03, 1)));
     assert_eq!((findings.outcome, findings.advice), (PoolOutcome::NothingMeetsLimit, None));
     assert!(findings.comparisons.is_empty(), "{findings:?}");
@@ -191,7 +219,11 @@ struct SlowAtFirst(Simulated);
 impl PoolSource for SlowAtFirst {
     fn run(&mut self, batch: &PoolBatch, so_far: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
         let results = self.0.run(batch, so_far)?;
-        let kept = batch.connections.iter().zip(results).map(|(number, result)| result.filter(|_| *number > 16));
+        let kept = batch
+            .connections
+            .iter()
+            .zip(results)
+            .map(|(number, result)| result.filter(|_| *number > 16));
         Some(kept.collect())
     }
 }

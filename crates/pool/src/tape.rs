@@ -26,7 +26,8 @@ impl PoolSource for PoolTape {
     fn run(&mut self, batch: &PoolBatch, _: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
         let rest = self.results.get(self.used..).unwrap_or_default();
         let pairs = rest.iter().zip(&batch.connections);
-        let known: Vec<_> = pairs.map_while(|((was, result), is)| (was == is).then_some(*result)).collect();
+        let known: Vec<_> =
+            pairs.map_while(|((was, result), is)| (was == is).then_some(*result)).collect();
         self.is_foreign |= known.len() < batch.connections.len().min(rest.len());
         self.used += known.len();
         (known.len() == batch.connections.len()).then_some(known)

@@ -10,7 +10,11 @@ pub(crate) fn unimodal(points: &[(f64, f64)]) -> Vec<f64> {
         let mut fit = rising(left);
         let falling: Vec<_> = right.iter().rev().copied().collect();
         fit.extend(rising(&falling).into_iter().rev());
-        let squares: f64 = fit.iter().zip(points).map(|(fit, (value, weight))| weight * (fit - value).powi(2)).sum();
+        let squares: f64 = fit
+            .iter()
+            .zip(points)
+            .map(|(fit, (value, weight))| weight * (fit - value).powi(2))
+            .sum();
         (fit, squares)
     });
     fits.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(fit, _)| fit).unwrap_or_default()

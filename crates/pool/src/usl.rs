@@ -35,13 +35,16 @@ impl Usl {
         }
         let rows: Vec<_> = curve.iter().map(equation).collect();
         // All subsets of b and c that may be 0: the best one without a negative value is the constrained solution.
-        let fits = [[true, true], [true, false], [false, true], [false, false]].into_iter().filter_map(|has| {
-            let [a, b, c] = solve(&rows, [true, has[0], has[1]])?;
-            (a > 0.0 && b >= 0.0 && c >= 0.0).then(|| (squares(&rows, [a, b, c]), [a, b, c]))
-        });
+        let fits = [[true, true], [true, false], [false, true], [false, false]]
+            .into_iter()
+            .filter_map(|has| {
+                let [a, b, c] = solve(&rows, [true, has[0], has[1]])?;
+                (a > 0.0 && b >= 0.0 && c >= 0.0).then(|| (squares(&rows, [a, b, c]), [a, b, c]))
+            });
         let (_, [a, b, c]) = fits.min_by(|x, y| x.0.total_cmp(&y.0))?;
         let mut fit = Self { lambda: 1.0 / a, sigma: b / a, kappa: c / a, worst: 1.0 };
-        let residual = |point: &CurvePoint| (point.tps / fit.tps(point.connections.into())).ln().abs();
+        let residual =
+            |point: &CurvePoint| (point.tps / fit.tps(point.connections.into())).ln().abs();
         let worst = curve.iter().map(residual).fold(0.0, f64::max);
         fit.worst = worst.exp();
         (worst <= RESIDUAL_MAX).then_some(fit)
@@ -79,7 +82,8 @@ fn solve(rows: &[([f64; 3], f64)], is_free: [bool; 3]) -> Option<[f64; 3]> {
         }
     }
     for pivot in 0..3 {
-        let best = (pivot..3).max_by(|a, b| system[*a][pivot].abs().total_cmp(&system[*b][pivot].abs()))?;
+        let best = (pivot..3)
+            .max_by(|a, b| system[*a][pivot].abs().total_cmp(&system[*b][pivot].abs()))?;
         system.swap(pivot, best);
         if system[pivot][pivot].abs() < 1e-300 {
             return None;
@@ -117,16 +121,23 @@ mod tests {
             [(1_000.0, 0.05, 0.000_2), (50.0, 0.0, 0.0), (9_000.0, 0.4, 0.0), (70.0, 0.0, 1e-4)]
         {
             let truth = Usl { lambda, sigma, kappa, worst: 1.0 };
-            let fit = Usl::fit(&curve(&[1, 2, 4, 8, 16, 32, 64, 128], |number| truth.tps(number))).unwrap();
+            let fit = Usl::fit(&curve(&[1, 2, 4, 8, 16, 32, 64, 128], |number| truth.tps(number)))
+                .unwrap();
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs().max(1e-3);
-            assert!(close(fit.lambda, lambda) && close(fit.sigma, sigma) && close(fit.kappa, kappa), "{fit:?}");
+            assert!(
+                close(fit.lambda, lambda) && close(fit.sigma, sigma) && close(fit.kappa, kappa),
+                "{fit:?}"
+            );
         }
     }
 
     /// Linear up to a hard limit: the law has no such corner.
     #[test]
     fn what_does_not_fit_is_left_out() {
-        assert_eq!(Usl::fit(&curve(&[1, 2, 4, 8, 16, 32, 64, 128], |number| (50.0 * number).min(400.0))), None);
+        assert_eq!(
+            Usl::fit(&curve(&[1, 2, 4, 8, 16, 32, 64, 128], |number| (50.0 * number).min(400.0))),
+            None
+        );
         assert_eq!(Usl::fit(&curve(&[1, 2, 4], |number| number)), None);
     }
 }

@@ -43,7 +43,8 @@ impl PreallocConfig {
         };
         let (mut is_pool, mut files, mut file_bytes) = (false, 2, 64 * MEBI);
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
-            let (key, value) = part.split_once('=').ok_or_else(|| format!("`{part}` is not NAME=VALUE"))?;
+            let (key, value) =
+                part.split_once('=').ok_or_else(|| format!("`{part}` is not NAME=VALUE"))?;
             match key.trim() {
                 "basename" => (config.folder, config.base) = split_basename(value)?,
                 "mode" if value == "ahead" || value == "pool" => is_pool = value == "pool",
@@ -112,9 +113,15 @@ mod tests {
     fn each_key_is_read() {
         let text = "basename=/data/log/binlog; mode=pool; files=3; file_mib=16;free_floor_mib=7;rate_mib=5;force=1;";
         let config = PreallocConfig::parse(text).unwrap();
-        assert_eq!((config.folder.as_bytes(), &config.base[..]), (&b"/data/log"[..], &b"binlog"[..]));
+        assert_eq!(
+            (config.folder.as_bytes(), &config.base[..]),
+            (&b"/data/log"[..], &b"binlog"[..])
+        );
         assert_eq!(config.mode, FillMode::Pool { files: 3, file_bytes: 16 * MEBI });
-        assert_eq!((config.free_floor_bytes, config.rate_bytes, config.is_forced), (7 * MEBI, 5 * MEBI, true));
+        assert_eq!(
+            (config.free_floor_bytes, config.rate_bytes, config.is_forced),
+            (7 * MEBI, 5 * MEBI, true)
+        );
         assert_eq!(config.beside(".prealloc").as_bytes(), b"/data/log/binlog.prealloc");
         assert_eq!(PreallocConfig::parse("basename=/binlog").unwrap().folder.as_bytes(), b"/");
     }

@@ -171,9 +171,10 @@ pub(crate) fn owner_of(fd: c_int) -> DescriptorOwner {
         return DescriptorOwner::Internal;
     }
     let place = usize::from(byte & !WRITER).wrapping_sub(1);
-    FILES
-        .get(place)
-        .map_or(DescriptorOwner::Other, |file| DescriptorOwner::Binlog { file, is_writer: byte & WRITER != 0 })
+    FILES.get(place).map_or(DescriptorOwner::Other, |file| DescriptorOwner::Binlog {
+        file,
+        is_writer: byte & WRITER != 0,
+    })
 }
 
 /// The binlog of a descriptor, if it is still the file that was opened with it.
@@ -282,7 +283,11 @@ pub(crate) fn add_file(
 /// The first file of which a crash would leave more than its content.
 pub(crate) fn first_exposed() -> u64 {
     let exposed = in_use().filter(|file| file.is_exposed.load(Ordering::Acquire));
-    exposed.map(|file| file.number.load(Ordering::Relaxed)).filter(|number| *number > 0).min().unwrap_or(0)
+    exposed
+        .map(|file| file.number.load(Ordering::Relaxed))
+        .filter(|number| *number > 0)
+        .min()
+        .unwrap_or(0)
 }
 
 /// From now on nothing is intercepted in this process.

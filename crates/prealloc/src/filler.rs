@@ -91,7 +91,8 @@ impl Filler {
                 has_news |= finish_closed(file) | self.judge(file);
             }
             let may_step = Instant::now() >= self.next_step;
-            let has_stepped = may_step && (files::in_use().any(|file| self.fill_step(file)) || self.pool_step());
+            let has_stepped =
+                may_step && (files::in_use().any(|file| self.fill_step(file)) || self.pool_step());
             self.show(has_news);
             if !has_stepped {
                 // By the rate it may be time sooner.
@@ -129,7 +130,9 @@ impl Filler {
     /// Decides about a new file, once its first two events are there.
     fn judge(&self, file: &'static BinlogFile) -> bool {
         let own_fd = match file.lock() {
-            progress if progress.verdict == FillVerdict::Open && progress.own_fd >= 0 => progress.own_fd,
+            progress if progress.verdict == FillVerdict::Open && progress.own_fd >= 0 => {
+                progress.own_fd
+            }
             _ => return false,
         };
         let mut bytes = [0; HEAD_BYTES];
@@ -144,7 +147,9 @@ impl Filler {
                 let is_wanted = self.library.config.is_forced || is_tested(&head.server_version);
                 match head.checksum {
                     _ if head.is_encrypted => Some(RefusalReason::Encrypted),
-                    BinlogChecksum::None | BinlogChecksum::Unknown(_) => Some(RefusalReason::NoChecksums),
+                    BinlogChecksum::None | BinlogChecksum::Unknown(_) => {
+                        Some(RefusalReason::NoChecksums)
+                    }
                     BinlogChecksum::Crc32 if !is_wanted => Some(RefusalReason::UntestedServer),
                     BinlogChecksum::Crc32 => None,
                 }
@@ -159,7 +164,11 @@ impl Filler {
         match refusal {
             None => {
                 status::clear_refusal();
-                let condition = if self.library.is_on() { PreallocCondition::Live } else { PreallocCondition::Paused };
+                let condition = if self.library.is_on() {
+                    PreallocCondition::Live
+                } else {
+                    PreallocCondition::Paused
+                };
                 status::set_condition(condition);
                 if is_first && condition == PreallocCondition::Live {
                     notes::leave_note("Note", &self.live_note());
@@ -186,7 +195,10 @@ impl Filler {
     fn live_note(&self) -> String {
         match self.library.config.mode {
             FillMode::Ahead => {
-                format!("live: binlogs are filled up to {} MiB ahead", self.library.config.ahead_bytes >> 20)
+                format!(
+                    "live: binlogs are filled up to {} MiB ahead",
+                    self.library.config.ahead_bytes >> 20
+                )
             }
             FillMode::Pool { files, file_bytes } => {
                 format!("live: {files} binlogs of {} MiB are prepared", file_bytes >> 20)
@@ -277,7 +289,10 @@ impl Filler {
             drop(progress);
             file.wake_writers();
             status::add(StatusWord::errors, 1);
-            notes::leave_note("Warning", &format!("this binlog is not filled further: error {error}"));
+            notes::leave_note(
+                "Warning",
+                &format!("this binlog is not filled further: error {error}"),
+            );
         }
         true
     }
@@ -292,7 +307,8 @@ impl Filler {
 
     fn pace(&mut self, written: u64) {
         let rate = self.library.config.rate_bytes;
-        let ns = u128::from(written).saturating_mul(1_000_000_000).checked_div(rate.into()).unwrap_or(0);
+        let ns =
+            u128::from(written).saturating_mul(1_000_000_000).checked_div(rate.into()).unwrap_or(0);
         let pause = Duration::from_nanos(u64::try_from(ns).unwrap_or(0));
         let now = Instant::now();
         self.next_step = self.next_step.max(now.checked_sub(CONTROL_PERIOD).unwrap_or(now));

@@ -30,16 +30,21 @@ fn role_of(library: &PreallocLibrary, folder: c_int, path: &CStr) -> PathRole {
     let bytes = path.to_bytes();
     let cut = bytes.iter().rposition(|byte| *byte == b'/');
     let name = cut.and_then(|cut| bytes.get(cut.saturating_add(1)..)).unwrap_or(bytes);
-    let Some(ending) = name.strip_prefix(&library.config.base[..]).filter(|ending| ending.starts_with(b".")) else {
+    let Some(ending) =
+        name.strip_prefix(&library.config.base[..]).filter(|ending| ending.starts_with(b"."))
+    else {
         return PathRole::Other;
     };
     let parent = match cut {
         None => c".".to_owned(),
         Some(0) => c"/".to_owned(),
-        Some(cut) => std::ffi::CString::new(bytes.get(..cut).unwrap_or_default()).unwrap_or_default(),
+        Some(cut) => {
+            std::ffi::CString::new(bytes.get(..cut).unwrap_or_default()).unwrap_or_default()
+        }
     };
     let same = |a: FileFacts, b: FileFacts| (a.dev, a.ino) == (b.dev, b.ino);
-    let (here, there) = (next::facts_at(folder, &parent), next::facts_at(libc::AT_FDCWD, &library.config.folder));
+    let (here, there) =
+        (next::facts_at(folder, &parent), next::facts_at(libc::AT_FDCWD, &library.config.folder));
     if !here.zip(there).is_some_and(|(here, there)| same(here, there)) {
         return PathRole::Other;
     }
@@ -113,7 +118,8 @@ fn register(
         }
         return;
     }
-    let is_new = request.makes() && facts.links == 1 && (facts.bytes == 0 || from_pool == Some(facts.bytes));
+    let is_new =
+        request.makes() && facts.links == 1 && (facts.bytes == 0 || from_pool == Some(facts.bytes));
     if !is_new || (status::refusal().is_some_and(is_final) && from_pool.is_none()) {
         return;
     }
@@ -131,10 +137,15 @@ fn register(
 
 /// A descriptor for the thread. It is not a copy of the server's: an error of a sync is reported to each opening of a file
 /// once, and the server must not miss one.
-fn open_own(library: &'static PreallocLibrary, request: OpenRequest<'_>, facts: &FileFacts) -> Option<c_int> {
+fn open_own(
+    library: &'static PreallocLibrary,
+    request: OpenRequest<'_>,
+    facts: &FileFacts,
+) -> Option<c_int> {
     let own_fd = next::open_in(request.folder, request.path, libc::O_RDWR | libc::O_NOFOLLOW, 0)?;
     files::protect(own_fd);
-    let is_same = next::facts_of(own_fd).is_some_and(|own| (own.dev, own.ino) == (facts.dev, facts.ino));
+    let is_same =
+        next::facts_of(own_fd).is_some_and(|own| (own.dev, own.ino) == (facts.dev, facts.ino));
     if is_same && filler::start(library) {
         return Some(own_fd);
     }
@@ -149,7 +160,8 @@ fn note_new_file(fd: c_int, facts: &FileFacts, number: u64, is_from_pool: bool) 
     } else if last_mode != 0 {
         next::change_mode(fd, last_mode);
     }
-    let word = if is_from_pool { StatusWord::rotations_ready } else { StatusWord::rotations_not_ready };
+    let word =
+        if is_from_pool { StatusWord::rotations_ready } else { StatusWord::rotations_not_ready };
     status::add(word, 1);
     status::set(StatusWord::active_file, number);
     status::set(StatusWord::marker, pool::marker());
@@ -269,7 +281,9 @@ pub(crate) fn pwrite(fd: c_int, count: u64, at: i64, real: impl FnOnce() -> isiz
         next::set_errno(libc::EBADF);
         return -1;
     }
-    let (Some((file, _)), Ok(at)) = (files::binlog_of(fd), u64::try_from(at)) else { return real() };
+    let (Some((file, _)), Ok(at)) = (files::binlog_of(fd), u64::try_from(at)) else {
+        return real();
+    };
     write_at(file, at, count, real)
 }
 
@@ -329,7 +343,8 @@ pub(crate) fn lseek(fd: c_int, offset: i64, whence: c_int) -> i64 {
     if whence != libc::SEEK_END {
         return next::lseek(fd, offset, whence);
     }
-    let shown = files::binlog_of(fd).map(|(file, _)| file.logical_end()).filter(|end| *end != NO_END);
+    let shown =
+        files::binlog_of(fd).map(|(file, _)| file.logical_end()).filter(|end| *end != NO_END);
     match shown.and_then(|end| i64::try_from(end).ok()) {
         Some(end) => next::lseek(fd, end.saturating_add(offset), libc::SEEK_SET),
         None => next::lseek(fd, offset, whence),
@@ -395,7 +410,9 @@ pub(crate) fn shown_bytes(dev: u64, ino: u64) -> Option<u64> {
 pub(crate) fn before_stat(folder: c_int, path: &CStr) {
     let Some(library) = library().filter(|library| !library.is_started()) else { return };
     let before = next::errno();
-    if matches!(role_of(library, folder, path), PathRole::Binlog(_) | PathRole::Beside) && library.is_our_process() {
+    if matches!(role_of(library, folder, path), PathRole::Binlog(_) | PathRole::Beside)
+        && library.is_our_process()
+    {
         library.start();
     }
     next::set_errno(before);

@@ -38,7 +38,8 @@ pub(crate) fn load(own: extern "C" fn()) {
     let Some(text) = next::environment(VARIABLE).filter(|_| is_server()) else { return };
     next::set_environment(VARIABLE, None);
     leave_preload(own);
-    let config = text.to_str().map_err(|_| "it is not UTF-8".to_owned()).and_then(PreallocConfig::parse);
+    let config =
+        text.to_str().map_err(|_| "it is not UTF-8".to_owned()).and_then(PreallocConfig::parse);
     match config {
         Ok(config) => {
             let library = PreallocLibrary {
@@ -65,7 +66,10 @@ fn is_server() -> bool {
     }
     // Started through a loader of its own, which has the program among its first arguments.
     let arguments = next::read_file(c"/proc/self/cmdline", ARGUMENT_BYTES_MAX);
-    arguments.split(|byte| *byte == 0).take(LOADER_ARGUMENTS_MAX).any(|argument| SERVERS.contains(&file_name(argument)))
+    arguments
+        .split(|byte| *byte == 0)
+        .take(LOADER_ARGUMENTS_MAX)
+        .any(|argument| SERVERS.contains(&file_name(argument)))
 }
 
 fn file_name(path: &[u8]) -> &[u8] {
@@ -74,9 +78,12 @@ fn file_name(path: &[u8]) -> &[u8] {
 
 /// Children must not load it. Other libraries of the list stay.
 fn leave_preload(own: extern "C" fn()) {
-    let (Some(list), Some(own)) = (next::environment(PRELOAD), next::library_of(own)) else { return };
+    let (Some(list), Some(own)) = (next::environment(PRELOAD), next::library_of(own)) else {
+        return;
+    };
     let is_other = |path: &&[u8]| !path.is_empty() && file_name(path) != file_name(own.as_bytes());
-    let others: Vec<_> = list.as_bytes().split(|byte| b" :".contains(byte)).filter(is_other).collect();
+    let others: Vec<_> =
+        list.as_bytes().split(|byte| b" :".contains(byte)).filter(is_other).collect();
     let others = CString::new(others.join(&b':')).unwrap_or_default();
     next::set_environment(PRELOAD, (!others.is_empty()).then_some(&others));
 }
@@ -143,7 +150,11 @@ impl PreallocLibrary {
         status::set(StatusWord::start_ticks, start_ticks());
         status::set(StatusWord::mode, if self.config.mode == FillMode::Ahead { 1 } else { 2 });
         status::set(StatusWord::acted_wanted, self.is_on().into());
-        status::set_condition(if self.is_on() { PreallocCondition::Undecided } else { PreallocCondition::Paused });
+        status::set_condition(if self.is_on() {
+            PreallocCondition::Undecided
+        } else {
+            PreallocCondition::Paused
+        });
         let wanted = if self.is_on() { WANTED_ON } else { WANTED_OFF };
         if status::begin_page(wanted) { Ok(()) } else { Err(RefusalReason::StateFile) }
     }

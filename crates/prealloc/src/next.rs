@@ -22,7 +22,12 @@ fn int(result: c_long) -> c_int {
 
 /// # Safety
 /// `path` is a string, or not readable at all.
-pub(crate) unsafe fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+pub(crate) unsafe fn openat(
+    folder: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: mode_t,
+) -> c_int {
     int(call!(libc::SYS_openat, folder, path, flags, mode))
 }
 
@@ -77,7 +82,12 @@ pub(crate) unsafe fn preadv(fd: c_int, parts: *const iovec, count: c_int, at: of
 
 /// # Safety
 /// `path` is a string, or not readable at all; `facts` may be written.
-pub(crate) unsafe fn fstatat(folder: c_int, path: *const c_char, facts: *mut stat64, flags: c_int) -> c_int {
+pub(crate) unsafe fn fstatat(
+    folder: c_int,
+    path: *const c_char,
+    facts: *mut stat64,
+    flags: c_int,
+) -> c_int {
     int(call!(libc::SYS_newfstatat, folder, path, facts, flags))
 }
 
@@ -144,7 +154,9 @@ pub(crate) fn fsync(fd: c_int) -> bool {
 
 /// Writes these pages out and waits for it, without a flush of the device.
 pub(crate) fn write_out(fd: c_int, at: u64, bytes: u64) -> bool {
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     call!(libc::SYS_sync_file_range, fd, at, bytes, flags) == 0
 }
 
@@ -170,7 +182,14 @@ pub(crate) unsafe fn rename(from: *const c_char, to: *const c_char) -> c_int {
 
 /// Fails if `to` exists.
 pub(crate) fn rename_new(from: &CStr, to_folder: c_int, to: &CStr) -> bool {
-    call!(libc::SYS_renameat2, libc::AT_FDCWD, from.as_ptr(), to_folder, to.as_ptr(), libc::RENAME_NOREPLACE) == 0
+    call!(
+        libc::SYS_renameat2,
+        libc::AT_FDCWD,
+        from.as_ptr(),
+        to_folder,
+        to.as_ptr(),
+        libc::RENAME_NOREPLACE
+    ) == 0
 }
 
 pub(crate) fn change_mode(fd: c_int, mode: mode_t) -> bool {
@@ -249,14 +268,17 @@ impl FileFacts {
 pub(crate) fn facts_of(fd: c_int) -> Option<FileFacts> {
     let mut facts = MaybeUninit::<stat64>::uninit();
     // SAFETY: room for the answer, which the kernel fills when it succeeds.
-    unsafe { (fstat_into(fd, facts.as_mut_ptr()) == 0).then(|| FileFacts::of(facts.assume_init_ref())) }
+    unsafe {
+        (fstat_into(fd, facts.as_mut_ptr()) == 0).then(|| FileFacts::of(facts.assume_init_ref()))
+    }
 }
 
 pub(crate) fn facts_at(folder: c_int, path: &CStr) -> Option<FileFacts> {
     let mut facts = MaybeUninit::<stat64>::uninit();
     // SAFETY: a string, and room for the answer, which the kernel fills when it succeeds.
     unsafe {
-        (fstatat(folder, path.as_ptr(), facts.as_mut_ptr(), 0) == 0).then(|| FileFacts::of(facts.assume_init_ref()))
+        (fstatat(folder, path.as_ptr(), facts.as_mut_ptr(), 0) == 0)
+            .then(|| FileFacts::of(facts.assume_init_ref()))
     }
 }
 
@@ -284,7 +306,8 @@ pub(crate) fn wall_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: room for the answer.
     unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
-    let (seconds, rest) = (u64::try_from(now.tv_sec).unwrap_or(0), u64::try_from(now.tv_nsec).unwrap_or(0));
+    let (seconds, rest) =
+        (u64::try_from(now.tv_sec).unwrap_or(0), u64::try_from(now.tv_nsec).unwrap_or(0));
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
@@ -317,7 +340,8 @@ pub(crate) fn names_in(folder: &CStr) -> Vec<CString> {
 
 pub(crate) fn read_link(path: &CStr) -> Vec<u8> {
     let mut bytes = vec![0; 4096];
-    let count = call!(libc::SYS_readlinkat, libc::AT_FDCWD, path.as_ptr(), bytes.as_mut_ptr(), bytes.len());
+    let count =
+        call!(libc::SYS_readlinkat, libc::AT_FDCWD, path.as_ptr(), bytes.as_mut_ptr(), bytes.len());
     bytes.truncate(usize::try_from(count).unwrap_or(0));
     bytes
 }

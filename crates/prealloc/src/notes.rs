@@ -46,7 +46,9 @@ pub(crate) fn write_waiting() {
 /// A server may have closed its standard error, and opened a file of its data with this number. A log is no regular file
 /// or is appended to.
 fn is_log() -> bool {
-    next::facts_of(STDERR).is_some_and(|facts| !facts.is_regular() || next::status_flags(STDERR) & libc::O_APPEND != 0)
+    next::facts_of(STDERR).is_some_and(|facts| {
+        !facts.is_regular() || next::status_flags(STDERR) & libc::O_APPEND != 0
+    })
 }
 
 /// `2026-11-24T19:05:30.123456Z`
@@ -57,7 +59,8 @@ fn utc(ns: u64) -> String {
     // Days since 0000-03-01, in eras of 400 years (Howard Hinnant, "chrono-compatible low-level date algorithms").
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;

@@ -126,7 +126,10 @@ fn finish(library: &PreallocLibrary, file: Option<PoolFile>) {
     status::set(StatusWord::marker, status::get(StatusWord::active_file).saturating_add(1));
     let new = library.config.beside(NEW_ENDING);
     let is_marked = files::first_exposed() > 0 || status::write_page_durably();
-    if is_durable && is_marked && next::rename_new(&new, libc::AT_FDCWD, &ready_path(library, place)) {
+    if is_durable
+        && is_marked
+        && next::rename_new(&new, libc::AT_FDCWD, &ready_path(library, place))
+    {
         READY.fetch_or(1_u64.checked_shl(place as u32).unwrap_or(0), Ordering::AcqRel);
         status::set(StatusWord::pool_ready, ready_count());
         status::add(StatusWord::chunks, 1);
@@ -141,7 +144,10 @@ fn give_up(library: &PreallocLibrary, file: Option<PoolFile>) {
         files::close_own(file.fd);
         next::unlink(&library.config.beside(NEW_ENDING));
         IS_ALLOWED.store(false, Ordering::Release);
-        notes::leave_note("Warning", "no more binlogs are prepared until the next one: there is no space");
+        notes::leave_note(
+            "Warning",
+            "no more binlogs are prepared until the next one: there is no space",
+        );
     }
 }
 

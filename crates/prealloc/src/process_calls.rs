@@ -1,5 +1,8 @@
 //! Functions as the programs and libraries of this process find them, for the self-test.
-#![allow(unsafe_code, reason = "functions are looked up by name and called with the types of the C library")]
+#![allow(
+    unsafe_code,
+    reason = "functions are looked up by name and called with the types of the C library"
+)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -78,7 +81,9 @@ pub(crate) fn size_of(fd: c_int) -> Option<i64> {
     unsafe {
         match find::<FstatFunction>(c"fstat64") {
             Some(function) => function(fd, facts.as_mut_ptr()),
-            None => find::<OldFstatFunction>(c"__fxstat64")?(OLD_STAT_VERSION, fd, facts.as_mut_ptr()),
+            None => {
+                find::<OldFstatFunction>(c"__fxstat64")?(OLD_STAT_VERSION, fd, facts.as_mut_ptr())
+            }
         };
         Some(facts.assume_init_ref().st_size)
     }
@@ -91,7 +96,11 @@ pub(crate) fn size_at(path: &CStr) -> Option<i64> {
     unsafe {
         match find::<StatFunction>(c"stat64") {
             Some(function) => function(path.as_ptr(), facts.as_mut_ptr()),
-            None => find::<OldStatFunction>(c"__xstat64")?(OLD_STAT_VERSION, path.as_ptr(), facts.as_mut_ptr()),
+            None => find::<OldStatFunction>(c"__xstat64")?(
+                OLD_STAT_VERSION,
+                path.as_ptr(),
+                facts.as_mut_ptr(),
+            ),
         };
         Some(facts.assume_init_ref().st_size)
     }

@@ -52,7 +52,9 @@ pub(crate) fn trim_all(config: &PreallocConfig, marker: Option<u64>) {
 }
 
 fn trim(path: &CStr, name: &str, age: BinlogAge) {
-    let Some(fd) = next::open(path, libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0) else { return };
+    let Some(fd) = next::open(path, libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0) else {
+        return;
+    };
     if let Some(facts) = next::facts_of(fd).filter(|facts| facts.is_regular() && facts.bytes > 0)
         && (age != BinlogAge::Closed || ends_in_zero(fd, facts.bytes))
         && let Err(CallError(number)) = trim_open(fd, path, name, (facts.bytes, age))
@@ -68,11 +70,19 @@ fn ends_in_zero(fd: c_int, bytes: u64) -> bool {
     next::pread_bytes(fd, &mut last, bytes.saturating_sub(1)) == 1 && last == [0]
 }
 
-fn trim_open(fd: c_int, path: &CStr, name: &str, (bytes, age): (u64, BinlogAge)) -> Result<(), CallError> {
+fn trim_open(
+    fd: c_int,
+    path: &CStr,
+    name: &str,
+    (bytes, age): (u64, BinlogAge),
+) -> Result<(), CallError> {
     if next::is_open_elsewhere(fd) {
         // A stock server that still runs: its file may end within an event at this moment.
         status::add(StatusWord::untrimmed, 1);
-        notes::write_note("Warning", &format!("{name} was not trimmed: another process has it open"));
+        notes::write_note(
+            "Warning",
+            &format!("{name} was not trimmed: another process has it open"),
+        );
         return Ok(());
     }
     let (at, kept) = match decide(&mut OpenFile(fd), bytes, age)? {
@@ -93,8 +103,15 @@ fn trim_open(fd: c_int, path: &CStr, name: &str, (bytes, age): (u64, BinlogAge))
     }
     status::add(StatusWord::trims, 1);
     status::add(StatusWord::cut_bytes, kept);
-    let rest = if kept > 0 { format!("; {kept} bytes of unfinished events are beside it") } else { String::new() };
-    notes::write_note("Note", &format!("{name} was trimmed after a crash: {bytes} to {at} bytes{rest}"));
+    let rest = if kept > 0 {
+        format!("; {kept} bytes of unfinished events are beside it")
+    } else {
+        String::new()
+    };
+    notes::write_note(
+        "Note",
+        &format!("{name} was trimmed after a crash: {bytes} to {at} bytes{rest}"),
+    );
     Ok(())
 }
 
@@ -103,7 +120,9 @@ fn why_left(why: Untrimmable) -> String {
         Untrimmable::Encrypted => "it is encrypted".to_owned(),
         Untrimmable::NoChecksums => "its events have no checksums".to_owned(),
         Untrimmable::NotABinlog => "it does not begin as binlogs do".to_owned(),
-        Untrimmable::Damaged { at } => format!("the event at {at} is damaged, and no power cut explains that"),
+        Untrimmable::Damaged { at } => {
+            format!("the event at {at} is damaged, and no power cut explains that")
+        }
     }
 }
 
@@ -126,9 +145,12 @@ fn copy_range(from_fd: c_int, to_fd: c_int, mut from: u64, to: u64) -> Result<()
     let start = from;
     while from < to {
         let wanted = to.saturating_sub(from).min(COPY_BYTES as u64) as usize;
-        let count = OpenFile(from_fd).read_at(from, buffer.get_mut(..wanted).unwrap_or_default())?;
+        let count =
+            OpenFile(from_fd).read_at(from, buffer.get_mut(..wanted).unwrap_or_default())?;
         let bytes = buffer.get(..count).unwrap_or_default();
-        if count == 0 || next::pwrite_bytes(to_fd, bytes, from.saturating_sub(start)) != count as isize {
+        if count == 0
+            || next::pwrite_bytes(to_fd, bytes, from.saturating_sub(start)) != count as isize
+        {
             return Err(CallError(libc::EIO));
         }
         from = from.saturating_add(count as u64);

@@ -38,7 +38,11 @@ fn test_open(fd: c_int, path: &CStr) -> Result<(), String> {
     calls::close(fd);
     result?;
     let size = next::facts_at(libc::AT_FDCWD, path).map(|facts| facts.bytes);
-    expect("the size after `close`", size.and_then(|size| i64::try_from(size).ok()), CONTENT.len() as i64)
+    expect(
+        "the size after `close`",
+        size.and_then(|size| i64::try_from(size).ok()),
+        CONTENT.len() as i64,
+    )
 }
 
 fn test_file(fd: c_int, path: &CStr) -> Result<(), String> {

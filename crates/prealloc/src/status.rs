@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use truetps_binlog::state::{
-    CONTROL_AT, CONTROL_BYTES, PreallocCondition, RefusalReason, STATE_BYTES, STATUS_AT, STATUS_WORDS, StatePage,
-    StatusWord, WANTED_OFF, new_page, status_bytes,
+    CONTROL_AT, CONTROL_BYTES, PreallocCondition, RefusalReason, STATE_BYTES, STATUS_AT,
+    STATUS_WORDS, StatePage, StatusWord, WANTED_OFF, new_page, status_bytes,
 };
 
 use crate::{files, next};
@@ -15,7 +15,8 @@ static WORDS: [AtomicU64; STATUS_WORDS] = [const { AtomicU64::new(0) }; STATUS_W
 static PAGE_FD: AtomicI32 = AtomicI32::new(-1);
 static PAGE_INO: AtomicU64 = AtomicU64::new(0);
 /// Held while the page is written.
-static WRITER: Mutex<WrittenStatus> = Mutex::new(WrittenStatus { version: String::new(), sequence: 0 });
+static WRITER: Mutex<WrittenStatus> =
+    Mutex::new(WrittenStatus { version: String::new(), sequence: 0 });
 
 struct WrittenStatus {
     /// Of the server, as its binlogs have it.

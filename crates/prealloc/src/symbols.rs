@@ -6,7 +6,9 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use libc::{AT_FDCWD, AT_SYMLINK_NOFOLLOW, iovec, mode_t, off64_t, stat64 as FileStatus, statx as Statx};
+use libc::{
+    AT_FDCWD, AT_SYMLINK_NOFOLLOW, iovec, mode_t, off64_t, stat64 as FileStatus, statx as Statx,
+};
 
 use crate::files::is_other;
 use crate::hooks::{self, OpenRequest};
@@ -75,13 +77,21 @@ pub(crate) unsafe extern "C" fn __open64_2(path: *const c_char, flags: c_int) ->
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn __openat_2(
+    folder: c_int,
+    path: *const c_char,
+    flags: c_int,
+) -> c_int {
     // SAFETY: the server's own string.
     unsafe { opened(folder, path, flags, 0) }
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn __openat64_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn __openat64_2(
+    folder: c_int,
+    path: *const c_char,
+    flags: c_int,
+) -> c_int {
     // SAFETY: the server's own string.
     unsafe { opened(folder, path, flags, 0) }
 }
@@ -149,7 +159,12 @@ pub(crate) unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, count: usiz
 
 /// `size`: bytes of the buffer, which the caller's compiler has seen.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn __read_chk(fd: c_int, buffer: *mut c_void, count: usize, size: usize) -> isize {
+pub(crate) unsafe extern "C" fn __read_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    count: usize,
+    size: usize,
+) -> isize {
     // SAFETY: the server's own buffer, and not more than it has.
     unsafe { read(fd, buffer, count.min(size)) }
 }
@@ -299,7 +314,12 @@ unsafe fn corrected(result: c_int, facts: *mut FileStatus) -> c_int {
     result
 }
 
-unsafe fn facts_by_path(folder: c_int, path: *const c_char, facts: *mut FileStatus, flags: c_int) -> c_int {
+unsafe fn facts_by_path(
+    folder: c_int,
+    path: *const c_char,
+    facts: *mut FileStatus,
+    flags: c_int,
+) -> c_int {
     // SAFETY: the server's own string and structure, handed on.
     unsafe {
         if library().is_some()

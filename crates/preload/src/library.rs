@@ -45,11 +45,19 @@ mod tests {
         assert!(LIBRARY.starts_with(b"\x7fELF"));
         let made = fs::metadata(&path).unwrap();
         assert_eq!(made.permissions().mode() & 0o777, MODE);
-        assert_eq!(fs::metadata(place(folder.path()).unwrap()).unwrap().modified().unwrap(), made.modified().unwrap());
+        assert_eq!(
+            fs::metadata(place(folder.path()).unwrap()).unwrap().modified().unwrap(),
+            made.modified().unwrap()
+        );
         fs::write(&path, "another").unwrap();
         place(folder.path()).unwrap();
         assert_eq!(fs::read(&path).unwrap(), LIBRARY);
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(place(folder.path()).unwrap_err().to_string().contains("other users may write in the folder"));
+        assert!(
+            place(folder.path())
+                .unwrap_err()
+                .to_string()
+                .contains("other users may write in the folder")
+        );
     }
 }

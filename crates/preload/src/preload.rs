@@ -64,6 +64,9 @@ mod tests {
         assert_eq!(preload.value(), "basename=/data/binlog;mode=ahead");
         preload.mode = PreallocMode::Pool(10);
         (preload.file_mib, preload.free_floor_mib, preload.is_forced) = (Some(8), Some(64), true);
-        assert_eq!(preload.value(), "basename=/data/binlog;mode=pool;files=10;file_mib=8;free_floor_mib=64;force=1");
+        assert_eq!(
+            preload.value(),
+            "basename=/data/binlog;mode=pool;files=10;file_mib=8;free_floor_mib=64;force=1"
+        );
     }
 }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use thiserror::Error;
 use truetps_binlog::state::{
-    CONTROL_AT, PreallocCondition, STATE_BYTES, STATE_ENDING, STATE_VERSION, STATUS_AT, StatePage, StatePageError,
-    StatusWord, WANTED_OFF, WANTED_ON, control_bytes,
+    CONTROL_AT, PreallocCondition, STATE_BYTES, STATE_ENDING, STATE_VERSION, STATUS_AT, StatePage,
+    StatePageError, StatusWord, WANTED_OFF, WANTED_ON, control_bytes,
 };
 use truetps_files::OpenFolder;
 
@@ -69,7 +69,8 @@ impl StateFile {
 
     /// Whether a server has the library loaded: it holds a lock on the file.
     pub fn has_server(&self) -> Result<bool, StateError> {
-        self.open()?.map_or(Ok(false), |file| self.is_held(&file, FlockOperation::NonBlockingLockShared))
+        self.open()?
+            .map_or(Ok(false), |file| self.is_held(&file, FlockOperation::NonBlockingLockShared))
     }
 
     fn is_held(&self, file: &File, lock: FlockOperation) -> Result<bool, StateError> {
@@ -81,7 +82,11 @@ impl StateFile {
     }
 
     /// Takes the lock that a server with the library holds. `None`: there is no file, so that no library has run here.
-    pub(crate) fn lock(&self, folder: &OpenFolder, is_dry: bool) -> Result<Option<StateLock>, StateError> {
+    pub(crate) fn lock(
+        &self,
+        folder: &OpenFolder,
+        is_dry: bool,
+    ) -> Result<Option<StateLock>, StateError> {
         let open = if is_dry { OpenFolder::file } else { OpenFolder::file_to_change };
         let Some(file) = self.open_in(folder, open)? else { return Ok(None) };
         if self.is_held(&file, FlockOperation::NonBlockingLockExclusive)? {
@@ -94,19 +99,21 @@ impl StateFile {
     /// Turns preallocation on or off in a running server, and waits until that has happened. Its page afterwards.
     pub fn want(&self, is_on: bool, patience: Duration) -> Result<StatePage, StateError> {
         let missing = || self.failed(io::ErrorKind::NotFound.into());
-        let file = self.open_in(&self.folder()?, OpenFolder::file_to_change)?.ok_or_else(missing)?;
+        let file =
+            self.open_in(&self.folder()?, OpenFolder::file_to_change)?.ok_or_else(missing)?;
         if !self.is_held(&file, FlockOperation::NonBlockingLockShared)? {
             return Err(StateError::NoServer { path: self.path.clone() });
         }
         let before = self.page(&file)?;
         let wanted = if is_on { WANTED_ON } else { WANTED_OFF };
         let request = before.request.wrapping_add(1);
-        file.write_all_at(&control_bytes(wanted, request), CONTROL_AT).map_err(|source| self.failed(source))?;
+        file.write_all_at(&control_bytes(wanted, request), CONTROL_AT)
+            .map_err(|source| self.failed(source))?;
         let end = Instant::now() + patience;
         loop {
             let page = self.page(&file)?;
-            let is_obeyed =
-                page.word(StatusWord::acted_request) == request && page.word(StatusWord::acted_wanted) == wanted;
+            let is_obeyed = page.word(StatusWord::acted_request) == request
+                && page.word(StatusWord::acted_wanted) == wanted;
             if is_obeyed {
                 return Ok(page);
             }
@@ -118,12 +125,15 @@ impl StateFile {
     }
 
     fn folder(&self) -> Result<OpenFolder, StateError> {
-        OpenFolder::open_named(self.path.parent().unwrap_or(Path::new(""))).map_err(|source| self.failed(source))
+        OpenFolder::open_named(self.path.parent().unwrap_or(Path::new("")))
+            .map_err(|source| self.failed(source))
     }
 
     fn open(&self) -> Result<Option<File>, StateError> {
         let folder = match self.folder() {
-            Err(StateError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(StateError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                return Ok(None);
+            }
             other => other?,
         };
         self.open_in(&folder, OpenFolder::file)

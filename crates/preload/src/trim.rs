@@ -63,7 +63,8 @@ pub fn trim(basename: &Path, is_dry: bool, seconds: u64) -> Result<Trimmed, Trim
     let folder = OpenFolder::open_named(path).map_err(failed(path))?;
     let base = basename.file_name().unwrap_or_default();
     let entries = folder.as_owner(|| folder.entries()).flatten().map_err(failed(path))?;
-    let mut binlogs: Vec<_> = entries.iter().filter_map(|entry| Some((number_of(base, &entry.0)?, entry))).collect();
+    let mut binlogs: Vec<_> =
+        entries.iter().filter_map(|entry| Some((number_of(base, &entry.0)?, entry))).collect();
     binlogs.sort_by_key(|(number, _)| *number);
     let Some((newest, _)) = binlogs.last().copied() else {
         return Err(TrimError::NoBinlog { basename: basename.to_owned() });
@@ -85,7 +86,8 @@ pub fn trim(basename: &Path, is_dry: bool, seconds: u64) -> Result<Trimmed, Trim
                 let trimming = BinlogTrimming { folder: &folder, name, age, is_dry, seconds };
                 done.files.push(trimming.run(path).map_err(failed(&path.join(name)))?);
             }
-            done.removed = remove_leftovers(&folder, base, &entries, is_dry).map_err(failed(path))?;
+            done.removed =
+                remove_leftovers(&folder, base, &entries, is_dry).map_err(failed(path))?;
             Ok::<_, TrimError>(done)
         })
         .map_err(failed(path))??;
@@ -112,7 +114,9 @@ fn remove_leftovers(
     let mut leftover = base.to_owned();
     leftover.push(LEFTOVER);
     let mut removed = Vec::new();
-    for (name, _) in entries.iter().filter(|(name, _)| name.as_bytes().starts_with(leftover.as_bytes())) {
+    for (name, _) in
+        entries.iter().filter(|(name, _)| name.as_bytes().starts_with(leftover.as_bytes()))
+    {
         if !is_dry {
             folder.remove_file(name)?;
         }
@@ -185,7 +189,9 @@ impl ReadAt for OpenBinlog<'_> {
 
 /// The first of these files that a process has open, and which one: a server may have a binlog open without the library.
 /// Processes of other users are seen by root only.
-fn first_open<'e>(files: impl Iterator<Item = &'e (OsString, Stat)>) -> Option<(&'e OsStr, String)> {
+fn first_open<'e>(
+    files: impl Iterator<Item = &'e (OsString, Stat)>,
+) -> Option<(&'e OsStr, String)> {
     let files: Vec<_> = files.map(|(name, stat)| ((stat.st_dev, stat.st_ino), name)).collect();
     let identity = |facts: Metadata| (facts.dev(), facts.ino());
     let own = std::process::id().to_string();
@@ -221,7 +227,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let basename = folder.path().join("binlog");
         assert!(matches!(trim(&basename, false, 7), Err(TrimError::NoBinlog { .. })));
-        let write = |name: &str, content: &[u8]| fs::write(folder.path().join(name), content).unwrap();
+        let write =
+            |name: &str, content: &[u8]| fs::write(folder.path().join(name), content).unwrap();
         write("binlog.000001", &[0; 9000]);
         write("binlog.prealloc-0", &[0; 10]);
         write("relay-bin.000001", &[0; 10]);
@@ -230,7 +237,8 @@ mod tests {
         assert_eq!((seen.files[0].bytes, seen.removed.len()), (9000, 1));
         assert!(folder.path().join("binlog.prealloc-0").exists(), "a dry run changes nothing");
         trim(&basename, false, 7).unwrap();
-        let length = |name: &str| fs::metadata(folder.path().join(name)).map(|facts| facts.len()).ok();
+        let length =
+            |name: &str| fs::metadata(folder.path().join(name)).map(|facts| facts.len()).ok();
         assert_eq!(length("binlog.000001"), Some(0), "zeros without a magic are no content");
         assert_eq!((length("binlog.prealloc-0"), length("relay-bin.000001")), (None, Some(10)));
         assert_eq!(length("binlog.index"), Some(16));
@@ -253,9 +261,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let basename = folder.path().join("binlog");
         fs::write(folder.path().join("binlog.000001"), damaged()).unwrap();
-        fs::write(folder.path().join("binlog.000002"), [&b"\xfebin"[..], &[0; 100]].concat()).unwrap();
+        fs::write(folder.path().join("binlog.000002"), [&b"\xfebin"[..], &[0; 100]].concat())
+            .unwrap();
         let done = trim(&basename, false, 7).unwrap();
-        assert_eq!(done.files[0].decision, TailDecision::LeaveAlone(Untrimmable::Damaged { at: 0 }));
+        assert_eq!(
+            done.files[0].decision,
+            TailDecision::LeaveAlone(Untrimmable::Damaged { at: 0 })
+        );
         assert_eq!(done.files[1].decision, TailDecision::CutZeros { at: 0 });
         assert_eq!(fs::read(folder.path().join("binlog.000001")).unwrap(), damaged());
     }
@@ -271,7 +283,10 @@ mod tests {
         fs::write(folder.path().join("binlog.000001"), [0; 100]).unwrap();
         let held = state.lock(&OpenFolder::open(folder.path()).unwrap(), false).unwrap();
         assert!(state.has_server().unwrap(), "as a server finds it that starts meanwhile");
-        assert!(matches!(trim(&basename, false, 7), Err(TrimError::State(StateError::HasServer { .. }))));
+        assert!(matches!(
+            trim(&basename, false, 7),
+            Err(TrimError::State(StateError::HasServer { .. }))
+        ));
         drop(held);
         trim(&basename, true, 7).unwrap();
         assert_eq!(state.read().unwrap().unwrap().marker(), Some(1), "a dry run changes nothing");
@@ -290,7 +305,8 @@ mod tests {
         fs::create_dir(&data).unwrap();
         fs::write(&secret, [0; 100]).unwrap();
         fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-        let facts = || fs::metadata(&secret).map(|facts| (facts.len(), facts.mode(), facts.uid())).unwrap();
+        let facts =
+            || fs::metadata(&secret).map(|facts| (facts.len(), facts.mode(), facts.uid())).unwrap();
         let before = facts();
         let attacks: [Attack<'_>; 8] = [
             ("binlog.000002", &|path| symlink(&secret, path).unwrap()),
@@ -306,7 +322,10 @@ mod tests {
             chown(&data, Some(65_534), Some(65_534)).unwrap();
         }
         // A hard link to a file of one's own is no attack.
-        let attacks = attacks.into_iter().enumerate().filter(|(number, _)| *number != 1 || geteuid().is_root());
+        let attacks = attacks
+            .into_iter()
+            .enumerate()
+            .filter(|(number, _)| *number != 1 || geteuid().is_root());
         for (number, (name, attack)) in attacks {
             fs::write(data.join("binlog.000001"), [0; 100]).unwrap();
             if geteuid().is_root() {
@@ -327,13 +346,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("binlog.000001"), [0; 100]).unwrap();
         let path = folder.path().join("binlog.000001");
-        #[allow(clippy::disallowed_methods, reason = "a process that is not ours has to have it open")]
-        let mut other =
-            std::process::Command::new("sleep").arg("30").stdin(File::open(&path).unwrap()).spawn().unwrap();
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "a process that is not ours has to have it open"
+        )]
+        let mut other = std::process::Command::new("sleep")
+            .arg("30")
+            .stdin(File::open(&path).unwrap())
+            .spawn()
+            .unwrap();
         let refused = trim(&folder.path().join("binlog"), false, 7);
         other.kill().unwrap();
         other.wait().unwrap();
-        assert!(matches!(&refused, Err(TrimError::InUse { process, .. }) if process.contains("sleep")), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(TrimError::InUse { process, .. }) if process.contains("sleep")),
+            "{refused:?}"
+        );
         assert_eq!(fs::metadata(path).unwrap().len(), 100);
     }
 }

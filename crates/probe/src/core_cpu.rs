@@ -30,7 +30,8 @@ impl CoreCpu {
             let idle = ticks.get(3)? + ticks.get(4).copied().unwrap_or(0);
             Some((number, CoreTicks { idle, other: ticks.iter().sum::<u64>() - idle }))
         };
-        let cores: BTreeMap<_, _> = text.lines().filter(|line| !line.starts_with("cpu ")).filter_map(core).collect();
+        let cores: BTreeMap<_, _> =
+            text.lines().filter(|line| !line.starts_with("cpu ")).filter_map(core).collect();
         (!cores.is_empty()).then_some(Self(cores))
     }
 
@@ -58,12 +59,17 @@ mod tests {
 
     #[test]
     fn idle_time_of_the_named_cores_is_added_up() {
-        let first =
-            CoreCpu::parse("cpu  1 2 3 4\ncpu0 10 0 10 100 0 0 0 0 7 7\ncpu1 0 0 0 50 0 0 0 0\nintr 5").unwrap();
+        let first = CoreCpu::parse(
+            "cpu  1 2 3 4\ncpu0 10 0 10 100 0 0 0 0 7 7\ncpu1 0 0 0 50 0 0 0 0\nintr 5",
+        )
+        .unwrap();
         // Core 0: 20 of 80 ticks idle, of which it waited for a disk in 5. Core 1: all idle, but for 50 stolen ones.
-        let later = CoreCpu::parse("cpu  1 2 3 4\ncpu0 60 0 20 115 5 0 0 0 7 7\ncpu1 0 0 0 100 0 0 0 50\n").unwrap();
-        let check =
-            |cores: &[u32], expect: Option<f64>| assert_eq!(first.idle_until(&later, cores), expect, "{cores:?}");
+        let later =
+            CoreCpu::parse("cpu  1 2 3 4\ncpu0 60 0 20 115 5 0 0 0 7 7\ncpu1 0 0 0 100 0 0 0 50\n")
+                .unwrap();
+        let check = |cores: &[u32], expect: Option<f64>| {
+            assert_eq!(first.idle_until(&later, cores), expect, "{cores:?}");
+        };
         check(&[0], Some(0.25));
         check(&[1], Some(0.5));
         check(&[0, 1], Some(0.75));

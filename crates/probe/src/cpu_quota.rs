@@ -23,7 +23,8 @@ impl CpuQuota {
     }
 
     fn tightest(folders: Vec<PathBuf>) -> Option<Self> {
-        let quotas = folders.into_iter().filter_map(|folder| Some(Self { cores: quota(&folder)?, folder }));
+        let quotas =
+            folders.into_iter().filter_map(|folder| Some(Self { cores: quota(&folder)?, folder }));
         quotas.min_by(|one, other| one.cores.total_cmp(&other.cores))
     }
 
@@ -39,8 +40,11 @@ impl CpuQuota {
             let line = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
             Some(Duration::from_micros(line.trim().parse().ok()?))
         };
-        let nanoseconds = |folder: PathBuf| number(&folder.join("cpuacct.usage")).map(Duration::from_nanos);
-        microseconds().or_else(|| nanoseconds(self.folder.clone())).or_else(|| nanoseconds(self.accounting_folder()?))
+        let nanoseconds =
+            |folder: PathBuf| number(&folder.join("cpuacct.usage")).map(Duration::from_nanos);
+        microseconds()
+            .or_else(|| nanoseconds(self.folder.clone()))
+            .or_else(|| nanoseconds(self.accounting_folder()?))
     }
 
     /// Version 1 may mount the accounting apart from the quota.
@@ -63,12 +67,16 @@ fn group_folders(text: &str) -> Vec<PathBuf> {
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
         let mount = match controllers {
             "" => PathBuf::from(MOUNT),
-            _ if controllers.split(',').any(|one| one == "cpu") => Path::new(MOUNT).join(controllers),
+            _ if controllers.split(',').any(|one| one == "cpu") => {
+                Path::new(MOUNT).join(controllers)
+            }
             _ => continue,
         };
         let own = mount.join(path.trim_start_matches('/'));
         // A container may show the path of the host: then only the mount itself exists.
-        folders.extend(own.ancestors().take_while(|folder| folder.starts_with(&mount)).map(Path::to_owned));
+        folders.extend(
+            own.ancestors().take_while(|folder| folder.starts_with(&mount)).map(Path::to_owned),
+        );
     }
     folders
 }
@@ -77,7 +85,8 @@ fn group_folders(text: &str) -> Vec<PathBuf> {
 fn quota(folder: &Path) -> Option<f64> {
     let version_2 = || parse_max(&fs::read_to_string(folder.join("cpu.max")).ok()?);
     let version_1 = || {
-        let (quota, period) = (number(&folder.join("cpu.cfs_quota_us"))?, number(&folder.join("cpu.cfs_period_us"))?);
+        let (quota, period) =
+            (number(&folder.join("cpu.cfs_quota_us"))?, number(&folder.join("cpu.cfs_period_us"))?);
         (period > 0).then(|| quota as f64 / period as f64)
     };
     version_2().or_else(version_1).filter(|cores| *cores > 0.0)
@@ -113,11 +122,19 @@ mod tests {
             }
             folder
         };
-        let loose = folder("loose", &[("cpu.max", "400000 100000"), ("cpu.stat", "usage_usec 7\nuser_usec 3\n")]);
-        let none = folder("none", &[("cpu.cfs_quota_us", "-1\n"), ("cpu.cfs_period_us", "100000\n")]);
+        let loose = folder(
+            "loose",
+            &[("cpu.max", "400000 100000"), ("cpu.stat", "usage_usec 7\nuser_usec 3\n")],
+        );
+        let none =
+            folder("none", &[("cpu.cfs_quota_us", "-1\n"), ("cpu.cfs_period_us", "100000\n")]);
         let tight = folder(
             "tight",
-            &[("cpu.cfs_quota_us", "50000\n"), ("cpu.cfs_period_us", "100000\n"), ("cpuacct.usage", "8000\n")],
+            &[
+                ("cpu.cfs_quota_us", "50000\n"),
+                ("cpu.cfs_period_us", "100000\n"),
+                ("cpuacct.usage", "8000\n"),
+            ],
         );
         let found = CpuQuota::tightest(vec![loose.clone(), none.clone(), tight.clone()]).unwrap();
         assert_eq!((found.cores, found.folder.clone()), (0.5, tight));
@@ -132,7 +149,10 @@ mod tests {
             assert_eq!(group_folders(text), expect.iter().map(PathBuf::from).collect::<Vec<_>>());
         };
         check("0::/a/b\n", &["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]);
-        check("4:memory:/x\n3:cpu,cpuacct:/x\n", &["/sys/fs/cgroup/cpu,cpuacct/x", "/sys/fs/cgroup/cpu,cpuacct"]);
+        check(
+            "4:memory:/x\n3:cpu,cpuacct:/x\n",
+            &["/sys/fs/cgroup/cpu,cpuacct/x", "/sys/fs/cgroup/cpu,cpuacct"],
+        );
         check("3:cpuset:/x\n2:cpuacct:/x\n", &[]);
         let apart = CpuQuota { cores: 1.0, folder: PathBuf::from("/sys/fs/cgroup/cpu/x") };
         assert_eq!(apart.accounting_folder(), Some(PathBuf::from("/sys/fs/cgroup/cpuacct/x")));

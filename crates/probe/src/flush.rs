@@ -26,7 +26,8 @@ pub struct FlushProbeError {
 /// and flushed once before, so that no flush has to allocate space.
 pub fn probe_flush(dir: &Path) -> Result<FlushProbe, FlushProbeError> {
     let path = dir.join(format!(".flush-probe-{}", std::process::id()));
-    let result = OpenOptions::new().write(true).create_new(true).open(&path).and_then(|file| measure(&file));
+    let result =
+        OpenOptions::new().write(true).create_new(true).open(&path).and_then(|file| measure(&file));
     // A test file that cannot be removed is no reason to fail; the folder is truetps's own.
     let _ = remove_file(&path);
     result.map_err(|source| FlushProbeError { dir: dir.to_owned(), source })

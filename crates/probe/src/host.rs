@@ -12,7 +12,11 @@ pub fn host_facts(data_dir: &Path, flush: Option<FlushProbe>) -> HostFacts {
     let device = device_under(data_dir);
     HostFacts {
         hostname: uname.nodename().to_string_lossy().into_owned(),
-        kernel: format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy()),
+        kernel: format!(
+            "{} {}",
+            uname.sysname().to_string_lossy(),
+            uname.release().to_string_lossy()
+        ),
         cpu_model: cpu_field("model name").unwrap_or_default(),
         cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
         memory_bytes: memory_bytes().unwrap_or(0),
@@ -26,7 +30,8 @@ pub fn host_facts(data_dir: &Path, flush: Option<FlushProbe>) -> HostFacts {
 
 fn cpu_field(name: &str) -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
+    let line =
+        text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 

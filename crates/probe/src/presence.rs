@@ -40,8 +40,10 @@ impl RunPresence {
     }
 
     fn announce_in(space: &str, command: &str) -> Self {
-        let space: String = space.chars().filter(char::is_ascii_alphanumeric).take(WORD_BYTES_MAX).collect();
-        let command: String = command.chars().filter(|c| is_plain(*c)).take(WORD_BYTES_MAX).collect();
+        let space: String =
+            space.chars().filter(char::is_ascii_alphanumeric).take(WORD_BYTES_MAX).collect();
+        let command: String =
+            command.chars().filter(|c| is_plain(*c)).take(WORD_BYTES_MAX).collect();
         let prefix = format!("truetps-load/{space}/");
         // A name that cannot be predicted cannot be taken by another process.
         let own = format!("{}/{command}/{}", std::process::id(), clock::epoch_s().to_bits());
@@ -69,8 +71,12 @@ impl RunPresence {
     pub fn arrivals(&self) -> Vec<OtherRun> {
         let Some(socket) = &self.socket else { return Vec::new() };
         let mut buffer = [0; 128];
-        let next =
-            || socket.recv(&mut buffer).ok().map(|length| String::from_utf8_lossy(&buffer[..length]).into_owned());
+        let next = || {
+            socket
+                .recv(&mut buffer)
+                .ok()
+                .map(|length| String::from_utf8_lossy(&buffer[..length]).into_owned())
+        };
         std::iter::from_fn(next).take(RUNS_MAX).filter_map(|name| parse(&name)).collect()
     }
 
@@ -107,7 +113,8 @@ fn names_in(text: &str, prefix: &str, own: &str) -> Vec<String> {
 fn parse(name: &str) -> Option<OtherRun> {
     let mut parts = name.split('/');
     let (pid, command, _) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
-    let is_word = !command.is_empty() && command.len() <= WORD_BYTES_MAX && command.chars().all(is_plain);
+    let is_word =
+        !command.is_empty() && command.len() <= WORD_BYTES_MAX && command.chars().all(is_plain);
     is_word.then(|| OtherRun { pid, command: command.to_owned() })
 }
 
@@ -127,7 +134,8 @@ mod tests {
         let first = RunPresence::announce_in(&space, "sweep");
         assert!(first.others().is_empty() && first.arrivals().is_empty());
         let second = RunPresence::announce_in(&space, "run");
-        let commands = |runs: Vec<OtherRun>| runs.into_iter().map(|run| run.command).collect::<Vec<_>>();
+        let commands =
+            |runs: Vec<OtherRun>| runs.into_iter().map(|run| run.command).collect::<Vec<_>>();
         assert_eq!(commands(second.others()), ["sweep"]);
         assert_eq!(commands(first.others()), ["run"]);
         // It has ended before the first run looks.
@@ -157,7 +165,14 @@ mod tests {
         let names = names_in(text, "truetps-load//", "13/run/99");
         assert_eq!(names, ["12/sweep/99"]);
         assert_eq!(parse(&names[0]), Some(OtherRun { pid: 12, command: "sweep".to_owned() }));
-        for bad in ["", "x/run/1", "1/\u{1b}[2J/1", "1//1", "1/run", "1/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/1"] {
+        for bad in [
+            "",
+            "x/run/1",
+            "1/\u{1b}[2J/1",
+            "1//1",
+            "1/run",
+            "1/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/1",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

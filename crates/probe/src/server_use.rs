@@ -21,7 +21,8 @@ const TRIES: u32 = 20;
 pub fn server_use(pid: u32) -> Option<ServerUse> {
     (0..TRIES).find_map(|_| {
         let before = Stat::read(pid)?;
-        let children: Vec<_> = numbers().filter_map(Stat::read).filter(|stat| stat.parent == pid).collect();
+        let children: Vec<_> =
+            numbers().filter_map(Stat::read).filter(|stat| stat.parent == pid).collect();
         // When a child ends, its time is added to the ended children of its parent.
         let is_stable = Stat::read(pid)?.ended_ticks == before.ended_ticks;
         is_stable.then(|| {
@@ -29,8 +30,12 @@ pub fn server_use(pid: u32) -> Option<ServerUse> {
             let ticks = before.ticks + before.ended_ticks + ticks;
             ServerUse {
                 started: before.started,
-                cpu: Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64),
-                rss_bytes: children.is_empty().then(|| before.rss_pages * rustix::param::page_size() as u64),
+                cpu: Duration::from_secs_f64(
+                    ticks as f64 / rustix::param::clock_ticks_per_second() as f64,
+                ),
+                rss_bytes: children
+                    .is_empty()
+                    .then(|| before.rss_pages * rustix::param::page_size() as u64),
             }
         })
     })
@@ -60,13 +65,17 @@ pub(crate) struct FamilyUse {
 pub(crate) fn family_of(pid: u32) -> Option<FamilyUse> {
     (0..TRIES).find_map(|_| {
         let before = Stat::read(pid)?;
-        let children: Vec<_> =
-            children_of(pid).into_iter().filter_map(|child| Some((child, Stat::read(child)?))).collect();
+        let children: Vec<_> = children_of(pid)
+            .into_iter()
+            .filter_map(|child| Some((child, Stat::read(child)?)))
+            .collect();
         let is_stable = Stat::read(pid)?.ended_ticks == before.ended_ticks;
         is_stable.then(|| FamilyUse {
             pids: [pid].into_iter().chain(children.iter().map(|(child, _)| *child)).collect(),
             started: before.started,
-            ticks: before.ticks + before.ended_ticks + children.iter().map(|(_, stat)| stat.ticks).sum::<u64>(),
+            ticks: before.ticks
+                + before.ended_ticks
+                + children.iter().map(|(_, stat)| stat.ticks).sum::<u64>(),
             threads: before.threads + children.iter().map(|(_, stat)| stat.threads).sum::<u64>(),
             rss_pages: before.rss_pages,
         })
@@ -76,7 +85,9 @@ pub(crate) fn family_of(pid: u32) -> Option<FamilyUse> {
 fn children_of(pid: u32) -> Vec<u32> {
     match fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {
         Ok(text) => text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect(),
-        Err(_) => numbers().filter(|number| Stat::read(*number).is_some_and(|stat| stat.parent == pid)).collect(),
+        Err(_) => numbers()
+            .filter(|number| Stat::read(*number).is_some_and(|stat| stat.parent == pid))
+            .collect(),
     }
 }
 
@@ -120,7 +131,14 @@ mod tests {
     #[test]
     fn fields_behind_a_strange_name() {
         let text = "42 (a) b (c) S 7 2 3 4 5 6 7 8 9 10 150 50 30 20 20 0 3 0 100 8192 77 18446744073709551615";
-        let expect = Stat { parent: 7, ticks: 200, ended_ticks: 50, threads: 3, started: 100, rss_pages: 77 };
+        let expect = Stat {
+            parent: 7,
+            ticks: 200,
+            ended_ticks: 50,
+            threads: 3,
+            started: 100,
+            rss_pages: 77,
+        };
         assert_eq!(Stat::parse(text), Some(expect));
         assert_eq!(Stat::parse("42 (x) S 1"), None);
     }
@@ -132,7 +150,8 @@ mod tests {
         assert_eq!(server_use(std::process::id()).unwrap().rss_bytes, None);
         assert_eq!(family_of(child.id()).unwrap().pids, [child.id()]);
         // In the middle of its exec a process has no memory yet.
-        let has_memory = || server_use(child.id()).unwrap().rss_bytes.is_some_and(|bytes| bytes > 0);
+        let has_memory =
+            || server_use(child.id()).unwrap().rss_bytes.is_some_and(|bytes| bytes > 0);
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
         while !has_memory() {
             assert!(std::time::Instant::now() < deadline, "a process that runs has memory");

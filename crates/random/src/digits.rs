@@ -19,7 +19,9 @@ mod tests {
 
     #[test]
     fn eight_digits_match_the_number() {
-        for number in (0..100_000_000).step_by(997).chain([0, 9, 99, 100, 9_999, 10_000, 99_999_999]) {
+        for number in
+            (0..100_000_000).step_by(997).chain([0, 9, 99, 100, 9_999, 10_000, 99_999_999])
+        {
             assert_eq!(eight_digits(number), *format!("{number:08}").as_bytes(), "{number}");
         }
     }

@@ -15,7 +15,11 @@ impl RandomStream {
     /// Stream number `number` of `seed`. Streams of different numbers are independent.
     pub fn new(seed: u64, number: u64) -> Self {
         // The two are mixed before they seed the generator, so that (1, 2) and (2, 1) are unrelated.
-        Self { generator: Pcg64Mcg::seed_from_u64(mix(seed ^ mix(number.wrapping_add(0x9e37_79b9_7f4a_7c15)))) }
+        Self {
+            generator: Pcg64Mcg::seed_from_u64(mix(
+                seed ^ mix(number.wrapping_add(0x9e37_79b9_7f4a_7c15))
+            )),
+        }
     }
 
     /// A stream that begins anywhere in the generator's period.

@@ -63,7 +63,11 @@ impl Zipf {
     fn inverse(&self, area: f64) -> f64 {
         // Above -1 except for rounding, if the exponent is above 1 and the area is the whole.
         let power = ((1.0 - self.exponent) * area).max(-1.0);
-        if power.abs() > 1e-8 { (power.ln_1p() / power * area).exp() } else { ((1.0 - power / 2.0) * area).exp() }
+        if power.abs() > 1e-8 {
+            (power.ln_1p() / power * area).exp()
+        } else {
+            ((1.0 - power / 2.0) * area).exp()
+        }
     }
 }
 
@@ -109,7 +113,9 @@ mod tests {
 
     #[test]
     fn large_ranges_and_steep_exponents_stay_in_range() {
-        for (ranks, exponent) in [(2_f64.powi(62), 0.99), (1e9, 10.0), (1e9, 0.01), (2_f64.powi(63), 1.0)] {
+        for (ranks, exponent) in
+            [(2_f64.powi(62), 0.99), (1e9, 10.0), (1e9, 0.01), (2_f64.powi(63), 1.0)]
+        {
             let zipf = Zipf::new(exponent);
             let mut stream = RandomStream::new(1, 1);
             for _ in 0..10_000 {

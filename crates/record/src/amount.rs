@@ -1,8 +1,13 @@
 //! Amounts as PostgreSQL writes them: the server counts in the setting's unit (16384 of `8kB`), while files and plans
 //! may use other units.
 
-const BYTES: [(&str, f64); 5] =
-    [("B", 1.0), ("kB", 1024.0), ("MB", 1_048_576.0), ("GB", 1_073_741_824.0), ("TB", 1_099_511_627_776.0)];
+const BYTES: [(&str, f64); 5] = [
+    ("B", 1.0),
+    ("kB", 1024.0),
+    ("MB", 1_048_576.0),
+    ("GB", 1_073_741_824.0),
+    ("TB", 1_099_511_627_776.0),
+];
 const MICROSECONDS: [(&str, f64); 6] =
     [("us", 1.0), ("ms", 1e3), ("s", 1e6), ("min", 60e6), ("h", 3_600e6), ("d", 86_400e6)];
 
@@ -15,8 +20,11 @@ fn split(text: &str) -> Option<(f64, &str)> {
 
 /// `8kB` → whether it is a size, and the factor of the unit.
 fn factor(unit: &str) -> Option<(bool, f64)> {
-    let (times, name) = if unit.starts_with(|c: char| c.is_ascii_digit()) { split(unit)? } else { (1.0, unit) };
-    let of = |units: &[(&str, f64)]| units.iter().find(|(known, _)| *known == name).map(|(_, each)| times * each);
+    let (times, name) =
+        if unit.starts_with(|c: char| c.is_ascii_digit()) { split(unit)? } else { (1.0, unit) };
+    let of = |units: &[(&str, f64)]| {
+        units.iter().find(|(known, _)| *known == name).map(|(_, each)| times * each)
+    };
     of(&BYTES).map(|bytes| (true, bytes)).or_else(|| of(&MICROSECONDS).map(|time| (false, time)))
 }
 
@@ -64,12 +72,18 @@ mod tests {
         ] {
             assert!(same_amount(one, other, unit), "{one} {other} {unit}");
         }
-        assert!(!same_amount("128MB", "128", "8kB") && !same_amount("x", "x", "ms") && !same_amount("1", "1", "?"));
+        assert!(
+            !same_amount("128MB", "128", "8kB")
+                && !same_amount("x", "x", "ms")
+                && !same_amount("1", "1", "?")
+        );
         assert!(!same_amount("128MB", "128000", "ms"), "a size is no time");
         for (one, other) in [("1GB", "1024MB"), ("15min", "900s"), ("0.5h", "30 min")] {
             assert!(same_written_amount(one, other), "{one} {other}");
         }
-        for (one, other) in [("1GB", "1024"), ("1024", "1024"), ("1GB", "1min"), ("15min", "15ms"), ("a", "a")] {
+        for (one, other) in
+            [("1GB", "1024"), ("1024", "1024"), ("1GB", "1min"), ("15min", "15ms"), ("a", "a")]
+        {
             assert!(!same_written_amount(one, other), "{one} {other}");
         }
         assert_eq!((unit_bytes("8kB"), unit_bytes("ms")), (Some(8192.0), None));

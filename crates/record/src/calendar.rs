@@ -6,7 +6,8 @@ const DAY_S: i64 = 86_400;
 fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year - 719_468
+    365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year
+        - 719_468
 }
 
 /// Year, month and day, of days since 1970-01-01.
@@ -14,7 +15,8 @@ fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
@@ -95,8 +97,16 @@ mod tests {
 
     #[test]
     fn what_is_no_time() {
-        for wrong in ["", "2024", "2023-02-29", "2024-13-01", "2024-01-01 24:00:00", "2024-01-01 1:2", "0-1-1", "a-b-c"]
-        {
+        for wrong in [
+            "",
+            "2024",
+            "2023-02-29",
+            "2024-13-01",
+            "2024-01-01 24:00:00",
+            "2024-01-01 1:2",
+            "0-1-1",
+            "a-b-c",
+        ] {
             assert_eq!(parse_time(wrong), None, "{wrong}");
         }
     }

@@ -85,7 +85,9 @@ pub struct SchemaShape {
 pub enum CaptureError {
     #[error("is not a capture: {0}")]
     Other(String),
-    #[error("written by a newer truetps (schema version {found}; this one reads up to {CAPTURE_SCHEMA_VERSION})")]
+    #[error(
+        "written by a newer truetps (schema version {found}; this one reads up to {CAPTURE_SCHEMA_VERSION})"
+    )]
     Newer { found: u64 },
     #[error("is cut off or was changed by hand: {0}")]
     Broken(String),
@@ -95,7 +97,9 @@ impl CaptureError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Newer { .. } => "read it with the truetps that wrote it, or a newer one",
-            Self::Other(_) | Self::Broken(_) => "make a capture with `truetps server capture DSN -o FILE`",
+            Self::Other(_) | Self::Broken(_) => {
+                "make a capture with `truetps server capture DSN -o FILE`"
+            }
         }
     }
 }
@@ -110,7 +114,9 @@ impl Capture {
         }
         match value.get("schema_version").and_then(serde_json::Value::as_u64) {
             None => return Err(CaptureError::Broken("it has no schema_version".to_owned())),
-            Some(found) if found > u64::from(CAPTURE_SCHEMA_VERSION) => return Err(CaptureError::Newer { found }),
+            Some(found) if found > u64::from(CAPTURE_SCHEMA_VERSION) => {
+                return Err(CaptureError::Newer { found });
+            }
             Some(_) => {}
         }
         serde_json::from_value(value).map_err(|error| CaptureError::Broken(error.to_string()))
@@ -118,7 +124,9 @@ impl Capture {
 
     /// The document, with an end of line.
     pub fn to_json(&self) -> String {
-        crate::printable_json(&serde_json::to_string_pretty(self).expect("a capture has a JSON form")) + "\n"
+        crate::printable_json(
+            &serde_json::to_string_pretty(self).expect("a capture has a JSON form"),
+        ) + "\n"
     }
 }
 
@@ -165,9 +173,18 @@ mod tests {
         let text = capture().to_json();
         let newer = text.replacen("\"schema_version\": 1", "\"schema_version\": 7", 1);
         assert_eq!(Capture::from_json(&newer), Err(CaptureError::Newer { found: 7 }));
-        assert!(matches!(Capture::from_json(&text[..text.len() / 2]), Err(CaptureError::Broken(_))));
-        assert!(matches!(Capture::from_json(&text.replace("\"server\"", "\"sever\"")), Err(CaptureError::Broken(_))));
-        assert!(matches!(Capture::from_json("{\"schema_version\": 1}"), Err(CaptureError::Other(_))));
+        assert!(matches!(
+            Capture::from_json(&text[..text.len() / 2]),
+            Err(CaptureError::Broken(_))
+        ));
+        assert!(matches!(
+            Capture::from_json(&text.replace("\"server\"", "\"sever\"")),
+            Err(CaptureError::Broken(_))
+        ));
+        assert!(matches!(
+            Capture::from_json("{\"schema_version\": 1}"),
+            Err(CaptureError::Other(_))
+        ));
         assert!(matches!(Capture::from_json("[]"), Err(CaptureError::Other(_))));
     }
 }

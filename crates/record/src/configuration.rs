@@ -43,7 +43,11 @@ pub const DISK: &str = "disk";
 
 /// Whether a factor is a setting of the server.
 pub fn is_setting_factor(name: &str) -> bool {
-    !is_load_factor(name) && !is_workload_factor(name) && name != SERVER && name != DISK && name != PREALLOC
+    !is_load_factor(name)
+        && !is_workload_factor(name)
+        && name != SERVER
+        && name != DISK
+        && name != PREALLOC
 }
 
 /// Doubles below this hold every whole number.
@@ -64,9 +68,9 @@ impl SettingValue {
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(*value),
-            Self::Text(text) => {
-                setting_number(text).filter(|n| n.fract() == 0.0 && n.abs() < EXACT_MAX).map(|n| n as i64)
-            }
+            Self::Text(text) => setting_number(text)
+                .filter(|n| n.fract() == 0.0 && n.abs() < EXACT_MAX)
+                .map(|n| n as i64),
             Self::Bool(_) | Self::Float(_) => None,
         }
     }
@@ -161,19 +165,24 @@ impl Configuration {
 
     /// All levels except the load's levels, in order. They distinguish one curve from another.
     pub fn conditions(&self) -> impl Iterator<Item = (&str, &SettingValue)> {
-        self.levels.iter().filter(|(name, _)| !is_load_factor(name)).map(|(name, value)| (name.as_str(), value))
+        self.levels
+            .iter()
+            .filter(|(name, _)| !is_load_factor(name))
+            .map(|(name, value)| (name.as_str(), value))
     }
 
     /// These as one line, `innodb_flush_log_at_trx_commit=1 log_bin=ON`; empty where there is none.
     pub fn settings_label(&self) -> String {
-        let parts: Vec<_> = self.conditions().map(|(name, value)| format!("{name}={value}")).collect();
+        let parts: Vec<_> =
+            self.conditions().map(|(name, value)| format!("{name}={value}")).collect();
         parts.join(" ")
     }
 }
 
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<_> = self.levels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let parts: Vec<_> =
+            self.levels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         f.write_str(&parts.join(" "))
     }
 }
@@ -184,7 +193,9 @@ mod tests {
 
     #[test]
     fn sizes_are_bytes() {
-        let check = |text: &str, expect| assert_eq!(SettingValue::Text(text.to_owned()).as_int(), expect, "{text}");
+        let check = |text: &str, expect| {
+            assert_eq!(SettingValue::Text(text.to_owned()).as_int(), expect, "{text}");
+        };
         check("512M", Some(512 << 20));
         check("1g", Some(1 << 30));
         check("17", Some(17));

@@ -140,7 +140,9 @@ impl ErrorTally {
     /// Most frequent first.
     pub fn into_sorted(self) -> Vec<ErrorCount> {
         let mut list: Vec<_> = self.by_key.into_values().collect();
-        list.sort_by(|a, b| (b.count, b.retried).cmp(&(a.count, a.retried)).then(a.code.cmp(&b.code)));
+        list.sort_by(|a, b| {
+            (b.count, b.retried).cmp(&(a.count, a.retried)).then(a.code.cmp(&b.code))
+        });
         list
     }
 }
@@ -151,11 +153,25 @@ mod tests {
 
     #[test]
     fn appended_stretches_keep_the_equation() {
-        let mut total =
-            Counts { carried_in: 0, started: 10, ok: 7, failed: 1, in_flight: 2, statements: 8, ..Counts::default() };
+        let mut total = Counts {
+            carried_in: 0,
+            started: 10,
+            ok: 7,
+            failed: 1,
+            in_flight: 2,
+            statements: 8,
+            ..Counts::default()
+        };
         total.assert_consistent();
-        let next =
-            Counts { carried_in: 2, started: 5, ok: 6, failed: 0, in_flight: 1, statements: 6, ..Counts::default() };
+        let next = Counts {
+            carried_in: 2,
+            started: 5,
+            ok: 6,
+            failed: 0,
+            in_flight: 1,
+            statements: 6,
+            ..Counts::default()
+        };
         next.assert_consistent();
         total.append(&next);
         total.assert_consistent();
@@ -164,8 +180,15 @@ mod tests {
 
     #[test]
     fn workers_add_up() {
-        let one =
-            Counts { carried_in: 1, started: 10, ok: 9, failed: 1, in_flight: 1, statements: 10, ..Counts::default() };
+        let one = Counts {
+            carried_in: 1,
+            started: 10,
+            ok: 9,
+            failed: 1,
+            in_flight: 1,
+            statements: 10,
+            ..Counts::default()
+        };
         let mut sum = one;
         sum.merge_worker(&one);
         sum.assert_consistent();
@@ -182,7 +205,10 @@ mod tests {
         second.add(ErrorClass::of_code(1114), 1114, &"é".repeat(600));
         tally.merge(&second);
         let list = tally.into_sorted();
-        assert_eq!((list[0].code, list[0].count, list[0].first_message.as_str()), (1114, 3, "full"));
+        assert_eq!(
+            (list[0].code, list[0].count, list[0].first_message.as_str()),
+            (1114, 3, "full")
+        );
         assert_eq!(list[1].class, ErrorClass::Deadlock);
     }
 }

@@ -64,8 +64,16 @@ pub enum CrashStep {
 }
 
 impl CrashStep {
-    pub const ALL: [Self; 8] =
-        [Self::Fill, Self::Name, Self::Header, Self::Index, Self::Commit, Self::Close, Self::Stop, Self::Recovery];
+    pub const ALL: [Self; 8] = [
+        Self::Fill,
+        Self::Name,
+        Self::Header,
+        Self::Index,
+        Self::Commit,
+        Self::Close,
+        Self::Stop,
+        Self::Recovery,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {

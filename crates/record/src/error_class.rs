@@ -81,8 +81,8 @@ impl ErrorClass {
             // rolled back and not repeated (8002, 8022), a schema that changed meanwhile (8028).
             1020 | 8002 | 8005 | 8022 | 8028 | 9007 => Self::SerializationFailure,
             1022 | 1062 | 1586 => Self::DuplicateKey,
-            1040 | 1044 | 1045 | 1049 | 1129 | 1130 | 1203 | 1226 | 1251 | 1524 | 1698 | 1820 | 1862 | 3118 | 3159
-            | 4151 => Self::ConnectFailed,
+            1040 | 1044 | 1045 | 1049 | 1129 | 1130 | 1203 | 1226 | 1251 | 1524 | 1698 | 1820
+            | 1862 | 3118 | 3159 | 4151 => Self::ConnectFailed,
             1053 | 1152 | 1153 | 1927 | 2006 | 2013 | 4031 => Self::ConnectionLost,
             1290 | 1792 | 1836 | 3100 => Self::ReadOnly,
             2068 => Self::Protocol,
@@ -109,7 +109,9 @@ impl ErrorClass {
             "57P01" | "57P02" | "57P04" | "57P05" | "25P03" => Self::ConnectionLost,
             state if state.starts_with("28") => Self::ConnectFailed,
             state if state.starts_with("08") => Self::ConnectionLost,
-            state if state.len() == 5 => ServerErrorCode::parse(state).map_or(Self::Protocol, Self::Other),
+            state if state.len() == 5 => {
+                ServerErrorCode::parse(state).map_or(Self::Protocol, Self::Other)
+            }
             _ => Self::Protocol,
         }
     }
@@ -123,7 +125,8 @@ impl ServerErrorCode {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let is_code = (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_code =
+            (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let mut bytes = [0; 5];
         is_code.then(|| bytes[..text.len()].copy_from_slice(text.as_bytes()))?;
         Some(Self(bytes))
@@ -132,7 +135,10 @@ impl ServerErrorCode {
 
 impl fmt::Display for ServerErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().take_while(|byte| **byte != 0).try_for_each(|byte| write!(f, "{}", char::from(*byte)))
+        self.0
+            .iter()
+            .take_while(|byte| **byte != 0)
+            .try_for_each(|byte| write!(f, "{}", char::from(*byte)))
     }
 }
 
@@ -151,8 +157,11 @@ impl FromStr for ErrorClass {
 
     fn from_str(text: &str) -> Result<Self, UnknownErrorClass> {
         let named = NAMES.iter().find(|(_, name)| *name == text).map(|(class, _)| *class);
-        let code = || text.strip_prefix("other(")?.strip_suffix(')').and_then(ServerErrorCode::parse);
-        named.or_else(|| code().map(Self::Other)).ok_or_else(|| UnknownErrorClass { text: text.to_owned() })
+        let code =
+            || text.strip_prefix("other(")?.strip_suffix(')').and_then(ServerErrorCode::parse);
+        named
+            .or_else(|| code().map(Self::Other))
+            .ok_or_else(|| UnknownErrorClass { text: text.to_owned() })
     }
 }
 
@@ -173,7 +182,11 @@ impl From<ErrorClass> for String {
 fn known_classes(text: &str) -> String {
     let names: Vec<_> = NAMES.iter().map(|(_, name)| *name).collect();
     let near = near_matches(text, names.iter().copied());
-    if near.is_empty() { format!(": `{}`, or `other(NUMBER)`", names.join("`, `")) } else { did_you_mean(&near) }
+    if near.is_empty() {
+        format!(": `{}`, or `other(NUMBER)`", names.join("`, `"))
+    } else {
+        did_you_mean(&near)
+    }
 }
 
 #[cfg(test)]
@@ -182,19 +195,28 @@ mod tests {
 
     #[test]
     fn every_class_is_read_back_from_its_text() {
-        let others = [ErrorClass::of_code(1114), ErrorClass::of_code(65535), ErrorClass::of_sqlstate("57014")];
+        let others = [
+            ErrorClass::of_code(1114),
+            ErrorClass::of_code(65535),
+            ErrorClass::of_sqlstate("57014"),
+        ];
         for class in NAMES.iter().map(|(class, _)| *class).chain(others) {
             assert_eq!(class.to_string().parse(), Ok(class));
         }
         assert_eq!("other(1114)".parse(), Ok(ErrorClass::of_code(1114)));
-        for text in ["other()", "other(toolong)", "other(1 14)", "other(1114", "Deadlock", "1062", ""] {
+        for text in
+            ["other()", "other(toolong)", "other(1 14)", "other(1114", "Deadlock", "1062", ""]
+        {
             assert!(text.parse::<ErrorClass>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn the_documents_have_every_class() {
-        let documents = [include_str!("../../../docs/reference/plan.md"), include_str!("../../../docs/glossary.md")];
+        let documents = [
+            include_str!("../../../docs/reference/plan.md"),
+            include_str!("../../../docs/glossary.md"),
+        ];
         for (_, name) in NAMES {
             assert!(documents.iter().all(|text| text.contains(&format!("`{name}`"))), "{name}");
         }
@@ -203,7 +225,11 @@ mod tests {
     #[test]
     fn conflicts_of_distributed_servers() {
         let check = |code, state, name: &str| {
-            assert_eq!(ErrorClass::of_server_error(code, state).to_string(), name, "{code} {state}");
+            assert_eq!(
+                ErrorClass::of_server_error(code, state).to_string(),
+                name,
+                "{code} {state}"
+            );
         };
         for code in [8002, 8005, 8022, 8028, 9007] {
             check(code, "HY000", "serialization_failure");

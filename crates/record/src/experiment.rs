@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Configuration, DiskFacts, ExternalFacts, HostFacts, MergedPart, PartOfExperiment, ServerFacts, SettingValue, Slo,
+    Configuration, DiskFacts, ExternalFacts, HostFacts, MergedPart, PartOfExperiment, ServerFacts,
+    SettingValue, Slo,
 };
 
 /// Why a trial is in its block.
@@ -117,7 +118,8 @@ impl Experiment {
     /// In schema version 1 the folder of private servers and the address of an external one were one text.
     pub fn upgrade(&mut self) {
         let is_version_1 = self.schema_version < 2;
-        let is_address = |place: &str| self.external.is_some() || !self.random_order || place.contains("://");
+        let is_address =
+            |place: &str| self.external.is_some() || !self.random_order || place.contains("://");
         if let Some(place) = self.sandbox_dir.take_if(|place| is_version_1 && is_address(place)) {
             self.server_address = Some(place).filter(|address| !address.is_empty());
         }

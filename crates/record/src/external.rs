@@ -85,7 +85,11 @@ mod tests {
     fn volumes_are_differences_of_counters() {
         let volume = |binlog_bytes, redo_bytes| LogVolume { binlog_bytes, redo_bytes };
         let (before, after) = (volume(Some(100), Some(900)), volume(Some(150), Some(10)));
-        assert_eq!(after.since(&before), volume(Some(50), None), "the redo log's counter began anew");
+        assert_eq!(
+            after.since(&before),
+            volume(Some(50), None),
+            "the redo log's counter began anew"
+        );
         assert_eq!(after.since(&volume(None, Some(10))), volume(None, Some(0)));
         assert_eq!(before.plus(&after), volume(Some(250), Some(910)));
         assert_eq!(before.times(2.5), volume(Some(250), Some(2250)));

@@ -75,13 +75,18 @@ impl Interval {
     pub fn ok_between(&self, from_ms: f64, to_ms: f64) -> f64 {
         let end_ms = self.start_ms + self.length_ms;
         let part = |start: f64, end: f64| {
-            if end > start { ((end.min(to_ms) - start.max(from_ms)) / (end - start)).clamp(0.0, 1.0) } else { 0.0 }
+            if end > start {
+                ((end.min(to_ms) - start.max(from_ms)) / (end - start)).clamp(0.0, 1.0)
+            } else {
+                0.0
+            }
         };
         if self.buckets.is_empty() {
             return self.counts.ok as f64 * part(self.start_ms, end_ms);
         }
         let start = |index: usize| self.start_ms + index as f64 * BUCKET_MS;
-        let end = |index: usize| if index + 1 == self.buckets.len() { end_ms } else { start(index + 1) };
+        let end =
+            |index: usize| if index + 1 == self.buckets.len() { end_ms } else { start(index + 1) };
         self.buckets.iter().enumerate().map(|(n, ok)| f64::from(*ok) * part(start(n), end(n))).sum()
     }
 }

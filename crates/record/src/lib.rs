@@ -64,11 +64,12 @@ mod workload_profile;
 pub use amount::{amount_in, same_amount, same_written_amount, unit_bytes};
 pub use calendar::{parse_time, put_date, put_time};
 pub use capture::{
-    CAPTURE_KIND, CAPTURE_SCHEMA_VERSION, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape,
+    CAPTURE_KIND, CAPTURE_SCHEMA_VERSION, Capture, CaptureError, CapturedPlugin, CapturedVariable,
+    SchemaShape,
 };
 pub use configuration::{
-    CONNECTIONS, Configuration, DISK, HOT_ROWS, KEY, RATE, ROWS_PER_INSERT, SERVER, SettingValue, TABLE_ROWS,
-    is_load_factor, is_setting_factor, is_workload_factor,
+    CONNECTIONS, Configuration, DISK, HOT_ROWS, KEY, RATE, ROWS_PER_INSERT, SERVER, SettingValue,
+    TABLE_ROWS, is_load_factor, is_setting_factor, is_workload_factor,
 };
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use crash::{BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep};
@@ -77,7 +78,9 @@ pub use drive::{DriveMode, Protocol, Spacing};
 pub use error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};
 pub use estimate::Estimate;
 pub use experiment::{Coupling, Experiment, Extension, ScheduledTrial, TrialRole};
-pub use explanation::{ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, LeftOut};
+pub use explanation::{
+    ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, LeftOut,
+};
 pub use external::{ExternalFacts, LogVolume, Replication, ReplicationSlot};
 pub use family::{Family, SqlDialect};
 pub use fnv::fnv1a;
@@ -91,15 +94,21 @@ pub use part::{CommonStart, MergedPart, Part, PartOfExperiment, TrialPart};
 pub use personality::Personality;
 pub use pool::{PoolRecord, PoolRule};
 pub use prealloc::{PREALLOC, PREALLOC_FILES_MAX, PreallocMode, prealloc_mode};
-pub use printable::{escaped_text, is_obeyed, printable, printable_json, printable_lines, printable_text};
-pub use probe::{AbsentSignal, ProbeHeader, ProbePoint, ProbeSample, ProbeSeries, ProbeSource, SignalSeries};
+pub use printable::{
+    escaped_text, is_obeyed, printable, printable_json, printable_lines, printable_text,
+};
+pub use probe::{
+    AbsentSignal, ProbeHeader, ProbePoint, ProbeSample, ProbeSeries, ProbeSource, SignalSeries,
+};
 pub use probe_decoder::{DecodedValue, ProbeDecoder};
 pub use probe_run::{CounterSummary, GaugeSummary, ProbeRun, ProbeSummary};
 pub use reason::{GeneratorLimit, NoEvidence, Reason};
 pub use responsiveness::Responsiveness;
 pub use row_answer::{AnsweredRow, MAY_BE_COMMITTED, RowAnswer};
 pub use sane::check_path_name;
-pub use script_record::{AnswersReady, ScriptFairness, ScriptRecord, ScriptRun, ScriptText, SentShape, SentStatements};
+pub use script_record::{
+    AnswersReady, ScriptFairness, ScriptRecord, ScriptRun, ScriptText, SentShape, SentStatements,
+};
 pub use secret::{HIDDEN, SECRET_VARIABLES, is_secret, without_login, without_logins};
 pub use server::{Flavour, ServerFacts};
 pub use setting_text::{is_off, same_setting, setting_number};
@@ -107,12 +116,12 @@ pub use signal::{Signal, SignalGroup, SignalKind, SignalRegistry, SignalUnit};
 pub use slo::Slo;
 pub use time_span::TimeSpan;
 pub use trial::{
-    CPU_MIN_US, CpuWindow, EngineFacts, Measured, ResourceUse, STEADY_WITHIN, Suspension, Trial, Validity,
-    ValidityWords,
+    CPU_MIN_US, CpuWindow, EngineFacts, Measured, ResourceUse, STEADY_WITHIN, Suspension, Trial,
+    Validity, ValidityWords,
 };
 pub use verification::{
-    AnswerLogState, KeyColumn, RowComparison, RowCounts, RowExample, RowFault, ServerKill, Verification, VerifiedTable,
-    VerifyLoad,
+    AnswerLogState, KeyColumn, RowComparison, RowCounts, RowExample, RowFault, ServerKill,
+    Verification, VerifiedTable, VerifyLoad,
 };
 pub use version::Version;
 pub use workload_profile::WorkloadProfile;

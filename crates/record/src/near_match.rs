@@ -16,7 +16,11 @@ pub fn near_matches<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
 
 /// What follows an unknown name in an error: the near ones in parentheses; empty if there is none.
 pub fn did_you_mean(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!(" (did you mean `{}`?)", near.join("` or `")) }
+    if near.is_empty() {
+        String::new()
+    } else {
+        format!(" (did you mean `{}`?)", near.join("` or `"))
+    }
 }
 
 /// The same, with all names (`known`, `existing`) if none is near.
@@ -38,7 +42,10 @@ mod tests {
         assert!(near.len() <= 3, "{near:?}");
         assert_eq!(did_you_mean(&["a".to_owned(), "b".to_owned()]), " (did you mean `a` or `b`?)");
         assert_eq!(did_you_mean(&[]), "");
-        assert_eq!(did_you_mean_or(&["a".to_owned()], "known", &["a", "c"]), " (did you mean `a`?)");
+        assert_eq!(
+            did_you_mean_or(&["a".to_owned()], "known", &["a", "c"]),
+            " (did you mean `a`?)"
+        );
         assert_eq!(did_you_mean_or(&[], "known", &["a", "c"]), " (known: `a`, `c`)");
         assert_eq!(did_you_mean_or(&[], "existing", &[] as &[&str]), "");
     }

@@ -75,7 +75,8 @@ impl OpenLoop {
         let us = |histogram: &Histogram, quantile| {
             (!histogram.is_empty()).then(|| histogram.value_at_quantile(quantile) as f64 / 1e3)
         };
-        let max = |histogram: &Histogram| (!histogram.is_empty()).then(|| histogram.max() as f64 / 1e3);
+        let max =
+            |histogram: &Histogram| (!histogram.is_empty()).then(|| histogram.max() as f64 / 1e3);
         Self {
             starts,
             service_us_p50: us(service, 0.50),

@@ -22,7 +22,10 @@ impl Part {
     /// Refuses numbers that name no part; says which, as in `--part 4/4`.
     pub fn new(index: u32, of: u32) -> Result<Self, String> {
         if !(1..=Self::PARTS_MAX).contains(&of) {
-            return Err(format!("{index}/{of}: between 1 and {} parts are possible", Self::PARTS_MAX));
+            return Err(format!(
+                "{index}/{of}: between 1 and {} parts are possible",
+                Self::PARTS_MAX
+            ));
         }
         if index >= of {
             return Err(format!("{index}/{of}: the parts are numbered from 0 to {}", of - 1));
@@ -65,8 +68,11 @@ impl FromStr for Part {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
-        let (index, of) = numbers.ok_or_else(|| format!("{text}: not of the form I/N, as in 0/4"))?;
+        let numbers = text
+            .split_once('/')
+            .and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+        let (index, of) =
+            numbers.ok_or_else(|| format!("{text}: not of the form I/N, as in 0/4"))?;
         Self::new(index, of)
     }
 }
@@ -90,10 +96,17 @@ impl CommonStart {
     pub fn problem_beside(self, other: Self) -> Option<String> {
         let max_us = Self::UNCERTAINTY_MAX.as_micros();
         if !(0.0..=max_us as f64).contains(&self.uncertainty_us) {
-            return Some(format!("start.uncertainty_us is {:?}: not between 0 and {max_us}", self.uncertainty_us));
+            return Some(format!(
+                "start.uncertainty_us is {:?}: not between 0 and {max_us}",
+                self.uncertainty_us
+            ));
         }
-        (self.server_us != other.server_us)
-            .then(|| format!("start.server_us is {}, and {} in another part", self.server_us, other.server_us))
+        (self.server_us != other.server_us).then(|| {
+            format!(
+                "start.server_us is {}, and {} in another part",
+                self.server_us, other.server_us
+            )
+        })
     }
 }
 
@@ -146,15 +159,18 @@ mod tests {
         for all in [0, 1, 3, 4, 5, 1000] {
             let shares: Vec<_> = (0..4).map(|index| Part { index, of: 4 }.share(all)).collect();
             assert_eq!(shares.iter().sum::<u64>(), all, "{shares:?}");
-            assert!(shares.iter().all(|share| *share <= u64::from(Part { index: 0, of: 4 }.largest_share(all as u32))));
+            assert!(shares.iter().all(
+                |share| *share <= u64::from(Part { index: 0, of: 4 }.largest_share(all as u32))
+            ));
         }
         assert_eq!(Part::WHOLE.share(7), 7);
     }
 
     #[test]
     fn workers_of_all_parts_have_different_numbers() {
-        let mut numbers: Vec<_> =
-            (0..3).flat_map(|index| (0..4).map(move |worker| Part { index, of: 3 }.worker(worker))).collect();
+        let mut numbers: Vec<_> = (0..3)
+            .flat_map(|index| (0..4).map(move |worker| Part { index, of: 3 }.worker(worker)))
+            .collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (0..12).collect::<Vec<_>>());
     }

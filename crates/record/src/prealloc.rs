@@ -37,7 +37,9 @@ pub fn prealloc_mode(level: &SettingValue) -> Result<Option<PreallocMode>, Strin
             Ok(Some(PreallocMode::Pool(files as u32)))
         }
         (_, SettingValue::Text(text)) if text == "ahead" => Ok(Some(PreallocMode::Ahead)),
-        _ => Err(format!("`{level}` is neither 0, nor a number of files up to {PREALLOC_FILES_MAX}, nor \"ahead\"")),
+        _ => Err(format!(
+            "`{level}` is neither 0, nor a number of files up to {PREALLOC_FILES_MAX}, nor \"ahead\""
+        )),
     }
 }
 
@@ -51,7 +53,9 @@ mod tests {
         assert_eq!(prealloc_mode(&SettingValue::Int(0)), Ok(None));
         assert_eq!(prealloc_mode(&SettingValue::Int(10)), Ok(Some(PreallocMode::Pool(10))));
         assert_eq!(prealloc_mode(&text("ahead")), Ok(Some(PreallocMode::Ahead)));
-        for wrong in [SettingValue::Int(-1), SettingValue::Int(65), SettingValue::Bool(true), text("on")] {
+        for wrong in
+            [SettingValue::Int(-1), SettingValue::Int(65), SettingValue::Bool(true), text("on")]
+        {
             assert!(prealloc_mode(&wrong).is_err(), "{wrong}");
         }
     }

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Family, Flavour, ProbeDecoder, SCHEMA_VERSION, Signal, SignalKind, SignalRegistry, TimeSpan};
+use crate::{
+    Family, Flavour, ProbeDecoder, SCHEMA_VERSION, Signal, SignalKind, SignalRegistry, TimeSpan,
+};
 
 /// First line of `probe.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,7 +51,8 @@ pub struct AbsentSignal {
 impl AbsentSignal {
     /// Whether a value of this name is absent: it has this name, or a name below it.
     pub fn is_about(&self, name: &str) -> bool {
-        name.strip_prefix(self.what.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        name.strip_prefix(self.what.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 }
 
@@ -166,7 +169,10 @@ impl ProbeSeries {
     /// Whether the server is a MariaDB. Where the file has no flavour, a value that MariaDB alone has decides.
     pub fn is_mariadb(&self) -> bool {
         const OF_MARIADB: &str = "status.Binlog_group_commit_trigger_count";
-        self.flavour.map_or_else(|| !self.points(OF_MARIADB).is_empty(), |flavour| flavour == Flavour::Mariadb)
+        self.flavour.map_or_else(
+            || !self.points(OF_MARIADB).is_empty(),
+            |flavour| flavour == Flavour::Mariadb,
+        )
     }
 
     /// Keeps all points of the samples.
@@ -215,7 +221,8 @@ impl ProbeSeries {
                 continue;
             }
             let points = value.before.into_iter().chain([value.now]).collect();
-            let series = SignalSeries { signal: value.signal, subject: value.subject.clone(), points };
+            let series =
+                SignalSeries { signal: value.signal, subject: value.subject.clone(), points };
             self.values.insert(name.to_owned(), series);
         }
     }
@@ -250,8 +257,13 @@ impl ProbeSeries {
     }
 
     /// All names that begin with this, with their values.
-    pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a [ProbePoint])> {
-        let from = self.values.range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
+    pub fn with_prefix<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a [ProbePoint])> {
+        let from = self
+            .values
+            .range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
         from.take_while(move |(name, _)| name.starts_with(prefix))
             .map(|(name, series)| (name.as_str(), series.points.as_slice()))
     }
@@ -274,13 +286,16 @@ impl ProbeSeries {
 /// A value between two samples. Up to `slack_ms` before the first or after the last sample, the value of that sample.
 fn value_at(points: &[ProbePoint], at_ms: f64, slack_ms: f64) -> Option<f64> {
     let after = points.partition_point(|point| point.at_ms < at_ms);
-    let (before, after) = (after.checked_sub(1).map(|index| points[index]), points.get(after).copied());
+    let (before, after) =
+        (after.checked_sub(1).map(|index| points[index]), points.get(after).copied());
     match (before, after) {
         (Some(one), Some(next)) => {
             let share = (at_ms - one.at_ms) / (next.at_ms - one.at_ms);
             Some(one.value + (next.value - one.value) * share)
         }
-        (Some(edge), None) | (None, Some(edge)) => ((edge.at_ms - at_ms).abs() <= slack_ms).then_some(edge.value),
+        (Some(edge), None) | (None, Some(edge)) => {
+            ((edge.at_ms - at_ms).abs() <= slack_ms).then_some(edge.value)
+        }
         (None, None) => None,
     }
 }
@@ -291,14 +306,24 @@ mod tests {
 
     fn sample(source: ProbeSource, at_ms: f64, values: &[(&str, f64)]) -> String {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        serde_json::to_string(&ProbeSample { source, at_ms, took_ms: 1.0, values, lost: Vec::new() }).unwrap() + "\n"
+        serde_json::to_string(&ProbeSample {
+            source,
+            at_ms,
+            took_ms: 1.0,
+            values,
+            lost: Vec::new(),
+        })
+        .unwrap()
+            + "\n"
     }
 
     #[test]
     fn the_flavour_decides_and_without_it_a_value() {
-        let reading = sample(ProbeSource::Server, 0.0, &[("status.Binlog_group_commit_trigger_count", 0.0)]);
+        let reading =
+            sample(ProbeSource::Server, 0.0, &[("status.Binlog_group_commit_trigger_count", 0.0)]);
         let is_mariadb = |flavour, readings: &str| {
-            let header = ProbeHeader { flavour, ..ProbeHeader::of_version_1(1e3, Some(Family::Mysql)) };
+            let header =
+                ProbeHeader { flavour, ..ProbeHeader::of_version_1(1e3, Some(Family::Mysql)) };
             ProbeSeries::parse(&format!("{}\n{readings}", serde_json::to_string(&header).unwrap()))
                 .unwrap()
                 .is_mariadb()
@@ -322,7 +347,8 @@ mod tests {
     #[test]
     fn what_has_not_changed_is_filled_in() {
         let series = ProbeSeries::parse(&text()).unwrap();
-        let values = |name: &str| series.points(name).iter().map(|point| point.value).collect::<Vec<_>>();
+        let values =
+            |name: &str| series.points(name).iter().map(|point| point.value).collect::<Vec<_>>();
         assert_eq!(values("status.b"), [5.0, 5.0, 5.0]);
         assert_eq!(
             (values("wait.c"), values("host.x")),
@@ -330,7 +356,10 @@ mod tests {
             "a wait was zero before it was seen"
         );
         assert_eq!(series.times(ProbeSource::Server), [0.0, 1000.0, 2000.0]);
-        assert_eq!(series.with_prefix("status.").map(|(name, _)| name).collect::<Vec<_>>(), ["status.a", "status.b"]);
+        assert_eq!(
+            series.with_prefix("status.").map(|(name, _)| name).collect::<Vec<_>>(),
+            ["status.a", "status.b"]
+        );
     }
 
     #[test]
@@ -344,7 +373,9 @@ mod tests {
             lost: vec![lost.clone()],
         };
         let back = sample(ProbeSource::Server, 4000.0, &[("status.a", 60.0)]);
-        let series = ProbeSeries::parse(&(text() + &serde_json::to_string(&line).unwrap() + "\n" + &back)).unwrap();
+        let series =
+            ProbeSeries::parse(&(text() + &serde_json::to_string(&line).unwrap() + "\n" + &back))
+                .unwrap();
         assert_eq!(series.points("status.a").len(), 4);
         assert_eq!((series.points("status.b").len(), series.points("wait.c").len()), (3, 4));
         assert_eq!(series.absent, [lost]);
@@ -361,12 +392,18 @@ mod tests {
 
     #[test]
     fn a_line_that_was_cut_off_or_edited_is_left_out() {
-        let mut text = text() + "nonsense\n" + &sample(ProbeSource::Server, 3000.0, &[("status.a", 50.0)]);
+        let mut text =
+            text() + "nonsense\n" + &sample(ProbeSource::Server, 3000.0, &[("status.a", 50.0)]);
         text.truncate(text.len() - 4);
         let series = ProbeSeries::parse(&text).unwrap();
         assert_eq!(series.times(ProbeSource::Server).len(), 3);
         assert_eq!((series.first_unread_line, series.is_cut), (Some(6), true));
         assert_eq!(ProbeSeries::parse(""), None);
-        assert_eq!(ProbeSeries::parse("{\"schema_version\": 99, \"interval_ms\": 1.0, \"family\": null}\n"), None);
+        assert_eq!(
+            ProbeSeries::parse(
+                "{\"schema_version\": 99, \"interval_ms\": 1.0, \"family\": null}\n"
+            ),
+            None
+        );
     }
 }

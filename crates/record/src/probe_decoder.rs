@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use crate::SignalUnit::Own;
-use crate::{AbsentSignal, ProbeHeader, ProbePoint, ProbeSample, ProbeSource, Signal, SignalKind, SignalRegistry};
+use crate::{
+    AbsentSignal, ProbeHeader, ProbePoint, ProbeSample, ProbeSource, Signal, SignalKind,
+    SignalRegistry,
+};
 
 /// The last points of all values of a probe.
 #[derive(Debug, Clone)]
@@ -100,7 +103,11 @@ impl ProbeDecoder {
     pub fn values(&self, source: ProbeSource) -> impl Iterator<Item = (&str, &DecodedValue)> {
         let state = self.state(source);
         let is_present = |value: &DecodedValue| Some(value.now.at_ms) == state.at_ms;
-        state.decoded.iter().filter(move |(_, value)| is_present(value)).map(|(name, value)| (name.as_str(), value))
+        state
+            .decoded
+            .iter()
+            .filter(move |(_, value)| is_present(value))
+            .map(|(name, value)| (name.as_str(), value))
     }
 
     /// One of them.
@@ -134,7 +141,8 @@ impl SourceState {
             let Some(decoded) = self.decoded.get_mut(name) else {
                 let unlisted = Signal { source, kind: SignalKind::Counter, unit: Own };
                 let (signal, subject) = signals.find(name).unwrap_or((unlisted, name));
-                let zero_ms = if signal.kind.is_zero_unlisted() { self.last_read_ms(name) } else { None };
+                let zero_ms =
+                    if signal.kind.is_zero_unlisted() { self.last_read_ms(name) } else { None };
                 let before = zero_ms.map(|at_ms| ProbePoint { at_ms, value: 0.0 });
                 let subject = subject.to_owned();
                 self.decoded.insert(name.clone(), DecodedValue { signal, subject, now, before });
@@ -183,40 +191,63 @@ mod tests {
     type Pair = (f64, f64);
 
     /// The last points of a value: the one before, and now.
-    fn points(absent: &[&str], samples: &[ProbeSample], name: &str) -> Option<(Option<Pair>, Pair)> {
+    fn points(
+        absent: &[&str],
+        samples: &[ProbeSample],
+        name: &str,
+    ) -> Option<(Option<Pair>, Pair)> {
         let absent = absent.iter().map(|what| signal(what)).collect();
-        let mut decoder = ProbeDecoder::new(&ProbeHeader { absent, ..ProbeHeader::of_version_1(1e3, None) });
+        let mut decoder =
+            ProbeDecoder::new(&ProbeHeader { absent, ..ProbeHeader::of_version_1(1e3, None) });
         for sample in samples {
             decoder.decode(sample);
         }
         let pair = |point: ProbePoint| (point.at_ms, point.value);
-        decoder.value(ProbeSource::Server, name).map(|value| (value.before.map(pair), pair(value.now)))
+        decoder
+            .value(ProbeSource::Server, name)
+            .map(|value| (value.before.map(pair), pair(value.now)))
     }
 
     #[test]
     fn a_wait_was_zero_when_it_was_not_listed() {
-        let found = points(&[], &[sample(0.0, &[("status.a", 1.0)], &[]), sample(1e3, &[(WAIT, 5.0)], &[])], WAIT);
+        let found = points(
+            &[],
+            &[sample(0.0, &[("status.a", 1.0)], &[]), sample(1e3, &[(WAIT, 5.0)], &[])],
+            WAIT,
+        );
         assert_eq!(found, Some((Some((0.0, 0.0)), (1e3, 5.0))));
         let first = points(&[], &[sample(0.0, &[(WAIT, 5.0), ("status.a", 1.0)], &[])], WAIT);
         assert_eq!(first, Some((None, (0.0, 5.0))));
         let counter = [sample(0.0, &[], &[]), sample(1e3, &[("status.a", 5.0)], &[])];
-        assert_eq!(points(&[], &counter, "status.a"), Some((None, (1e3, 5.0))), "a counter is always listed");
+        assert_eq!(
+            points(&[], &counter, "status.a"),
+            Some((None, (1e3, 5.0))),
+            "a counter is always listed"
+        );
     }
 
     #[test]
     fn a_wait_that_first_appears_after_a_loss_was_zero_before_the_loss() {
-        let before = [sample(0.0, &[(WAIT, 1.0)], &[]), sample(1e3, &[], &[]), sample(2e3, &[], &["wait"])];
+        let before =
+            [sample(0.0, &[(WAIT, 1.0)], &[]), sample(1e3, &[], &[]), sample(2e3, &[], &["wait"])];
         let then = |next: &[ProbeSample]| [&before, next].concat();
         let back = then(&[sample(3e3, &[(WAIT, 4.0), (OTHER, 8.0)], &[])]);
         assert_eq!(points(&[], &back, OTHER), Some((Some((1e3, 0.0)), (3e3, 8.0))));
-        assert_eq!(points(&[], &back, WAIT), Some((Some((1e3, 1.0)), (3e3, 4.0))), "it grew over all of the loss");
+        assert_eq!(
+            points(&[], &back, WAIT),
+            Some((Some((1e3, 1.0)), (3e3, 4.0))),
+            "it grew over all of the loss"
+        );
         assert_eq!(points(&[], &before, WAIT), None, "lost");
         // Once the waits are read again, a new one was zero at the reading before.
         let later = then(&[sample(3e3, &[(WAIT, 4.0)], &[]), sample(4e3, &[(OTHER, 8.0)], &[])]);
         assert_eq!(points(&[], &later, OTHER), Some((Some((3e3, 0.0)), (4e3, 8.0))));
         // Another source was lost.
-        let other =
-            [sample(0.0, &[("metric.a", 1.0)], &[]), sample(1e3, &[], &["metric"]), sample(2e3, &[(WAIT, 5.0)], &[])];
+        let other = [
+            sample(0.0, &[("metric.a", 1.0)], &[]),
+            sample(1e3, &[], &["metric"]),
+            sample(2e3, &[(WAIT, 5.0)], &[]),
+        ];
         assert_eq!(points(&[], &other, WAIT), Some((Some((1e3, 0.0)), (2e3, 5.0))));
         // Never read before.
         let absent = [sample(0.0, &[], &[]), sample(1e3, &[(WAIT, 5.0)], &[])];
@@ -225,7 +256,8 @@ mod tests {
 
     #[test]
     fn a_late_reading_is_no_point_and_its_values_are_kept() {
-        let late = ProbeSample { took_ms: 600.0, ..sample(1e3, &[("status.a", 7.0), (WAIT, 3.0)], &[]) };
+        let late =
+            ProbeSample { took_ms: 600.0, ..sample(1e3, &[("status.a", 7.0), (WAIT, 3.0)], &[]) };
         let samples = [sample(0.0, &[("status.a", 1.0)], &[]), late, sample(2e3, &[], &[])];
         assert_eq!(points(&[], &samples, "status.a"), Some((Some((0.0, 1.0)), (2e3, 7.0))));
         assert_eq!(points(&[], &samples, WAIT), Some((Some((0.0, 0.0)), (2e3, 3.0))));
@@ -241,7 +273,11 @@ mod tests {
         };
         assert!(!reset(sample(0.0, &all, &[])));
         assert!(!reset(sample(1e3, &[(WAIT, 1.0)], &[])), "a user may truncate the table of waits");
-        assert!(reset(sample(2e3, &[("status.a", 1.0), ("status.b", 1.0), ("status.c", 5.0)], &[])));
+        assert!(reset(sample(
+            2e3,
+            &[("status.a", 1.0), ("status.b", 1.0), ("status.c", 5.0)],
+            &[]
+        )));
         assert!(!reset(sample(3e3, &[("status.a", 2.0)], &[])));
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AbsentSignal, ProbePoint, ProbeSeries, ProbeSource, SCHEMA_VERSION, ServerFacts, SignalSeries, Suspension, TimeSpan,
+    AbsentSignal, ProbePoint, ProbeSeries, ProbeSource, SCHEMA_VERSION, ServerFacts, SignalSeries,
+    Suspension, TimeSpan,
 };
 
 /// `probe.json`: which server was probed, and when.
@@ -110,7 +111,11 @@ impl ProbeSummary {
 fn gauge(points: &[ProbePoint]) -> Option<GaugeSummary> {
     let values = || points.iter().map(|point| point.value);
     let max = values().reduce(f64::max)?;
-    Some(GaugeSummary { mean: values().sum::<f64>() / points.len() as f64, max, last: points.last()?.value })
+    Some(GaugeSummary {
+        mean: values().sum::<f64>() / points.len() as f64,
+        max,
+        last: points.last()?.value,
+    })
 }
 
 /// Missing readings of a killed probe are not damage.
@@ -166,7 +171,8 @@ mod tests {
     #[test]
     fn counters_have_rates_and_gauges_have_none() {
         let header = ProbeHeader::of_version_1(1e3, Some(Family::Mysql));
-        let first = [("status.a", 10.0), ("status.b", 5.0), ("status.c", 7.0), ("session.Update", 3.0)];
+        let first =
+            [("status.a", 10.0), ("status.b", 5.0), ("status.c", 7.0), ("session.Update", 3.0)];
         let series = ProbeSeries::of(
             &header,
             [
@@ -176,10 +182,20 @@ mod tests {
             ],
         );
         let summary = ProbeSummary::of(run(), &series, 0);
-        assert_eq!(summary.counters.keys().collect::<Vec<_>>(), ["status.a"], "c fell, b did not grow");
+        assert_eq!(
+            summary.counters.keys().collect::<Vec<_>>(),
+            ["status.a"],
+            "c fell, b did not grow"
+        );
         assert_eq!(summary.counters["status.a"], CounterSummary { growth: 40.0, per_second: 20.0 });
-        assert_eq!(summary.gauges["session.Update"], GaugeSummary { mean: 2.0, max: 3.0, last: 0.0 });
-        assert_eq!(serde_json::to_value(&summary).unwrap()["counters"]["status.a"]["per_second"], 20.0);
+        assert_eq!(
+            summary.gauges["session.Update"],
+            GaugeSummary { mean: 2.0, max: 3.0, last: 0.0 }
+        );
+        assert_eq!(
+            serde_json::to_value(&summary).unwrap()["counters"]["status.a"]["per_second"],
+            20.0
+        );
     }
 
     #[test]
@@ -196,7 +212,11 @@ mod tests {
         );
         let summary = ProbeSummary::of(run(), &series, 0);
         assert_eq!(summary.resets_ms, [3000.0]);
-        assert_eq!(summary.counters.keys().collect::<Vec<_>>(), ["status.a"], "c grew in the step that is left out");
+        assert_eq!(
+            summary.counters.keys().collect::<Vec<_>>(),
+            ["status.a"],
+            "c grew in the step that is left out"
+        );
         assert_eq!(summary.counters["status.a"], CounterSummary { growth: 40.0, per_second: 20.0 });
     }
 }

@@ -28,7 +28,9 @@ impl<'de, C: DeserializeOwned> Deserialize<'de> for Reason<C> {
         let wrong = |error: serde_json::Error| {
             let error = error.to_string();
             let problem = error.split(", expected").next().unwrap_or_default();
-            D::Error::custom(format!("code {code} is no reason of schema version {SCHEMA_VERSION}: {problem}"))
+            D::Error::custom(format!(
+                "code {code} is no reason of schema version {SCHEMA_VERSION}: {problem}"
+            ))
         };
         serde_json::from_value(written).map(Self::Code).map_err(wrong)
     }
@@ -169,28 +171,46 @@ impl<C: fmt::Display> fmt::Display for Reason<C> {
 }
 
 impl fmt::Display for NoEvidence {
+    #[expect(clippy::too_many_lines, reason = "a table: one text for each variant")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Interrupted => f.write_str("interrupted"),
             Self::NotEnded => f.write_str("truetps ended before the trial did"),
             Self::ServerNotChecked => f.write_str("truetps ended before it had checked the server"),
-            Self::ForcedShutdown => f.write_str("--forced-shutdown ended it before all events had ended"),
-            Self::DrainTimeout => f.write_str("events had not ended long after --time (--drain-timeout)"),
+            Self::ForcedShutdown => {
+                f.write_str("--forced-shutdown ended it before all events had ended")
+            }
+            Self::DrainTimeout => {
+                f.write_str("events had not ended long after --time (--drain-timeout)")
+            }
             Self::NotMeasured => f.write_str("the measure phase was never reached"),
             Self::NothingEnded => f.write_str("no event ended in the measured time"),
             Self::FiguresMissing => f.write_str("marked valid, but without figures"),
             Self::TpsImpossible { tps } => write!(f, "its tps is no throughput: {tps}"),
-            Self::LengthImpossible { length_ms } => write!(f, "its measure phase has no length: {length_ms} ms"),
-            Self::NotStarted { error: text } | Self::ServerChanged { change: text } => f.write_str(text),
+            Self::LengthImpossible { length_ms } => {
+                write!(f, "its measure phase has no length: {length_ms} ms")
+            }
+            Self::NotStarted { error: text } | Self::ServerChanged { change: text } => {
+                f.write_str(text)
+            }
             Self::NotRecorded { error } => write!(f, "not recorded to the end: {error}"),
-            Self::ServerNotPrepared { error } => write!(f, "the server could not be prepared: {error}"),
-            Self::ServerDied { status, log } => write!(f, "the server died ({status}){}", log_tail(log.as_deref())),
+            Self::ServerNotPrepared { error } => {
+                write!(f, "the server could not be prepared: {error}")
+            }
+            Self::ServerDied { status, log } => {
+                write!(f, "the server died ({status}){}", log_tail(log.as_deref()))
+            }
             Self::ServerSilent { error, log } => {
                 write!(f, "the server no longer answers ({error}){}", log_tail(log.as_deref()))
             }
             Self::PartsApart { problem } => write!(f, "the load was not whole: {problem}"),
             Self::NoClientConnected { error, at_limit } => {
-                write!(f, "no client could connect: {}{}", first(error.as_deref()), session_limit(*at_limit))
+                write!(
+                    f,
+                    "no client could connect: {}{}",
+                    first(error.as_deref()),
+                    session_limit(*at_limit)
+                )
             }
             Self::ClientsNotConnected { clients, of, error, at_limit } => {
                 let (error, limit) = (first(error.as_deref()), session_limit(*at_limit));
@@ -204,21 +224,38 @@ impl fmt::Display for NoEvidence {
             }
             Self::ClientsUnanswered { clients, of, seconds, hangs } => {
                 // A server that answers some clients is slow.
-                let hangs = if *hangs { ": the server hangs" } else { ", while others were answered" };
-                write!(f, "{clients} of {of} clients had no answer {seconds} s after the end{hangs}")
+                let hangs =
+                    if *hangs { ": the server hangs" } else { ", while others were answered" };
+                write!(
+                    f,
+                    "{clients} of {of} clients had no answer {seconds} s after the end{hangs}"
+                )
             }
             Self::ClientsUnfinished { clients, of, seconds } => {
-                write!(f, "{clients} of {of} clients finished no transaction in the measured {seconds:.1} s")
+                write!(
+                    f,
+                    "{clients} of {of} clients finished no transaction in the measured {seconds:.1} s"
+                )
             }
             Self::ClientFailed { error } => {
-                write!(f, "a client failed: {}", error.as_deref().unwrap_or("the reason was printed"))
+                write!(
+                    f,
+                    "a client failed: {}",
+                    error.as_deref().unwrap_or("the reason was printed")
+                )
             }
-            Self::FatalError { error } => write!(f, "ended by an error that the plan calls fatal: {error}"),
+            Self::FatalError { error } => {
+                write!(f, "ended by an error that the plan calls fatal: {error}")
+            }
             Self::TransactionsFailed { failed, of, error } => {
                 write!(f, "{failed} of {of} transactions failed: {}", first(error.as_deref()))
             }
             Self::FailedOutsideMeasure { failed, error } => {
-                write!(f, "{failed} transactions failed outside the measure phase: {}", first(error.as_deref()))
+                write!(
+                    f,
+                    "{failed} transactions failed outside the measure phase: {}",
+                    first(error.as_deref())
+                )
             }
             Self::FewerCommits { counted, commits } => {
                 write!(
@@ -227,7 +264,10 @@ impl fmt::Display for NoEvidence {
                 )
             }
             Self::NothingScheduled { seconds } => {
-                write!(f, "nothing was scheduled in the measured {seconds:.1} s: raise the rate, or measure for longer")
+                write!(
+                    f,
+                    "nothing was scheduled in the measured {seconds:.1} s: raise the rate, or measure for longer"
+                )
             }
             Self::GeneratorSuspended { seconds } => write!(
                 f,
@@ -258,14 +298,20 @@ impl fmt::Display for GeneratorLimit {
         match self {
             Self::WorkerBusy { workers, share } => {
                 let busy = share * 100.0;
-                write!(f, "one of {workers} worker threads was busy for {busy:.0} % of its time; use more workers")
+                write!(
+                    f,
+                    "one of {workers} worker threads was busy for {busy:.0} % of its time; use more workers"
+                )
             }
             Self::WorkerBusyOver { share } => {
                 write!(f, "a worker was on a CPU for more than {:.0} % of the time", share * 100.0)
             }
             Self::WorkerFull { workers, ran, waited, useful_workers } => {
-                let which =
-                    if *workers == 1 { "the one thread".to_owned() } else { format!("one of the {workers} threads") };
+                let which = if *workers == 1 {
+                    "the one thread".to_owned()
+                } else {
+                    format!("one of the {workers} threads")
+                };
                 let (ran, waited) = (ran * 100.0, waited * 100.0);
                 write!(f, "{which} that runs the clients had no time left: {ran:.0} % running")?;
                 if waited >= 0.5 {
@@ -275,16 +321,28 @@ impl fmt::Display for GeneratorLimit {
             }
             Self::StartsLate { late_us_p99 } => {
                 let ms = late_us_p99 / 1e3;
-                write!(f, "1 % of the starts were more than {ms:.1} ms late although a client was free")
+                write!(
+                    f,
+                    "1 % of the starts were more than {ms:.1} ms late although a client was free"
+                )
             }
             Self::CoresUsed { cores, of } => {
                 let s = if *of > 1.0 { "s" } else { "" };
-                write!(f, "the worker threads used {cores:.2} of the {of} core{s} that they may use")
+                write!(
+                    f,
+                    "the worker threads used {cores:.2} of the {of} core{s} that they may use"
+                )
             }
             Self::WorkerWaited { share, idle_cores } => {
-                write!(f, "a worker thread waited for a core for {:.0} % of its time", share * 100.0)?;
+                write!(
+                    f,
+                    "a worker thread waited for a core for {:.0} % of its time",
+                    share * 100.0
+                )?;
                 match idle_cores {
-                    Some(idle) => write!(f, " while {idle:.1} of the cores that truetps may use were idle"),
+                    Some(idle) => {
+                        write!(f, " while {idle:.1} of the cores that truetps may use were idle")
+                    }
                     None => Ok(()),
                 }
             }
@@ -298,7 +356,8 @@ mod tests {
 
     #[test]
     fn a_reason_is_a_code_with_its_numbers() {
-        let reason = Reason::from(NoEvidence::TransactionsFailed { failed: 3, of: 10, error: None });
+        let reason =
+            Reason::from(NoEvidence::TransactionsFailed { failed: 3, of: 10, error: None });
         let json = serde_json::to_value(&reason).unwrap();
         let expect = serde_json::json!({ "code": "transactions_failed", "failed": 3, "of": 10, "error": null });
         assert_eq!(json, expect);
@@ -308,7 +367,9 @@ mod tests {
 
     #[test]
     fn a_code_that_is_not_known_is_named() {
-        let error = |json: Value| serde_json::from_value::<Reason<NoEvidence>>(json).unwrap_err().to_string();
+        let error = |json: Value| {
+            serde_json::from_value::<Reason<NoEvidence>>(json).unwrap_err().to_string()
+        };
         assert_eq!(
             error(serde_json::json!({ "code": "moon_full" })),
             "code \"moon_full\" is no reason of schema version 2: unknown variant `moon_full`"
@@ -331,8 +392,12 @@ mod tests {
         assert_eq!(older, GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: None }.into());
         assert_eq!(older.to_string(), text);
         assert!(older.lacks_cores());
-        let new = Reason::from(GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.42) });
-        assert_eq!(new.to_string(), format!("{text} while 1.4 of the cores that truetps may use were idle"));
+        let new =
+            Reason::from(GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.42) });
+        assert_eq!(
+            new.to_string(),
+            format!("{text} while 1.4 of the cores that truetps may use were idle")
+        );
         let all = Reason::from(GeneratorLimit::CoresUsed { cores: 0.914, of: 1.0 });
         assert_eq!(all.to_string(), "the worker threads used 0.91 of the 1 core that they may use");
         assert!(new.lacks_cores() && all.lacks_cores());
@@ -342,7 +407,8 @@ mod tests {
     #[test]
     fn a_log_may_be_unreadable_or_empty() {
         let died = |log: Option<&str>| {
-            NoEvidence::ServerDied { status: "signal 9".to_owned(), log: log.map(str::to_owned) }.to_string()
+            NoEvidence::ServerDied { status: "signal 9".to_owned(), log: log.map(str::to_owned) }
+                .to_string()
         };
         assert_eq!(died(None), "the server died (signal 9)");
         assert_eq!(died(Some("")), "the server died (signal 9); its log is empty");

@@ -48,7 +48,8 @@ impl Responsiveness {
 impl ProbeSeries {
     /// From the zero of the clock (or the first reading, if that was sooner) to the end of the last reading.
     pub fn length_ms(&self) -> f64 {
-        let all = || self.readings(ProbeSource::Server).iter().chain(self.readings(ProbeSource::Host));
+        let all =
+            || self.readings(ProbeSource::Server).iter().chain(self.readings(ProbeSource::Host));
         let first = all().map(|one| f64::midpoint(one.from_ms, one.to_ms)).fold(0.0, f64::min);
         self.end_ms() - first
     }
@@ -85,8 +86,10 @@ impl ProbeSeries {
     fn pauses(&self, suspensions: &[Suspension]) -> Vec<(f64, f64)> {
         let host = self.readings(ProbeSource::Host).windows(2);
         let unread = host.map(|pair| (pair[0].to_ms, pair[1].from_ms));
-        let unread = unread.filter(|(from, to)| !self.has_suspensions && to - from > self.interval_ms + SLOW_MS);
-        let mut pauses: Vec<_> = suspensions.iter().map(|one| (one.start_ms, one.end_ms())).chain(unread).collect();
+        let unread = unread
+            .filter(|(from, to)| !self.has_suspensions && to - from > self.interval_ms + SLOW_MS);
+        let mut pauses: Vec<_> =
+            suspensions.iter().map(|one| (one.start_ms, one.end_ms())).chain(unread).collect();
         pauses.sort_by(|one, other| one.0.total_cmp(&other.0));
         pauses
     }
@@ -96,10 +99,16 @@ impl ProbeSeries {
         let end_ms = self.end_ms();
         let server = self.readings(ProbeSource::Server).last();
         let server_ended_ms = server.map_or(f64::NEG_INFINITY, |reading| reading.to_ms);
-        if self.outages(suspensions).last().is_some_and(|last| last.to_ms >= end_ms && server_ended_ms < end_ms) {
+        if self
+            .outages(suspensions)
+            .last()
+            .is_some_and(|last| last.to_ms >= end_ms && server_ended_ms < end_ms)
+        {
             return false;
         }
-        let Some(host) = self.readings(ProbeSource::Host).last().filter(|_| was_asked) else { return true };
+        let Some(host) = self.readings(ProbeSource::Host).last().filter(|_| was_asked) else {
+            return true;
+        };
         // Both are read at the end, and one may be read a little later than the other.
         let slack_ms = (self.interval_ms / 2.0).max(100.0);
         server_ended_ms >= host.from_ms - slack_ms
@@ -125,10 +134,18 @@ mod tests {
     }
 
     /// Host and server, each read at these seconds; a reading takes a few milliseconds.
-    fn series(interval_ms: f64, server: &[(f64, f64)], host: impl IntoIterator<Item = u32>) -> ProbeSeries {
-        let host: Vec<_> = host.into_iter().map(|s| (f64::from(s) * 1e3, f64::from(s) * 1e3 + 2.0)).collect();
+    fn series(
+        interval_ms: f64,
+        server: &[(f64, f64)],
+        host: impl IntoIterator<Item = u32>,
+    ) -> ProbeSeries {
+        let host: Vec<_> =
+            host.into_iter().map(|s| (f64::from(s) * 1e3, f64::from(s) * 1e3 + 2.0)).collect();
         let header = ProbeHeader::of_version_1(interval_ms, None);
-        ProbeSeries::of(&header, samples(ProbeSource::Server, server).chain(samples(ProbeSource::Host, &host)))
+        ProbeSeries::of(
+            &header,
+            samples(ProbeSource::Server, server).chain(samples(ProbeSource::Host, &host)),
+        )
     }
 
     fn timings(server: &[(f64, f64)], host: impl IntoIterator<Item = u32>) -> ProbeSeries {
@@ -141,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_server_that_answers_is_never_silent() {
-        let seen = timings(&[(-3.0, 4.0), (1000.0, 1400.0), (2000.0, 2005.0), (2500.0, 2510.0)], 0..=2);
+        let seen =
+            timings(&[(-3.0, 4.0), (1000.0, 1400.0), (2000.0, 2005.0), (2500.0, 2510.0)], 0..=2);
         assert_eq!(spans(&seen.outages(&[])), []);
         assert!(seen.answers_at_end(&[], true));
         assert!((seen.length_ms() - 2510.0).abs() < 1e-6, "{}", seen.length_ms());
@@ -185,10 +203,14 @@ mod tests {
         let host = [0.0, 1000.0, 2000.0, 9000.0].map(|ms| (ms, ms + 2.0));
         let seen = |schema_version| {
             let header = ProbeHeader { schema_version, ..ProbeHeader::of_version_1(1e3, None) };
-            ProbeSeries::of(&header, samples(ProbeSource::Server, &server).chain(samples(ProbeSource::Host, &host)))
+            ProbeSeries::of(
+                &header,
+                samples(ProbeSource::Server, &server).chain(samples(ProbeSource::Host, &host)),
+            )
         };
         let mut live = Responsiveness::new(1e3);
-        let live: Vec<_> = server.iter().filter_map(|(from_ms, to_ms)| live.answered(*from_ms, *to_ms)).collect();
+        let live: Vec<_> =
+            server.iter().filter_map(|(from_ms, to_ms)| live.answered(*from_ms, *to_ms)).collect();
         assert_eq!(spans(&seen(2).outages(&[])), spans(&live));
         assert_eq!(spans(&live), [(2000.0, 8999.0)]);
         assert_eq!(spans(&seen(1).outages(&[])), []);
@@ -199,11 +221,15 @@ mod tests {
     #[test]
     fn who_does_not_ask_learns_nothing() {
         // From 2.0 to 9.0 s truetps itself was stopped, in the middle of a reading.
-        let stopped = timings(&[(0.0, 4.0), (1000.0, 1004.0), (2000.0, 8999.0), (9005.0, 9010.0)], [0, 1, 2, 9]);
+        let stopped = timings(
+            &[(0.0, 4.0), (1000.0, 1004.0), (2000.0, 8999.0), (9005.0, 9010.0)],
+            [0, 1, 2, 9],
+        );
         assert_eq!(spans(&stopped.outages(&[])), []);
         // At an interval of ten seconds the host was read in time before and after.
         let suspended = [Suspension { start_ms: 20_002.0, length_ms: 4_000.0 }];
-        let readings = [(0.0, 4.0), (10_000.0, 10_004.0), (20_000.0, 24_003.0), (30_000.0, 30_004.0)];
+        let readings =
+            [(0.0, 4.0), (10_000.0, 10_004.0), (20_000.0, 24_003.0), (30_000.0, 30_004.0)];
         let frozen = series(10_000.0, &readings, [0, 10, 20, 30]);
         assert_eq!(spans(&frozen.outages(&[])), [(20_000.0, 24_003.0)]);
         assert_eq!(spans(&frozen.outages(&suspended)), []);

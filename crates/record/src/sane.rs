@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    CONNECTIONS, Configuration, EngineFacts, Experiment, Explanation, Interval, Part, ProbeSample, ScriptRecord,
-    Suspension, Trial, Verification,
+    CONNECTIONS, Configuration, EngineFacts, Experiment, Explanation, Interval, Part, ProbeSample,
+    ScriptRecord, Suspension, Trial, Verification,
 };
 
 /// Far above every real count or time: 10^14 microseconds are three years. The sum of 100,000 counts fits 64 bits.
@@ -24,7 +24,9 @@ impl Configuration {
         match self.levels.get(CONNECTIONS) {
             None => Err(format!("configuration.{CONNECTIONS} is missing")),
             Some(level) if level.as_connections().is_none_or(|number| number > CLIENTS_MAX) => {
-                Err(format!("configuration.{CONNECTIONS} is {level}: not a whole number between 1 and {CLIENTS_MAX}"))
+                Err(format!(
+                    "configuration.{CONNECTIONS} is {level}: not a whole number between 1 and {CLIENTS_MAX}"
+                ))
             }
             Some(_) => Ok(()),
         }
@@ -42,7 +44,10 @@ impl Experiment {
         first_wrong("host", &self.host)?;
         self.schedule.iter().try_for_each(|scheduled| {
             check_trial_name(&scheduled.name)?;
-            scheduled.configuration.check().map_err(|problem| format!("{}: {problem}", scheduled.name))
+            scheduled
+                .configuration
+                .check()
+                .map_err(|problem| format!("{}: {problem}", scheduled.name))
         })
     }
 }
@@ -50,7 +55,10 @@ impl Experiment {
 /// Refuses what is not one name in a folder: a name that is read from a file or a server becomes a path.
 pub fn check_path_name(name: &str) -> Result<(), String> {
     let is_special = ["", ".", ".."].contains(&name);
-    if !is_special && name.len() <= PATH_NAME_BYTES_MAX && !name.contains(|c: char| c == '/' || c.is_control()) {
+    if !is_special
+        && name.len() <= PATH_NAME_BYTES_MAX
+        && !name.contains(|c: char| c == '/' || c.is_control())
+    {
         return Ok(());
     }
     let shown: String = name.chars().take(NAME_MAX).collect();
@@ -78,9 +86,9 @@ impl Verification {
     pub fn check(&self) -> Result<(), String> {
         check_clients("load.clients", self.load.clients)?;
         match self.load.payload_bytes {
-            bytes if bytes > PAYLOAD_BYTES_MAX => {
-                Err(format!("load.payload_bytes is {bytes}: more than {PAYLOAD_BYTES_MAX}, the limit"))
-            }
+            bytes if bytes > PAYLOAD_BYTES_MAX => Err(format!(
+                "load.payload_bytes is {bytes}: more than {PAYLOAD_BYTES_MAX}, the limit"
+            )),
             _ => Ok(()),
         }
     }
@@ -94,7 +102,9 @@ impl Explanation {
             return Err(format!("it has {factors} factors: more than {FACTORS_MAX}, the limit"));
         }
         match self.suspects.iter().find(|suspect| **suspect >= factors) {
-            Some(suspect) => Err(format!("suspects has {suspect}, and there are {factors} factors, from 0")),
+            Some(suspect) => {
+                Err(format!("suspects has {suspect}, and there are {factors} factors, from 0"))
+            }
             None => Ok(()),
         }
     }
@@ -102,7 +112,9 @@ impl Explanation {
 
 /// A trial's name is the name of its folder, within the folder of the experiment.
 fn check_trial_name(name: &str) -> Result<(), String> {
-    let fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.';
+    let fine = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.'
+    };
     if (1..=NAME_MAX).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(fine) {
         return Ok(());
     }
@@ -117,9 +129,14 @@ impl Trial {
     /// Names the first impossible part of a trial of this name.
     pub fn check(&self, name: &str) -> Result<(), String> {
         // An attempt that was repeated keeps its record; see `folder.rs`.
-        let is_own = |name: &str| name == self.name || name.strip_prefix(&*self.name).is_some_and(is_attempt);
+        let is_own = |name: &str| {
+            name == self.name || name.strip_prefix(&*self.name).is_some_and(is_attempt)
+        };
         if !is_own(name) {
-            return Err(format!("name is `{}`: not the name of its folder", self.name.escape_debug()));
+            return Err(format!(
+                "name is `{}`: not the name of its folder",
+                self.name.escape_debug()
+            ));
         }
         self.configuration.check()?;
         first_wrong("measured", &self.measured)?;
@@ -130,7 +147,9 @@ impl Trial {
             check_clients("engine.clients_finished", engine.clients_finished.unwrap_or(0))?;
             // A suspension may have begun while the clients connected: before the clock of the trial.
             if let Some(wrong) = engine.suspensions.iter().find(|one| !one.is_possible()) {
-                return Err(format!("engine.suspensions has {wrong:?}: no measurement has such a value"));
+                return Err(format!(
+                    "engine.suspensions has {wrong:?}: no measurement has such a value"
+                ));
             }
             first_wrong("engine", &EngineFacts { suspensions: Vec::new(), ..engine.clone() })?;
         }
@@ -148,7 +167,8 @@ impl ScriptRecord {
 
 /// The suffix that a kept attempt adds to its trial's name: `.attempt-1`.
 fn is_attempt(rest: &str) -> bool {
-    rest.strip_prefix(".attempt-").is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
+    rest.strip_prefix(".attempt-")
+        .is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl Suspension {
@@ -180,8 +200,9 @@ impl Interval {
             ("response_us_p999", response.response_us_p999),
             ("response_us_max", response.response_us_max),
         ];
-        let wrong =
-            times.into_iter().find_map(|(name, value)| value.filter(|value| is_wrong(*value)).map(|v| (name, v)));
+        let wrong = times
+            .into_iter()
+            .find_map(|(name, value)| value.filter(|value| is_wrong(*value)).map(|v| (name, v)));
         if let Some((name, value)) = wrong {
             return Err(impossible_text(name, value));
         }
@@ -207,11 +228,14 @@ fn first_wrong(name: &str, part: &impl Serialize) -> Result<(), String> {
 
 fn walk(name: &str, value: &Value) -> Result<(), String> {
     match value {
-        Value::Number(number) => {
-            number.as_f64().filter(|value| is_wrong(*value)).map_or(Ok(()), |v| Err(impossible_text(name, v)))
-        }
+        Value::Number(number) => number
+            .as_f64()
+            .filter(|value| is_wrong(*value))
+            .map_or(Ok(()), |v| Err(impossible_text(name, v))),
         Value::Array(list) => list.iter().try_for_each(|one| walk(name, one)),
-        Value::Object(fields) => fields.iter().try_for_each(|(field, one)| walk(&format!("{name}.{field}"), one)),
+        Value::Object(fields) => {
+            fields.iter().try_for_each(|(field, one)| walk(&format!("{name}.{field}"), one))
+        }
         _ => Ok(()),
     }
 }
@@ -247,7 +271,9 @@ mod tests {
         for name in ["trial-0001", "trial-20000", "a.1"] {
             check_trial_name(name).unwrap();
         }
-        for name in ["", ".", "..", "../a", "/tmp/a", "a/b", ".latest", "a\nb", "A", &"a".repeat(101)] {
+        for name in
+            ["", ".", "..", "../a", "/tmp/a", "a/b", ".latest", "a\nb", "A", &"a".repeat(101)]
+        {
             assert!(check_trial_name(name).unwrap_err().contains("a trial's name has"), "{name}");
         }
     }
@@ -258,7 +284,10 @@ mod tests {
             check_path_name(name).unwrap();
         }
         for name in ["", ".", "..", "/etc", "a/b", "../a", "a\nb", "a\0b", &"a".repeat(256)] {
-            assert!(check_path_name(name).unwrap_err().contains("cannot be the name of a folder"), "{name}");
+            assert!(
+                check_path_name(name).unwrap_err().contains("cannot be the name of a folder"),
+                "{name}"
+            );
         }
     }
 
@@ -272,12 +301,25 @@ mod tests {
             experiment.check()
         };
         check(&|experiment| experiment.workers = 64).unwrap();
-        assert!(check(&|experiment| experiment.workers = u32::MAX).unwrap_err().starts_with("workers is 4294967295"));
-        assert!(check(&|experiment| experiment.name = "../x".to_owned()).unwrap_err().starts_with("name: `../x`"));
-        let of = |index, of| PartOfExperiment { part: Part { index, of }, pid: 1, meeting: String::new() };
+        assert!(
+            check(&|experiment| experiment.workers = u32::MAX)
+                .unwrap_err()
+                .starts_with("workers is 4294967295")
+        );
+        assert!(
+            check(&|experiment| experiment.name = "../x".to_owned())
+                .unwrap_err()
+                .starts_with("name: `../x`")
+        );
+        let of = |index, of| PartOfExperiment {
+            part: Part { index, of },
+            pid: 1,
+            meeting: String::new(),
+        };
         check(&|experiment| experiment.part = Some(of(1, 2))).unwrap();
         for (index, parts) in [(2, 2), (0, 0), (0, u32::MAX)] {
-            let problem = check(&|experiment| experiment.part = Some(of(index, parts))).unwrap_err();
+            let problem =
+                check(&|experiment| experiment.part = Some(of(index, parts))).unwrap_err();
             assert!(problem.starts_with("part: "), "{problem}");
         }
         let connections = |number: i64| {
@@ -287,7 +329,11 @@ mod tests {
             })
         };
         connections(1_000_000).unwrap();
-        assert!(connections(4_294_967_295).unwrap_err().contains("not a whole number between 1 and 1000000"));
+        assert!(
+            connections(4_294_967_295)
+                .unwrap_err()
+                .contains("not a whole number between 1 and 1000000")
+        );
     }
 
     #[test]
@@ -300,7 +346,8 @@ mod tests {
     }
 
     fn recorded_trial() -> Trial {
-        serde_json::from_str(include_str!("../../report/testdata/before-probe/trial-0001/run.json")).unwrap()
+        serde_json::from_str(include_str!("../../report/testdata/before-probe/trial-0001/run.json"))
+            .unwrap()
     }
 
     /// The sum of the clients of several parts was one number more than 32 bits have.
@@ -318,8 +365,17 @@ mod tests {
         for name in ["trial-0001", "trial-0001.attempt-1", "trial-0001.attempt-12"] {
             trial.check(name).unwrap();
         }
-        for name in ["trial-0002", "trial-00011", "trial-0001.attempt-", "trial-0001.attempt-x", "trial-0001.old"] {
-            assert!(trial.check(name).unwrap_err().contains("not the name of its folder"), "{name}");
+        for name in [
+            "trial-0002",
+            "trial-00011",
+            "trial-0001.attempt-",
+            "trial-0001.attempt-x",
+            "trial-0001.old",
+        ] {
+            assert!(
+                trial.check(name).unwrap_err().contains("not the name of its folder"),
+                "{name}"
+            );
         }
     }
 
@@ -332,7 +388,10 @@ mod tests {
         };
         with(-350.0, 300.0).unwrap();
         for wrong in [(f64::NEG_INFINITY, 300.0), (-350.0, -1.0), (1e300, 1.0)] {
-            assert!(with(wrong.0, wrong.1).unwrap_err().starts_with("engine.suspensions"), "{wrong:?}");
+            assert!(
+                with(wrong.0, wrong.1).unwrap_err().starts_with("engine.suspensions"),
+                "{wrong:?}"
+            );
         }
     }
 }

@@ -20,7 +20,8 @@ impl Part {
             Some((AUTO, of)) => Some(of.to_owned()),
             _ => return text.parse(),
         };
-        let found = SCHEDULERS.iter().find_map(|(index, size)| Some((*index, variable(index)?, *size)));
+        let found =
+            SCHEDULERS.iter().find_map(|(index, size)| Some((*index, variable(index)?, *size)));
         let Some((name, index, size)) = found else {
             let names: Vec<_> = SCHEDULERS.iter().map(|(index, _)| *index).collect();
             return Err(format!("none of {} is set: write --part I/N", names.join(", ")));
@@ -31,7 +32,11 @@ impl Part {
                 return Err(format!("{of} parts are asked for, and {size} is {other}"));
             }
             (Some(of), _) | (None, Some((_, of))) => of,
-            (None, None) => return Err(format!("{name} is {index}, of how many is not known: write --part auto/N")),
+            (None, None) => {
+                return Err(format!(
+                    "{name} is {index}, of how many is not known: write --part auto/N"
+                ));
+            }
         };
         format!("{index}/{of}").parse()
     }
@@ -42,8 +47,9 @@ mod tests {
     use super::*;
 
     fn check(text: &str, variables: &[(&str, &str)], expect: Result<(u32, u32), &str>) {
-        let variable =
-            |name: &str| variables.iter().find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned());
+        let variable = |name: &str| {
+            variables.iter().find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned())
+        };
         let expect = expect.map(|(index, of)| Part { index, of }).map_err(str::to_owned);
         assert_eq!(Part::choose(text, variable), expect, "{text} {variables:?}");
     }
@@ -59,7 +65,11 @@ mod tests {
         let indexed = [("JOB_COMPLETION_INDEX", "7")];
         check("auto/8", &indexed, Ok((7, 8)));
         check("auto/7", &indexed, Err("7/7: the parts are numbered from 0 to 6"));
-        check("auto", &indexed, Err("JOB_COMPLETION_INDEX is 7, of how many is not known: write --part auto/N"));
+        check(
+            "auto",
+            &indexed,
+            Err("JOB_COMPLETION_INDEX is 7, of how many is not known: write --part auto/N"),
+        );
         let none = "none of SLURM_PROCID, OMPI_COMM_WORLD_RANK, JOB_COMPLETION_INDEX is set: write --part I/N";
         check("auto", &[], Err(none));
     }

@@ -57,7 +57,8 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     let words = name.replace("token_size", "");
     let is_key = name.ends_with("_key") && !name.ends_with("primary_key");
     let is_custom = name.contains('.') && CUSTOM_ENDS.iter().any(|end| name.ends_with(end));
-    let by_name = SECRET_NAMES.contains(&name.as_str()) || SECRET_WORDS.iter().any(|word| words.contains(word));
+    let by_name = SECRET_NAMES.contains(&name.as_str())
+        || SECRET_WORDS.iter().any(|word| words.contains(word));
     by_name || is_key || is_custom || has_login(value)
 }
 
@@ -69,7 +70,10 @@ fn has_login(value: &str) -> bool {
         authority.rsplit_once('@').is_some_and(|(login, _)| login.contains(':'))
     });
     let in_words = ["password", "passwd", "pwd"].into_iter().any(|word| {
-        value.split(word).skip(1).any(|rest| rest.trim_start_matches([' ', '"', '\'']).starts_with(['=', ':']))
+        value
+            .split(word)
+            .skip(1)
+            .any(|rest| rest.trim_start_matches([' ', '"', '\'']).starts_with(['=', ':']))
     });
     in_address || in_words
 }
@@ -95,7 +99,8 @@ pub fn without_login(word: &str) -> Cow<'_, str> {
         None if word.contains("@tcp(") || word.contains("@unix(") => ("", word),
         None => return without_parameter(word),
     };
-    let login = rest.rsplit_once('@').and_then(|(login, place)| Some((login.split_once(':')?.0, place)));
+    let login =
+        rest.rsplit_once('@').and_then(|(login, place)| Some((login.split_once(':')?.0, place)));
     match login {
         // A port may stand before such a sign, too.
         Some((user, place)) if !user.contains(['@', '/']) => {
@@ -113,7 +118,9 @@ fn without_parameter(word: &str) -> Cow<'_, str> {
         (at == 0 || word[..at].ends_with(['?', '&', ';'])).then_some(at + name.len())
     });
     let Some(start) = found else { return Cow::Borrowed(word) };
-    let value = word[start..].find(['&', ';', ' ', '\n', '\t', '`', '"', '\'']).unwrap_or(word.len() - start);
+    let value = word[start..]
+        .find(['&', ';', ' ', '\n', '\t', '`', '"', '\''])
+        .unwrap_or(word.len() - start);
     if value == 0 {
         return Cow::Borrowed(word);
     }
@@ -163,7 +170,10 @@ mod tests {
             ("error: `mysql+x://me:h1d@/den@db`: no file", "error: `mysql+x://me:***@db`: no file"),
             ("mysql://:h1dden@db", "mysql://:***@db"),
             ("me:h1dden@tcp(127.0.0.1:3306)/x", "me:***@tcp(127.0.0.1:3306)/x"),
-            ("jdbc:mysql://db/x?user=me&password=h1dden&a=b: no", "jdbc:mysql://db/x?user=me&password=***&a=b: no"),
+            (
+                "jdbc:mysql://db/x?user=me&password=h1dden&a=b: no",
+                "jdbc:mysql://db/x?user=me&password=***&a=b: no",
+            ),
             ("host=db user=me password=h1dden", "host=db user=me password=***"),
             ("postgresql:///x?user=me&Password=h1dden\n", "postgresql:///x?user=me&Password=***\n"),
         ] {
@@ -192,8 +202,13 @@ mod tests {
         ] {
             assert!(is_secret("some_setting", value), "{value}");
         }
-        for value in ["gcomm://10.0.0.1:4567,10.0.0.2:4567", "http://host:80/x", "mysql://user@host:3306", "a:b@c", ""]
-        {
+        for value in [
+            "gcomm://10.0.0.1:4567,10.0.0.2:4567",
+            "http://host:80/x",
+            "mysql://user@host:3306",
+            "a:b@c",
+            "",
+        ] {
             assert!(!is_secret("some_setting", value), "{value}");
         }
     }

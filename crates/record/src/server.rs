@@ -66,9 +66,11 @@ pub struct ServerFacts {
 impl ServerFacts {
     /// Of a server that reports this text. The number is the numeric start of the first word that begins with a digit.
     pub fn from_version_text(text: &str) -> Self {
-        let number = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        let number =
+            text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         let number = number.unwrap_or_default();
-        let number = number.strip_prefix("5.5.5-").filter(|rest| rest.contains("MariaDB")).unwrap_or(number);
+        let number =
+            number.strip_prefix("5.5.5-").filter(|rest| rest.contains("MariaDB")).unwrap_or(number);
         let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
         Self {
             name: None,
@@ -87,7 +89,9 @@ mod tests {
 
     #[test]
     fn versions_are_in_the_text() {
-        let check = |text, expect| assert_eq!(ServerFacts::from_version_text(text).version, expect, "{text}");
+        let check = |text, expect| {
+            assert_eq!(ServerFacts::from_version_text(text).version, expect, "{text}");
+        };
         check("10.11.14-MariaDB-0+deb12u2 Debian 12", "10.11.14");
         check("9.7.4 MySQL Community Server", "9.7.4");
         check("PostgreSQL 15.8 (Debian 15.8-0+deb12u1)", "15.8");
@@ -96,7 +100,10 @@ mod tests {
         check("8.0.37-azure MySQL Community Server (GPL)", "8.0.37");
         check("8.0.31-google (Google)", "8.0.31");
         check("8.0.40-rds Source distribution", "8.0.40");
-        check("8.0.11-TiDB-v8.5.0 TiDB Server (Apache License 2.0) Community Edition, MySQL 8.0 compatible", "8.0.11");
+        check(
+            "8.0.11-TiDB-v8.5.0 TiDB Server (Apache License 2.0) Community Edition, MySQL 8.0 compatible",
+            "8.0.11",
+        );
         check("5.7.25-OceanBase-v4.2.1.0 OceanBase 4.2.1.0 (r1)", "5.7.25");
         check("8.0.30-Vitess Version: 20.0.0 (Git revision 1)", "8.0.30");
         check("26.7.0 MySQL Community Server - GPL", "26.7.0");
@@ -109,9 +116,18 @@ mod tests {
     #[test]
     fn flavour_from_version_text() {
         let check = |text, expect| assert_eq!(Flavour::from_version_text(text), expect, "{text}");
-        check("/usr/sbin/mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu", Flavour::Mariadb);
-        check("mysqld  Ver 8.0.15 for linux-glibc2.12 on x86_64 (MySQL Community Server - GPL)", Flavour::Mysql);
-        check("PostgreSQL 15.8 (Debian 15.8-0+deb12u1) on x86_64-pc-linux-gnu", Flavour::Postgresql);
+        check(
+            "/usr/sbin/mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu",
+            Flavour::Mariadb,
+        );
+        check(
+            "mysqld  Ver 8.0.15 for linux-glibc2.12 on x86_64 (MySQL Community Server - GPL)",
+            Flavour::Mysql,
+        );
+        check(
+            "PostgreSQL 15.8 (Debian 15.8-0+deb12u1) on x86_64-pc-linux-gnu",
+            Flavour::Postgresql,
+        );
         check("8.0.36-28 Percona Server (GPL), Release 28", Flavour::Percona);
         check("8.0.11-TiDB-v8.5.0 TiDB Server", Flavour::Mysql);
         check("CockroachDB CCL v24.1.0 (x86_64-pc-linux-gnu)", Flavour::Postgresql);

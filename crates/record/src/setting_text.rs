@@ -9,8 +9,9 @@ pub fn setting_number(text: &str) -> Option<f64> {
     let text = text.trim();
     let without = |end: char| text.strip_suffix([end, end.to_ascii_lowercase()]);
     let short = without('B').map_or(text, |rest| rest.strip_suffix(['i', 'I']).unwrap_or(rest));
-    let of_suffix =
-        |(letter, shift): (char, u32)| Some((short.strip_suffix([letter, letter.to_ascii_lowercase()])?, shift));
+    let of_suffix = |(letter, shift): (char, u32)| {
+        Some((short.strip_suffix([letter, letter.to_ascii_lowercase()])?, shift))
+    };
     let (digits, shift) = SUFFIXES.into_iter().find_map(of_suffix).unwrap_or((text, 0));
     let plain = |c: char| c.is_ascii_digit() || ".-+eE".contains(c);
     let value: f64 = digits.parse().ok().filter(|_| digits.chars().all(plain))?;
@@ -57,9 +58,15 @@ mod tests {
         ] {
             assert!(same_setting(wanted, found), "{wanted} {found}");
         }
-        for (wanted, found) in
-            [("7", "3"), ("2", "1"), ("ON", "OFF"), ("row", "MIXED"), ("1", "FALSE"), ("nan", "inf"), ("", "x")]
-        {
+        for (wanted, found) in [
+            ("7", "3"),
+            ("2", "1"),
+            ("ON", "OFF"),
+            ("row", "MIXED"),
+            ("1", "FALSE"),
+            ("nan", "inf"),
+            ("", "x"),
+        ] {
             assert!(!same_setting(wanted, found), "{wanted} {found}");
         }
     }
@@ -69,9 +76,12 @@ mod tests {
     #[test]
     fn sizes_with_a_unit_in_letters() {
         let mib = 1_048_576.0;
-        for (text, number) in
-            [("512MB", 512.0 * mib), ("512mb", 512.0 * mib), ("10GiB", 10_240.0 * mib), ("4kB", 4096.0)]
-        {
+        for (text, number) in [
+            ("512MB", 512.0 * mib),
+            ("512mb", 512.0 * mib),
+            ("10GiB", 10_240.0 * mib),
+            ("4kB", 4096.0),
+        ] {
             assert_eq!(setting_number(text), Some(number), "{text}");
         }
         for text in ["B", "12B", "15min", "200ms", "1h", "512 M", "MB", "iB", ""] {

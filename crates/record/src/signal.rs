@@ -114,7 +114,9 @@ impl SignalRegistry {
 
     /// All entries, each with what it is.
     pub fn entries(&self) -> impl Iterator<Item = (Signal, &str)> {
-        self.0.iter().flat_map(|group| group.names.iter().map(move |entry| (group.signal, entry.as_str())))
+        self.0
+            .iter()
+            .flat_map(|group| group.names.iter().map(move |entry| (group.signal, entry.as_str())))
     }
 
     /// The value of this name, and its subject: the part of the name that a `*` stands for, or all of it. The entry
@@ -125,7 +127,9 @@ impl SignalRegistry {
 
     /// The same, with the entry that decides.
     pub fn entry_of<'a>(&self, name: &'a str) -> Option<(Signal, &str, &'a str)> {
-        let fitting = self.entries().filter_map(|(signal, entry)| Some((signal, entry, subject(entry, name)?)));
+        let fitting = self
+            .entries()
+            .filter_map(|(signal, entry)| Some((signal, entry, subject(entry, name)?)));
         fitting.max_by_key(|(_, entry, _)| entry.len())
     }
 }
@@ -148,7 +152,11 @@ mod tests {
             SignalGroup::new(of(SignalKind::Gauge), ["a.x", "a.*.max"]),
         ]);
         let check = |name, expect: Option<(SignalKind, &str)>| {
-            assert_eq!(registry.find(name).map(|(signal, subject)| (signal.kind, subject)), expect, "{name}");
+            assert_eq!(
+                registry.find(name).map(|(signal, subject)| (signal.kind, subject)),
+                expect,
+                "{name}"
+            );
         };
         check("a.y", Some((SignalKind::Counter, "y")));
         check("a.x", Some((SignalKind::Gauge, "a.x")));
@@ -156,19 +164,33 @@ mod tests {
         check("a.", None);
         check("b.x", None);
         let text = serde_json::to_string(&registry).unwrap();
-        assert!(text.starts_with(r#"[{"source":"server","kind":"counter","unit":"count","names":["a.*"]}"#), "{text}");
+        assert!(
+            text.starts_with(
+                r#"[{"source":"server","kind":"counter","unit":"count","names":["a.*"]}"#
+            ),
+            "{text}"
+        );
         assert_eq!(serde_json::from_str::<SignalRegistry>(&text).unwrap(), registry);
     }
     #[test]
     fn counters_and_gauges() {
         let registry = SignalRegistry::of_version_1();
         let is_gauge = |name: &str| registry.find(name).unwrap().0.kind.is_gauge();
-        for gauge in ["session.Update", "session_lock_waits", "metric.log_flush_max_time", "status.Threads_running"] {
+        for gauge in [
+            "session.Update",
+            "session_lock_waits",
+            "metric.log_flush_max_time",
+            "status.Threads_running",
+        ] {
             assert!(is_gauge(gauge), "{gauge}");
         }
-        for counter in
-            ["status.Handler_commit", "metric.log_writes", "wait.x.us", "host.cpu_busy_ms", "pg_stat_wal.wal_sync"]
-        {
+        for counter in [
+            "status.Handler_commit",
+            "metric.log_writes",
+            "wait.x.us",
+            "host.cpu_busy_ms",
+            "pg_stat_wal.wal_sync",
+        ] {
             assert!(!is_gauge(counter), "{counter}");
         }
     }

@@ -39,7 +39,8 @@ const FIGURES: [(&str, SloFigure); 7] = [
     }),
 ];
 const FAILED: &str = "failed";
-const UNITS_US: [(&str, f64); 6] = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6), ("min", 6e7), ("h", 3.6e9)];
+const UNITS_US: [(&str, f64); 6] =
+    [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6), ("min", 6e7), ("h", 3.6e9)];
 
 impl Slo {
     /// The first condition that these figures break, with the figure itself; `None` where all hold. A figure that was not
@@ -65,7 +66,8 @@ impl FromStr for Slo {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let conditions = text.split(',').map(|part| condition(part.trim())).collect::<Result<_, _>>()?;
+        let conditions =
+            text.split(',').map(|part| condition(part.trim())).collect::<Result<_, _>>()?;
         Ok(Self { conditions })
     }
 }
@@ -78,12 +80,20 @@ fn condition(text: &str) -> Result<SloCondition, String> {
     let names = FIGURES.map(|(name, _)| name);
     let Some(figure) = names.into_iter().find(|known| *known == figure) else {
         let near = near_matches(&figure, names);
-        return Err(format!("`{figure}` is none of the figures {}{}", names.join(", "), did_you_mean(&near)));
+        return Err(format!(
+            "`{figure}` is none of the figures {}{}",
+            names.join(", "),
+            did_you_mean(&near)
+        ));
     };
     let limit = limit.trim_start_matches('=').trim();
     let below = if figure == FAILED { share(limit) } else { time_us(limit) };
     let below = below.ok_or_else(|| {
-        let form = if figure == FAILED { "a share such as 0.1%" } else { "a time such as 500us, 20ms or 1s" };
+        let form = if figure == FAILED {
+            "a share such as 0.1%"
+        } else {
+            "a time such as 500us, 20ms or 1s"
+        };
         format!("`{limit}` in `{text}` is not {form}")
     })?;
     Ok(SloCondition { figure, below, text: text.to_owned() })
@@ -104,7 +114,8 @@ fn time_us(text: &str) -> Option<f64> {
 
 impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts: Vec<_> = self.conditions.iter().map(|condition| condition.text.as_str()).collect();
+        let texts: Vec<_> =
+            self.conditions.iter().map(|condition| condition.text.as_str()).collect();
         f.write_str(&texts.join(","))
     }
 }

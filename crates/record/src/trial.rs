@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CommonStart, Configuration, Counts, DriveMode, ErrorCount, GeneratorLimit, LatencyFigures, LogVolume, NoEvidence,
-    OpenLoop, OtherRun, Protocol, Reason, ScriptRun, ServerFacts, TrialPart, TrialRole, WorkloadProfile,
+    CommonStart, Configuration, Counts, DriveMode, ErrorCount, GeneratorLimit, LatencyFigures,
+    LogVolume, NoEvidence, OpenLoop, OtherRun, Protocol, Reason, ScriptRun, ServerFacts, TrialPart,
+    TrialRole, WorkloadProfile,
 };
 
 /// Whether a trial may be used as evidence.

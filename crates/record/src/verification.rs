@@ -21,7 +21,8 @@ pub enum RowFault {
 }
 
 impl RowFault {
-    pub const ALL: [Self; 5] = [Self::Lost, Self::Doubled, Self::Changed, Self::RefusedPresent, Self::Unexpected];
+    pub const ALL: [Self; 5] =
+        [Self::Lost, Self::Doubled, Self::Changed, Self::RefusedPresent, Self::Unexpected];
 }
 
 /// Counts of rows.
@@ -141,7 +142,9 @@ pub struct VerifiedTable {
 impl VerifiedTable {
     /// With its schema.
     pub fn name(&self) -> String {
-        self.schema.as_ref().map_or_else(|| self.table.clone(), |schema| format!("{schema}.{}", self.table))
+        self.schema
+            .as_ref()
+            .map_or_else(|| self.table.clone(), |schema| format!("{schema}.{}", self.table))
     }
 }
 
@@ -196,7 +199,15 @@ mod tests {
 
     #[test]
     fn each_fault_is_one() {
-        assert!(!RowCounts { attempted: 9, acknowledged: 9, unknown_present: 3, ..RowCounts::default() }.has_fault());
+        assert!(
+            !RowCounts {
+                attempted: 9,
+                acknowledged: 9,
+                unknown_present: 3,
+                ..RowCounts::default()
+            }
+            .has_fault()
+        );
         for fault in RowFault::ALL {
             let mut counts = RowCounts::default();
             *match fault {

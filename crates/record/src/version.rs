@@ -11,8 +11,11 @@ impl Version {
     /// Reads the numbers at the front: `9.7.4-2` is 9.7.4. `None` where there are none.
     pub fn parse(text: &str) -> Option<Self> {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-        let numbers: Option<Vec<u32>> =
-            text[..end].split('.').filter(|part| !part.is_empty()).map(|part| part.parse().ok()).collect();
+        let numbers: Option<Vec<u32>> = text[..end]
+            .split('.')
+            .filter(|part| !part.is_empty())
+            .map(|part| part.parse().ok())
+            .collect();
         numbers.filter(|numbers| !numbers.is_empty()).map(Self)
     }
 
@@ -44,7 +47,10 @@ impl PartialOrd for Version {
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         let parts = self.0.len().max(other.0.len());
-        (0..parts).map(|n| self.part(n).cmp(&other.part(n))).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        (0..parts)
+            .map(|n| self.part(n).cmp(&other.part(n)))
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
     }
 }
 

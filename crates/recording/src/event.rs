@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use truetps_record::{Histogram, Interval, OtherRun, ProbeHeader, ProbeSample, ScheduledTrial, Suspension, Trial};
+use truetps_record::{
+    Histogram, Interval, OtherRun, ProbeHeader, ProbeSample, ScheduledTrial, Suspension, Trial,
+};
 
 /// What happens in a trial.
 #[derive(Debug, Clone, Copy)]

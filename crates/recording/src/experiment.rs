@@ -4,7 +4,9 @@ use std::path::Path;
 
 use truetps_plan::Plan;
 use truetps_probe::{clock, host_facts};
-use truetps_record::{Experiment, HostFacts, NoEvidence, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial, Validity};
+use truetps_record::{
+    Experiment, HostFacts, NoEvidence, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial, Validity,
+};
 
 /// The facts that every experiment has before its first trial.
 pub struct ExperimentStart<'a> {
@@ -51,7 +53,12 @@ pub fn new_experiment(start: ExperimentStart<'_>) -> Experiment {
 }
 
 /// A trial that begins now.
-pub fn new_trial(plan: &Plan, scheduled: &ScheduledTrial, server: Option<ServerFacts>, tool_version: &str) -> Trial {
+pub fn new_trial(
+    plan: &Plan,
+    scheduled: &ScheduledTrial,
+    server: Option<ServerFacts>,
+    tool_version: &str,
+) -> Trial {
     Trial {
         schema_version: SCHEMA_VERSION,
         tool_version: tool_version.to_owned(),
@@ -80,5 +87,10 @@ pub fn new_trial(plan: &Plan, scheduled: &ScheduledTrial, server: Option<ServerF
 
 /// This host without its disk, which is irrelevant for a server that may be on another.
 pub fn host_of_external_server() -> HostFacts {
-    HostFacts { file_system: None, device: None, rotational: None, ..host_facts(Path::new("/"), None) }
+    HostFacts {
+        file_system: None,
+        device: None,
+        rotational: None,
+        ..host_facts(Path::new("/"), None)
+    }
 }

@@ -31,8 +31,11 @@ pub(crate) fn measured(load: MeasuredLoad, usage: Option<&WindowUsage>) -> Measu
     let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
     let per_tx = |amount: f64| (counts.ok > 0).then(|| amount / counts.ok as f64);
     let cpu_window = usage.and_then(|usage| usage.cpu_window);
-    let cores = usage.map(|usage| GeneratorCores { idle: usage.own_idle, most: usage.own_most }).unwrap_or_default();
-    let limited = generator_limited(&workers_used, load.schedule_length, load.open_loop.as_ref(), cores);
+    let cores = usage
+        .map(|usage| GeneratorCores { idle: usage.own_idle, most: usage.own_most })
+        .unwrap_or_default();
+    let limited =
+        generator_limited(&workers_used, load.schedule_length, load.open_loop.as_ref(), cores);
     Measured {
         length_ms: seconds * 1e3,
         tps: a_second(counts.ok),
@@ -48,10 +51,15 @@ pub(crate) fn measured(load: MeasuredLoad, usage: Option<&WindowUsage>) -> Measu
             worker_wait_max: workers_used.wait,
             steal: usage.and_then(|usage| usage.steal),
             server_rss_bytes: usage.and_then(|usage| usage.server_rss_bytes),
-            client_switches_per_tx: workers_used.switches.and_then(|switches| per_tx(switches as f64)),
+            client_switches_per_tx: workers_used
+                .switches
+                .and_then(|switches| per_tx(switches as f64)),
             cpu_window,
         },
-        sustained: load.open_loop.as_ref().map(|open| sustained(&open.starts, load.schedule_length)),
+        sustained: load
+            .open_loop
+            .as_ref()
+            .map(|open| sustained(&open.starts, load.schedule_length)),
         littles_law: littles_law(&load),
         generator_limited: limited.map(Into::into),
         open_loop: load.open_loop,
@@ -80,7 +88,10 @@ mod tests {
             length: Duration::from_millis(800),
             schedule_length: Duration::from_millis(800),
             counts: Counts { ok, ..Counts::default() },
-            response: LatencyFigures { response_us_mean: Some(mean_us), ..LatencyFigures::default() },
+            response: LatencyFigures {
+                response_us_mean: Some(mean_us),
+                ..LatencyFigures::default()
+            },
             open_loop: None,
             constant_clients,
             workers_used: WorkerUse {
@@ -107,7 +118,10 @@ mod tests {
     fn littles_law_tests_whether_a_closed_loop_is_steady() {
         let check = |load: MeasuredLoad, ratio: Option<f64>, is_unsteady| {
             let measured = measured(load, None);
-            let near = measured.littles_law.zip(ratio).is_some_and(|(found, expect)| (found - expect).abs() < 1e-9);
+            let near = measured
+                .littles_law
+                .zip(ratio)
+                .is_some_and(|(found, expect)| (found - expect).abs() < 1e-9);
             assert!(near || measured.littles_law == ratio, "{:?} {ratio:?}", measured.littles_law);
             assert_eq!(measured.is_unsteady(), is_unsteady);
         };
@@ -150,7 +164,8 @@ mod tests {
     #[test]
     fn switches_are_of_the_workers() {
         let busy = WorkerUse { switches: Some(1600), ..load(0, 0.0, None).workers_used };
-        let resources = measured(MeasuredLoad { workers_used: busy, ..load(800, 1.0, None) }, None).resources;
+        let resources =
+            measured(MeasuredLoad { workers_used: busy, ..load(800, 1.0, None) }, None).resources;
         assert_eq!(resources.client_switches_per_tx, Some(2.0));
     }
 }

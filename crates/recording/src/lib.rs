@@ -32,6 +32,7 @@ pub use experiment::{ExperimentStart, host_of_external_server, new_experiment, n
 pub use figures::MeasuredLoad;
 pub use recorder::{LoadFacts, LoadProbe, TrialRecorder};
 pub use runs_folder::{
-    RUNS_VARIABLE, RunsFolder, default_runs, is_remarked, named_runs, state_folder, state_runs, try_state_runs,
+    RUNS_VARIABLE, RunsFolder, default_runs, is_remarked, named_runs, state_folder, state_runs,
+    try_state_runs,
 };
 pub use watch::{TrialWatch, WatchedServer};

@@ -8,7 +8,9 @@ use truetps_folder::{FolderError, TrialWriter};
 use truetps_measure::{SuspensionWatch, was_suspended};
 use truetps_plan::ProbeSpec;
 use truetps_probe::{clock, cores_of, own_cores};
-use truetps_record::{EngineFacts, Histogram, Interval, OtherRun, Phase, Suspension, Trial, Validity};
+use truetps_record::{
+    EngineFacts, Histogram, Interval, OtherRun, Phase, Suspension, Trial, Validity,
+};
 
 use crate::event::TrialEvent;
 use crate::figures::{MeasuredLoad, measured};
@@ -133,7 +135,9 @@ impl TrialRecorder {
         if let Some(mut watch) = self.watch.take() {
             watch.end();
             let removed = self.writer.remove_probe();
-            self.trial.notes.extend(removed.err().map(|error| format!("readings of another server: {error}")));
+            self.trial
+                .notes
+                .extend(removed.err().map(|error| format!("readings of another server: {error}")));
         }
     }
 

@@ -17,7 +17,8 @@ type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 /// without a home folder.
 pub fn state_folder(environment: Environment<'_>) -> Option<PathBuf> {
     let absolute = |name| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    let state = absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
     state.map(|state| state.join("truetps"))
 }
 
@@ -42,9 +43,13 @@ pub fn named_runs(environment: Environment<'_>) -> Option<PathBuf> {
 pub fn try_state_runs(environment: Environment<'_>) -> Result<(), String> {
     let tried = match state_folder(environment) {
         None => Err("the user has no home folder".to_owned()),
-        Some(state) => ExperimentFolder::check_writable(&state.join("runs")).map_err(|error| error.to_string()),
+        Some(state) => {
+            ExperimentFolder::check_writable(&state.join("runs")).map_err(|error| error.to_string())
+        }
     };
-    tried.map_err(|why| format!("the run is not recorded: {why} (name a folder with --runs=DIR or {RUNS_VARIABLE})"))
+    tried.map_err(|why| {
+        format!("the run is not recorded: {why} (name a folder with --runs=DIR or {RUNS_VARIABLE})")
+    })
 }
 
 /// Whether the standard error gets remarks that a program's original does not make: if a person reads it, or has named a
@@ -89,7 +94,10 @@ mod tests {
     fn runs_go_to_the_named_folder_or_to_the_users_state() {
         let check = |variables: &[(&str, &str)], expect: &str| {
             let environment = |name: &str| {
-                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(*value))
+                variables
+                    .iter()
+                    .find(|(known, _)| *known == name)
+                    .map(|(_, value)| OsString::from(*value))
             };
             assert_eq!(default_runs(&environment), Path::new(expect), "{variables:?}");
         };

@@ -5,7 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use truetps_probe::{CoreCpu, CpuQuota, HostCpu, ServerUse, cores_of, own_cores, own_cpu, server_use};
+use truetps_probe::{
+    CoreCpu, CpuQuota, HostCpu, ServerUse, cores_of, own_cores, own_cpu, server_use,
+};
 use truetps_record::{CpuWindow, Interval};
 
 /// Resources used so far by server, host and load generator.
@@ -26,8 +28,8 @@ impl UsageReading {
         let before = Instant::now();
         let server = server_pid.and_then(server_use);
         let at = before + before.elapsed() / 2;
-        let since_ms =
-            at.saturating_duration_since(zero).as_secs_f64() - zero.saturating_duration_since(at).as_secs_f64();
+        let since_ms = at.saturating_duration_since(zero).as_secs_f64()
+            - zero.saturating_duration_since(at).as_secs_f64();
         Self {
             at_ms: since_ms * 1e3,
             server,
@@ -77,7 +79,10 @@ impl UsageWatch {
     /// The load has used another server than the one that was read.
     pub(crate) fn forget_server(&mut self) {
         self.server_pid = None;
-        [&mut self.start, &mut self.end].into_iter().flatten().for_each(|reading| reading.server = None);
+        [&mut self.start, &mut self.end]
+            .into_iter()
+            .flatten()
+            .for_each(|reading| reading.server = None);
     }
 
     /// `None` if one of the readings was not made. `bound_to`: cores that the workers are bound to; empty: none.
@@ -91,7 +96,8 @@ impl UsageWatch {
         let idle = |cores: &[u32]| start.cores.as_ref()?.idle_until(end.cores.as_ref()?, cores);
         let left = self.left_of_quota(start, end, seconds);
         let usable = |idle: Option<f64>| Some(idle?.min(left?));
-        let server_cores = || self.server_pid.and_then(cores_of).or_else(|| Some(start.cores.as_ref()?.online()));
+        let server_cores =
+            || self.server_pid.and_then(cores_of).or_else(|| Some(start.cores.as_ref()?.online()));
         let us = |time: Duration| time.as_secs_f64() * 1e6;
         let cpu_window = server.map(|(from, to)| CpuWindow {
             // Without a warm-up the phase begins a moment before its first transaction.
@@ -100,7 +106,8 @@ impl UsageWatch {
             ok: self.ok,
             server_us: us(to.cpu.saturating_sub(from.cpu)),
             generator_us: us(end.own_cpu.saturating_sub(start.own_cpu)),
-            idle_us: usable(server_cores().and_then(|cores| idle(&cores))).map(|idle| idle * seconds * 1e6),
+            idle_us: usable(server_cores().and_then(|cores| idle(&cores)))
+                .map(|idle| idle * seconds * 1e6),
         });
         let own_most = if bound_to.is_empty() { own.len() } else { bound_to.len() };
         let own_most = (own_most > 0).then_some(own_most as f64);
@@ -117,7 +124,8 @@ impl UsageWatch {
     /// CPUs that a quota leaves to generator and server together: none are idle for them once it is used up. Without a
     /// quota, or with the server outside of it, as many as there are. `None`: unknown.
     fn left_of_quota(&self, start: &UsageReading, end: &UsageReading, seconds: f64) -> Option<f64> {
-        let shared = |quota: &&CpuQuota| self.server_pid.is_some_and(|pid| quota.is_shared_with(pid));
+        let shared =
+            |quota: &&CpuQuota| self.server_pid.is_some_and(|pid| quota.is_shared_with(pid));
         let Some(quota) = self.quota.as_ref().filter(shared) else { return Some(f64::INFINITY) };
         let used = end.quota_used?.saturating_sub(start.quota_used?);
         (seconds > 0.0).then(|| (quota.cores - used.as_secs_f64() / seconds).max(0.0))
@@ -164,7 +172,10 @@ mod tests {
         let window = watch.usage(&[]).unwrap().cpu_window.unwrap();
         // 1 transaction a millisecond; reading takes some of them.
         assert!((window.ok - (window.to_ms - window.from_ms)).abs() < 0.01, "{window:?}");
-        assert!((540.0..800.0).contains(&window.from_ms) && (1400.0..1500.0).contains(&window.to_ms), "{window:?}");
+        assert!(
+            (540.0..800.0).contains(&window.from_ms) && (1400.0..1500.0).contains(&window.to_ms),
+            "{window:?}"
+        );
         watch.begin(Instant::now() + Duration::from_millis(500));
         let early = watch.usage(&[]).unwrap().cpu_window.unwrap().from_ms;
         assert!((0.0..1e-9).contains(&early), "no record has a negative time: {early}");
@@ -181,6 +192,9 @@ mod tests {
         watch.end(Instant::now());
         let (all, one) = (watch.usage(&[]).unwrap(), watch.usage(&[own_cores()[0]]).unwrap());
         assert!(one.own_most.unwrap() <= 1.0 && all.own_most.unwrap() >= one.own_most.unwrap());
-        assert!(all.own_idle.is_some_and(|idle| (0.0..=own_cores().len() as f64).contains(&idle)), "{all:?}");
+        assert!(
+            all.own_idle.is_some_and(|idle| (0.0..=own_cores().len() as f64).contains(&idle)),
+            "{all:?}"
+        );
     }
 }

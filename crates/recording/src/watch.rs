@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use truetps_driver::{DriverError, Target};
 use truetps_folder::{FolderError, ProbeWriter};
 use truetps_probe::{Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch};
-use truetps_record::{AbsentSignal, Family, ProbeHeader, ProbeSample, ProbeSource, SCHEMA_VERSION, SignalRegistry};
+use truetps_record::{
+    AbsentSignal, Family, ProbeHeader, ProbeSample, ProbeSource, SCHEMA_VERSION, SignalRegistry,
+};
 
 /// A reading that began this shortly before stands for the requested one.
 const SAME: Duration = Duration::from_millis(20);
@@ -55,7 +57,8 @@ impl WatchedServer {
             match Self::log_in(target, pid) {
                 Err(error) => error.to_string(),
                 Ok(mut watched) => {
-                    if watched.server.as_mut().is_none_or(|server| server.leaves_room_for(sessions)) {
+                    if watched.server.as_mut().is_none_or(|server| server.leaves_room_for(sessions))
+                    {
                         return watched;
                     }
                     drop(watched);
@@ -136,7 +139,8 @@ impl TrialWatch {
             absent,
             signals,
         };
-        let mut readers: Vec<SampleReader> = vec![(ProbeSource::Host, Box::new(move || Some(host.read())))];
+        let mut readers: Vec<SampleReader> =
+            vec![(ProbeSource::Host, Box::new(move || Some(host.read())))];
         if let Some(mut server) = server {
             readers.push((ProbeSource::Server, Box::new(move || server.read())));
         }
@@ -153,12 +157,26 @@ impl TrialWatch {
     ) -> Result<Self, FolderError> {
         let (samples_out, samples) = channel();
         // Until the clock is known, readings are held back and need no file.
-        let sink = ProbeSink { writer: None, zero: None, held: Vec::new(), samples: samples_out, error: None };
+        let sink = ProbeSink {
+            writer: None,
+            zero: None,
+            held: Vec::new(),
+            samples: samples_out,
+            error: None,
+        };
         let sink = Arc::new(Mutex::new(sink));
-        let mut watch = Self { sink, watchers: Vec::new(), header, samples, not_started: Vec::new() };
+        let mut watch =
+            Self { sink, watchers: Vec::new(), header, samples, not_started: Vec::new() };
         for (source, read) in readers {
             let changes = Changes::new(watch.header.signals.clone(), &watch.header.absent);
-            match spawn(Loop { source, interval, sink: Arc::clone(&watch.sink), changes, read, last: None }) {
+            match spawn(Loop {
+                source,
+                interval,
+                sink: Arc::clone(&watch.sink),
+                changes,
+                read,
+                last: None,
+            }) {
                 Ok(thread) => watch.watchers.push(thread),
                 Err(error) => watch.leave_out(source, &error),
             }
@@ -295,7 +313,13 @@ impl Loop {
         let Some(reading) = (self.read)() else { return };
         let ended = Instant::now();
         let (values, lost) = self.changes.since_last(reading);
-        lock(&self.sink).record_reading(TimedReading { source: self.source, began, ended, values, lost });
+        lock(&self.sink).record_reading(TimedReading {
+            source: self.source,
+            began,
+            ended,
+            values,
+            lost,
+        });
     }
 }
 
@@ -344,8 +368,8 @@ impl ProbeSink {
         let Some(writer) = &mut self.writer else { return };
         let TimedReading { source, began, ended, values, lost } = taken;
         let took_ms = (ended - began).as_secs_f64() * 1e3;
-        let since =
-            began.saturating_duration_since(zero).as_secs_f64() - zero.saturating_duration_since(began).as_secs_f64();
+        let since = began.saturating_duration_since(zero).as_secs_f64()
+            - zero.saturating_duration_since(began).as_secs_f64();
         let at_ms = to_microseconds(since * 1e3 + took_ms / 2.0);
         let sample = ProbeSample { source, at_ms, took_ms: to_microseconds(took_ms), values, lost };
         if self.error.is_none() {
@@ -371,7 +395,10 @@ mod tests {
         let mut n = 0.0;
         move || {
             n += 1.0;
-            Some(ProbeReading { values: ProbeValues::from([("host.n".to_owned(), n)]), absent: Vec::new() })
+            Some(ProbeReading {
+                values: ProbeValues::from([("host.n".to_owned(), n)]),
+                absent: Vec::new(),
+            })
         }
     }
 
@@ -408,7 +435,8 @@ mod tests {
         let readers: Vec<SampleReader> =
             vec![(ProbeSource::Host, Box::new(counting())), (ProbeSource::Server, Box::new(hangs))];
         let interval = Duration::from_millis(50);
-        let mut watch = TrialWatch::of(readers, header(), interval, watcher, |_| Ok(writer)).unwrap();
+        let mut watch =
+            TrialWatch::of(readers, header(), interval, watcher, |_| Ok(writer)).unwrap();
         watch.clock(Instant::now());
         thread::sleep(Duration::from_millis(500));
         watch.mark();
@@ -426,7 +454,8 @@ mod tests {
         let (folder, writer) = writer(&dir);
         let readers: Vec<SampleReader> = vec![(ProbeSource::Host, Box::new(counting()))];
         let interval = Duration::from_mins(1);
-        let mut watch = TrialWatch::of(readers, header(), interval, watcher, |_| Ok(writer)).unwrap();
+        let mut watch =
+            TrialWatch::of(readers, header(), interval, watcher, |_| Ok(writer)).unwrap();
         thread::sleep(Duration::from_millis(200));
         assert!(folder.series().unwrap().times(ProbeSource::Host).is_empty());
         watch.clock(Instant::now());
@@ -441,8 +470,10 @@ mod tests {
     fn a_thread_that_cannot_be_started_is_reported_and_has_no_values() {
         let dir = tempfile::tempdir().unwrap();
         let (_folder, writer) = writer(&dir);
-        let readers: Vec<SampleReader> =
-            vec![(ProbeSource::Host, Box::new(counting())), (ProbeSource::Server, Box::new(counting()))];
+        let readers: Vec<SampleReader> = vec![
+            (ProbeSource::Host, Box::new(counting())),
+            (ProbeSource::Server, Box::new(counting())),
+        ];
         let header = ProbeHeader { family: Some(Family::Mysql), ..header() };
         let spawn = |body: Loop| match body.source {
             ProbeSource::Server => Err(io::Error::other("too many threads")),
@@ -453,25 +484,34 @@ mod tests {
             written = Some(header.clone());
             Ok(writer)
         };
-        let mut watch = TrialWatch::of(readers, header, Duration::from_mins(1), spawn, create).unwrap();
+        let mut watch =
+            TrialWatch::of(readers, header, Duration::from_mins(1), spawn, create).unwrap();
         assert!(watch.end().is_none());
         let why = "no thread could be started: too many threads";
         assert_eq!(watch.not_started(), [format!("the server was not watched: {why}")]);
         let header = written.unwrap();
         assert!(header.signals.has(ProbeSource::Host) && !header.signals.has(ProbeSource::Server));
-        assert!(header.absent.iter().any(|absent| absent.what == "status" && absent.why == why), "{header:?}");
+        assert!(
+            header.absent.iter().any(|absent| absent.what == "status" && absent.why == why),
+            "{header:?}"
+        );
     }
 
     #[test]
     fn ticks_are_on_the_clock() {
         let zero = Instant::now();
         let ms = Duration::from_millis;
-        let check =
-            |now: u64, expect: u64| assert_eq!(next_tick(zero, ms(250), zero + ms(now)), zero + ms(expect), "{now}");
+        let check = |now: u64, expect: u64| {
+            assert_eq!(next_tick(zero, ms(250), zero + ms(now)), zero + ms(expect), "{now}");
+        };
         check(0, 250);
         check(249, 250);
         check(250, 500);
         check(1_700, 1_750);
-        assert_eq!(next_tick(zero + ms(5), ms(250), zero), zero + ms(5), "the first one is the zero itself");
+        assert_eq!(
+            next_tick(zero + ms(5), ms(250), zero),
+            zero + ms(5),
+            "the first one is the zero itself"
+        );
     }
 }

@@ -7,7 +7,9 @@ pub(crate) fn absence(absent: &Absent) -> String {
         Absent::Damaged { file } => return format!("{file} is missing or damaged"),
         Absent::Refused { answer } => return answer.clone(),
         Absent::SyncWithoutCall { setting, value } => {
-            return format!("with {setting}={value} each write is a sync, without a call that could be counted");
+            return format!(
+                "with {setting}={value} each write is a sync, without a call that could be counted"
+            );
         }
         Absent::NotWatched => "probe was off",
         Absent::NotCounted => "the server does not count it",

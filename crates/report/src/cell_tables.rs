@@ -9,8 +9,13 @@ use crate::sections::{COLUMNS_MAX, tps_entry};
 use crate::{ReportInput, names, open_loop, rows};
 
 /// Times of open loops, in tables of their own.
-pub(crate) const RESPONSE: [Figure; 5] =
-    [Figure::ResponseP50, Figure::ResponseP95, Figure::ResponseP99, Figure::ResponseP999, Figure::ResponseMax];
+pub(crate) const RESPONSE: [Figure; 5] = [
+    Figure::ResponseP50,
+    Figure::ResponseP95,
+    Figure::ResponseP99,
+    Figure::ResponseP999,
+    Figure::ResponseMax,
+];
 pub(crate) const SERVICE: [Figure; 4] =
     [Figure::ServiceP50, Figure::ServiceP95, Figure::ServiceP99, Figure::ServiceMax];
 pub(crate) const LAG: [Figure; 3] = [Figure::LagP50, Figure::LagP99, Figure::LagMax];
@@ -30,25 +35,37 @@ pub(crate) fn figures(input: &ReportInput<'_>) -> Option<DocumentSection> {
         Some("CPU a transaction"),
     ];
     let heading = names::capital(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
-    let table = |curve: &Curve| curve_table(input, curve, &figure_columns(input, curve, with_tps, is_open));
+    let table =
+        |curve: &Curve| curve_table(input, curve, &figure_columns(input, curve, with_tps, is_open));
     let explained = [generator::sign_explained(analysis), generator::bound_explained(analysis)];
     let explained = explained.map(|text| text.map(Block::Paragraph));
-    DocumentSection::of(heading, analysis.curves.iter().map(|curve| table(curve).block()).chain(explained))
+    DocumentSection::of(
+        heading,
+        analysis.curves.iter().map(|curve| table(curve).block()).chain(explained),
+    )
 }
 
-fn figure_columns<'a>(input: &'a ReportInput<'_>, curve: &Curve, with_tps: bool, is_open: bool) -> CellColumns<'a> {
+fn figure_columns<'a>(
+    input: &'a ReportInput<'_>,
+    curve: &Curve,
+    with_tps: bool,
+    is_open: bool,
+) -> CellColumns<'a> {
     let cells = names::cells(input.analysis, curve);
     let mut columns: CellColumns<'a> = Vec::new();
     if with_tps {
         columns.push(("tps", Box::new(|cell| tps_entry(Some(cell)))));
     }
     columns.push(("trials", Box::new(|cell| cell.trials.len().to_string())));
-    let is_any = |figure| cells.iter().any(|cell| cell.get(figure).is_some_and(|value| value > 0.0));
+    let is_any =
+        |figure| cells.iter().any(|cell| cell.get(figure).is_some_and(|value| value > 0.0));
     let is_shown = |figure: &Figure| {
         (figure.is_shown(FigurePlace::Main) && !(is_open && RESPONSE.contains(figure)))
             || figure.is_shown(FigurePlace::Text)
             || (figure.is_shown(FigurePlace::MainIfRows) && rows::are_shown(input.analysis))
-            || ((figure.is_shown(FigurePlace::TextIfAny) || figure.is_shown(FigurePlace::MainIfAny)) && is_any(*figure))
+            || ((figure.is_shown(FigurePlace::TextIfAny)
+                || figure.is_shown(FigurePlace::MainIfAny))
+                && is_any(*figure))
     };
     let shown = Figure::ALL.iter().copied().filter(is_shown);
     columns.extend(shown.map(|figure| (format::main_head(figure), text_of(figure))));
@@ -90,8 +107,10 @@ fn curve_table(input: &ReportInput<'_>, curve: &Curve, columns: &CellColumns<'_>
     };
     let header = std::iter::once(axis.factor()).chain(columns.iter().map(|(name, _)| *name));
     let search = input.analysis.max_rate.as_ref().map_or(SUSTAINED, |found| &found.slo);
-    let words_last = columns.last().is_some_and(|(name, _)| [MARK, SUSTAINED, search].contains(name));
-    let baseline = if curve.is_baseline && input.analysis.curves.len() > 1 { " (baseline)" } else { "" };
+    let words_last =
+        columns.last().is_some_and(|(name, _)| [MARK, SUSTAINED, search].contains(name));
+    let baseline =
+        if curve.is_baseline && input.analysis.curves.len() > 1 { " (baseline)" } else { "" };
     let caption = (!curve.label.is_empty()).then(|| format!("{}{baseline}", curve.label));
     let rows = names::cells(input.analysis, curve).into_iter().map(row);
     DocumentTable { caption, words_last, ..DocumentTable::new(header, rows) }
@@ -103,15 +122,21 @@ pub(crate) fn open_loop(input: &ReportInput<'_>) -> Option<DocumentSection> {
     if !open_loop::has_figures(analysis) {
         return None;
     }
-    let table = |curve: &Curve, columns: CellColumns<'_>| curve_table(input, curve, &columns).block();
-    let mut blocks: Vec<_> = analysis.curves.iter().map(|curve| table(curve, keeping_up(input))).collect();
+    let table =
+        |curve: &Curve, columns: CellColumns<'_>| curve_table(input, curve, &columns).block();
+    let mut blocks: Vec<_> =
+        analysis.curves.iter().map(|curve| table(curve, keeping_up(input))).collect();
     if let [only] = &analysis.cells[..] {
         blocks.push(times_of_one(only).block());
     } else {
         let service_and_lag = [&SERVICE[..], &LAG, &[Figure::LateP99]].concat();
-        let marked = |curve: &Curve, figures: &[Figure]| with_mark(columns_of(figures), &names::cells(analysis, curve));
+        let marked = |curve: &Curve, figures: &[Figure]| {
+            with_mark(columns_of(figures), &names::cells(analysis, curve))
+        };
         blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, &RESPONSE))));
-        blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, &service_and_lag))));
+        blocks.extend(
+            analysis.curves.iter().map(|curve| table(curve, marked(curve, &service_and_lag))),
+        );
     }
     blocks.push(Some(Block::Paragraph(open_loop::TIMES_EXPLAINED.to_owned())));
     DocumentSection::of("Open loop: did the server keep up with the rate?", blocks)
@@ -129,16 +154,23 @@ fn keeping_up<'a>(input: &'a ReportInput<'_>) -> CellColumns<'a> {
         (Figure::Skipped.name(), text_of(Figure::Skipped)),
         (Figure::Queued.name(), text_of(Figure::Queued)),
     ]);
-    let kept_up = |cell: &Cell| format::or_nothing(cell.open_loop.as_ref(), open_loop::sustained_with_reason);
+    let kept_up =
+        |cell: &Cell| format::or_nothing(cell.open_loop.as_ref(), open_loop::sustained_with_reason);
     columns.push(match &input.analysis.max_rate {
-        Some(found) => (&found.slo, Box::new(|cell| format::or_nothing(open_loop::held(input, cell), |held| held))),
+        Some(found) => (
+            &found.slo,
+            Box::new(|cell| format::or_nothing(open_loop::held(input, cell), |held| held)),
+        ),
         None => (SUSTAINED, Box::new(kept_up)),
     });
     columns
 }
 
 fn columns_of<'a>(figures: &[Figure]) -> CellColumns<'a> {
-    format::column_heads(figures).into_iter().zip(figures.iter().map(|figure| text_of(*figure))).collect()
+    format::column_heads(figures)
+        .into_iter()
+        .zip(figures.iter().map(|figure| text_of(*figure)))
+        .collect()
 }
 
 /// One configuration has room for a row a kind of time.
@@ -146,19 +178,30 @@ fn times_of_one(cell: &Cell) -> DocumentTable {
     const HEADS: [&str; 5] = ["p50", "p95", "p99", "p99.9", "max"];
     let times = |kind: &str| {
         HEADS.map(|head| {
-            let figure = Figure::ALL.iter().find(|figure| figure.name().split_once(' ') == Some((kind, head)))?;
+            let figure = Figure::ALL
+                .iter()
+                .find(|figure| figure.name().split_once(' ') == Some((kind, head)))?;
             Some(format::figure(*figure, cell.get(*figure)?))
         })
     };
-    let kinds = [("response", "response time"), ("service", "service time"), ("lag", "lag"), ("late", "late")];
+    let kinds = [
+        ("response", "response time"),
+        ("service", "service time"),
+        ("lag", "lag"),
+        ("late", "late"),
+    ];
     let rows = kinds.map(|(kind, name)| (name, times(kind)));
     // A script's run has only the first of them.
-    let is_known =
-        |(name, times): &(&str, [Option<String>; 5])| *name == "response time" || times.iter().any(Option::is_some);
+    let is_known = |(name, times): &(&str, [Option<String>; 5])| {
+        *name == "response time" || times.iter().any(Option::is_some)
+    };
     let row = |(name, times): (&str, [Option<String>; 5])| {
         let times = times.map(|time| format::or_nothing(time, |time| time));
         std::iter::once(name.to_owned()).chain(times)
     };
     let rows = rows.into_iter().filter(is_known).map(row);
-    DocumentTable { words_last: false, ..DocumentTable::new(std::iter::once("").chain(HEADS), rows) }
+    DocumentTable {
+        words_last: false,
+        ..DocumentTable::new(std::iter::once("").chain(HEADS), rows)
+    }
 }

@@ -47,7 +47,10 @@ fn document(run: &CrashRun, analysis: &CrashAnalysis) -> Document {
             "What each setting costs and loses",
             [price_table(run, of_plan()).block(), Some(paragraph(LOST_ROWS))],
         ),
-        DocumentSection::of("Controls", [price_table(run, controls()).block(), Some(paragraph(CONTROLS))]),
+        DocumentSection::of(
+            "Controls",
+            [price_table(run, controls()).block(), Some(paragraph(CONTROLS))],
+        ),
         DocumentSection::of("Broken after a crash", [Block::list(broken(analysis))]),
         DocumentSection::of("Losses", details),
     ];
@@ -81,15 +84,23 @@ fn facts(run: &CrashRun, analysis: &CrashAnalysis) -> Vec<(&'static str, String)
     facts.push(("Crashes", crashes_fact(run)));
     facts.push((
         "Load",
-        format!("{clients}, each inserts a row and waits for the answer; each crash after 1.2 to 2.2 s"),
+        format!(
+            "{clients}, each inserts a row and waits for the answer; each crash after 1.2 to 2.2 s"
+        ),
     ));
     facts.push(("Server", format!("{} {}", run.server.flavour, run.server.version)));
     if run.survival > 0.0 {
         let share = format::percent(run.survival);
-        facts.push(("Torn", format!("{share} of the sectors in the disk's cache survive a power cut, by chance")));
+        facts.push((
+            "Torn",
+            format!("{share} of the sectors in the disk's cache survive a power cut, by chance"),
+        ));
     }
     if run.is_live {
-        facts.push(("Order", "the disk fails before the server dies; answers after that are not counted".to_owned()));
+        facts.push((
+            "Order",
+            "the disk fails before the server dies; answers after that are not counted".to_owned(),
+        ));
     }
     facts.push(("Disk", disk_fact(run)));
     facts.push(("Tables", tables_fact(run)));
@@ -101,8 +112,11 @@ pub(crate) fn crashes_fact(run: &CrashRun) -> String {
     let kinds: Vec<_> = run.kinds.iter().map(|kind| kind_text(*kind).to_owned()).collect();
     let incomplete = if run.is_complete { "" } else { "; not all planned crashes have happened" };
     let steps: Vec<_> = run.steps.iter().map(|step| step.name()).collect();
-    let steps =
-        if steps.is_empty() { String::new() } else { format!(", at each step of the binlogs: {}", steps.join(", ")) };
+    let steps = if steps.is_empty() {
+        String::new()
+    } else {
+        format!(", at each step of the binlogs: {}", steps.join(", "))
+    };
     format!("{} of each kind: {}{steps}{incomplete}", run.crashes, kinds.join("; "))
 }
 
@@ -126,10 +140,14 @@ fn kind_text(kind: CrashKind) -> &'static str {
 }
 
 pub(crate) fn verdicts(analysis: &CrashAnalysis) -> Vec<String> {
-    let mut verdicts: Vec<_> =
-        analysis.not_proven.iter().map(|why| format!("NOT PROVEN: {}", not_proven_text(*why))).collect();
+    let mut verdicts: Vec<_> = analysis
+        .not_proven
+        .iter()
+        .map(|why| format!("NOT PROVEN: {}", not_proven_text(*why)))
+        .collect();
     let cells = analysis.cells.iter().filter(|cell| cell.role == CrashRole::Cell);
-    let of_plan: Vec<_> = cells.flat_map(|cell| cell.kinds.iter().map(move |one| (cell, one))).collect();
+    let of_plan: Vec<_> =
+        cells.flat_map(|cell| cell.kinds.iter().map(move |one| (cell, one))).collect();
     let broke = of_plan.iter().filter(|(_, one)| one.verdict == CrashVerdict::BrokePromise);
     verdicts.extend(broke.map(|(cell, one)| {
         let CrashSummary { kind, crashes, crashes_with_loss, lost_max, broken, .. } = one;
@@ -138,28 +156,46 @@ pub(crate) fn verdicts(analysis: &CrashAnalysis) -> Vec<String> {
         let broke = (*broken > 0).then(|| format!("broke the table in {broken}"));
         let found: Vec<_> = lost.into_iter().chain(broke).collect();
         let label = cell.configuration.settings_label();
-        format!("{label} promises to keep all, and {} of {crashes} crashes ({kind})", found.join(" and "))
+        format!(
+            "{label} promises to keep all, and {} of {crashes} crashes ({kind})",
+            found.join(" and ")
+        )
     }));
     if verdicts.is_empty() {
         let has_lost = of_plan.iter().any(|(_, one)| one.lost_max > 0);
-        verdicts
-            .push(if has_lost { "losses only where the settings allow them" } else { "nothing was lost" }.to_owned());
+        verdicts.push(
+            if has_lost { "losses only where the settings allow them" } else { "nothing was lost" }
+                .to_owned(),
+        );
     }
     verdicts
 }
 
 fn not_proven_text(why: NotProven) -> String {
     match why {
-        NotProven::NoControlThatKeeps { kind } => format!("{kind}: settings that keep all were not crashed"),
-        NotProven::ControlLost { kind } => format!("{kind}: settings that keep all lost or broke something"),
-        NotProven::NoControlThatLoses { kind } => format!("{kind}: settings that must lose something were not crashed"),
-        NotProven::ControlKept { kind } => format!("{kind}: settings that must lose something lost nothing"),
-        NotProven::Holes { kind } => format!("{kind}: rows acknowledged after a lost one are there"),
+        NotProven::NoControlThatKeeps { kind } => {
+            format!("{kind}: settings that keep all were not crashed")
+        }
+        NotProven::ControlLost { kind } => {
+            format!("{kind}: settings that keep all lost or broke something")
+        }
+        NotProven::NoControlThatLoses { kind } => {
+            format!("{kind}: settings that must lose something were not crashed")
+        }
+        NotProven::ControlKept { kind } => {
+            format!("{kind}: settings that must lose something lost nothing")
+        }
+        NotProven::Holes { kind } => {
+            format!("{kind}: rows acknowledged after a lost one are there")
+        }
     }
 }
 
 /// A row for each configuration, with a column for each kind of crash.
-pub(crate) fn price_table<'a>(run: &CrashRun, cells: impl Iterator<Item = &'a CrashedCell>) -> DocumentTable {
+pub(crate) fn price_table<'a>(
+    run: &CrashRun,
+    cells: impl Iterator<Item = &'a CrashedCell>,
+) -> DocumentTable {
     let kinds = run.kinds.iter().map(|kind| kind.name());
     let header = ["tps", "p99"].into_iter().chain(kinds).chain(["settings"]);
     DocumentTable::new(header, cells.map(|cell| price_row(run, cell)))
@@ -169,7 +205,10 @@ fn price_row(run: &CrashRun, cell: &CrashedCell) -> Vec<TableEntry> {
     let price = [cell.tps.map(format::tps), cell.response_us_p99.map(format::duration_us)];
     let losses = run.kinds.iter().map(|kind| {
         let of_kind = cell.kinds.iter().find(|one| one.kind == *kind);
-        of_kind.map_or_else(|| NOTHING.to_owned().into(), |one| TableEntry { text: lost_max(one), tone: tone(one) })
+        of_kind.map_or_else(
+            || NOTHING.to_owned().into(),
+            |one| TableEntry { text: lost_max(one), tone: tone(one) },
+        )
     });
     let price = price.into_iter().map(|text| or_nothing(text).into());
     price.chain(losses).chain([cell.configuration.settings_label().into()]).collect()
@@ -186,8 +225,10 @@ fn lost_max(one: &CrashSummary) -> String {
     }
 }
 
-const LOSS_HEADER: [&str; 11] =
-    ["crash", "lost in", "most", "median", "window", "back", "unsent", "holes", "recovery", "binlog", "promise"];
+const LOSS_HEADER: [&str; 11] = [
+    "crash", "lost in", "most", "median", "window", "back", "unsent", "holes", "recovery",
+    "binlog", "promise",
+];
 
 /// A row for each kind of crash of a configuration.
 fn loss_table(cell: &CrashedCell) -> DocumentTable {
@@ -197,16 +238,22 @@ fn loss_table(cell: &CrashedCell) -> DocumentTable {
         CrashRole::LosesSome => "control that loses some: ",
     };
     let caption = Some(format!("{role}{}", cell.configuration.settings_label()));
-    DocumentTable { caption, words_last: false, ..DocumentTable::new(LOSS_HEADER, cell.kinds.iter().map(loss_row)) }
+    DocumentTable {
+        caption,
+        words_last: false,
+        ..DocumentTable::new(LOSS_HEADER, cell.kinds.iter().map(loss_row))
+    }
 }
 
 fn loss_row(one: &CrashSummary) -> Vec<TableEntry> {
     let ms = |ms: f64| format::duration_us(ms * 1e3);
     let binlog = one.binlog_only_max.zip(one.table_only_max);
     let damage = [(one.torn_files, "torn"), (one.gtid_gaps, "gaps")];
-    let damage = damage.map(|(count, word)| if count > 0 { format!(", {count} {word}") } else { String::new() });
-    let binlog =
-        binlog.map(|(more, fewer)| format!("+{} −{}{}", format::count(more), format::count(fewer), damage.concat()));
+    let damage = damage
+        .map(|(count, word)| if count > 0 { format!(", {count} {word}") } else { String::new() });
+    let binlog = binlog.map(|(more, fewer)| {
+        format!("+{} −{}{}", format::count(more), format::count(fewer), damage.concat())
+    });
     let texts = [
         one.kind.to_string(),
         format!("{}/{}", one.crashes_with_loss, one.crashes),
@@ -244,7 +291,10 @@ pub(crate) fn broken(analysis: &CrashAnalysis) -> Vec<String> {
         let label = cell.configuration.settings_label();
         let line = |one: &CrashSummary| {
             let problem = one.first_problem.as_deref()?;
-            Some(format!("{label}: {} of {} ({}), first: {problem}", one.broken, one.crashes, one.kind))
+            Some(format!(
+                "{label}: {} of {} ({}), first: {problem}",
+                one.broken, one.crashes, one.kind
+            ))
         };
         cell.kinds.iter().filter_map(line).collect::<Vec<_>>()
     };

@@ -50,15 +50,22 @@ const COLUMNS: &[CsvColumn] = &[
     Of(Figure::WorkerBusy),
     Text("is_baseline", |row| row.is_baseline.to_string()),
     Text("pairs", |row| row.contrast.map_or(0, |one| one.tps_ratio.n).to_string()),
-    CsvColumn::Estimate(["tps_ratio", "tps_ratio_low", "tps_ratio_high"], |row| Some(row.contrast?.tps_ratio)),
-    CsvColumn::Estimate(["p99_ratio", "p99_ratio_low", "p99_ratio_high"], |row| row.contrast?.p99_ratio),
-    Text("p99_verdict", |row| judged(row.contrast.and_then(|one| one.p99_change))),
-    CsvColumn::Estimate(["server_cpu_ratio", "server_cpu_ratio_low", "server_cpu_ratio_high"], |row| {
-        row.contrast?.server_cpu_ratio
+    CsvColumn::Estimate(["tps_ratio", "tps_ratio_low", "tps_ratio_high"], |row| {
+        Some(row.contrast?.tps_ratio)
     }),
+    CsvColumn::Estimate(["p99_ratio", "p99_ratio_low", "p99_ratio_high"], |row| {
+        row.contrast?.p99_ratio
+    }),
+    Text("p99_verdict", |row| judged(row.contrast.and_then(|one| one.p99_change))),
+    CsvColumn::Estimate(
+        ["server_cpu_ratio", "server_cpu_ratio_low", "server_cpu_ratio_high"],
+        |row| row.contrast?.server_cpu_ratio,
+    ),
     Text("server_cpu_verdict", |row| judged(row.contrast.and_then(|one| one.server_cpu_change))),
     Number("smallest_detectable_effect", |row| row.contrast?.smallest_detectable_effect),
-    Text("verdict", |row| row.contrast.map_or("", |one| verdict_word(one.verdict)).replace(' ', "_")),
+    Text("verdict", |row| {
+        row.contrast.map_or("", |one| verdict_word(one.verdict)).replace(' ', "_")
+    }),
     Number("more_blocks", |row| row.contrast?.verdict.more_blocks().map(f64::from)),
     Number("knee_connections", |row| Some(row.knee()?.connections.into())),
     Number("best_connections", |row| Some(row.knee()?.best_connections.into())),
@@ -71,7 +78,11 @@ const COLUMNS: &[CsvColumn] = &[
         row.cell.generator_limited.as_ref().map_or(0, |limited| limited.trials).to_string()
     }),
     Text("generator_limited_reason", |row| {
-        row.cell.generator_limited.as_ref().map(|limited| limited.first_reason.to_string()).unwrap_or_default()
+        row.cell
+            .generator_limited
+            .as_ref()
+            .map(|limited| limited.first_reason.to_string())
+            .unwrap_or_default()
     }),
     Of(Figure::WorkerWait),
     Of(Figure::Steal),
@@ -79,7 +90,9 @@ const COLUMNS: &[CsvColumn] = &[
     Of(Figure::Ignored),
     Of(Figure::Reconnects),
     Of(Figure::ResponseP999),
-    Text("knee_generator_limited", |row| row.knee().map(|knee| knee.generator_limited.to_string()).unwrap_or_default()),
+    Text("knee_generator_limited", |row| {
+        row.knee().map(|knee| knee.generator_limited.to_string()).unwrap_or_default()
+    }),
     Number("target_rate", |row| Some(row.target()?.from)),
     Number("target_rate_to", |row| row.target()?.to),
     Number("sustained_trials", |row| Some(row.cell.open_loop.as_ref()?.sustained.trials as f64)),
@@ -94,10 +107,14 @@ const COLUMNS: &[CsvColumn] = &[
     Number("disk_overwrite_us_p50", |row| Some(row.disk()?.overwrite_us_p50)),
     Number("disk_append_us_p50", |row| Some(row.disk()?.append_us_p50)),
     Of(Figure::LittlesLaw),
-    Text("unsteady_trials", |row| row.cell.unsteady.map_or(0, |unsteady| unsteady.trials).to_string()),
+    Text("unsteady_trials", |row| {
+        row.cell.unsteady.map_or(0, |unsteady| unsteady.trials).to_string()
+    }),
     Of(Figure::BoundIdleUsed),
     Of(Figure::BoundFreeGenerator),
-    Text(parts::PART_OF_LOAD, |row| parts::part_of_load(&row.input.run.experiment).unwrap_or_default()),
+    Text(parts::PART_OF_LOAD, |row| {
+        parts::part_of_load(&row.input.run.experiment).unwrap_or_default()
+    }),
 ];
 
 impl RowInput<'_> {
@@ -174,10 +191,13 @@ fn columns() -> impl Iterator<Item = CsvColumn> {
 /// One header row, then one row for each configuration in the plan's order (RFC 4180, lines end with CR LF).
 pub fn csv(input: &ReportInput<'_>) -> String {
     let factors: Vec<_> = input.run.plan.factors.keys().map(String::as_str).collect();
-    let mut rows = CsvRows::new(factors.iter().copied().chain(columns().flat_map(|column| column.names())));
+    let mut rows =
+        CsvRows::new(factors.iter().copied().chain(columns().flat_map(|column| column.names())));
     let analysis = input.analysis;
-    let baselines: HashSet<_> = analysis.contrasts.iter().map(|contrast| contrast.baseline_cell).collect();
-    let curves = analysis.curves.iter().flat_map(|curve| curve.cells.iter().map(move |cell| (*cell, curve)));
+    let baselines: HashSet<_> =
+        analysis.contrasts.iter().map(|contrast| contrast.baseline_cell).collect();
+    let curves =
+        analysis.curves.iter().flat_map(|curve| curve.cells.iter().map(move |cell| (*cell, curve)));
     let curves: HashMap<_, _> = curves.collect();
     for (index, cell) in analysis.cells.iter().enumerate() {
         let levels = factors.iter().map(|name| {
@@ -220,14 +240,16 @@ mod tests {
             let text = csv(&fixture.input());
             let lines: Vec<_> = text.split_terminator("\r\n").collect();
             assert_eq!(lines.len(), 1 + fixture.analysis.cells.len());
-            let width = columns().flat_map(|column| column.names()).count() + fixture.run.plan.factors.len();
+            let width = columns().flat_map(|column| column.names()).count()
+                + fixture.run.plan.factors.len();
             assert!(lines.iter().all(|line| line.split(',').count() == width), "{text}");
         }
     }
 
     /// The field of a row, by the name of its column. For texts without commas in fields.
     fn field(text: &str, row: usize, name: &str) -> String {
-        let mut lines = text.split_terminator("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
+        let mut lines =
+            text.split_terminator("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
         let names = lines.next().unwrap();
         let column = names.iter().position(|known| *known == name).unwrap();
         lines.nth(row).unwrap()[column].to_owned()
@@ -236,7 +258,9 @@ mod tests {
     #[test]
     fn open_loops_and_limits_have_their_columns() {
         let text = csv(&Fixture::rates().input());
-        let check = |row: usize, name: &str, expect: &str| assert_eq!(field(&text, row, name), expect, "{row} {name}");
+        let check = |row: usize, name: &str, expect: &str| {
+            assert_eq!(field(&text, row, name), expect, "{row} {name}");
+        };
         // Rates 1 000, 2 000, 4 000 of =1, then of =2.
         check(0, "rate", "1000");
         check(0, "target_rate", "1000");
@@ -254,14 +278,20 @@ mod tests {
         check(4, "verdict_generator_limited", "false");
         check(5, "knee_connections", "");
         let closed = csv(&Fixture::durability().input());
-        assert_eq!((field(&closed, 0, "sustained"), field(&closed, 0, "target_rate")), (String::new(), String::new()));
+        assert_eq!(
+            (field(&closed, 0, "sustained"), field(&closed, 0, "target_rate")),
+            (String::new(), String::new())
+        );
     }
 
     #[test]
     fn figures_have_the_disk_beside_them() {
         let mut fixture = Fixture::durability();
         let on_host = csv(&fixture.input());
-        assert_eq!((field(&on_host, 0, "disk_profile"), field(&on_host, 0, "disk_append_us_p50")), Default::default());
+        assert_eq!(
+            (field(&on_host, 0, "disk_profile"), field(&on_host, 0, "disk_append_us_p50")),
+            Default::default()
+        );
         fixture.run.plan.disk = Some("hdd7200".to_owned());
         fixture.run.experiment.disks = vec![DiskFacts {
             profile: "hdd7200".to_owned(),
@@ -274,7 +304,10 @@ mod tests {
         }];
         let text = csv(&fixture.input());
         assert_eq!(field(&text, 3, "disk_level"), "file_system");
-        assert_eq!((&*field(&text, 3, "disk_profile"), &*field(&text, 3, "disk_append_us_p50")), ("hdd7200", "25000"));
+        assert_eq!(
+            (&*field(&text, 3, "disk_profile"), &*field(&text, 3, "disk_append_us_p50")),
+            ("hdd7200", "25000")
+        );
         let first = crate::jsonl(&fixture.input()).lines().next().unwrap_or_default().to_owned();
         assert!(first.contains("\"disk_profile\":\"hdd7200\""), "{first}");
     }
@@ -285,7 +318,10 @@ mod tests {
         assert_eq!(field(&csv(&fixture.input()), 0, "part_of_load"), "");
         fixture.run.experiment.part = Some(part_of_four(1));
         let text = csv(&fixture.input());
-        assert!((0..fixture.analysis.cells.len()).all(|row| field(&text, row, "part_of_load") == "1/4"), "{text}");
+        assert!(
+            (0..fixture.analysis.cells.len()).all(|row| field(&text, row, "part_of_load") == "1/4"),
+            "{text}"
+        );
     }
 
     #[test]

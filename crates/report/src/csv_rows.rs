@@ -12,14 +12,17 @@ pub(crate) struct CsvRows(Writer<Vec<u8>>);
 
 impl CsvRows {
     pub(crate) fn new<'a>(header: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut rows = Self(WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new()));
+        let mut rows =
+            Self(WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new()));
         rows.push(header);
         rows
     }
 
     pub(crate) fn push(&mut self, fields: impl IntoIterator<Item = impl AsRef<str>>) {
         let fields = fields.into_iter().map(|field| field_text(field.as_ref()));
-        self.0.write_record(fields.map(String::into_bytes)).expect("all rows of a table have one width");
+        self.0
+            .write_record(fields.map(String::into_bytes))
+            .expect("all rows of a table have one width");
     }
 
     pub(crate) fn into_text(self) -> String {
@@ -31,7 +34,10 @@ impl CsvRows {
 /// Empty for no number.
 pub(crate) fn number(value: Option<f64>) -> String {
     // An empty sum is -0.
-    value.filter(|value| value.is_finite()).map(|value| (value + 0.0).to_string()).unwrap_or_default()
+    value
+        .filter(|value| value.is_finite())
+        .map(|value| (value + 0.0).to_string())
+        .unwrap_or_default()
 }
 
 /// The value and both ends of its interval.
@@ -49,7 +55,8 @@ fn field_text(field: &str) -> String {
 /// A spreadsheet evaluates a cell that begins like a formula, also between quotes; an apostrophe in front makes it a text. Texts
 /// of servers and of other people's run folders are in these cells. Numbers stay numbers.
 fn without_formula(field: &str) -> Cow<'_, str> {
-    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && field.parse::<f64>().is_err();
+    let is_formula =
+        field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && field.parse::<f64>().is_err();
     if is_formula { Cow::Owned(format!("'{field}")) } else { Cow::Borrowed(field) }
 }
 

@@ -17,7 +17,15 @@ pub(crate) fn disk_of<'a>(run: &'a Run, configuration: &'a Configuration) -> Opt
 }
 
 pub(crate) fn disk(disk: &DiskFacts) -> String {
-    let DiskFacts { profile, level, planned_overwrite_us, overwrite_us_p50, append_us_p50, append_flushes, .. } = disk;
+    let DiskFacts {
+        profile,
+        level,
+        planned_overwrite_us,
+        overwrite_us_p50,
+        append_us_p50,
+        append_flushes,
+        ..
+    } = disk;
     let [planned, overwrite, append] =
         [planned_overwrite_us, overwrite_us_p50, append_us_p50].map(|us| format::duration_us(*us));
     let held = if disk.is_held() { "" } else { "; NOT AS THE PROFILE SAYS" };
@@ -33,7 +41,9 @@ pub(crate) fn disk(disk: &DiskFacts) -> String {
 fn limits(level: DiskLevel) -> &'static str {
     match level {
         DiskLevel::Block => "",
-        DiskLevel::FileSystem => "; the file system's journal is modelled; loss of metadata is not shown",
+        DiskLevel::FileSystem => {
+            "; the file system's journal is modelled; loss of metadata is not shown"
+        }
     }
 }
 
@@ -58,6 +68,9 @@ mod tests {
         assert!(disk(&facts(12_000.0)).ends_with("; NOT AS THE PROFILE SAYS"));
         let text = disk(&DiskFacts { level: DiskLevel::FileSystem, ..facts(8340.0) });
         assert!(text.contains("emulated (level file_system)"), "{text}");
-        assert!(text.ends_with("the file system's journal is modelled; loss of metadata is not shown"), "{text}");
+        assert!(
+            text.ends_with("the file system's journal is modelled; loss of metadata is not shown"),
+            "{text}"
+        );
     }
 }

@@ -7,8 +7,8 @@ use crate::disks::disks;
 use crate::generator::Facts;
 use crate::verdicts::{answer, verdicts};
 use crate::{
-    ReportInput, cell_tables, external, format, ledger, load, main_effects, names, own_settings, sections, stalls,
-    waits,
+    ReportInput, cell_tables, external, format, ledger, load, main_effects, names, own_settings,
+    sections, stalls, waits,
 };
 
 pub(crate) struct Document {
@@ -70,7 +70,10 @@ pub(crate) enum Tone {
 
 impl DocumentSection {
     /// `None` where it has no block.
-    pub(crate) fn of(heading: impl Into<String>, blocks: impl IntoIterator<Item = Option<Block>>) -> Option<Self> {
+    pub(crate) fn of(
+        heading: impl Into<String>,
+        blocks: impl IntoIterator<Item = Option<Block>>,
+    ) -> Option<Self> {
         let blocks: Vec<_> = blocks.into_iter().flatten().collect();
         (!blocks.is_empty()).then(|| Self { heading: heading.into(), blocks })
     }
@@ -142,7 +145,10 @@ fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
     facts.extend(ledger::fact(input).map(|fact| ("Ledger", fact)));
     facts.push(("Trials", trials_fact(input)));
     facts.push(("Server", server_fact(input)));
-    facts.extend(own_settings::full_text(&input.run.plan, &input.run.experiment).map(|text| ("Settings", text)));
+    facts.extend(
+        own_settings::full_text(&input.run.plan, &input.run.experiment)
+            .map(|text| ("Settings", text)),
+    );
     facts.push(("Load", load_fact(input)));
     facts.extend(Facts::of(input).line().map(|line| ("Generator", line)));
     facts.extend(disks(&input.run.experiment).into_iter().map(|disk| ("Disk", disk)));
@@ -157,7 +163,9 @@ pub(crate) const NO_SERVER: &str = "none: the script had connected to no server"
 pub(crate) fn trials_counted(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
     let unread = input.run.unread.iter().filter(|unread| unread.whole_trial).count();
-    let not_run = analysis.trials_planned.saturating_sub(analysis.trials_valid + analysis.invalid.len() + unread);
+    let not_run = analysis
+        .trials_planned
+        .saturating_sub(analysis.trials_valid + analysis.invalid.len() + unread);
     let partial = analysis.invalid.iter().filter(|trial| trial.partial).count();
     let others = [
         (analysis.invalid.len() - partial, "invalid"),
@@ -166,7 +174,12 @@ pub(crate) fn trials_counted(input: &ReportInput<'_>) -> String {
         (not_run, "not run"),
     ];
     let mut parts = vec![format!("{} of {} valid", analysis.trials_valid, analysis.trials_planned)];
-    parts.extend(others.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")));
+    parts.extend(
+        others
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, what)| format!("{number} {what}")),
+    );
     parts.join(", ")
 }
 
@@ -179,8 +192,13 @@ fn trials_fact(input: &ReportInput<'_>) -> String {
         (false, 0 | 1) => "",
         (false, _) => " in the order of the command line",
     };
-    let extended = extended(&input.run.experiment).map(|said| format!("; {said}")).unwrap_or_default();
-    format!("{}; {blocks}{order}, seed {}{quick}{extended}", trials_counted(input), input.run.experiment.seed)
+    let extended =
+        extended(&input.run.experiment).map(|said| format!("; {said}")).unwrap_or_default();
+    format!(
+        "{}; {blocks}{order}, seed {}{quick}{extended}",
+        trials_counted(input),
+        input.run.experiment.seed
+    )
 }
 
 /// An interval does not allow for blocks that were added after results were known.
@@ -195,8 +213,10 @@ pub(crate) fn extended(experiment: &Experiment) -> Option<String> {
 }
 
 fn server_fact(input: &ReportInput<'_>) -> String {
-    let servers: Vec<_> =
-        names::servers(&input.run.experiment).iter().map(|server| one_server(input, server)).collect();
+    let servers: Vec<_> = names::servers(&input.run.experiment)
+        .iter()
+        .map(|server| one_server(input, server))
+        .collect();
     if servers.is_empty() { NO_SERVER.to_owned() } else { servers.join("; ") }
 }
 
@@ -205,8 +225,8 @@ fn one_server(input: &ReportInput<'_>, server: &ServerFacts) -> String {
     let mut parts: Vec<_> = [names::server(server)].into_iter().chain(platform).collect();
     let fixed = &input.run.plan.server.settings;
     parts.extend(fixed.iter().map(|(name, value)| format!("{name}={}", value.option_text())));
-    let of_file =
-        names::chosen_settings(&input.run.plan, server).filter(|(name, _)| server.of_option_file.contains(name));
+    let of_file = names::chosen_settings(&input.run.plan, server)
+        .filter(|(name, _)| server.of_option_file.contains(name));
     parts.extend(of_file.map(|(name, value)| own_settings::shown(name, value)));
     parts.extend(external::durability_settings(input, server));
     parts.join(", ")
@@ -222,12 +242,23 @@ fn load_fact(input: &ReportInput<'_>) -> String {
         truetps_record::Protocol::Prepared => "prepared statements",
         truetps_record::Protocol::Text => "text protocol",
     };
-    let most = load.measure_transactions.map(|most| format!(" or {}", format::plural(most, "transaction")));
+    let most = load
+        .measure_transactions
+        .map(|most| format!(" or {}", format::plural(most, "transaction")));
     let length = match input.run.plan.recorded_from {
         Some(_) => load::recorded_length(&input.run.plan),
-        None => format!("{} s of warm-up, {} s{} measured", load.warm_up_s, load.measure_s, most.unwrap_or_default()),
+        None => format!(
+            "{} s of warm-up, {} s{} measured",
+            load.warm_up_s,
+            load.measure_s,
+            most.unwrap_or_default()
+        ),
     };
-    let mut parts = vec![format!("{}, {protocol}", workload.kind.name()), load::tables(&input.run.plan), length];
+    let mut parts = vec![
+        format!("{}, {protocol}", workload.kind.name()),
+        load::tables(&input.run.plan),
+        length,
+    ];
     if input.analysis.axis == Axis::Rate {
         parts.push(format::plural(input.run.plan.connections_max().into(), "connection"));
     }
@@ -241,7 +272,8 @@ fn load_fact(input: &ReportInput<'_>) -> String {
 
 fn host_fact(input: &ReportInput<'_>) -> String {
     let host = &input.run.experiment.host;
-    let model = if host.cpu_model.is_empty() { String::new() } else { format!(" ({})", host.cpu_model) };
+    let model =
+        if host.cpu_model.is_empty() { String::new() } else { format!(" ({})", host.cpu_model) };
     let mut parts = vec![format!("{}{model}", format::plural(host.cores.into(), "core"))];
     parts.push(format!("{} of memory", format::bytes(host.memory_bytes)));
     match (&host.file_system, &host.device) {

@@ -29,7 +29,11 @@ pub(crate) fn durability_of<'a>(
     let file_system = datadir_file_system(experiment);
     let judge = |one: &LoadedTrial| {
         let server = one.trial.server.as_ref()?;
-        let settings = one.variables.as_ref()?.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
+        let settings = one
+            .variables
+            .as_ref()?
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str(), None));
         Some(judge_text(server.flavour, &server.version, settings)?.on_file_system(file_system))
     };
     let mut judged = trials.into_iter().filter_map(judge);
@@ -57,7 +61,9 @@ pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
             Some(part) if part.configurations.contains(&label) => {}
             Some(part) => part.configurations.push(label),
             None => {
-                let pair = |baseline| DurabilityPair::of(Some(baseline), Some(durability.clone())).b_survives;
+                let pair = |baseline| {
+                    DurabilityPair::of(Some(baseline), Some(durability.clone())).b_survives
+                };
                 let survives = baseline.clone().map(pair);
                 parts.push(DurabilityPart { configurations: vec![label], durability, survives });
             }
@@ -97,8 +103,11 @@ fn line(sentence: &str, labels: &[String], is_one: bool) -> String {
     if is_one {
         return format!("Durability: {sentence}.");
     }
-    let labels =
-        if labels.len() > LABELS_SHOWN_MAX { format!("{} configurations", labels.len()) } else { format::list(labels) };
+    let labels = if labels.len() > LABELS_SHOWN_MAX {
+        format!("{} configurations", labels.len())
+    } else {
+        format::list(labels)
+    };
     format!("Durability with {labels}: {sentence}.")
 }
 
@@ -112,10 +121,15 @@ mod tests {
         let fixture = Fixture::durability().with_settings();
         let said = crate::verdicts(&fixture.input());
         assert!(said[0].ends_with("(×2.26 to ×28.8); a power failure can cost it up to about 1 s of acknowledged transactions (=1: nothing)."), "{said:#?}");
-        let crash = "; a crash of the server process or a power failure can cost it up to about 1 s";
+        let crash =
+            "; a crash of the server process or a power failure can cost it up to about 1 s";
         assert!(said[1].contains(crash), "{said:#?}");
         let survives: Vec<_> = parts(&fixture.input()).iter().map(|part| part.survives).collect();
-        assert_eq!(survives.iter().filter(|one| **one == Some(Survival::Less)).count(), 2, "{survives:?}");
+        assert_eq!(
+            survives.iter().filter(|one| **one == Some(Survival::Less)).count(),
+            2,
+            "{survives:?}"
+        );
         // Nothing is known of the baseline: nothing is claimed.
         let mut fixture = fixture;
         for one in &mut fixture.run.trials {
@@ -129,10 +143,14 @@ mod tests {
         let mut fixture = Fixture::durability().with_settings();
         fixture.run.experiment.host.file_system = Some("tmpfs".to_owned());
         let said = sentences(&fixture.input());
-        assert!(said.iter().all(|line| line.contains("the datadir is in memory (tmpfs)")), "{said:#?}");
+        assert!(
+            said.iter().all(|line| line.contains("the datadir is in memory (tmpfs)")),
+            "{said:#?}"
+        );
         // Of a server that truetps did not start, the folder of the runs is known, and not the datadir.
         fixture.run.experiment.sandbox_dir = None;
-        let said = [sentences(&fixture.input()), crate::meaning::caveats(&fixture.input())].concat();
+        let said =
+            [sentences(&fixture.input()), crate::meaning::caveats(&fixture.input())].concat();
         assert!(!said.iter().any(|line| line.contains("in memory")), "{said:#?}");
     }
 
@@ -144,9 +162,13 @@ mod tests {
         fixture = fixture.with_settings();
         let said = sentences(&fixture.input());
         assert_eq!(said.len(), 3, "{said:#?}");
-        assert!(said.iter().all(|line| line.starts_with(&format!("Durability with {name}="))), "{said:#?}");
         assert!(
-            said.iter().any(|line| line.contains("a commit of InnoDB tables survives a process crash and a power cut")),
+            said.iter().all(|line| line.starts_with(&format!("Durability with {name}="))),
+            "{said:#?}"
+        );
+        assert!(
+            said.iter().any(|line| line
+                .contains("a commit of InnoDB tables survives a process crash and a power cut")),
             "{said:#?}"
         );
     }

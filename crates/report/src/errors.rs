@@ -20,7 +20,9 @@ pub(crate) struct ErrorTotal<'a, P> {
 }
 
 /// Errors by number and class, most frequent first.
-pub(crate) fn totals<'a, P>(errors: impl Iterator<Item = (P, &'a ErrorCount)>) -> Vec<ErrorTotal<'a, P>> {
+pub(crate) fn totals<'a, P>(
+    errors: impl Iterator<Item = (P, &'a ErrorCount)>,
+) -> Vec<ErrorTotal<'a, P>> {
     let mut by_key: BTreeMap<(u16, ErrorClass), ErrorTotal<'a, P>> = BTreeMap::new();
     for (place, error) in errors {
         let new = || ErrorTotal { first: error, failed: 0, retried: 0, places: Vec::new() };
@@ -36,7 +38,8 @@ pub(crate) fn totals<'a, P>(errors: impl Iterator<Item = (P, &'a ErrorCount)>) -
 
 pub(crate) fn table(input: &ReportInput<'_>) -> DocumentTable {
     let cells = input.analysis.cells.iter();
-    let errors = cells.flat_map(|cell| cell.errors.iter().map(|error| (&cell.configuration, error)));
+    let errors =
+        cells.flat_map(|cell| cell.errors.iter().map(|error| (&cell.configuration, error)));
     let header = ["error", "number", "failed", "retried", "policy", "first message"];
     DocumentTable::new(header, totals(errors).iter().map(|total| row(input, total)))
 }
@@ -47,7 +50,8 @@ fn row(input: &ReportInput<'_>, seen: &ErrorTotal<'_, &Configuration>) -> [Strin
     let policy = load::handling(&input.run.plan.load.errors, first.class);
     let message = first.first_message.replace(['\n', '\r'], " ");
     let more = seen.places.len().saturating_sub(PLACES_MAX);
-    let named: Vec<_> = seen.places.iter().take(PLACES_MAX).map(|(place, _)| place.to_string()).collect();
+    let named: Vec<_> =
+        seen.places.iter().take(PLACES_MAX).map(|(place, _)| place.to_string()).collect();
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
     [
         first.class.to_string(),

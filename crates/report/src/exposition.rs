@@ -38,7 +38,13 @@ struct MetricFamily {
 
 impl ExpositionText {
     /// Adds a sample; a value that is not finite is absent. `name` is a valid name of a metric, and the labels have valid names.
-    pub(crate) fn add(&mut self, (name, kind): (&str, MetricKind), help: &str, labels: &[MetricLabel<'_>], value: f64) {
+    pub(crate) fn add(
+        &mut self,
+        (name, kind): (&str, MetricKind),
+        help: &str,
+        labels: &[MetricLabel<'_>],
+        value: f64,
+    ) {
         if !value.is_finite() {
             return;
         }
@@ -46,8 +52,10 @@ impl ExpositionText {
         let family = self.0.entry(name.to_owned()).or_insert_with(new);
         family.samples.push_str(name);
         if !labels.is_empty() {
-            let pairs: Vec<_> =
-                labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text, true))).collect();
+            let pairs: Vec<_> = labels
+                .iter()
+                .map(|(label, text)| format!("{label}=\"{}\"", escaped(text, true)))
+                .collect();
             let _ = write!(family.samples, "{{{}}}", pairs.join(","));
         }
         // An empty sum is -0.
@@ -94,12 +102,22 @@ mod tests {
         let hostile = "a \"b\" \\ c\nd{e=\"f\"} 1\n# TYPE g counter";
         let obeyed = "\u{1b}[2J\u{202e}";
         let mut text = ExpositionText::default();
-        text.add(("x", MetricKind::Gauge), "first\nsecond \\", &[("name", hostile), ("other", "")], 0.25);
+        text.add(
+            ("x", MetricKind::Gauge),
+            "first\nsecond \\",
+            &[("name", hostile), ("other", "")],
+            0.25,
+        );
         text.add(("a_total", MetricKind::Counter), "counted", &[], 3.0);
         text.add(("x", MetricKind::Gauge), "first\nsecond \\", &[("name", obeyed)], -0.0);
         text.add(("x", MetricKind::Gauge), "first\nsecond \\", &[("name", "none")], f64::NAN);
         let text = text.into_text();
-        assert!(text.starts_with("# HELP a_total counted\n# TYPE a_total counter\na_total 3\n# HELP x "), "{text}");
+        assert!(
+            text.starts_with(
+                "# HELP a_total counted\n# TYPE a_total counter\na_total 3\n# HELP x "
+            ),
+            "{text}"
+        );
         let families = parsed(&text);
         assert_eq!((families["x"].kind.as_str(), families["x"].samples.len()), ("gauge", 2));
         assert_eq!(families["x"].samples[0].labels, [("name", hostile), ("other", "")].map(owned));

@@ -21,7 +21,8 @@ pub(crate) fn parsed(text: &str) -> BTreeMap<String, ParsedFamily> {
     let mut families: BTreeMap<String, ParsedFamily> = BTreeMap::new();
     let mut lines = text.split_terminator('\n').peekable();
     while let Some(line) = lines.next() {
-        let (name, help) = line.strip_prefix("# HELP ").and_then(|rest| rest.split_once(' ')).expect(line);
+        let (name, help) =
+            line.strip_prefix("# HELP ").and_then(|rest| rest.split_once(' ')).expect(line);
         assert!(is_metric_name(name) && !help.is_empty(), "{line}");
         assert_escapes(help, &['\\', 'n']);
         let kind_line = lines.next().expect("a type");
@@ -36,7 +37,12 @@ pub(crate) fn parsed(text: &str) -> BTreeMap<String, ParsedFamily> {
             samples.push(sample);
         }
         assert!(!samples.is_empty(), "{name} has no sample");
-        assert!(families.insert(name.to_owned(), ParsedFamily { kind: kind.to_owned(), samples }).is_none(), "{name}");
+        assert!(
+            families
+                .insert(name.to_owned(), ParsedFamily { kind: kind.to_owned(), samples })
+                .is_none(),
+            "{name}"
+        );
     }
     families
 }

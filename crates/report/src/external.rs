@@ -25,21 +25,33 @@ pub(crate) fn notes(input: &ReportInput<'_>) -> Vec<String> {
 
 /// What the platform of the server is, and what distorts figures there.
 pub(crate) fn platform_notes<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) -> Vec<String> {
-    platform(trials).into_iter().flat_map(|one| [Some(one.sentence()), one.caution.clone()]).flatten().collect()
+    platform(trials)
+        .into_iter()
+        .flat_map(|one| [Some(one.sentence()), one.caution.clone()])
+        .flatten()
+        .collect()
 }
 
 /// Factors that do nothing on the platform of the server: their differences have another reason.
 pub(crate) fn idle_factors(input: &ReportInput<'_>) -> Vec<String> {
     let Some(platform) = platform(&input.run.trials) else { return Vec::new() };
     let factors = input.run.plan.setting_factors();
-    factors.keys().filter_map(|name| Some(format!("{name}: {}", platform.without_meaning(name)?))).collect()
+    factors
+        .keys()
+        .filter_map(|name| Some(format!("{name}: {}", platform.without_meaning(name)?)))
+        .collect()
 }
 
 /// The managed or distributed server of these trials; `None`: an ordinary one, or unknown.
-pub(crate) fn platform<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) -> Option<&'static Platform> {
+pub(crate) fn platform<'a>(
+    trials: impl IntoIterator<Item = &'a LoadedTrial>,
+) -> Option<&'static Platform> {
     trials.into_iter().find_map(|one| {
         let (server, variables) = (one.trial.server.as_ref()?, one.variables.as_ref()?);
-        platform_of(server.flavour, variables.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+        platform_of(
+            server.flavour,
+            variables.iter().map(|(name, value)| (name.as_str(), value.as_str())),
+        )
     })
 }
 
@@ -73,9 +85,13 @@ pub(crate) fn logged_fact(input: &ReportInput<'_>) -> Option<String> {
     let sum = logged(input)?;
     let text = |bytes: Option<u64>, what: &str| match bytes {
         Some(bytes) => format!("{} of {what}", format::bytes(bytes)),
-        None => format!("an unknown volume of {what} (the account may not see it, or the server was restarted)"),
+        None => format!(
+            "an unknown volume of {what} (the account may not see it, or the server was restarted)"
+        ),
     };
-    let is_postgres = names::servers(&input.run.experiment).iter().any(|server| server.flavour == Flavour::Postgresql);
+    let is_postgres = names::servers(&input.run.experiment)
+        .iter()
+        .any(|server| server.flavour == Flavour::Postgresql);
     let mut parts = vec![text(sum.redo_bytes, if is_postgres { "WAL" } else { "redo log" })];
     if sum.binlog_bytes != Some(0) {
         parts.insert(0, text(sum.binlog_bytes, "binlog"));
@@ -103,7 +119,9 @@ pub(crate) fn durability_settings(input: &ReportInput<'_>, server: &ServerFacts)
     let is_external = is_external(input.run);
     let names = if server.flavour == Flavour::Postgresql { OF_POSTGRES } else { OF_MYSQL };
     let plan = &input.run.plan;
-    let is_free = |name: &&str| !plan.server.settings.contains_key(*name) && !plan.factors.contains_key(*name);
+    let is_free = |name: &&str| {
+        !plan.server.settings.contains_key(*name) && !plan.factors.contains_key(*name)
+    };
     let found = names.into_iter().filter(|name| is_external && is_free(name)).filter_map(|name| {
         let variables = input.run.trials.iter().filter_map(|one| one.variables.as_ref());
         let values: BTreeSet<_> = variables.filter_map(|variables| variables.get(name)).collect();
@@ -126,29 +144,48 @@ mod tests {
             let at = page.find("Before a trial").unwrap();
             page[at..at + 400].split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        assert!(before(&Fixture::durability()).contains("refilled from a pristine copy and flushed"));
+        assert!(
+            before(&Fixture::durability()).contains("refilled from a pristine copy and flushed")
+        );
         let mut old = Fixture::durability();
         (old.run.experiment.sandbox_dir, old.run.experiment.server_address) =
             (None, Some("mysql://db:3306".to_owned()));
         for external in [Fixture::external(), old] {
             let said = before(&external);
-            assert!(said.contains("it may write changed pages during a trial") && !said.contains("flushed"), "{said}");
+            assert!(
+                said.contains("it may write changed pages during a trial")
+                    && !said.contains("flushed"),
+                "{said}"
+            );
         }
     }
 
     #[test]
     fn a_managed_server_is_named_with_what_has_no_meaning_there() {
         let mut fixture = Fixture::external();
-        let shown = |version: &str| [("version".to_owned(), version.to_owned())].into_iter().collect();
-        fixture.run.trials.iter_mut().for_each(|one| one.variables = Some(shown("8.0.11-TiDB-v8.5.0")));
+        let shown =
+            |version: &str| [("version".to_owned(), version.to_owned())].into_iter().collect();
+        fixture
+            .run
+            .trials
+            .iter_mut()
+            .for_each(|one| one.variables = Some(shown("8.0.11-TiDB-v8.5.0")));
         for report in [text(&fixture.input(), crate::TextScreen::PLAIN), html(&fixture.input())] {
             assert!(report.contains("TiDB: a distributed server"), "{report}");
-            assert!(report.contains("innodb_flush_log_at_trx_commit: it has no meaning on TiDB"), "{report}");
+            assert!(
+                report.contains("innodb_flush_log_at_trx_commit: it has no meaning on TiDB"),
+                "{report}"
+            );
         }
         let screen = crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN);
-        assert!(screen.lines().take(3).any(|line| line.contains("(TiDB) at mysql://loader@db:3306")), "{screen}");
         assert!(
-            screen.contains("Trust     fair: innodb_flush_log_at_trx_commit: it has no meaning on TiDB"),
+            screen.lines().take(3).any(|line| line.contains("(TiDB) at mysql://loader@db:3306")),
+            "{screen}"
+        );
+        assert!(
+            screen.contains(
+                "Trust     fair: innodb_flush_log_at_trx_commit: it has no meaning on TiDB"
+            ),
             "{screen}"
         );
         fixture.run.trials.iter_mut().for_each(|one| one.variables = Some(shown("8.0.37-azure")));
@@ -159,12 +196,16 @@ mod tests {
     #[test]
     fn the_pool_rule_is_for_the_servers_host_and_its_settings_are_named() {
         let mut fixture = Fixture::external();
-        let had = [("sync_binlog", "1"), ("log_bin", "ON"), ("innodb_flush_log_at_trx_commit", "1")];
+        let had =
+            [("sync_binlog", "1"), ("log_bin", "ON"), ("innodb_flush_log_at_trx_commit", "1")];
         let had = had.map(|(name, value)| (name.to_owned(), value.to_owned()));
         fixture.run.trials.iter_mut().for_each(|one| one.variables = Some(had.clone().into()));
         // The plan sets log_bin, and its factor is the flush level.
         let text_of = |fixture: &Fixture| text(&fixture.input(), crate::TextScreen::PLAIN);
-        assert!(text_of(&fixture).contains("sync_binlog=1") && !text_of(&fixture).contains("log_bin=ON"));
+        assert!(
+            text_of(&fixture).contains("sync_binlog=1")
+                && !text_of(&fixture).contains("log_bin=ON")
+        );
         assert!(!text_of(&fixture).contains("spindles"), "{}", text_of(&fixture));
         fixture.run.experiment.external.as_mut().unwrap().is_on_this_host = true;
         let there = fixture.with(|_| {});

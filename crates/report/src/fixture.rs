@@ -6,10 +6,10 @@ use truetps_analysis::{Analysis, LoadedTrial};
 use truetps_archive::Run;
 use truetps_plan::Plan;
 use truetps_record::{
-    Counts, CpuWindow, EngineFacts, ErrorClass, ErrorCount, Experiment, ExternalFacts, Flavour, FlushProbe, HostFacts,
-    LatencyFigures, LogVolume, Measured, NoEvidence, Part, PartOfExperiment, Protocol, Reason, Replication,
-    ReplicationSlot, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole,
-    Validity,
+    Counts, CpuWindow, EngineFacts, ErrorClass, ErrorCount, Experiment, ExternalFacts, Flavour,
+    FlushProbe, HostFacts, LatencyFigures, LogVolume, Measured, NoEvidence, Part, PartOfExperiment,
+    Protocol, Reason, Replication, ReplicationSlot, ResourceUse, SCHEMA_VERSION, ScheduledTrial,
+    ServerFacts, SettingValue, Trial, TrialRole, Validity,
 };
 
 use crate::ReportInput;
@@ -82,11 +82,13 @@ impl Fixture {
     pub(crate) fn external() -> Self {
         let mut fixture = Self::durability();
         let slots = vec![ReplicationSlot { name: "left".to_owned(), is_active: false }];
-        let replication = Replication { log_bin: Some(true), slots: Some(slots), ..Replication::default() };
+        let replication =
+            Replication { log_bin: Some(true), slots: Some(slots), ..Replication::default() };
         let warnings = vec!["log_bin = ON: made up".to_owned()];
         fixture.run.experiment.sandbox_dir = None;
         fixture.run.experiment.server_address = Some("mysql://loader@db:3306".to_owned());
-        fixture.run.experiment.external = Some(ExternalFacts { is_on_this_host: false, replication, warnings });
+        fixture.run.experiment.external =
+            Some(ExternalFacts { is_on_this_host: false, replication, warnings });
         let logged = LogVolume { binlog_bytes: None, redo_bytes: Some(1 << 20) };
         fixture.with(|trials| trials.iter_mut().for_each(|trial| trial.logged = Some(logged)))
     }
@@ -95,7 +97,8 @@ impl Fixture {
     /// that never ran, errors, a note, clients that could not connect, a busy generator.
     pub(crate) fn troubled() -> Self {
         Self::durability().with(|trials| {
-            trials[1].validity = Validity::Invalid(Reason::Text("the server died: signal 9".to_owned()));
+            trials[1].validity =
+                Validity::Invalid(Reason::Text("the server died: signal 9".to_owned()));
             trials[1].measured = None;
             trials[4].validity = Validity::partial(NoEvidence::Interrupted);
             trials[7].notes = vec!["the clock jumped by 2 s".to_owned()];
@@ -103,10 +106,17 @@ impl Fixture {
             for trial in trials.iter_mut().filter(|trial| trial.configuration.connections() == 50) {
                 let Some(measured) = &mut trial.measured else { continue };
                 measured.resources.worker_busy_max = Some(0.97);
-                measured.counts = Counts { failed: 2, started: measured.counts.started + 2, ..measured.counts };
-                let first_message = "Deadlock found when trying to get lock; try <again> & again".to_owned();
-                measured.errors =
-                    vec![ErrorCount { class: ErrorClass::Deadlock, code: 1213, count: 2, retried: 0, first_message }];
+                measured.counts =
+                    Counts { failed: 2, started: measured.counts.started + 2, ..measured.counts };
+                let first_message =
+                    "Deadlock found when trying to get lock; try <again> & again".to_owned();
+                measured.errors = vec![ErrorCount {
+                    class: ErrorClass::Deadlock,
+                    code: 1213,
+                    count: 2,
+                    retried: 0,
+                    first_message,
+                }];
             }
             trials.pop();
         })
@@ -122,15 +132,29 @@ impl Fixture {
     }
 
     /// Of 16 core-seconds of two cores the server has so many, the generator 1.5, and so many are idle.
-    pub(crate) fn with_cpu_times(self, connections: u32, server_us: f64, idle_us: f64, wait: f64) -> Self {
+    pub(crate) fn with_cpu_times(
+        self,
+        connections: u32,
+        server_us: f64,
+        idle_us: f64,
+        wait: f64,
+    ) -> Self {
         self.with(|trials| {
-            for trial in trials.iter_mut().filter(|trial| trial.configuration.connections() == connections) {
+            for trial in
+                trials.iter_mut().filter(|trial| trial.configuration.connections() == connections)
+            {
                 trial.engine.as_mut().unwrap().shares_cores = Some(true);
                 let resources = &mut trial.measured.as_mut().unwrap().resources;
                 resources.worker_wait_max = Some(wait);
                 let (ok, idle_us) = (1000.0, Some(idle_us));
-                resources.cpu_window =
-                    Some(CpuWindow { from_ms: 0.0, to_ms: 8000.0, ok, server_us, generator_us: 1.5e6, idle_us });
+                resources.cpu_window = Some(CpuWindow {
+                    from_ms: 0.0,
+                    to_ms: 8000.0,
+                    ok,
+                    server_us,
+                    generator_us: 1.5e6,
+                    idle_us,
+                });
             }
         })
     }
@@ -138,7 +162,10 @@ impl Fixture {
     /// Servers without a binlog that had the settings of their configurations.
     pub(crate) fn with_settings(mut self) -> Self {
         for LoadedTrial { trial, variables, .. } in &mut self.run.trials {
-            let own = trial.configuration.settings().map(|(name, level)| (name.to_owned(), level.option_text()));
+            let own = trial
+                .configuration
+                .settings()
+                .map(|(name, level)| (name.to_owned(), level.option_text()));
             *variables = Some(own.chain([("log_bin".to_owned(), "OFF".to_owned())]).collect());
         }
         self
@@ -157,7 +184,8 @@ pub(crate) fn part_of_four(index: u32) -> PartOfExperiment {
 fn run(plan: &Plan) -> (Vec<ScheduledTrial>, Vec<Trial>) {
     let (mut schedule, mut trials) = (Vec::new(), Vec::new());
     for block in 0..plan.design.blocks {
-        let mut list: Vec<_> = plan.configurations().into_iter().map(|one| (TrialRole::Cell, one)).collect();
+        let mut list: Vec<_> =
+            plan.configurations().into_iter().map(|one| (TrialRole::Cell, one)).collect();
         if plan.design.aa_pair {
             list.push((TrialRole::AaTwin, list[1.min(list.len() - 1)].1.clone()));
         }
@@ -205,8 +233,15 @@ fn trial(entry: &ScheduledTrial) -> Trial {
         server_rss_bytes: Some(300 << 20),
         ..ResourceUse::default()
     };
-    let counts =
-        Counts { carried_in: 0, started: ok, ok, failed: 0, in_flight: 0, statements: ok, ..Counts::default() };
+    let counts = Counts {
+        carried_in: 0,
+        started: ok,
+        ok,
+        failed: 0,
+        in_flight: 0,
+        statements: ok,
+        ..Counts::default()
+    };
     let clients = EngineFacts {
         workers: 1,
         clients: connections,

@@ -44,10 +44,12 @@ impl Fixture {
         let mut fixture = Self::of_plan(plan);
         let experiment = include_str!("../testdata/before-open-loops/experiment.json");
         fixture.run.experiment = serde_json::from_str::<Experiment>(experiment).unwrap();
-        let trial = serde_json::from_str(include_str!("../testdata/before-open-loops/run.json")).unwrap();
+        let trial =
+            serde_json::from_str(include_str!("../testdata/before-open-loops/run.json")).unwrap();
         fixture = fixture.with(|trials| *trials = vec![trial]);
         let lines = include_str!("../testdata/before-open-loops/intervals.jsonl").lines();
-        fixture.run.trials[0].intervals = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+        fixture.run.trials[0].intervals =
+            lines.map(|line| serde_json::from_str(line).unwrap()).collect();
         fixture
     }
 }
@@ -62,14 +64,20 @@ pub(crate) fn open(trial: &mut Trial, rate: f64, sustained: bool) {
     let started = scheduled - queued;
     measured.tps = started as f64 / 10.0;
     measured.qps = measured.tps;
-    (measured.counts.started, measured.counts.ok, measured.counts.statements) = (started, started, started);
+    (measured.counts.started, measured.counts.ok, measured.counts.statements) =
+        (started, started, started);
     let response = &mut measured.response;
-    let times = if sustained { [300.0, 900.0, 2100.0, 5000.0, 9000.0] } else { [90e3, 250e3, 310e3, 320e3, 330e3] };
+    let times = if sustained {
+        [300.0, 900.0, 2100.0, 5000.0, 9000.0]
+    } else {
+        [90e3, 250e3, 310e3, 320e3, 330e3]
+    };
     (response.response_us_p50, response.response_us_p95) = (Some(times[0]), Some(times[1]));
     (response.response_us_p99, response.response_us_p999) = (Some(times[2]), Some(times[3]));
     response.response_us_max = Some(times[4]);
     measured.resources.worker_wait_max = Some(0.04);
-    measured.open_loop = Some(open_loop(StartCounts { scheduled, queued, ..StartCounts::default() }, sustained));
+    measured.open_loop =
+        Some(open_loop(StartCounts { scheduled, queued, ..StartCounts::default() }, sustained));
     measured.sustained = Some(sustained);
 }
 
@@ -96,7 +104,12 @@ pub(crate) fn open_loop(starts: StartCounts, sustained: bool) -> OpenLoop {
 #[expect(clippy::print_stdout, reason = "that is what it is for")]
 fn show() {
     if std::env::var_os("TRUETPS_SHOW").is_some() {
-        for fixture in [Fixture::open_run(1000), Fixture::open_run(8000), Fixture::rates(), Fixture::troubled()] {
+        for fixture in [
+            Fixture::open_run(1000),
+            Fixture::open_run(8000),
+            Fixture::rates(),
+            Fixture::troubled(),
+        ] {
             println!("{}\n=====\n", crate::text(&fixture.input(), crate::TextScreen::PLAIN));
         }
     }

@@ -2,8 +2,8 @@
 
 use truetps_analysis::TrialDetail;
 use truetps_record::{
-    AbsentSignal, Counts, Family, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample, ProbeSeries, ProbeSource,
-    TransactionGap,
+    AbsentSignal, Counts, Family, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample,
+    ProbeSeries, ProbeSource, TransactionGap,
 };
 
 use crate::fixture::Fixture;
@@ -52,7 +52,11 @@ fn interval(second: u32, stalls: bool) -> Interval {
     let phase = if second == 0 { Phase::WarmUp } else { Phase::Measure };
     let counts = Counts { ok: ok.into(), started: ok.into(), ..Counts::default() };
     Interval {
-        response: LatencyFigures { response_us_p99: Some(4000.0), response_us_max: Some(9000.0), ..Default::default() },
+        response: LatencyFigures {
+            response_us_p99: Some(4000.0),
+            response_us_max: Some(9000.0),
+            ..Default::default()
+        },
         buckets,
         gaps: if ends { vec![gap] } else { Vec::new() },
         ..Interval::of_counts(phase, f64::from(second) * 1e3, 1e3, counts)
@@ -61,8 +65,10 @@ fn interval(second: u32, stalls: bool) -> Interval {
 
 /// Half a session waits for the redo log; while it stalls, all eight do.
 fn probe(stalls: bool) -> ProbeSeries {
-    let absent = AbsentSignal { what: "file".to_owned(), why: "performance_schema is OFF".to_owned() };
-    let header = ProbeHeader { absent: vec![absent], ..ProbeHeader::of_version_1(1e3, Some(Family::Mysql)) };
+    let absent =
+        AbsentSignal { what: "file".to_owned(), why: "performance_schema is OFF".to_owned() };
+    let header =
+        ProbeHeader { absent: vec![absent], ..ProbeHeader::of_version_1(1e3, Some(Family::Mysql)) };
     let (mut redo, mut pages) = (0.0, 0.0);
     let samples = (0..=SECONDS).map(|second| {
         let waits = if stalls && (21..=23).contains(&second) { 7.8e6 } else { 0.5e6 };
@@ -76,7 +82,13 @@ fn probe(stalls: bool) -> ProbeSeries {
             ("status.Innodb_os_log_fsyncs", second * 1020.0),
         ];
         let values = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        ProbeSample { source: ProbeSource::Server, at_ms: second * 1e3, took_ms: 1.0, values, lost: Vec::new() }
+        ProbeSample {
+            source: ProbeSource::Server,
+            at_ms: second * 1e3,
+            took_ms: 1.0,
+            values,
+            lost: Vec::new(),
+        }
     });
     ProbeSeries::of(&header, samples)
 }

@@ -78,7 +78,11 @@ pub fn tps_estimate(estimate: &Estimate) -> String {
 /// Why an estimate has no interval: `1 trial`, `3 trials, too far apart for an interval`.
 fn without_interval(estimate: &Estimate, what: &str) -> String {
     let n = plural(estimate.n as u64, what);
-    if estimate.n > 1 && estimate.value > 0.0 { format!("{n}, too far apart for an interval") } else { n }
+    if estimate.n > 1 && estimate.value > 0.0 {
+        format!("{n}, too far apart for an interval")
+    } else {
+        n
+    }
 }
 
 /// `1 trial`, `3 trials`.
@@ -184,7 +188,11 @@ const RATIO_MAX: f64 = 1e6;
 
 /// `×2.31`, `×1.012`: three decimals near 1, where they matter.
 pub fn ratio(value: f64) -> String {
-    if value > RATIO_MAX { format!("over ×{}", ratio_digits(RATIO_MAX)) } else { format!("×{}", ratio_digits(value)) }
+    if value > RATIO_MAX {
+        format!("over ×{}", ratio_digits(RATIO_MAX))
+    } else {
+        format!("×{}", ratio_digits(value))
+    }
 }
 
 /// `×1.43`: not more digits than trials of one configuration have in common.
@@ -245,7 +253,9 @@ pub fn difference_estimate(estimate: &Estimate) -> String {
         (Some(low), Some(high)) => {
             format!("{} [{}, {}]", difference(estimate.value), difference(low), difference(high))
         }
-        _ if estimate.n > 1 => format!("{} ({})", difference(estimate.value), without_interval(estimate, "trial")),
+        _ if estimate.n > 1 => {
+            format!("{} ({})", difference(estimate.value), without_interval(estimate, "trial"))
+        }
         _ => difference(estimate.value),
     }
 }
@@ -253,7 +263,11 @@ pub fn difference_estimate(estimate: &Estimate) -> String {
 /// The smallest detectable effect: `4.2 %`, `a factor of 1 000`.
 pub fn effect(share: f64) -> String {
     const FACTOR: f64 = 1000.0;
-    if share + 1.0 >= FACTOR * 0.999 { format!("a factor of {}", whole(FACTOR)) } else { percent(share) }
+    if share + 1.0 >= FACTOR * 0.999 {
+        format!("a factor of {}", whole(FACTOR))
+    } else {
+        percent(share)
+    }
 }
 
 /// A smallest detectable effect, in both directions, which are equally far on logarithms: `+27 % or −21 %`.
@@ -307,7 +321,9 @@ pub fn bytes(value: u64) -> String {
 /// The verdict in words: `faster`, `not enough data (about 4 more blocks)`.
 pub fn verdict(verdict: Verdict) -> String {
     let word = verdict_word(verdict);
-    verdict.more_blocks().map_or_else(|| word.to_owned(), |more| format!("{word} ({})", more_blocks(more)))
+    verdict
+        .more_blocks()
+        .map_or_else(|| word.to_owned(), |more| format!("{word} ({})", more_blocks(more)))
 }
 
 pub(crate) fn verdict_word(verdict: Verdict) -> &'static str {
@@ -403,15 +419,24 @@ mod tests {
 
     #[test]
     fn no_integer_is_saturated() {
-        assert_eq!((whole(2159.4), whole(-12.0), whole(-0.2)), ("2 159".into(), "-12".into(), "0".into()));
+        assert_eq!(
+            (whole(2159.4), whole(-12.0), whole(-0.2)),
+            ("2 159".into(), "-12".into(), "0".into())
+        );
         let most = "over 1 000 000 000 000 000";
-        assert_eq!((tps(4.5e21), percent(1e30), per_tx(1e40)), (most.into(), format!("{most} %"), most.into()));
+        assert_eq!(
+            (tps(4.5e21), percent(1e30), per_tx(1e40)),
+            (most.into(), format!("{most} %"), most.into())
+        );
         assert_eq!((duration_us(1e40), rate(-5.0)), (format!("{most} s"), "-5".to_owned()));
         assert_eq!(tps(-1234.0), "-1 234");
         for figure in [f64::NAN, f64::INFINITY] {
             assert_eq!((tps(figure).as_str(), percent(figure).as_str()), (NOTHING, NOTHING));
         }
-        assert_eq!((effect(0.042), effect(999.0)), ("4.2 %".to_owned(), "a factor of 1 000".to_owned()));
+        assert_eq!(
+            (effect(0.042), effect(999.0)),
+            ("4.2 %".to_owned(), "a factor of 1 000".to_owned())
+        );
         let apart = Estimate { value: 1.25, low: None, high: None, n: 2 };
         assert_eq!(difference_estimate(&apart), "+25 % (2 trials, too far apart for an interval)");
     }
@@ -446,7 +471,10 @@ mod tests {
         check(12.3, "1 230 %");
         assert_eq!(difference(0.988), "-1.2 %");
         assert_eq!(difference(1.25), "+25 %");
-        assert_eq!((difference(90.0).as_str(), difference(1e16).as_str()), ("+8 900 %", "over ×1 000"));
+        assert_eq!(
+            (difference(90.0).as_str(), difference(1e16).as_str()),
+            ("+8 900 %", "over ×1 000")
+        );
         assert_eq!(ratio(1e16), "over ×1 000 000");
     }
 
@@ -457,8 +485,14 @@ mod tests {
         assert_eq!((rate(12_345.0), rate(0.5)), ("12 345".to_owned(), "0.5".to_owned()));
         assert_eq!(bytes(4 << 30), "4.0 GiB");
         assert_eq!(bytes(100), "100 B");
-        assert_eq!(verdict(Verdict::NotEnoughData { more_blocks: Some(1) }), "not enough data (about 1 more block)");
-        assert_eq!(verdict(Verdict::NotEnoughData { more_blocks: Some(4) }), "not enough data (about 4 more blocks)");
+        assert_eq!(
+            verdict(Verdict::NotEnoughData { more_blocks: Some(1) }),
+            "not enough data (about 1 more block)"
+        );
+        assert_eq!(
+            verdict(Verdict::NotEnoughData { more_blocks: Some(4) }),
+            "not enough data (about 4 more blocks)"
+        );
         assert_eq!(more_blocks(486), "more than 100 more blocks");
         assert_eq!(list(&["1", "8", "50"]), "1, 8 and 50");
     }
@@ -480,7 +514,12 @@ mod tests {
 
     #[test]
     fn a_kind_of_time_is_named_once() {
-        let heads = column_heads(&[Figure::ServiceP50, Figure::ServiceMax, Figure::LagP50, Figure::Skipped]);
+        let heads = column_heads(&[
+            Figure::ServiceP50,
+            Figure::ServiceMax,
+            Figure::LagP50,
+            Figure::Skipped,
+        ]);
         assert_eq!(heads, ["service p50", "max", "lag p50", "skipped"]);
     }
 }

@@ -26,19 +26,31 @@ pub(crate) fn limited_trial(trial: &Trial) -> bool {
 /// `(2 of 3 trials) a worker was busy 97 % of the time`; `None` where the generator limited nothing.
 pub(crate) fn reason(cell: &Cell) -> Option<String> {
     let limited = cell.generator_limited.as_ref()?;
-    let of = if limited.of == 1 { String::new() } else { format!("({} of {} trials) ", limited.trials, limited.of) };
+    let of = if limited.of == 1 {
+        String::new()
+    } else {
+        format!("({} of {} trials) ", limited.trials, limited.of)
+    };
     Some(format!("{of}{}", limited.first_reason.to_string().trim_end_matches('.')))
 }
 
 /// The meaning of the sign; `None` if no figure has it.
 pub(crate) fn sign_explained(analysis: &Analysis) -> Option<String> {
-    analysis.cells.iter().any(is_limited).then(|| format!("{SIGN} {LIMITED}: \"What it means\" has the reason."))
+    analysis
+        .cells
+        .iter()
+        .any(is_limited)
+        .then(|| format!("{SIGN} {LIMITED}: \"What it means\" has the reason."))
 }
 
 /// The figures that the generator limited, the reasons, and advice.
 pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
-    let by_reason =
-        grouped(analysis.cells.iter().filter_map(|cell| Some((reason(cell)?, cell.configuration.to_string()))));
+    let by_reason = grouped(
+        analysis
+            .cells
+            .iter()
+            .filter_map(|cell| Some((reason(cell)?, cell.configuration.to_string()))),
+    );
     if by_reason.is_empty() {
         return None;
     }
@@ -47,7 +59,12 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
         format!("{}{}: {why}", named.join("; "), and_more(places.len() - named.len()))
     });
     let shown: Vec<_> = shown.collect();
-    let reasons = || analysis.cells.iter().filter_map(|cell| Some(&cell.generator_limited.as_ref()?.first_reason));
+    let reasons = || {
+        analysis
+            .cells
+            .iter()
+            .filter_map(|cell| Some(&cell.generator_limited.as_ref()?.first_reason))
+    };
     // A worker that waits for a core lacks cores: more workers would wait, too.
     let lacks_cores = reasons().all(Reason::lacks_cores);
     let more_workers = if lacks_cores { "" } else { "more workers (--workers), " };
@@ -77,12 +94,16 @@ const UNUSED_MIN: f64 = 0.25;
 /// The meaning of the column; `None` if no figure has a bound.
 pub(crate) fn bound_explained(analysis: &Analysis) -> Option<String> {
     let is_any = analysis.cells.iter().any(|cell| cell.get(Figure::BoundFreeGenerator).is_some());
-    is_any.then(|| "bound: so many times the tps at most, with the generator on a machine of its own.".to_owned())
+    is_any.then(|| {
+        "bound: so many times the tps at most, with the generator on a machine of its own."
+            .to_owned()
+    })
 }
 
 /// How much more the server might do if the generator ran elsewhere. `None` where no configuration has a bound.
 pub(crate) fn bound(analysis: &Analysis) -> Option<String> {
-    let bound = |cell: &Cell| Some((cell.get(Figure::BoundFreeGenerator)?, cell.configuration.to_string()));
+    let bound =
+        |cell: &Cell| Some((cell.get(Figure::BoundFreeGenerator)?, cell.configuration.to_string()));
     let mut bounds: Vec<_> = analysis.cells.iter().filter_map(bound).collect();
     bounds.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let ((least, _), (most, place)) = (bounds.first()?, bounds.last()?);
@@ -105,7 +126,9 @@ fn unused(analysis: &Analysis) -> String {
     let Some(most) = shares.iter().copied().reduce(f64::max) else { return String::new() };
     let why = "waits or too few connections limit";
     match analysis.cells.len() {
-        1 => format!("; the server left {} of its CPU time unused: {why} it", format::percent(most)),
+        1 => {
+            format!("; the server left {} of its CPU time unused: {why} it", format::percent(most))
+        }
         all => format!("; in {} of {all} configurations {why} the server", shares.len()),
     }
 }
@@ -130,7 +153,9 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) fn of(input: &ReportInput<'_>) -> Self {
         let engines: Vec<_> = input.trials().filter_map(|trial| trial.engine.as_ref()).collect();
-        let largest = |share| input.analysis.cells.iter().filter_map(|cell: &Cell| cell.get(share)).reduce(f64::max);
+        let largest = |share| {
+            input.analysis.cells.iter().filter_map(|cell: &Cell| cell.get(share)).reduce(f64::max)
+        };
         Self {
             workers: workers(&engines),
             mode: mode(&engines),
@@ -145,12 +170,17 @@ impl Facts {
 
     /// One line; `None` where nothing is known.
     pub(crate) fn line(&self) -> Option<String> {
-        let mut parts: Vec<_> = [self.workers.clone(), self.mode.clone()].into_iter().flatten().collect();
+        let mut parts: Vec<_> =
+            [self.workers.clone(), self.mode.clone()].into_iter().flatten().collect();
         parts.extend(self.pinned_to.as_ref().map(|cores| format!("pinned to {cores}")));
         parts.extend(self.shares_cores.map(|shares| shares_text(shares).to_owned()));
-        let waited = self.wait.map(|wait| format!("; waited for a CPU up to {} of the time", format::percent(wait)));
+        let waited = self
+            .wait
+            .map(|wait| format!("; waited for a CPU up to {} of the time", format::percent(wait)));
         let waited = waited.unwrap_or_default();
-        parts.extend(self.busy.map(|busy| format!("busiest worker: {} CPU{waited}", format::percent(busy))));
+        parts.extend(
+            self.busy.map(|busy| format!("busiest worker: {} CPU{waited}", format::percent(busy))),
+        );
         parts.extend(self.steal.map(|steal| format!("steal {}", format::percent(steal))));
         parts.extend((self.reconnects > 0).then(|| format::plural(self.reconnects, "reconnect")));
         (!parts.is_empty()).then(|| parts.join(", "))
@@ -165,7 +195,11 @@ fn workers(engines: &[&EngineFacts]) -> Option<String> {
     let least = engines.iter().map(|engine| engine.workers).min()?;
     let most = engines.iter().map(|engine| engine.workers).max()?;
     let most_text = format::plural(most.into(), "worker");
-    Some(if least == most { most_text } else { format!("{} to {most_text}", format::count(least.into())) })
+    Some(if least == most {
+        most_text
+    } else {
+        format!("{} to {most_text}", format::count(least.into()))
+    })
 }
 
 fn mode(engines: &[&EngineFacts]) -> Option<String> {
@@ -188,7 +222,9 @@ fn pinned_to(engines: &[&EngineFacts]) -> Option<String> {
 
 /// Whether any trial shared them. A record of an older version does not say, and those were made on one machine.
 fn shares_cores(engines: &[&EngineFacts]) -> Option<bool> {
-    let known = engines.iter().filter_map(|engine| engine.shares_cores.or(engine.mode.is_none().then_some(true)));
+    let known = engines
+        .iter()
+        .filter_map(|engine| engine.shares_cores.or(engine.mode.is_none().then_some(true)));
     known.reduce(|one, other| one || other)
 }
 
@@ -220,12 +256,17 @@ mod tests {
         let fixture = Fixture::durability().with(|trials| {
             let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
             measured.for_each(|one| {
-                one.generator_limited =
-                    Some(GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.2) }.into());
+                one.generator_limited = Some(
+                    GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.2) }.into(),
+                );
             });
         });
         let said = warning(fixture.input().analysis).unwrap();
-        assert!(said.contains("Give the generator cores of its own (--pin)") && !said.contains("--workers"), "{said}");
+        assert!(
+            said.contains("Give the generator cores of its own (--pin)")
+                && !said.contains("--workers"),
+            "{said}"
+        );
     }
 
     #[test]
@@ -237,14 +278,19 @@ mod tests {
         assert_eq!(said.iter().filter(|one| one.contains(bound)).count(), 1, "{said:#?}");
         let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
         assert_eq!(text.matches("bound: so many times the tps at most").count(), 1, "{text}");
-        assert_eq!(text.matches("×1.52").count(), 4, "three rows of tables, and a sentence\n{text}");
+        assert_eq!(
+            text.matches("×1.52").count(),
+            4,
+            "three rows of tables, and a sentence\n{text}"
+        );
         let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
         let cells = json["analysis"]["cells"].as_array().unwrap();
         let near = |cell: &serde_json::Value, key: &str, expect: f64| {
             cell[key].as_f64().is_some_and(|found| (found - expect).abs() < 1e-6)
         };
         assert!(cells.iter().any(|cell| {
-            near(cell, "tps_bound_idle_used", 13.7 / 12.0) && near(cell, "tps_bound_free_generator", 15.2 / 12.0 * 1.2)
+            near(cell, "tps_bound_idle_used", 13.7 / 12.0)
+                && near(cell, "tps_bound_free_generator", 15.2 / 12.0 * 1.2)
         }));
     }
 
@@ -254,13 +300,17 @@ mod tests {
             let one = "name = \"run-insert\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n\
                 aa_pair = false\n[factors]\nconnections = [8]\n";
             let fixture = Fixture::of_plan(one).with_cpu_times(8, server_us, idle_us, wait);
-            crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN).replace("\n          ", " ")
+            crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN)
+                .replace("\n          ", " ")
         };
-        let check = |answer: &str, expect: &str| assert!(answer.contains(expect), "{answer}\nshould contain\n{expect}");
+        let check = |answer: &str, expect: &str| {
+            assert!(answer.contains(expect), "{answer}\nshould contain\n{expect}");
+        };
         let shared = "Bound     Generator and server share the 2 cores of this host: with the generator on a machine of its \
             own at most";
         check(&answer(12e6, 1.7e6, 0.62), &format!("{shared} ×1.52.\n"));
-        let idle = "; the server left 92 % of its CPU time unused: waits or too few connections limit it.";
+        let idle =
+            "; the server left 92 % of its CPU time unused: waits or too few connections limit it.";
         check(&answer(1e6, 12e6, 0.02), &format!("{shared} ×1.51{idle}"));
         let useless = answer(1e6, 12e6, 0.8);
         assert!(!useless.contains("Bound "), "{useless}");
@@ -272,26 +322,43 @@ mod tests {
         let one = "name = \"run-insert\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n\
             aa_pair = false\n[factors]\nconnections = [8]\n";
         let texts = |useful_workers, server_us| {
-            let fixture = Fixture::of_plan(one).with_cpu_times(8, server_us, 1.7e6, 0.38).with(|trials| {
-                let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
-                measured.for_each(|one| {
-                    let limit = GeneratorLimit::WorkerFull { workers: 1, ran: 0.6, waited: 0.38, useful_workers };
-                    one.generator_limited = Some(limit.into());
+            let fixture =
+                Fixture::of_plan(one).with_cpu_times(8, server_us, 1.7e6, 0.38).with(|trials| {
+                    let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
+                    measured.for_each(|one| {
+                        let limit = GeneratorLimit::WorkerFull {
+                            workers: 1,
+                            ran: 0.6,
+                            waited: 0.38,
+                            useful_workers,
+                        };
+                        one.generator_limited = Some(limit.into());
+                    });
                 });
-            });
-            let answer = crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN).replace("\n          ", " ");
+            let answer = crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN)
+                .replace("\n          ", " ");
             (answer, warning(fixture.input().analysis).unwrap())
         };
-        let check = |text: &str, expect: &str| assert!(text.contains(expect), "{text}\nshould contain\n{expect}");
+        let check = |text: &str, expect: &str| {
+            assert!(text.contains(expect), "{text}\nshould contain\n{expect}");
+        };
         let full = "Bound     The load generator is the limit, not the server: the one thread that runs the clients had no time \
             left: 60 % running and 38 % waiting for a core";
         let (answer, meaning) = texts(Some(2), 12e6);
         check(
             &answer,
-            &format!("{full}; use --workers=2. Generator and server share the 2 cores of this host: with the"),
+            &format!(
+                "{full}; use --workers=2. Generator and server share the 2 cores of this host: with the"
+            ),
         );
-        check(&answer, "† generator-limited: the load generator was the bottleneck; the server may be faster");
-        check(&meaning, "Give the generator more workers (--workers), cores of its own (taskset), or another machine.");
+        check(
+            &answer,
+            "† generator-limited: the load generator was the bottleneck; the server may be faster",
+        );
+        check(
+            &meaning,
+            "Give the generator more workers (--workers), cores of its own (taskset), or another machine.",
+        );
         let (answer, meaning) = texts(None, 0.0);
         check(&answer, &format!("{full}. Generator and server share"));
         check(&meaning, "Give the generator cores of its own (taskset), or another machine.");
@@ -302,7 +369,11 @@ mod tests {
         let fixture = Fixture::durability().with(|trials| {
             for trial in trials.iter_mut() {
                 let engine = trial.engine.as_mut().unwrap();
-                engine.mode = Some(if trial.block == 0 { DriveMode::Blocking } else { DriveMode::Multiplexed });
+                engine.mode = Some(if trial.block == 0 {
+                    DriveMode::Blocking
+                } else {
+                    DriveMode::Multiplexed
+                });
                 engine.workers = trial.block + 1;
                 engine.pinned_to = vec![3, 2];
                 engine.shares_cores = Some(false);

@@ -1,7 +1,9 @@
 //! Values by key.
 
 /// Values by key, in the order in which the keys come first.
-pub(crate) fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+pub(crate) fn grouped<K: PartialEq, V>(
+    pairs: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
     for (key, value) in pairs {
         match groups.iter_mut().find(|(known, _)| *known == key) {

@@ -1,12 +1,14 @@
 //! A report as one JSON document: `docs/reference/report.schema.json` describes it.
 
 use serde::Serialize;
-use truetps_analysis::{Absent, Analysis, CellDetail, FigureGroup, FigureValues, Ledger, LoadedTrial, Stall, TopWaits};
+use truetps_analysis::{
+    Absent, Analysis, CellDetail, FigureGroup, FigureValues, Ledger, LoadedTrial, Stall, TopWaits,
+};
 use truetps_archive::Run;
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, Measured, MergedPart, OtherRun,
-    PartOfExperiment, ServerFacts, TrialRole, ValidityWords, printable_json,
+    Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, Measured,
+    MergedPart, OtherRun, PartOfExperiment, ServerFacts, TrialRole, ValidityWords, printable_json,
 };
 
 use crate::disks::disk_of;
@@ -128,7 +130,11 @@ pub(crate) struct StallsPart<'a> {
 impl<'a> StallsPart<'a> {
     pub(crate) fn of(loaded: &'a LoadedTrial) -> Self {
         let stalls = &loaded.detail.stalls;
-        Self { list: &stalls.list, figures: figures(loaded, FigureGroup::Stalls), absent: stalls.absent.as_ref() }
+        Self {
+            list: &stalls.list,
+            figures: figures(loaded, FigureGroup::Stalls),
+            absent: stalls.absent.as_ref(),
+        }
     }
 }
 
@@ -188,7 +194,9 @@ pub fn json(input: &ReportInput<'_>) -> String {
 
 /// An indented JSON document that ends with a line feed.
 pub(crate) fn json_text(document: &impl Serialize) -> String {
-    printable_json(&serde_json::to_string_pretty(document).expect("every field of a document has a JSON form")) + "\n"
+    printable_json(
+        &serde_json::to_string_pretty(document).expect("every field of a document has a JSON form"),
+    ) + "\n"
 }
 
 /// One JSON object a trial, each on a line of its own.
@@ -217,9 +225,12 @@ fn trial_part<'a>(run: &'a Run, loaded: &'a LoadedTrial) -> ReportedTrial<'a> {
         validity: trial.validity.words(),
         figures: figures(loaded, FigureGroup::Own),
         engine: engine_part(loaded),
-        open_loop: measured.and_then(|measured| measured.open_loop).map(|_| figures(loaded, FigureGroup::OpenLoop)),
+        open_loop: measured
+            .and_then(|measured| measured.open_loop)
+            .map(|_| figures(loaded, FigureGroup::OpenLoop)),
         sustained: measured.and_then(|measured| measured.sustained),
-        generator_limited: measured.and_then(|measured| Some(measured.generator_limited.as_ref()?.to_string())),
+        generator_limited: measured
+            .and_then(|measured| Some(measured.generator_limited.as_ref()?.to_string())),
         unsteady: measured.is_some_and(Measured::is_unsteady),
         stalls: StallsPart::of(loaded),
         ledger: detail.ledger.as_ref(),
@@ -310,7 +321,10 @@ mod tests {
         let check = |from: &str, to: &str, expect: &str| {
             let document = serde_json::from_str(&text.replacen(from, to, 1)).unwrap();
             let found = violations(&schema, &document);
-            assert!(found.iter().any(|one| one.contains(expect)), "{found:?} should contain {expect}");
+            assert!(
+                found.iter().any(|one| one.contains(expect)),
+                "{found:?} should contain {expect}"
+            );
         };
         check("\"schema_version\"", "\"scheme_version\"", "/scheme_version: not in the schema");
         check("\"schema_version\"", "\"scheme_version\"", "/schema_version: missing");

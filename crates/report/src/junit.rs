@@ -50,7 +50,10 @@ impl JunitOutcome {
 impl JunitSuite {
     /// Cases with this element; all for `None`.
     fn number(&self, element: Option<&str>) -> usize {
-        self.cases.iter().filter(|case| element.is_none() || case.outcome.element() == element).count()
+        self.cases
+            .iter()
+            .filter(|case| element.is_none() || case.outcome.element() == element)
+            .count()
     }
 }
 
@@ -62,7 +65,9 @@ impl JunitDocument {
     /// XML has no control characters, not even escaped, and neither U+FFFE nor U+FFFF.
     fn into_text(self) -> String {
         let text = self.render();
-        let text = text.expect("templates are checked when they are compiled, and a String takes all that is written");
+        let text = text.expect(
+            "templates are checked when they are compiled, and a String takes all that is written",
+        );
         printable_lines(&text).replace(['\u{fffe}', '\u{ffff}'], " ") + "\n"
     }
 }
@@ -86,9 +91,13 @@ fn comparison_suite(input: &RunComparison<'_>) -> JunitSuite {
         .collect();
     if cases.is_empty() {
         let line = input.comparison.line(Figure::Tps);
-        let is_decided = line.is_some_and(|line| !matches!(line.change, Judgement::NotEnoughData { .. }));
-        let outcome =
-            if is_decided { JunitOutcome::Passed } else { JunitOutcome::Undecided("tps: not enough data".to_owned()) };
+        let is_decided =
+            line.is_some_and(|line| !matches!(line.change, Judgement::NotEnoughData { .. }));
+        let outcome = if is_decided {
+            JunitOutcome::Passed
+        } else {
+            JunitOutcome::Undecided("tps: not enough data".to_owned())
+        };
         let name = Figure::Tps.key().to_owned();
         cases.push(JunitCase { class: "truetps.compare", name, outcome, output: String::new() });
     }
@@ -113,12 +122,19 @@ pub fn junit(input: &ReportInput<'_>) -> String {
     let configurations = analysis.cells.iter().map(|cell| configuration_case(analysis, cell));
     let comparisons = analysis.contrasts.iter().map(|contrast| contrast_case(analysis, contrast));
     let cases = configurations.chain(comparisons).collect();
-    let suite = JunitSuite { name: input.run.experiment.name.clone(), cases, output: verdicts(input).join("\n") };
+    let suite = JunitSuite {
+        name: input.run.experiment.name.clone(),
+        cases,
+        output: verdicts(input).join("\n"),
+    };
     JunitDocument { suites: vec![suite] }.into_text()
 }
 
 fn configuration_case(analysis: &Analysis, cell: &Cell) -> JunitCase {
-    let lost = analysis.invalid.iter().filter(|one| one.configuration == cell.configuration && !one.partial);
+    let lost = analysis
+        .invalid
+        .iter()
+        .filter(|one| one.configuration == cell.configuration && !one.partial);
     let reasons: Vec<_> = lost.map(|one| format!("{}: {}", one.name, one.reason)).collect();
     let outcome = match cell.tps {
         _ if !reasons.is_empty() => JunitOutcome::Lost(reasons.join("; ")),
@@ -135,7 +151,8 @@ fn configuration_case(analysis: &Analysis, cell: &Cell) -> JunitCase {
 }
 
 fn contrast_case(analysis: &Analysis, contrast: &Contrast) -> JunitCase {
-    let [cell, baseline] = [contrast.cell, contrast.baseline_cell].map(|at| &analysis.cells[at].configuration);
+    let [cell, baseline] =
+        [contrast.cell, contrast.baseline_cell].map(|at| &analysis.cells[at].configuration);
     let verdict = format::verdict(contrast.verdict);
     let outcome = match contrast.verdict {
         Verdict::NotEnoughData { .. } => JunitOutcome::Undecided(verdict.clone()),
@@ -166,13 +183,15 @@ pub(crate) mod tests {
     const HAS_TEXT: [&str; 2] = ["failure", "system-out"];
 
     pub(crate) fn checked(text: &str) -> CheckedXml {
-        let mut rest = text.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").expect(text);
+        let mut rest =
+            text.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").expect(text);
         let (mut open, mut elements): (Vec<String>, _) = (Vec::new(), Vec::new());
         while let Some(at) = rest.find('<') {
             let (between, tag) = rest.split_at(at);
             is_text(between);
             assert!(
-                between.trim().is_empty() || open.last().is_some_and(|last| HAS_TEXT.contains(&&**last)),
+                between.trim().is_empty()
+                    || open.last().is_some_and(|last| HAS_TEXT.contains(&&**last)),
                 "{between}"
             );
             let (tag, after) = tag[1..].split_once('>').expect(rest);
@@ -201,21 +220,37 @@ pub(crate) mod tests {
         }
         assert!(open.is_empty() && rest == "\n", "{open:?} {rest}");
         let of = |wanted: &'static str| elements.iter().filter(move |(name, _)| name == wanted);
-        let total = |name: &str| of("testsuites").map(|(_, all)| value(all, name).parse::<usize>().unwrap()).sum();
-        for (attribute, element) in [("tests", "testcase"), ("failures", "failure"), ("errors", "error")] {
+        let total = |name: &str| {
+            of("testsuites").map(|(_, all)| value(all, name).parse::<usize>().unwrap()).sum()
+        };
+        for (attribute, element) in
+            [("tests", "testcase"), ("failures", "failure"), ("errors", "error")]
+        {
             let number: usize = total(attribute);
-            assert_eq!(number, elements.iter().filter(|(name, _)| name == element).count(), "{attribute}");
-            let suites = of("testsuite").map(|(_, all)| value(all, attribute).parse::<usize>().unwrap());
+            assert_eq!(
+                number,
+                elements.iter().filter(|(name, _)| name == element).count(),
+                "{attribute}"
+            );
+            let suites =
+                of("testsuite").map(|(_, all)| value(all, attribute).parse::<usize>().unwrap());
             assert_eq!(number, suites.sum::<usize>(), "{attribute} of suites");
         }
         for (_, all) in of("testcase") {
-            assert!(!value(all, "classname").is_empty() && !value(all, "name").is_empty(), "{all:?}");
+            assert!(
+                !value(all, "classname").is_empty() && !value(all, "name").is_empty(),
+                "{all:?}"
+            );
         }
         CheckedXml { tests: total("tests"), elements }
     }
 
     fn value<'a>(attributes: &'a [(String, String)], name: &str) -> &'a str {
-        &attributes.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}: {attributes:?}")).1
+        &attributes
+            .iter()
+            .find(|(known, _)| known == name)
+            .unwrap_or_else(|| panic!("{name}: {attributes:?}"))
+            .1
     }
 
     fn attributes(mut text: &str) -> Vec<(String, String)> {
@@ -233,12 +268,14 @@ pub(crate) mod tests {
     /// Characters of XML, and entities that it has without a declaration.
     fn is_text(text: &str) {
         assert!(
-            text.chars().all(|c| c == '\n' || (c >= ' ' && !matches!(c, '<' | '\u{fffe}' | '\u{ffff}'))),
+            text.chars()
+                .all(|c| c == '\n' || (c >= ' ' && !matches!(c, '<' | '\u{fffe}' | '\u{ffff}'))),
             "{text:?}"
         );
         for (at, _) in text.match_indices('&') {
             let entity = text[at + 1..].split_once(';').expect(text).0;
-            let is_number = entity.strip_prefix('#').is_some_and(|number| number.parse::<u32>().is_ok());
+            let is_number =
+                entity.strip_prefix('#').is_some_and(|number| number.parse::<u32>().is_ok());
             assert!(is_number || ["amp", "lt", "gt", "quot", "apos"].contains(&entity), "{entity}");
         }
     }
@@ -254,7 +291,8 @@ pub(crate) mod tests {
         let fixture = Fixture::durability();
         let found = checked(&junit(&fixture.input()));
         assert_eq!((found.tests, found.number("error"), found.number("failure")), (9 + 6, 0, 0));
-        let undecided = fixture.analysis.contrasts.iter().filter(|one| one.verdict.more_blocks().is_some());
+        let undecided =
+            fixture.analysis.contrasts.iter().filter(|one| one.verdict.more_blocks().is_some());
         assert_eq!(found.number("skipped"), undecided.count());
         assert_eq!(checked(&junit(&Fixture::connections_only().input())).tests, 2);
     }

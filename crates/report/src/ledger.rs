@@ -61,17 +61,21 @@ pub(crate) fn shown(input: &ReportInput<'_>) -> Option<(String, Vec<String>, Vec
         }
     };
     let shown = spread(&wanted);
-    let column = |index: &usize| match analysis.curves.iter().find(|curve| curve.cells.contains(index)) {
-        Some(curve) if analysis.curves.len() > 1 => names::short(&input.run.plan, &curve.label).to_owned(),
-        _ => names::at_levels(analysis.axis, &[level(*index)]),
-    };
+    let column =
+        |index: &usize| match analysis.curves.iter().find(|curve| curve.cells.contains(index)) {
+            Some(curve) if analysis.curves.len() > 1 => {
+                names::short(&input.run.plan, &curve.label).to_owned()
+            }
+            _ => names::at_levels(analysis.axis, &[level(*index)]),
+        };
     Some((at, shown.iter().map(column).collect(), shown))
 }
 
 /// Their ledgers side by side.
 pub(crate) fn view(input: &ReportInput<'_>) -> Option<LedgerView> {
     let (at, columns, shown) = shown(input)?;
-    let ledgers: Vec<_> = shown.iter().map(|index| &input.analysis.cells[*index].detail.ledger).collect();
+    let ledgers: Vec<_> =
+        shown.iter().map(|index| &input.analysis.cells[*index].detail.ledger).collect();
     let lines = lines(&ledgers);
     let left_out = input.analysis.cells.len() - shown.len();
     (!lines.is_empty()).then_some(LedgerView { at, columns, lines, left_out })
@@ -96,7 +100,9 @@ pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
             None => absence(figures.next()?.as_ref().err()?),
         };
         let absent = if known.is_some() { NOTHING } else { ABSENT };
-        let text = |per_tx: Option<f64>| per_tx.map_or_else(|| absent.to_owned(), |value| format::figure(key, value));
+        let text = |per_tx: Option<f64>| {
+            per_tx.map_or_else(|| absent.to_owned(), |value| format::figure(key, value))
+        };
         Some(LedgerRow {
             key,
             texts: found.iter().map(|line| text(line.and_then(LedgerLine::per_tx))).collect(),
@@ -117,7 +123,8 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
         Some(format!("{} {}", key.name(), texts.join(" → ")))
     };
     let figures: Vec<_> = SUMMARY.into_iter().filter_map(figure).collect();
-    (cells.len() <= 2 && figures.len() > 1).then(|| format!("a transaction: {}", figures.join(", ")))
+    (cells.len() <= 2 && figures.len() > 1)
+        .then(|| format!("a transaction: {}", figures.join(", ")))
 }
 
 /// `None` if the probe was off: a trial's own counts are no ledger, and CPU has its own place in these formats.
@@ -131,10 +138,13 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     };
     let known = view.lines.iter().filter(|line| !line.is_absent());
     let (columns, legend) = headed(&view.columns);
-    let header = std::iter::once("a transaction".to_owned()).chain(columns).chain(["from".to_owned()]);
+    let header =
+        std::iter::once("a transaction".to_owned()).chain(columns).chain(["from".to_owned()]);
     let table = DocumentTable::new(header, known.map(row)).block();
-    let mut said =
-        vec!["Geometric means over the valid trials of a configuration, of committed transactions.".to_owned()];
+    let mut said = vec![
+        "Geometric means over the valid trials of a configuration, of committed transactions."
+            .to_owned(),
+    ];
     said.extend(absent(&view.lines));
     if view.left_out > 0 {
         said.push("The other configurations are in report.html and in JSON.".to_owned());
@@ -151,7 +161,8 @@ fn headed(names: &[String]) -> (Vec<String>, Vec<String>) {
         return (names.to_vec(), Vec::new());
     }
     let letters: Vec<_> = ('A'..='Z').take(names.len()).map(String::from).collect();
-    let legend = letters.iter().zip(names).map(|(letter, name)| format!("{letter}: {name}")).collect();
+    let legend =
+        letters.iter().zip(names).map(|(letter, name)| format!("{letter}: {name}")).collect();
     (letters, legend)
 }
 
@@ -163,7 +174,8 @@ pub(crate) fn absent(lines: &[LedgerRow]) -> Option<String> {
         0..=NAMED_MAX => format::list(names),
         many => format!("{many} lines"),
     };
-    let absent: Vec<_> = by_reason.iter().map(|(reason, names)| format!("{} ({reason})", named(names))).collect();
+    let absent: Vec<_> =
+        by_reason.iter().map(|(reason, names)| format!("{} ({reason})", named(names))).collect();
     (!absent.is_empty()).then(|| format!("Absent: {}.", absent.join("; ")))
 }
 
@@ -173,9 +185,11 @@ mod tests {
 
     #[test]
     fn names_that_are_long_have_letters() {
-        let names = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let names =
+            |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         assert_eq!(headed(&names(&["=0", "=1"])), (names(&["=0", "=1"]), Vec::new()));
-        let (one, other) = ("key=deleted innodb_buffer_pool_size=64M", "key=auto innodb_buffer_pool_size=64M");
+        let (one, other) =
+            ("key=deleted innodb_buffer_pool_size=64M", "key=auto innodb_buffer_pool_size=64M");
         let expect = (names(&["A", "B"]), vec![format!("A: {one}"), format!("B: {other}")]);
         assert_eq!(headed(&names(&[one, other])), expect);
     }

@@ -85,15 +85,15 @@ mod verification_tests;
 
 pub use self::csv::csv;
 pub use comparison::{
-    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown, comparison_text,
-    threshold_word,
+    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
+    comparison_text, threshold_word,
 };
 pub use crash_report::{crash_html, crash_json, crash_markdown, crash_text};
 pub(crate) use document_version::DOCUMENT_VERSION;
 pub(crate) use durability::durability_of;
 pub use explanation::{
-    NOTHING_DIFFERS, explanation_html, explanation_json, explanation_markdown, explanation_text, is_answered,
-    nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
+    NOTHING_DIFFERS, explanation_html, explanation_json, explanation_markdown, explanation_text,
+    is_answered, nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
 };
 pub(crate) use grouped::grouped;
 pub use html::html;
@@ -112,12 +112,15 @@ pub use report_input::ReportInput;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use summary::{
-    COMMITS, comparison_summary, crash_summary, diff_summary, explanation_summary, names_connections, pool_summary,
-    probe_summary, stalls_summary, summary_text, verification_summary,
+    COMMITS, comparison_summary, crash_summary, diff_summary, explanation_summary,
+    names_connections, pool_summary, probe_summary, stalls_summary, summary_text,
+    verification_summary,
 };
 pub use sysbench::sysbench;
 pub use text::{TextScreen, text};
 pub use textwrap::core::display_width;
 pub use truetps_record::{escaped_text, printable, printable_lines, printable_text};
 pub use verdicts::verdicts;
-pub use verification::{VerifyInput, verification_html, verification_json, verification_markdown, verification_text};
+pub use verification::{
+    VerifyInput, verification_html, verification_json, verification_markdown, verification_text,
+};

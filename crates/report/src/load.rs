@@ -1,7 +1,9 @@
 //! The load of a plan, in words.
 
 use truetps_plan::{ErrorPolicy, Load, Plan, WorkloadKind};
-use truetps_record::{Configuration, DriveMode, ErrorClass, Personality, RATE, Spacing, TABLE_ROWS};
+use truetps_record::{
+    Configuration, DriveMode, ErrorClass, Personality, RATE, Spacing, TABLE_ROWS,
+};
 
 use crate::{ReportInput, format};
 
@@ -38,13 +40,19 @@ pub(crate) fn tables(plan: &Plan) -> String {
     match (plan.recorded_from, &workload.kind) {
         (Some(Personality::Verify), _) => return "an empty table".to_owned(),
         (Some(Personality::Mtls), _) => return "an existing table".to_owned(),
-        (Some(_), WorkloadKind::Sql(sql)) if !sql.create.is_empty() => return format!("{tables}, created by the run"),
+        (Some(_), WorkloadKind::Sql(sql)) if !sql.create.is_empty() => {
+            return format!("{tables}, created by the run");
+        }
         (Some(_), _) => return "existing tables".to_owned(),
         (None, WorkloadKind::Sql(_)) => return format!("{tables}, created by the plan's SQL"),
         (None, _) => {}
     }
     let each = if workload.tables == 1 { "" } else { " each" };
-    let most = if plan.factors.get(TABLE_ROWS).is_some_and(|levels| levels.len() > 1) { "up to " } else { "" };
+    let most = if plan.factors.get(TABLE_ROWS).is_some_and(|levels| levels.len() > 1) {
+        "up to "
+    } else {
+        ""
+    };
     format!("{tables} of {most}{}{each}", format::plural(workload.table_rows, "row"))
 }
 
@@ -58,9 +66,14 @@ pub(crate) fn rates(plan: &Plan) -> Option<String> {
     let load = &plan.load;
     let ramp = load.ramp_to.map_or(String::new(), |to| format!(", going to {}", format::rate(to)));
     if let Some(levels) = plan.factors.get(RATE) {
-        return Some(if levels.len() == 1 { format!("{} tps", levels[0]) } else { "the rate is a factor".to_owned() });
+        return Some(if levels.len() == 1 {
+            format!("{} tps", levels[0])
+        } else {
+            "the rate is a factor".to_owned()
+        });
     }
-    let of_client = load.rate_per_client.map(|rate| format!("{} tps a client{ramp}", format::rate(rate)));
+    let of_client =
+        load.rate_per_client.map(|rate| format!("{} tps a client{ramp}", format::rate(rate)));
     load.rate.map(|rate| format!("{} tps{ramp}", format::rate(rate))).or(of_client)
 }
 
@@ -68,7 +81,11 @@ pub(crate) fn rates(plan: &Plan) -> Option<String> {
 /// the script knows.
 pub(crate) fn of_script(plan: &Plan) -> Option<Vec<String>> {
     let script = plan.workload.script()?;
-    let mut parts = vec![format!("{script}, a script of sysbench"), script_warm_up(plan), recorded_length(plan)];
+    let mut parts = vec![
+        format!("{script}, a script of sysbench"),
+        script_warm_up(plan),
+        recorded_length(plan),
+    ];
     if let Some(rates) = rates(plan) {
         parts.push(format!("open loop: {rates}, {}", arrivals(plan.load.arrivals)));
     }
@@ -178,9 +195,19 @@ mod tests {
         };
         check("", "", None, None);
         check("rate = 1000", "", Some("1 000 tps"), Some("1 000 tps"));
-        check("rate = 1000\nramp_to = 12345", "", Some("1 000 tps, going to 12 345"), Some("1 000 to 12 345 tps"));
+        check(
+            "rate = 1000\nramp_to = 12345",
+            "",
+            Some("1 000 tps, going to 12 345"),
+            Some("1 000 to 12 345 tps"),
+        );
         check("rate_per_client = 2.5", "", Some("2.5 tps a client"), Some("20 tps"));
-        check("rate_per_client = 2\nramp_to = 4", "", Some("2 tps a client, going to 4"), Some("16 to 32 tps"));
+        check(
+            "rate_per_client = 2\nramp_to = 4",
+            "",
+            Some("2 tps a client, going to 4"),
+            Some("16 to 32 tps"),
+        );
         check("", "rate = [500, 1000]", Some("the rate is a factor"), Some("500 tps"));
     }
 
@@ -193,9 +220,14 @@ mod tests {
             );
             of_script(&Plan::parse(&text).unwrap()).unwrap().join("; ")
         };
-        assert_eq!(line("warm_up_s = 0\nmeasure_s = 10"), "oltp, a script of sysbench; no warm-up; 10 s");
         assert_eq!(
-            line("warm_up_s = 2\nmeasure_s = 0\nmeasure_transactions = 1000\nrate = 50\narrivals = \"poisson\""),
+            line("warm_up_s = 0\nmeasure_s = 10"),
+            "oltp, a script of sysbench; no warm-up; 10 s"
+        );
+        assert_eq!(
+            line(
+                "warm_up_s = 2\nmeasure_s = 0\nmeasure_transactions = 1000\nrate = 50\narrivals = \"poisson\""
+            ),
             "oltp, a script of sysbench; 2 s of warm-up; 1 000 transactions; open loop: 50 tps, Poisson arrivals"
         );
         assert!(line("measure_s = 0").ends_with("without a limit"));
@@ -205,15 +237,20 @@ mod tests {
     #[test]
     fn what_was_there_before_a_recorded_run_is_not_known() {
         let line = |text: &str| {
-            let plan =
-                Plan::parse(&format!("name = 'p'\nabout = '?'\n{text}\n[factors]\nconnections = [8]\n")).unwrap();
+            let plan = Plan::parse(&format!(
+                "name = 'p'\nabout = '?'\n{text}\n[factors]\nconnections = [8]\n"
+            ))
+            .unwrap();
             format!("{}; {}", tables(&plan), recorded_length(&plan))
         };
         let slap = "recorded_from = 'slap'\n[workload]\nsql = 'select 1'\n";
         assert_eq!(line(&format!("{slap}[load]\nmeasure_s = 0")), "existing tables; to its end");
-        let made = format!("{slap}create = 'create table t (a int)'\n[load]\nmeasure_s = 0\nmeasure_transactions = 9");
+        let made = format!(
+            "{slap}create = 'create table t (a int)'\n[load]\nmeasure_s = 0\nmeasure_transactions = 9"
+        );
         assert_eq!(line(&made), "1 table, created by the run; 9 transactions");
-        let mtls = "recorded_from = 'mtls'\n[workload]\ntable = { ints = 4 }\n[load]\nmeasure_s = 2";
+        let mtls =
+            "recorded_from = 'mtls'\n[workload]\ntable = { ints = 4 }\n[load]\nmeasure_s = 2";
         assert_eq!(line(mtls), "an existing table; 2 s");
     }
 
@@ -241,6 +278,9 @@ mod tests {
     #[test]
     fn the_latency_limit_is_a_time() {
         let plan = plan("rate = 10\nlatency_limit_ms = 50", "");
-        assert_eq!(latency_limit(&plan.load).as_deref(), Some("starts more than 50.0 ms late are skipped"));
+        assert_eq!(
+            latency_limit(&plan.load).as_deref(),
+            Some("starts more than 50.0 ms late are skipped")
+        );
     }
 }

@@ -32,8 +32,15 @@ pub(crate) fn sentence(input: &ReportInput<'_>) -> Option<String> {
     let of_one = |one: &MainEffect| {
         let word = format::verdict_word(one.verdict);
         let rows = rows::main_effect_ratio(input.analysis, one);
-        let rows = rows.map(|rows| format!("; in rows a second {}", format::ratio_estimate(&rows))).unwrap_or_default();
-        format!("{} {word} than ={} ({}{rows})", label(one), one.baseline, format::ratio_estimate(&one.tps_ratio))
+        let rows = rows
+            .map(|rows| format!("; in rows a second {}", format::ratio_estimate(&rows)))
+            .unwrap_or_default();
+        format!(
+            "{} {word} than ={} ({}{rows})",
+            label(one),
+            one.baseline,
+            format::ratio_estimate(&one.tps_ratio)
+        )
     };
     let mut parts: Vec<_> = differing.iter().take(DECIDED_MAX).map(|one| of_one(one)).collect();
     let left_out = differing.len().saturating_sub(DECIDED_MAX) as u64;
@@ -41,7 +48,8 @@ pub(crate) fn sentence(input: &ReportInput<'_>) -> Option<String> {
     let least = format::percent(input.analysis.smallest_effect);
     parts.extend(named_or_counted(&equal, &format!("equivalent (within {least})")));
     parts.extend(named_or_counted(&open, "undecided"));
-    (!parts.is_empty()).then(|| format!("Each setting over all levels of the others: {}.", parts.join("; ")))
+    (!parts.is_empty())
+        .then(|| format!("Each setting over all levels of the others: {}.", parts.join("; ")))
 }
 
 fn named_or_counted(effects: &[&MainEffect], word: &str) -> Option<String> {
@@ -87,9 +95,14 @@ pub fn base_and_best(input: &ReportInput<'_>) -> Option<(String, String)> {
     let cell = |curve| analysis.best_cell(curve).map(|index| &analysis.cells[index]);
     let base = cell(analysis.baseline()?)?;
     let tps = |cell: &Cell| cell.get(Figure::Tps).unwrap_or(0.0);
-    let best = analysis.curves.iter().filter_map(cell).max_by(|one, other| tps(one).total_cmp(&tps(other)))?;
+    let best = analysis
+        .curves
+        .iter()
+        .filter_map(cell)
+        .max_by(|one, other| tps(one).total_cmp(&tps(other)))?;
     let (of_base, of_best) = (&base.configuration.levels, &best.configuration.levels);
-    let differs = |name: &&String| is_setting_factor(name) && of_base.get(*name) != of_best.get(*name);
+    let differs =
+        |name: &&String| is_setting_factor(name) && of_base.get(*name) != of_best.get(*name);
     let names: Vec<_> = of_base.keys().filter(differs).collect();
     let settings = |cell: &Cell| {
         let level = |name: &&String| format!("{name}={}", cell.configuration.levels[*name]);

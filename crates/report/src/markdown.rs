@@ -36,7 +36,8 @@ fn push_block(lines: &mut Vec<String>, block: &Block) {
 
 /// A block of code whose fence is longer than any within it.
 fn push_lines(lines: &mut Vec<String>, language: &str, text: &[String]) {
-    let longest = text.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max().unwrap_or(0);
+    let longest =
+        text.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     lines.push(format!("{fence}{language}"));
     lines.extend(text.iter().map(|line| printable(line)));
@@ -102,7 +103,10 @@ mod tests {
             &Fixture::durability(),
             "| connections | tps ratio | detectable | verdict |\n| --: | --: | --: | :-- |\n",
         );
-        check(&Fixture::durability(), "| 50 | ×2.26 \\[2.16, 2.37\\] | +10 % or −9.1 % | faster |\n");
+        check(
+            &Fixture::durability(),
+            "| 50 | ×2.26 \\[2.16, 2.37\\] | +10 % or −9.1 % | faster |\n",
+        );
     }
 
     #[test]

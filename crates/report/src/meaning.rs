@@ -17,8 +17,15 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
     let analysis = input.analysis;
     let mut said = Vec::new();
     if analysis.curves.len() <= CURVES_SHOWN_MAX {
-        said.extend(analysis.curves.iter().filter(|curve| curve.is_baseline).filter_map(|curve| cost(input, curve)));
-        let knee = |curve: &Curve| knee_sentence(curve, names::short(&input.run.plan, &curve.label));
+        said.extend(
+            analysis
+                .curves
+                .iter()
+                .filter(|curve| curve.is_baseline)
+                .filter_map(|curve| cost(input, curve)),
+        );
+        let knee =
+            |curve: &Curve| knee_sentence(curve, names::short(&input.run.plan, &curve.label));
         said.extend(analysis.curves.iter().filter_map(knee));
     }
     said.extend(rule(analysis));
@@ -34,7 +41,9 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
 pub(crate) fn couplings(input: &ReportInput<'_>) -> Vec<String> {
     let sentence = |coupling: &Coupling| {
         let Coupling { server, factor, level, name, value, otherwise } = coupling;
-        let who = server.as_ref().map_or_else(|| "A server".to_owned(), |server| format!("{server}, where it"));
+        let who = server
+            .as_ref()
+            .map_or_else(|| "A server".to_owned(), |server| format!("{server}, where it"));
         let known = value != otherwise;
         known.then(|| {
             let (that, comma) = if server.is_some() { ("", ",") } else { (" that", "") };
@@ -55,7 +64,9 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
     said.extend(open_loops_compared(input.analysis));
     said.extend(memory_disk(input));
     if input.run.experiment.quick {
-        said.push("This was a quick run with short trials: trust the trends, not the figures.".to_owned());
+        said.push(
+            "This was a quick run with short trials: trust the trends, not the figures.".to_owned(),
+        );
     }
     said.extend(shared_cores(input));
     said
@@ -64,7 +75,8 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
 pub(crate) fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
     let shares = generator::Facts::of(input).shares_cores;
     // Without any trial this is unknown, and a sandbox is usually on this host.
-    let is_known_apart = shares == Some(false) || (shares.is_none() && !input.run.trials.is_empty());
+    let is_known_apart =
+        shares == Some(false) || (shares.is_none() && !input.run.trials.is_empty());
     let none = || {
         let has_bounds = |cell: &Cell| cell.tps.is_some() && cell.open_loop.is_none();
         let is_missing = input.analysis.cells.iter().any(has_bounds);
@@ -97,19 +109,25 @@ fn cost(input: &ReportInput<'_>, baseline: &Curve) -> Option<String> {
         [one] => Some(analysis.cells[one].configuration.connections()),
         _ => None,
     };
-    let place = baseline.knee.as_ref().map(|knee| knee.best_connections).or_else(|| only(baseline))?;
+    let place =
+        baseline.knee.as_ref().map(|knee| knee.best_connections).or_else(|| only(baseline))?;
     let is_at_place = |cell: usize| analysis.cells[cell].configuration.connections() == place;
     let is_fair = |contrast: &&Contrast| {
         let is_of_baseline = baseline.cells.contains(&contrast.baseline_cell);
         is_of_baseline && is_at_place(contrast.cell) && is_at_place(contrast.baseline_cell)
     };
-    let clauses: Vec<_> =
-        analysis.contrasts.iter().filter(is_fair).filter_map(|contrast| clause(input, contrast)).collect();
+    let clauses: Vec<_> = analysis
+        .contrasts
+        .iter()
+        .filter(is_fair)
+        .filter_map(|contrast| clause(input, contrast))
+        .collect();
     if clauses.is_empty() {
         return None;
     }
     let place = names::connections(place);
-    let where_ = if baseline.knee.is_some() { "where it is fastest" } else { "the only number tried" };
+    let where_ =
+        if baseline.knee.is_some() { "where it is fastest" } else { "the only number tried" };
     Some(format!("Against {} at {place}, {where_}: {}.", baseline.label, clauses.join("; ")))
 }
 
@@ -122,9 +140,14 @@ fn clause(input: &ReportInput<'_>, contrast: &Contrast) -> Option<String> {
         Verdict::Faster => format!("{name} takes {times} as many transactions a second{mark}"),
         Verdict::Slower => format!("{name} takes only {times} as many transactions a second{mark}"),
         Verdict::Equivalent => {
-            format!("{name} makes no difference of {} or more{mark}", format::percent(input.analysis.smallest_effect))
+            format!(
+                "{name} makes no difference of {} or more{mark}",
+                format::percent(input.analysis.smallest_effect)
+            )
         }
-        Verdict::NotEnoughData { .. } => format!("{name} shows no clear difference ({times}){mark}"),
+        Verdict::NotEnoughData { .. } => {
+            format!("{name} shows no clear difference ({times}){mark}")
+        }
     })
 }
 
@@ -132,7 +155,8 @@ fn clause(input: &ReportInput<'_>, contrast: &Contrast) -> Option<String> {
 pub(crate) fn knee_sentence(curve: &Curve, name: &str) -> Option<String> {
     let knee = curve.knee.as_ref()?;
     let best = names::connections(knee.best_connections);
-    let subject = if name.is_empty() { "Throughput".to_owned() } else { format!("With {name}, throughput") };
+    let subject =
+        if name.is_empty() { "Throughput".to_owned() } else { format!("With {name}, throughput") };
     let tps = format::tps(knee.best_tps);
     let fewer = if knee.connections < knee.best_connections {
         let share = format::percent(knee.ratio_to_best.value);
@@ -154,7 +178,9 @@ fn beyond(knee: &Knee) -> String {
             let word = if last.high.is_some_and(|high| high < 1.0) { "falls to" } else { "is" };
             let about = format::percent(last.value);
             let interval = last.low.zip(last.high);
-            let ends = |(low, high)| format!(" (interval {} to {})", format::percent(low), format::percent(high));
+            let ends = |(low, high)| {
+                format!(" (interval {} to {})", format::percent(low), format::percent(high))
+            };
             let interval = interval.map(ends).unwrap_or_default();
             format!("; at the most connections tried it {word} about {about} of the peak{interval}")
         }
@@ -177,7 +203,10 @@ fn rule(analysis: &Analysis) -> Option<String> {
 
 /// The rule's number, for one line.
 pub(crate) fn rule_short(analysis: &Analysis) -> Option<String> {
-    Some(format!("\"cores × 2 + spindles\" gives {}", format::count(analysis.rule_connections?.into())))
+    Some(format!(
+        "\"cores × 2 + spindles\" gives {}",
+        format::count(analysis.rule_connections?.into())
+    ))
 }
 
 /// What the A/A pairs differ by, and which differences get a verdict. `None` where neither is known.
@@ -194,7 +223,8 @@ fn factors(analysis: &Analysis) -> Option<String> {
     let effect = |one: &LoadNoise| one.smallest_detectable_effect;
     let by_size = |a: &&LoadNoise, b: &&LoadNoise| effect(a).total_cmp(&effect(b));
     let at = |one: &LoadNoise| format!("{:.2} ({})", 1.0 + effect(one), one.load);
-    let (least, most) = (analysis.noise.iter().min_by(by_size)?, analysis.noise.iter().max_by(by_size)?);
+    let (least, most) =
+        (analysis.noise.iter().min_by(by_size)?, analysis.noise.iter().max_by(by_size)?);
     Some(match analysis.noise.len() {
         1 => format!("{:.2}", 1.0 + effect(least)),
         _ => format!("{} to {}", at(least), at(most)),
@@ -215,7 +245,8 @@ pub(crate) fn twins_sentence(twins: &Twins) -> String {
 
 /// A remark about hosts whose flushes are too cheap to show the setting's cost elsewhere.
 pub(crate) fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
-    let flush = input.run.experiment.host.flush.filter(|_| input.run.experiment.disks.is_empty())?;
+    let flush =
+        input.run.experiment.host.flush.filter(|_| input.run.experiment.disks.is_empty())?;
     if flush.us_p50 >= CHEAP_FLUSH_US || !input.run.plan.factors.contains_key(risk::FLUSH) {
         return None;
     }
@@ -252,7 +283,8 @@ pub(crate) fn undecided(analysis: &Analysis) -> Option<String> {
 pub(crate) fn incomplete(analysis: &Analysis) -> Option<String> {
     let without = analysis.cells.iter().filter(|cell| cell.tps.is_none()).count();
     let n = format::plural(analysis.cells.len() as u64, "configuration");
-    (without > 0).then(|| format!("{without} of {n} have no valid trial: the experiment is not complete."))
+    (without > 0)
+        .then(|| format!("{without} of {n} have no valid trial: the experiment is not complete."))
 }
 
 fn alarm(analysis: &Analysis) -> Option<String> {
@@ -281,11 +313,17 @@ mod tests {
     use crate::fixture::Fixture;
 
     fn check(sentences: &[String], expect: &str) {
-        assert!(sentences.iter().any(|one| one.contains(expect)), "{sentences:#?}\nshould contain\n{expect}");
+        assert!(
+            sentences.iter().any(|one| one.contains(expect)),
+            "{sentences:#?}\nshould contain\n{expect}"
+        );
     }
 
     fn check_absent(sentences: &[String], part: &str) {
-        assert!(!sentences.iter().any(|one| one.contains(part)), "{sentences:#?}\nshould not contain\n{part}");
+        assert!(
+            !sentences.iter().any(|one| one.contains(part)),
+            "{sentences:#?}\nshould not contain\n{part}"
+        );
     }
 
     #[test]
@@ -313,14 +351,21 @@ mod tests {
 
     #[test]
     fn fewer_connections_that_reach_the_best_are_named() {
-        let fixture = Fixture::connections_only().with(|trials| trials[0].measured.as_mut().unwrap().tps = 800.0);
-        check(&meaning(&fixture.input()), "(819.5 tps), and 1 connection already reaches 98 % of that;");
+        let fixture = Fixture::connections_only()
+            .with(|trials| trials[0].measured.as_mut().unwrap().tps = 800.0);
+        check(
+            &meaning(&fixture.input()),
+            "(819.5 tps), and 1 connection already reaches 98 % of that;",
+        );
     }
 
     #[test]
     fn cheap_flushes_are_reported_and_dear_ones_are_not() {
         let mut fixture = Fixture::durability();
-        check(&meaning(&fixture.input()), "A flush takes 310 µs here (median): on a disk that needs 10 ms or more");
+        check(
+            &meaning(&fixture.input()),
+            "A flush takes 310 µs here (median): on a disk that needs 10 ms or more",
+        );
         fixture.run.experiment.host.flush.as_mut().unwrap().us_p50 = 12_000.0;
         check_absent(&meaning(&fixture.input()), "A flush takes");
         check_absent(&meaning(&Fixture::connections_only().input()), "A flush takes");
@@ -361,7 +406,11 @@ mod tests {
         );
         check(&meaning(&fixture.input()), "The comparison is undecided");
         let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
-        assert!(text.contains("the difference passes a t\ntest, and") && !text.contains("all 1 comparisons"), "{text}");
+        assert!(
+            text.contains("the difference passes a t\ntest, and")
+                && !text.contains("all 1 comparisons"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -382,10 +431,15 @@ mod tests {
     #[test]
     fn an_alarm_of_the_twins_is_reported() {
         let fixture = Fixture::durability().with(|trials| {
-            for trial in trials.iter_mut().filter(|trial| trial.role == truetps_record::TrialRole::AaTwin) {
+            for trial in
+                trials.iter_mut().filter(|trial| trial.role == truetps_record::TrialRole::AaTwin)
+            {
                 trial.measured.as_mut().unwrap().tps *= 2.0;
             }
         });
-        check(&caveats(&fixture.input()), "A/A alarm: the same configuration differed from itself by +101 %");
+        check(
+            &caveats(&fixture.input()),
+            "A/A alarm: the same configuration differed from itself by +101 %",
+        );
     }
 }

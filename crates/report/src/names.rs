@@ -2,13 +2,16 @@
 
 use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve};
 use truetps_plan::Plan;
-use truetps_record::{Configuration, Estimate, Experiment, RATE, ServerFacts, SettingValue, is_load_factor};
+use truetps_record::{
+    Configuration, Estimate, Experiment, RATE, ServerFacts, SettingValue, is_load_factor,
+};
 
 use crate::format;
 
 /// The setting factors of a plan: `innodb_flush_log_at_trx_commit`, `log_bin / sync_binlog`; empty where none is one.
 pub(crate) fn setting_names(plan: &Plan) -> String {
-    let names: Vec<_> = plan.factors.keys().map(String::as_str).filter(|name| !is_load_factor(name)).collect();
+    let names: Vec<_> =
+        plan.factors.keys().map(String::as_str).filter(|name| !is_load_factor(name)).collect();
     names.join(" / ")
 }
 
@@ -28,22 +31,30 @@ pub(crate) fn place(experiment: &Experiment) -> Vec<String> {
     let servers: Vec<_> = servers(experiment).iter().map(server).collect();
     let kind = if experiment.external.is_some() { "" } else { ", private" };
     let host = &experiment.host;
-    let disks: Vec<_> = experiment.disks.iter().map(|disk| format!("disk {}", disk.profile)).collect();
+    let disks: Vec<_> =
+        experiment.disks.iter().map(|disk| format!("disk {}", disk.profile)).collect();
     let flush = host.flush.filter(|_| disks.is_empty());
     let flush = flush.map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
-    let parts = [format!("{}{kind}", format::list(&servers)), format::plural(host.cores.into(), "core")];
+    let parts =
+        [format!("{}{kind}", format::list(&servers)), format::plural(host.cores.into(), "core")];
     parts.into_iter().chain(disks).chain(flush).collect()
 }
 
 /// Settings of a user's option file, and those that truetps chose for a server: the plan neither sets nor varies them.
-pub(crate) fn chosen_settings<'a>(plan: &Plan, server: &'a ServerFacts) -> impl Iterator<Item = &'a (String, String)> {
-    let is_free = |name: &String| !plan.server.settings.contains_key(name) && !plan.factors.contains_key(name);
+pub(crate) fn chosen_settings<'a>(
+    plan: &Plan,
+    server: &'a ServerFacts,
+) -> impl Iterator<Item = &'a (String, String)> {
+    let is_free = |name: &String| {
+        !plan.server.settings.contains_key(name) && !plan.factors.contains_key(name)
+    };
     server.chosen_settings.iter().filter(move |(name, _)| is_free(name))
 }
 
 /// The factors that distinguish the curves: the settings, and the rate where that is varied beside the connections.
 pub(crate) fn curve_factors(plan: &Plan, analysis: &Analysis) -> String {
-    let names = [setting_names(plan), if rates_beside(analysis) { RATE.to_owned() } else { String::new() }];
+    let names =
+        [setting_names(plan), if rates_beside(analysis) { RATE.to_owned() } else { String::new() }];
     let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).collect();
     names.join(" / ")
 }
@@ -61,10 +72,15 @@ pub(crate) fn level_label(analysis: &Analysis, curve: &Curve) -> String {
         return String::new();
     };
     // Where rates have curves of their own, the label ends with the rate.
-    let is_own = |rate: &&SettingValue| format!(" {}", curve.label).ends_with(&format!(" {RATE}={rate}"));
+    let is_own =
+        |rate: &&SettingValue| format!(" {}", curve.label).ends_with(&format!(" {RATE}={rate}"));
     let rate = first.levels.get(RATE).filter(is_own);
-    let levels: Vec<_> =
-        first.conditions().map(|(_, level)| level).chain(rate).map(|level| format!("={level}")).collect();
+    let levels: Vec<_> = first
+        .conditions()
+        .map(|(_, level)| level)
+        .chain(rate)
+        .map(|level| format!("={level}"))
+        .collect();
     levels.join(" / ")
 }
 
@@ -103,7 +119,8 @@ pub(crate) fn level(axis: Axis, configuration: &Configuration) -> String {
 
 /// All places on the axis, rising.
 pub(crate) fn levels(analysis: &Analysis) -> Vec<f64> {
-    let mut levels: Vec<_> = analysis.cells.iter().map(|cell| analysis.axis.level(&cell.configuration)).collect();
+    let mut levels: Vec<_> =
+        analysis.cells.iter().map(|cell| analysis.axis.level(&cell.configuration)).collect();
     levels.sort_by(f64::total_cmp);
     levels.dedup();
     levels
@@ -116,7 +133,9 @@ pub(crate) fn cell_at<'a>(analysis: &'a Analysis, curve: &Curve, level: f64) -> 
 
 /// The same as its index.
 pub(crate) fn index_at(analysis: &Analysis, curve: &Curve, level: f64) -> Option<usize> {
-    let at = |index: &usize| analysis.axis.level(&analysis.cells[*index].configuration).total_cmp(&level);
+    let at = |index: &usize| {
+        analysis.axis.level(&analysis.cells[*index].configuration).total_cmp(&level)
+    };
     let first = curve.cells.partition_point(|index| at(index).is_lt());
     curve.cells.get(first).copied().filter(|index| at(index).is_eq())
 }
@@ -139,7 +158,9 @@ pub(crate) fn contrast_of(analysis: &Analysis, cell: usize) -> Option<&Contrast>
 /// The text after a figure: `95 % interval [5 030, 5 450] tps`.
 pub(crate) fn certainty(tps: &Estimate) -> String {
     match (tps.low, tps.high) {
-        (Some(low), Some(high)) => format!("95 % interval [{}, {}] tps", format::tps(low), format::tps(high)),
+        (Some(low), Some(high)) => {
+            format!("95 % interval [{}, {}] tps", format::tps(low), format::tps(high))
+        }
         _ if tps.n == 1 => "one trial, so without an interval".to_owned(),
         _ => format::trials(tps.n),
     }

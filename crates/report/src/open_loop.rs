@@ -1,7 +1,8 @@
 //! Open loops in words: whether the server kept up with the schedule, and why not.
 
 use truetps_analysis::{
-    Analysis, BrokenRate, Cell, Curve, Figure, MaxRate, NotSustained, OpenLoopCell, SustainedRange, TriedRate,
+    Analysis, BrokenRate, Cell, Curve, Figure, MaxRate, NotSustained, OpenLoopCell, SustainedRange,
+    TriedRate,
 };
 use truetps_plan::Plan;
 
@@ -48,16 +49,24 @@ pub(crate) fn why_not(open: &OpenLoopCell) -> Option<String> {
     let share = |part: u64| format::percent(part as f64 / (*scheduled).max(1) as f64);
     let all = format::plural(*scheduled, "start");
     let waiting = |of: &str| {
-        format!("{}{of} {} still waiting at the end ({})", format::count(*queued), were(*queued), share(*queued))
+        format!(
+            "{}{of} {} still waiting at the end ({})",
+            format::count(*queued),
+            were(*queued),
+            share(*queued)
+        )
     };
-    let given_up =
-        |of: &str| format!("{}{of} {} skipped ({})", format::count(*skipped), were(*skipped), share(*skipped));
+    let given_up = |of: &str| {
+        format!("{}{of} {} skipped ({})", format::count(*skipped), were(*skipped), share(*skipped))
+    };
     let of = format!(" of {all}");
     Some(match (*queued > 0, *skipped > 0) {
         (true, true) => format!("{} and {}", waiting(&of), given_up("")),
         (true, false) => waiting(&of),
         (false, true) => given_up(&of),
-        (false, false) => format!("recorded as not sustained, but of {all} none was queued or skipped"),
+        (false, false) => {
+            format!("recorded as not sustained, but of {all} none was queued or skipped")
+        }
     })
 }
 
@@ -70,7 +79,9 @@ pub(crate) fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
     let of_curve = |curve: &Curve| match curve.sustained {
         Some(range) => Some(range_line(input, curve, range)),
         None if curve.cells.len() > 1 => places_line(input, curve),
-        None => names::cells(input.analysis, curve).into_iter().find_map(|cell| cell_line(input, cell)),
+        None => {
+            names::cells(input.analysis, curve).into_iter().find_map(|cell| cell_line(input, cell))
+        }
     };
     input.analysis.curves.iter().filter_map(of_curve).collect()
 }
@@ -79,13 +90,19 @@ pub(crate) fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
 /// connections.
 fn places_line(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let analysis = input.analysis;
-    let open: Vec<_> = names::cells(analysis, curve).into_iter().filter(|cell| cell.open_loop.is_some()).collect();
-    let (kept_up, others): (Vec<_>, Vec<_>) = open.iter().copied().partition(|cell| is_sustained(cell));
+    let open: Vec<_> =
+        names::cells(analysis, curve).into_iter().filter(|cell| cell.open_loop.is_some()).collect();
+    let (kept_up, others): (Vec<_>, Vec<_>) =
+        open.iter().copied().partition(|cell| is_sustained(cell));
     let first = *open.first()?;
     let at = |cells: &[&Cell]| {
-        let levels: Vec<_> = cells.iter().map(|cell| analysis.axis.level(&cell.configuration)).collect();
-        let mark =
-            if cells.iter().any(|cell| generator::is_limited(cell)) { format!(" ({LIMITED})") } else { String::new() };
+        let levels: Vec<_> =
+            cells.iter().map(|cell| analysis.axis.level(&cell.configuration)).collect();
+        let mark = if cells.iter().any(|cell| generator::is_limited(cell)) {
+            format!(" ({LIMITED})")
+        } else {
+            String::new()
+        };
         format!("{}{mark}", names::at_levels(analysis.axis, &levels))
     };
     let mut parts = Vec::new();
@@ -98,9 +115,15 @@ fn places_line(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
         format!("{word} at {}{place}{why}", at(&others))
     }));
     let per_client = input.run.plan.load.rate_per_client;
-    let rate = per_client
-        .map_or_else(|| rate_text(&input.run.plan, first), |rate| format!("{} tps a client", format::rate(rate)));
-    let subject = if curve.label.is_empty() { "Target".to_owned() } else { format!("{}, target", curve.label) };
+    let rate = per_client.map_or_else(
+        || rate_text(&input.run.plan, first),
+        |rate| format!("{} tps a client", format::rate(rate)),
+    );
+    let subject = if curve.label.is_empty() {
+        "Target".to_owned()
+    } else {
+        format!("{}, target", curve.label)
+    };
     Some(format!("{subject} rate {rate}: {}.", parts.join("; ")))
 }
 
@@ -114,7 +137,8 @@ pub(crate) fn max_rate_line(found: &MaxRate) -> String {
     let mark = |limited: bool| if limited { format!("; {LIMITED}") } else { String::new() };
     let held = found.held.as_ref().map_or("none that was tried".to_owned(), |held| {
         let all = if held.trials.len() > 1 { "all of " } else { "" };
-        let (rate, trials, mark) = (format::tps(held.rate), format::list(&held.trials), mark(held.generator_limited));
+        let (rate, trials, mark) =
+            (format::tps(held.rate), format::list(&held.trials), mark(held.generator_limited));
         format!("{rate} tps (held in {all}{trials}{mark})")
     });
     let broken = found.broken.as_ref().map_or("no higher one was tried".to_owned(), |broken| {
@@ -154,19 +178,31 @@ fn range_line(input: &ReportInput<'_>, curve: &Curve, range: SustainedRange) -> 
         format!("{}: {why}{}", rate(cell), limited_words(cell))
     });
     let there = |cell: &Cell| {
-        let p99 = cell.get(Figure::ResponseP99).map(|us| format!("p99 {} there", format::duration_us(us)));
+        let p99 = cell
+            .get(Figure::ResponseP99)
+            .map(|us| format!("p99 {} there", format::duration_us(us)));
         let marks = generator::is_limited(cell).then(|| LIMITED.to_owned());
         let parts: Vec<_> = p99.into_iter().chain(marks).collect();
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     };
     let text = match (range.highest.map(cell), not.is_empty()) {
-        (Some(highest), true) => format!("sustained at every rate tried, up to {}{}", rate(highest), there(highest)),
+        (Some(highest), true) => {
+            format!("sustained at every rate tried, up to {}{}", rate(highest), there(highest))
+        }
         (Some(highest), false) => {
-            format!("sustained up to a target rate of {}{}; not at {not}", rate(highest), there(highest))
+            format!(
+                "sustained up to a target rate of {}{}; not at {not}",
+                rate(highest),
+                there(highest)
+            )
         }
         (None, _) => format!("sustained at no rate tried; not at {not}"),
     };
-    if curve.label.is_empty() { format!("{}.", names::capital(&text)) } else { format!("{}: {text}.", curve.label) }
+    if curve.label.is_empty() {
+        format!("{}.", names::capital(&text))
+    } else {
+        format!("{}: {text}.", curve.label)
+    }
 }
 
 /// `Sustained: yes. 998.2 tps of a target rate of 1 000 tps with 8 connections; response time p50 312 µs, p99 2.10 ms`.
@@ -177,9 +213,15 @@ fn cell_line(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
     let subject = if settings.is_empty() { String::new() } else { format!("{settings}: ") };
     let times: Vec<_> = [Figure::ResponseP50, Figure::ResponseP99]
         .into_iter()
-        .filter_map(|of| Some(format!("{} {}", format::short_name(of), format::figure(of, cell.get(of)?))))
+        .filter_map(|of| {
+            Some(format!("{} {}", format::short_name(of), format::figure(of, cell.get(of)?)))
+        })
         .collect();
-    let response = if times.is_empty() { String::new() } else { format!("; response time {}", times.join(", ")) };
+    let response = if times.is_empty() {
+        String::new()
+    } else {
+        format!("; response time {}", times.join(", "))
+    };
     let word = if subject.is_empty() { "Sustained" } else { "sustained" };
     Some(format!(
         "{subject}{word}: {}. {} tps of a target rate of {} with {connections}{response} ({}){}.",
@@ -272,8 +314,10 @@ mod tests {
     fn one_trial_says_whether_it_was_sustained_and_why_not() {
         check(
             &Fixture::open_run(1000),
-            &["Sustained: yes. 1 000 tps of a target rate of 1 000 tps with 8 connections; response time p50 300 µs, \
-               p99 2.10 ms (one trial, so without an interval)."],
+            &[
+                "Sustained: yes. 1 000 tps of a target rate of 1 000 tps with 8 connections; response time p50 300 µs, \
+               p99 2.10 ms (one trial, so without an interval).",
+            ],
         );
         check(
             &Fixture::open_run(8000),
@@ -322,7 +366,8 @@ mod tests {
         let open = fixture.analysis.cells[0].open_loop.as_mut().unwrap();
         open.sustained = truetps_analysis::TrialShare { trials: 3, of: 5 };
         let trial = "trial-0004".to_owned();
-        open.not_sustained = Some(NotSustained { trial, scheduled: 10_000, skipped: 1, queued: 312 });
+        open.not_sustained =
+            Some(NotSustained { trial, scheduled: 10_000, skipped: 1, queued: 312 });
         assert_eq!(
             sustained_with_reason(open),
             "in 3 of 5 trials: 312 of 10 000 starts were still waiting at the end (3.1 %) and 1 was skipped (0.01 %)"

@@ -18,12 +18,18 @@ const NAMED: [(&str, &str); 6] = [
 
 /// `buffer pool 1 GiB, log 512 MiB` of some settings, and how many of them are not in it. `None`: none of them is.
 pub(crate) fn in_short(settings: &[(&str, &str)]) -> Option<(String, usize)> {
-    let value_of = |wanted: &str| settings.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
-    let files =
-        |name: &str| value_of("innodb_log_files_in_group").filter(|n| name == "innodb_log_file_size" && *n != "1");
+    let value_of =
+        |wanted: &str| settings.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let files = |name: &str| {
+        value_of("innodb_log_files_in_group")
+            .filter(|n| name == "innodb_log_file_size" && *n != "1")
+    };
     let text = |(name, word): &(&str, &str)| {
         let value = people_value(name, value_of(name)?);
-        Some(files(name).map_or_else(|| format!("{word} {value}"), |n| format!("{word} {n} × {value}")))
+        Some(
+            files(name)
+                .map_or_else(|| format!("{word} {value}"), |n| format!("{word} {n} × {value}")),
+        )
     };
     let texts: Vec<_> = NAMED.iter().filter_map(text).collect();
     let others = settings.len().saturating_sub(texts.len());
@@ -54,7 +60,11 @@ fn has_option_file(experiment: &Experiment) -> bool {
 pub(crate) fn short_text(plan: &Plan, experiment: &Experiment) -> Option<String> {
     let own = own_settings(plan, experiment);
     let (text, others) = in_short(&own).filter(|_| has_option_file(experiment))?;
-    let more = if others == 0 { String::new() } else { format!(", {} more", format::count(others as u64)) };
+    let more = if others == 0 {
+        String::new()
+    } else {
+        format!(", {} more", format::count(others as u64))
+    };
     Some(format!("chosen by truetps, because the option file does not set them: {text}{more}"))
 }
 
@@ -62,8 +72,11 @@ pub(crate) fn short_text(plan: &Plan, experiment: &Experiment) -> Option<String>
 pub(crate) fn full_text(plan: &Plan, experiment: &Experiment) -> Option<String> {
     let own = own_settings(plan, experiment);
     let texts: Vec<_> = own.into_iter().map(|(name, value)| shown(name, value)).collect();
-    let what =
-        if has_option_file(experiment) { "neither the plan nor the option file sets" } else { "the plan does not set" };
+    let what = if has_option_file(experiment) {
+        "neither the plan nor the option file sets"
+    } else {
+        "the plan does not set"
+    };
     (!texts.is_empty()).then(|| format!("{} (chosen by truetps: {what} them)", texts.join(", ")))
 }
 
@@ -80,12 +93,20 @@ mod tests {
     fn what_truetps_chose_beside_an_option_file_is_named_as_such() {
         let mut fixture = Fixture::durability();
         let chosen = |names: &[(&str, &str)]| {
-            names.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>()
+            names
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect::<Vec<_>>()
         };
         let texts = |fixture: &Fixture| {
             let input = fixture.input();
-            let short = crate::summary_text(&input, crate::TextScreen::PLAIN).replace("\n          ", " ");
-            (short, crate::text(&input, crate::TextScreen::PLAIN).replace("\n          ", " "), crate::html(&input))
+            let short =
+                crate::summary_text(&input, crate::TextScreen::PLAIN).replace("\n          ", " ");
+            (
+                short,
+                crate::text(&input, crate::TextScreen::PLAIN).replace("\n          ", " "),
+                crate::html(&input),
+            )
         };
         let (short, full, _) = texts(&fixture);
         assert!(!short.contains("chosen by truetps"), "the user gave no file: {short}");
@@ -95,8 +116,11 @@ mod tests {
         );
         let servers = fixture.run.experiment.server.iter_mut();
         for server in servers {
-            server.chosen_settings =
-                chosen(&[("innodb_buffer_pool_size", "1G"), ("server_id", "1"), ("tmp_table_size", "32M")]);
+            server.chosen_settings = chosen(&[
+                ("innodb_buffer_pool_size", "1G"),
+                ("server_id", "1"),
+                ("tmp_table_size", "32M"),
+            ]);
             server.of_option_file = vec!["tmp_table_size".to_owned()];
         }
         let (short, full, html) = texts(&fixture);
@@ -108,7 +132,10 @@ mod tests {
         let server = full.lines().find(|line| line.starts_with("Server")).unwrap();
         assert!(server.contains("tmp_table_size=32M") && !server.contains("server_id"), "{server}");
         for (name, who) in [("tmp_table_size", "the option file"), ("server_id", "truetps")] {
-            let row = html.split("<tr>").find(|row| row.contains(name)).unwrap_or_else(|| panic!("{name}: {html}"));
+            let row = html
+                .split("<tr>")
+                .find(|row| row.contains(name))
+                .unwrap_or_else(|| panic!("{name}: {html}"));
             assert!(row.contains(&format!(">{who}<")), "{row}");
         }
     }

@@ -18,10 +18,14 @@ const PARTS_SHOWN_MAX: usize = 16;
 pub fn incomplete(experiment: &Experiment) -> Option<String> {
     if let Some(of) = &experiment.part {
         let part = of.part;
-        return Some(format!("only part {part} of a load: `truetps merge` makes the whole of all {} parts", part.of));
+        return Some(format!(
+            "only part {part} of a load: `truetps merge` makes the whole of all {} parts",
+            part.of
+        ));
     }
     let missing = missing(experiment);
-    (!missing.is_empty()).then(|| format!("part {} is missing: no trial is the whole load", missing.join(", ")))
+    (!missing.is_empty())
+        .then(|| format!("part {} is missing: no trial is the whole load", missing.join(", ")))
 }
 
 /// The same for programs: `1/4` where the figures are of that part only, and `without 1/4` where it is missing.
@@ -62,15 +66,20 @@ pub(crate) fn short(input: &ReportInput<'_>) -> Vec<String> {
     }
     let (all, medians) = sums(input);
     let hosts: BTreeSet<_> = parts.iter().map(|part| &part.host).collect();
-    let (count, hosts) = (format::plural(parts.len() as u64, "part"), format::plural(hosts.len() as u64, "host"));
+    let (count, hosts) =
+        (format::plural(parts.len() as u64, "part"), format::plural(hosts.len() as u64, "host"));
     let within = all.iter().filter_map(|part| part.uncertainty_us_max).reduce(f64::max);
-    let within = within.map(|us| format!(", each start known within ±{}", format::duration_us(us))).unwrap_or_default();
-    let differing = all.iter().filter_map(|part| Some(part.line(all.len(), Some(part.difference(&medians)?))));
+    let within = within
+        .map(|us| format!(", each start known within ±{}", format::duration_us(us)))
+        .unwrap_or_default();
+    let differing =
+        all.iter().filter_map(|part| Some(part.line(all.len(), Some(part.difference(&medians)?))));
     std::iter::once(format!("a load of {count} on {hosts}{within}")).chain(differing).collect()
 }
 
 fn sums<'a>(input: &'a ReportInput<'_>) -> (Vec<PartSums<'a>>, Medians) {
-    let all: Vec<_> = input.run.experiment.parts.iter().map(|part| PartSums::of(part, input.trials())).collect();
+    let all: Vec<_> =
+        input.run.experiment.parts.iter().map(|part| PartSums::of(part, input.trials())).collect();
     let medians = Medians::of(&all);
     (all, medians)
 }
@@ -91,9 +100,12 @@ struct PartSums<'a> {
 
 impl<'a> PartSums<'a> {
     fn of<'t>(part: &'a MergedPart, trials: impl Iterator<Item = &'t Trial>) -> Self {
-        let own: Vec<&TrialPart> =
-            trials.filter_map(|trial| trial.parts.iter().find(|one| one.index == part.index)).collect();
-        let largest = |of: fn(&TrialPart) -> Option<f64>| own.iter().filter_map(|one| of(one)).reduce(f64::max);
+        let own: Vec<&TrialPart> = trials
+            .filter_map(|trial| trial.parts.iter().find(|one| one.index == part.index))
+            .collect();
+        let largest = |of: fn(&TrialPart) -> Option<f64>| {
+            own.iter().filter_map(|one| of(one)).reduce(f64::max)
+        };
         let a_client = |one: &&TrialPart| Some(one.tps? / f64::from(one.clients.max(1)));
         Self {
             part,
@@ -109,11 +121,17 @@ impl<'a> PartSums<'a> {
     }
 
     fn difference(&self, medians: &Medians) -> Option<String> {
-        let tps = mean(&self.tps_a_client).zip(medians.tps_a_client).map(|(own, median)| own / median);
-        let cpu = mean(&self.cpu_us_per_tx).zip(medians.cpu_us_per_tx).map(|(own, median)| own / median);
+        let tps =
+            mean(&self.tps_a_client).zip(medians.tps_a_client).map(|(own, median)| own / median);
+        let cpu =
+            mean(&self.cpu_us_per_tx).zip(medians.cpu_us_per_tx).map(|(own, median)| own / median);
         let unlike = |ratio: &f64| *ratio < ALIKE_SHARE || *ratio > 1.0 / ALIKE_SHARE;
-        let tps = tps.filter(unlike).map(|ratio| format!("{} of the median part's tps a client", format::ratio(ratio)));
-        let cpu = cpu.filter(unlike).map(|ratio| format!("{} of its generator's CPU time", format::ratio(ratio)));
+        let tps = tps
+            .filter(unlike)
+            .map(|ratio| format!("{} of the median part's tps a client", format::ratio(ratio)));
+        let cpu = cpu
+            .filter(unlike)
+            .map(|ratio| format!("{} of its generator's CPU time", format::ratio(ratio)));
         let said: Vec<_> = tps.into_iter().chain(cpu).collect();
         (!said.is_empty()).then(|| said.join(" and "))
     }
@@ -123,15 +141,26 @@ impl<'a> PartSums<'a> {
         let mut facts = Vec::new();
         facts.extend(mean(&self.tps).map(|tps| format!("{} tps on average", format::tps(tps))));
         facts.push(format!("up to {}", format::plural(self.clients.into(), "client")));
-        facts.extend(mean(&self.cpu_us_per_tx).map(|us| format!("generator CPU {us:.1} µs a transaction")));
-        facts.extend(self.busy_max.map(|busy| format!("busiest worker {} CPU", format::percent(busy))));
-        facts.extend(self.late_us_p99_max.map(|us| format!("starts late by {} (p99)", format::duration_us(us))));
-        facts.extend(self.uncertainty_us_max.map(|us| format!("start known within ±{}", format::duration_us(us))));
+        facts.extend(
+            mean(&self.cpu_us_per_tx).map(|us| format!("generator CPU {us:.1} µs a transaction")),
+        );
+        facts.extend(
+            self.busy_max.map(|busy| format!("busiest worker {} CPU", format::percent(busy))),
+        );
+        facts.extend(
+            self.late_us_p99_max
+                .map(|us| format!("starts late by {} (p99)", format::duration_us(us))),
+        );
+        facts.extend(
+            self.uncertainty_us_max
+                .map(|us| format!("start known within ±{}", format::duration_us(us))),
+        );
         facts.extend(self.clock_offset_us.map(|us| {
             let side = if us < 0.0 { "ahead of" } else { "behind" };
             format!("host's clock {} {side} the server's", format::duration_us(us.abs()))
         }));
-        let differs = difference.map(|difference| format!("; DIFFERS: {difference}")).unwrap_or_default();
+        let differs =
+            difference.map(|difference| format!("; DIFFERS: {difference}")).unwrap_or_default();
         format!("part {index}/{of} on {host}: {}{differs}", facts.join(", "))
     }
 }
@@ -143,7 +172,8 @@ struct Medians {
 
 impl Medians {
     fn of(all: &[PartSums<'_>]) -> Self {
-        let median_of = |of: fn(&PartSums<'_>) -> Option<f64>| median(all.iter().filter_map(of).collect());
+        let median_of =
+            |of: fn(&PartSums<'_>) -> Option<f64>| median(all.iter().filter_map(of).collect());
         Self {
             tps_a_client: median_of(|part| mean(&part.tps_a_client)),
             cpu_us_per_tx: median_of(|part| mean(&part.cpu_us_per_tx)),
@@ -176,7 +206,11 @@ mod tests {
             client_cpu_us_per_tx: Some(10.0),
             worker_busy_max: Some(0.25),
             late_us_p99: None,
-            start: Some(CommonStart { server_us: 1, uncertainty_us: 150.0, clock_offset_us: -2_000_000.0 }),
+            start: Some(CommonStart {
+                server_us: 1,
+                uncertainty_us: 150.0,
+                clock_offset_us: -2_000_000.0,
+            }),
             problem: None,
         }
     }
@@ -190,7 +224,8 @@ mod tests {
         let mut trial = Fixture::connections_only().run.trials[0].trial.clone();
         trial.parts = vec![part(0, 1000.0), part(1, 1100.0), part(2, 500.0)];
         let all: Vec<_> = [0, 1, 2].map(merged).into();
-        let sums: Vec<_> = all.iter().map(|part| PartSums::of(part, std::iter::once(&trial))).collect();
+        let sums: Vec<_> =
+            all.iter().map(|part| PartSums::of(part, std::iter::once(&trial))).collect();
         let medians = Medians::of(&sums);
         assert_eq!(sums[0].difference(&medians), None);
         let line = sums[2].line(3, sums[2].difference(&medians));
@@ -206,10 +241,20 @@ mod tests {
         assert_eq!((incomplete(&experiment), part_of_load(&experiment)), (None, None));
         experiment.parts = vec![merged(0), merged(2)];
         experiment.parts_missing = vec![1];
-        assert_eq!(incomplete(&experiment).as_deref(), Some("part 1/3 is missing: no trial is the whole load"));
+        assert_eq!(
+            incomplete(&experiment).as_deref(),
+            Some("part 1/3 is missing: no trial is the whole load")
+        );
         assert_eq!(part_of_load(&experiment).as_deref(), Some("without 1/3"));
-        experiment.part = Some(PartOfExperiment { part: Part { index: 1, of: 3 }, pid: 7, meeting: "m".to_owned() });
-        assert!(incomplete(&experiment).is_some_and(|text| text.starts_with("only part 1/3 of a load: ")));
+        experiment.part = Some(PartOfExperiment {
+            part: Part { index: 1, of: 3 },
+            pid: 7,
+            meeting: "m".to_owned(),
+        });
+        assert!(
+            incomplete(&experiment)
+                .is_some_and(|text| text.starts_with("only part 1/3 of a load: "))
+        );
         assert_eq!(part_of_load(&experiment).as_deref(), Some("1/3"));
     }
 }

@@ -61,11 +61,16 @@ pub fn probe_csv(summary: &ProbeSummary) -> String {
 
 fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
     let run = &summary.run;
-    let counters = summary.counters.iter().map(|(name, counter)| row(&[counter.growth, counter.per_second], name));
+    let counters = summary
+        .counters
+        .iter()
+        .map(|(name, counter)| row(&[counter.growth, counter.per_second], name));
     let counters = DocumentTable::new(["grew by", "a second", "signal"], counters);
-    let gauges = summary.gauges.iter().map(|(name, gauge)| row(&[gauge.mean, gauge.max, gauge.last], name));
+    let gauges =
+        summary.gauges.iter().map(|(name, gauge)| row(&[gauge.mean, gauge.max, gauge.last], name));
     let gauges = DocumentTable::new(["mean", "max", "last", "signal"], gauges);
-    let absent = summary.absent.iter().map(|signal| format!("{}: {}", signal.what, signal.why)).collect();
+    let absent =
+        summary.absent.iter().map(|signal| format!("{}: {}", signal.what, signal.why)).collect();
     let sections = [
         waits.map(waits::watched),
         DocumentSection::of("Counters", [counters.block()]),
@@ -82,11 +87,18 @@ fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
 pub(crate) fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
     let length = seconds(summary.length_ms);
     let samples = format::plural(summary.samples as u64, "sample");
-    let cut = if summary.run.ended_at.is_none() { "; the record is cut off or still being written" } else { "" };
-    let mut facts =
-        vec![("Watched", format!("{length} from {}, {samples} of the server{cut}", summary.run.started_at))];
+    let cut = if summary.run.ended_at.is_none() {
+        "; the record is cut off or still being written"
+    } else {
+        ""
+    };
+    let mut facts = vec![(
+        "Watched",
+        format!("{length} from {}, {samples} of the server{cut}", summary.run.started_at),
+    )];
     facts.extend(platform(summary).map(|platform| {
-        let caution = platform.caution.as_ref().map(|caution| format!(". {caution}")).unwrap_or_default();
+        let caution =
+            platform.caution.as_ref().map(|caution| format!(". {caution}")).unwrap_or_default();
         ("Platform", format!("{}{caution}", platform.sentence()))
     }));
     if let Some(first) = summary.run.suspensions.first() {
@@ -101,12 +113,17 @@ pub(crate) fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
             format!("truetps itself did not run for {all} ({times}from {from} on): the server was not watched then"),
         ));
     }
-    let longest = summary.outages.iter().copied().max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
+    let longest =
+        summary.outages.iter().copied().max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
     if let Some(longest) = longest {
         let from = seconds(longest.from_ms);
         let longest = match &summary.outages[..] {
             [_] => format!("from {from} on"),
-            all => format!("{} times, longest {} from {from} on", all.len(), seconds(longest.length_ms())),
+            all => format!(
+                "{} times, longest {} from {from} on",
+                all.len(),
+                seconds(longest.length_ms())
+            ),
         };
         let all = seconds(summary.no_answer_ms);
         facts.push(("Outage", format!("not answering: {all} of {length} ({longest})")));
@@ -116,7 +133,9 @@ pub(crate) fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
         let why = "the server was restarted, or they were reset; the step before is left out";
         facts.push(("Restart", format!("counters fell at {}: {why}", format::list(&times))));
     }
-    facts.extend(summary.damage.as_ref().map(|damage| ("Damaged", format!("probe.jsonl: {damage}"))));
+    facts.extend(
+        summary.damage.as_ref().map(|damage| ("Damaged", format!("probe.jsonl: {damage}"))),
+    );
     if !summary.answers_at_end {
         facts.push(("At end", "the server did not answer".to_owned()));
     }
@@ -136,7 +155,8 @@ fn seconds(ms: f64) -> String {
 pub(crate) fn amount(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let size = value.abs();
-    let digits = if size >= 1e3 || size.fract() == 0.0 { format::whole(size) } else { format::tps(size) };
+    let digits =
+        if size >= 1e3 || size.fract() == 0.0 { format::whole(size) } else { format::tps(size) };
     format!("{sign}{digits}")
 }
 
@@ -145,7 +165,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use truetps_analysis::{TopWait, WaitClass, WaitSource};
-    use truetps_record::{AbsentSignal, CounterSummary, GaugeSummary, ProbeRun, ServerFacts, TimeSpan};
+    use truetps_record::{
+        AbsentSignal, CounterSummary, GaugeSummary, ProbeRun, ServerFacts, TimeSpan,
+    };
 
     use super::*;
 
@@ -166,7 +188,10 @@ mod tests {
             },
             length_ms: 20_000.0,
             samples: 3,
-            outages: vec![TimeSpan { from_ms: 2000.0, to_ms: 3500.0 }, TimeSpan { from_ms: 6000.0, to_ms: 20_000.0 }],
+            outages: vec![
+                TimeSpan { from_ms: 2000.0, to_ms: 3500.0 },
+                TimeSpan { from_ms: 6000.0, to_ms: 20_000.0 },
+            ],
             no_answer_ms: 15_500.0,
             answers_at_end: false,
             resets_ms: vec![3500.0],
@@ -175,7 +200,10 @@ mod tests {
                 ("status.a".to_owned(), CounterSummary { growth: 4000.0, per_second: 2000.4 }),
                 ("status.rare".to_owned(), CounterSummary { growth: 1.0, per_second: 0.05 }),
             ]),
-            gauges: BTreeMap::from([("session.a, b".to_owned(), GaugeSummary { mean: 1.5, max: 3.0, last: 0.0 })]),
+            gauges: BTreeMap::from([(
+                "session.a, b".to_owned(),
+                GaugeSummary { mean: 1.5, max: 3.0, last: 0.0 },
+            )]),
             absent: vec![AbsentSignal { what: "wait".to_owned(), why: "off \u{1b}[2J".to_owned() }],
         }
     }
@@ -213,7 +241,10 @@ mod tests {
         }
         assert!(!text.contains("made_up"), "{text}");
         // Of a server with a binlog: transactions, and not what handlers did for them.
-        summary.counters.insert("status.Binlog_commits".to_owned(), CounterSummary { growth: 40.0, per_second: 2.0 });
+        summary.counters.insert(
+            "status.Binlog_commits".to_owned(),
+            CounterSummary { growth: 40.0, per_second: 2.0 },
+        );
         let text = crate::probe_summary(&summary, None, TextScreen::PLAIN);
         assert!(text.contains("the server did 2 commits/s"), "{text}");
     }
@@ -228,29 +259,49 @@ mod tests {
         let mut idle = summary();
         let answer = |summary: &ProbeSummary| {
             let text = crate::probe_summary(summary, None, TextScreen::PLAIN);
-            let answer: Vec<_> = text.lines().skip_while(|line| !line.starts_with("Answer")).collect();
+            let answer: Vec<_> =
+                text.lines().skip_while(|line| !line.starts_with("Answer")).collect();
             answer.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        assert!(answer(&idle).contains("In 20 s the server committed nothing; at the end"), "{}", answer(&idle));
+        assert!(
+            answer(&idle).contains("In 20 s the server committed nothing; at the end"),
+            "{}",
+            answer(&idle)
+        );
         let redo = CounterSummary { growth: 40_960.0, per_second: 2048.0 };
         idle.counters.insert("status.Innodb_os_log_written".to_owned(), redo);
         let said = answer(&idle);
-        assert!(said.contains("the server committed nothing, and wrote 2.0 KiB/s of redo log;"), "{said}");
+        assert!(
+            said.contains("the server committed nothing, and wrote 2.0 KiB/s of redo log;"),
+            "{said}"
+        );
 
         let mut replica = summary();
         replica.gauges.insert("replica.Last_Errno".to_owned(), gauge(0.0, 0.0, 0.0));
         let said = answer(&replica);
-        assert!(said.contains("how far it is behind its source: replication does not run."), "{said}");
+        assert!(
+            said.contains("how far it is behind its source: replication does not run."),
+            "{said}"
+        );
         replica.gauges.insert("replica.Seconds_Behind_Source".to_owned(), gauge(0.68, 3.0, 0.0));
         let lag = "The replica was at most 3 s behind its source, 0.680 s on average, 0 s in the last reading";
         assert!(answer(&replica).contains(&format!("{lag}.")), "{}", answer(&replica));
         let what = "replica.Seconds_Behind_Source".to_owned();
-        replica.absent.push(AbsentSignal { what, why: "no longer reported by the server".to_owned() });
+        replica
+            .absent
+            .push(AbsentSignal { what, why: "no longer reported by the server".to_owned() });
         let said = answer(&replica);
-        assert!(said.contains(&format!("{lag}; for a part of the time replication did not run.")), "{said}");
+        assert!(
+            said.contains(&format!("{lag}; for a part of the time replication did not run.")),
+            "{said}"
+        );
 
         let none = ProbeSummary { samples: 0, ..summary() };
-        assert!(answer(&none).contains("too few readings came to tell what the server did"), "{}", answer(&none));
+        assert!(
+            answer(&none).contains("too few readings came to tell what the server did"),
+            "{}",
+            answer(&none)
+        );
     }
 
     #[test]
@@ -264,7 +315,8 @@ mod tests {
             count: Some(7.0),
             us_per_tx: None,
         };
-        let waits = TopWaits { list: vec![wait("wait/z", 2.0), wait("wait/a", 0.5)], more: 0, readings: 3 };
+        let waits =
+            TopWaits { list: vec![wait("wait/z", 2.0), wait("wait/a", 0.5)], more: 0, readings: 3 };
         let (summary, waits) = (summary(), Some(&waits));
         let text = probe_text(&summary, waits, TextScreen::PLAIN);
         assert!(text.find(waits::HEADING) < text.find("Counters"), "{text}");
@@ -321,7 +373,11 @@ Absent
     #[test]
     fn the_same_as_markdown_and_csv() {
         let text = probe_markdown(&summary(), None);
-        assert!(text.contains("| 4 000 | 2 000 | status.a |") && text.contains("not answering: 15.5 s of"), "{text}");
+        assert!(
+            text.contains("| 4 000 | 2 000 | status.a |")
+                && text.contains("not answering: 15.5 s of"),
+            "{text}"
+        );
         let csv = probe_csv(&summary());
         let expect = "signal,kind,growth,per_second,mean,max,last\r\n\
                       probe.no_answer_ms,counter,15500,775,,,\r\n\

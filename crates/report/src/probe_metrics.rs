@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use truetps_analysis::LiveProbe;
 use truetps_record::{
-    ProbeHeader, ProbeSample, ProbeSource, ServerFacts, Signal, SignalKind, SignalRegistry, SignalUnit, Suspension,
+    ProbeHeader, ProbeSample, ProbeSource, ServerFacts, Signal, SignalKind, SignalRegistry,
+    SignalUnit, Suspension,
 };
 
 use crate::exposition::{ExpositionText, MetricKind, metric_words};
@@ -14,14 +15,34 @@ use MetricKind::{Counter, Gauge};
 /// The metrics of the exporter itself: name, kind, labels, and what they say.
 const OWN: [(&str, MetricKind, &str, &str); 9] = [
     ("truetps_up", Gauge, "", "1 while the server answers the probe, else 0."),
-    ("truetps_no_answer_seconds", Gauge, "", "How long the server has not answered; 0 while it does."),
+    (
+        "truetps_no_answer_seconds",
+        Gauge,
+        "",
+        "How long the server has not answered; 0 while it does.",
+    ),
     ("truetps_server_info", Gauge, "flavour, version", "The watched server; always 1."),
     ("truetps_build_info", Gauge, "version", "The version of truetps; always 1."),
     ("truetps_probe_interval_seconds", Gauge, "", "Time between two readings."),
     ("truetps_probe_readings_total", Counter, "source", "Readings of `server` and `host`."),
-    ("truetps_probe_reading_age_seconds", Gauge, "source", "Time since the last reading that came in time."),
-    ("truetps_resets_total", Counter, "", "Readings at which the counters of the server had fallen."),
-    ("truetps_redo_used_ratio", Gauge, "", "Age of the checkpoint as a share of the room in the redo log, 0 to 1."),
+    (
+        "truetps_probe_reading_age_seconds",
+        Gauge,
+        "source",
+        "Time since the last reading that came in time.",
+    ),
+    (
+        "truetps_resets_total",
+        Counter,
+        "",
+        "Readings at which the counters of the server had fallen.",
+    ),
+    (
+        "truetps_redo_used_ratio",
+        Gauge,
+        "",
+        "Age of the checkpoint as a share of the room in the redo log, 0 to 1.",
+    ),
 ];
 
 /// A metric of the exporter.
@@ -46,7 +67,12 @@ pub fn probe_metric_rows(signals: &SignalRegistry) -> Vec<MetricRow> {
     let of_signal = |(signal, entry): (Signal, &str)| {
         let SignalMetric { name, kind, .. } = SignalMetric::of(signal, entry);
         let labels = if entry.contains('*') { "name" } else { "" };
-        MetricRow { name, kind: kind.name(), labels: labels.to_owned(), about: format!("`{entry}`") }
+        MetricRow {
+            name,
+            kind: kind.name(),
+            labels: labels.to_owned(),
+            about: format!("`{entry}`"),
+        }
     };
     let mut others: Vec<_> = signals.entries().map(of_signal).collect();
     others.sort();
@@ -113,7 +139,8 @@ impl ProbeMetrics {
     pub fn sample(&mut self, sample: &ProbeSample) {
         *self.readings.entry(sample.source).or_default() += 1;
         let is_point = self.live.sample(&self.header, sample);
-        let is_reset = self.live.decoder().is_some_and(|decoder| decoder.is_reset(ProbeSource::Server));
+        let is_reset =
+            self.live.decoder().is_some_and(|decoder| decoder.is_reset(ProbeSource::Server));
         if is_point && sample.source == ProbeSource::Server && is_reset {
             self.resets += 1;
         }
@@ -147,14 +174,23 @@ impl ProbeMetrics {
 
     fn add_own(&self, text: &mut ExpositionText, at_ms: f64) {
         let mut add = |name: &str, labels: &[(&str, &str)], value: f64| {
-            let (name, kind, _, about) = OWN.iter().find(|(known, ..)| *known == name).expect("it is in the table");
+            let (name, kind, _, about) =
+                OWN.iter().find(|(known, ..)| *known == name).expect("it is in the table");
             text.add((name, *kind), about, labels, value);
         };
         let now = self.live.now(at_ms);
         add("truetps_up", &[], f64::from(u8::from(self.is_up(at_ms))));
-        add("truetps_no_answer_seconds", &[], now.outage.map_or(0.0, |outage| outage.length_ms() / 1e3));
+        add(
+            "truetps_no_answer_seconds",
+            &[],
+            now.outage.map_or(0.0, |outage| outage.length_ms() / 1e3),
+        );
         let flavour = self.server.flavour.to_string();
-        add("truetps_server_info", &[("flavour", &flavour), ("version", &self.server.version)], 1.0);
+        add(
+            "truetps_server_info",
+            &[("flavour", &flavour), ("version", &self.server.version)],
+            1.0,
+        );
         add("truetps_build_info", &[("version", &self.tool_version)], 1.0);
         add("truetps_probe_interval_seconds", &[], self.header.interval_ms / 1e3);
         add("truetps_resets_total", &[], self.resets as f64);
@@ -173,13 +209,18 @@ impl ProbeMetrics {
     fn add_values(&self, text: &mut ExpositionText, source: ProbeSource, at_ms: f64) {
         /// Readings may come late on a busy host.
         const SLACK_MS: f64 = 3000.0;
-        let is_fresh = self.age_ms(source, at_ms).is_some_and(|age| age <= 2.0 * self.header.interval_ms + SLACK_MS);
+        let is_fresh = self
+            .age_ms(source, at_ms)
+            .is_some_and(|age| age <= 2.0 * self.header.interval_ms + SLACK_MS);
         let Some(decoder) = self.live.decoder().filter(|_| is_fresh) else { return };
         for (name, value) in decoder.values(source) {
             // The header lists all values.
-            let Some((signal, entry, subject)) = self.header.signals.entry_of(name) else { continue };
+            let Some((signal, entry, subject)) = self.header.signals.entry_of(name) else {
+                continue;
+            };
             let SignalMetric { name, kind, units } = SignalMetric::of(signal, entry);
-            let labels: &[(&str, &str)] = if entry.contains('*') { &[("name", subject)] } else { &[] };
+            let labels: &[(&str, &str)] =
+                if entry.contains('*') { &[("name", subject)] } else { &[] };
             text.add((&name, kind), &help(signal, entry), labels, value.now.value / units);
         }
     }
@@ -211,10 +252,19 @@ mod tests {
                 signal(server, SignalKind::StatusCounter, SignalUnit::Count),
                 ["status.Handler_commit", "status.Com_insert"],
             ),
-            SignalGroup::new(signal(server, SignalKind::Wait, SignalUnit::Microseconds), ["wait.*.us"]),
+            SignalGroup::new(
+                signal(server, SignalKind::Wait, SignalUnit::Microseconds),
+                ["wait.*.us"],
+            ),
             SignalGroup::new(signal(server, SignalKind::Wait, SignalUnit::Count), ["wait.*.count"]),
-            SignalGroup::new(signal(server, SignalKind::State, SignalUnit::Sessions), ["session.*"]),
-            SignalGroup::new(signal(host, SignalKind::Counter, SignalUnit::Milliseconds), ["host.cpu_busy_ms"]),
+            SignalGroup::new(
+                signal(server, SignalKind::State, SignalUnit::Sessions),
+                ["session.*"],
+            ),
+            SignalGroup::new(
+                signal(host, SignalKind::Counter, SignalUnit::Milliseconds),
+                ["host.cpu_busy_ms"],
+            ),
         ]);
         ProbeHeader { signals, ..ProbeHeader::of_version_1(1e3, Some(Family::Mysql)) }
     }
@@ -258,9 +308,15 @@ mod tests {
         assert_eq!(only(&found, "truetps_wait_total"), Some(3.0));
         assert_eq!(only(&found, "truetps_host_cpu_busy_seconds_total"), Some(0.25));
         assert_eq!(only(&found, "truetps_session"), Some(2.0));
-        assert_eq!(found["truetps_session"].samples[0].labels, [("name".to_owned(), state.to_owned())]);
+        assert_eq!(
+            found["truetps_session"].samples[0].labels,
+            [("name".to_owned(), state.to_owned())]
+        );
         assert!(!found.contains_key("truetps_status_com_insert_total"), "absent, and not zero");
-        assert_eq!(found["truetps_probe_readings_total"].samples[0].value.to_bits(), 2f64.to_bits());
+        assert_eq!(
+            found["truetps_probe_readings_total"].samples[0].value.to_bits(),
+            2f64.to_bits()
+        );
         assert_eq!(found["truetps_server_info"].samples[0].labels[1].1, "10.11.6");
         let listed = probe_metric_rows(&header().signals);
         let is_listed = |name: &String| listed.iter().any(|row| row.name == *name);
@@ -274,7 +330,10 @@ mod tests {
         metrics.sample(&sample(ProbeSource::Server, 0.0, &[("status.Handler_commit", 7.0)]));
         metrics.sample(&sample(ProbeSource::Host, 3000.0, &[("host.cpu_busy_ms", 250.0)]));
         let found = at(&metrics, 3200.0);
-        assert_eq!((only(&found, "truetps_up"), only(&found, "truetps_no_answer_seconds")), (Some(0.0), Some(2.2)));
+        assert_eq!(
+            (only(&found, "truetps_up"), only(&found, "truetps_no_answer_seconds")),
+            (Some(0.0), Some(2.2))
+        );
         assert!(!found.contains_key("truetps_status_handler_commit_total"));
         assert!(found.contains_key("truetps_host_cpu_busy_seconds_total"), "the host is read");
         let late = ProbeSample { took_ms: 2600.0, ..sample(ProbeSource::Server, 2300.0, &[]) };
@@ -315,7 +374,12 @@ mod tests {
         check("status.Pages_total", Gauge, Count, "truetps_status_pages_total_amount");
         check("status.Bytes_sent", StatusCounter, Bytes, "truetps_status_bytes_sent_bytes_total");
         check("pg_stat_wal.*_bytes", StatusCounter, Bytes, "truetps_pg_stat_wal_bytes_total");
-        check("metric.purge_dml_delay_usec", Counter, Microseconds, "truetps_metric_purge_dml_delay_seconds_total");
+        check(
+            "metric.purge_dml_delay_usec",
+            Counter,
+            Microseconds,
+            "truetps_metric_purge_dml_delay_seconds_total",
+        );
         check("disk.flush_ms", Counter, Milliseconds, "truetps_disk_flush_seconds_total");
         check("psi.*_us", Counter, Microseconds, "truetps_psi_seconds_total");
         check("session.*", State, Sessions, "truetps_session");

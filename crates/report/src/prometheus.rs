@@ -17,15 +17,24 @@ pub fn prometheus(input: &ReportInput<'_>) -> String {
     let cells = &input.analysis.cells;
     let labels: Vec<_> = cells.iter().map(|cell| labels(input, cell)).collect();
     for (cell, labels) in cells.iter().zip(&labels) {
-        let mut add = |name: &str, help: &str, value: f64| add(&mut text, labels, name, help, value);
+        let mut add =
+            |name: &str, help: &str, value: f64| add(&mut text, labels, name, help, value);
         for figure in Figure::ALL {
             let (name, units) = metric(*figure);
             if let Some(value) = cell.get(*figure) {
                 add(&name, figure.about(), value / units);
             }
         }
-        add("truetps_run_valid_trials", "Valid trials behind the figures.", cell.trials.len() as f64);
-        add("truetps_run_invalid_trials", "Trials that are not evidence.", cell.invalid_trials as f64);
+        add(
+            "truetps_run_valid_trials",
+            "Valid trials behind the figures.",
+            cell.trials.len() as f64,
+        );
+        add(
+            "truetps_run_invalid_trials",
+            "Trials that are not evidence.",
+            cell.invalid_trials as f64,
+        );
         if let Some(tps) = cell.tps {
             ends(tps, "truetps_run_tps", "of the 95 % interval of tps.", &mut add);
         }
@@ -37,7 +46,8 @@ pub fn prometheus(input: &ReportInput<'_>) -> String {
 }
 
 fn add(text: &mut ExpositionText, labels: &CellLabels, name: &str, help: &str, value: f64) {
-    let labels: Vec<_> = labels.iter().map(|(label, text)| (label.as_str(), text.as_str())).collect();
+    let labels: Vec<_> =
+        labels.iter().map(|(label, text)| (label.as_str(), text.as_str())).collect();
     text.add((name, MetricKind::Gauge), help, &labels, value);
 }
 
@@ -90,7 +100,10 @@ fn labels(input: &ReportInput<'_>, cell: &Cell) -> CellLabels {
         ("experiment".to_owned(), input.run.experiment.name.clone()),
         ("configuration".to_owned(), cell.configuration.to_string()),
     ];
-    labels.extend(parts::part_of_load(&input.run.experiment).map(|part| (parts::PART_OF_LOAD.to_owned(), part)));
+    labels.extend(
+        parts::part_of_load(&input.run.experiment)
+            .map(|part| (parts::PART_OF_LOAD.to_owned(), part)),
+    );
     for (factor, level) in &cell.configuration.levels {
         let label = format!("level_{}", metric_words(factor));
         if !labels.iter().any(|(known, _)| *known == label) {
@@ -127,8 +140,14 @@ mod tests {
         for fixture in fixtures {
             let families = parsed(&prometheus(&fixture.input()));
             for figure in Figure::ALL {
-                let known = fixture.analysis.cells.iter().filter_map(|cell| cell.get(*figure)).collect::<Vec<_>>();
-                let found = families.get(&metric(*figure).0).map_or(0, |family| family.samples.len());
+                let known = fixture
+                    .analysis
+                    .cells
+                    .iter()
+                    .filter_map(|cell| cell.get(*figure))
+                    .collect::<Vec<_>>();
+                let found =
+                    families.get(&metric(*figure).0).map_or(0, |family| family.samples.len());
                 assert_eq!(found, known.len(), "{figure:?}");
             }
         }
@@ -168,7 +187,9 @@ mod tests {
         let has_label = |text: &str| {
             let families = parsed(text);
             let samples: Vec<_> = families.values().flat_map(|family| &family.samples).collect();
-            let has = |labels: &[(String, String)]| labels.contains(&("part_of_load".to_owned(), "1/4".to_owned()));
+            let has = |labels: &[(String, String)]| {
+                labels.contains(&("part_of_load".to_owned(), "1/4".to_owned()))
+            };
             (samples.iter().filter(|sample| has(&sample.labels)).count(), samples.len())
         };
         assert_eq!(has_label(&prometheus(&fixture.input())).0, 0);
@@ -181,7 +202,9 @@ mod tests {
     fn two_factors_of_one_label_are_no_twice() {
         let mut fixture = Fixture::durability();
         for cell in &mut fixture.analysis.cells {
-            cell.configuration.levels.insert("Connections".to_owned(), SettingValue::Text("a\"\n".to_owned()));
+            cell.configuration
+                .levels
+                .insert("Connections".to_owned(), SettingValue::Text("a\"\n".to_owned()));
         }
         let families = parsed(&prometheus(&fixture.input()));
         assert_eq!(label(&families["truetps_run_tps"], 0, "level_connections"), "1");

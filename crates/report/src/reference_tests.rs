@@ -8,7 +8,9 @@ use std::path::Path;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use truetps_analysis::{Better, Figure, FigureGroup, FigurePlace, FigureUnit, OverTrials, WaitClass};
+use truetps_analysis::{
+    Better, Figure, FigureGroup, FigurePlace, FigureUnit, OverTrials, WaitClass,
+};
 
 use crate::csv;
 use crate::fixture::Fixture;
@@ -23,7 +25,10 @@ fn check(name: &str, made_from: impl Fn(&str) -> String) {
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&path, &made).unwrap();
     } else {
-        assert!(text == made, "docs/reference/{name} is not as the table of figures: set {UPDATE}=1 and test again");
+        assert!(
+            text == made,
+            "docs/reference/{name} is not as the table of figures: set {UPDATE}=1 and test again"
+        );
     }
 }
 
@@ -56,7 +61,10 @@ impl Ordered {
 
     fn require(&mut self, name: &str) {
         let Self::List(list) = self else { panic!("not a list of names") };
-        if !list.iter().any(|known| matches!(known, Self::Other(Value::String(known)) if known == name)) {
+        if !list
+            .iter()
+            .any(|known| matches!(known, Self::Other(Value::String(known)) if known == name))
+        {
             list.push(Self::of(json!(name)));
         }
     }
@@ -81,7 +89,11 @@ fn insert_figures(object: &mut Ordered, of: Of, is_wanted: impl Fn(Figure) -> bo
             Of::Cell => figure.over_trials() == OverTrials::Sum,
         };
         let kind = if is_always_known { json!(number) } else { json!([number, "null"]) };
-        let over = if of == Of::Cell { format!(" Over trials: {}.", over_trials(*figure)) } else { String::new() };
+        let over = if of == Of::Cell {
+            format!(" Over trials: {}.", over_trials(*figure))
+        } else {
+            String::new()
+        };
         object.at(&["required"]).require(figure.key());
         let property = object.at(&["properties"]).insert(figure.key(), json!({}));
         property.insert("type", kind);
@@ -98,8 +110,11 @@ fn schema(text: &str, change: impl Fn(&mut Ordered)) -> String {
     change(&mut schema);
     insert_wait_classes(&mut schema);
     let defs = schema.at(&["$defs"]);
-    insert_figures(defs.at(&["cell_detail"]), Of::Cell, |figure| figure.group() == FigureGroup::Stalls);
-    defs.at(&["ledger", "properties", "lines", "items", "properties", "key"]).insert("enum", keys(Figure::costs()));
+    insert_figures(defs.at(&["cell_detail"]), Of::Cell, |figure| {
+        figure.group() == FigureGroup::Stalls
+    });
+    defs.at(&["ledger", "properties", "lines", "items", "properties", "key"])
+        .insert("enum", keys(Figure::costs()));
     serde_json::to_string_pretty(&schema).unwrap() + "\n"
 }
 
@@ -123,7 +138,9 @@ fn the_schema_of_a_report_has_all_figures() {
 fn the_schema_of_a_comparison_has_all_figures() {
     check("comparison.schema.json", |text| {
         schema(text, |schema| {
-            schema.at(&["$defs", "line", "properties", "figure"]).insert("enum", keys(Figure::compared()));
+            schema
+                .at(&["$defs", "line", "properties", "figure"])
+                .insert("enum", keys(Figure::compared()));
         })
     });
 }
@@ -146,7 +163,10 @@ fn insert_wait_classes(value: &mut Ordered) {
             for (name, inside) in object.iter_mut() {
                 match inside {
                     Ordered::Object(class) if name == "class" && class.contains_key("enum") => {
-                        class.insert("enum".to_owned(), Ordered::of(json!(WaitClass::NAMES.map(|(class, _)| class))));
+                        class.insert(
+                            "enum".to_owned(),
+                            Ordered::of(json!(WaitClass::NAMES.map(|(class, _)| class))),
+                        );
                     }
                     _ => insert_wait_classes(inside),
                 }
@@ -212,15 +232,18 @@ fn the_reference_has_all_figures() {
         ("stalls", |figure| figure.group() == FigureGroup::Stalls),
         ("cost", Figure::is_cost),
     ];
-    let shown = tables.iter().flat_map(|(_, is_of)| Figure::ALL.iter().filter(|figure| is_of(**figure)));
+    let shown =
+        tables.iter().flat_map(|(_, is_of)| Figure::ALL.iter().filter(|figure| is_of(**figure)));
     assert_eq!(shown.count(), Figure::ALL.len());
     check("figures.md", |text| {
         tables.iter().fold(text.to_owned(), |text, (name, is_of)| {
             let begin = format!("<!-- figures: {name} -->\n");
             let (front, back) = text.split_once(&begin).unwrap();
             let (_, back) = back.split_once("<!-- end -->").unwrap();
-            let head = "| figure | unit | better | over trials | compared | |\n|---|---|---|---|---|---|";
-            let lines = Figure::ALL.iter().filter(|figure| is_of(**figure)).map(|figure| line(*figure));
+            let head =
+                "| figure | unit | better | over trials | compared | |\n|---|---|---|---|---|---|";
+            let lines =
+                Figure::ALL.iter().filter(|figure| is_of(**figure)).map(|figure| line(*figure));
             let lines: Vec<_> = std::iter::once(head.to_owned()).chain(lines).collect();
             format!("{front}{begin}\n{}\n\n<!-- end -->{back}", lines.join("\n"))
         })
@@ -239,11 +262,16 @@ fn documents_have_all_figures() {
     for figure in Figure::ALL {
         let key = figure.key();
         assert_eq!(columns.contains(key), figure.is_shown(FigurePlace::Csv), "{key}");
-        let has = |document: &Value, object: &str| document.pointer(object).unwrap().get(key).is_some();
+        let has =
+            |document: &Value, object: &str| document.pointer(object).unwrap().get(key).is_some();
         let is_there = match figure.group() {
             FigureGroup::Own => has(&json, "/trials/0") && has(&json, "/analysis/cells/0"),
-            FigureGroup::Engine => has(&json, "/trials/0/engine") && has(&json, "/analysis/cells/0"),
-            FigureGroup::OpenLoop => has(&open, "/trials/0/open_loop") && has(&open, "/analysis/cells/0/open_loop"),
+            FigureGroup::Engine => {
+                has(&json, "/trials/0/engine") && has(&json, "/analysis/cells/0")
+            }
+            FigureGroup::OpenLoop => {
+                has(&open, "/trials/0/open_loop") && has(&open, "/analysis/cells/0/open_loop")
+            }
             FigureGroup::Stalls => has(&json, "/trials/0/stalls") && has(&json, "/cell_details/0"),
             FigureGroup::Cpu | FigureGroup::Ledger => lines.iter().any(|line| line["key"] == key),
         };

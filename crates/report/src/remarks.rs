@@ -16,10 +16,12 @@ pub(crate) fn remarks(trial: &Trial) -> Vec<String> {
 
 /// Other runs by their commands: processes come and go between trials, and would be a remark each. JSON has their numbers.
 fn others(trial: &Trial) -> Option<String> {
-    let commands: BTreeSet<_> = trial.beside.iter().map(|other| format!("truetps {}", other.command)).collect();
+    let commands: BTreeSet<_> =
+        trial.beside.iter().map(|other| format!("truetps {}", other.command)).collect();
     let commands: Vec<_> = commands.into_iter().collect();
-    (!commands.is_empty())
-        .then(|| format!("{} also put load on this host: the figures may be too low", commands.join(", ")))
+    (!commands.is_empty()).then(|| {
+        format!("{} also put load on this host: the figures may be too low", commands.join(", "))
+    })
 }
 
 /// Clients of a script that share a thread wait for each other's turns. The mean is halfway between what is certain and
@@ -48,22 +50,31 @@ mod tests {
     #[test]
     fn other_runs_are_one_remark_by_their_commands() {
         let said = |runs: &[(u32, &str)]| {
-            let beside = runs.iter().map(|(pid, command)| OtherRun { pid: *pid, command: (*command).to_owned() });
-            let trial = crate::fixture::Fixture::durability().input().trials().next().unwrap().clone();
+            let beside = runs
+                .iter()
+                .map(|(pid, command)| OtherRun { pid: *pid, command: (*command).to_owned() });
+            let trial =
+                crate::fixture::Fixture::durability().input().trials().next().unwrap().clone();
             remarks(&Trial { beside: beside.collect(), ..trial })
         };
         assert_eq!(said(&[]), Vec::<String>::new());
         let one = "truetps load also put load on this host: the figures may be too low";
         assert_eq!(said(&[(7, "load")]), [one]);
-        assert_eq!(said(&[(7, "load"), (8, "load")]), [one], "36 of them were 36 lines of one answer");
-        let two = "truetps load, truetps sweep also put load on this host: the figures may be too low";
+        assert_eq!(
+            said(&[(7, "load"), (8, "load")]),
+            [one],
+            "36 of them were 36 lines of one answer"
+        );
+        let two =
+            "truetps load, truetps sweep also put load on this host: the figures may be too low";
         assert_eq!(said(&[(9, "sweep"), (7, "load"), (8, "load")]), [two]);
     }
 
     #[test]
     fn answers_that_waited_for_their_clients_turn_are_named() {
         let said = |us_least, us_most| {
-            let response = LatencyFigures { response_us_mean: Some(12_000.0), ..LatencyFigures::default() };
+            let response =
+                LatencyFigures { response_us_mean: Some(12_000.0), ..LatencyFigures::default() };
             let answers_ready = Some(AnswersReady { us_least, us_most });
             let trial = Trial {
                 measured: Some(Measured { response, ..Measured::default() }),
@@ -75,7 +86,9 @@ mod tests {
         assert_eq!(said(100.0, 4_000.0), Vec::<String>::new());
         let [text] = &said(1_500.0, 4_500.0)[..] else { panic!("one remark") };
         assert!(
-            text.starts_with("answers lay ready for 1.50 ms to 4.50 ms of the mean response time of 12.0 ms"),
+            text.starts_with(
+                "answers lay ready for 1.50 ms to 4.50 ms of the mean response time of 12.0 ms"
+            ),
             "{text}"
         );
     }

@@ -12,7 +12,8 @@ pub fn replica_lags<'n, T>(
     names: impl Iterator<Item = &'n str>,
     lag: impl Fn(&str) -> Option<T>,
 ) -> Vec<(String, Option<T>)> {
-    let place = |name: &'n str| name.strip_suffix(OF_ALL).filter(|place| place.starts_with("replica"));
+    let place =
+        |name: &'n str| name.strip_suffix(OF_ALL).filter(|place| place.starts_with("replica"));
     let channel = |place: &str| match place.strip_prefix("replica.") {
         Some(channel) => format!(" (channel {channel})"),
         None => String::new(),
@@ -28,16 +29,25 @@ mod tests {
     #[test]
     fn channels_with_and_without_a_lag() {
         let check = |signals: &[(&str, f64)], expect: &[(&str, Option<f64>)]| {
-            let value = |name: &str| signals.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            let value = |name: &str| {
+                signals.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+            };
             let got = replica_lags(signals.iter().map(|(name, _)| *name), value);
             let got: Vec<_> = got.iter().map(|(channel, lag)| (channel.as_str(), *lag)).collect();
             assert_eq!(got, expect, "{signals:?}");
         };
         check(&[("status.Questions", 4.0)], &[]);
-        check(&[("replica.Last_Errno", 0.0), ("replica.Seconds_Behind_Master", 3.0)], &[("", Some(3.0))]);
+        check(
+            &[("replica.Last_Errno", 0.0), ("replica.Seconds_Behind_Master", 3.0)],
+            &[("", Some(3.0))],
+        );
         check(&[("replica.Last_Errno", 1062.0)], &[("", None)]);
         check(
-            &[("replica.a.Last_Errno", 0.0), ("replica.b.Last_Errno", 0.0), ("replica.b.Seconds_Behind_Source", 2.0)],
+            &[
+                ("replica.a.Last_Errno", 0.0),
+                ("replica.b.Last_Errno", 0.0),
+                ("replica.b.Seconds_Behind_Source", 2.0),
+            ],
             &[(" (channel a)", None), (" (channel b)", Some(2.0))],
         );
     }

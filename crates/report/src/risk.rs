@@ -18,7 +18,8 @@ pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
     for (name, levels) in &input.run.plan.factors {
         if [FLUSH, SYNC_BINLOG].contains(&name.as_str()) {
             let of_level = |level| Some(format!("={level}, {}", of_level(name, level)?));
-            let losses: Vec<_> = levels.iter().filter_map(SettingValue::as_int).filter_map(of_level).collect();
+            let losses: Vec<_> =
+                levels.iter().filter_map(SettingValue::as_int).filter_map(of_level).collect();
             if !losses.is_empty() {
                 said.push(format!("With {name}{}.", losses.join("; with ")));
             }
@@ -57,7 +58,11 @@ mod tests {
     fn nothing_is_reminded_of_where_all_settings_are_known() {
         let mut fixture = Fixture::durability();
         for one in &mut fixture.run.trials {
-            let had = [("log_bin".to_owned(), "ON".to_owned()), ("sync_binlog".to_owned(), "0".to_owned())].into();
+            let had = [
+                ("log_bin".to_owned(), "ON".to_owned()),
+                ("sync_binlog".to_owned(), "0".to_owned()),
+            ]
+            .into();
             one.variables = Some(had);
         }
         assert_eq!(sentences(&fixture.input()).len(), 1);
@@ -72,7 +77,9 @@ mod tests {
         let said = sentences(&fixture.input());
         assert_eq!(said.len(), 2);
         assert!(
-            said[0].contains("with =100, a process crash loses nothing, a power cut can lose that many"),
+            said[0].contains(
+                "with =100, a process crash loses nothing, a power cut can lose that many"
+            ),
             "{}",
             said[0]
         );

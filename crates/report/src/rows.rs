@@ -15,7 +15,8 @@ pub(crate) fn are_shown(analysis: &Analysis) -> bool {
 
 /// A trial in which nothing ended has a throughput and no rows, so the ledger is preferred to the quotient.
 fn per_tx(cell: &Cell) -> Option<f64> {
-    let quotient = || Some(cell.get(Figure::RowsPerSecond)? / cell.get(Figure::Tps).filter(|tps| *tps > 0.0)?);
+    let quotient =
+        || Some(cell.get(Figure::RowsPerSecond)? / cell.get(Figure::Tps).filter(|tps| *tps > 0.0)?);
     cell.get(Figure::RowsChanged).or_else(quotient)
 }
 
@@ -29,7 +30,8 @@ pub(crate) fn behind_tps(analysis: &Analysis, cell: &Cell) -> String {
 pub(crate) fn main_effect_ratio(analysis: &Analysis, effect: &MainEffect) -> Option<Estimate> {
     let of_level = |level: &SettingValue| {
         let is_it = |cell: &&Cell| cell.configuration.levels.get(&effect.factor) == Some(level);
-        let logs: Vec<_> = analysis.cells.iter().filter(is_it).filter_map(per_tx).map(f64::ln).collect();
+        let logs: Vec<_> =
+            analysis.cells.iter().filter(is_it).filter_map(per_tx).map(f64::ln).collect();
         (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
     };
     let factor = (of_level(&effect.level)? - of_level(&effect.baseline)?).exp();
@@ -53,9 +55,12 @@ fn scaled(ratio: &Estimate, factor: f64) -> Option<Estimate> {
 
 /// What verdicts on tps leave out of comparisons of different numbers of rows; `None` where all have the same.
 pub(crate) fn note(analysis: &Analysis, contrasts: &[&Contrast]) -> Option<String> {
-    let ratios: Vec<_> = contrasts.iter().filter_map(|contrast| ratio(analysis, contrast)).collect();
+    let ratios: Vec<_> =
+        contrasts.iter().filter_map(|contrast| ratio(analysis, contrast)).collect();
     let range = format::ratio_range(&ratios)?;
-    let levels: Vec<_> =
-        contrasts.iter().map(|one| analysis.axis.level(&analysis.cells[one.cell].configuration)).collect();
+    let levels: Vec<_> = contrasts
+        .iter()
+        .map(|one| analysis.axis.level(&analysis.cells[one.cell].configuration))
+        .collect();
     Some(format!("in rows a second {range} at {}", names::at_levels(analysis.axis, &levels)))
 }

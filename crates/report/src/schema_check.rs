@@ -16,7 +16,10 @@ struct Check<'a> {
 impl Check<'_> {
     fn value(&self, schema: &Value, value: &Value, at: String, found: &mut Vec<String>) {
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            let target = self.root.pointer(reference.trim_start_matches('#')).expect("a $ref points into the schema");
+            let target = self
+                .root
+                .pointer(reference.trim_start_matches('#'))
+                .expect("a $ref points into the schema");
             return self.value(target, value, at, found);
         }
         if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {

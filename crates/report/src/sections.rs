@@ -24,18 +24,29 @@ pub(crate) fn throughput(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let labels = analysis.curves.iter().map(|curve| names::level_label(analysis, curve));
     let header = std::iter::once(analysis.axis.factor().to_owned()).chain(labels);
     let row = |level: f64| {
-        let cells = analysis.curves.iter().map(move |curve| tps_entry(names::cell_at(analysis, curve, level)));
+        let cells = analysis
+            .curves
+            .iter()
+            .map(move |curve| tps_entry(names::cell_at(analysis, curve, level)));
         std::iter::once(format::rate(level)).chain(cells)
     };
     let table = DocumentTable::new(header, names::levels(analysis).into_iter().map(row));
     let table = DocumentTable { words_last: false, ..table };
-    let heading = format!("Throughput (tps, 95 % interval) by {}", names::curve_factors(&input.run.plan, analysis));
-    DocumentSection::of(heading, [table.block(), generator::sign_explained(analysis).map(Block::Paragraph)])
+    let heading = format!(
+        "Throughput (tps, 95 % interval) by {}",
+        names::curve_factors(&input.run.plan, analysis)
+    );
+    DocumentSection::of(
+        heading,
+        [table.block(), generator::sign_explained(analysis).map(Block::Paragraph)],
+    )
 }
 
 /// Throughput with its interval, and with the sign of a limited generator.
 pub(crate) fn tps_entry(cell: Option<&Cell>) -> String {
-    let Some((cell, tps)) = cell.and_then(|cell| Some((cell, cell.tps.as_ref()?))) else { return NOTHING.to_owned() };
+    let Some((cell, tps)) = cell.and_then(|cell| Some((cell, cell.tps.as_ref()?))) else {
+        return NOTHING.to_owned();
+    };
     let sign = if generator::is_limited(cell) { format!(" {SIGN}") } else { String::new() };
     format!("{}{sign}", format::tps_estimate(tps))
 }
@@ -43,10 +54,9 @@ pub(crate) fn tps_entry(cell: Option<&Cell>) -> String {
 pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     let baseline = analysis.baseline_label.as_ref().filter(|_| !analysis.contrasts.is_empty())?;
-    let tables = analysis
-        .curves
-        .iter()
-        .flat_map(|curve| [comparison_table(input, curve).block(), beside_table(input, curve).block()]);
+    let tables = analysis.curves.iter().flat_map(|curve| {
+        [comparison_table(input, curve).block(), beside_table(input, curve).block()]
+    });
     let test = match analysis.contrasts.len() {
         1 => "a t test".to_owned(),
         all => format!("a t test with Holm's correction over all {all} comparisons"),
@@ -57,7 +67,10 @@ pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<DocumentSection> {
          least {least}. equivalent: it is shown to be within {least}. \"detectable\": the smallest effect that would get \
          a verdict here four times out of five."
     );
-    DocumentSection::of(format!("Against {baseline}"), tables.chain([Some(Block::Paragraph(explained))]))
+    DocumentSection::of(
+        format!("Against {baseline}"),
+        tables.chain([Some(Block::Paragraph(explained))]),
+    )
 }
 
 fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> DocumentTable {
@@ -115,22 +128,25 @@ fn verdict(contrast: &Contrast) -> TableEntry {
 pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     let row = |noise: &LoadNoise| {
-        [noise.load.to_string(), format::percent(noise.sigma), format::detectable(noise.smallest_detectable_effect)]
+        [
+            noise.load.to_string(),
+            format::percent(noise.sigma),
+            format::detectable(noise.smallest_detectable_effect),
+        ]
     };
     let header = ["load", "one trial scatters by", "detectable"].map(str::to_owned);
     let table = DocumentTable::new(header, analysis.noise.iter().map(row));
     let with_blocks = analysis.noise.iter().any(|noise| !noise.within_blocks);
     let drift = with_blocks.then(|| {
-        Block::Paragraph("Where nothing ran twice in a block, what changes between blocks is in it.".to_owned())
+        Block::Paragraph(
+            "Where nothing ran twice in a block, what changes between blocks is in it.".to_owned(),
+        )
     });
     let twins = input.run.plan.design.aa_pair.then(|| {
         let none = || "No A/A pair has two valid trials.".to_owned();
-        Block::Paragraph(
-            analysis
-                .twins
-                .as_ref()
-                .map_or_else(none, |twins| format!("{}.", names::capital(&meaning::twins_sentence(twins)))),
-        )
+        Block::Paragraph(analysis.twins.as_ref().map_or_else(none, |twins| {
+            format!("{}.", names::capital(&meaning::twins_sentence(twins)))
+        }))
     });
     let table = if analysis.noise.is_empty() { None } else { table.block() };
     DocumentSection::of("Noise", [table, drift, twins])
@@ -141,15 +157,22 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let row = |curve: &Curve| {
         let knee = curve.knee.as_ref()?;
         let sign = if knee.generator_limited { format!(" {SIGN}") } else { String::new() };
-        let best =
-            format!("{} ({} tps){sign}", format::count(knee.best_connections.into()), format::tps(knee.best_tps));
+        let best = format!(
+            "{} ({} tps){sign}",
+            format::count(knee.best_connections.into()),
+            format::tps(knee.best_tps)
+        );
         let last = if knee.best_is_last {
             "is the best, may rise further".to_owned()
         } else {
             format::or_nothing(knee.last_ratio.as_ref(), format::ratio_estimate)
         };
         let is_best = knee.connections == knee.best_connections;
-        let knee_ratio = if is_best { "is the best".to_owned() } else { format::ratio_estimate(&knee.ratio_to_best) };
+        let knee_ratio = if is_best {
+            "is the best".to_owned()
+        } else {
+            format::ratio_estimate(&knee.ratio_to_best)
+        };
         let mut row = vec![format::count(knee.connections.into()), knee_ratio, best, last];
         if !curve.label.is_empty() {
             row.insert(0, names::level_label(analysis, curve));
@@ -158,23 +181,34 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
     };
     let settings = Some(names::setting_names(&input.run.plan)).filter(|names| !names.is_empty());
     let columns = ["knee", "knee to best", "best at", "last to best"].map(str::to_owned);
-    let table = DocumentTable::new(settings.into_iter().chain(columns), analysis.curves.iter().filter_map(row));
+    let table = DocumentTable::new(
+        settings.into_iter().chain(columns),
+        analysis.curves.iter().filter_map(row),
+    );
     let pool_rule = analysis.rule_connections.map(|number| {
-        format!(" The rule \"cores × 2 + spindles\" gives {} on this host.", format::count(number.into()))
+        format!(
+            " The rule \"cores × 2 + spindles\" gives {} on this host.",
+            format::count(number.into())
+        )
     });
     let rule = format!(
         "Knee: the fewest connections that may already reach 95 % of peak throughput.{}",
         pool_rule.unwrap_or_default()
     );
-    DocumentSection::of("Where more connections stop helping", [Some(table.block()?), Some(Block::Paragraph(rule))])
+    DocumentSection::of(
+        "Where more connections stop helping",
+        [Some(table.block()?), Some(Block::Paragraph(rule))],
+    )
 }
 
 /// Trials that are not evidence, errors, clients that failed and notes, each with its reason; left out where there is
 /// none.
 pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<DocumentSection> {
-    let others = [failed_clients(input), notes(input), external::lines(input), parts::lines(input)].concat();
+    let others =
+        [failed_clients(input), notes(input), external::lines(input), parts::lines(input)].concat();
     let errors = errors::table(input).block();
-    let blocks = [Block::list(unread(input)), Block::list(invalid(input)), errors, Block::list(others)];
+    let blocks =
+        [Block::list(unread(input)), Block::list(invalid(input)), errors, Block::list(others)];
     DocumentSection::of("Invalid trials, errors and notes", blocks)
 }
 
@@ -198,7 +232,10 @@ fn failed_clients(input: &ReportInput<'_>) -> Vec<String> {
     let line = |trial: &truetps_record::Trial| {
         let engine = trial.engine.as_ref().filter(|engine| engine.clients_failed > 0)?;
         let of = format::plural(engine.clients.into(), "client");
-        Some(format!("{} ({}): {} of {of} failed", trial.name, trial.configuration, engine.clients_failed))
+        Some(format!(
+            "{} ({}): {} of {of} failed",
+            trial.name, trial.configuration, engine.clients_failed
+        ))
     };
     input.trials().filter_map(line).collect()
 }
@@ -210,7 +247,10 @@ fn notes(input: &ReportInput<'_>) -> Vec<String> {
             by_text.entry(note).or_default().push(&trial.name);
         }
     }
-    by_text.into_iter().map(|(note, names)| format!("note on {}: {note}", format::list(&names))).collect()
+    by_text
+        .into_iter()
+        .map(|(note, names)| format!("note on {}: {note}", format::list(&names)))
+        .collect()
 }
 
 pub(crate) fn words(input: &ReportInput<'_>) -> Option<DocumentSection> {

@@ -29,7 +29,12 @@ pub fn diff_text(diff: &Diff, all: bool) -> String {
     out.push('\n');
     for (letter, side) in sides {
         if let Some(durability) = &side.durability {
-            let _ = writeln!(out, "Durability {letter}{}  {}", assumed(side), printable(&durability.sentence));
+            let _ = writeln!(
+                out,
+                "Durability {letter}{}  {}",
+                assumed(side),
+                printable(&durability.sentence)
+            );
         }
     }
     let mut group = None;
@@ -51,7 +56,12 @@ pub fn diff_markdown(diff: &Diff, all: bool) -> String {
     for (letter, side) in [("A", &diff.a), ("B", &diff.b)] {
         let _ = writeln!(out, "- **{letter}** {}", escaped(&title(side)));
         if let Some(durability) = &side.durability {
-            let _ = writeln!(out, "  - durability{}: {}", assumed(side), escaped(&printable(&durability.sentence)));
+            let _ = writeln!(
+                out,
+                "  - durability{}: {}",
+                assumed(side),
+                escaped(&printable(&durability.sentence))
+            );
         }
         for note in &side.notes {
             let _ = writeln!(out, "  - note: {}", escaped(&printable(note)));
@@ -116,7 +126,11 @@ pub(crate) fn title(side: &SideFacts) -> String {
 
 /// What an option file is judged by beside what it says.
 fn assumed(side: &SideFacts) -> &'static str {
-    if side.kind == "option file" { " (settings that the file lacks have their defaults)" } else { "" }
+    if side.kind == "option file" {
+        " (settings that the file lacks have their defaults)"
+    } else {
+        ""
+    }
 }
 
 fn put_difference(out: &mut String, difference: &Difference) {
@@ -159,11 +173,14 @@ fn default_of(placed: &Placed) -> String {
 
 fn origins(difference: &Difference) -> Vec<String> {
     let Difference { a, b, change, belongs_with, .. } = difference;
-    let origin =
-        |(letter, placed): (&str, &Placed)| Some(format!("{letter} from {}", printable(placed.origin.as_ref()?)));
+    let origin = |(letter, placed): (&str, &Placed)| {
+        Some(format!("{letter} from {}", printable(placed.origin.as_ref()?)))
+    };
     let mut facts: Vec<_> = [("A", a), ("B", b)].into_iter().filter_map(origin).collect();
     facts.extend(change.map(|change| change.to_string()));
-    facts.extend((!belongs_with.is_empty()).then(|| format!("goes with {}", belongs_with.join(", "))));
+    facts.extend(
+        (!belongs_with.is_empty()).then(|| format!("goes with {}", belongs_with.join(", "))),
+    );
     facts
 }
 
@@ -189,8 +206,15 @@ pub(crate) fn both(difference: &Difference) -> (String, String) {
         && one.chars().count().max(other.chars().count()) > VALUE_CHARS_MAX
     {
         let alone = |text: &str, than: &str| {
-            let parts: Vec<_> = text.split(',').filter(|part| !than.split(',').any(|other| other == *part)).collect();
-            if parts.is_empty() { "… (nothing else)".to_owned() } else { format!("… {}", quoted(&parts.join(","))) }
+            let parts: Vec<_> = text
+                .split(',')
+                .filter(|part| !than.split(',').any(|other| other == *part))
+                .collect();
+            if parts.is_empty() {
+                "… (nothing else)".to_owned()
+            } else {
+                format!("… {}", quoted(&parts.join(",")))
+            }
         };
         return (alone(one, other), alone(other, one));
     }
@@ -206,7 +230,8 @@ fn shown(placed: &Placed) -> String {
         },
         (None, []) => "not there".to_owned(),
         (None, others) => {
-            let others: Vec<_> = others.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
+            let others: Vec<_> =
+                others.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
             format!("not there ({})", others.join(", "))
         }
     }
@@ -242,10 +267,18 @@ pub(crate) fn summary(diff: &Diff, all: bool) -> String {
         _ => format!("{differing} settings differ{more}; {} are the same\n", diff.same),
     };
     for (reason, count) in diff.folded() {
-        let _ = writeln!(text, "{} {count}: {reason}", if all { "of the folded ones" } else { "folded away" });
+        let _ = writeln!(
+            text,
+            "{} {count}: {reason}",
+            if all { "of the folded ones" } else { "folded away" }
+        );
     }
     if diff.not_compared > 0 {
-        let _ = writeln!(text, "not compared {}: the option file does not have them", diff.not_compared);
+        let _ = writeln!(
+            text,
+            "not compared {}: the option file does not have them",
+            diff.not_compared
+        );
     }
     text
 }
@@ -270,21 +303,39 @@ mod tests {
             version: Some(version.to_owned()),
             family: None,
             is_complete: true,
-            settings: settings.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect(),
+            settings: settings
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), value(text)))
+                .collect(),
             notes: Vec::new(),
         }
     }
 
     fn sample() -> Diff {
-        let one = [("sync_binlog", "1"), ("server_uuid", "x"), ("innodb_redo_log_capacity", "1G"), ("odd|one", "1")];
-        let other = [("sync_binlog", "0"), ("server_uuid", "y"), ("innodb_log_file_size", "48M"), ("odd|one", "2")];
+        let one = [
+            ("sync_binlog", "1"),
+            ("server_uuid", "x"),
+            ("innodb_redo_log_capacity", "1G"),
+            ("odd|one", "1"),
+        ];
+        let other = [
+            ("sync_binlog", "0"),
+            ("server_uuid", "y"),
+            ("innodb_log_file_size", "48M"),
+            ("odd|one", "2"),
+        ];
         diff(&side("a.json", "9.7.4", &one), &side("b.json", "5.6.24", &other))
     }
 
     #[test]
     fn text() {
         let text = diff_text(&sample(), false);
-        assert!(text.starts_with("A  a.json  (mysql 9.7.4, capture)\nB  b.json  (mysql 5.6.24, capture)\n"), "{text}");
+        assert!(
+            text.starts_with(
+                "A  a.json  (mysql 9.7.4, capture)\nB  b.json  (mysql 5.6.24, capture)\n"
+            ),
+            "{text}"
+        );
         for expected in [
             "\nmost likely to matter first\n  sync_binlog   A 1   B 0\n      durability: After how many groups",
             "default A 1, B 0; A from /etc/my.cnf; B from /etc/my.cnf; dynamic; goes with",
@@ -302,56 +353,87 @@ mod tests {
     #[test]
     fn markdown_and_json() {
         let markdown = diff_markdown(&sample(), false);
-        assert!(markdown.contains("| durability | `sync_binlog` | 1 | 0 | 1 | 0 | After how many"), "{markdown}");
+        assert!(
+            markdown.contains("| durability | `sync_binlog` | 1 | 0 | 1 | 0 | After how many"),
+            "{markdown}"
+        );
         let expected = "| A from /etc/my.cnf; B from /etc/my.cnf; dynamic; goes with";
         assert!(
-            markdown.contains(expected) && markdown.contains("; B: a process crash loses nothing; a power cut can")
+            markdown.contains(expected)
+                && markdown.contains("; B: a process crash loses nothing; a power cut can")
         );
         assert!(markdown.contains("| others | `odd\\|one` | 1 | 2 |"), "{markdown}");
         let json: serde_json::Value = serde_json::from_str(&diff_json(&sample())).unwrap();
         assert_eq!(json["schema_version"], 1);
         assert_eq!(json["differences"][0]["name"], "sync_binlog");
         assert_eq!(json["b"]["durability"]["replica"], "none");
-        let folded = json["differences"].as_array().unwrap().iter().filter(|one| one["folded"].is_string()).count();
+        let folded = json["differences"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|one| one["folded"].is_string())
+            .count();
         assert_eq!(folded, 1);
     }
 
     #[test]
     fn notes_and_what_is_assumed_have_lines_of_their_own() {
-        let mut file = side("my.cnf", "8.0.36", &[("innodb_redo_log_capacity", "1G"), ("sync_binlog", "0")]);
-        (file.kind, file.is_complete, file.flavour, file.version) = ("option file".to_owned(), false, None, None);
+        let mut file =
+            side("my.cnf", "8.0.36", &[("innodb_redo_log_capacity", "1G"), ("sync_binlog", "0")]);
+        (file.kind, file.is_complete, file.flavour, file.version) =
+            ("option file".to_owned(), false, None, None);
         file.notes = vec!["one".to_owned(), "two".to_owned()];
         let found = diff(&file, &side("b.json", "8.0.36", &[("sync_binlog", "1")]));
         let markdown = diff_markdown(&found, false);
         assert!(
-            markdown.contains("- **A** my.cnf  (option file)\n  - durability (settings that the file lacks"),
+            markdown.contains(
+                "- **A** my.cnf  (option file)\n  - durability (settings that the file lacks"
+            ),
             "{markdown}"
         );
         assert!(markdown.contains("\n  - note: one\n  - note: two\n- **B** b.json"), "{markdown}");
         let text = diff_text(&found, false);
-        assert!(text.starts_with("A  my.cnf  (option file)\n   note: one\n   note: two\nB  "), "{text}");
-        assert!(text.contains("Durability A (settings that the file lacks have their defaults)  a commit"), "{text}");
+        assert!(
+            text.starts_with("A  my.cnf  (option file)\n   note: one\n   note: two\nB  "),
+            "{text}"
+        );
+        assert!(
+            text.contains(
+                "Durability A (settings that the file lacks have their defaults)  a commit"
+            ),
+            "{text}"
+        );
     }
 
     #[test]
     fn what_a_switch_takes_away_is_listed_under_it_and_not_counted() {
-        let of = |name: &str, log_bin: &str| side(name, "8.0.36", &[("log_bin", log_bin), ("sync_binlog", "1")]);
+        let of = |name: &str, log_bin: &str| {
+            side(name, "8.0.36", &[("log_bin", log_bin), ("sync_binlog", "1")])
+        };
         let text = diff_text(&diff(&of("a", "OFF"), &of("b", "ON")), false);
-        assert!(text.find("\n  log_bin ").unwrap() < text.find("\n  sync_binlog ").unwrap(), "{text}");
+        assert!(
+            text.find("\n  log_bin ").unwrap() < text.find("\n  sync_binlog ").unwrap(),
+            "{text}"
+        );
         let counted = "1 setting differs, and 1 with the same value has no effect on one side; 0 are the same";
         assert!(text.contains(counted), "{text}");
     }
 
     #[test]
     fn nothing_of_a_capture_reaches_the_terminal_as_it_is() {
-        let mut one =
-            side("a\u{1b}[2J", "9.7.4\u{7}", &[("odd\u{1b}one", "1\u{1b}"), ("innodb_log_file_size", "\u{1b}")]);
+        let mut one = side(
+            "a\u{1b}[2J",
+            "9.7.4\u{7}",
+            &[("odd\u{1b}one", "1\u{1b}"), ("innodb_log_file_size", "\u{1b}")],
+        );
         one.notes.push("note\u{1b}\u{202e}".to_owned());
         for value in one.settings.values_mut() {
             value.origin = Some("/etc\u{1b}\u{9b}".to_owned());
         }
-        let other = side("b", "8.0.36", &[("odd\u{1b}one", "2"), ("innodb_redo_log_capacity", "7")]);
-        for text in [diff_text(&diff(&one, &other), true), diff_markdown(&diff(&other, &one), true)] {
+        let other =
+            side("b", "8.0.36", &[("odd\u{1b}one", "2"), ("innodb_redo_log_capacity", "7")]);
+        for text in [diff_text(&diff(&one, &other), true), diff_markdown(&diff(&other, &one), true)]
+        {
             let is_odd = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
             assert!(!text.contains(is_odd), "{text:?}");
         }
@@ -365,7 +447,10 @@ mod tests {
             &side("a", "9.7.4", &[("optimizer_switch", &one)]),
             &side("b", "9.7.4", &[("optimizer_switch", &other)]),
         );
-        assert_eq!(both(&found.differences[0]), ("… mrr=on".to_owned(), "… mrr=off,new=on".to_owned()));
+        assert_eq!(
+            both(&found.differences[0]),
+            ("… mrr=on".to_owned(), "… mrr=off,new=on".to_owned())
+        );
     }
 
     #[test]

@@ -25,13 +25,15 @@ pub fn stalls_markdown(name: &str, run: &Run) -> String {
 
 /// One line a stall or dip.
 pub fn stalls_csv(run: &Run) -> String {
-    let header = ["trial", "kind", "start_ms", "length_ms", "depth", "baseline_tps", "waited_on", "rose"];
+    let header =
+        ["trial", "kind", "start_ms", "length_ms", "depth", "baseline_tps", "waited_on", "rose"];
     let mut rows = CsvRows::new(header);
     for LoadedTrial { trial, detail, .. } in &run.trials {
         for stall in &detail.stalls.list {
             let beside = || stall.coincident.iter();
             let waits = beside().flat_map(|beside| &beside.waits).map(|wait| wait.name.as_str());
-            let risen = beside().flat_map(|beside| beside.risen_and_fallen().0).map(|sign| sign.name);
+            let risen =
+                beside().flat_map(|beside| beside.risen_and_fallen().0).map(|sign| sign.name);
             let signs = beside().filter_map(|beside| beside.outage).map(|_| OUTAGE).chain(risen);
             rows.push([
                 trial.name.clone(),
@@ -103,20 +105,30 @@ pub(crate) fn facts(run: &Run) -> Vec<(&'static str, String)> {
         facts.push(("Dips", format::plural(dips as u64, "dip")));
     }
     let no_evidence = trials.iter().filter(|one| !one.trial.validity.is_valid()).count();
-    let no_evidence =
-        if no_evidence == 0 { String::new() } else { format!(", {no_evidence} of them invalid or partial") };
+    let no_evidence = if no_evidence == 0 {
+        String::new()
+    } else {
+        format!(", {no_evidence} of them invalid or partial")
+    };
     facts.push(("Trials", format::trials(trials.len()) + &no_evidence));
     // A trial with a stall has the note in its heading.
-    let without = trials.iter().filter(|one| !one.trial.validity.is_valid() && one.detail.stalls.list.is_empty());
+    let without = trials
+        .iter()
+        .filter(|one| !one.trial.validity.is_valid() && one.detail.stalls.list.is_empty());
     facts.extend(without.map(|one| ("Note", format!("{}{}", one.trial.name, mark(&one.trial)))));
     let mut unknown = BTreeMap::<_, usize>::new();
     for why in trials.iter().filter_map(|one| one.detail.stalls.absent.as_ref()) {
         *unknown.entry(absence(why)).or_default() += 1;
     }
-    let note = |(why, number)| ("Note", format!("stalls of {} are not known: {why}", format::trials(number)));
+    let note = |(why, number)| {
+        ("Note", format!("stalls of {} are not known: {why}", format::trials(number)))
+    };
     facts.extend(unknown.into_iter().map(note));
     if trials.iter().any(|one| !one.detail.stalls.list.is_empty()) {
-        facts.push(("Starts", "count from the first transaction of a trial, its warm-up included".to_owned()));
+        facts.push((
+            "Starts",
+            "count from the first transaction of a trial, its warm-up included".to_owned(),
+        ));
     }
     facts.extend(run.all_unread().map(|unread| ("Not read", unread.what.clone())));
     facts
@@ -129,7 +141,10 @@ fn blocks(detail: &TrialDetail) -> Vec<Block> {
     const SAMPLED: &str = "The server does not time its waits: sessions were counted by their state at each reading. \
                            `--waits` times them on a private server.";
     let paragraph = |text: &str| Block::Paragraph(text.to_owned());
-    let table = DocumentTable::new(["", "start", "length", "missing", "usual"], detail.stalls.list.iter().map(row));
+    let table = DocumentTable::new(
+        ["", "start", "length", "missing", "usual"],
+        detail.stalls.list.iter().map(row),
+    );
     let mut blocks = vec![Block::Table(DocumentTable { words_last: false, ..table })];
     let lines = detail.stalls.list.iter().map(|stall| {
         let text = coincident_or_absence(stall, usize::MAX, usize::MAX);
@@ -190,17 +205,25 @@ mod tests {
         let schema = serde_json::from_str(SCHEMA).unwrap();
         let document: serde_json::Value = serde_json::from_str(&stalls_json(&run)).unwrap();
         assert_eq!(violations(&schema, &document), Vec::<String>::new());
-        let stalls =
-            document["trials"].as_array().unwrap().iter().flat_map(|one| one["stalls"]["list"].as_array().unwrap());
-        let reasons: Vec<_> =
-            stalls.map(|stall| (stall["coincident"].is_null(), &stall["coincident_absent"]["reason"])).collect();
-        assert!(!reasons.is_empty() && reasons.iter().all(|found| *found == (true, &"damaged".into())), "{reasons:?}");
+        let stalls = document["trials"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|one| one["stalls"]["list"].as_array().unwrap());
+        let reasons: Vec<_> = stalls
+            .map(|stall| (stall["coincident"].is_null(), &stall["coincident_absent"]["reason"]))
+            .collect();
+        assert!(
+            !reasons.is_empty() && reasons.iter().all(|found| *found == (true, &"damaged".into())),
+            "{reasons:?}"
+        );
     }
 
     #[test]
     fn a_trial_that_is_no_evidence_says_so_without_a_stall_too() {
         let mut run = Fixture::watched().run;
-        run.trials[0].trial.validity = Validity::Invalid(truetps_record::Reason::Text("the server died".to_owned()));
+        run.trials[0].trial.validity =
+            Validity::Invalid(truetps_record::Reason::Text("the server died".to_owned()));
         let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
         assert!(text.contains("Note      trial-0001 (invalid: the server died)\n"), "{text}");
     }
@@ -209,7 +232,8 @@ mod tests {
     fn unreadable_files_are_reported() {
         let mut run = Fixture::watched().run;
         let what = "trial-0001/probe.jsonl: has no complete line".to_owned();
-        run.trials[0].unread = vec![UnreadFile { path: "probe.jsonl".into(), what, whole_trial: false }];
+        run.trials[0].unread =
+            vec![UnreadFile { path: "probe.jsonl".into(), what, whole_trial: false }];
         let said = "Not read  trial-0001/probe.jsonl: has no complete line\n";
         let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
         assert!(text.contains(said), "{text}");

@@ -1,8 +1,8 @@
 //! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the same time.
 
 use truetps_analysis::{
-    Cell, CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, Telling, Wait,
-    WaitClass, cell_detail,
+    Cell, CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind,
+    Telling, Wait, WaitClass, cell_detail,
 };
 
 use crate::ReportInput;
@@ -28,21 +28,32 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let valid = valid(input);
     let summary = cell_detail(&valid);
     if summary.trials_watched == 0 {
-        return Some(format!("not known: {}", absence(valid.first()?.detail.stalls.absent.as_ref()?)));
+        return Some(format!(
+            "not known: {}",
+            absence(valid.first()?.detail.stalls.absent.as_ref()?)
+        ));
     }
     let sum = |figure| summary.get(figure).unwrap_or(0.0);
-    let (stalled, all, dips) = (sum(Figure::Stalled), sum(Figure::Watched), sum(Figure::Dips) as u64);
+    let (stalled, all, dips) =
+        (sum(Figure::Stalled), sum(Figure::Watched), sum(Figure::Dips) as u64);
     let dips = if dips == 0 { String::new() } else { format!("; {}", format::plural(dips, "dip")) };
     let watched: Vec<_> = valid.iter().filter(|one| one.detail.stalls.absent.is_none()).collect();
-    let longest = watched.iter().flat_map(|one| one.detail.stalls.stalls().map(move |stall| (one, stall)));
-    let Some((of, longest)) = longest.max_by(|(_, one), (_, other)| one.length_ms.total_cmp(&other.length_ms)) else {
+    let longest =
+        watched.iter().flat_map(|one| one.detail.stalls.stalls().map(move |stall| (one, stall)));
+    let Some((of, longest)) =
+        longest.max_by(|(_, one), (_, other)| one.length_ms.total_cmp(&other.length_ms))
+    else {
         return Some(format!("none in {}{dips}", seconds(all)));
     };
     let with = watched.iter().filter(|one| has_stalled(one)).count();
-    let trials =
-        if watched.len() == 1 { String::new() } else { format!(" in {with} of {}", format::trials(watched.len())) };
+    let trials = if watched.len() == 1 {
+        String::new()
+    } else {
+        format!(" in {with} of {}", format::trials(watched.len()))
+    };
     let place = if watched.len() == 1 { String::new() } else { format!("{}, ", of.trial.name) };
-    let while_ = longest.coincident.as_ref().ok().and_then(in_short).map(|text| format!("; {text}"));
+    let while_ =
+        longest.coincident.as_ref().ok().and_then(in_short).map(|text| format!("; {text}"));
     Some(format!(
         "{} of {} measured ({}){trials}, longest {} ({place}{} after its first transaction{}){dips}",
         seconds(stalled).trim_end_matches(" s"),
@@ -71,13 +82,19 @@ fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a LoadedTrial> {
 /// `1.9 s`, `41.3 s`, `300 s`.
 pub(crate) fn seconds(ms: f64) -> String {
     let seconds = ms / 1e3;
-    if seconds >= 99.95 { format!("{} s", format::whole(seconds)) } else { format!("{seconds:.1} s") }
+    if seconds >= 99.95 {
+        format!("{} s", format::whole(seconds))
+    } else {
+        format!("{seconds:.1} s")
+    }
 }
 
 /// What a stall was, where that is clear: the first thing that a reader hunts.
 fn in_short(coincident: &Coincident) -> Option<String> {
     Some(match coincident.telling()? {
-        Telling::Outage(outage) => format!("the server did not answer the probe for {}", seconds(outage.length_ms())),
+        Telling::Outage(outage) => {
+            format!("the server did not answer the probe for {}", seconds(outage.length_ms()))
+        }
         // A wait without a class is named by the server's own text.
         Telling::Wait(wait) if wait.class == WaitClass::Other => format!("\"{}\"", wait.name),
         Telling::Wait(wait) => format!("waiting for {}", wait.class.name()),
@@ -127,7 +144,8 @@ pub(crate) fn longest(
     most: usize,
     beside: impl Fn(&Stall) -> String,
 ) -> (Vec<(usize, StallRow<'_>)>, usize) {
-    let all = trials.iter().flat_map(|one| one.detail.stalls.list.iter().map(move |stall| (one, stall)));
+    let all =
+        trials.iter().flat_map(|one| one.detail.stalls.list.iter().map(move |stall| (one, stall)));
     let mut all: Vec<_> = all.enumerate().collect();
     let rank = |stall: &Stall| (stall.kind == StallKind::Dip, -stall.length_ms);
     all.sort_by(|(_, (_, one)), (_, (_, other))| {
@@ -135,7 +153,10 @@ pub(crate) fn longest(
     });
     let left_out = all.len().saturating_sub(most);
     all.truncate(most);
-    (all.into_iter().map(|(at, (one, stall))| (at, row(one, stall, beside(stall)))).collect(), left_out)
+    (
+        all.into_iter().map(|(at, (one, stall))| (at, row(one, stall, beside(stall)))).collect(),
+        left_out,
+    )
 }
 
 fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall, coincident: String) -> StallRow<'a> {
@@ -145,7 +166,11 @@ fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall, coincident: String) -> StallR
         start: seconds(stall.start_ms),
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
-        usual: if stall.baseline_tps > 0.0 { format::tps(stall.baseline_tps) } else { NOTHING.to_owned() },
+        usual: if stall.baseline_tps > 0.0 {
+            format::tps(stall.baseline_tps)
+        } else {
+            NOTHING.to_owned()
+        },
         coincident,
     }
 }
@@ -162,8 +187,13 @@ pub(crate) fn coincident_or_absence(stall: &Stall, waits_max: usize, signs_max: 
 }
 
 /// What was waited on and what else rose, the most telling first; what fell comes last, as most things do where nothing runs.
-pub(crate) fn coincident_text(coincident: &Coincident, waits_max: usize, signs_max: usize) -> String {
-    let outage = coincident.outage.map(|outage| format!("{OUTAGE}: {}", seconds(outage.length_ms())));
+pub(crate) fn coincident_text(
+    coincident: &Coincident,
+    waits_max: usize,
+    signs_max: usize,
+) -> String {
+    let outage =
+        coincident.outage.map(|outage| format!("{OUTAGE}: {}", seconds(outage.length_ms())));
     let (risen, fallen) = coincident.risen_and_fallen();
     let waits = coincident.more_waits().take(waits_max).map(wait);
     let risen = risen.into_iter().take(signs_max).map(sign);
@@ -179,7 +209,8 @@ pub(crate) fn coincident_text(coincident: &Coincident, waits_max: usize, signs_m
 
 /// `redo flush (wait/io/file/innodb/innodb_log_file): 12.3 sessions, usually 0.40`.
 pub(crate) fn wait(wait: &Wait) -> String {
-    let usual = wait.usual_sessions.map_or(String::new(), |usual| format!(", usually {}", sessions(usual)));
+    let usual =
+        wait.usual_sessions.map_or(String::new(), |usual| format!(", usually {}", sessions(usual)));
     format!("{} ({}): {} sessions{usual}", wait.class.name(), wait.name, sessions(wait.sessions))
 }
 
@@ -206,7 +237,10 @@ pub(crate) fn kind(kind: StallKind) -> &'static str {
 }
 
 pub(crate) fn kind_entry(of: StallKind) -> TableEntry {
-    TableEntry { text: kind(of).to_owned(), tone: if of == StallKind::Stall { Tone::Bad } else { Tone::Unsure } }
+    TableEntry {
+        text: kind(of).to_owned(),
+        tone: if of == StallKind::Stall { Tone::Bad } else { Tone::Unsure },
+    }
 }
 
 /// `None` where there was neither a stall nor a dip.
@@ -217,13 +251,17 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let header = names.into_iter().filter(|name| several || *name != "trial");
     let entries = |row: StallRow<'_>| {
         let trial = several.then(|| row.trial.to_owned().into());
-        let texts = [row.start, row.length, row.depth, row.usual, row.coincident].map(TableEntry::from);
+        let texts =
+            [row.start, row.length, row.depth, row.usual, row.coincident].map(TableEntry::from);
         trial.into_iter().chain([kind_entry(row.kind)]).chain(texts)
     };
     let table = DocumentTable::new(header, rows.into_iter().map(entries)).block()?;
     let cells = (input.analysis.cells.len() > 1).then(|| Block::Table(cells_table(input)));
-    let more =
-        if left_out == 0 { String::new() } else { format!(" {left_out} shorter ones are left out: JSON has all.") };
+    let more = if left_out == 0 {
+        String::new()
+    } else {
+        format!(" {left_out} shorter ones are left out: JSON has all.")
+    };
     let how_to_read = Block::Paragraph(format!("{HOW_TO_READ}{more}"));
     DocumentSection::of("Stalls and dips", [cells, Some(table), Some(how_to_read)])
 }
@@ -239,15 +277,20 @@ pub(crate) fn cell_texts(cell: &CellDetail) -> [String; 5] {
         format::percent(cell.stalled_share()),
         format::or_nothing(cell.get(Figure::LongestStall), seconds),
         text(Figure::Dips),
-        cell.get(Figure::MaxGap).map_or_else(|| "< 100 ms".to_owned(), |ms| format::figure(Figure::MaxGap, ms)),
+        cell.get(Figure::MaxGap)
+            .map_or_else(|| "< 100 ms".to_owned(), |ms| format::figure(Figure::MaxGap, ms)),
     ]
 }
 
 pub(crate) const CELL_COLUMNS: [&str; 5] = ["stalls", "stalled", "longest", "dips", "longest gap"];
 
 fn cells_table(input: &ReportInput<'_>) -> DocumentTable {
-    let row = |cell: &Cell| cell_texts(&cell.detail).into_iter().chain([cell.configuration.to_string()]);
-    DocumentTable::new(CELL_COLUMNS.into_iter().chain(["configuration"]), input.analysis.cells.iter().map(row))
+    let row =
+        |cell: &Cell| cell_texts(&cell.detail).into_iter().chain([cell.configuration.to_string()]);
+    DocumentTable::new(
+        CELL_COLUMNS.into_iter().chain(["configuration"]),
+        input.analysis.cells.iter().map(row),
+    )
 }
 
 #[cfg(test)]
@@ -287,7 +330,11 @@ mod tests {
         };
         check(WaitClass::Commit, None, "waiting for commit");
         check(WaitClass::Other, None, "\"Waiting for backup lock\"");
-        check(WaitClass::Commit, Some(outage(12.2)), "the server did not answer the probe for 12.2 s");
+        check(
+            WaitClass::Commit,
+            Some(outage(12.2)),
+            "the server did not answer the probe for 12.2 s",
+        );
     }
 
     #[test]
@@ -311,6 +358,9 @@ mod tests {
         assert_eq!(coincident_text(&as_ever, 2, 2), "no signal stands out");
         let unseen = Coincident { readings: 0, ..Coincident::default() };
         assert_eq!(coincident_text(&unseen, 2, 2), "too short for a server sample");
-        assert_eq!(coincident_text(&Coincident { readings: 1, ..unseen }, 2, 2), "no signal stands out");
+        assert_eq!(
+            coincident_text(&Coincident { readings: 1, ..unseen }, 2, 2),
+            "no signal stands out"
+        );
     }
 }

@@ -10,10 +10,12 @@ const SHOWN_MAX: usize = 3;
 
 /// Which configurations, how far they are off, and advice. `None` where all were steady, or where it is not known.
 pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
-    let mut unsteady: Vec<_> = analysis.cells.iter().filter_map(|cell| Some((cell, cell.unsteady.as_ref()?))).collect();
+    let mut unsteady: Vec<_> =
+        analysis.cells.iter().filter_map(|cell| Some((cell, cell.unsteady.as_ref()?))).collect();
     let apart = |unsteady: &Unsteady| (unsteady.farthest - 1.0).abs();
     unsteady.sort_by(|(_, one), (_, other)| apart(other).total_cmp(&apart(one)));
-    let shown: Vec<_> = unsteady.iter().take(SHOWN_MAX).map(|(cell, unsteady)| place(cell, unsteady)).collect();
+    let shown: Vec<_> =
+        unsteady.iter().take(SHOWN_MAX).map(|(cell, unsteady)| place(cell, unsteady)).collect();
     let more = and_more(unsteady.len() - shown.len());
     (!shown.is_empty()).then(|| {
         format!(
@@ -28,8 +30,11 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
 fn place(cell: &Cell, unsteady: &Unsteady) -> String {
     let configuration = cell.configuration.to_string();
     let at = if configuration.is_empty() { String::new() } else { format!("{configuration}: ") };
-    let trials =
-        if unsteady.of == 1 { String::new() } else { format!(" ({} of {} trials)", unsteady.trials, unsteady.of) };
+    let trials = if unsteady.of == 1 {
+        String::new()
+    } else {
+        format!(" ({} of {} trials)", unsteady.trials, unsteady.of)
+    };
     format!("{at}{}{trials}", format::ratio(unsteady.farthest).trim_start_matches('×'))
 }
 
@@ -44,7 +49,8 @@ mod tests {
         let fixture = Fixture::durability().with(|trials| {
             for trial in trials.iter_mut().filter(|trial| trial.configuration.connections() == 50) {
                 let is_off = trial.block < 2;
-                trial.measured.as_mut().unwrap().littles_law = Some(if is_off { 0.72 } else { 1.01 });
+                trial.measured.as_mut().unwrap().littles_law =
+                    Some(if is_off { 0.72 } else { 1.01 });
             }
         });
         let said = warning(fixture.input().analysis).unwrap();
@@ -61,6 +67,10 @@ mod tests {
         let cells = json["analysis"]["cells"].as_array().unwrap();
         assert!(cells.iter().any(|cell| cell["unsteady"]["farthest"] == 0.72), "{cells:?}");
         let trials = json["trials"].as_array().unwrap();
-        assert!(trials.iter().any(|trial| trial["unsteady"] == true && trial["validity"]["state"] == "valid"));
+        assert!(
+            trials
+                .iter()
+                .any(|trial| trial["unsteady"] == true && trial["validity"]["state"] == "valid")
+        );
     }
 }

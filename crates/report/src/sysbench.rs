@@ -11,18 +11,22 @@ pub fn sysbench(input: &ReportInput<'_>) -> String {
     let mut trials: Vec<_> = input.run.trials.iter().collect();
     trials.sort_by_key(|one| (one.trial.block, one.trial.position));
     let blocks: Vec<_> = trials.into_iter().map(block).collect();
-    let unread = input.run.all_unread().map(|unread| format!("# not read: {}\n", printable(&unread.what)));
+    let unread =
+        input.run.all_unread().map(|unread| format!("# not read: {}\n", printable(&unread.what)));
     unread.chain([blocks.join("\n")]).collect()
 }
 
 fn block(loaded: &LoadedTrial) -> String {
     let trial = &loaded.trial;
-    let reason = trial.validity.reason().map_or(String::new(), |reason| format!(", no evidence: {reason}"));
+    let reason =
+        trial.validity.reason().map_or(String::new(), |reason| format!(", no evidence: {reason}"));
     let mut lines = vec![format!("# {}: {}{reason}", trial.name, trial.configuration)];
     if let Some(measured) = &trial.measured {
         lines.extend(figures(measured, trial));
         lines.extend(times(measured, loaded.latency.as_ref()));
-        lines.extend(trial.script.iter().filter_map(|script| script.fairness.as_ref()).flat_map(fairness));
+        lines.extend(
+            trial.script.iter().filter_map(|script| script.fairness.as_ref()).flat_map(fairness),
+        );
     }
     // A name or a reason has no line of its own to begin.
     lines.iter().map(|line| printable(line) + "\n").collect()
@@ -31,7 +35,12 @@ fn block(loaded: &LoadedTrial) -> String {
 /// Statements by what they were.
 fn performed(script: &ScriptRun) -> Vec<String> {
     let ScriptRun { reads, writes, other, .. } = script;
-    let rows = [("read:", *reads), ("write:", *writes), ("other:", *other), ("total:", reads + writes + other)];
+    let rows = [
+        ("read:", *reads),
+        ("write:", *writes),
+        ("other:", *other),
+        ("total:", reads + writes + other),
+    ];
     let rows = rows.into_iter().map(|(label, count)| format!("        {label:<33}{count}"));
     ["    queries performed:".to_owned()].into_iter().chain(rows).collect()
 }
@@ -110,15 +119,27 @@ mod tests {
 
     #[test]
     fn the_run_of_a_script_knows_what_its_statements_were() {
-        let fairness =
-            ScriptFairness { events_mean: 20.5, events_deviation: 0.5, time_s_mean: 1.0, time_s_deviation: 0.25 };
-        let script = ScriptRun { reads: 140, writes: 40, other: 20, fairness: Some(fairness), ..ScriptRun::default() };
-        let fixture = Fixture::script_without_server().with(|trials| trials[0].script = Some(script));
+        let fairness = ScriptFairness {
+            events_mean: 20.5,
+            events_deviation: 0.5,
+            time_s_mean: 1.0,
+            time_s_deviation: 0.25,
+        };
+        let script = ScriptRun {
+            reads: 140,
+            writes: 40,
+            other: 20,
+            fairness: Some(fairness),
+            ..ScriptRun::default()
+        };
+        let fixture =
+            Fixture::script_without_server().with(|trials| trials[0].script = Some(script));
         let text = sysbench(&fixture.input());
         let read = "    queries performed:\n        read:                            140\n        write:      ";
         let fair = "Threads fairness:\n    events (avg/stddev):           20.5000/0.50\n    \
                     execution time (avg/stddev):   1.0000/0.25\n";
-        for part in [read, "        total:                           200\n    transactions:", fair] {
+        for part in [read, "        total:                           200\n    transactions:", fair]
+        {
             assert!(text.contains(part), "{part}\n{text}");
         }
     }
@@ -126,6 +147,9 @@ mod tests {
     #[test]
     fn a_trial_without_figures_is_one_line() {
         let text = sysbench(&Fixture::troubled().input());
-        assert!(text.contains("connections=8, no evidence: the server died: signal 9\n\n#"), "{text}");
+        assert!(
+            text.contains("connections=8, no evidence: the server died: signal 9\n\n#"),
+            "{text}"
+        );
     }
 }

@@ -1,6 +1,8 @@
 //! A report for a terminal.
 
-use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone, document};
+use crate::document::{
+    Block, Document, DocumentSection, DocumentTable, TableEntry, Tone, document,
+};
 use crate::{ReportInput, printable};
 use textwrap::WordSeparator;
 use textwrap::core::{Word, display_width};
@@ -34,15 +36,21 @@ pub struct TextScreen {
 
 impl TextScreen {
     /// No terminal: a file, or a program that reads.
-    pub const PLAIN: Self =
-        Self { colour: false, text_width: TEXT_WIDTH, table_width: TABLE_WIDTH, answer_last: false };
+    pub const PLAIN: Self = Self {
+        colour: false,
+        text_width: TEXT_WIDTH,
+        table_width: TABLE_WIDTH,
+        answer_last: false,
+    };
 
     /// Where no terminal has a width.
     pub const WIDTH_WITHOUT_TERMINAL: usize = TEXT_WIDTH;
 
     /// `width`: columns, where a terminal has a number of them.
     pub fn new(colour: bool, width: Option<usize>) -> Self {
-        let Some(width) = width.map(|width| width.max(WIDTH_MIN)) else { return Self { colour, ..Self::PLAIN } };
+        let Some(width) = width.map(|width| width.max(WIDTH_MIN)) else {
+            return Self { colour, ..Self::PLAIN };
+        };
         Self { colour, text_width: width.min(TEXT_WIDTH), table_width: width, answer_last: false }
     }
 
@@ -55,7 +63,13 @@ impl TextScreen {
     /// A word and what it means, as the line of a list or as several.
     pub fn listed(self, word: &str, word_width: usize, text: &str) -> String {
         let mut out = String::new();
-        push_wrapped(&mut out, text, &format!("{word:<word_width$} "), &" ".repeat(word_width + 1), self.text_width);
+        push_wrapped(
+            &mut out,
+            text,
+            &format!("{word:<word_width$} "),
+            &" ".repeat(word_width + 1),
+            self.text_width,
+        );
         out
     }
 
@@ -64,7 +78,8 @@ impl TextScreen {
         if display_width(line) <= self.text_width {
             return line.to_owned();
         }
-        let kept = Word::from(line).break_apart(self.text_width - 1).next().map_or("", |part| part.word);
+        let kept =
+            Word::from(line).break_apart(self.text_width - 1).next().map_or("", |part| part.word);
         format!("{}…", kept.trim_end())
     }
 
@@ -115,7 +130,11 @@ fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
     match block {
         Block::Table(table) => push_table(out, table, screen),
         Block::Paragraph(text) => push_wrapped(out, text, "", "", screen.text_width),
-        Block::List(items) => items.iter().for_each(|item| push_wrapped(out, item, "- ", "  ", screen.text_width)),
+        Block::List(items) => {
+            for item in items {
+                push_wrapped(out, item, "- ", "  ", screen.text_width);
+            }
+        }
         Block::Code(lines) => push_code(out, lines),
         // Its table has the same figures.
         Block::Picture(_) => {}
@@ -126,7 +145,9 @@ fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
                     Some(b'+') => Tone::Good,
                     _ => Tone::Plain,
                 };
-                out.push_str(format!("  {}", screen.tone(&line.replace('\t', "    "), tone)).trim_end());
+                out.push_str(
+                    format!("  {}", screen.tone(&line.replace('\t', "    "), tone)).trim_end(),
+                );
                 out.push('\n');
             }
         }
@@ -160,7 +181,12 @@ pub(crate) fn push_whole_table(out: &mut String, table: &DocumentTable, screen: 
     push_columns(out, table, &groups, screen);
 }
 
-fn push_columns(out: &mut String, table: &DocumentTable, groups: &[Vec<usize>], screen: TextScreen) {
+fn push_columns(
+    out: &mut String,
+    table: &DocumentTable,
+    groups: &[Vec<usize>],
+    screen: TextScreen,
+) {
     if let Some(caption) = &table.caption {
         push_wrapped(out, caption, "", "", screen.table_width);
     }
@@ -174,7 +200,8 @@ fn push_columns(out: &mut String, table: &DocumentTable, groups: &[Vec<usize>], 
         let widths: Vec<_> = columns.iter().map(|column| widths[*column]).collect();
         let widths = fitted(widths, has_words, screen.table_width);
         for row in std::iter::once(&header).chain(&table.rows) {
-            let row: Vec<_> = columns.iter().filter_map(|column| row.get(*column).cloned()).collect();
+            let row: Vec<_> =
+                columns.iter().filter_map(|column| row.get(*column).cloned()).collect();
             push_row(out, &row, &widths, has_words, screen);
         }
     }
@@ -193,7 +220,9 @@ fn column_groups(widths: &[usize], words_last: bool, screen: TextScreen) -> Vec<
     let mut groups = vec![vec![0]];
     let mut used = width(0);
     for column in 1..widths.len() {
-        let last = groups.last_mut().filter(|group| group.len() == 1 || used + width(column) <= screen.text_width);
+        let last = groups
+            .last_mut()
+            .filter(|group| group.len() == 1 || used + width(column) <= screen.text_width);
         used = if let Some(group) = last {
             group.push(column);
             used + width(column)
@@ -224,7 +253,13 @@ fn fitted(mut widths: Vec<usize>, words_last: bool, table_width: usize) -> Vec<u
 
 /// A row of a table. Cells go on in further lines below themselves where they are too long; words in the last column have what
 /// is left of the line.
-fn push_row(out: &mut String, row: &[TableEntry], widths: &[usize], words_last: bool, screen: TextScreen) {
+fn push_row(
+    out: &mut String,
+    row: &[TableEntry],
+    widths: &[usize],
+    words_last: bool,
+    screen: TextScreen,
+) {
     let numbers = if words_last { row.len() - 1 } else { row.len() };
     let indent: usize = widths[..numbers].iter().map(|width| width + GAP.len()).sum();
     let lines_of = |(column, entry): (usize, &TableEntry)| {
@@ -236,14 +271,21 @@ fn push_row(out: &mut String, row: &[TableEntry], widths: &[usize], words_last: 
         let mut lines = String::new();
         push_wrapped(&mut lines, &entry.text, "", "", width);
         let is_narrow = screen.table_width < TABLE_WIDTH;
-        lines.lines().flat_map(|line| if is_narrow { pieces(line, width) } else { vec![line.to_owned()] }).collect()
+        lines
+            .lines()
+            .flat_map(|line| if is_narrow { pieces(line, width) } else { vec![line.to_owned()] })
+            .collect()
     };
     let cells: Vec<Vec<String>> = row.iter().enumerate().map(lines_of).collect();
     for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
         let part = |column: usize| {
             let text = cells[column].get(at).cloned().unwrap_or_default();
             let entry = TableEntry { text, tone: row[column].tone };
-            if column < numbers { screen.right(&entry, widths[column]) } else { screen.tone(&entry.text, entry.tone) }
+            if column < numbers {
+                screen.right(&entry, widths[column])
+            } else {
+                screen.tone(&entry.text, entry.tone)
+            }
         };
         let line: Vec<_> = (0..cells.len()).map(part).collect();
         out.push_str(line.join(GAP).trim_end());
@@ -256,8 +298,12 @@ fn pieces(name: &str, width: usize) -> Vec<String> {
     let mut rest = name;
     let mut pieces = Vec::new();
     while display_width(rest) > width {
-        let Some(fitting) = Word::from(rest).break_apart(width).next().map(|part| part.word.len()) else { break };
-        let (piece, left) = rest.split_at(rest[..fitting].rfind('/').map_or(fitting, |slash| slash + 1));
+        let Some(fitting) = Word::from(rest).break_apart(width).next().map(|part| part.word.len())
+        else {
+            break;
+        };
+        let (piece, left) =
+            rest.split_at(rest[..fitting].rfind('/').map_or(fitting, |slash| slash + 1));
         pieces.push(piece.to_owned());
         rest = left;
     }
@@ -294,7 +340,10 @@ pub(crate) fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str
 /// On a narrow terminal, names that are longer than a line go on in the next one. Elsewhere a path stays whole.
 fn broken(words: Vec<String>, room: usize) -> Vec<String> {
     let fits = |word: &str| display_width(word.trim_end()) <= room.max(1);
-    words.into_iter().flat_map(|word| if fits(&word) { vec![word] } else { pieces(&word, room.max(1)) }).collect()
+    words
+        .into_iter()
+        .flat_map(|word| if fits(&word) { vec![word] } else { pieces(&word, room.max(1)) })
+        .collect()
 }
 
 /// Words with the space behind them. Numbers are kept together: `200 000`, `4.2 %`, `2.10 ms`. Control characters, which
@@ -306,12 +355,18 @@ fn unbreakable(text: &str) -> Vec<String> {
         let bare = word.trim_end_matches([',', ';', '.', ')', ']', ':']);
         // `194`, and `194/s` too.
         let group = bare.split('/').next().unwrap_or(bare);
-        let continues = UNITS.contains(&bare) || (group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
-        let is_after_digit = |last: &&mut String| last.trim_end().ends_with(|c: char| c.is_ascii_digit());
+        let continues = UNITS.contains(&bare)
+            || (group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_after_digit =
+            |last: &&mut String| last.trim_end().ends_with(|c: char| c.is_ascii_digit());
         match words.last_mut().filter(|last| continues && is_after_digit(last)) {
             Some(last) => last.push_str(word),
             None if display_width(word) > word.chars().count() => {
-                words.extend(WordSeparator::UnicodeBreakProperties.find_words(word).map(|part| part.word.to_owned()));
+                words.extend(
+                    WordSeparator::UnicodeBreakProperties
+                        .find_words(word)
+                        .map(|part| part.word.to_owned()),
+                );
             }
             None => words.push(word.to_owned()),
         }
@@ -324,7 +379,8 @@ fn unbreakable(text: &str) -> Vec<String> {
 
 impl TextScreen {
     fn right(self, entry: &TableEntry, width: usize) -> String {
-        " ".repeat(width.saturating_sub(display_width(&entry.text))) + &self.tone(&entry.text, entry.tone)
+        " ".repeat(width.saturating_sub(display_width(&entry.text)))
+            + &self.tone(&entry.text, entry.tone)
     }
 
     fn tone(self, text: &str, tone: Tone) -> String {
@@ -343,7 +399,11 @@ impl TextScreen {
     }
 
     fn sgr(self, code: &str, text: &str) -> String {
-        if self.colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self.colour && !text.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }
 

@@ -239,7 +239,10 @@ Load      cpu, a script of sysbench; no warm-up; 10 000 transactions
 ",
     );
     let text = text(&fixture.input(), TextScreen::PLAIN);
-    assert!(!text.contains("mysql") && !text.contains("prepared") && !text.contains(" of 0 rows"), "{text}");
+    assert!(
+        !text.contains("mysql") && !text.contains("prepared") && !text.contains(" of 0 rows"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -301,7 +304,9 @@ fn lines_fit_a_terminal() {
 
 #[test]
 fn a_narrow_terminal_breaks_no_number() {
-    for fixture in [Fixture::durability(), Fixture::troubled(), Fixture::rates(), Fixture::watched()] {
+    for fixture in
+        [Fixture::durability(), Fixture::troubled(), Fixture::rates(), Fixture::watched()]
+    {
         for width in [40, 60, 80] {
             let text = text(&fixture.input(), TextScreen::new(false, Some(width)));
             let wide: Vec<_> = text.lines().filter(|line| display_width(line) > width).collect();

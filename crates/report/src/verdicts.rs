@@ -21,11 +21,15 @@ enum VerdictKind {
 
 impl VerdictKind {
     fn of(analysis: &Analysis, contrast: &Contrast) -> Self {
-        let kept_up = |cell: usize| analysis.cells[cell].open_loop.as_ref().is_some_and(|open| open.sustained.is_all());
+        let kept_up = |cell: usize| {
+            analysis.cells[cell].open_loop.as_ref().is_some_and(|open| open.sustained.is_all())
+        };
         match contrast.verdict {
             Verdict::Faster => Self::Faster,
             Verdict::Slower => Self::Slower,
-            Verdict::Equivalent if kept_up(contrast.cell) && kept_up(contrast.baseline_cell) => Self::KeepsUp,
+            Verdict::Equivalent if kept_up(contrast.cell) && kept_up(contrast.baseline_cell) => {
+                Self::KeepsUp
+            }
             Verdict::Equivalent => Self::Equivalent,
             Verdict::NotEnoughData { .. } => Self::NotEnoughData,
         }
@@ -61,17 +65,27 @@ pub(crate) fn of_figures(input: &ReportInput<'_>, with_risk: bool) -> Vec<String
         return vec![open_loop::max_rate_line(found)];
     }
     let mut lines = open_loop::verdicts(input);
-    lines.extend(analysis.curves.iter().filter_map(|curve| against_baseline(input, curve, with_risk)));
+    lines.extend(
+        analysis.curves.iter().filter_map(|curve| against_baseline(input, curve, with_risk)),
+    );
     if !lines.is_empty() {
         return lines;
     }
-    let knees: Vec<_> =
-        analysis.curves.iter().filter_map(|curve| crate::meaning::knee_sentence(curve, &curve.label)).collect();
+    let knees: Vec<_> = analysis
+        .curves
+        .iter()
+        .filter_map(|curve| crate::meaning::knee_sentence(curve, &curve.label))
+        .collect();
     if !knees.is_empty() {
         return knees;
     }
-    let figures: Vec<_> = analysis.curves.iter().flat_map(|curve| figures_of(analysis, curve)).collect();
-    if figures.is_empty() { vec!["none: there is nothing to compare yet.".to_owned()] } else { figures }
+    let figures: Vec<_> =
+        analysis.curves.iter().flat_map(|curve| figures_of(analysis, curve)).collect();
+    if figures.is_empty() {
+        vec!["none: there is nothing to compare yet.".to_owned()]
+    } else {
+        figures
+    }
 }
 
 /// The baseline's throughput, before the differences from it. Without a comparison the verdict has it.
@@ -88,20 +102,28 @@ pub(crate) fn answer(input: &ReportInput<'_>) -> Option<String> {
     let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
     let (value, certainty) = (format::tps(tps.value), names::certainty(tps));
     let rows = rows::behind_tps(analysis, cell);
-    Some(format!("With {} (baseline): {value} tps{rows}{best} {place} ({certainty}{mark}).", baseline.label))
+    Some(format!(
+        "With {} (baseline): {value} tps{rows}{best} {place} ({certainty}{mark}).",
+        baseline.label
+    ))
 }
 
 /// Where nothing is compared and no curve bends, the figures themselves are the answer.
 fn figures_of(analysis: &Analysis, curve: &Curve) -> Vec<String> {
     let figure = |cell: &&Cell| {
         let estimate = cell.tps.as_ref()?;
-        let p99 =
-            cell.get(Figure::ResponseP99).map_or(String::new(), |us| format!(", p99 {}", format::duration_us(us)));
+        let p99 = cell
+            .get(Figure::ResponseP99)
+            .map_or(String::new(), |us| format!(", p99 {}", format::duration_us(us)));
         let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
-        let (tps, place) = (format::tps(estimate.value), names::connections(cell.configuration.connections()));
+        let (tps, place) =
+            (format::tps(estimate.value), names::connections(cell.configuration.connections()));
         let certainty = names::certainty(estimate);
         let rows = rows::behind_tps(analysis, cell);
-        Some(format!("{}: {tps} tps{rows} with {place}{p99} ({certainty}{mark}).", names::curve_name(curve)))
+        Some(format!(
+            "{}: {tps} tps{rows} with {place}{p99} ({certainty}{mark}).",
+            names::curve_name(curve)
+        ))
     };
     names::cells(analysis, curve).iter().filter_map(figure).collect()
 }
@@ -120,10 +142,15 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve, with_risk: bool) -> 
     let open = by_kind.get(&VerdictKind::NotEnoughData).map_or(&[][..], Vec::as_slice);
     let rows = rows::note(analysis, &names::contrasts(analysis, curve));
     let parts: Vec<_> = parts.chain(rows).chain(cpu(analysis, open)).collect();
-    let risk = durability::risk(input, curve).filter(|_| with_risk).map_or(String::new(), |risk| format!("; {risk}"));
+    let risk = durability::risk(input, curve)
+        .filter(|_| with_risk)
+        .map_or(String::new(), |risk| format!("; {risk}"));
     // Where another place has the risk, it has named the setting, too.
-    let name =
-        if with_risk { names::curve_name(curve) } else { names::short(&input.run.plan, names::curve_name(curve)) };
+    let name = if with_risk {
+        names::curve_name(curve)
+    } else {
+        names::short(&input.run.plan, names::curve_name(curve))
+    };
     Some(format!("{name}: {}{risk}.", parts.join("; ")))
 }
 
@@ -138,7 +165,9 @@ pub(crate) fn counted(analysis: &Analysis) -> Vec<String> {
         match kind {
             VerdictKind::Faster => format!("{n} faster ({})", ratios(contrasts)),
             VerdictKind::Slower => format!("{n} slower ({})", ratios(contrasts)),
-            VerdictKind::Equivalent => format!("{n} equivalent (within {})", format::percent(analysis.smallest_effect)),
+            VerdictKind::Equivalent => {
+                format!("{n} equivalent (within {})", format::percent(analysis.smallest_effect))
+            }
             VerdictKind::KeepsUp => format!("{n} that keep up as the baseline does"),
             VerdictKind::NotEnoughData => format!("{n} without enough data"),
         }
@@ -164,9 +193,10 @@ fn part(analysis: &Analysis, kind: VerdictKind, contrasts: &[&Contrast], baselin
             let within = format!("within {}", format::percent(analysis.smallest_effect));
             (format!("equivalent to {baseline} at {at}"), within)
         }
-        VerdictKind::KeepsUp => {
-            (format!("keeps up as {baseline} does at {at}"), "compare response times there".to_owned())
-        }
+        VerdictKind::KeepsUp => (
+            format!("keeps up as {baseline} does at {at}"),
+            "compare response times there".to_owned(),
+        ),
         VerdictKind::NotEnoughData => (format!("not enough data at {at}"), String::new()),
     };
     let notes: Vec<_> = [detail, mark].into_iter().filter(|note| !note.is_empty()).collect();
@@ -176,7 +206,8 @@ fn part(analysis: &Analysis, kind: VerdictKind, contrasts: &[&Contrast], baselin
 /// What is known of comparisons whose throughput is open: the server's CPU time of a transaction.
 fn cpu(analysis: &Analysis, open: &[&Contrast]) -> Vec<String> {
     let part = |(wanted, word): (Judgement, &str)| {
-        let of_kind: Vec<_> = open.iter().copied().filter(|one| one.server_cpu_change == Some(wanted)).collect();
+        let of_kind: Vec<_> =
+            open.iter().copied().filter(|one| one.server_cpu_change == Some(wanted)).collect();
         let at = at_levels(analysis, &of_kind);
         let ratios = range(of_kind.iter().filter_map(|one| one.server_cpu_ratio))?;
         Some(format!("a transaction takes {word} CPU time of the server at {at} ({ratios})"))
@@ -250,7 +281,8 @@ mod tests {
             for trial in trials.iter_mut() {
                 let is_baseline = trial.configuration.settings_label().ends_with("=1");
                 let (block, measured) = (f64::from(trial.block), trial.measured.as_mut().unwrap());
-                measured.tps = 1000.0 + 400.0 * (block % 2.0) * if is_baseline { 1.0 } else { -1.0 };
+                measured.tps =
+                    1000.0 + 400.0 * (block % 2.0) * if is_baseline { 1.0 } else { -1.0 };
                 let us = if is_baseline { 95.0 } else { 163.0 } + block / 10.0;
                 measured.resources.server_cpu_us_per_tx = Some(us);
             }
@@ -266,8 +298,10 @@ mod tests {
     fn without_a_setting_the_knee_is_the_verdict() {
         check(
             &Fixture::connections_only(),
-            &["Throughput is highest at 8 connections (819.5 tps); these are the most connections tried, and it may \
-             rise further."],
+            &[
+                "Throughput is highest at 8 connections (819.5 tps); these are the most connections tried, and it may \
+             rise further.",
+            ],
         );
     }
 
@@ -288,7 +322,12 @@ mod tests {
                     Some(truetps_record::Reason::Text("slow".to_owned()));
             }
         };
-        for fixture in [Fixture::durability(), Fixture::connections_only(), Fixture::rates(), Fixture::open_run(1000)] {
+        for fixture in [
+            Fixture::durability(),
+            Fixture::connections_only(),
+            Fixture::rates(),
+            Fixture::open_run(1000),
+        ] {
             let fixture = fixture.with(limited);
             for line in verdicts(&fixture.input()) {
                 assert!(line.contains("generator-limited"), "{line}");
@@ -305,8 +344,10 @@ mod tests {
         let fixture = Fixture::durability().with(|trials| trials.truncate(1));
         check(
             &fixture,
-            &["innodb_flush_log_at_trx_commit=1: 205.8 tps with 1 connection, p99 14.6 ms (one trial, so without an \
-               interval)."],
+            &[
+                "innodb_flush_log_at_trx_commit=1: 205.8 tps with 1 connection, p99 14.6 ms (one trial, so without an \
+               interval).",
+            ],
         );
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use truetps_record::{
-    ErrorCount, Experiment, Measured, RowAnswer, RowComparison, RowExample, RowFault, ServerKill, Trial, Verification,
+    ErrorCount, Experiment, Measured, RowAnswer, RowComparison, RowExample, RowFault, ServerKill,
+    Trial, Verification,
 };
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
@@ -47,7 +48,11 @@ pub fn verification_json(input: &VerifyInput<'_>) -> String {
     }
     json_text(&VerificationDocument {
         experiment: &input.experiment.name,
-        all_acknowledged_rows_kept: input.verification.comparison.as_ref().map(|found| !found.rows.has_fault()),
+        all_acknowledged_rows_kept: input
+            .verification
+            .comparison
+            .as_ref()
+            .map(|found| !found.rows.has_fault()),
         verification: input.verification,
         validity: input.trial.and_then(|trial| trial.validity.reason()).map(ToString::to_string),
         measured: input.trial.and_then(|trial| trial.measured.as_ref()),
@@ -57,13 +62,23 @@ pub fn verification_json(input: &VerifyInput<'_>) -> String {
 fn document(input: &VerifyInput<'_>) -> Document {
     let comparison = input.verification.comparison.as_ref();
     let sections = [
-        comparison
-            .and_then(|found| DocumentSection::of("Rows", [rows_table(found).block(), Some(paragraph(HOW_TO_READ))])),
-        comparison.and_then(|found| DocumentSection::of("Faults", [examples_table(&found.examples).block()])),
-        DocumentSection::of("Kills of the server", [kills_table(&input.verification.kills).block()]),
+        comparison.and_then(|found| {
+            DocumentSection::of("Rows", [rows_table(found).block(), Some(paragraph(HOW_TO_READ))])
+        }),
+        comparison.and_then(|found| {
+            DocumentSection::of("Faults", [examples_table(&found.examples).block()])
+        }),
+        DocumentSection::of(
+            "Kills of the server",
+            [kills_table(&input.verification.kills).block()],
+        ),
         input.trial.and_then(errors),
     ];
-    Document { title: title(input), facts: facts(input), sections: sections.into_iter().flatten().collect() }
+    Document {
+        title: title(input),
+        facts: facts(input),
+        sections: sections.into_iter().flatten().collect(),
+    }
 }
 
 const HOW_TO_READ: &str = "lost: acknowledged and not there. doubled: copies beyond the first. changed: there with another \
@@ -92,7 +107,11 @@ pub(crate) fn title(input: &VerifyInput<'_>) -> String {
 pub(crate) fn place(input: &VerifyInput<'_>) -> String {
     let table = &input.verification.table;
     let servers: Vec<_> = names::servers(input.experiment).iter().map(names::server).collect();
-    let at = if input.verification.is_private { "private".to_owned() } else { format!("at {}", table.server) };
+    let at = if input.verification.is_private {
+        "private".to_owned()
+    } else {
+        format!("at {}", table.server)
+    };
     format!("table {}, {}, {at}", table.name(), format::list(&servers))
 }
 
@@ -116,7 +135,11 @@ pub(crate) fn answer(input: &VerifyInput<'_>) -> String {
     if rows.has_fault() {
         let faults = RowFault::ALL.into_iter().filter(|fault| rows.of(*fault) > 0);
         let texts: Vec<_> = faults.map(|fault| fault_text(fault, rows.of(fault))).collect();
-        return format!("{} of {} acknowledged rows", format::list(&texts), format::count(rows.acknowledged));
+        return format!(
+            "{} of {} acknowledged rows",
+            format::list(&texts),
+            format::count(rows.acknowledged)
+        );
     }
     match rows.acknowledged {
         0 => "no row was acknowledged: nothing is shown".to_owned(),
@@ -127,7 +150,9 @@ pub(crate) fn answer(input: &VerifyInput<'_>) -> String {
 
 fn why_not(input: &VerifyInput<'_>) -> String {
     let reason = input.trial.and_then(|trial| trial.validity.reason()).map(ToString::to_string);
-    reason.unwrap_or_else(|| "the load has not ended; `truetps verify --resume` compares what was sent".to_owned())
+    reason.unwrap_or_else(|| {
+        "the load has not ended; `truetps verify --resume` compares what was sent".to_owned()
+    })
 }
 
 fn fault_text(fault: RowFault, rows: u64) -> String {
@@ -163,10 +188,14 @@ pub(crate) fn trust(input: &VerifyInput<'_>) -> Option<String> {
     }
     if found.log.damaged > 0 {
         let records = format::plural(found.log.damaged, "record");
-        limits.push(format!("{records} of the log of answers cannot be read: their rows count as unknown"));
+        limits.push(format!(
+            "{records} of the log of answers cannot be read: their rows count as unknown"
+        ));
     }
     if input.verification.table.key_is_unique {
-        limits.push("the key of the table is unique: a second copy of a row is impossible".to_owned());
+        limits.push(
+            "the key of the table is unique: a second copy of a row is impossible".to_owned(),
+        );
     }
     (!limits.is_empty()).then(|| limits.join("; "))
 }
@@ -193,13 +222,19 @@ pub(crate) fn rows_fact(found: &RowComparison) -> String {
 }
 
 pub(crate) fn faults_fact(found: &RowComparison) -> String {
-    let texts = RowFault::ALL.map(|fault| format!("{} {}", format::count(found.rows.of(fault)), fault_name(fault)));
+    let texts = RowFault::ALL
+        .map(|fault| format!("{} {}", format::count(found.rows.of(fault)), fault_name(fault)));
     let when = found.lost_ms.map(|(first, last)| {
         let seconds = |ms: u64| format!("{:.1} s", ms as f64 / 1e3);
-        let window =
-            found.loss_window_ms.map(|ms| format!(", at most {} before a kill", format::duration_us(ms as f64 * 1e3)));
+        let window = found
+            .loss_window_ms
+            .map(|ms| format!(", at most {} before a kill", format::duration_us(ms as f64 * 1e3)));
         let window = window.unwrap_or_default();
-        format!("; the lost ones were acknowledged from {} to {}{window}", seconds(first), seconds(last))
+        format!(
+            "; the lost ones were acknowledged from {} to {}{window}",
+            seconds(first),
+            seconds(last)
+        )
     });
     format!("{}{}", texts.join(", "), when.unwrap_or_default())
 }
@@ -226,12 +261,21 @@ pub(crate) fn generator(input: &VerifyInput<'_>) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(open) = &measured.open_loop {
         let time = |us: Option<f64>| us.map_or_else(|| NOTHING.to_owned(), format::duration_us);
-        parts.push(format!("late by p50 {}, p99 {}", time(open.late_us_p50), time(open.late_us_p99)));
+        parts.push(format!(
+            "late by p50 {}, p99 {}",
+            time(open.late_us_p50),
+            time(open.late_us_p99)
+        ));
         if open.starts.queued > 0 {
             parts.push(format!("{} due rows were not sent", format::count(open.starts.queued)));
         }
     }
-    parts.extend(measured.resources.client_cpu_us_per_tx.map(|us| format!("CPU {} a row", format::duration_us(us))));
+    parts.extend(
+        measured
+            .resources
+            .client_cpu_us_per_tx
+            .map(|us| format!("CPU {} a row", format::duration_us(us))),
+    );
     parts.extend(measured.generator_limited.as_ref().map(|reason| format!("LIMITED: {reason}")));
     (!parts.is_empty()).then(|| parts.join("; "))
 }
@@ -248,7 +292,8 @@ pub(crate) fn kills_fact(kills: &[ServerKill]) -> Option<String> {
 pub(crate) fn comparison_fact(input: &VerifyInput<'_>) -> Option<String> {
     let found = input.verification.comparison.as_ref()?;
     let log = format::bytes(found.log.bytes);
-    let (rows, took) = (format::plural(found.rows.in_table, "row"), format::duration_us(found.took_s * 1e6));
+    let (rows, took) =
+        (format::plural(found.rows.in_table, "row"), format::duration_us(found.took_s * 1e6));
     Some(format!("{rows} of the table with {log} of answers, in {took}"))
 }
 
@@ -256,8 +301,13 @@ pub(crate) fn comparison_fact(input: &VerifyInput<'_>) -> Option<String> {
 pub(crate) fn error_texts(trial: &Trial) -> Vec<String> {
     let errors = trial.measured.iter().flat_map(|measured| &measured.errors);
     let text = |error: &ErrorCount| {
-        let again = (error.retried > 0).then(|| format!("{} tried again", format::count(error.retried)));
-        let counts: Vec<_> = (error.count > 0).then(|| format::count(error.count)).into_iter().chain(again).collect();
+        let again =
+            (error.retried > 0).then(|| format!("{} tried again", format::count(error.retried)));
+        let counts: Vec<_> = (error.count > 0)
+            .then(|| format::count(error.count))
+            .into_iter()
+            .chain(again)
+            .collect();
         format!("{} × {}: {}", counts.join(", "), error.class, error.first_message)
     };
     errors.map(text).collect()
@@ -271,7 +321,10 @@ fn rows_table(found: &RowComparison) -> DocumentTable {
     let rows = &found.rows;
     let bad = |fault: RowFault| {
         let tone = if rows.of(fault) > 0 { Tone::Bad } else { Tone::Good };
-        [TableEntry { text: format::count(rows.of(fault)), tone }, fault_name(fault).to_owned().into()]
+        [
+            TableEntry { text: format::count(rows.of(fault)), tone },
+            fault_name(fault).to_owned().into(),
+        ]
     };
     let plain = |number: u64, what: &str| [format::count(number).into(), what.to_owned().into()];
     let counts = [
@@ -288,8 +341,12 @@ fn rows_table(found: &RowComparison) -> DocumentTable {
 
 fn examples_table(examples: &[RowExample]) -> DocumentTable {
     let row = |example: &RowExample| {
-        let answer = example.answer.map_or_else(|| NOTHING.to_owned(), |answer: RowAnswer| answer.to_string());
-        let at = example.answered_at_ms.map_or_else(|| NOTHING.to_owned(), |ms| format!("{:.3} s", ms as f64 / 1e3));
+        let answer = example
+            .answer
+            .map_or_else(|| NOTHING.to_owned(), |answer: RowAnswer| answer.to_string());
+        let at = example
+            .answered_at_ms
+            .map_or_else(|| NOTHING.to_owned(), |ms| format!("{:.3} s", ms as f64 / 1e3));
         let fault = TableEntry { text: fault_name(example.fault).to_owned(), tone: Tone::Bad };
         [
             fault,
@@ -309,7 +366,8 @@ fn examples_table(examples: &[RowExample]) -> DocumentTable {
 
 pub(crate) fn example_texts(found: &RowComparison) -> Vec<String> {
     let text = |example: &RowExample| {
-        let copies = if example.copies > 1 { format!(", {} copies", example.copies) } else { String::new() };
+        let copies =
+            if example.copies > 1 { format!(", {} copies", example.copies) } else { String::new() };
         let at = example.answered_at_ms.map(|ms| format!(", answered at {:.3} s", ms as f64 / 1e3));
         format!("{}: {}{copies}{}", fault_name(example.fault), example.key, at.unwrap_or_default())
     };
@@ -318,7 +376,10 @@ pub(crate) fn example_texts(found: &RowComparison) -> Vec<String> {
 
 fn kills_table(kills: &[ServerKill]) -> DocumentTable {
     let row = |kill: &ServerKill| {
-        [format!("{:.1} s", kill.at_ms as f64 / 1e3), format::duration_us(kill.recovery_ms as f64 * 1e3)]
+        [
+            format!("{:.1} s", kill.at_ms as f64 / 1e3),
+            format::duration_us(kill.recovery_ms as f64 * 1e3),
+        ]
     };
     DocumentTable {
         words_last: false,

@@ -2,14 +2,16 @@
 
 use serde_json::Value;
 use truetps_record::{
-    AnswerLogState, KeyColumn, RowAnswer, RowComparison, RowCounts, RowExample, RowFault, ServerKill, Verification,
-    VerifiedTable, VerifyLoad,
+    AnswerLogState, KeyColumn, RowAnswer, RowComparison, RowCounts, RowExample, RowFault,
+    ServerKill, Verification, VerifiedTable, VerifyLoad,
 };
 
 use crate::fixture::Fixture;
 use crate::schema_check::violations;
 use crate::summary::check_screen;
-use crate::verification::{VerifyInput, verification_json, verification_markdown, verification_text};
+use crate::verification::{
+    VerifyInput, verification_json, verification_markdown, verification_text,
+};
 use crate::{TextScreen, verification_summary};
 
 const SCHEMA: &str = include_str!("../../../docs/reference/verification.schema.json");
@@ -40,7 +42,11 @@ fn verification(rows: Option<RowCounts>) -> Verification {
         compared_at: "2026-11-27T04:00:00Z".to_owned(),
         took_s: 1.5,
         rows,
-        examples: RowFault::ALL.into_iter().filter(|fault| rows.of(*fault) > 0).map(example).collect(),
+        examples: RowFault::ALL
+            .into_iter()
+            .filter(|fault| rows.of(*fault) > 0)
+            .map(example)
+            .collect(),
         lost_ms: (rows.lost > 0).then_some((17_250, 19_000)),
         loss_window_ms: (rows.lost > 0).then_some(850),
         log: AnswerLogState { bytes: 320_016, is_complete: true, torn_bytes: 0, damaged: 0 },
@@ -81,11 +87,23 @@ fn check(rows: Option<RowCounts>, test: impl Fn(&VerifyInput<'_>)) {
     let verification = verification(rows);
     let trial = input.trials().next();
     test(&VerifyInput { experiment: &input.run.experiment, verification: &verification, trial });
-    test(&VerifyInput { experiment: &input.run.experiment, verification: &verification, trial: None });
+    test(&VerifyInput {
+        experiment: &input.run.experiment,
+        verification: &verification,
+        trial: None,
+    });
 }
 
 fn faulty() -> RowCounts {
-    RowCounts { lost: 7, doubled: 2, changed: 1, refused_present: 3, unexpected: 1, resent: 4, ..clean() }
+    RowCounts {
+        lost: 7,
+        doubled: 2,
+        changed: 1,
+        refused_present: 3,
+        unexpected: 1,
+        resent: 4,
+        ..clean()
+    }
 }
 
 #[test]
@@ -102,7 +120,10 @@ fn the_answer_is_one_sentence() {
     answers(Some(lost), "LOST 7 of 9 950 acknowledged rows.");
     check(Some(faulty()), |input| {
         let text = verification_summary(input, TextScreen::new(false, Some(160)));
-        assert!(text.contains("LOST 7, DOUBLED 2, CHANGED 1, 3 rows there that were refused"), "{text}");
+        assert!(
+            text.contains("LOST 7, DOUBLED 2, CHANGED 1, 3 rows there that were refused"),
+            "{text}"
+        );
         assert!(text.contains("at most 850 ms before a kill"), "{text}");
     });
     check(None, |input| {
@@ -116,7 +137,10 @@ fn every_screen_fits() {
     for rows in [Some(clean()), Some(faulty()), Some(RowCounts::default()), None] {
         check(rows, |input| {
             check_screen(|screen| verification_summary(input, screen));
-            assert!(verification_text(input, TextScreen::PLAIN).contains("POST http://127.0.0.1:8080/rows"));
+            assert!(
+                verification_text(input, TextScreen::PLAIN)
+                    .contains("POST http://127.0.0.1:8080/rows")
+            );
             assert!(
                 verification_markdown(input).starts_with("# verify: 1 000 clients"),
                 "{}",

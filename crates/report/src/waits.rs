@@ -19,7 +19,8 @@ pub(crate) struct WaitsView {
 impl WaitsView {
     fn of(label: String, waits: &TopWaits) -> Self {
         let waits = waits.bounded();
-        let rows = waits.list.iter().enumerate().map(|(index, wait)| row(index + 1, wait)).collect();
+        let rows =
+            waits.list.iter().enumerate().map(|(index, wait)| row(index + 1, wait)).collect();
         Self { label, rows, more: more(waits.more) }
     }
 
@@ -38,7 +39,8 @@ fn row(rank: usize, wait: &TopWait) -> [String; 6] {
     let counted = match wait.source {
         WaitSource::Timed => format::or_nothing(counted, |counted| counted),
         WaitSource::Sampled => {
-            let share = wait.share.map_or(String::new(), |share| format!(" ({})", format::percent(share)));
+            let share =
+                wait.share.map_or(String::new(), |share| format!(" ({})", format::percent(share)));
             format!("{}{share} †", counted.unwrap_or_default())
         }
     };
@@ -108,7 +110,10 @@ pub(crate) fn explained(views: &[WaitsView]) -> String {
             .to_owned(),
     ];
     if rows().any(|row| !is_sampled(&row)) {
-        said.push("Waits without a mark are timed by the server, including the waits of its own threads.".to_owned());
+        said.push(
+            "Waits without a mark are timed by the server, including the waits of its own threads."
+                .to_owned(),
+        );
     }
     if rows().any(|row| is_sampled(&row)) {
         said.push(SAMPLED.to_owned());
@@ -131,7 +136,10 @@ pub(crate) fn watched(waits: &TopWaits) -> DocumentSection {
     let explained = "Sessions: how many waited at a time, on average; the server's own threads are among them where it times \
                      its waits. †: sessions that were seen in this state, and their share of all at work.";
     let said: Vec<_> = view.more.as_deref().into_iter().chain([explained]).collect();
-    DocumentSection { heading: HEADING.to_owned(), blocks: vec![table, Block::Paragraph(said.join(" "))] }
+    DocumentSection {
+        heading: HEADING.to_owned(),
+        blocks: vec![table, Block::Paragraph(said.join(" "))],
+    }
 }
 
 /// The longest waits of either side; `None` where no side has any.
@@ -178,14 +186,22 @@ mod tests {
         let views = views(&fixture.input());
         let first = &views[0];
         assert_eq!(first.label, "=1 at 8 connections");
-        let names: Vec<_> = first.rows.iter().map(|row| (row[0].as_str(), row[4].as_str(), row[5].as_str())).collect();
+        let names: Vec<_> = first
+            .rows
+            .iter()
+            .map(|row| (row[0].as_str(), row[4].as_str(), row[5].as_str()))
+            .collect();
         let expect = [
             ("1", "redo flush", "wait/io/file/innodb/innodb_log_file"),
             ("2", "page flush", "wait/io/file/innodb/innodb_data_file"),
         ];
         assert_eq!(names, expect);
         // Half a session at 1,000 tps.
-        assert!(first.rows[0][1].starts_with("50") && first.rows[0][1].ends_with(" µs"), "{:?}", first.rows);
+        assert!(
+            first.rows[0][1].starts_with("50") && first.rows[0][1].ends_with(" µs"),
+            "{:?}",
+            first.rows
+        );
         let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
         assert!(text.contains(HEADING) && text.contains("innodb_data_file"), "{text}");
         assert!(section(&Fixture::durability().input()).is_none(), "the probe was off");
@@ -202,7 +218,9 @@ mod tests {
         };
         let waits = ComparedWaits { list: vec![wait], more: 0 };
         let DocumentSection { blocks, .. } = compared(&waits, (true, false)).unwrap();
-        let [Block::Table(table), Block::Paragraph(said)] = &blocks[..] else { panic!("a table and its words") };
+        let [Block::Table(table), Block::Paragraph(said)] = &blocks[..] else {
+            panic!("a table and its words")
+        };
         let row: Vec<_> = table.rows[0].iter().map(|entry| entry.text.as_str()).collect();
         assert_eq!(row, ["1", "2.50 ms", format::NOTHING, WaitClass::RowLock.name(), "Update †"]);
         assert!(said.ends_with("B: no waits recorded."), "{said}");

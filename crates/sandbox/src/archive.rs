@@ -62,10 +62,20 @@ struct Limits {
 /// Unpacks into `tree`, which must not exist. Setting `stop` ends it with an error.
 pub(crate) fn unpack(path: &Path, tree: &Path, stop: &AtomicBool) -> Result<(), SandboxError> {
     let free = free_bytes(tree.parent().unwrap_or(tree))?;
-    unpack_within(path, tree, Limits { entries: ENTRIES_MAX, bytes: free.saturating_sub(SPARE_BYTES) }, stop)
+    unpack_within(
+        path,
+        tree,
+        Limits { entries: ENTRIES_MAX, bytes: free.saturating_sub(SPARE_BYTES) },
+        stop,
+    )
 }
 
-fn unpack_within(path: &Path, tree: &Path, limits: Limits, stop: &AtomicBool) -> Result<(), SandboxError> {
+fn unpack_within(
+    path: &Path,
+    tree: &Path,
+    limits: Limits,
+    stop: &AtomicBool,
+) -> Result<(), SandboxError> {
     if !ends_with_any(path, &READ) {
         return Err(refused(path, "truetps does not read archives of this kind"));
     }
@@ -82,8 +92,14 @@ fn unpack_within(path: &Path, tree: &Path, limits: Limits, stop: &AtomicBool) ->
         Box::new(file)
     };
     let between = Rc::new(Cell::new(HEADER_BYTES_MAX));
-    let mut unpacking =
-        Unpacking { path, tree, links: Vec::new(), left: limits.bytes, between: Rc::clone(&between), stop };
+    let mut unpacking = Unpacking {
+        path,
+        tree,
+        links: Vec::new(),
+        left: limits.bytes,
+        between: Rc::clone(&between),
+        stop,
+    };
     let reader = Stoppable { inner: reader, stop };
     let mut archive = Archive::new(BoundedReader { inner: reader, zeros: 0, between });
     let entries = archive.entries().map_err(|error| refused(path, broken(&error)))?;
@@ -101,7 +117,11 @@ fn unpack_within(path: &Path, tree: &Path, limits: Limits, stop: &AtomicBool) ->
     // Reads to the end: only there a compressed file shows whether it is complete.
     io::copy(&mut rest, &mut io::sink()).map_err(|error| refused(path, broken(&error)))?;
     if rest.zeros < BLOCK {
-        let problem = if has_end { "it has data after its end" } else { "it is truncated: the end is missing" };
+        let problem = if has_end {
+            "it has data after its end"
+        } else {
+            "it is truncated: the end is missing"
+        };
         return Err(refused(path, problem));
     }
     unpacking.make_links()
@@ -110,7 +130,9 @@ fn unpack_within(path: &Path, tree: &Path, limits: Limits, stop: &AtomicBool) ->
 /// An entry's name for messages, without control characters.
 fn shown(name: &Path) -> String {
     let name = name.to_string_lossy();
-    name.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+    name.chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
 }
 
 fn refused(path: &Path, problem: impl Into<String>) -> SandboxError {
@@ -181,7 +203,9 @@ impl Unpacking<'_> {
         let to = self.tree.join(below);
         match entry.header().entry_type() {
             EntryType::Directory => make_folder(&to).map_err(|error| self.cannot_be(&name, error)),
-            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => self.file(entry, &to, &name),
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+                self.file(entry, &to, &name)
+            }
             EntryType::Symlink => {
                 let target = self.target(entry, &name)?;
                 let folder = name.parent().unwrap_or(Path::new(""));
@@ -193,13 +217,19 @@ impl Unpacking<'_> {
             }
             EntryType::Link => {
                 let target = self.target(entry, &name)?;
-                let Some(below) = inside(&target) else { return Err(self.leads_out(&name, &target)) };
-                let linked = make_parent(&to)
-                    .and_then(|()| fs::hard_link(self.tree.join(below), &to).map_err(SandboxError::io("make", &to)));
+                let Some(below) = inside(&target) else {
+                    return Err(self.leads_out(&name, &target));
+                };
+                let linked = make_parent(&to).and_then(|()| {
+                    fs::hard_link(self.tree.join(below), &to).map_err(SandboxError::io("make", &to))
+                });
                 linked.map_err(|error| self.cannot_be(&name, error))
             }
             EntryType::XGlobalHeader => Ok(()),
-            _ => Err(refused(self.path, format!("`{}` is neither a file, a folder nor a link", shown(&name)))),
+            _ => Err(refused(
+                self.path,
+                format!("`{}` is neither a file, a folder nor a link", shown(&name)),
+            )),
         }
     }
 
@@ -210,7 +240,9 @@ impl Unpacking<'_> {
 
     /// Errors caused by the archive itself are reported with the entry's name.
     fn cannot_be(&self, name: &Path, error: SandboxError) -> SandboxError {
-        use io::ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory, NotFound};
+        use io::ErrorKind::{
+            AlreadyExists, InvalidFilename, IsADirectory, NotADirectory, NotFound,
+        };
         let SandboxError::Io { source, .. } = &error else { return error };
         let problem = match source.kind() {
             AlreadyExists | IsADirectory | NotADirectory => "occurs twice, or is below a file",
@@ -222,10 +254,18 @@ impl Unpacking<'_> {
     }
 
     fn leads_out(&self, name: &Path, target: &Path) -> SandboxError {
-        refused(self.path, format!("the link `{}` leads out of the tree, to `{}`", shown(name), shown(target)))
+        refused(
+            self.path,
+            format!("the link `{}` leads out of the tree, to `{}`", shown(name), shown(target)),
+        )
     }
 
-    fn file(&mut self, entry: &mut Entry<'_, impl Read>, to: &Path, name: &Path) -> Result<(), SandboxError> {
+    fn file(
+        &mut self,
+        entry: &mut Entry<'_, impl Read>,
+        to: &Path,
+        name: &Path,
+    ) -> Result<(), SandboxError> {
         let needed = entry.size();
         if needed > self.left {
             let (what, free) = ("the server's tree", self.left);
@@ -236,7 +276,9 @@ impl Unpacking<'_> {
         let is_program = entry.header().mode().is_ok_and(|mode| mode & 0o111 != 0);
         let mode = if is_program { 0o755 } else { 0o644 };
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(to);
-        let mut file = file.map_err(SandboxError::io("make", to)).map_err(|error| self.cannot_be(name, error))?;
+        let mut file = file
+            .map_err(SandboxError::io("make", to))
+            .map_err(|error| self.cannot_be(name, error))?;
         // The umask may have removed permissions that the server's user needs.
         file.set_permissions(Permissions::from_mode(mode)).map_err(SandboxError::io("open", to))?;
         // The holes of a sparse file are not read from the archive: nothing else would check `stop` during a long hole.
@@ -263,14 +305,21 @@ impl Unpacking<'_> {
             }
         }
         for (link, target) in &self.links {
-            let made = make_parent(link).and_then(|()| symlink(target, link).map_err(SandboxError::io("make", link)));
-            made.map_err(|error| self.cannot_be(link.strip_prefix(self.tree).unwrap_or(link), error))?;
+            let made = make_parent(link)
+                .and_then(|()| symlink(target, link).map_err(SandboxError::io("make", link)));
+            made.map_err(|error| {
+                self.cannot_be(link.strip_prefix(self.tree).unwrap_or(link), error)
+            })?;
         }
         let tree = self.tree.canonicalize().map_err(SandboxError::io("find", self.tree))?;
         for (link, target) in &self.links {
             match link.canonicalize() {
                 Ok(found) if found.starts_with(&tree) => {}
-                Ok(_) => return Err(self.leads_out(link.strip_prefix(self.tree).unwrap_or(link), target)),
+                Ok(_) => {
+                    return Err(
+                        self.leads_out(link.strip_prefix(self.tree).unwrap_or(link), target)
+                    );
+                }
                 // It has no target now, and must not get one later.
                 Err(_) => fs::remove_file(link).map_err(SandboxError::io("remove", link))?,
             }
@@ -306,7 +355,11 @@ fn make_parent(path: &Path) -> Result<(), SandboxError> {
 }
 
 /// Finds the server in an unpacked tree: archives have a folder or two above it.
-pub(crate) fn find_server(archive: &Path, tree: &Path, user: &ServerUser) -> Result<ServerBinary, SandboxError> {
+pub(crate) fn find_server(
+    archive: &Path,
+    tree: &Path,
+    user: &ServerUser,
+) -> Result<ServerBinary, SandboxError> {
     let mut level = vec![tree.to_owned()];
     for _ in 0..=DEPTH_MAX {
         for folder in &level {
@@ -316,12 +369,19 @@ pub(crate) fn find_server(archive: &Path, tree: &Path, user: &ServerUser) -> Res
                 Err(error) => return Err(NamedError::Program(error).into()),
             }
         }
-        let entries = level.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().filter_map(Result::ok);
+        let entries = level
+            .iter()
+            .filter_map(|folder| fs::read_dir(folder).ok())
+            .flatten()
+            .filter_map(Result::ok);
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         level = folders.map(|entry| entry.path()).collect();
         level.sort();
     }
-    Err(refused(archive, "it contains no server (bin/mysqld, sbin/mysqld, bin/mariadbd, bin/postgres)"))
+    Err(refused(
+        archive,
+        "it contains no server (bin/mysqld, sbin/mysqld, bin/mariadbd, bin/postgres)",
+    ))
 }
 
 #[cfg(test)]
@@ -381,7 +441,8 @@ mod tests {
         io::copy(&mut bytes.as_slice(), &mut gz).unwrap();
         let gz = gz.finish().unwrap();
         unpacked(&gz, "s.tgz").1.unwrap();
-        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
+        let mut xz =
+            lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
         io::copy(&mut bytes.as_slice(), &mut xz).unwrap();
         let xz = xz.finish().unwrap();
         let (dir, result) = unpacked(&xz, "s.tar.xz");
@@ -416,7 +477,10 @@ mod tests {
         check(&[("a", Symlink, "b"), ("a/x", Regular, "x")], "`a` occurs twice");
         // Errors of the archive name the entry; control characters are not printed.
         check(&[("a", Regular, "1"), ("a", Regular, "2")], "s.tar: `a` occurs twice");
-        check(&[("a", Regular, "1"), ("a/b", Regular, "2")], "`a/b` occurs twice, or is below a file");
+        check(
+            &[("a", Regular, "1"), ("a/b", Regular, "2")],
+            "`a/b` occurs twice, or is below a file",
+        );
         check(&[("a", Link, "b")], "`a` is a link to a missing file");
         check(&[("\x1b[31mred\nx", Fifo, "")], "`\\u{1b}[31mred\\nx` is neither");
         let two = [("a/b/e", Symlink, "../.."), ("x/y", Symlink, "../a/b/e/../..")];
@@ -468,7 +532,9 @@ mod tests {
         header.set_size(BLOCK as u64);
         let gnu = header.as_gnu_mut().unwrap();
         // Everything except its last block.
-        let octal = |field: &mut [u8; 12], number: u64| field.copy_from_slice(format!("{number:011o}\0").as_bytes());
+        let octal = |field: &mut [u8; 12], number: u64| {
+            field.copy_from_slice(format!("{number:011o}\0").as_bytes());
+        };
         octal(&mut gnu.sparse[0].offset, HOLE);
         octal(&mut gnu.sparse[0].numbytes, BLOCK as u64);
         octal(&mut gnu.realsize, HOLE + BLOCK as u64);
@@ -494,7 +560,10 @@ mod tests {
 
     #[test]
     fn what_is_cut_short_or_something_else_is_refused() {
-        let bytes = archive(&[("s/a", EntryType::Regular, &"x".repeat(2000)), ("s/b", EntryType::Regular, "y")]);
+        let bytes = archive(&[
+            ("s/a", EntryType::Regular, &"x".repeat(2000)),
+            ("s/b", EntryType::Regular, "y"),
+        ]);
         for end in [700, 1200, 2560, 3000, 3584] {
             let problem = unpacked(&bytes[..end], "s.tar").1.unwrap_err().to_string();
             assert!(problem.contains("truncated"), "{end}: {problem}");
@@ -506,9 +575,11 @@ mod tests {
         let path = dir.path().join("s.tar");
         fs::write(&path, &bytes).unwrap();
         unpack(&path, &dir.path().join("tree"), &stop).unwrap_err();
-        for (name, expect) in
-            [("s.zip", "does not read"), ("s.tar.xz", "not an archive of"), ("s.tar.gz", "not an archive of")]
-        {
+        for (name, expect) in [
+            ("s.zip", "does not read"),
+            ("s.tar.xz", "not an archive of"),
+            ("s.tar.gz", "not an archive of"),
+        ] {
             let problem = unpacked(&bytes, name).1.unwrap_err().to_string();
             assert!(problem.contains(expect), "{problem}");
         }

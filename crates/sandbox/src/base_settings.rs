@@ -46,11 +46,15 @@ pub fn base_settings(
 }
 
 /// The same, for a program whose settings are known.
-pub fn base_settings_of(catalogue: &Catalogue, of_file: &[FileSetting]) -> Result<BaseSettings, CatalogueError> {
+pub fn base_settings_of(
+    catalogue: &Catalogue,
+    of_file: &[FileSetting],
+) -> Result<BaseSettings, CatalogueError> {
     let mut base = BaseSettings::default();
     let mut known: Vec<Line<'_>> = Vec::new();
     // Which settings a plugin has, only a server with it says.
-    let loads_plugins = of_file.iter().any(|line| PLUGIN_LINES.contains(&canonical_name(&line.name).as_str()));
+    let loads_plugins =
+        of_file.iter().any(|line| PLUGIN_LINES.contains(&canonical_name(&line.name).as_str()));
     for setting @ FileSetting { name, value, .. } in of_file {
         let value = SettingValue::Text(value.clone());
         match catalogue.check_written_name(name) {
@@ -61,9 +65,14 @@ pub fn base_settings_of(catalogue: &Catalogue, of_file: &[FileSetting]) -> Resul
                 }
                 None => known.push((name, value)),
             },
-            Err(CatalogueError::Reserved { reason, .. }) => base.ignored.push((name.clone(), reason.to_owned())),
+            Err(CatalogueError::Reserved { reason, .. }) => {
+                base.ignored.push((name.clone(), reason.to_owned()));
+            }
             Err(CatalogueError::NoVariable { .. }) => {
-                base.ignored.push((name.clone(), "it has no variable, and so cannot be verified".to_owned()));
+                base.ignored.push((
+                    name.clone(),
+                    "it has no variable, and so cannot be verified".to_owned(),
+                ));
             }
             Err(error) => match take_effect(catalogue, setting, &value, error, &mut base) {
                 Err(CatalogueError::Unknown { name, .. }) if loads_plugins => {
@@ -95,12 +104,17 @@ pub fn base_settings_of(catalogue: &Catalogue, of_file: &[FileSetting]) -> Resul
     Ok(base)
 }
 
-fn take_of_postgres(catalogue: &Catalogue, lines: &[Line<'_>], base: &mut BaseSettings) -> Result<(), CatalogueError> {
+fn take_of_postgres(
+    catalogue: &Catalogue,
+    lines: &[Line<'_>],
+    base: &mut BaseSettings,
+) -> Result<(), CatalogueError> {
     for (name, value) in lines {
         match catalogue.check(name, value) {
             Ok(()) => base.kept.push(((*name).to_owned(), value.option_text())),
             Err(CatalogueError::Value { .. }) if is_of_host(name) => {
-                let reason = format!("this host has no {value}, and the server does not start with it here");
+                let reason =
+                    format!("this host has no {value}, and the server does not start with it here");
                 base.ignored.push(((*name).to_owned(), reason));
             }
             Err(error) => return Err(error),
@@ -149,8 +163,12 @@ fn explained(
     };
     catalogue.together(pairs(known))?.map_err(|problem| {
         let said: Vec<_> = known.iter().filter(named).map(|(name, _)| *name).collect();
-        let names = if said.is_empty() { known.iter().map(|(name, _)| *name).collect() } else { said };
-        CatalogueError::NotTogether { names: names.into_iter().map(str::to_owned).collect(), problem }
+        let names =
+            if said.is_empty() { known.iter().map(|(name, _)| *name).collect() } else { said };
+        CatalogueError::NotTogether {
+            names: names.into_iter().map(str::to_owned).collect(),
+            problem,
+        }
     })
 }
 
@@ -168,7 +186,9 @@ fn take_effect(
             base.notes.push(format!("{name} is read as {variable}, as the server does"));
             base.kept.push((variable, value));
         }
-        LineEffect::Nothing => base.ignored.push((name, "this server takes it without an effect".to_owned())),
+        LineEffect::Nothing => {
+            base.ignored.push((name, "this server takes it without an effect".to_owned()));
+        }
         LineEffect::Unknown if line.is_loose => {
             base.ignored.push((name, "this server does not know it (loose)".to_owned()));
         }
@@ -186,7 +206,11 @@ const POOL_DIVIDED_FROM: f64 = (1_u64 << 30) as f64;
 /// "Configuring InnoDB Buffer Pool Size" in its manual.
 fn round_pool(catalogue: &Catalogue, base: &mut BaseSettings) {
     let number = |base: &BaseSettings, name: &str| {
-        let kept = base.kept.iter().find(|(known, _)| canonical_name(known) == name).map(|(_, value)| value.as_str());
+        let kept = base
+            .kept
+            .iter()
+            .find(|(known, _)| canonical_name(known) == name)
+            .map(|(_, value)| value.as_str());
         setting_number(kept.or_else(|| catalogue.default_value(name))?)
     };
     let Some(pool) = number(base, POOL) else { return };
@@ -197,8 +221,10 @@ fn round_pool(catalogue: &Catalogue, base: &mut BaseSettings) {
         Some(0.0) => chunk.map(|chunk| catalogue.pool_instances(pool, chunk)),
         named => named,
     };
-    let unit =
-        chunk.zip(instances).map(|(chunk, instances)| chunk * instances).filter(|unit| (1.0..=pool).contains(unit));
+    let unit = chunk
+        .zip(instances)
+        .map(|(chunk, instances)| chunk * instances)
+        .filter(|unit| (1.0..=pool).contains(unit));
     let rounded = unit.map_or(pool, |unit| (pool / unit).ceil() * unit);
     let mut take = |wanted_name: &str, taken: f64| {
         let line = base.kept.iter_mut().find(|(name, _)| canonical_name(name) == wanted_name);

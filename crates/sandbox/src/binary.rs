@@ -84,7 +84,9 @@ impl BinaryError {
     /// The hint for commands that name a server in another way.
     pub(crate) fn hint_by(&self, way: &str) -> String {
         let install = |package: &str| {
-            format!("install one (Debian, Ubuntu: `apt-get install {package}`), or name its folder {way}")
+            format!(
+                "install one (Debian, Ubuntu: `apt-get install {package}`), or name its folder {way}"
+            )
         };
         match self {
             Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => install("postgresql"),
@@ -113,7 +115,8 @@ const LIBRARY_PACKAGES: [(&str, &str); 6] = [
 /// The loader names the library; packages are known for those that are often missing.
 fn library_hint(problem: &str, way: &str) -> String {
     let package = LIBRARY_PACKAGES.iter().find(|(library, _)| problem.contains(library));
-    let where_from = package.map(|(_, package)| format!(" (Debian, Ubuntu: {package})")).unwrap_or_default();
+    let where_from =
+        package.map(|(_, package)| format!(" (Debian, Ubuntu: {package})")).unwrap_or_default();
     format!("install the missing library{where_from}, or name another server {way}")
 }
 
@@ -143,11 +146,13 @@ impl ServerBinary {
             return Self::examine_postgres(path, user);
         }
         let output = version_of(&path, &["--no-defaults".into(), "--version".into()], user)?;
-        let (version_text, version) = parse_version(&output)
-            .ok_or_else(|| BinaryError::NotAServer { path: path.clone(), printed: output.last_words() })?;
+        let (version_text, version) = parse_version(&output).ok_or_else(|| {
+            BinaryError::NotAServer { path: path.clone(), printed: output.last_words() }
+        })?;
         let flavour = Flavour::from_version_text(&version_text);
-        let (basedir, share_dir) = find_share_dir(&path, flavour)
-            .ok_or_else(|| BinaryError::NoShareDir { path: path.clone(), looked: share_dirs(&path) })?;
+        let (basedir, share_dir) = find_share_dir(&path, flavour).ok_or_else(|| {
+            BinaryError::NoShareDir { path: path.clone(), looked: share_dirs(&path) }
+        })?;
         let plugin_dir = find_plugin_dir(&basedir);
         Ok(Self { path, flavour, version, version_text, basedir, share_dir, plugin_dir })
     }
@@ -155,8 +160,9 @@ impl ServerBinary {
     /// PostgreSQL finds its own files.
     fn examine_postgres(path: PathBuf, user: &ServerUser) -> Result<Self, BinaryError> {
         let output = version_of(&path, &["--version".into()], user)?;
-        let (version_text, version) = postgres::parse_version(&output)
-            .ok_or_else(|| BinaryError::NotAServer { path: path.clone(), printed: output.last_words() })?;
+        let (version_text, version) = postgres::parse_version(&output).ok_or_else(|| {
+            BinaryError::NotAServer { path: path.clone(), printed: output.last_words() }
+        })?;
         if postgres::initdb(&path).is_none() {
             return Err(BinaryError::NoInitdb { path });
         }
@@ -193,7 +199,9 @@ impl ServerBinary {
     pub(crate) fn setting_line(&self, name: &str, value: &SettingValue) -> CommandOption {
         match value {
             // InnoDB of MySQL 5.5 accepts neither ON nor OFF: it warns and uses its default.
-            SettingValue::Bool(on) if !self.is_mariadb() && self.version < ServerVersion::new(5, 6, 0) => {
+            SettingValue::Bool(on)
+                if !self.is_mariadb() && self.version < ServerVersion::new(5, 6, 0) =>
+            {
                 CommandOption::of_setting(name, &SettingValue::Int(i64::from(*on)))
             }
             _ => CommandOption::of_setting(name, value),
@@ -202,8 +210,10 @@ impl ServerBinary {
 
     /// Options for the folders of its tree, and against files or sockets that it would create by default.
     pub(crate) fn tree_lines(&self) -> Vec<CommandOption> {
-        let mut lines =
-            vec![CommandOption::new("basedir", &self.basedir), CommandOption::new("lc-messages-dir", &self.share_dir)];
+        let mut lines = vec![
+            CommandOption::new("basedir", &self.basedir),
+            CommandOption::new("lc-messages-dir", &self.share_dir),
+        ];
         lines.extend(self.plugin_dir.iter().map(|path| CommandOption::new("plugin-dir", path)));
         if self.is_mariadb() {
             // MariaDB 11.4 and later creates a key at every start, which takes seconds; this socket has no TLS clients.
@@ -218,7 +228,10 @@ impl ServerBinary {
             ]);
         }
         if self.version >= ServerVersion::new(8, 0, 11) {
-            lines.push(CommandOption::new("loose-caching-sha2-password-auto-generate-rsa-keys", "OFF"));
+            lines.push(CommandOption::new(
+                "loose-caching-sha2-password-auto-generate-rsa-keys",
+                "OFF",
+            ));
             // The X protocol, which would listen on a port and a socket of its own.
             lines.push(CommandOption::new("mysqlx", "OFF"));
         }
@@ -233,7 +246,11 @@ impl fmt::Display for ServerBinary {
 }
 
 /// Output of a program that exits successfully.
-fn version_of(path: &Path, arguments: &[OsString], user: &ServerUser) -> Result<ProgramOutput, BinaryError> {
+fn version_of(
+    path: &Path,
+    arguments: &[OsString],
+    user: &ServerUser,
+) -> Result<ProgramOutput, BinaryError> {
     let fail = |problem: String| BinaryError::CannotRun { path: path.to_owned(), problem };
     let output = run_to_end(path, arguments, None, user, VERSION_TIME_LIMIT)
         .map_err(|error| fail(explain_spawn(&error, user)))?;
@@ -246,8 +263,12 @@ fn version_of(path: &Path, arguments: &[OsString], user: &ServerUser) -> Result<
 /// The operating system's error, and its meaning for a file that exists.
 fn explain_spawn(error: &io::Error, user: &ServerUser) -> String {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => format!("{error} (as the user `{}`, as which it would run)", user.name),
-        io::ErrorKind::NotFound => format!("{error} (the file exists: its loader or interpreter is missing)"),
+        io::ErrorKind::PermissionDenied => {
+            format!("{error} (as the user `{}`, as which it would run)", user.name)
+        }
+        io::ErrorKind::NotFound => {
+            format!("{error} (the file exists: its loader or interpreter is missing)")
+        }
         _ => error.to_string(),
     }
 }
@@ -296,7 +317,9 @@ fn find_share_dir(path: &Path, flavour: Flavour) -> Option<(PathBuf, PathBuf)> {
         share.join("english/errmsg.sys").is_file()
             && (flavour != Flavour::Mariadb || bootstrap_file(share, "system_tables.sql").is_some())
     };
-    bases(path).find_map(|base| shares(&base).into_iter().find(|share| fits(share)).map(|share| (base, share)))
+    bases(path).find_map(|base| {
+        shares(&base).into_iter().find(|share| fits(share)).map(|share| (base, share))
+    })
 }
 
 /// MariaDB's SQL files were renamed in 11.x: `mysql_system_tables.sql` became `mariadb_system_tables.sql`.
@@ -345,16 +368,23 @@ mod tests {
             assert_eq!(binary.version, expect, "{text}");
             assert_eq!(binary.share_dir, dir.path().canonicalize().unwrap().join("share"));
         };
-        check("/usr/sbin/mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian", ServerVersion::new(10, 11, 19));
+        check(
+            "/usr/sbin/mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian",
+            ServerVersion::new(10, 11, 19),
+        );
         check("x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", ServerVersion::new(9, 7, 4));
         check("mysqld  Ver 8.0 for Linux", ServerVersion::new(8, 0, 0));
-        check("mysqld  Ver 26.10.0 for Linux on x86_64 (MySQL Community Server - GPL)", ServerVersion::new(26, 10, 0));
+        check(
+            "mysqld  Ver 26.10.0 for Linux on x86_64 (MySQL Community Server - GPL)",
+            ServerVersion::new(26, 10, 0),
+        );
     }
 
     #[test]
     fn a_missing_library_has_its_package_named() {
         let check = |library: &str, expect: &str| {
-            let problem = format!("mysqld: error while loading shared libraries: {library}: cannot open");
+            let problem =
+                format!("mysqld: error while loading shared libraries: {library}: cannot open");
             let error = BinaryError::CannotRun { path: PathBuf::from("/x/mysqld"), problem };
             assert!(error.hint().unwrap().contains(expect), "{error}");
         };
@@ -369,14 +399,26 @@ mod tests {
         let check = |name: &str, text: &str, expect: &str| {
             let path = script(dir.path(), name, text);
             let problem = problem(&path);
-            assert!(problem.contains(expect) && problem.contains(name), "{problem}\nshould contain\n{expect}");
+            assert!(
+                problem.contains(expect) && problem.contains(name),
+                "{problem}\nshould contain\n{expect}"
+            );
         };
-        let loader = "echo 'error while loading shared libraries: libx.so.1: cannot open' >&2; exit 127";
+        let loader =
+            "echo 'error while loading shared libraries: libx.so.1: cannot open' >&2; exit 127";
         check("missing-library", &format!("#!/bin/sh\n{loader}\n"), "libx.so.1");
         check("no-interpreter", "#!/no/such/loader\n", "its loader or interpreter is missing");
         check("wrong-architecture", "\x7fELF\x01\x01\x01 of no machine", "another processor");
-        check("not-a-server", "#!/bin/sh\necho 1.0\n", "is not a MySQL, MariaDB or PostgreSQL server");
-        check("no-share", "#!/bin/sh\necho 'mysqld  Ver 8.0.1'\n", "error-message files (share/) not found in ");
+        check(
+            "not-a-server",
+            "#!/bin/sh\necho 1.0\n",
+            "is not a MySQL, MariaDB or PostgreSQL server",
+        );
+        check(
+            "no-share",
+            "#!/bin/sh\necho 'mysqld  Ver 8.0.1'\n",
+            "error-message files (share/) not found in ",
+        );
         let gone = problem(&dir.path().join("gone"));
         assert!(gone.contains("No such file"), "{gone}");
     }

@@ -42,11 +42,17 @@ impl fmt::Display for Other {
 
 /// The first usable server of the `wanted` family. With a `basedir` (the folder of an unpacked server, or the program
 /// itself) only that is searched.
-pub fn find(basedir: Option<&Path>, wanted: Option<Flavour>, user: &ServerUser) -> Result<ServerBinary, BinaryError> {
+pub fn find(
+    basedir: Option<&Path>,
+    wanted: Option<Flavour>,
+    user: &ServerUser,
+) -> Result<ServerBinary, BinaryError> {
     let mut others = Vec::new();
     for path in programs(basedir, wanted) {
         let why = match ServerBinary::examine(&path, user) {
-            Ok(binary) if wanted.is_none_or(|flavour| flavour == binary.flavour) => return Ok(binary),
+            Ok(binary) if wanted.is_none_or(|flavour| flavour == binary.flavour) => {
+                return Ok(binary);
+            }
             Ok(binary) => format!("{} {}", binary.flavour, binary.version),
             // A server named by the user: its own error is reported.
             Err(error) if basedir.is_some() => return Err(error),
@@ -73,13 +79,20 @@ fn programs(basedir: Option<&Path>, wanted: Option<Flavour>) -> Vec<PathBuf> {
 /// The places that `candidates` searches, in short.
 fn places(basedir: Option<&Path>, wanted: &str) -> Vec<String> {
     match basedir {
-        Some(basedir) => BELOW_BASEDIR.map(|name| basedir.join(name).display().to_string()).to_vec(),
+        Some(basedir) => {
+            BELOW_BASEDIR.map(|name| basedir.join(name).display().to_string()).to_vec()
+        }
         None if wanted == Flavour::Postgresql.to_string() => {
-            ["PATH", "/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin"].map(str::to_owned).to_vec()
+            ["PATH", "/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin"]
+                .map(str::to_owned)
+                .to_vec()
         }
-        None => {
-            ["PATH"].into_iter().chain(USUAL_PLACES).chain(["/opt/*/bin", "/opt/*/sbin"]).map(str::to_owned).collect()
-        }
+        None => ["PATH"]
+            .into_iter()
+            .chain(USUAL_PLACES)
+            .chain(["/opt/*/bin", "/opt/*/sbin"])
+            .map(str::to_owned)
+            .collect(),
     }
 }
 

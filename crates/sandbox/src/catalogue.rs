@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_record::{Family, SettingValue, did_you_mean, near_matches, same_setting, setting_number};
+use truetps_record::{
+    Family, SettingValue, did_you_mean, near_matches, same_setting, setting_number,
+};
 
 use crate::base_settings::FileSetting;
 use crate::binary::{ServerBinary, ServerVersion};
@@ -33,8 +35,16 @@ pub const COUNTERPARTS: [(&str, &str); 3] = [
 ];
 
 /// In all versions of MySQL, and of Percona Server.
-const FLUSH_METHODS: [&str; 8] =
-    ["fsync", "fdatasync", "littlesync", "nosync", "O_DSYNC", "O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT"];
+const FLUSH_METHODS: [&str; 8] = [
+    "fsync",
+    "fdatasync",
+    "littlesync",
+    "nosync",
+    "O_DSYNC",
+    "O_DIRECT",
+    "O_DIRECT_NO_FSYNC",
+    "ALL_O_DIRECT",
+];
 
 #[derive(Debug, Error)]
 pub enum CatalogueError {
@@ -59,15 +69,20 @@ pub enum CatalogueError {
 impl CatalogueError {
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Reserved { name, .. } | Self::NoVariable { name, .. } => Some(format!("leave `{name}` out")),
-            Self::Unknown { name, near, .. } if near.is_empty() => {
-                Some(format!("check the spelling of `{name}`, or whether this version of the server has it"))
+            Self::Reserved { name, .. } | Self::NoVariable { name, .. } => {
+                Some(format!("leave `{name}` out"))
             }
+            Self::Unknown { name, near, .. } if near.is_empty() => Some(format!(
+                "check the spelling of `{name}`, or whether this version of the server has it"
+            )),
             Self::OtherFamily { hint, .. } => Some((*hint).to_owned()),
             Self::Value { name, description: Some(description), .. } => {
                 Some(format!("the server's description of `{name}`: {description}"))
             }
-            Self::Unknown { .. } | Self::Value { .. } | Self::NotTogether { .. } | Self::Ask { .. } => None,
+            Self::Unknown { .. }
+            | Self::Value { .. }
+            | Self::NotTogether { .. }
+            | Self::Ask { .. } => None,
         }
     }
 }
@@ -171,7 +186,9 @@ impl Catalogue {
         others: impl IntoIterator<Item = (&'o str, &'o SettingValue)>,
     ) -> Result<(), CatalogueError> {
         let alone = match self.check(name, value) {
-            Err(error @ CatalogueError::Value { .. }) if self.binary.family() == Family::Mysql => error,
+            Err(error @ CatalogueError::Value { .. }) if self.binary.family() == Family::Mysql => {
+                error
+            }
             other => return other,
         };
         self.check_shape(name, value)?;
@@ -182,7 +199,9 @@ impl Catalogue {
 
     /// MySQL 5.5 and 5.6 open a binlog in their default folder before they print anything.
     fn opens_binlog(&self, name: &str) -> bool {
-        canonical_name(name) == "log_bin" && self.binary.is_bootstrapped() && !self.binary.is_mariadb()
+        canonical_name(name) == "log_bin"
+            && self.binary.is_bootstrapped()
+            && !self.binary.is_mariadb()
     }
 
     /// The values that the server has with all of these lines, or why it does not take them.
@@ -190,10 +209,12 @@ impl Catalogue {
         &self,
         lines: impl IntoIterator<Item = (&'o str, &'o SettingValue)>,
     ) -> Result<Result<BTreeMap<String, String>, String>, CatalogueError> {
-        let output = self.output_of_lines(lines.into_iter().filter(|(name, _)| !self.opens_binlog(name)))?;
+        let output =
+            self.output_of_lines(lines.into_iter().filter(|(name, _)| !self.opens_binlog(name)))?;
         // What it adjusts is seen in the values.
         let is_against = |(severity, text): &(LogSeverity, String)| {
-            *severity == LogSeverity::Error && !is_derived(text) || REFUSING.iter().any(|word| text.contains(word))
+            *severity == LogSeverity::Error && !is_derived(text)
+                || REFUSING.iter().any(|word| text.contains(word))
         };
         let refusal = self.refusal_of(&output, is_against);
         Ok(refusal.map_or_else(|| Ok(parse_values(&output.stdout)), Err))
@@ -215,20 +236,29 @@ impl Catalogue {
         // `512Mbytes` is a number to servers, and a number is one of the words that they know.
         let default = self.default_value(name).unwrap_or_default();
         let [is_number, was_number, is_of_numbers] =
-            [taken.as_str(), &value.option_text(), default].map(|text| setting_number(text).is_some());
-        let is_word =
-            canonical != "log_bin" && !is_number && was_number && !self.is_switch(name) && !taken.starts_with('(');
+            [taken.as_str(), &value.option_text(), default]
+                .map(|text| setting_number(text).is_some());
+        let is_word = canonical != "log_bin"
+            && !is_number
+            && was_number
+            && !self.is_switch(name)
+            && !taken.starts_with('(');
         let is_other = is_number && !was_number && is_of_numbers || is_word;
         Ok((is_other || self.differs(name, value, taken)).then(|| taken.clone()))
     }
 
     /// What a line does whose name is no variable's.
-    pub(crate) fn effect_of(&self, name: &str, value: &SettingValue) -> Result<LineEffect, CatalogueError> {
+    pub(crate) fn effect_of(
+        &self,
+        name: &str,
+        value: &SettingValue,
+    ) -> Result<LineEffect, CatalogueError> {
         let canonical = canonical_name(name);
         let bare = PREFIXES.iter().find_map(|prefix| canonical.strip_prefix(prefix));
         // From 8.0 on, MySQL refuses unknown names only when it starts; it takes no abbreviations.
         let is_described = bare.is_some_and(|bare| self.descriptions.contains_key(bare));
-        if self.binary.family() == Family::Postgresql || !(is_described || self.binary.is_mariadb()) {
+        if self.binary.family() == Family::Postgresql || !(is_described || self.binary.is_mariadb())
+        {
             return Ok(LineEffect::Unknown);
         }
         let output = self.output_of_lines([(name, value)])?;
@@ -244,21 +274,28 @@ impl Catalogue {
     }
 
     /// What a line without a value sets, if that is no switch and the server takes such a line.
-    pub(crate) fn value_of_bare(&self, line: &FileSetting) -> Result<Option<String>, CatalogueError> {
-        let is_of_file = canonical_name(&line.name) == "log_bin" || self.binary.family() == Family::Postgresql;
+    pub(crate) fn value_of_bare(
+        &self,
+        line: &FileSetting,
+    ) -> Result<Option<String>, CatalogueError> {
+        let is_of_file =
+            canonical_name(&line.name) == "log_bin" || self.binary.family() == Family::Postgresql;
         if !line.is_bare || is_of_file || self.is_switch(&line.name) {
             return Ok(None);
         }
         let output = help(&self.binary, &self.user, &[CommandOption::flag(&line.name)])?;
         let taken = parse_values(&output.stdout).remove(&canonical_name(&line.name));
-        Ok(taken.filter(|taken| self.refusal(&output).is_none() && !taken.is_empty() && !taken.starts_with('(')))
+        Ok(taken.filter(|taken| {
+            self.refusal(&output).is_none() && !taken.is_empty() && !taken.starts_with('(')
+        }))
     }
 
     fn output_of_lines<'o>(
         &self,
         lines: impl IntoIterator<Item = (&'o str, &'o SettingValue)>,
     ) -> Result<ProgramOutput, CatalogueError> {
-        let lines: Vec<_> = lines.into_iter().map(|(name, value)| self.binary.setting_line(name, value)).collect();
+        let lines: Vec<_> =
+            lines.into_iter().map(|(name, value)| self.binary.setting_line(name, value)).collect();
         help(&self.binary, &self.user, &lines)
     }
 
@@ -298,7 +335,9 @@ impl Catalogue {
         if let Some(reason) = reserved_reason(self.binary.family(), name) {
             return Err(CatalogueError::Reserved { name: name.to_owned(), reason });
         }
-        if self.defaults.contains_key(&canonical) || is_postgres && postgres::is_known(&self.binary, &self.user, name) {
+        if self.defaults.contains_key(&canonical)
+            || is_postgres && postgres::is_known(&self.binary, &self.user, name)
+        {
             return Ok(());
         }
         let bare = PREFIXES.iter().find_map(|prefix| canonical.strip_prefix(prefix));
@@ -333,7 +372,8 @@ impl Catalogue {
         } else if canonical_name(name) == "innodb_data_file_path" && text.contains('/') {
             "its files stay in the private server's folder: names without `/`"
         } else if canonical_name(name) == "innodb_flush_method" && self.binary.is_of_mysql() {
-            return unknown_flush_method(&text).map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)));
+            return unknown_flush_method(&text)
+                .map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)));
         } else {
             return Ok(());
         };
@@ -346,16 +386,22 @@ impl Catalogue {
 
     fn bad_value(&self, name: &str, value: &SettingValue, problem: String) -> CatalogueError {
         let description = self.description(name);
-        CatalogueError::Value { name: name.to_owned(), value: value.to_string(), problem, description }
+        CatalogueError::Value {
+            name: name.to_owned(),
+            value: value.to_string(),
+            problem,
+            description,
+        }
     }
 
     /// The server's messages about the value.
     fn refusal(&self, output: &ProgramOutput) -> Option<String> {
         let is_against = |(severity, text): &(LogSeverity, String)| match severity {
             LogSeverity::Error => !is_derived(text),
-            LogSeverity::Warning => {
-                REFUSING.iter().chain(&["adjusted", "wasn't recognized"]).any(|word| text.contains(word))
-            }
+            LogSeverity::Warning => REFUSING
+                .iter()
+                .chain(&["adjusted", "wasn't recognized"])
+                .any(|word| text.contains(word)),
         };
         self.refusal_of(output, is_against)
     }
@@ -377,17 +423,26 @@ impl Catalogue {
     }
 
     /// Some versions adjust a value silently in this mode, so the resulting values are compared.
-    fn adjustment(&self, name: &str, value: &SettingValue, output: &ProgramOutput) -> Option<String> {
+    fn adjustment(
+        &self,
+        name: &str,
+        value: &SettingValue,
+        output: &ProgramOutput,
+    ) -> Option<String> {
         let taken = parse_values(&output.stdout).remove(&canonical_name(name))?;
         self.differs(name, value, &taken).then(|| format!("the server would use {taken} instead"))
     }
 
     fn differs(&self, name: &str, value: &SettingValue, taken: &str) -> bool {
         let (wanted, default) = (value.option_text(), self.default_value(name));
-        let comparable = (setting_number(&wanted).is_some() && setting_number(taken).is_some()) || self.is_switch(name);
+        let comparable = (setting_number(&wanted).is_some() && setting_number(taken).is_some())
+            || self.is_switch(name);
         // 0 and -1 mean "choose automatically" for some settings; the resulting value is then the default.
         let left_to_the_server = ["0", "-1"].contains(&wanted.trim()) && default == Some(taken);
-        canonical_name(name) != "log_bin" && comparable && !left_to_the_server && !same_setting(&wanted, taken)
+        canonical_name(name) != "log_bin"
+            && comparable
+            && !left_to_the_server
+            && !same_setting(&wanted, taken)
     }
 }
 
@@ -398,7 +453,9 @@ fn is_derived(text: &str) -> bool {
 /// MySQL before 8.0 accepts any word in this mode, and fails at start.
 fn unknown_flush_method(text: &str) -> Option<String> {
     // A number is an index into the words, which 8.0 checks.
-    if setting_number(text).is_some() || FLUSH_METHODS.iter().any(|known| known.eq_ignore_ascii_case(text)) {
+    if setting_number(text).is_some()
+        || FLUSH_METHODS.iter().any(|known| known.eq_ignore_ascii_case(text))
+    {
         return None;
     }
     let near = near_matches(text, FLUSH_METHODS);
@@ -409,7 +466,11 @@ fn last_line(text: &str) -> &str {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it ended with an error")
 }
 
-fn help(binary: &ServerBinary, user: &ServerUser, options: &[CommandOption]) -> Result<ProgramOutput, CatalogueError> {
+fn help(
+    binary: &ServerBinary,
+    user: &ServerUser,
+    options: &[CommandOption],
+) -> Result<ProgramOutput, CatalogueError> {
     let mut lines = vec![CommandOption::flag("no-defaults")];
     // MySQL prints no help at all if its default folder for `secure-file-priv` is missing, so the option is set to
     // none.
@@ -417,7 +478,10 @@ fn help(binary: &ServerBinary, user: &ServerUser, options: &[CommandOption]) -> 
     lines.push(CommandOption::new("secure-file-priv", ""));
     if !binary.is_mariadb() {
         // Without the first it adjusts values silently; without the second 5.7 refuses `log_bin`.
-        lines.extend([CommandOption::new("loose-log-error-verbosity", "2"), CommandOption::new("server-id", "1")]);
+        lines.extend([
+            CommandOption::new("loose-log-error-verbosity", "2"),
+            CommandOption::new("server-id", "1"),
+        ]);
     }
     lines.extend(options.iter().cloned());
     lines.extend([CommandOption::flag("verbose"), CommandOption::flag("help")]);
@@ -431,13 +495,18 @@ pub(crate) fn output_of(
     user: &ServerUser,
     arguments: &[OsString],
 ) -> Result<ProgramOutput, CatalogueError> {
-    let fail = |error: io::Error| CatalogueError::Ask { binary: binary.path.clone(), problem: error.to_string() };
+    let fail = |error: io::Error| CatalogueError::Ask {
+        binary: binary.path.clone(),
+        problem: error.to_string(),
+    };
     run_to_end(&binary.path, arguments, None, user, HELP_TIME_LIMIT).map_err(fail)
 }
 
 /// At most [`DESCRIPTION_CHARS_MAX`], cut at the end of a sentence or of a word.
 fn shortened(text: &str) -> String {
-    let Some((end, _)) = text.char_indices().nth(DESCRIPTION_CHARS_MAX) else { return text.to_owned() };
+    let Some((end, _)) = text.char_indices().nth(DESCRIPTION_CHARS_MAX) else {
+        return text.to_owned();
+    };
     match (text[..end].rfind(". "), text[..end].rfind(' ')) {
         (Some(sentence), _) => text[..=sentence].to_owned(),
         (None, word) => format!("{} …", &text[..word.unwrap_or(end)]),
@@ -450,7 +519,10 @@ mod tests {
 
     #[test]
     fn flush_methods() {
-        assert_eq!((unknown_flush_method("O_DIRECT"), unknown_flush_method("o_dsync")), (None, None));
+        assert_eq!(
+            (unknown_flush_method("O_DIRECT"), unknown_flush_method("o_dsync")),
+            (None, None)
+        );
         let problem = unknown_flush_method("O_DIRCT").unwrap();
         assert!(problem.contains("did you mean `O_DIRECT`"), "{problem}");
     }
@@ -463,18 +535,32 @@ mod tests {
             problem: "the server would use 3 instead".to_owned(),
             description: Some("Controls the durability.".to_owned()),
         };
-        assert_eq!(error.to_string(), "`innodb_flush_log_at_trx_commit = 7`: the server would use 3 instead");
+        assert_eq!(
+            error.to_string(),
+            "`innodb_flush_log_at_trx_commit = 7`: the server would use 3 instead"
+        );
         assert!(error.hint().unwrap().ends_with("Controls the durability."));
         let near = vec!["sync_binlog".to_owned()];
-        let unknown = CatalogueError::Unknown { name: "sync_binlo".into(), server: "mariadb 10.11.19".into(), near };
-        assert_eq!(unknown.to_string(), "mariadb 10.11.19 has no setting `sync_binlo` (did you mean `sync_binlog`?)");
+        let unknown = CatalogueError::Unknown {
+            name: "sync_binlo".into(),
+            server: "mariadb 10.11.19".into(),
+            near,
+        };
+        assert_eq!(
+            unknown.to_string(),
+            "mariadb 10.11.19 has no setting `sync_binlo` (did you mean `sync_binlog`?)"
+        );
     }
 
     #[test]
     fn descriptions_end_with_a_sentence_or_a_word() {
         assert_eq!(shortened("Short."), "Short.");
-        let sentences = format!("{}. One more", "word ".repeat(DESCRIPTION_CHARS_MAX / 5 - 1).trim());
-        assert!(shortened(&format!("{sentences} {}", "x".repeat(100))).ends_with("word."), "{sentences}");
+        let sentences =
+            format!("{}. One more", "word ".repeat(DESCRIPTION_CHARS_MAX / 5 - 1).trim());
+        assert!(
+            shortened(&format!("{sentences} {}", "x".repeat(100))).ends_with("word."),
+            "{sentences}"
+        );
         assert!(shortened(&"word ".repeat(DESCRIPTION_CHARS_MAX)).ends_with("word …"));
     }
 }

@@ -48,7 +48,9 @@ pub(crate) fn parse_descriptions(stdout: &str) -> BTreeMap<String, String> {
 fn option_head(line: &str) -> Option<(String, &str)> {
     let option = line.strip_prefix("  ").filter(|rest| rest.starts_with('-'))?;
     let long = &option[option.find("--")? + 2..];
-    let name_end = long.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').unwrap_or(long.len());
+    let name_end = long
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
+        .unwrap_or(long.len());
     let rest = long[name_end..].split_once(' ').map_or("", |(_, rest)| rest.trim());
     Some((canonical_name(&long[..name_end]), rest))
 }
@@ -68,7 +70,8 @@ pub(crate) fn messages(text: &str) -> BTreeSet<(LogSeverity, String)> {
 /// `2026-11-21 20:49:24 0 [Warning] option 'x': …` and `2026-11-21T21:02:06Z 0 [ERROR] [MY-000077] [Server] …`
 fn message(line: &str) -> Option<(LogSeverity, String)> {
     let head = |mark, level| line.split_once(mark).map(|(_, rest)| (level, rest));
-    let (level, mut rest) = head("[ERROR]", LogSeverity::Error).or_else(|| head("[Warning]", LogSeverity::Warning))?;
+    let (level, mut rest) =
+        head("[ERROR]", LogSeverity::Error).or_else(|| head("[Warning]", LogSeverity::Warning))?;
     rest = rest.trim();
     while let Some((_, after)) = rest.strip_prefix('[').and_then(|tag| tag.split_once(']')) {
         rest = after.trim();
@@ -115,7 +118,10 @@ To see what variables a running server is using, type
         assert_eq!(values["wsrep_osu_method"], "TOI");
         assert_eq!(values["ft_boolean_syntax"], "+ -><()~*:\"\"&|");
         let descriptions = parse_descriptions(HELP);
-        assert!(descriptions["alter_algorithm"].ends_with("One of: DEFAULT, COPY, INPLACE, NOCOPY, INSTANT"));
+        assert!(
+            descriptions["alter_algorithm"]
+                .ends_with("One of: DEFAULT, COPY, INPLACE, NOCOPY, INSTANT")
+        );
         assert!(descriptions["ansi"].starts_with("Use ANSI SQL"));
         assert_eq!(descriptions["aria_block_size"], "Block size to be used for Aria index pages.");
     }

@@ -26,7 +26,11 @@ impl Children {
 
     /// Children of a process started by truetps: its pid is not reused until it has been waited for.
     pub(crate) fn of_child(child: &mut Child) -> Self {
-        if matches!(child.try_wait(), Ok(None)) { Self::of_number(child.id()) } else { Self::default() }
+        if matches!(child.try_wait(), Ok(None)) {
+            Self::of_number(child.id())
+        } else {
+            Self::default()
+        }
     }
 
     fn of_number(server: u32) -> Self {
@@ -34,7 +38,9 @@ impl Children {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             parent(&stat) == Some(server)
         };
-        Self(processes().filter(is_child).filter_map(|pid| Some((pid, start_ticks(pid)?))).collect())
+        Self(
+            processes().filter(is_child).filter_map(|pid| Some((pid, start_ticks(pid)?))).collect(),
+        )
     }
 
     /// Kills the remaining ones and waits until they are gone, for a limited time: a server that starts on data which a
@@ -68,7 +74,10 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let us = std::process::id();
         let ticks = start_ticks(us).unwrap();
-        assert!(Children::of(us, ticks + 1).0.is_empty(), "of another process that had this number");
+        assert!(
+            Children::of(us, ticks + 1).0.is_empty(),
+            "of another process that had this number"
+        );
         let children = Children::of(us, ticks);
         assert!(children.0.iter().any(|(pid, _)| *pid == child.id()), "{children:?}");
         // Other children of this process belong to other tests.
@@ -79,11 +88,14 @@ mod tests {
     #[test]
     fn a_child_that_was_waited_for_has_no_number_any_more() {
         #[allow(clippy::disallowed_methods, reason = "this crate is where processes start")]
-        let shell = |script: &str| std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let shell =
+            |script: &str| std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
         // A child that it has not waited for keeps its pid, so that no other process can have it.
         let mut child = shell("sleep 60; :");
         let began = Instant::now();
-        while Children::of_child(&mut child).0.is_empty() && began.elapsed() < Duration::from_mins(1) {
+        while Children::of_child(&mut child).0.is_empty()
+            && began.elapsed() < Duration::from_mins(1)
+        {
             thread::sleep(Duration::from_millis(1));
         }
         let children = Children::of_child(&mut child);

@@ -39,7 +39,8 @@ pub(crate) fn check_free(path: &Path, what: &'static str, needed: u64) -> Result
 /// Bytes of all files below `path`.
 pub(crate) fn tree_bytes(path: &Path) -> Result<u64, SandboxError> {
     let mut bytes = 0;
-    walk(path, &mut |_, stat| bytes += stat.st_size.cast_unsigned()).map_err(SandboxError::io("read", path))?;
+    walk(path, &mut |_, stat| bytes += stat.st_size.cast_unsigned())
+        .map_err(SandboxError::io("read", path))?;
     Ok(bytes)
 }
 
@@ -76,21 +77,29 @@ struct Copying<'a> {
 
 impl Copying<'_> {
     /// `path`: in the original, for messages. The owner of a folder is changed after everything in it.
-    fn tree(&mut self, from: &OpenFolder, path: &Path, to: &OpenFolder) -> Result<(), SandboxError> {
+    fn tree(
+        &mut self,
+        from: &OpenFolder,
+        path: &Path,
+        to: &OpenFolder,
+    ) -> Result<(), SandboxError> {
         for (name, stat) in from.entries().map_err(SandboxError::io("read", path))? {
             let source = path.join(&name);
             match kind_of(&stat) {
                 FileType::Directory => {
-                    let below = from.folder(&name).and_then(|below| Ok((below, to.make_folder(&name)?)));
+                    let below =
+                        from.folder(&name).and_then(|below| Ok((below, to.make_folder(&name)?)));
                     let (below, copy) = below.map_err(SandboxError::io("copy", &source))?;
                     self.tree(&below, &source, &copy)?;
                 }
                 FileType::RegularFile => {
-                    let copied = from.file(&name).and_then(|file| self.file(file, to.make_file(&name)?));
+                    let copied =
+                        from.file(&name).and_then(|file| self.file(file, to.make_file(&name)?));
                     copied.map_err(SandboxError::io("copy", &source))?;
                 }
                 _ => {
-                    let problem = "is neither a file nor a folder; a datadir contains nothing else".to_owned();
+                    let problem = "is neither a file nor a folder; a datadir contains nothing else"
+                        .to_owned();
                     return Err(SandboxError::Content { path: source, problem });
                 }
             }
@@ -119,7 +128,11 @@ impl Copying<'_> {
     }
 
     fn give(&self, file: impl AsFd) -> io::Result<()> {
-        if self.user.switch { fchown(file, Some(self.user.uid), Some(self.user.gid)) } else { Ok(()) }
+        if self.user.switch {
+            fchown(file, Some(self.user.uid), Some(self.user.gid))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -142,7 +155,11 @@ mod tests {
         assert_eq!(bytes, (3 << 20) + 4);
         assert_eq!(fs::read(to.join("mysql/table")).unwrap(), b"rows");
         let log = fs::metadata(to.join("log")).unwrap();
-        assert!(log.len() == 3 << 20 && log.blocks() * 512 >= 3 << 20, "has holes: {} blocks", log.blocks());
+        assert!(
+            log.len() == 3 << 20 && log.blocks() * 512 >= 3 << 20,
+            "has holes: {} blocks",
+            log.blocks()
+        );
         assert!(copy_datadir(&from, &to, &user).unwrap_err().to_string().contains("a copy"));
     }
 
@@ -177,7 +194,8 @@ mod tests {
             return;
         }
         let dir = tempfile::tempdir().unwrap();
-        let (from, to, secret) = (dir.path().join("from"), dir.path().join("to"), dir.path().join("secret"));
+        let (from, to, secret) =
+            (dir.path().join("from"), dir.path().join("to"), dir.path().join("secret"));
         let user = ServerUser { name: "test".to_owned(), uid: 4711, gid: 4712, switch: true };
         fs::create_dir(&from).unwrap();
         fs::write(from.join("his"), "rows").unwrap();
@@ -200,7 +218,8 @@ mod tests {
         let from = dir.path().join("from");
         fs::create_dir(&from).unwrap();
         symlink("/etc/passwd", from.join("link")).unwrap();
-        let error = copy_datadir(&from, &dir.path().join("to"), &ServerUser::ourselves()).unwrap_err();
+        let error =
+            copy_datadir(&from, &dir.path().join("to"), &ServerUser::ourselves()).unwrap_err();
         assert!(error.to_string().contains("neither a file nor a folder"), "{error}");
     }
 

@@ -35,14 +35,22 @@ pub enum SandboxError {
         megabytes(*needed), path.display(), megabytes(*free)
     )]
     DiskFull { what: &'static str, path: PathBuf, needed: u64, free: u64 },
-    #[error("{version_text} is too old: private servers need at least MySQL 5.5, MariaDB 10.4 or PostgreSQL 13")]
+    #[error(
+        "{version_text} is too old: private servers need at least MySQL 5.5, MariaDB 10.4 or PostgreSQL 13"
+    )]
     TooOld { version_text: String },
     #[error("{} could not initialise a datadir ({how}):\n{log}", binary.display())]
     Initialise { binary: PathBuf, how: String, log: String },
     #[error("{} did not start ({how}):\n{log}", binary.display())]
     Start { binary: PathBuf, how: String, log: String },
     #[error("{} was not ready after {} s{}: {last}\n{log}", binary.display(), waited.as_secs(), on(disk.as_deref()))]
-    NotReady { binary: PathBuf, waited: Duration, last: String, log: String, disk: Option<Box<DiskProfile>> },
+    NotReady {
+        binary: PathBuf,
+        waited: Duration,
+        last: String,
+        log: String,
+        disk: Option<Box<DiskProfile>>,
+    },
     #[error(
         "{} listens on {}, not the server that was started (process {started})", process(*found), socket.display()
     )]
@@ -132,13 +140,18 @@ impl SandboxError {
         let text = canonical_name(&log);
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let is_word = |name: &str| {
-            let ends = text.match_indices(name).map(|(at, _)| (&text[..at], &text[at + name.len()..]));
-            ends.into_iter().any(|(before, behind)| !before.ends_with(is_part) && !behind.starts_with(is_part))
+            let ends =
+                text.match_indices(name).map(|(at, _)| (&text[..at], &text[at + name.len()..]));
+            ends.into_iter()
+                .any(|(before, behind)| !before.ends_with(is_part) && !behind.starts_with(is_part))
         };
         let named = settings.iter().filter(|(name, _)| is_word(name));
         let named: Vec<_> = named.map(|(name, value)| format!("{name} = {value}")).collect();
-        let how =
-            if named.is_empty() { how } else { format!("{how}; of its settings the log names {}", named.join(", ")) };
+        let how = if named.is_empty() {
+            how
+        } else {
+            format!("{how}; of its settings the log names {}", named.join(", "))
+        };
         Self::Start { binary, how, log }
     }
 }
@@ -149,7 +162,10 @@ fn on(disk: Option<&DiskProfile>) -> String {
 
 /// The listening process, by its pid in the current pid namespace.
 fn process(found: Option<u32>) -> String {
-    found.map_or_else(|| "a process of another pid namespace".to_owned(), |pid| format!("process {pid}"))
+    found.map_or_else(
+        || "a process of another pid namespace".to_owned(),
+        |pid| format!("process {pid}"),
+    )
 }
 
 /// The usual meaning of a server's last log lines.
@@ -170,7 +186,8 @@ fn hint_for_log(log: &str) -> Option<String> {
          server crashed with, stop it, and change log_bin then"
     } else if knows(&["is of different size", "of different sizes"]) {
         "this version accepts another redo log size only after a clean stop: start it once with the previous size"
-    } else if knows(&["unknown variable", "unknown option", "unrecognized configuration parameter"]) {
+    } else if knows(&["unknown variable", "unknown option", "unrecognized configuration parameter"])
+    {
         "this version does not know one of the settings: remove it"
     } else {
         return None;
@@ -189,14 +206,27 @@ mod tests {
     #[test]
     fn errors_name_place_cause_and_way_out() {
         let path = PathBuf::from("/a b/c");
-        let full = SandboxError::DiskFull { what: "a copy", path: path.clone(), needed: 1_000_001, free: 0 };
-        assert_eq!(full.to_string(), "not enough disk space: a copy needs 2 MB, and /a b/c has 0 MB free");
+        let full = SandboxError::DiskFull {
+            what: "a copy",
+            path: path.clone(),
+            needed: 1_000_001,
+            free: 0,
+        };
+        assert_eq!(
+            full.to_string(),
+            "not enough disk space: a copy needs 2 MB, and /a b/c has 0 MB free"
+        );
         assert!(full.hint().unwrap().contains("--sandbox-dir"));
         let log = "[ERROR] InnoDB: Operating system error number 13 (Permission denied)".to_owned();
         let start = SandboxError::Start { binary: path, how: "exit status 1".to_owned(), log };
         assert!(start.hint().unwrap().contains("AppArmor"), "{start}");
         let hint = |log: &str| hint_for_log(log).unwrap();
-        assert!(hint("[ERROR] Found 1 prepared transactions! It means that").contains("crashed with"));
-        assert!(hint("InnoDB: Error: log file ./ib_logfile0 is of different size 0 5 bytes").contains("clean stop"));
+        assert!(
+            hint("[ERROR] Found 1 prepared transactions! It means that").contains("crashed with")
+        );
+        assert!(
+            hint("InnoDB: Error: log file ./ib_logfile0 is of different size 0 5 bytes")
+                .contains("clean stop")
+        );
     }
 }

@@ -58,7 +58,9 @@ pub(crate) fn socket_name(family: Family, port: Option<u16>) -> String {
 pub(crate) fn may_answer(family: Family, places: &ServerPaths) -> bool {
     match family {
         Family::Mysql => places.socket.exists(),
-        Family::Postgresql => places.socket.exists() && postgres::says_that_it_is_ready(&places.datadir),
+        Family::Postgresql => {
+            places.socket.exists() && postgres::says_that_it_is_ready(&places.datadir)
+        }
     }
 }
 
@@ -93,7 +95,9 @@ pub(crate) fn option_file(
 ) -> (&'static str, String) {
     match family {
         Family::Mysql => ("my.cnf", options::option_file(comment, lines)),
-        Family::Postgresql => (postgres::OPTION_FILE, postgres::option_file(comment, places, lines)),
+        Family::Postgresql => {
+            (postgres::OPTION_FILE, postgres::option_file(comment, places, lines))
+        }
     }
 }
 
@@ -101,7 +105,9 @@ pub(crate) fn option_file(
 pub(crate) fn by_hand(family: Family, program: &Path, places: &ServerPaths) -> String {
     match family {
         Family::Mysql => format!("{} --defaults-file=THIS-FILE", program.display()),
-        Family::Postgresql => format!("{} -D {} --config-file=THIS-FILE", program.display(), places.datadir.display()),
+        Family::Postgresql => {
+            format!("{} -D {} --config-file=THIS-FILE", program.display(), places.datadir.display())
+        }
     }
 }
 
@@ -128,7 +134,8 @@ pub(crate) fn command(
             &places.error_log
         }
     };
-    let printed = OpenOptions::new().append(true).open(log).and_then(|log| Ok((log.try_clone()?, log)));
+    let printed =
+        OpenOptions::new().append(true).open(log).and_then(|log| Ok((log.try_clone()?, log)));
     let (stdout, stderr) = printed.map_err(SandboxError::io("open", log))?;
     command.stdout(stdout).stderr(stderr).current_dir(&places.datadir);
     Ok(command)
@@ -136,10 +143,16 @@ pub(crate) fn command(
 
 /// Removes what a dead server left in its data and what would stop the next one from starting. Call it only when no
 /// process holds the data.
-pub(crate) fn forget_dead(family: Family, datadir: &Path, user: &ServerUser) -> Result<(), SandboxError> {
+pub(crate) fn forget_dead(
+    family: Family,
+    datadir: &Path,
+    user: &ServerUser,
+) -> Result<(), SandboxError> {
     match family {
         Family::Mysql => Ok(()),
-        Family::Postgresql => postgres::forget_dead_server(datadir, user).map_err(SandboxError::io("clear", datadir)),
+        Family::Postgresql => {
+            postgres::forget_dead_server(datadir, user).map_err(SandboxError::io("clear", datadir))
+        }
     }
 }
 
@@ -189,6 +202,7 @@ fn mysql_lines(
 fn write_for(user: &ServerUser, path: &Path, text: &str) -> Result<(), SandboxError> {
     remove_file(path)?;
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    made.and_then(|mut file| file.write_all(text.as_bytes())).map_err(SandboxError::io("write", path))?;
+    made.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(SandboxError::io("write", path))?;
     give(path, user)
 }

@@ -44,12 +44,16 @@ impl Home {
         let named = explicit.map_or_else(default_path, |path| Ok(path.to_owned()))?;
         let user = ServerUser::choose();
         if let Some(outer) = outer_home(&named) {
-            return Err(SandboxError::home(&named, format!("it is inside {}, which is another one", outer.display())));
+            return Err(SandboxError::home(
+                &named,
+                format!("it is inside {}, which is another one", outer.display()),
+            ));
         }
         // Before anything is made there, and again where the links have led to.
         check_parents(&named)?;
         make_folder(&named, &user)?;
-        let path = named.canonicalize().map_err(|error| SandboxError::home(&named, error.to_string()))?;
+        let path =
+            named.canonicalize().map_err(|error| SandboxError::home(&named, error.to_string()))?;
         check_name(&path)?;
         check_passable(&path, &user)?;
         check_parents(&path)?;
@@ -109,11 +113,13 @@ pub(crate) fn default_path() -> Result<PathBuf, SandboxError> {
     if geteuid().is_root() {
         return Ok(PathBuf::from(ROOT_HOME));
     }
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    cache
-        .map(|cache| cache.join("truetps"))
-        .ok_or_else(|| SandboxError::home(Path::new("~/.cache/truetps"), "neither XDG_CACHE_HOME nor HOME is set"))
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache =
+        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    cache.map(|cache| cache.join("truetps")).ok_or_else(|| {
+        SandboxError::home(Path::new("~/.cache/truetps"), "neither XDG_CACHE_HOME nor HOME is set")
+    })
 }
 
 /// Creates a folder of truetps, or checks an existing one.
@@ -148,7 +154,10 @@ fn check_ours(metadata: &Metadata) -> Result<(), String> {
 fn check_name(path: &Path) -> Result<(), SandboxError> {
     let bytes = path.as_os_str().as_encoded_bytes();
     if bytes.len() > PATH_BYTES_MAX {
-        return Err(SandboxError::home(path, format!("its path is longer than {PATH_BYTES_MAX} bytes")));
+        return Err(SandboxError::home(
+            path,
+            format!("its path is longer than {PATH_BYTES_MAX} bytes"),
+        ));
     }
     // Servers take a colon-separated list of temporary folders, and a newline ends a line of an option file.
     if bytes.iter().any(|byte| *byte == b':' || byte.is_ascii_control()) {
@@ -173,8 +182,10 @@ fn check_passable(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
         };
         if metadata.mode() & bit == 0 {
             let (name, mode) = (&user.name, metadata.mode() & 0o7777);
-            let problem =
-                format!("servers run as `{name}`, which may not enter {} (mode {mode:04o})", folder.display());
+            let problem = format!(
+                "servers run as `{name}`, which may not enter {} (mode {mode:04o})",
+                folder.display()
+            );
             return Err(SandboxError::home(path, problem));
         }
     }
@@ -192,13 +203,17 @@ fn check_parents(path: &Path) -> Result<(), SandboxError> {
     let path = std::path::absolute(path).map_err(SandboxError::io("look at", path))?;
     for folder in path.ancestors().skip(1) {
         // What does not exist yet will be root's. The owner of a link counts, and the owner of the folder behind it.
-        let (Ok(link), Ok(facts)) = (fs::symlink_metadata(folder), fs::metadata(folder)) else { continue };
+        let (Ok(link), Ok(facts)) = (fs::symlink_metadata(folder), fs::metadata(folder)) else {
+            continue;
+        };
         let uid = if link.uid() == 0 { facts.uid() } else { link.uid() };
         let (gid, mode) = (facts.gid(), facts.mode() & 0o7777);
         let is_open = mode & 0o002 != 0 || (mode & 0o020 != 0 && gid != 0);
         if uid != 0 || (is_open && mode & 0o1000 == 0) {
             let folder = folder.display();
-            let problem = format!("other users may replace what is in {folder} (owner uid {uid}, mode {mode:04o})");
+            let problem = format!(
+                "other users may replace what is in {folder} (owner uid {uid}, mode {mode:04o})"
+            );
             return Err(SandboxError::home(&path, problem));
         }
     }
@@ -234,7 +249,9 @@ fn make_with_mode(path: &Path, mode: u32) -> io::Result<()> {
 /// The same, creating missing parent folders.
 pub(crate) fn make_all(path: &Path, mode: u32) -> io::Result<()> {
     match (make_with_mode(path, mode), path.parent()) {
-        (Err(error), Some(above)) if error.kind() == io::ErrorKind::NotFound && above != Path::new("") => {
+        (Err(error), Some(above))
+            if error.kind() == io::ErrorKind::NotFound && above != Path::new("") =>
+        {
             make_all(above, mode)?;
             make_with_mode(path, mode)
         }
@@ -248,7 +265,8 @@ fn make_inner(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     make_folder(path, user)?;
     let mode = fs::metadata(path).map_err(SandboxError::io("look at", path))?.mode() & 0o7777;
     if user.switch && mode & 0o111 != 0o111 {
-        fs::set_permissions(path, Permissions::from_mode(mode | 0o111)).map_err(SandboxError::io("open", path))?;
+        fs::set_permissions(path, Permissions::from_mode(mode | 0o111))
+            .map_err(SandboxError::io("open", path))?;
     }
     Ok(())
 }
@@ -258,7 +276,8 @@ pub(crate) fn give(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     if !user.switch {
         return Ok(());
     }
-    lchown(path, Some(user.uid), Some(user.gid)).map_err(SandboxError::io("give to the server's user", path))
+    lchown(path, Some(user.uid), Some(user.gid))
+        .map_err(SandboxError::io("give to the server's user", path))
 }
 
 /// Removes a tree, of any depth. Links in it are removed, never followed.
@@ -316,7 +335,10 @@ mod tests {
             fs::set_permissions(folder, Permissions::from_mode(0o700)).unwrap();
         }
         let home = Home::open(Some(&path)).unwrap();
-        assert_eq!([mode(&home.servers()), mode(&home.templates())], [passable_mode(home.user()); 2]);
+        assert_eq!(
+            [mode(&home.servers()), mode(&home.templates())],
+            [passable_mode(home.user()); 2]
+        );
         // A file at the path is an error, an existing folder is not.
         make_all(&path.join("a/b"), 0o755).unwrap();
         make_all(&path.join("a/b"), 0o755).unwrap();
@@ -363,10 +385,16 @@ mod tests {
         DirBuilder::new().mode(0o711).create(&theirs).unwrap();
         lchown(&theirs, Some(65_534), Some(65_534)).unwrap();
         let problem = problem(&theirs.join("home"));
-        assert!(problem.contains("other users may replace what is in") && problem.contains("uid 65534"), "{problem}");
+        assert!(
+            problem.contains("other users may replace what is in") && problem.contains("uid 65534"),
+            "{problem}"
+        );
         let link = theirs.join("link");
         symlink(dir.path(), &link).unwrap();
-        assert!(super::Home::open(Some(&link.join("made"))).is_err() && !dir.path().join("made").exists());
+        assert!(
+            super::Home::open(Some(&link.join("made"))).is_err()
+                && !dir.path().join("made").exists()
+        );
     }
 
     #[test]

@@ -41,9 +41,14 @@ impl HostLimits {
             threads_max: kernel("kernel/threads-max"),
             pid_max: kernel("kernel/pid_max"),
             max_map_count: kernel("vm/max_map_count"),
-            control_group_left: groups.iter().filter_map(|group| pids_left(group)).min_by_key(|(_, left)| *left),
+            control_group_left: groups
+                .iter()
+                .filter_map(|group| pids_left(group))
+                .min_by_key(|(_, left)| *left),
             processes: soft_and_hard(getrlimit(Resource::Nproc)),
-            local_ports: local_ports(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default()),
+            local_ports: local_ports(
+                &fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default(),
+            ),
             open_files: soft_and_hard(getrlimit(Resource::Nofile)),
         }
     }
@@ -94,7 +99,9 @@ fn group_folders(cgroup: &str) -> Vec<PathBuf> {
         };
         let own = mount.join(path.trim_start_matches('/'));
         // A container may show the path of the host: then only the mount itself exists.
-        folders.extend(own.ancestors().take_while(|folder| folder.starts_with(&mount)).map(Path::to_owned));
+        folders.extend(
+            own.ancestors().take_while(|folder| folder.starts_with(&mount)).map(Path::to_owned),
+        );
     }
     folders
 }
@@ -107,12 +114,18 @@ fn pids_left(group: &Path) -> Option<(PathBuf, u64)> {
 
 /// Memory that a group may still use. Cached files count as free: the kernel drops them first.
 fn memory_left(group: &Path) -> Option<u64> {
-    let version_2 = read_number(&group.join("memory.max")).zip(read_number(&group.join("memory.current")));
-    let version_1 =
-        || read_number(&group.join("memory.limit_in_bytes")).zip(read_number(&group.join("memory.usage_in_bytes")));
+    let version_2 =
+        read_number(&group.join("memory.max")).zip(read_number(&group.join("memory.current")));
+    let version_1 = || {
+        read_number(&group.join("memory.limit_in_bytes"))
+            .zip(read_number(&group.join("memory.usage_in_bytes")))
+    };
     let (most, used) = version_2.or_else(version_1)?;
     let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
-    let cached = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse().ok()).unwrap_or(0);
+    let cached = stat
+        .lines()
+        .find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse().ok())
+        .unwrap_or(0);
     Some(most.saturating_sub(used.saturating_sub(cached)))
 }
 
@@ -122,13 +135,17 @@ mod tests {
 
     #[test]
     fn files_of_the_kernel() {
-        assert_eq!(kilobytes("MemTotal:  24 kB\nMemAvailable:   7 kB\n", "MemAvailable:"), Some(7 << 10));
+        assert_eq!(
+            kilobytes("MemTotal:  24 kB\nMemAvailable:   7 kB\n", "MemAvailable:"),
+            Some(7 << 10)
+        );
         assert_eq!((local_ports("32768\t60999\n"), local_ports("")), (Some(28_232), None));
         assert_eq!(threads_now("0.00 0.01 0.05 2/345 6789\n"), 345);
         let folders = group_folders("0::/user.slice/a b\n");
         assert_eq!(
             folders,
-            ["/sys/fs/cgroup/user.slice/a b", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"].map(PathBuf::from)
+            ["/sys/fs/cgroup/user.slice/a b", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"]
+                .map(PathBuf::from)
         );
         let folders = group_folders("12:pids:/x\n3:cpu,cpuacct:/x\n1:name=systemd:/x\n");
         assert_eq!(folders, ["/sys/fs/cgroup/pids/x", "/sys/fs/cgroup/pids"].map(PathBuf::from));

@@ -20,7 +20,11 @@ pub(crate) fn read_json_file<T: DeserializeOwned>(path: &Path) -> Result<Option<
 }
 
 /// Refuses a document whose version is newer than the newest one that is known.
-pub(crate) fn check_schema_version(path: &Path, found: u32, newest: u32) -> Result<(), SandboxError> {
+pub(crate) fn check_schema_version(
+    path: &Path,
+    found: u32,
+    newest: u32,
+) -> Result<(), SandboxError> {
     if found > newest {
         return Err(unusable(path, "was written by a newer version of truetps".to_owned()));
     }
@@ -28,7 +32,8 @@ pub(crate) fn check_schema_version(path: &Path, found: u32, newest: u32) -> Resu
 }
 
 pub(crate) fn write_json_file(path: &Path, value: &impl Serialize) -> Result<(), SandboxError> {
-    let text = serde_json::to_vec_pretty(value).map_err(|error| unusable(path, error.to_string()))?;
+    let text =
+        serde_json::to_vec_pretty(value).map_err(|error| unusable(path, error.to_string()))?;
     write_atomically(path, &text).map_err(SandboxError::io("write", path))
 }
 

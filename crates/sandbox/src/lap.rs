@@ -34,7 +34,8 @@ pub(crate) fn lap(client: &mut Client) -> Result<u64, DriverError> {
 
 fn write_lap(client: &mut Client) -> Result<u64, DriverError> {
     let table = format!("{SCHEMA}.lap");
-    client.execute(&format!("CREATE TABLE IF NOT EXISTS {table} (filler LONGBLOB) ENGINE=InnoDB"))?;
+    client
+        .execute(&format!("CREATE TABLE IF NOT EXISTS {table} (filler LONGBLOB) ENGINE=InnoDB"))?;
     let capacity = status(client, "Innodb_redo_log_capacity_resized")?;
     // One file more than the whole log: the current one was started before.
     let target = capacity + capacity / 16;

@@ -78,11 +78,15 @@ pub use copy::free_bytes;
 pub use error::SandboxError;
 pub use home::Home;
 pub use host_limits::HostLimits;
-pub use instance::{DiskReady, DiskStatus, Ended, Instance, InstanceOptions, InstanceState, Status};
-pub use limits::{LimitError, Needs, check_limits, check_ports, raise_open_files, raise_open_files_to_hard};
+pub use instance::{
+    DiskReady, DiskStatus, Ended, Instance, InstanceOptions, InstanceState, Status,
+};
+pub use limits::{
+    LimitError, Needs, check_limits, check_ports, raise_open_files, raise_open_files_to_hard,
+};
 pub use named::{
-    Add, Listed, NamedOptionFileReader, NamedServer, NamedServers, ServerOptionFile, Use, check_server_name,
-    server_names_in,
+    Add, Listed, NamedOptionFileReader, NamedServer, NamedServers, ServerOptionFile, Use,
+    check_server_name, server_names_in,
 };
 pub use named_error::NamedError;
 pub use options::binlog_name;
@@ -92,7 +96,9 @@ pub use sandbox::{Sandbox, SandboxOptions};
 pub use sandbox_disk::{DISK_HELPER, SandboxDisk};
 pub use server::{RunningServer, StartOptions, StoppedServer};
 pub use server_user::ServerUser;
-pub use settings::{ServerLoad, Settings, binds_data, chosen_settings, decides, load_session_reason, with_waits};
+pub use settings::{
+    ServerLoad, Settings, binds_data, chosen_settings, decides, load_session_reason, with_waits,
+};
 pub use template::{remove_templates, templates_bytes};
 pub use unfinished::{UnfinishedFolder, clean_unfinished, unfinished};
 pub use variables::{Mismatch, effective_variables, mismatches, taken_differently};

@@ -83,23 +83,33 @@ impl Needs {
 
     fn memory_bytes(&self) -> u64 {
         // A page of the buffer pool has a control block and a share of the hash tables, about a tenth.
-        SERVER_BASE_BYTES + self.buffer_pool_bytes / 10 * 11 + self.connections * self.connection_bytes
+        SERVER_BASE_BYTES
+            + self.buffer_pool_bytes / 10 * 11
+            + self.connections * self.connection_bytes
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LimitError {
-    #[error("{connections} connections need {needed} open files, and the limit (`ulimit -n`) is {limit}")]
+    #[error(
+        "{connections} connections need {needed} open files, and the limit (`ulimit -n`) is {limit}"
+    )]
     OpenFiles { connections: u64, needed: u64, limit: u64 },
-    #[error("{connections} connections need {needed} threads, and the limit of this user (`ulimit -u`) is {limit}")]
+    #[error(
+        "{connections} connections need {needed} threads, and the limit of this user (`ulimit -u`) is {limit}"
+    )]
     Processes { connections: u64, needed: u64, limit: u64 },
     #[error("{connections} connections need {needed} more threads, and {name} leaves {left}")]
     Threads { connections: u64, needed: u64, name: &'static str, left: u64 },
-    #[error("{connections} connections need {needed} mappings of memory, and vm.max_map_count is {limit}")]
+    #[error(
+        "{connections} connections need {needed} mappings of memory, and vm.max_map_count is {limit}"
+    )]
     Maps { connections: u64, needed: u64, limit: u64 },
     #[error("{connections} connections need {needed} more threads, and {} leaves {left}", file.display())]
     ControlGroup { connections: u64, needed: u64, file: PathBuf, left: u64 },
-    #[error("{connections} TCP connections need a local port each, and net.ipv4.ip_local_port_range has {limit}")]
+    #[error(
+        "{connections} TCP connections need a local port each, and net.ipv4.ip_local_port_range has {limit}"
+    )]
     Ports { connections: u64, limit: u64 },
     #[error(
         "{connections} connections and a buffer pool of {} need about {} of memory, and {} are available",
@@ -143,13 +153,16 @@ impl LimitError {
 pub fn check_limits(needs: &Needs, host: &HostLimits) -> Result<(), LimitError> {
     let (connections, threads) = (needs.connections, needs.threads());
     let now = host.threads_now;
-    for (name, limit) in [("kernel.threads-max", host.threads_max), ("kernel.pid_max", host.pid_max)] {
+    for (name, limit) in
+        [("kernel.threads-max", host.threads_max), ("kernel.pid_max", host.pid_max)]
+    {
         let left = limit.map(|limit| limit.saturating_sub(now)).filter(|left| *left < threads);
         if let Some(left) = left {
             return Err(LimitError::Threads { connections, needed: threads, name, left });
         }
     }
-    if let Some((file, left)) = host.control_group_left.clone().filter(|(_, left)| *left < threads) {
+    if let Some((file, left)) = host.control_group_left.clone().filter(|(_, left)| *left < threads)
+    {
         return Err(LimitError::ControlGroup { connections, needed: threads, file, left });
     }
     // Child processes of root count, too, once they run as another user.
@@ -176,7 +189,8 @@ pub fn check_ports(
     sources: &[IpAddr],
     host: &HostLimits,
 ) -> Result<(), LimitError> {
-    let by_tcp = endpoints.iter().filter(|endpoint| matches!(endpoint, Endpoint::Tcp { .. })).count();
+    let by_tcp =
+        endpoints.iter().filter(|endpoint| matches!(endpoint, Endpoint::Tcp { .. })).count();
     let ranges = if sources.is_empty() { by_tcp } else { sources.len() } as u64;
     let connections = u64::from(clients) * by_tcp as u64 / endpoints.len().max(1) as u64;
     match host.local_ports.filter(|limit| connections > ranges * limit) {
@@ -196,11 +210,13 @@ pub fn raise_open_files_to_hard() {
 /// the resulting limit.
 pub fn raise_open_files(needs: &Needs) -> Result<u64, LimitError> {
     let host = HostLimits::read();
-    let (soft, hard) = (host.open_files.0.unwrap_or(u64::MAX), host.open_files.1.unwrap_or(u64::MAX));
+    let (soft, hard) =
+        (host.open_files.0.unwrap_or(u64::MAX), host.open_files.1.unwrap_or(u64::MAX));
     let (least, best) = (needs.open_files_least(), needs.open_files_best());
     let set = |current: u64, maximum: u64| {
         let bounded = |value: u64| if value == u64::MAX { None } else { Some(value) };
-        setrlimit(Resource::Nofile, Rlimit { current: bounded(current), maximum: bounded(maximum) }).is_ok()
+        setrlimit(Resource::Nofile, Rlimit { current: bounded(current), maximum: bounded(maximum) })
+            .is_ok()
     };
     if soft >= best {
         return Ok(soft);
@@ -246,7 +262,11 @@ mod tests {
     #[test]
     fn a_roomy_host_carries_it() {
         assert_eq!(check_limits(&NEEDS, &roomy()), Ok(()));
-        assert_eq!(check_limits(&NEEDS, &HostLimits::default()), Ok(()), "what cannot be read is no limit");
+        assert_eq!(
+            check_limits(&NEEDS, &HostLimits::default()),
+            Ok(()),
+            "what cannot be read is no limit"
+        );
     }
 
     #[test]
@@ -256,12 +276,32 @@ mod tests {
             assert!(error.to_string().contains(message), "{error}\nshould contain\n{message}");
             assert!(error.hint().contains(remedy), "{}\nshould contain\n{remedy}", error.hint());
         };
-        check(HostLimits { threads_max: Some(1000), ..roomy() }, "kernel.threads-max leaves 800", "sysctl");
-        check(HostLimits { pid_max: Some(1024), ..roomy() }, "kernel.pid_max leaves 824", "sysctl kernel.pid_max");
-        check(HostLimits { max_map_count: Some(4000), ..roomy() }, "6608 mappings", "vm.max_map_count=6608");
-        check(HostLimits { processes: (Some(500), None), ..roomy() }, "`ulimit -u`) is 500", "nproc");
+        check(
+            HostLimits { threads_max: Some(1000), ..roomy() },
+            "kernel.threads-max leaves 800",
+            "sysctl",
+        );
+        check(
+            HostLimits { pid_max: Some(1024), ..roomy() },
+            "kernel.pid_max leaves 824",
+            "sysctl kernel.pid_max",
+        );
+        check(
+            HostLimits { max_map_count: Some(4000), ..roomy() },
+            "6608 mappings",
+            "vm.max_map_count=6608",
+        );
+        check(
+            HostLimits { processes: (Some(500), None), ..roomy() },
+            "`ulimit -u`) is 500",
+            "nproc",
+        );
         let group = Some((PathBuf::from("/sys/fs/cgroup/x/pids.max"), 100));
-        check(HostLimits { control_group_left: group, ..roomy() }, "x/pids.max leaves 100", "TasksMax");
+        check(
+            HostLimits { control_group_left: group, ..roomy() },
+            "x/pids.max leaves 100",
+            "TasksMax",
+        );
         let little = HostLimits { memory_available_bytes: Some(1 << 30), ..roomy() };
         check(little, "a buffer pool of 1074 MB", "innodb_buffer_pool_size");
     }
@@ -276,13 +316,25 @@ mod tests {
         assert_eq!(check("mysql://db", 28_232), Ok(()));
         let error = check("mysql://db", 50_000).unwrap_err();
         assert_eq!(error, LimitError::Ports { connections: 50_000, limit: 28_232 });
-        assert!(error.hint().contains("from 2 addresses of this host, source="), "{}", error.hint());
+        assert!(
+            error.hint().contains("from 2 addresses of this host, source="),
+            "{}",
+            error.hint()
+        );
         assert_eq!(check("mysql://a,b", 50_000), Ok(()));
         assert_eq!(check("mysql://db?source=127.0.0.1,127.0.0.2", 50_000), Ok(()));
         let error = check("mysql://a,b,c?source=127.0.0.1", 50_000).unwrap_err();
-        assert!(error.hint().contains("from 2 addresses"), "sources have one range each: {}", error.hint());
+        assert!(
+            error.hint().contains("from 2 addresses"),
+            "sources have one range each: {}",
+            error.hint()
+        );
         assert_eq!(check("mysql:///?socket=/s", 50_000), Ok(()));
-        assert_eq!(check_ports(u32::MAX, &[], &[], &HostLimits::default()), Ok(()), "nothing is known");
+        assert_eq!(
+            check_ports(u32::MAX, &[], &[], &HostLimits::default()),
+            Ok(()),
+            "nothing is known"
+        );
     }
 
     #[test]

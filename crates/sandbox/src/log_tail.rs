@@ -72,7 +72,10 @@ mod tests {
         let notes = |n: usize| "1 [Note] bye\n".repeat(n);
         let text = format!("{}0 [ERROR] why\n{}", notes(20), notes(20));
         let lines = excerpt(&text);
-        assert!(lines.starts_with("0 [ERROR] why\n1 [Note]") && lines.lines().count() == 7, "{lines}");
+        assert!(
+            lines.starts_with("0 [ERROR] why\n1 [Note]") && lines.lines().count() == 7,
+            "{lines}"
+        );
         assert_eq!(excerpt("0 [ERROR] why\nbye\n"), "0 [ERROR] why\nbye", "once");
         assert_eq!(excerpt(""), "");
     }

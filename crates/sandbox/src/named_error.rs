@@ -9,7 +9,9 @@ use crate::BinaryError;
 
 #[derive(Debug, Error)]
 pub enum NamedError {
-    #[error("`{name}` cannot be a server's name: 1 to 40 of a to z, 0 to 9, `.`, `_` and `-`, a letter or digit first")]
+    #[error(
+        "`{name}` cannot be a server's name: 1 to 40 of a to z, 0 to 9, `.`, `_` and `-`, a letter or digit first"
+    )]
     BadName { name: String },
     #[error("a server `{name}` already exists: {what}")]
     Taken { name: String, what: String },
@@ -27,7 +29,9 @@ pub enum NamedError {
     OtherData { name: String, was: String, is: String },
     #[error("the server adjusted `{name} = {wanted}` to {found}")]
     Mismatch { name: String, wanted: String, found: String },
-    #[error("the data of `{server}` were created with another `{name}`, which can no longer be changed")]
+    #[error(
+        "the data of `{server}` were created with another `{name}`, which can no longer be changed"
+    )]
     Initial { server: String, name: String },
     #[error("{problem}")]
     OptionFile { problem: String },
@@ -52,7 +56,9 @@ pub enum NamedError {
     Foreign { path: PathBuf },
     #[error("the start of server `{name}` was interrupted: it does not run")]
     Interrupted { name: String },
-    #[error("the data of `{name}` are on the disk of this host, and cannot be moved to an emulated one")]
+    #[error(
+        "the data of `{name}` are on the disk of this host, and cannot be moved to an emulated one"
+    )]
     DataOnHost { name: String },
     #[error("the emulated disk could not be unmounted in time: {} is in use, or the disk of this host is overloaded", path.display())]
     DiskInUse { path: PathBuf, pid: u32 },
@@ -121,7 +127,12 @@ mod tests {
     fn an_unknown_server_is_added_by_its_path() {
         let hint = |near: &[&str]| {
             let near = near.iter().map(|name| (*name).to_owned()).collect();
-            NamedError::Unknown { name: "mysql-8.0".to_owned(), near, known: vec!["other".to_owned()] }.hint()
+            NamedError::Unknown {
+                name: "mysql-8.0".to_owned(),
+                near,
+                known: vec!["other".to_owned()],
+            }
+            .hint()
         };
         assert!(hint(&[]).unwrap().contains("truetps server add NAME PATH"));
         assert_eq!(hint(&["mysql-8.4"]), None, "the error has the name that is meant");

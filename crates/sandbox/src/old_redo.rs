@@ -60,8 +60,11 @@ fn fit(datadir: &Path, settings: &Settings) -> Result<bool, SandboxError> {
 
 fn fits(datadir: &Path, settings: &Settings) -> bool {
     let (size, files) = settings.redo_files();
-    let lengths =
-        || (0..).map_while(|n| fs::symlink_metadata(log_path(datadir, n)).ok()).map(|metadata| metadata.len());
+    let lengths = || {
+        (0..)
+            .map_while(|n| fs::symlink_metadata(log_path(datadir, n)).ok())
+            .map(|metadata| metadata.len())
+    };
     let (size, files) = (size.unwrap_or(FILE_BYTES_DEFAULT), files.unwrap_or(FILES_DEFAULT));
     lengths().count() as u64 == files && lengths().all(|length| length == size)
 }
@@ -102,7 +105,9 @@ mod tests {
         // The server's default is 5 MB, which these files do not have.
         check(&settings, false, 2);
         check(&settings, true, 0);
-        (0..2).for_each(|n| fs::File::create(log_path(datadir, n)).unwrap().set_len(FILE_BYTES_DEFAULT).unwrap());
+        (0..2).for_each(|n| {
+            fs::File::create(log_path(datadir, n)).unwrap().set_len(FILE_BYTES_DEFAULT).unwrap();
+        });
         assert!(fits(datadir, &settings));
         settings.set("innodb_log_file_size", SettingValue::Int(100));
         check(&settings, true, 2);

@@ -128,7 +128,10 @@ mod tests {
     #[test]
     fn arguments() {
         assert_eq!(argument("innodb_log_file_size", &text("512M")), "--innodb-log-file-size=512M");
-        assert_eq!(argument("innodb-doublewrite", &SettingValue::Bool(false)), "--innodb-doublewrite=OFF");
+        assert_eq!(
+            argument("innodb-doublewrite", &SettingValue::Bool(false)),
+            "--innodb-doublewrite=OFF"
+        );
         assert_eq!(
             argument("innodb_max_dirty_pages_pct", &SettingValue::Float(0.5)),
             "--innodb-max-dirty-pages-pct=0.5"

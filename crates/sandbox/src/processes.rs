@@ -99,19 +99,25 @@ pub(crate) fn processes() -> impl Iterator<Item = u32> {
 /// with the system tablespace open, or its pid is in the pid file there.
 pub(crate) fn holder_of(datadir: &Path) -> Option<u32> {
     let tablespace = datadir.join("ibdata1");
-    let noted = read_text(&datadir.join("postmaster.pid")).and_then(|text| text.lines().next()?.parse().ok());
+    let noted = read_text(&datadir.join("postmaster.pid"))
+        .and_then(|text| text.lines().next()?.parse().ok());
     let works_there = |pid: &u32| {
-        let is = |link: &str, path: &Path| fs::read_link(format!("/proc/{pid}/{link}")).is_ok_and(|to| to == path);
-        let open = || fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().filter_map(Result::ok);
+        let is = |link: &str, path: &Path| {
+            fs::read_link(format!("/proc/{pid}/{link}")).is_ok_and(|to| to == path)
+        };
+        let open =
+            || fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().filter_map(Result::ok);
         is("cwd", datadir)
-            && (noted == Some(*pid) || open().any(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == tablespace)))
+            && (noted == Some(*pid)
+                || open().any(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == tablespace)))
     };
     processes().find(|pid| holds(*pid, datadir) || works_there(pid))
 }
 
 /// Refuses data on which a server runs.
 pub(crate) fn check_not_held(datadir: &Path) -> Result<(), SandboxError> {
-    holder_of(datadir).map_or(Ok(()), |pid| Err(SandboxError::Held { path: datadir.to_owned(), pid }))
+    holder_of(datadir)
+        .map_or(Ok(()), |pid| Err(SandboxError::Held { path: datadir.to_owned(), pid }))
 }
 
 fn holds(pid: u32, datadir: &Path) -> bool {
@@ -129,7 +135,9 @@ fn names_datadir(arguments: &[u8], datadir: &Path) -> bool {
 }
 
 fn has_any(arguments: &[u8], wanted: &[OsString]) -> bool {
-    arguments.split(|byte| *byte == 0).any(|argument| wanted.iter().any(|wanted| argument == wanted.as_bytes()))
+    arguments
+        .split(|byte| *byte == 0)
+        .any(|argument| wanted.iter().any(|wanted| argument == wanted.as_bytes()))
 }
 
 /// Kills the servers that hold `datadir` and waits until they are gone: an ending process has no command line, but
@@ -139,7 +147,11 @@ pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Resul
 }
 
 /// The same for servers found by [`server_marked`] only.
-pub(crate) fn kill_marked(datadir: &Path, marks: &[OsString], time_limit: Duration) -> io::Result<u32> {
+pub(crate) fn kill_marked(
+    datadir: &Path,
+    marks: &[OsString],
+    time_limit: Duration,
+) -> io::Result<u32> {
     kill_where(|pid| is_marked(pid, datadir, marks), time_limit)
 }
 
@@ -149,7 +161,8 @@ fn kill_where(is_one: impl Fn(u32) -> bool, time_limit: Duration) -> io::Result<
     let mut was_quiet = false;
     loop {
         let alive: Vec<_> = processes().filter(|pid| is_one(*pid)).collect();
-        let is_quiet = alive.is_empty() && killed.iter().all(|(pid, ticks)| has_ended(*pid, *ticks));
+        let is_quiet =
+            alive.is_empty() && killed.iter().all(|(pid, ticks)| has_ended(*pid, *ticks));
         // Two checks: during exec a process has no arguments for a moment.
         if is_quiet && was_quiet {
             return Ok(killed.len() as u32);
@@ -167,7 +180,10 @@ fn kill_where(is_one: impl Fn(u32) -> bool, time_limit: Duration) -> io::Result<
         }
         if Instant::now() >= end {
             let pids: Vec<_> = killed.iter().map(|(pid, _)| pid).collect();
-            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("process {pids:?} did not end")));
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("process {pids:?} did not end"),
+            ));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -179,14 +195,21 @@ pub(crate) fn is_server(pid: u32, ticks: u64, datadir: &Path) -> bool {
 }
 
 /// Signals the process checked by [`is_server`], and no other.
-pub(crate) fn signal_server(pid: u32, ticks: u64, datadir: &Path, signal: Signal) -> io::Result<()> {
+pub(crate) fn signal_server(
+    pid: u32,
+    ticks: u64,
+    datadir: &Path,
+    signal: Signal,
+) -> io::Result<()> {
     signal_if(pid, signal, || is_server(pid, ticks, datadir))
 }
 
 pub(crate) fn signal_if(pid: u32, signal: Signal, is_it: impl Fn() -> bool) -> io::Result<()> {
     // In another pid namespace a pid in /proc is not the pid that a signal would reach.
     if fs::read_link("/proc/self").ok() != Some(std::process::id().to_string().into()) {
-        return Err(io::Error::other("/proc shows the processes of another pid namespace: nothing is signalled"));
+        return Err(io::Error::other(
+            "/proc shows the processes of another pid namespace: nothing is signalled",
+        ));
     }
     let Some(raw) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
     let sent = match pidfd_open(raw, PidfdFlags::empty()) {
@@ -270,7 +293,11 @@ mod tests {
         assert!(server.0.try_wait().unwrap().is_none(), "signalled, though it is another one");
         signal_server(pid, ticks, datadir, Signal::KILL).unwrap();
         server.0.wait().unwrap();
-        assert!(has_ended(pid, ticks) && !is_server(pid, ticks, datadir) && holder_of(datadir).is_none());
+        assert!(
+            has_ended(pid, ticks)
+                && !is_server(pid, ticks, datadir)
+                && holder_of(datadir).is_none()
+        );
         signal_server(pid, ticks, datadir, Signal::KILL).unwrap();
     }
 
@@ -285,7 +312,8 @@ mod tests {
             assert!(error.to_string().contains("another pid namespace"), "{error}");
             return;
         }
-        let test = "processes::tests::no_process_is_signalled_by_the_number_of_another_pid_namespace";
+        let test =
+            "processes::tests::no_process_is_signalled_by_the_number_of_another_pid_namespace";
         run_in_pid_namespace(test, &std::process::id().to_string());
     }
 

@@ -20,7 +20,8 @@ use crate::home::{remove_file, remove_tree};
 use crate::{named, registry, template};
 
 const MARKER: &str = "truetps-home";
-const MARKER_TEXT: &[u8] = b"truetps keeps private servers in this folder, and removes only what it has made itself.\n\
+const MARKER_TEXT: &[u8] =
+    b"truetps keeps private servers in this folder, and removes only what it has made itself.\n\
     Leave this file here: truetps refuses a folder that has other files and no marker.\n";
 
 /// Whether truetps created or adopted this folder as a home.
@@ -100,7 +101,8 @@ pub(crate) fn is_empty_folder(path: &Path) -> bool {
 /// Removes a folder of truetps. The files that prove its origin are removed last, in this order: an interrupted removal
 /// can be repeated.
 pub(crate) fn remove_proven(path: &Path, proofs: &[&str]) -> Result<(), SandboxError> {
-    let read = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    let read = fs::read_dir(path)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
     let mut names: Vec<_> = match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         read => read.map_err(SandboxError::io("read", path))?,
@@ -113,7 +115,9 @@ pub(crate) fn remove_proven(path: &Path, proofs: &[&str]) -> Result<(), SandboxE
 }
 
 fn in_order(names: &mut [OsString], proofs: &[&str]) {
-    names.sort_by_key(|name| proofs.iter().position(|proof| name == proof).map_or(0, |place| place + 1));
+    names.sort_by_key(|name| {
+        proofs.iter().position(|proof| name == proof).map_or(0, |place| place + 1)
+    });
 }
 
 /// A file of truetps; `None`: it does not exist, or is something else.
@@ -131,7 +135,8 @@ mod tests {
     /// Larger than any pid.
     const DEAD: u32 = (1 << 22) + 1;
     const KEY: &str = "mariadb-10.11.19-0123456789abcdef";
-    const OWNER: &str = r#"{"schema_version":1,"owner_pid":7,"flavour":"mariadb","version":"10.11.19"}"#;
+    const OWNER: &str =
+        r#"{"schema_version":1,"owner_pid":7,"flavour":"mariadb","version":"10.11.19"}"#;
     const TEMPLATE: &str = r#"{"recipe":1,"version_text":"x","files":{}}"#;
     const SERVER: &str = r#"{"schema_version":1,"name":"a","program":"/x","flavour":"mariadb","version":"10.11.19",
         "source":null,"unpacked":false}"#;
@@ -155,7 +160,10 @@ mod tests {
     fn refused(files: &[(&str, &str)], found: &str) {
         let (_dir, path, home) = opened(files);
         let error = home.expect_err(found);
-        let expect = format!("truetps has not created {}", path.canonicalize().unwrap().join(found).display());
+        let expect = format!(
+            "truetps has not created {}",
+            path.canonicalize().unwrap().join(found).display()
+        );
         assert!(error.to_string().ends_with(&expect), "{error}\nshould end with\n{expect}");
         assert!(error.hint().unwrap().contains("--sandbox-dir"), "{error}");
         assert!(!path.join(MARKER).exists(), "a folder of the user was marked");
@@ -171,7 +179,8 @@ mod tests {
         refused(&[("servers/7-1/data/x", "")], "servers/7-1");
         refused(&[("servers/7-1/owner.json", "{")], "servers/7-1");
         refused(&[("servers", "")], "servers");
-        let (live, dead) = (format!("servers/{}-1", std::process::id()), format!("servers/{DEAD}-1"));
+        let (live, dead) =
+            (format!("servers/{}-1", std::process::id()), format!("servers/{DEAD}-1"));
         refused(&[(&format!("{live}/lock"), "")], &live);
         refused(&[(&format!("{dead}/lock"), "x")], &dead);
         refused(&[(&format!("{dead}/lock"), ""), (&format!("{dead}/data"), "")], &dead);
@@ -186,7 +195,8 @@ mod tests {
 
     #[test]
     fn an_empty_folder_and_one_of_an_older_truetps_become_a_home() {
-        let (template, lock) = (format!("templates/{KEY}/template.json"), format!("templates/{KEY}.lock"));
+        let (template, lock) =
+            (format!("templates/{KEY}/template.json"), format!("templates/{KEY}.lock"));
         let building = format!("templates/{KEY}.building/data/x");
         let all = [
             ("servers/7-1/owner.json", OWNER),

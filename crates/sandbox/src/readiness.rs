@@ -57,7 +57,8 @@ impl Awaited<'_> {
                 let (binary, log) = (self.program.to_owned(), self.log_excerpt());
                 return Err(SandboxError::Start { binary, how: status.to_string(), log });
             }
-            let is_refused = refused_since.is_some_and(|since: Instant| since.elapsed() >= REFUSED_TIME_LIMIT);
+            let is_refused =
+                refused_since.is_some_and(|since: Instant| since.elapsed() >= REFUSED_TIME_LIMIT);
             let is_late = is_refused || began.elapsed() >= time_limit;
             // The last query is for the error message of a server that is not ready.
             if is_late || family::may_answer(self.family, self.places) {
@@ -68,7 +69,11 @@ impl Awaited<'_> {
                     }
                     Err(error) if self.places.socket.exists() => {
                         let refused = is_refused_for_good(&error);
-                        refused_since = if refused { refused_since.or_else(|| Some(Instant::now())) } else { None };
+                        refused_since = if refused {
+                            refused_since.or_else(|| Some(Instant::now()))
+                        } else {
+                            None
+                        };
                         last = error.to_string();
                     }
                     Err(_) => {}
@@ -76,7 +81,13 @@ impl Awaited<'_> {
             }
             if is_late {
                 let (binary, log) = (self.program.to_owned(), self.log_excerpt());
-                return Err(SandboxError::NotReady { binary, waited: began.elapsed(), last, log, disk: None });
+                return Err(SandboxError::NotReady {
+                    binary,
+                    waited: began.elapsed(),
+                    last,
+                    log,
+                    disk: None,
+                });
             }
             thread::sleep(pause);
             pause = (pause * 2).min(PAUSE_MAX);
@@ -85,7 +96,10 @@ impl Awaited<'_> {
 
     /// The listening process; the started server has also answered.
     fn probe(&self) -> Result<Option<u32>, DriverError> {
-        let mut client = Client::connect(&family::owner(self.family, &self.places.socket, None), PROBE_TIME_LIMIT)?;
+        let mut client = Client::connect(
+            &family::owner(self.family, &self.places.socket, None),
+            PROBE_TIME_LIMIT,
+        )?;
         let listener = client.peer_pid();
         if listener == Some(self.pid) {
             client.query("SELECT 1")?;
@@ -96,13 +110,20 @@ impl Awaited<'_> {
     /// Its log, or its program's output if it has no log.
     fn log_excerpt(&self) -> String {
         let log = tail_text(&self.places.error_log, self.log_from);
-        excerpt(if log.trim().is_empty() { tail_text(&self.places.console_log, 0) } else { log }.as_str())
+        excerpt(
+            if log.trim().is_empty() { tail_text(&self.places.console_log, 0) } else { log }
+                .as_str(),
+        )
     }
 }
 
 /// Whether the started server is the listening process. A process without a pid in the current namespace is another
 /// one.
-pub(crate) fn check_listener(socket: &Path, started: u32, found: Option<u32>) -> Result<(), SandboxError> {
+pub(crate) fn check_listener(
+    socket: &Path,
+    started: u32,
+    found: Option<u32>,
+) -> Result<(), SandboxError> {
     if found == Some(started) {
         return Ok(());
     }
@@ -130,11 +151,16 @@ mod tests {
 
     #[test]
     fn only_the_process_that_was_started_may_listen() {
-        let check =
-            |found| check_listener(Path::new("/s"), 7, found).map_err(|error| (error.to_string(), error.hint()));
+        let check = |found| {
+            check_listener(Path::new("/s"), 7, found)
+                .map_err(|error| (error.to_string(), error.hint()))
+        };
         assert_eq!(check(Some(7)), Ok(()));
         let (text, hint) = check(Some(8)).unwrap_err();
-        assert!(text.starts_with("process 8 listens on /s") && hint.unwrap().contains("exec"), "{text}");
+        assert!(
+            text.starts_with("process 8 listens on /s") && hint.unwrap().contains("exec"),
+            "{text}"
+        );
         let (text, hint) = check(None).unwrap_err();
         assert!(text.starts_with("a process of another pid namespace listens on /s"), "{text}");
         assert!(hint.unwrap().contains("pid namespace of the server"));
@@ -145,8 +171,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let places = places(dir.path());
         let program = PathBuf::from("/x/mysqld");
-        let awaited =
-            Awaited { family: Family::Mysql, places: &places, program: &program, pid: std::process::id(), log_from: 4 };
+        let awaited = Awaited {
+            family: Family::Mysql,
+            places: &places,
+            program: &program,
+            pid: std::process::id(),
+            log_from: 4,
+        };
         let wait = |limit, look: &mut dyn FnMut() -> Result<Option<ExitStatus>, SandboxError>| {
             awaited.wait(limit, look).unwrap_err()
         };
@@ -161,7 +192,10 @@ mod tests {
         // A socket without a listener: the error of the last attempt is reported.
         drop(std::os::unix::net::UnixListener::bind(&places.socket).unwrap());
         let error = wait(Duration::ZERO, &mut || Ok(None));
-        assert!(matches!(&error, SandboxError::NotReady { last, .. } if last.contains("refused")), "{error}");
+        assert!(
+            matches!(&error, SandboxError::NotReady { last, .. } if last.contains("refused")),
+            "{error}"
+        );
         let stop = || SandboxError::Content { path: PathBuf::new(), problem: "stop".to_owned() };
         let error = wait(Duration::from_mins(1), &mut || Err(stop()));
         assert!(matches!(error, SandboxError::Content { .. }), "{error}");

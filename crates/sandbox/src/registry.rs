@@ -96,9 +96,11 @@ pub(crate) struct Claim {
 pub(crate) fn claim(home: &Home, binary: &ServerBinary) -> Result<Claim, SandboxError> {
     let _making = locked_within(LOCK_TIME_LIMIT, home.lock_file()?, &home.servers())?;
     let path = unused_path(home)?;
-    let beside = path.with_file_name(format!(".{}{MAKING}", path.file_name().unwrap_or_default().display()));
+    let beside =
+        path.with_file_name(format!(".{}{MAKING}", path.file_name().unwrap_or_default().display()));
     remove_first_files(&beside);
-    make_passable(&beside, home.user()).map_err(|error| SandboxError::home(home.path(), error.to_string()))?;
+    make_passable(&beside, home.user())
+        .map_err(|error| SandboxError::home(home.path(), error.to_string()))?;
     let made = make_owned(&beside, &path, Owner::of(binary));
     if made.is_err() {
         remove_first_files(&beside);
@@ -122,7 +124,10 @@ fn unused_path(home: &Home) -> Result<PathBuf, SandboxError> {
     let mut paths = (1..=SERVERS_MAX).map(|n| home.servers().join(format!("{us}-{n}")));
     let unused = paths.find(|path| path.symlink_metadata().is_err());
     unused.ok_or_else(|| {
-        SandboxError::home(home.path(), format!("it holds {SERVERS_MAX} servers of this process already"))
+        SandboxError::home(
+            home.path(),
+            format!("it holds {SERVERS_MAX} servers of this process already"),
+        )
     })
 }
 
@@ -149,7 +154,8 @@ fn is_in_the_making(name: &str) -> bool {
 /// lock.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_str().unwrap_or_default();
-    let is_made = || Owner::read(path).is_some() || is_empty_folder(path) || has_only_a_lock(path, name);
+    let is_made =
+        || Owner::read(path).is_some() || is_empty_folder(path) || has_only_a_lock(path, name);
     is_id(name) && is_folder(path) && is_made()
 }
 
@@ -158,9 +164,11 @@ pub(crate) fn is_ours(path: &Path) -> bool {
 fn has_only_a_lock(path: &Path, name: &str) -> bool {
     let us = geteuid().as_raw();
     let is_dead = |pid: &str| pid.parse().is_ok_and(|pid| start_ticks(pid).is_none());
-    let is_lock =
-        |metadata: Metadata| metadata.is_file() && metadata.uid() == us && metadata.nlink() == 1 && metadata.len() == 0;
-    let names = || fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>();
+    let is_lock = |metadata: Metadata| {
+        metadata.is_file() && metadata.uid() == us && metadata.nlink() == 1 && metadata.len() == 0
+    };
+    let names =
+        || fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>();
     name.split_once('-').is_some_and(|(pid, _)| is_dead(pid))
         && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.uid() == us)
         && names().is_ok_and(|names| names == [LOCK])
@@ -203,7 +211,8 @@ fn entry(path: &Path) -> RegistryEntry {
     let lock = path.join(LOCK);
     let servers = servers_on(&datadir_in(path));
     // The noted process, if it is among them: the pid alone may have been reused.
-    let noted = owner.as_ref().and_then(|owner| owner.server_pid).filter(|pid| servers.contains(pid));
+    let noted =
+        owner.as_ref().and_then(|owner| owner.server_pid).filter(|pid| servers.contains(pid));
     RegistryEntry {
         id: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         path: path.to_owned(),
@@ -220,7 +229,8 @@ fn entry(path: &Path) -> RegistryEntry {
 
 fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
     let servers = home.servers();
-    let read = fs::read_dir(&servers).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let read =
+        fs::read_dir(&servers).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
     let mut found: Vec<_> = read.map_err(SandboxError::io("read", &servers))?;
     found.retain(|path| is_ours(path));
     found.sort();
@@ -290,8 +300,9 @@ pub struct Cleaning {
 /// Removes leftovers of killed runs: folders whose owner is dead; a server that still runs there is killed first.
 pub fn clean(home: &Home) -> Result<Cleaning, SandboxError> {
     let mut cleaning = Cleaning::default();
-    let done =
-        take_leftovers(home)?.into_iter().try_for_each(|(path, _lock)| remove_leftover(home, &path, &mut cleaning));
+    let done = take_leftovers(home)?
+        .into_iter()
+        .try_for_each(|(path, _lock)| remove_leftover(home, &path, &mut cleaning));
     // What cannot be removed now does no harm: the next cleaning tries again.
     let _ = clean_unfinished(home);
     cleaning.unmounted = NamedServers::of(home).unmount_orphaned_disks();
@@ -330,7 +341,8 @@ fn remove_leftover(home: &Home, path: &Path, cleaning: &mut Cleaning) -> Result<
     let killed = kill_marked(&datadir, &marks(path), KILL_TIME_LIMIT);
     let servers_killed = killed.map_err(SandboxError::io("stop the server of", path))?;
     // The files of a disk are not looked at: it may answer nothing any more.
-    let holder = if is_folder(&disk) { servers_on(&datadir).first().copied() } else { holder_of(&datadir) };
+    let holder =
+        if is_folder(&disk) { servers_on(&datadir).first().copied() } else { holder_of(&datadir) };
     if let Some(server_pid) = holder {
         cleaning.kept.push(Kept { path: path.to_owned(), server_pid });
         return Ok(());
@@ -350,8 +362,10 @@ fn remove_leftover(home: &Home, path: &Path, cleaning: &mut Cleaning) -> Result<
 /// Removes a socket folder below a folder that is open to all users: only if it has truetps's name, is not a link, and
 /// belongs to the server's user. A failure is harmless, and ignored.
 pub(crate) fn remove_socket_dir(path: &Path, home: &Home) {
-    let named_by_us = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SOCKET_DIR_PREFIX));
-    let ours = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == home.user().uid);
+    let named_by_us =
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SOCKET_DIR_PREFIX));
+    let ours = fs::symlink_metadata(path)
+        .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == home.user().uid);
     if named_by_us && ours {
         let _ = fs::remove_dir_all(path);
     }

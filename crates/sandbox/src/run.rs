@@ -31,7 +31,11 @@ impl ProgramOutput {
     /// The last non-empty line, for an error message.
     pub(crate) fn last_words(&self) -> String {
         let lines = self.stdout.lines().chain(self.stderr.lines());
-        lines.map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing was printed").to_owned()
+        lines
+            .map(str::trim)
+            .rfind(|line| !line.is_empty())
+            .unwrap_or("nothing was printed")
+            .to_owned()
     }
 }
 
@@ -70,7 +74,10 @@ pub(crate) fn run_to_end(
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         child.kill()?;
         child.wait()?;
-        return Err(io::Error::new(io::ErrorKind::TimedOut, format!("did not end within {} s", time_limit.as_secs())));
+        return Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("did not end within {} s", time_limit.as_secs()),
+        ));
     };
     Ok(ProgramOutput { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
 }
@@ -107,17 +114,25 @@ pub(crate) fn wait_for_lock(lock: &File, time_limit: Duration) -> Result<(), Try
     let end = Instant::now() + time_limit;
     loop {
         match lock.try_lock() {
-            Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(Duration::from_millis(5)),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => {
+                thread::sleep(Duration::from_millis(5));
+            }
             other => return other,
         }
     }
 }
 
 /// The same for a file at this path; the error of a holder that keeps it names the path.
-pub(crate) fn locked_within(time_limit: Duration, lock: File, path: &Path) -> Result<File, SandboxError> {
+pub(crate) fn locked_within(
+    time_limit: Duration,
+    lock: File,
+    path: &Path,
+) -> Result<File, SandboxError> {
     match wait_for_lock(&lock, time_limit) {
         Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(SandboxError::Busy { path: path.to_owned(), waited: time_limit }),
+        Err(TryLockError::WouldBlock) => {
+            Err(SandboxError::Busy { path: path.to_owned(), waited: time_limit })
+        }
         Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", path)(source)),
     }
 }
@@ -150,7 +165,8 @@ mod tests {
     fn what_a_script_has_started_ends_with_it() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("pid");
-        let script = format!("sleep 60 & echo $! > '{}.new'; mv '{0}.new' '{0}'; wait", file.display());
+        let script =
+            format!("sleep 60 & echo $! > '{}.new'; mv '{0}.new' '{0}'; wait", file.display());
         shell(&script, Duration::from_secs(2)).err().unwrap();
         let pid: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
         let end = Instant::now() + Duration::from_secs(20);

@@ -68,7 +68,10 @@ impl Folder {
     }
 
     /// Notes the process that runs here, for a later process that finds the folder after truetps was killed.
-    pub(crate) fn note_server(&self, server: Option<(u32, Option<u64>)>) -> Result<(), SandboxError> {
+    pub(crate) fn note_server(
+        &self,
+        server: Option<(u32, Option<u64>)>,
+    ) -> Result<(), SandboxError> {
         let mut claim = self.claim.lock().unwrap_or_else(PoisonError::into_inner);
         claim.owner.server_pid = server.map(|(pid, _)| pid);
         claim.owner.server_start_ticks = server.and_then(|(_, ticks)| ticks);
@@ -99,7 +102,8 @@ impl Folder {
         let mut names = wanted.iter().chain(self.initial.iter()).map(|(name, _)| name);
         let changed = names.find(|name| wanted.get(name) != self.initial.get(name));
         changed.map_or(Ok(()), |name| {
-            let problem = format!("was initialised with another `{name}`: create a sandbox for each value");
+            let problem =
+                format!("was initialised with another `{name}`: create a sandbox for each value");
             Err(SandboxError::Content { path: self.path.clone(), problem })
         })
     }
@@ -134,7 +138,11 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// Creates a folder with a fresh datadir: a copy of the template, which is created first if missing.
-    pub fn create(home: &Home, binary: &ServerBinary, options: &SandboxOptions) -> Result<Self, SandboxError> {
+    pub fn create(
+        home: &Home,
+        binary: &ServerBinary,
+        options: &SandboxOptions,
+    ) -> Result<Self, SandboxError> {
         let needed = options.data_bytes.saturating_add(options.settings.redo_bytes());
         check_free(home.path(), "the private server", needed)?;
         let mut folder = Self::make_folder(home, binary, options.settings.initial())?;
@@ -146,7 +154,11 @@ impl Sandbox {
         Ok(Self { folder: Arc::new(folder) })
     }
 
-    fn make_folder(home: &Home, binary: &ServerBinary, initial: Settings) -> Result<Folder, SandboxError> {
+    fn make_folder(
+        home: &Home,
+        binary: &ServerBinary,
+        initial: Settings,
+    ) -> Result<Folder, SandboxError> {
         let claim = claim(home, binary)?;
         let path = claim.path.clone();
         let mut folder = Folder {
@@ -162,7 +174,8 @@ impl Sandbox {
         };
         folder.paths.make_folders_and_logs(home.user())?;
         if folder.paths.is_socket_too_long() {
-            folder.paths.socket = Self::make_short_socket_dir(&folder)?.join(socket_name(binary.family(), None));
+            folder.paths.socket =
+                Self::make_short_socket_dir(&folder)?.join(socket_name(binary.family(), None));
         }
         Ok(folder)
     }
@@ -182,7 +195,8 @@ impl Sandbox {
             make_private(&path, folder.home.user())?;
             return Ok(path);
         }
-        let problem = format!("its path is too long for a socket, and {SHORT_FOLDER} has no free name");
+        let problem =
+            format!("its path is too long for a socket, and {SHORT_FOLDER} has no free name");
         Err(SandboxError::home(folder.home.path(), problem))
     }
 

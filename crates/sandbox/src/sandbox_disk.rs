@@ -72,13 +72,16 @@ pub(crate) fn helper_command(program: &Path, folder: &Path) -> Command {
 /// that start time.
 pub(crate) fn disk_helpers(folder: &Path) -> Vec<(u32, u64)> {
     let with_ticks = processes().filter_map(|pid| Some((pid, start_ticks(pid)?)));
-    with_ticks.filter(|(pid, ticks)| is_helper(*pid, folder) && start_ticks(*pid) == Some(*ticks)).collect()
+    with_ticks
+        .filter(|(pid, ticks)| is_helper(*pid, folder) && start_ticks(*pid) == Some(*ticks))
+        .collect()
 }
 
 fn is_helper(pid: u32, folder: &Path) -> bool {
     let arguments = arguments(pid);
     let mut arguments = arguments.split(|byte| *byte == 0).skip(1);
-    arguments.next() == Some(DISK_HELPER.as_bytes()) && arguments.next() == Some(folder.as_os_str().as_bytes())
+    arguments.next() == Some(DISK_HELPER.as_bytes())
+        && arguments.next() == Some(folder.as_os_str().as_bytes())
 }
 
 /// Signals one of them, and no other process.

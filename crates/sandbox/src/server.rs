@@ -68,11 +68,16 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    pub(crate) fn start(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
+    pub(crate) fn start(
+        folder: &Arc<Folder>,
+        options: &StartOptions,
+    ) -> Result<Self, SandboxError> {
         folder.check_initial(&options.settings)?;
         folder.begin_running()?;
         let server = Self::launch(folder, options).inspect_err(|_| folder.end_running())?;
-        server.wait_until_ready(options.ready_time_limit).map_err(|error| error.naming(&options.settings))
+        server
+            .wait_until_ready(options.ready_time_limit)
+            .map_err(|error| error.naming(&options.settings))
     }
 
     fn launch(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
@@ -116,7 +121,10 @@ impl RunningServer {
 
     /// A control connection as the server's owner.
     pub fn connect(&self, time_limit: Duration) -> Result<Client, DriverError> {
-        Client::connect(&family::owner(self.folder.binary.family(), self.socket(), None), time_limit)
+        Client::connect(
+            &family::owner(self.folder.binary.family(), self.socket(), None),
+            time_limit,
+        )
     }
 
     /// Makes a server with a new redo log at each start (MySQL 8.0.30 and later) write the whole log once; see
@@ -150,7 +158,8 @@ impl RunningServer {
         action: &'static str,
         write: fn(&mut Client) -> Result<u64, DriverError>,
     ) -> Result<u64, SandboxError> {
-        let written = self.connect(LAP_STATEMENT_TIME_LIMIT).and_then(|mut client| write(&mut client));
+        let written =
+            self.connect(LAP_STATEMENT_TIME_LIMIT).and_then(|mut client| write(&mut client));
         written.map_err(|source| SandboxError::Sql { action, source })
     }
 
@@ -216,9 +225,13 @@ impl RunningServer {
         self.end(|server| server.kill_and_wait().map(|status| (status, false)))
     }
 
-    fn end(mut self, by: impl Fn(&Self) -> io::Result<(ExitStatus, bool)>) -> Result<StoppedServer, SandboxError> {
+    fn end(
+        mut self,
+        by: impl Fn(&Self) -> io::Result<(ExitStatus, bool)>,
+    ) -> Result<StoppedServer, SandboxError> {
         let started = Instant::now();
-        let (status, clean) = by(&self).map_err(SandboxError::io("stop", &self.folder.binary.path))?;
+        let (status, clean) =
+            by(&self).map_err(SandboxError::io("stop", &self.folder.binary.path))?;
         let took = started.elapsed();
         self.ended_by_us = true;
         self.folder.note_server(None)?;
@@ -233,7 +246,10 @@ impl RunningServer {
     pub fn ask_to_stop(&self) -> io::Result<()> {
         let mut child = self.child();
         if child.try_wait()?.is_none() {
-            kill_process(Pid::from_child(&child), family::stop_signal(self.folder.binary.family()))?;
+            kill_process(
+                Pid::from_child(&child),
+                family::stop_signal(self.folder.binary.family()),
+            )?;
         }
         Ok(())
     }
@@ -257,13 +273,16 @@ impl RunningServer {
         }
         let status = wait_for(&mut child, KILL_TIME_LIMIT)?;
         children.kill(KILL_TIME_LIMIT);
-        status.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "it was killed but has not ended"))
+        status.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::TimedOut, "it was killed but has not ended")
+        })
     }
 }
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
-        let was_the_server = self.ready_after > Duration::ZERO && self.exit_status_if_dead().is_none();
+        let was_the_server =
+            self.ready_after > Duration::ZERO && self.exit_status_if_dead().is_none();
         // A server that cannot be killed ends with truetps.
         let _ = self.kill_and_wait();
         if !was_the_server && !self.ended_by_us {

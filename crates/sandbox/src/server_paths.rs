@@ -77,7 +77,9 @@ impl ServerPaths {
     /// check, and a pid file whose pid another process now has would stop the start.
     pub(crate) fn remove_stale(&self) -> Result<(), SandboxError> {
         let lock = self.socket.with_added_extension("lock");
-        [&self.socket, &lock, &self.pid_file].into_iter().try_for_each(|path| remove_file(path).map(drop))
+        [&self.socket, &lock, &self.pid_file]
+            .into_iter()
+            .try_for_each(|path| remove_file(path).map(drop))
     }
 
     /// The present size of the error log.

@@ -34,7 +34,9 @@ impl ServerUser {
     }
 
     fn unprivileged(passwd: &str) -> Self {
-        let found = ["mysql", "nobody"].into_iter().find_map(|name| ids_of(passwd, name).map(|ids| (name, ids)));
+        let found = ["mysql", "nobody"]
+            .into_iter()
+            .find_map(|name| ids_of(passwd, name).map(|ids| (name, ids)));
         let (name, (uid, gid)) = found.unwrap_or(("nobody", (OVERFLOW_ID, OVERFLOW_ID)));
         Self { name: name.to_owned(), uid, gid, switch: true }
     }

@@ -53,8 +53,9 @@ struct ReservedSettings {
     names: Vec<String>,
 }
 
-static RESERVED: LazyLock<Reserved> =
-    LazyLock::new(|| toml::from_str(include_str!("../data/reserved.toml")).expect("reserved.toml is read by a test"));
+static RESERVED: LazyLock<Reserved> = LazyLock::new(|| {
+    toml::from_str(include_str!("../data/reserved.toml")).expect("reserved.toml is read by a test")
+});
 
 /// Why a plan may not set this; `None` if it may.
 pub(crate) fn reserved_reason(family: Family, name: &str) -> Option<&'static str> {
@@ -69,7 +70,9 @@ pub fn load_session_reason(name: &str) -> Option<&'static str> {
 
 fn reason_among(groups: &'static [ReservedSettings], name: &str) -> Option<&'static str> {
     let name = canonical_name(name);
-    let fits = |known: &String| known.strip_suffix('*').map_or(name == *known, |start| name.starts_with(start));
+    let fits = |known: &String| {
+        known.strip_suffix('*').map_or(name == *known, |start| name.starts_with(start))
+    };
     groups.iter().find(|group| group.names.iter().any(fits)).map(|group| group.reason.as_str())
 }
 
@@ -78,7 +81,8 @@ fn is_initial(name: &str) -> bool {
 }
 
 /// The size of the redo log, in all versions.
-const REDO: [&str; 3] = ["innodb_log_file_size", "innodb_log_files_in_group", "innodb_redo_log_capacity"];
+const REDO: [&str; 3] =
+    ["innodb_log_file_size", "innodb_log_files_in_group", "innodb_redo_log_capacity"];
 
 /// Whether data is made with this setting: its files are created or sized by it, so that a server with another value does
 /// not start on them, or begins with new ones.
@@ -93,7 +97,8 @@ pub fn decides(set: &str, name: &str) -> bool {
     let is_redo = |one: &String| REDO.contains(&one.as_str());
     set == name
         || (is_redo(&set) && is_redo(&name))
-        || (set == "innodb_dedicated_server" && (name == "innodb_buffer_pool_size" || is_redo(&name)))
+        || (set == "innodb_dedicated_server"
+            && (name == "innodb_buffer_pool_size" || is_redo(&name)))
 }
 
 /// Settings in order, each name once.
@@ -127,7 +132,10 @@ impl Settings {
 
     /// The same with others on top: a plan's fixed settings, a configuration's levels.
     #[must_use]
-    pub fn with<'a>(mut self, others: impl IntoIterator<Item = (&'a str, &'a SettingValue)>) -> Self {
+    pub fn with<'a>(
+        mut self,
+        others: impl IntoIterator<Item = (&'a str, &'a SettingValue)>,
+    ) -> Self {
         for (name, value) in others {
             self.set(name, value.clone());
         }
@@ -156,11 +164,15 @@ impl Settings {
 
     /// A size in bytes; 0 if it is not set to a number.
     fn bytes(&self, name: &str) -> u64 {
-        self.get(name).and_then(SettingValue::as_int).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0)
+        self.get(name)
+            .and_then(SettingValue::as_int)
+            .and_then(|bytes| u64::try_from(bytes).ok())
+            .unwrap_or(0)
     }
 
     pub fn buffer_pool_bytes(&self) -> u64 {
-        postgres::shared_buffers_bytes(self).unwrap_or_else(|| self.bytes("innodb_buffer_pool_size"))
+        postgres::shared_buffers_bytes(self)
+            .unwrap_or_else(|| self.bytes("innodb_buffer_pool_size"))
     }
 
     /// Size and number of the redo log files, if set; with the names used by old servers.
@@ -177,8 +189,11 @@ impl Settings {
         let capacity = self.bytes("innodb_redo_log_capacity");
         let files = self.bytes("innodb_log_files_in_group").max(1);
         let of_files = self.bytes("innodb_log_file_size").saturating_mul(files);
-        let default =
-            if postgres::shared_buffers_bytes(self).is_some() { WAL_DEFAULT_BYTES } else { REDO_DEFAULT_BYTES };
+        let default = if postgres::shared_buffers_bytes(self).is_some() {
+            WAL_DEFAULT_BYTES
+        } else {
+            REDO_DEFAULT_BYTES
+        };
         [capacity, of_files, default].into_iter().find(|bytes| *bytes > 0).unwrap_or(0)
     }
 }
@@ -265,7 +280,10 @@ fn redo_settings(flavour: Flavour, version: ServerVersion) -> Vec<(&'static str,
     if version >= ServerVersion::new(8, 0, 30) {
         return vec![("innodb_redo_log_capacity", megabytes(REDO_BYTES))];
     }
-    vec![("innodb_log_file_size", megabytes(REDO_BYTES / 2)), ("innodb_log_files_in_group", "2".to_owned())]
+    vec![
+        ("innodb_log_file_size", megabytes(REDO_BYTES / 2)),
+        ("innodb_log_files_in_group", "2".to_owned()),
+    ]
 }
 
 #[cfg(test)]
@@ -289,7 +307,10 @@ mod tests {
         assert_eq!((small.buffer_pool_bytes(), small.redo_bytes()), (256 << 20, 512 << 20));
         let large = chosen(1 << 40, 5000, Flavour::Mariadb, MARIADB);
         assert_eq!(large.get("max-connections"), Some(&SettingValue::Text("5016".to_owned())));
-        assert_eq!(large.get("max_prepared_stmt_count"), Some(&SettingValue::Text("80256".to_owned())));
+        assert_eq!(
+            large.get("max_prepared_stmt_count"),
+            Some(&SettingValue::Text("80256".to_owned()))
+        );
         assert_eq!(large.buffer_pool_bytes(), 1 << 30);
         assert_eq!(chosen(0, 1, Flavour::Mariadb, MARIADB).buffer_pool_bytes(), 64 << 20);
     }
@@ -297,7 +318,11 @@ mod tests {
     #[test]
     fn the_redo_log_is_as_large_in_every_version() {
         let check = |flavour, version| {
-            assert_eq!(chosen(8 << 30, 100, flavour, version).redo_bytes(), REDO_BYTES, "{flavour} {version}");
+            assert_eq!(
+                chosen(8 << 30, 100, flavour, version).redo_bytes(),
+                REDO_BYTES,
+                "{flavour} {version}"
+            );
         };
         check(Flavour::Mysql, ServerVersion::new(5, 7, 29));
         check(Flavour::Mysql, ServerVersion::new(8, 0, 30));
@@ -307,10 +332,17 @@ mod tests {
 
     #[test]
     fn a_plan_s_settings_go_over_the_chosen_ones() {
-        let levels = [("innodb-log-file-size", SettingValue::Int(4 << 20)), ("log_bin", SettingValue::Bool(false))];
+        let levels = [
+            ("innodb-log-file-size", SettingValue::Int(4 << 20)),
+            ("log_bin", SettingValue::Bool(false)),
+        ];
         let base = chosen(8 << 30, 100, Flavour::Mysql, ServerVersion::new(8, 4, 0));
         let settings = base.with(levels.iter().map(|(name, value)| (*name, value)));
-        assert_eq!(settings.get("innodb_redo_log_capacity"), None, "it would win over the plan's size");
+        assert_eq!(
+            settings.get("innodb_redo_log_capacity"),
+            None,
+            "it would win over the plan's size"
+        );
         assert_eq!(settings.redo_bytes(), 4 << 20);
         let names: Vec<_> = settings.iter().map(|(name, _)| name).collect();
         assert!(names.contains(&"innodb_log_file_size") && names.contains(&"log_bin"));
@@ -329,20 +361,40 @@ mod tests {
         assert!(reserved_reason(Family::Mysql, "data-dir").is_none());
         assert!(reserved_reason(Family::Mysql, "pid-file").unwrap().contains("own folder"));
         assert!(reserved_reason(Family::Mysql, "PORT").unwrap().contains("socket only"));
-        for name in ["innodb_flush_log_at_trx_commit", "log_bin", "log_slow_admin_statements", "plugin_maturity"] {
+        for name in [
+            "innodb_flush_log_at_trx_commit",
+            "log_bin",
+            "log_slow_admin_statements",
+            "plugin_maturity",
+        ] {
             assert!(reserved_reason(Family::Mysql, name).is_none(), "{name}");
         }
-        for (family, name) in [(Family::Mysql, "AutoCommit"), (Family::Postgresql, "default_transaction_read_only")] {
+        for (family, name) in
+            [(Family::Mysql, "AutoCommit"), (Family::Postgresql, "default_transaction_read_only")]
+        {
             assert!(reserved_reason(family, name).unwrap().contains("is committed"), "{name}");
         }
-        for name in ["wsrep_provider", "wsrep-notify-cmd", "plugin_load", "plugin-load-add", "early_plugin_load"] {
+        for name in [
+            "wsrep_provider",
+            "wsrep-notify-cmd",
+            "plugin_load",
+            "plugin-load-add",
+            "early_plugin_load",
+        ] {
             assert!(reserved_reason(Family::Mysql, name).unwrap().contains("other code"), "{name}");
         }
         for name in ["ssl_key", "admin_ssl_ca", "skip_networking", "feedback_url"] {
-            assert!(reserved_reason(Family::Mysql, name).unwrap().contains("socket only"), "{name}");
+            assert!(
+                reserved_reason(Family::Mysql, name).unwrap().contains("socket only"),
+                "{name}"
+            );
         }
-        for name in ["keyring_file_data", "rocksdb_wal_dir", "log_slow_query_file", "sha256_password_private_key_path"]
-        {
+        for name in [
+            "keyring_file_data",
+            "rocksdb_wal_dir",
+            "log_slow_query_file",
+            "sha256_password_private_key_path",
+        ] {
             assert!(reserved_reason(Family::Mysql, name).unwrap().contains("own folder"), "{name}");
         }
     }

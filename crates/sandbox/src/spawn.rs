@@ -62,7 +62,8 @@ fn keeper() -> io::Result<Sender<SpawnRequest>> {
     thread::Builder::new().name("truetps-keeper".to_owned()).spawn(move || {
         // The static keeps one sender for ever, so this loop ends with the process.
         for (mut command, cores, answer) in requests {
-            let child = sched_setaffinity(None, &cores).map_err(Into::into).and_then(|()| command.spawn());
+            let child =
+                sched_setaffinity(None, &cores).map_err(Into::into).and_then(|()| command.spawn());
             let _ = answer.send(child);
         }
     })?;

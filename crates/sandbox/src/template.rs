@@ -96,12 +96,18 @@ fn lock_key(home: &Home, key: &str) -> Result<File, SandboxError> {
     locked_within(LOCK_TIME_LIMIT, lock, &path)
 }
 
-fn make(home: &Home, binary: &ServerBinary, initial: &Settings, path: &Path) -> Result<(), SandboxError> {
+fn make(
+    home: &Home,
+    binary: &ServerBinary,
+    initial: &Settings,
+    path: &Path,
+) -> Result<(), SandboxError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(BUILDING);
     let beside = path.with_file_name(name);
     remove_tree(&beside)?;
-    let made = build(binary, home.user(), initial, &beside).and_then(|()| finish(binary, &beside, path));
+    let made =
+        build(binary, home.user(), initial, &beside).and_then(|()| finish(binary, &beside, path));
     if made.is_err() {
         // An unfinished template is useless; the first error is reported.
         let _ = remove_tree(&beside);
@@ -115,7 +121,8 @@ fn finish(binary: &ServerBinary, beside: &Path, path: &Path) -> Result<(), Sandb
     remove_file(&datadir.join("auto.cnf"))?;
     let files = list_files(&datadir).map_err(SandboxError::io("read", &datadir))?;
     let program = Some(binary.path.clone());
-    let manifest = Manifest { recipe: RECIPE, version_text: binary.version_text.clone(), program, files };
+    let manifest =
+        Manifest { recipe: RECIPE, version_text: binary.version_text.clone(), program, files };
     write_json_file(&beside.join(MANIFEST), &manifest)?;
     let folder = File::open(beside).map_err(SandboxError::io("open", beside))?;
     rustix::fs::syncfs(&folder).map_err(|error| SandboxError::io("sync", beside)(error.into()))?;
@@ -129,11 +136,14 @@ fn manifest(path: &Path) -> Option<Manifest> {
 
 /// `mariadb-10.11.19-0123456789abcdef`: the names of templates.
 fn is_key(name: &str) -> bool {
-    let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hash =
+        |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_version = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let parts = name.rsplit_once('-').and_then(|(rest, hash)| Some((rest.split_once('-')?, hash)));
     parts.is_some_and(|((flavour, version), hash)| {
-        Flavour::ALL.iter().any(|known| known.to_string() == flavour) && is_version(version) && is_hash(hash)
+        Flavour::ALL.iter().any(|known| known.to_string() == flavour)
+            && is_version(version)
+            && is_hash(hash)
     })
 }
 
@@ -151,7 +161,8 @@ pub(crate) fn is_known(path: &Path, name: &str) -> bool {
 
 fn is_whole(path: &Path) -> bool {
     manifest(path).is_some_and(|manifest| {
-        manifest.recipe == RECIPE && list_files(&path.join("data")).is_ok_and(|files| files == manifest.files)
+        manifest.recipe == RECIPE
+            && list_files(&path.join("data")).is_ok_and(|files| files == manifest.files)
     })
 }
 
@@ -165,9 +176,13 @@ fn list_files(datadir: &Path) -> io::Result<BTreeMap<String, u64>> {
 
 /// Removes the least recently used templates, beyond a few. A template in use is skipped.
 fn remove_old(home: &Home, in_use: &str) {
-    let mut others: Vec<_> =
-        names(home).into_iter().filter(|name| name != in_use && is_ours(&home.templates().join(name))).collect();
-    let last_use = |name: &String| fs::metadata(lock_path(home, name)).and_then(|metadata| metadata.modified()).ok();
+    let mut others: Vec<_> = names(home)
+        .into_iter()
+        .filter(|name| name != in_use && is_ours(&home.templates().join(name)))
+        .collect();
+    let last_use = |name: &String| {
+        fs::metadata(lock_path(home, name)).and_then(|metadata| metadata.modified()).ok()
+    };
     others.sort_by_key(|name| std::cmp::Reverse(last_use(name)));
     for name in others.iter().skip(TEMPLATES_MAX - 1) {
         remove_if_unused(home, name);
@@ -177,8 +192,11 @@ fn remove_old(home: &Home, in_use: &str) {
 /// Removes the templates of this program, and of programs below this folder, which are about to be removed.
 pub(crate) fn remove_of(home: &Home, folder: &Path, program: Option<&Path>) {
     for name in names(home) {
-        let made_with = manifest(&home.templates().join(&name)).and_then(|manifest| manifest.program);
-        if made_with.is_some_and(|made_with| made_with.starts_with(folder) || Some(&*made_with) == program) {
+        let made_with =
+            manifest(&home.templates().join(&name)).and_then(|manifest| manifest.program);
+        if made_with
+            .is_some_and(|made_with| made_with.starts_with(folder) || Some(&*made_with) == program)
+        {
             remove_if_unused(home, &name);
         }
     }
@@ -216,7 +234,9 @@ fn remove_if_unused(home: &Home, key: &str) {
 
 fn names(home: &Home) -> Vec<String> {
     let Ok(entries) = fs::read_dir(home.templates()) else { return Vec::new() };
-    let folders = entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let folders = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     folders.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
@@ -226,7 +246,8 @@ mod tests {
 
     fn manifest_of(path: &Path) {
         let files = list_files(&path.join("data")).unwrap();
-        let manifest = Manifest { recipe: RECIPE, version_text: String::new(), program: None, files };
+        let manifest =
+            Manifest { recipe: RECIPE, version_text: String::new(), program: None, files };
         fs::write(path.join("template.json"), serde_json::to_vec(&manifest).unwrap()).unwrap();
     }
 
@@ -248,9 +269,14 @@ mod tests {
         }
         remove_old(&home, &key(0));
         let left = names(&home);
-        assert!(foreign.iter().all(|name| left.contains(name)) && left.contains(&key(0)), "{left:?}");
+        assert!(
+            foreign.iter().all(|name| left.contains(name)) && left.contains(&key(0)),
+            "{left:?}"
+        );
         assert_eq!(left.len(), TEMPLATES_MAX + foreign.len(), "{left:?}");
-        assert!(is_key("postgresql-15.18-00000000deadbeef") && !is_key("mail-1.0-00000000deadbeef"));
+        assert!(
+            is_key("postgresql-15.18-00000000deadbeef") && !is_key("mail-1.0-00000000deadbeef")
+        );
     }
 
     #[test]

@@ -34,9 +34,11 @@ const MARIADB_FILES: BootstrapFiles = &[
     ("sys_schema.sql", false),
 ];
 /// The SQL that `mysql_install_db` sends to MySQL 5.5 and 5.6, without the help texts.
-const MYSQL_FILES: BootstrapFiles = &[("system_tables.sql", true), ("system_tables_data.sql", true)];
+const MYSQL_FILES: BootstrapFiles =
+    &[("system_tables.sql", true), ("system_tables_data.sql", true)];
 /// One statement per line, as `--bootstrap` requires.
-const BEFORE: &str = "create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n";
+const BEFORE: &str =
+    "create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n";
 /// Only root@localhost without a password, and the owner of the sys schema, which cannot log in.
 const MARIADB_AFTER: &str = "\nuse mysql;\n\
     DELETE FROM global_priv WHERE NOT (User='mariadb.sys' OR (User='root' AND Host='localhost'));\n\
@@ -68,7 +70,9 @@ impl Way {
         }
         let shipped = ["data", "data/mysql"].map(|name| binary.basedir.join(name));
         let has_sql = bootstrap_file(&binary.share_dir, "system_tables.sql").is_some();
-        let found = shipped.into_iter().find(|datadir| datadir.join("mysql/user.frm").is_file() && !has_sql);
+        let found = shipped
+            .into_iter()
+            .find(|datadir| datadir.join("mysql/user.frm").is_file() && !has_sql);
         found.map_or(Self::Bootstrap(MYSQL_FILES), Self::Shipped)
     }
 
@@ -172,11 +176,16 @@ fn mysql_lines(version: ServerVersion, how: &str) -> Vec<CommandOption> {
     ]
 }
 
-fn bootstrap_script(binary: &ServerBinary, files: BootstrapFiles, folder: &Path) -> Result<PathBuf, SandboxError> {
+fn bootstrap_script(
+    binary: &ServerBinary,
+    files: BootstrapFiles,
+    folder: &Path,
+) -> Result<PathBuf, SandboxError> {
     let mut text = BEFORE.as_bytes().to_vec();
     for (name, needed) in files.iter().copied() {
         let plain = binary.share_dir.join(name);
-        let found = if plain.is_file() { Some(plain) } else { bootstrap_file(&binary.share_dir, name) };
+        let found =
+            if plain.is_file() { Some(plain) } else { bootstrap_file(&binary.share_dir, name) };
         match found {
             Some(path) => text.extend(fs::read(&path).map_err(SandboxError::io("read", &path))?),
             None if needed => {
@@ -206,7 +215,10 @@ fn initialise(
     script: Option<PathBuf>,
 ) -> Result<(), SandboxError> {
     let arguments: Vec<OsString> = lines.iter().map(CommandOption::argument).collect();
-    let input = script.as_ref().map(|path| File::open(path).map_err(SandboxError::io("open", path))).transpose()?;
+    let input = script
+        .as_ref()
+        .map(|path| File::open(path).map_err(SandboxError::io("open", path)))
+        .transpose()?;
     run_initialiser(&binary.path, &arguments, input, user)?;
     script.map_or(Ok(()), |path| fs::remove_file(&path).map_err(SandboxError::io("remove", &path)))
 }
@@ -218,7 +230,11 @@ pub(crate) fn run_initialiser(
     input: Option<File>,
     user: &ServerUser,
 ) -> Result<(), SandboxError> {
-    let fail = |how: String, log: String| SandboxError::Initialise { binary: program.to_owned(), how, log };
+    let fail = |how: String, log: String| SandboxError::Initialise {
+        binary: program.to_owned(),
+        how,
+        log,
+    };
     let output = run_to_end(program, arguments, input, user, TIME_LIMIT)
         .map_err(|error| fail(error.to_string(), String::new()))?;
     if output.status.success() {
@@ -228,10 +244,15 @@ pub(crate) fn run_initialiser(
 }
 
 /// A program that exits successfully but created nothing is a wrapper that dropped the options.
-pub(crate) fn check_made(program: &Path, datadir: &Path, files: [&str; 2]) -> Result<(), SandboxError> {
+pub(crate) fn check_made(
+    program: &Path,
+    datadir: &Path,
+    files: [&str; 2],
+) -> Result<(), SandboxError> {
     let missing = files.into_iter().find(|name| !datadir.join(name).exists());
     missing.map_or(Ok(()), |name| {
-        let how = format!("it exited successfully, but created no `{name}` in {}", datadir.display());
+        let how =
+            format!("it exited successfully, but created no `{name}` in {}", datadir.display());
         Err(SandboxError::Initialise { binary: program.to_owned(), how, log: String::new() })
     })
 }

@@ -28,7 +28,11 @@ pub(crate) fn walk(path: &Path, each: &mut dyn FnMut(PathBuf, &Stat)) -> io::Res
     walk_below(&OpenFolder::open(path)?, Path::new(""), each)
 }
 
-fn walk_below(folder: &OpenFolder, at: &Path, each: &mut dyn FnMut(PathBuf, &Stat)) -> io::Result<()> {
+fn walk_below(
+    folder: &OpenFolder,
+    at: &Path,
+    each: &mut dyn FnMut(PathBuf, &Stat),
+) -> io::Result<()> {
     for (name, stat) in folder.entries()? {
         if kind_of(&stat) != FileType::Directory {
             each(at.join(&name), &stat);
@@ -63,10 +67,19 @@ mod tests {
         symlink(outside.join("file"), data.join("file")).unwrap();
         rustix::fs::mknodat(CWD, data.join("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
         let open = OpenFolder::open(&data).unwrap();
-        assert!(open.folder("folder".as_ref()).is_err() && OpenFolder::open(&data.join("folder")).is_err());
+        assert!(
+            open.folder("folder".as_ref()).is_err()
+                && OpenFolder::open(&data.join("folder")).is_err()
+        );
         for name in ["file", "pipe", "folder"] {
-            assert!(open.file(name.as_ref()).is_err() && read_text(&data.join(name)).is_none(), "{name}");
-            assert!(open.make_file(name.as_ref()).is_err() && open.make_folder(name.as_ref()).is_err(), "{name}");
+            assert!(
+                open.file(name.as_ref()).is_err() && read_text(&data.join(name)).is_none(),
+                "{name}"
+            );
+            assert!(
+                open.make_file(name.as_ref()).is_err() && open.make_folder(name.as_ref()).is_err(),
+                "{name}"
+            );
         }
         let mut found = Vec::new();
         walk(&data, &mut |path, _| found.push(path)).unwrap();

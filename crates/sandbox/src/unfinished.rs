@@ -35,7 +35,8 @@ struct Beside {
 
 impl Beside {
     fn described(&self) -> UnfinishedFolder {
-        let size_bytes = if self.is_disk() { image_bytes(&self.path) } else { disk_bytes(&self.path) };
+        let size_bytes =
+            if self.is_disk() { image_bytes(&self.path) } else { disk_bytes(&self.path) };
         UnfinishedFolder { path: self.path.clone(), size_bytes }
     }
 
@@ -106,7 +107,8 @@ fn templates(home: &Home) -> Vec<Beside> {
 fn of_named(home: &Home) -> Vec<Beside> {
     let named = home.named();
     let entries = fs::read_dir(&named).into_iter().flatten().flatten();
-    let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let mut names: Vec<_> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     let beside = |entry: String| {
         let path = named.join(&entry);
@@ -140,22 +142,35 @@ mod tests {
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let home = Home::open(Some(&dir.path().join("home"))).unwrap();
         let named = home.make_named().unwrap();
-        let folders =
-            [home.templates().join(format!("{KEY}.building")), named.join(".a.adding"), named.join("b").join(COPY)];
+        let folders = [
+            home.templates().join(format!("{KEY}.building")),
+            named.join(".a.adding"),
+            named.join("b").join(COPY),
+        ];
         for folder in &folders {
             fs::create_dir_all(folder.join("tree")).unwrap();
             fs::write(folder.join("tree/of"), "a killed run").unwrap();
         }
         fs::write(named.join("b/server.json"), "{").unwrap();
         // Files of the user: names that truetps does not use, and a folder without registration.
-        let foreign = [home.templates().join("mine.building"), named.join(".A b.adding"), named.join("c").join(COPY)];
+        let foreign = [
+            home.templates().join("mine.building"),
+            named.join(".A b.adding"),
+            named.join("c").join(COPY),
+        ];
         for folder in &foreign {
             fs::create_dir_all(folder).unwrap();
         }
-        let paths = |found: Vec<UnfinishedFolder>| found.into_iter().map(|one| one.path).collect::<Vec<_>>();
+        let paths = |found: Vec<UnfinishedFolder>| {
+            found.into_iter().map(|one| one.path).collect::<Vec<_>>()
+        };
         assert_eq!(paths(unfinished(&home)), folders);
         // A folder in creation is not touched.
-        let locks = [home.templates().join(format!("{KEY}.lock")), named.join(".a.lock"), named.join(".b.lock")];
+        let locks = [
+            home.templates().join(format!("{KEY}.lock")),
+            named.join(".a.lock"),
+            named.join(".b.lock"),
+        ];
         let held = locks.each_ref().map(|lock| open_lock(lock).unwrap());
         for lock in &held {
             lock.lock().unwrap();
@@ -165,7 +180,8 @@ mod tests {
         assert_eq!(paths(clean_unfinished(&home).unwrap()), folders);
         assert!(foreign.iter().all(|folder| folder.is_dir()));
         assert!(folders.iter().all(|folder| !folder.exists()) && named.join("b").is_dir());
-        let left: Vec<_> = fs::read_dir(&named).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let left: Vec<_> =
+            fs::read_dir(&named).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(!left.iter().any(|name| name == ".a.lock"), "an unused lock: {left:?}");
         assert!(clean_unfinished(&home).unwrap().is_empty());
     }

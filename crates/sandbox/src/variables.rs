@@ -31,7 +31,10 @@ pub struct Mismatch {
 }
 
 /// Settings that the running server adjusted, in whatever units it shows them.
-pub fn taken_differently(client: &mut Client, settings: &Settings) -> Result<Vec<Mismatch>, DriverError> {
+pub fn taken_differently(
+    client: &mut Client,
+    settings: &Settings,
+) -> Result<Vec<Mismatch>, DriverError> {
     match client.dialect() {
         SqlDialect::Mysql => Ok(mismatches(settings, &effective_variables(client)?)),
         SqlDialect::Postgres => postgres::mismatches(client, settings),
@@ -42,7 +45,8 @@ pub fn taken_differently(client: &mut Client, settings: &Settings) -> Result<Vec
 /// be compared (an expanded list), is not counted.
 pub fn mismatches(settings: &Settings, variables: &BTreeMap<String, String>) -> Vec<Mismatch> {
     // The variable shows the last change, and not everything that is on.
-    let compared = settings.iter().filter(|(name, _)| canonical_name(name) != "innodb_monitor_enable");
+    let compared =
+        settings.iter().filter(|(name, _)| canonical_name(name) != "innodb_monitor_enable");
     let differing = compared.filter_map(|(name, value)| {
         let found = variables.get(&canonical_name(name))?;
         let wanted = wanted_text(name, value);

@@ -46,7 +46,9 @@ pub fn wear_in_redo(datadir: &Path) -> Result<WornIn, SandboxError> {
 /// MariaDB: `ib_logfile0`. MySQL before 8.0.30: `ib_logfile0` and up.
 fn redo_files(datadir: &Path) -> Result<Vec<PathBuf>, SandboxError> {
     let entries = fs::read_dir(datadir).map_err(SandboxError::io("read", datadir))?;
-    let files = entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let files = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let mut found: Vec<_> = files
         .filter(|entry| entry.file_name().to_string_lossy().starts_with("ib_logfile"))
         .map(|entry| entry.path())

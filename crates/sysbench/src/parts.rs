@@ -45,7 +45,8 @@ pub trait PartsMeeting {
 }
 
 /// Lets a part meet the others; the error is a message for the user.
-pub type MeetParts<'a> = &'a (dyn for<'r> Fn(PartsRequest<'r>) -> Result<Box<dyn PartsMeeting + 'r>, String> + Sync);
+pub type MeetParts<'a> =
+    &'a (dyn for<'r> Fn(PartsRequest<'r>) -> Result<Box<dyn PartsMeeting + 'r>, String> + Sync);
 
 /// This run as a part of a load, before it meets the others.
 pub(crate) struct PlannedPart {
@@ -91,7 +92,8 @@ impl PlannedPart {
         let (part, wait) = (ours.part, ours.part_wait);
         let Self { plan, experiment, alike } = self;
         let meeting = meet(PartsRequest { target, part, wait, plan, experiment, alike, stop })?;
-        let of = PartOfExperiment { part, pid: std::process::id(), meeting: meeting.name().to_owned() };
+        let of =
+            PartOfExperiment { part, pid: std::process::id(), meeting: meeting.name().to_owned() };
         // Of no other load, as far as hashes differ: its keys may still be there.
         let chance = |what| fnv1a(format!("{what} {}", of.meeting).as_bytes()) as u32;
         let run = Arc::get_mut(&mut context.run).expect("no thread has been started yet");

@@ -63,10 +63,14 @@ fn reserve(by: MachineUse) -> MachineGuard {
 }
 
 fn enter(by: MachineUse) -> MachineGuard {
-    let is_in_use = |state: &mut MachineState| state.users > 0 && (state.by != by || by == MachineUse::Alone);
+    let is_in_use =
+        |state: &mut MachineState| state.users > 0 && (state.by != by || by == MachineUse::Alone);
     let waited = CHANGED.wait_timeout_while(state(), WAIT_MAX, is_in_use);
     let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-    assert!(!timeout.timed_out(), "the machine was in use for {WAIT_MAX:?}: {state:?}; a test asks for it first");
+    assert!(
+        !timeout.timed_out(),
+        "the machine was in use for {WAIT_MAX:?}: {state:?}; a test asks for it first"
+    );
     (state.by, state.users) = (by, state.users + 1);
     MachineGuard(Some(by))
 }
@@ -104,8 +108,9 @@ mod tests {
             thread::sleep(Duration::from_millis(2));
             let count = |kind: MachineUse| self.0[kind as usize].load(Ordering::SeqCst);
             // Not the own kind: its tests come and go meanwhile.
-            let others =
-                [MachineUse::Shared, MachineUse::Quiet, MachineUse::Alone].into_iter().filter(|kind| *kind != by);
+            let others = [MachineUse::Shared, MachineUse::Quiet, MachineUse::Alone]
+                .into_iter()
+                .filter(|kind| *kind != by);
             assert_eq!(others.map(count).sum::<usize>(), 0, "one kind at a time");
             self.0[by as usize].fetch_sub(1, Ordering::SeqCst);
         }

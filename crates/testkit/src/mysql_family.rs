@@ -68,7 +68,11 @@ pub fn fetched(test: &str) -> Vec<FetchedServer> {
 pub fn fetched_server(test: &str, name: &'static str) -> Option<FetchedServer> {
     let user = ServerUser::choose();
     let basedir = cache_folder().join(name).join("usr");
-    let found = if basedir.is_dir() { find(Some(&basedir), None, &user) } else { system_server(name, &user) };
+    let found = if basedir.is_dir() {
+        find(Some(&basedir), None, &user)
+    } else {
+        system_server(name, &user)
+    };
     match found {
         Ok(binary) => {
             let basedir = if basedir.is_dir() { basedir } else { binary.path.clone() };
@@ -86,7 +90,10 @@ pub fn fetched_server(test: &str, name: &'static str) -> Option<FetchedServer> {
 /// server; fails if `TRUETPS_REQUIRE_SERVERS` names it.
 pub(crate) fn say_or_fail(test: &str, name: &str, problem: &str) {
     let how = format!("`scripts/get-test-servers.sh {name}` fetches it");
-    assert!(has_word(REQUIRED, name) != Some(true), "{test}: {name}, which {REQUIRED} names: {problem} ({how})");
+    assert!(
+        has_word(REQUIRED, name) != Some(true),
+        "{test}: {name}, which {REQUIRED} names: {problem} ({how})"
+    );
     let _ = writeln!(std::io::stderr(), "SKIPPED {test} with {name}: not fetched ({how})");
 }
 
@@ -117,12 +124,20 @@ fn system_server(name: &str, user: &ServerUser) -> Result<ServerBinary, BinaryEr
     if name.ends_with(&format!("-{}.{}", binary.version.major, binary.version.minor)) {
         return Ok(binary);
     }
-    Err(BinaryError::NotFound { wanted: name.to_owned(), places: vec!["this system".to_owned()], others: Vec::new() })
+    Err(BinaryError::NotFound {
+        wanted: name.to_owned(),
+        places: vec!["this system".to_owned()],
+        others: Vec::new(),
+    })
 }
 
 /// The server in the folder that `variable` names, else the fetched one.
 #[expect(clippy::panic, reason = "a test helper panics instead of returning errors")]
-fn named_or_fetched(test: &str, variable: &str, name: &'static str) -> Option<(ServerBinary, PathBuf)> {
+fn named_or_fetched(
+    test: &str,
+    variable: &str,
+    name: &'static str,
+) -> Option<(ServerBinary, PathBuf)> {
     let Some(basedir) = std::env::var_os(variable).map(PathBuf::from) else {
         return fetched_server(test, name).map(|server| (server.binary, server.basedir));
     };
@@ -139,20 +154,32 @@ fn flavour_of(name: &str) -> Flavour {
 /// Folder in which `get-test-servers.sh` puts servers.
 pub(crate) fn cache_folder() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    let cache =
+        cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     // Servers started by root run as another user, which cannot enter root's home.
-    let cache = if rustix::process::geteuid().is_root() { Some(PathBuf::from("/var/cache")) } else { cache };
+    let cache = if rustix::process::geteuid().is_root() {
+        Some(PathBuf::from("/var/cache"))
+    } else {
+        cache
+    };
     cache.unwrap_or_default().join("truetps-test-servers")
 }
 
 /// Reports directly to stderr, because the harness hides the output of passing tests, that a test is skipped.
-fn find_server(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) -> Option<ServerBinary> {
+fn find_server(
+    test: &str,
+    basedir: Option<&Path>,
+    wanted: Flavour,
+    required: &str,
+) -> Option<ServerBinary> {
     match find(basedir, Some(wanted), &ServerUser::choose()) {
         Ok(binary) => Some(binary),
         Err(error) => {
             assert!(std::env::var_os(required).is_none_or(|value| value != "1"), "{error}");
-            let _ =
-                writeln!(std::io::stderr(), "SKIPPED {test}: {error} (scripts/get-test-servers.sh fetches servers)");
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED {test}: {error} (scripts/get-test-servers.sh fetches servers)"
+            );
             None
         }
     }
@@ -171,40 +198,63 @@ mod tests {
         std::fs::write(&uname, "#!/bin/sh\necho Linux aarch64\n").unwrap();
         std::fs::set_permissions(&uname, std::fs::Permissions::from_mode(0o755)).unwrap();
         let path = std::env::var("PATH").unwrap();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
         #[expect(clippy::disallowed_methods, reason = "a script of the test, which ends at once")]
         let mut command = std::process::Command::new(script);
-        command.arg("--to").arg(dir.path()).args(["--here", "mysql-5.6", "mysql-5.7", "mariadb-11.8"]);
-        command.env("PATH", format!("{}:{path}", dir.path().display())).env("TRUETPS_DEBIAN_URI", "http://nowhere");
+        command.arg("--to").arg(dir.path()).args([
+            "--here",
+            "mysql-5.6",
+            "mysql-5.7",
+            "mariadb-11.8",
+        ]);
+        command
+            .env("PATH", format!("{}:{path}", dir.path().display()))
+            .env("TRUETPS_DEBIAN_URI", "http://nowhere");
         let output = command.output().unwrap();
-        let (here, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let (here, said) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert!(!here.contains("mysql"), "{here}");
         for name in ["mysql-5.6", "mysql-5.7"] {
             assert!(
-                said.contains(&format!("{name}: SKIPPED: the archive has a server for Linux on x86_64 only")),
+                said.contains(&format!(
+                    "{name}: SKIPPED: the archive has a server for Linux on x86_64 only"
+                )),
                 "{said}"
             );
         }
-        assert_ne!(here.contains("mariadb-11.8"), said.contains("there is no apt-get here"), "{here}{said}");
+        assert_ne!(
+            here.contains("mariadb-11.8"),
+            said.contains("there is no apt-get here"),
+            "{here}{said}"
+        );
     }
 
     /// The archives are of third parties: root gives their programs neither its rights nor its environment.
     #[test]
     fn a_fetched_program_is_never_run_by_root() {
         use std::os::unix::fs::PermissionsExt;
-        let open = |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let open = |path: &Path| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        };
         let dir = tempfile::tempdir().unwrap();
         let (server, seen) = (dir.path().join("mysql-5.5"), dir.path().join("seen"));
         std::fs::create_dir_all(server.join("usr/bin")).unwrap();
         std::fs::write(server.join("complete"), "").unwrap();
         let program = server.join("usr/bin/mysqld");
-        let text = format!("#!/bin/sh\n{{ id -u; env; }} >{}\necho 'mysqld  Ver 5.5.9'\n", seen.display());
+        let text =
+            format!("#!/bin/sh\n{{ id -u; env; }} >{}\necho 'mysqld  Ver 5.5.9'\n", seen.display());
         std::fs::write(&program, text).unwrap();
         [dir.path(), &program].into_iter().for_each(open);
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
         #[expect(clippy::disallowed_methods, reason = "a script of the test, which ends at once")]
         let mut command = std::process::Command::new(script);
-        command.arg("--to").arg(dir.path()).args(["--fetched", "mysql-5.5"]).env("TRUETPS_PASSWORD", "h1dden");
+        command
+            .arg("--to")
+            .arg(dir.path())
+            .args(["--fetched", "mysql-5.5"])
+            .env("TRUETPS_PASSWORD", "h1dden");
         let output = command.output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), "mysql-5.5\n", "{output:?}");
         let seen = std::fs::read_to_string(seen).unwrap();
@@ -214,12 +264,14 @@ mod tests {
 
     #[test]
     fn the_script_fetches_what_tests_look_for() {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
         #[expect(clippy::disallowed_methods, reason = "a script of the test, which ends at once")]
         let output = std::process::Command::new(script).arg("--list").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let names = text.lines().filter_map(|line| line.split_whitespace().next());
-        let (postgres, mysql): (Vec<_>, Vec<_>) = names.partition(|name| name.starts_with("postgresql-"));
+        let (postgres, mysql): (Vec<_>, Vec<_>) =
+            names.partition(|name| name.starts_with("postgresql-"));
         assert_eq!((mysql, postgres), (FETCHABLE.to_vec(), FETCHABLE_POSTGRES.to_vec()));
     }
 }

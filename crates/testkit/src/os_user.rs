@@ -36,7 +36,8 @@ mod tests {
 
     #[test]
     fn ids_come_from_the_user_s_line() {
-        let passwd = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65533::/:/bin/false\nbad:x:y:1::/:\n";
+        let passwd =
+            "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65533::/:/bin/false\nbad:x:y:1::/:\n";
         assert_eq!(OsUser::named(passwd, "nobody"), Some(OsUser { uid: 65534, gid: 65533 }));
         for name in ["root", "bad", "nobod", "missing"] {
             assert_eq!(OsUser::named(passwd, name), None, "{name}");

@@ -103,7 +103,10 @@ impl PostgresServer {
     }
 
     /// The same as [`Self::start`], with programs that were found before.
-    pub fn start_with(programs: &Programs, options: &PostgresOptions) -> Result<Self, PostgresError> {
+    pub fn start_with(
+        programs: &Programs,
+        options: &PostgresOptions,
+    ) -> Result<Self, PostgresError> {
         let user = OsUser::choose();
         if user.is_none() && rustix::process::geteuid().is_root() {
             return Err(PostgresError::NoUser);
@@ -118,7 +121,8 @@ impl PostgresServer {
         loop {
             tries += 1;
             let port = options.tcp.then(free_port);
-            let mut command = server_command(&programs.postgres, folder.path(), options, port, user);
+            let mut command =
+                server_command(&programs.postgres, folder.path(), options, port, user);
             let log = File::create(folder.path().join("log")).doing("making the log")?;
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
             let mut child = spawn(command).doing("starting postgres")?;
@@ -163,7 +167,12 @@ impl PostgresServer {
             password: password.map(Password::new),
             database: Some("postgres".to_owned()),
         };
-        Target::new(SqlDialect::Postgres, vec![Endpoint::Unix(self.socket())], login, Tls::default())
+        Target::new(
+            SqlDialect::Postgres,
+            vec![Endpoint::Unix(self.socket())],
+            login,
+            Tls::default(),
+        )
     }
 
     /// The same over TCP, to `host`, which must lead to 127.0.0.1.
@@ -203,8 +212,12 @@ impl Drop for PostgresServer {
 /// In a short path, because it contains a unix socket; the server's user must be able to enter it.
 fn make_folder(user: Option<OsUser>) -> Result<TempDir, PostgresError> {
     let usual = std::env::temp_dir();
-    let parent = if usual.as_os_str().len() > TEMP_DIR_BYTES_MAX { Path::new("/tmp") } else { &usual };
-    let folder = tempfile::Builder::new().prefix("truetps-pg-").tempdir_in(parent).doing("making a folder")?;
+    let parent =
+        if usual.as_os_str().len() > TEMP_DIR_BYTES_MAX { Path::new("/tmp") } else { &usual };
+    let folder = tempfile::Builder::new()
+        .prefix("truetps-pg-")
+        .tempdir_in(parent)
+        .doing("making a folder")?;
     give(folder.path(), user)?;
     Ok(folder)
 }
@@ -227,10 +240,15 @@ fn make_data(initdb: &Path, folder: &Path, user: Option<OsUser>) -> Result<(), P
     Err(PostgresError::Initdb(String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-fn write_files(folder: &Path, options: &PostgresOptions, user: Option<OsUser>) -> Result<(), PostgresError> {
+fn write_files(
+    folder: &Path,
+    options: &PostgresOptions,
+    user: Option<OsUser>,
+) -> Result<(), PostgresError> {
     let trust = ["local all all trust".to_owned(), "host all all 127.0.0.1/32 trust".to_owned()];
     let lines = if options.hba.is_empty() { &trust[..] } else { &options.hba };
-    fs::write(folder.join("data/pg_hba.conf"), lines.join("\n") + "\n").doing("writing pg_hba.conf")?;
+    fs::write(folder.join("data/pg_hba.conf"), lines.join("\n") + "\n")
+        .doing("writing pg_hba.conf")?;
     if let Some(tls) = &options.tls {
         for (name, text) in [("server.crt", &tls.certificate_pem), ("server.key", &tls.key_pem)] {
             let path = folder.join("data").join(name);
@@ -253,7 +271,8 @@ fn server_command(
     let mut command = command(postgres, user);
     command.arg("-D").arg(folder.join("data")).current_dir(folder);
     let folder = folder.display().to_string();
-    let (address, port) = (if port.is_some() { "127.0.0.1" } else { "" }, port.unwrap_or(UNIX_PORT));
+    let (address, port) =
+        (if port.is_some() { "127.0.0.1" } else { "" }, port.unwrap_or(UNIX_PORT));
     let (port, tls) = (port.to_string(), if options.tls.is_some() { "on" } else { "off" });
     let ours = [
         ("unix_socket_directories", folder.as_str()),

@@ -28,12 +28,18 @@ pub fn private_postgres(test: &str) -> Option<ServerBinary> {
 /// See [`private_postgres`]; also if one in `TRUETPS_REQUIRE_SERVERS` is missing.
 pub fn every_postgres(test: &str) -> Vec<ServerBinary> {
     let installed = private_postgres(test);
-    let fetched = FETCHABLE_POSTGRES.into_iter().filter_map(|name| fetched_postgres(test, name, installed.as_ref()));
+    let fetched = FETCHABLE_POSTGRES
+        .into_iter()
+        .filter_map(|name| fetched_postgres(test, name, installed.as_ref()));
     let fetched: Vec<_> = fetched.collect();
     installed.into_iter().chain(fetched).collect()
 }
 
-fn fetched_postgres(test: &str, name: &str, installed: Option<&ServerBinary>) -> Option<ServerBinary> {
+fn fetched_postgres(
+    test: &str,
+    name: &str,
+    installed: Option<&ServerBinary>,
+) -> Option<ServerBinary> {
     let version = name.rsplit('-').next().unwrap_or_default();
     let folder = cache_folder().join(name).join("usr/lib/postgresql").join(version);
     if folder.is_dir() {

@@ -41,7 +41,10 @@ impl Programs {
         if found.is_none() {
             let required = env::var_os(REQUIRE_VARIABLE).is_some_and(|value| value == "1");
             assert!(!required, "{test}: no PostgreSQL found, and {REQUIRE_VARIABLE} is 1");
-            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no PostgreSQL found; {BINDIR_VARIABLE} can name one");
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED {test}: no PostgreSQL found; {BINDIR_VARIABLE} can name one"
+            );
         }
         found
     }
@@ -71,9 +74,11 @@ mod tests {
     #[test]
     fn the_newest_version_that_is_whole() {
         let dir = tempfile::tempdir().unwrap();
-        for (version, programs) in
-            [("9", &["postgres", "initdb"][..]), ("15", &["postgres", "initdb"]), ("16", &["initdb"])]
-        {
+        for (version, programs) in [
+            ("9", &["postgres", "initdb"][..]),
+            ("15", &["postgres", "initdb"]),
+            ("16", &["initdb"]),
+        ] {
             let bin = dir.path().join(version).join("bin");
             fs::create_dir_all(&bin).unwrap();
             for program in programs {
@@ -81,7 +86,10 @@ mod tests {
             }
         }
         let found = Programs::newest_below(dir.path()).unwrap();
-        assert!(found.postgres.ends_with("15/bin/postgres") && found.initdb.ends_with("15/bin/initdb"), "{found:?}");
+        assert!(
+            found.postgres.ends_with("15/bin/postgres") && found.initdb.ends_with("15/bin/initdb"),
+            "{found:?}"
+        );
         assert_eq!(Programs::newest_below(&dir.path().join("none")), None);
         let links = dir.path().join("links");
         fs::create_dir(&links).unwrap();

@@ -78,7 +78,11 @@ impl Drop for TestHome {
 pub fn lend_templates(home: &Path) -> io::Result<Home> {
     let home = Home::open(Some(home)).map_err(io::Error::other)?;
     for kept in templates_in(&kept_folder()) {
-        same_tree(&kept, &home.path().join("templates").join(kept.file_name().unwrap_or_default()), &link_file)?;
+        same_tree(
+            &kept,
+            &home.path().join("templates").join(kept.file_name().unwrap_or_default()),
+            &link_file,
+        )?;
     }
     Ok(home)
 }
@@ -116,7 +120,8 @@ pub fn keep_templates(home: &Path) {
 /// Another process may keep the same one: who renames it last has the useless copy.
 fn keep(made: &Path, kept: &Path, file: &dyn Fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
     static COPIES: AtomicU32 = AtomicU32::new(0);
-    let (name, copy) = (kept.file_name().unwrap_or_default().display(), COPIES.fetch_add(1, Ordering::Relaxed));
+    let (name, copy) =
+        (kept.file_name().unwrap_or_default().display(), COPIES.fetch_add(1, Ordering::Relaxed));
     let beside = kept.with_file_name(format!("{name}.{}-{copy}.tmp", std::process::id()));
     fs::create_dir_all(kept.parent().unwrap_or(kept))?;
     let linked = same_tree(made, &beside, file).and_then(|()| fs::rename(&beside, kept));
@@ -145,12 +150,20 @@ fn is_temporary(path: &Path) -> bool {
 }
 
 /// The same tree with the same owners.
-fn same_tree(from: &Path, to: &Path, file: &dyn Fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+fn same_tree(
+    from: &Path,
+    to: &Path,
+    file: &dyn Fn(&Path, &Path) -> io::Result<()>,
+) -> io::Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type()?.is_dir() { same_tree(&source, &target, file) } else { file(&source, &target) }?;
+        if entry.file_type()?.is_dir() {
+            same_tree(&source, &target, file)
+        } else {
+            file(&source, &target)
+        }?;
     }
     same_owner(from, to)
 }
@@ -188,12 +201,18 @@ mod tests {
         same_tree(&from, &to, &link_file).unwrap();
         let of = |path: &Path| fs::metadata(path).unwrap();
         assert_eq!(of(&to.join("data")).mode(), of(&from.join("data")).mode());
-        assert_eq!(of(&to.join("data/mysql/table")).ino(), of(&from.join("data/mysql/table")).ino());
+        assert_eq!(
+            of(&to.join("data/mysql/table")).ino(),
+            of(&from.join("data/mysql/table")).ino()
+        );
         assert!(same_tree(&from, &to, &link_file).is_err(), "nothing is replaced");
         let copy = dir.path().join("copy");
         same_tree(&from, &copy, &copy_file).unwrap();
         assert_eq!(of(&copy.join("data")).mode(), of(&from.join("data")).mode());
-        assert_ne!(of(&copy.join("data/mysql/table")).ino(), of(&from.join("data/mysql/table")).ino());
+        assert_ne!(
+            of(&copy.join("data/mysql/table")).ino(),
+            of(&from.join("data/mysql/table")).ino()
+        );
         assert_eq!(fs::read(copy.join("data/mysql/table")).unwrap(), b"rows");
     }
 

@@ -37,7 +37,10 @@ fn a_server_outlives_the_thread_that_started_it() {
 
 #[test]
 fn a_server_that_cannot_start_shows_its_log() {
-    let Some(programs) = truetps_testkit::Programs::find_or_skip("a_server_that_cannot_start") else { return };
+    let Some(programs) = truetps_testkit::Programs::find_or_skip("a_server_that_cannot_start")
+    else {
+        return;
+    };
     let settings = vec![("no_such_setting".to_owned(), "1".to_owned())];
     let began = Instant::now();
     let options = PostgresOptions { settings, ..PostgresOptions::default() };

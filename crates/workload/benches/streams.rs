@@ -52,7 +52,8 @@ fn spec(name: &str) -> WorkloadSpec {
 
 fn measure(bencher: divan::Bencher<'_, '_>, spec: &WorkloadSpec) {
     let workload = build(spec, SqlDialect::Mysql, 42).expect("a workload");
-    let state: RefCell<(Box<dyn ClientStream>, Params)> = RefCell::new((workload.client(0), Params::default()));
+    let state: RefCell<(Box<dyn ClientStream>, Params)> =
+        RefCell::new((workload.client(0), Params::default()));
     let transaction = || {
         let (stream, params) = &mut *state.borrow_mut();
         stream.next_transaction();

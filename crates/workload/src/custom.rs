@@ -54,10 +54,20 @@ impl Custom {
             statements.push(Statement::text_only("COMMIT"));
             values.push(Generators::default());
         }
-        let tables = (1..).zip(tables).map(|(number, custom)| table(number, custom, dialect, seed)).collect();
+        let tables = (1..)
+            .zip(tables)
+            .map(|(number, custom)| table(number, custom, dialect, seed))
+            .collect();
         let script = Self { values: values.into(), kept: Vec::new() };
         // The statements are the user's own: what they write is unknown.
-        Ok(ScriptedWorkload { name, statements: statements.into(), tables, writes: None, seed, script })
+        Ok(ScriptedWorkload {
+            name,
+            statements: statements.into(),
+            tables,
+            writes: None,
+            seed,
+            script,
+        })
     }
 }
 
@@ -71,7 +81,8 @@ fn parse(n: usize, custom: &CustomStatement) -> Result<Statement, WorkloadError>
         let problem = format!("{needed} `?` and {given} `params` in: {}", statement.sql());
         return Err(WorkloadError::Sql { key: key(), problem });
     }
-    let first = statement.sql().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    let first =
+        statement.sql().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     let problem = match first.to_ascii_uppercase().as_str() {
         "" => Some("a statement begins with a word".to_owned()),
         "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" => Some(format!(
@@ -83,7 +94,8 @@ fn parse(n: usize, custom: &CustomStatement) -> Result<Statement, WorkloadError>
 }
 
 fn table(number: u64, custom: &CustomTable, dialect: SqlDialect, seed: u64) -> Table {
-    let generators = Generators::new(custom.columns.values(), &mut Vec::new()).with_columns(custom.columns.keys());
+    let generators = Generators::new(custom.columns.values(), &mut Vec::new())
+        .with_columns(custom.columns.keys());
     let source = RowSource::Generated(Arc::new(generators));
     let table = Table::new(dialect, custom.name.clone(), custom.rows, source, seed ^ number << 32);
     table.with_sql(custom.create.clone(), custom.after_load.clone())

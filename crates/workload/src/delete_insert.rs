@@ -47,12 +47,14 @@ impl DeleteInsert {
         };
         let mut statements = vec![Statement::text_only("BEGIN"), Statement::text_only("COMMIT")];
         statements.extend(tables.statements(|table| format!("DELETE FROM {table} WHERE id = ?"))?);
-        statements
-            .extend(tables.statements(|table| format!("INSERT INTO {table} (id, k, c, pad) VALUES ({id}, ?, ?, ?)"))?);
+        statements.extend(tables.statements(|table| {
+            format!("INSERT INTO {table} (id, k, c, pad) VALUES ({id}, ?, ?, ?)")
+        })?);
         let mut writes = vec![None, None];
         writes.extend(for_each_table(tables.count, WriteKind::Delete { key: 0 }));
         writes.extend(for_each_table(tables.count, insert));
-        let script = Self { mode, tables, keys: Keys::new(distribution, tables.rows), table: 0, deleted: 0 };
+        let script =
+            Self { mode, tables, keys: Keys::new(distribution, tables.rows), table: 0, deleted: 0 };
         Ok(tables.workload("delete-insert", statements, writes, script))
     }
 

@@ -10,7 +10,10 @@ pub enum WorkloadError {
         truetps_plan::SCRIPT_WORKLOAD
     )]
     Script,
-    #[error("`{}` only records rows: send them with `truetps verify`, not with a plan", truetps_plan::VERIFY_WORKLOAD)]
+    #[error(
+        "`{}` only records rows: send them with `truetps verify`, not with a plan",
+        truetps_plan::VERIFY_WORKLOAD
+    )]
     Verify,
     /// A statement of the plan.
     #[error("`{key}`: {problem}")]

@@ -31,7 +31,10 @@ impl RowPosition {
     /// Clients take turns: the first transactions of all clients have the lowest positions, followed by all second
     /// ones. The number of clients need not be known, and while they run at the same pace, positions rise in time.
     pub(crate) fn of_transaction(client: u32, number: u64) -> Self {
-        Self { position: FIRST_TRANSACTION + (number << CLIENT_BITS | u64::from(client)), age_ms: number as i64 }
+        Self {
+            position: FIRST_TRANSACTION + (number << CLIENT_BITS | u64::from(client)),
+            age_ms: number as i64,
+        }
     }
 }
 
@@ -118,7 +121,10 @@ pub(crate) struct RepeatedValue {
 impl Generators {
     /// `names` holds the names given so far in the same transaction or row; each is the index of a kept value. The plan
     /// was checked: every `same` finds its name.
-    pub(crate) fn new<'a>(generators: impl Iterator<Item = &'a Generator>, names: &mut Vec<String>) -> Self {
+    pub(crate) fn new<'a>(
+        generators: impl Iterator<Item = &'a Generator>,
+        names: &mut Vec<String>,
+    ) -> Self {
         let list = generators.map(|generator| One::new(generator, names)).collect();
         Self { list, columns: Vec::new() }
     }
@@ -162,7 +168,13 @@ impl One {
         Self { kind, null_share: generator.null_share, keep }
     }
 
-    fn put(&self, place: RowPosition, stream: &mut RandomStream, params: &mut Params, kept: &mut Vec<RepeatedValue>) {
+    fn put(
+        &self,
+        place: RowPosition,
+        stream: &mut RandomStream,
+        params: &mut Params,
+        kept: &mut Vec<RepeatedValue>,
+    ) {
         if self.null_share > 0.0 && stream.unit() < self.null_share {
             params.push_null();
         } else {
@@ -184,22 +196,29 @@ impl One {
 impl ValueGenerator {
     fn new(kind: &GeneratorKind, names: &[String]) -> Self {
         match kind {
-            GeneratorKind::Sequence { start, step } => Self::Sequence { start: *start, step: *step },
+            GeneratorKind::Sequence { start, step } => {
+                Self::Sequence { start: *start, step: *step }
+            }
             GeneratorKind::Int { min, max, distribution } => {
                 Self::Int { min: *min, keys: Keys::new(*distribution, (max - min) as u64 + 1) }
             }
             GeneratorKind::Double { min, max } => Self::Double { min: *min, span: max - min },
-            GeneratorKind::Decimal { precision, scale } => {
-                Self::Decimal { below: 10_u64.pow(*precision), whole: 10_u64.pow(*scale), scale: *scale as usize }
-            }
+            GeneratorKind::Decimal { precision, scale } => Self::Decimal {
+                below: 10_u64.pow(*precision),
+                whole: 10_u64.pow(*scale),
+                scale: *scale as usize,
+            },
             GeneratorKind::Text { min_length: min, max_length: max, alphabet } => {
                 Self::Text { lengths: Lengths { min: *min, max: *max }, alphabet: *alphabet }
             }
-            GeneratorKind::Bytes { min_length: min, max_length: max } => Self::Bytes(Lengths { min: *min, max: *max }),
-            GeneratorKind::Uuid { version, form } => Self::Uuid { version: *version, form: *form },
-            GeneratorKind::Date(range) => {
-                Self::Day(NumberSpan::of(range.min_s.div_euclid(DAY_S), range.max_s.div_euclid(DAY_S)))
+            GeneratorKind::Bytes { min_length: min, max_length: max } => {
+                Self::Bytes(Lengths { min: *min, max: *max })
             }
+            GeneratorKind::Uuid { version, form } => Self::Uuid { version: *version, form: *form },
+            GeneratorKind::Date(range) => Self::Day(NumberSpan::of(
+                range.min_s.div_euclid(DAY_S),
+                range.max_s.div_euclid(DAY_S),
+            )),
             GeneratorKind::Datetime(range) | GeneratorKind::Timestamp(range) => {
                 Self::Second(NumberSpan::of(range.min_s, range.max_s))
             }
@@ -211,20 +230,30 @@ impl ValueGenerator {
                 Self::Choice { values: values.clone(), upto: upto.collect() }
             }
             GeneratorKind::Constant(value) => Self::Constant(value.clone()),
-            GeneratorKind::Same(name) => {
-                Self::Same(names.iter().position(|other| other == name).expect("a checked plan names it before"))
-            }
+            GeneratorKind::Same(name) => Self::Same(
+                names
+                    .iter()
+                    .position(|other| other == name)
+                    .expect("a checked plan names it before"),
+            ),
         }
     }
 
-    fn put(&self, place: RowPosition, stream: &mut RandomStream, params: &mut Params, kept: &[RepeatedValue]) {
+    fn put(
+        &self,
+        place: RowPosition,
+        stream: &mut RandomStream,
+        params: &mut Params,
+        kept: &[RepeatedValue],
+    ) {
         match self {
             Self::Sequence { start, step } => params.push_int(sequence(*start, *step, place)),
             Self::Int { min, keys } => params.push_int(min + (keys.draw(stream) - 1) as i64),
             Self::Double { min, span } => params.push_double(min + stream.unit() * span),
             Self::Decimal { below, whole, scale } => {
                 let number = stream.below(*below);
-                params.push_text(|out| put_fixed_point(number / whole, number % whole, *scale, out));
+                params
+                    .push_text(|out| put_fixed_point(number / whole, number % whole, *scale, out));
             }
             Self::Text { lengths, alphabet } => {
                 let length = lengths.draw(stream);
@@ -237,7 +266,9 @@ impl ValueGenerator {
             Self::Uuid { version, form } => {
                 let uuid = uuid(*version, place, stream);
                 match form {
-                    UuidForm::Bytes => params.push_bytes(|out| out.extend_from_slice(&uuid.to_be_bytes())),
+                    UuidForm::Bytes => {
+                        params.push_bytes(|out| out.extend_from_slice(&uuid.to_be_bytes()));
+                    }
                     UuidForm::Text => params.push_text(|out| put_uuid_text(uuid, out)),
                 }
             }
@@ -265,11 +296,19 @@ impl ValueGenerator {
 
     fn bytes_mean(&self) -> u64 {
         match self {
-            Self::Sequence { .. } | Self::Int { .. } | Self::Double { .. } | Self::Day(_) | Self::Second(_) => 8,
+            Self::Sequence { .. }
+            | Self::Int { .. }
+            | Self::Double { .. }
+            | Self::Day(_)
+            | Self::Second(_) => 8,
             Self::Decimal { below, .. } => u64::from(below.ilog10()).div_ceil(2) + 1,
-            Self::Text { lengths, .. } | Self::Bytes(lengths) => u64::from(lengths.min + lengths.max).div_ceil(2),
+            Self::Text { lengths, .. } | Self::Bytes(lengths) => {
+                u64::from(lengths.min + lengths.max).div_ceil(2)
+            }
             Self::Uuid { form: UuidForm::Text, .. } => 36,
-            Self::Choice { values, .. } => values.iter().map(scalar_bytes).max().unwrap_or_default(),
+            Self::Choice { values, .. } => {
+                values.iter().map(scalar_bytes).max().unwrap_or_default()
+            }
             Self::Constant(value) => scalar_bytes(value),
             Self::Uuid { form: UuidForm::Bytes, .. } | Self::Same(_) => 16,
         }
@@ -337,7 +376,8 @@ fn put_letters(alphabet: Alphabet, length: usize, stream: &mut RandomStream, out
 /// `12.05`, or `12` where there is no scale.
 fn put_fixed_point(whole: u64, fraction: u64, scale: usize, out: &mut Vec<u8>) {
     // Writing to memory cannot fail.
-    let _ = if scale == 0 { write!(out, "{whole}") } else { write!(out, "{whole}.{fraction:0scale$}") };
+    let _ =
+        if scale == 0 { write!(out, "{whole}") } else { write!(out, "{whole}.{fraction:0scale$}") };
 }
 
 fn put_bytes(length: usize, stream: &mut RandomStream, out: &mut Vec<u8>) {
@@ -384,22 +424,31 @@ mod tests {
     use super::*;
 
     fn generators(text: &str) -> Generators {
-        let table: BTreeMap<String, Vec<Generator>> = toml::from_str(&format!("list = [{text}]")).unwrap();
+        let table: BTreeMap<String, Vec<Generator>> =
+            toml::from_str(&format!("list = [{text}]")).unwrap();
         Generators::new(table["list"].iter(), &mut Vec::new())
     }
 
     /// Values of many transactions of a client, as text.
     fn draw(text: &str, count: u64) -> Vec<Vec<String>> {
         let generators = generators(text);
-        let (mut stream, mut params, mut kept) = (RandomStream::new(1, 1), Params::default(), Vec::new());
+        let (mut stream, mut params, mut kept) =
+            (RandomStream::new(1, 1), Params::default(), Vec::new());
         let row = |number| {
             params.clear();
-            generators.put(RowPosition::of_transaction(3, number), &mut stream, &mut params, &mut kept);
+            generators.put(
+                RowPosition::of_transaction(3, number),
+                &mut stream,
+                &mut params,
+                &mut kept,
+            );
             let text = |value: &Value| match *value {
                 Value::Null => "NULL".to_owned(),
                 Value::Int(number) => number.to_string(),
                 Value::Double(number) => number.to_string(),
-                Value::Text { start, end } => String::from_utf8(params.text(start, end).to_vec()).unwrap(),
+                Value::Text { start, end } => {
+                    String::from_utf8(params.text(start, end).to_vec()).unwrap()
+                }
                 Value::Bytes { start, end } => format!("{:02x?}", params.text(start, end)),
             };
             params.values().iter().map(text).collect()
@@ -422,7 +471,9 @@ mod tests {
         for client in [0, 1, 2, 99_999] {
             for number in (0..1_000).chain([1 << 29]) {
                 let place = RowPosition::of_transaction(client, number);
-                assert!(two.iter().all(|(start, step)| seen.insert(sequence(*start, *step, place))));
+                assert!(
+                    two.iter().all(|(start, step)| seen.insert(sequence(*start, *step, place)))
+                );
             }
         }
         assert!(*seen.first().unwrap() == 10, "nothing has wrapped around");
@@ -430,11 +481,15 @@ mod tests {
 
     #[test]
     fn numbers_stay_in_their_range_and_have_its_ends() {
-        let ints: BTreeSet<_> = draw_one("{ kind = 'int', min = -2, max = 2 }", 1_000).into_iter().collect();
+        let ints: BTreeSet<_> =
+            draw_one("{ kind = 'int', min = -2, max = 2 }", 1_000).into_iter().collect();
         assert_eq!(ints.into_iter().collect::<Vec<_>>(), ["-1", "-2", "0", "1", "2"]);
         let whole = "{ kind = 'int', min = -9223372036854775806, max = 0 }";
         assert!(draw_one(whole, 1_000).iter().all(|text| text.starts_with('-')));
-        let skewed = draw_one("{ kind = 'int', min = 5, max = 500, distribution = 'zipfian:theta=2' }", 1_000);
+        let skewed = draw_one(
+            "{ kind = 'int', min = 5, max = 500, distribution = 'zipfian:theta=2' }",
+            1_000,
+        );
         assert!(skewed.iter().filter(|text| *text == "5").count() > 500);
         let doubles = draw_one("{ kind = 'double', min = -1, max = 3 }", 1_000);
         let doubles: Vec<f64> = doubles.iter().map(|text| text.parse().unwrap()).collect();
@@ -452,9 +507,15 @@ mod tests {
         check("{ kind = 'decimal', precision = 3, scale = 2 }", |text| {
             text.len() == 4 && &text[1..2] == "." && text.parse::<f64>().unwrap() < 10.0
         });
-        check("{ kind = 'decimal', precision = 2, scale = 2 }", |text| text.len() == 4 && text.starts_with("0."));
-        check("{ kind = 'decimal', precision = 18 }", |text| !text.contains('.') && text.len() <= 18);
-        check("{ kind = 'decimal', precision = 12, scale = 2 }", |text| text.parse::<f64>().unwrap() < 1e10);
+        check("{ kind = 'decimal', precision = 2, scale = 2 }", |text| {
+            text.len() == 4 && text.starts_with("0.")
+        });
+        check("{ kind = 'decimal', precision = 18 }", |text| {
+            !text.contains('.') && text.len() <= 18
+        });
+        check("{ kind = 'decimal', precision = 12, scale = 2 }", |text| {
+            text.parse::<f64>().unwrap() < 1e10
+        });
     }
 
     #[test]
@@ -466,12 +527,22 @@ mod tests {
             assert!(texts.iter().all(|text| text.chars().all(fine)), "{text}");
         };
         check("{ kind = 'text', length = 7 }", &[7], |c| c.is_ascii_lowercase());
-        check("{ kind = 'text', max_length = 3, alphabet = 'digits' }", &[0, 1, 2, 3], |c| c.is_ascii_digit());
+        check("{ kind = 'text', max_length = 3, alphabet = 'digits' }", &[0, 1, 2, 3], |c| {
+            c.is_ascii_digit()
+        });
         let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-        check("{ kind = 'text', min_length = 8, max_length = 9, alphabet = 'alphanumeric' }", &[8, 9], fine);
+        check(
+            "{ kind = 'text', min_length = 8, max_length = 9, alphabet = 'alphanumeric' }",
+            &[8, 9],
+            fine,
+        );
         let groups = |c: char| c == '-' || c.is_ascii_digit();
         for length in [1, 11, 12, 13, 23, 24, 119] {
-            check(&format!("{{ kind = 'text', length = {length}, alphabet = 'digit_groups' }}"), &[length], groups);
+            check(
+                &format!("{{ kind = 'text', length = {length}, alphabet = 'digit_groups' }}"),
+                &[length],
+                groups,
+            );
         }
         assert_eq!(generators("{ kind = 'bytes', length = 13 }").bytes_mean(), 13);
         assert_eq!(draw_one("{ kind = 'bytes', length = 13 }", 1)[0].matches(',').count(), 12);
@@ -490,7 +561,8 @@ mod tests {
             assert_eq!(uuids.is_sorted(), version == 7, "only version 7 rises");
         }
         assert!(
-            uuid(UuidVersion::V7, RowPosition::of_row(9), &mut RandomStream::new(1, 1)) < 0x018d << 112,
+            uuid(UuidVersion::V7, RowPosition::of_row(9), &mut RandomStream::new(1, 1))
+                < 0x018d << 112,
             "loaded rows are older"
         );
     }
@@ -499,9 +571,13 @@ mod tests {
     fn times_are_times_of_their_range() {
         let days = draw_one("{ kind = 'date', min = '2024-02-28', max = '2024-03-01' }", 1_000);
         let days: BTreeSet<_> = days.into_iter().collect();
-        assert_eq!(days.into_iter().collect::<Vec<_>>(), ["2024-02-28", "2024-02-29", "2024-03-01"]);
+        assert_eq!(
+            days.into_iter().collect::<Vec<_>>(),
+            ["2024-02-28", "2024-02-29", "2024-03-01"]
+        );
         let range = parse_time("2024-01-01").unwrap()..=parse_time("2024-01-02").unwrap();
-        for text in draw_one("{ kind = 'datetime', min = '2024-01-01', max = '2024-01-02' }", 1_000) {
+        for text in draw_one("{ kind = 'datetime', min = '2024-01-01', max = '2024-01-02' }", 1_000)
+        {
             assert!(text.len() == 19 && range.contains(&parse_time(&text).unwrap()), "{text}");
         }
     }

@@ -24,7 +24,11 @@ pub fn insert(dialect: SqlDialect, tables: u32, table_rows: u64, seed: u64) -> i
 impl Insert {
     /// With many rows in one statement, they go into one of the tables. 10,000 of them are 2 MB of text or values and
     /// 30,000 parameters: within every server's limits of 16 MB and 65,535.
-    pub(crate) fn workload(name: &'static str, tables: SysbenchTables, rows: u32) -> ScriptedWorkload<Self> {
+    pub(crate) fn workload(
+        name: &'static str,
+        tables: SysbenchTables,
+        rows: u32,
+    ) -> ScriptedWorkload<Self> {
         let values = ["(DEFAULT, ?, ?, ?)"].repeat(rows as usize).join(", ");
         let statements = tables
             .statements(|table| format!("INSERT INTO {table} (id, k, c, pad) VALUES {values}"))
@@ -35,7 +39,12 @@ impl Insert {
 }
 
 impl ClientScript for Insert {
-    fn next(&mut self, _at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
+    fn next(
+        &mut self,
+        _at: usize,
+        client: &mut ClientRandom,
+        params: &mut Params,
+    ) -> NextStatement {
         let stream = &mut client.stream;
         let statement = self.tables.pick(stream);
         for _ in 0..self.rows {

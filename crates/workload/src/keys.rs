@@ -33,14 +33,20 @@ impl Keys {
     pub(crate) fn new(distribution: KeyDistribution, count: u64) -> Self {
         let (draw, scrambled) = match distribution {
             KeyDistribution::Uniform => (Draw::Uniform, false),
-            KeyDistribution::Zipfian { theta, scrambled } => (Draw::Zipf(ZipfRange::new(count, theta)), scrambled),
+            KeyDistribution::Zipfian { theta, scrambled } => {
+                (Draw::Zipf(ZipfRange::new(count, theta)), scrambled)
+            }
             // P(u^e <= h) = h^(1/e), which is 1 - h for this exponent.
-            KeyDistribution::Pareto { h, scrambled } => (Draw::Power { exponent: h.ln() / (-h).ln_1p() }, scrambled),
+            KeyDistribution::Pareto { h, scrambled } => {
+                (Draw::Power { exponent: h.ln() / (-h).ln_1p() }, scrambled)
+            }
             KeyDistribution::Special { accesses, keys, scrambled } => {
                 let hot = ((keys * count as f64).round() as u64).clamp(1, count);
                 (Draw::Special { hot, accesses }, scrambled)
             }
-            KeyDistribution::Latest { theta } => (Draw::Latest(ZipfRange::new(count, theta)), false),
+            KeyDistribution::Latest { theta } => {
+                (Draw::Latest(ZipfRange::new(count, theta)), false)
+            }
         };
         Self { count, draw, scramble: scrambled.then(|| Scramble::new(count)) }
     }
@@ -149,11 +155,16 @@ mod tests {
         check("uniform", &[1.0]);
         for h in [0.1_f64, 0.2, 0.4] {
             let upto = |n: f64| (n / 500.0).powf((1.0 - h).ln() / h.ln());
-            let masses: Vec<_> = (0..500).map(|n| upto(f64::from(n) + 1.0) - upto(n.into())).collect();
-            assert!((masses[..(500.0 * h) as usize].iter().sum::<f64>() - (1.0 - h)).abs() < 1e-9, "1 - h to h");
+            let masses: Vec<_> =
+                (0..500).map(|n| upto(f64::from(n) + 1.0) - upto(n.into())).collect();
+            assert!(
+                (masses[..(500.0 * h) as usize].iter().sum::<f64>() - (1.0 - h)).abs() < 1e-9,
+                "1 - h to h"
+            );
             check(&format!("pareto:h={h}"), &masses);
         }
-        let special: Vec<_> = (0..1_000).map(|n| if n < 10 { 0.075 } else { 0.25 / 990.0 }).collect();
+        let special: Vec<_> =
+            (0..1_000).map(|n| if n < 10 { 0.075 } else { 0.25 / 990.0 }).collect();
         check("special", &special);
         let hot: Vec<_> = (0..100).map(|n| if n < 20 { 0.9 / 20.0 } else { 0.1 / 80.0 }).collect();
         check("special:accesses=0.9,keys=0.2", &hot);
@@ -182,13 +193,18 @@ mod tests {
             assert_eq!(places, (0..count).collect::<Vec<_>>(), "a permutation of {count}");
         }
         let scramble = Scramble::new(1_000);
-        let neighbours = (0..999).filter(|n| scramble.permute(*n).abs_diff(scramble.permute(n + 1)) < 10).count();
+        let neighbours = (0..999)
+            .filter(|n| scramble.permute(*n).abs_diff(scramble.permute(n + 1)) < 10)
+            .count();
         assert!(neighbours < 50, "{neighbours} of 999 pairs are still near each other");
 
         let plain: Vec<_> = (1..=1_000).map(|rank| f64::from(rank).powf(-0.99)).collect();
         let sum: f64 = plain.iter().sum();
         let mut masses = vec![0.0; 1_000];
-        plain.iter().enumerate().for_each(|(n, mass)| masses[scramble.permute(n as u64) as usize] = mass / sum);
+        plain
+            .iter()
+            .enumerate()
+            .for_each(|(n, mass)| masses[scramble.permute(n as u64) as usize] = mass / sum);
         check("zipfian:scrambled=true", &masses);
     }
 }

@@ -69,7 +69,11 @@ struct Inserted {
 impl Sample {
     fn new(workload: &dyn Workload) -> Self {
         Self {
-            counted: workload.statements().iter().map(|statement| !statement.is_text_only()).collect(),
+            counted: workload
+                .statements()
+                .iter()
+                .map(|statement| !statement.is_text_only())
+                .collect(),
             writes: workload.writes(),
             tables: workload.tables().iter().map(TableKeys::new).collect(),
             ..Self::default()
@@ -105,7 +109,9 @@ impl Sample {
         let table = &mut self.tables[write.table];
         let named = |key: usize| match params.values()[key] {
             Value::Int(key) => key as u64,
-            other => unreachable!("keys of built-in workloads are whole numbers, this is {other:?}"),
+            other => {
+                unreachable!("keys of built-in workloads are whole numbers, this is {other:?}")
+            }
         };
         self.rows.clear();
         match write.kind {
@@ -145,7 +151,8 @@ impl Sample {
         if self.writes.is_none() {
             return profile;
         }
-        let of_inserted = |count: u64| (self.inserted.all > 0).then(|| count as f64 / self.inserted.all as f64);
+        let of_inserted =
+            |count: u64| (self.inserted.all > 0).then(|| count as f64 / self.inserted.all as f64);
         profile.writes_per_tx = Some(per_tx(self.writes_sent));
         profile.inserted_rows_per_tx = Some(per_tx(self.inserted.all));
         profile.explicit_key_share = of_inserted(self.inserted.explicit);
@@ -166,10 +173,12 @@ impl Sample {
     fn reuse_p50(&self) -> Option<usize> {
         let most = self.reuse_max();
         let followed = self.all_writes().filter(|write| write.at + most < self.rounds);
-        let mut distances: Vec<_> = followed.map(|write| write.to_next.filter(|distance| *distance <= most)).collect();
+        let mut distances: Vec<_> =
+            followed.map(|write| write.to_next.filter(|distance| *distance <= most)).collect();
         let half = distances.len().checked_sub(1)? / 2;
         // Rows that are not written again sort after all others.
-        let (_, median, _) = distances.select_nth_unstable_by_key(half, |distance| distance.unwrap_or(usize::MAX));
+        let (_, median, _) =
+            distances.select_nth_unstable_by_key(half, |distance| distance.unwrap_or(usize::MAX));
         *median
     }
 
@@ -177,7 +186,8 @@ impl Sample {
         let window = WINDOW.min(self.reuse_max());
         // Earlier writes have a shorter history.
         let looking_back = || self.all_writes().filter(|write| write.at >= window);
-        let recent = looking_back().filter(|write| write.since_last.is_some_and(|distance| distance <= window));
+        let recent = looking_back()
+            .filter(|write| write.since_last.is_some_and(|distance| distance <= window));
         let all = looking_back().count();
         (all > 0).then(|| recent.count() as f64 / all as f64)
     }
@@ -249,7 +259,8 @@ struct TableKeys {
 
 impl TableKeys {
     fn new(table: &Table) -> Self {
-        let (rows, spacing, rows_per_page) = (table.rows, table.key_spacing(), table.rows_per_page());
+        let (rows, spacing, rows_per_page) =
+            (table.rows, table.key_spacing(), table.rows_per_page());
         Self { rows, spacing, rows_per_page, made: 0 }
     }
 
@@ -262,7 +273,11 @@ impl TableKeys {
     /// The page that a key belongs on; beyond the table's end, as if the table continued in the same way.
     fn page_of(&self, key: u64) -> Option<u64> {
         let loaded = self.rows * self.spacing;
-        let place = if key <= loaded { key.saturating_sub(1) / self.spacing } else { self.rows + (key - loaded - 1) };
+        let place = if key <= loaded {
+            key.saturating_sub(1) / self.spacing
+        } else {
+            self.rows + (key - loaded - 1)
+        };
         Some(place / self.rows_per_page?)
     }
 
@@ -305,7 +320,8 @@ impl Pages {
 
     /// Of the current window, if it is the first.
     fn rows_per_page(&self) -> Option<f64> {
-        let (rows, pages) = if self.full.1 > 0 { self.full } else { (self.rows, self.touched.len() as u64) };
+        let (rows, pages) =
+            if self.full.1 > 0 { self.full } else { (self.rows, self.touched.len() as u64) };
         (!self.is_unknown && pages > 0).then(|| rows as f64 / pages as f64)
     }
 }

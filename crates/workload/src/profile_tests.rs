@@ -20,8 +20,20 @@ fn of_delete_insert(key: KeyMode) -> WorkloadProfile {
 
 /// Statements, those that write, and rows inserted by a transaction; shares of explicit keys and of those just deleted.
 fn counts(profile: &WorkloadProfile) -> [Option<f64>; 5] {
-    let WorkloadProfile { writes_per_tx, inserted_rows_per_tx, explicit_key_share, deleted_key_share, .. } = *profile;
-    [Some(profile.statements_per_tx), writes_per_tx, inserted_rows_per_tx, explicit_key_share, deleted_key_share]
+    let WorkloadProfile {
+        writes_per_tx,
+        inserted_rows_per_tx,
+        explicit_key_share,
+        deleted_key_share,
+        ..
+    } = *profile;
+    [
+        Some(profile.statements_per_tx),
+        writes_per_tx,
+        inserted_rows_per_tx,
+        explicit_key_share,
+        deleted_key_share,
+    ]
 }
 
 fn near(found: Option<f64>, expect: f64, tolerance: f64) {
@@ -44,7 +56,8 @@ fn what_a_transaction_sends_is_counted() {
     let check = |spec: &WorkloadSpec, expect: [f64; 5]| {
         let of_inserted = |share| (expect[2] > 0.0).then_some(share);
         let [sent, writes, rows, explicit, deleted] = expect;
-        let expect = [Some(sent), Some(writes), Some(rows), of_inserted(explicit), of_inserted(deleted)];
+        let expect =
+            [Some(sent), Some(writes), Some(rows), of_inserted(explicit), of_inserted(deleted)];
         assert_eq!(counts(&of(spec)), expect, "{}", spec.kind.name());
     };
     let new = named;
@@ -54,14 +67,20 @@ fn what_a_transaction_sends_is_counted() {
     check(&new("update-non-index"), [1.0, 1.0, 0.0, 0.0, 0.0]);
     check(&new("hot-row"), [1.0, 1.0, 0.0, 0.0, 0.0]);
     check(&new("read-write"), [18.0, 4.0, 1.0, 1.0, 1.0]);
-    let mix = ReadWriteMix { point_selects: 2, index_updates: 3, delete_inserts: 0, ..ReadWriteMix::default() };
+    let mix = ReadWriteMix {
+        point_selects: 2,
+        index_updates: 3,
+        delete_inserts: 0,
+        ..ReadWriteMix::default()
+    };
     let mixed = WorkloadKind::ReadWrite(ReadWriteSpec { mix: Some(mix), distribution: None });
     check(&WorkloadSpec::new(mixed), [10.0, 4.0, 0.0, 0.0, 0.0]);
     let key = delete_insert;
     check(&key(KeyMode::Deleted), [2.0, 2.0, 1.0, 1.0, 1.0]);
     check(&key(KeyMode::Random), [2.0, 2.0, 1.0, 1.0, 0.0]);
     check(&key(KeyMode::Auto), [2.0, 2.0, 1.0, 0.0, 0.0]);
-    let table = custom("[workload]\nrows_per_insert = 3\ntable = { ints = 4 }\nexplicit_commit = true");
+    let table =
+        custom("[workload]\nrows_per_insert = 3\ntable = { ints = 4 }\nexplicit_commit = true");
     check(&table, [1.0, 1.0, 3.0, 0.0, 0.0]);
 }
 
@@ -88,8 +107,15 @@ fn keys_that_come_back_are_found() {
     }
     // Four writes, of which the INSERT is of a key just deleted.
     let read_write = of(&named("read-write"));
-    near(read_write.recent_key_share, 0.25 + 0.75 * (1.0 - (1.0 - 1.0 / 2e5_f64).powi(3_000)), 0.006);
-    assert_eq!((of(&named("insert")).recent_key_share, hot(10).recent_key_share), (Some(0.0), Some(1.0)));
+    near(
+        read_write.recent_key_share,
+        0.25 + 0.75 * (1.0 - (1.0 - 1.0 / 2e5_f64).powi(3_000)),
+        0.006,
+    );
+    assert_eq!(
+        (of(&named("insert")).recent_key_share, hot(10).recent_key_share),
+        (Some(0.0), Some(1.0))
+    );
 }
 
 #[test]
@@ -98,13 +124,17 @@ fn pages_match_the_keys() {
     let update = of(&named("update-non-index"));
     near(update.rows_per_page, 1e3 / touched(2_740.0, 1_000), 0.02);
     assert_eq!(update.new_pages_per_1000_tx, Some(0.0));
-    let [deleted, random, auto] = [KeyMode::Deleted, KeyMode::Random, KeyMode::Auto].map(of_delete_insert);
+    let [deleted, random, auto] =
+        [KeyMode::Deleted, KeyMode::Random, KeyMode::Auto].map(of_delete_insert);
     near(deleted.rows_per_page, 2e3 / touched(2_817.0, 1_000), 0.03);
     near(random.rows_per_page, 2e3 / touched(2_817.0, 2_000), 0.03);
     // And 1,000 rows at the end, which begin and end within a page.
     near(auto.rows_per_page, 2e3 / (touched(2_817.0, 1_000) + 1e3 / 71.0 + 1.0), 0.03);
     near(auto.new_pages_per_1000_tx, 1_000.0 / 71.0, 1e-9);
-    assert_eq!((deleted.new_pages_per_1000_tx, random.new_pages_per_1000_tx), (Some(0.0), Some(0.0)));
+    assert_eq!(
+        (deleted.new_pages_per_1000_tx, random.new_pages_per_1000_tx),
+        (Some(0.0), Some(0.0))
+    );
 
     assert_eq!(of(&named("hot-row")).rows_per_page, Some(1_000.0));
     let small = WorkloadSpec { table_rows: 100, ..named("update-index") };
@@ -119,26 +149,43 @@ fn pages_match_the_keys() {
 
 #[test]
 fn pages_of_a_generated_table_follow_from_its_columns() {
-    let new_pages = |table: &str| of(&custom(&format!("[workload]\n{table}"))).new_pages_per_1000_tx;
+    let new_pages =
+        |table: &str| of(&custom(&format!("[workload]\n{table}"))).new_pages_per_1000_tx;
     let check = |table: &str, row: u64| near(new_pages(table), 1e3 / (15_232 / row) as f64, 1e-9);
     check("table = { ints = 4, floats = 2, varchars = 2 }", 18 + 4 + 16 + 8 + 130);
     check("table = { ints = 1, auto_primary_key = false }", 18 + 6 + 4);
     // decimal(12,2): ten digits are 4 + 1 bytes, two are 1.
-    check("table = { decimals = 1, bigints = 1, datetimes = 1, doubles = 1 }", 18 + 4 + 6 + 8 + 5 + 8);
+    check(
+        "table = { decimals = 1, bigints = 1, datetimes = 1, doubles = 1 }",
+        18 + 4 + 6 + 8 + 5 + 8,
+    );
     check("table = { texts = 1, blobs = 1, value_length = 200 }", 18 + 4 + 404);
-    assert_eq!(new_pages("table = { texts = 1, value_length = 9000 }"), None, "which is kept on pages of its own");
+    assert_eq!(
+        new_pages("table = { texts = 1, value_length = 9000 }"),
+        None,
+        "which is kept on pages of its own"
+    );
 }
 
 #[test]
 fn what_is_not_known_is_absent() {
     let sql = of(&custom(SQL_BATCHES));
-    assert_eq!(sql, WorkloadProfile { transactions: 20_000, statements_per_tx: 2.0, ..nothing(2_500) });
+    assert_eq!(
+        sql,
+        WorkloadProfile { transactions: 20_000, statements_per_tx: 2.0, ..nothing(2_500) }
+    );
     let custom = of(&custom(CUSTOM));
-    assert_eq!((custom.statements_per_tx, custom.writes_per_tx, custom.rows_per_page), (2.0, None, None));
+    assert_eq!(
+        (custom.statements_per_tx, custom.writes_per_tx, custom.rows_per_page),
+        (2.0, None, None)
+    );
     // PostgreSQL keeps rows in a heap.
     let postgres = profile(&*build(&named("delete-insert"), SqlDialect::Postgres, 42).unwrap());
     let mysql = of_delete_insert(KeyMode::Deleted);
-    assert_eq!(postgres, WorkloadProfile { rows_per_page: None, new_pages_per_1000_tx: None, ..mysql });
+    assert_eq!(
+        postgres,
+        WorkloadProfile { rows_per_page: None, new_pages_per_1000_tx: None, ..mysql }
+    );
 }
 
 fn nothing(key_reuse_tx_max: u64) -> WorkloadProfile {
@@ -150,15 +197,26 @@ fn cell(number: Option<f64>) -> String {
     let Some(number) = number else { return "–".to_owned() };
     let whole_digits = if number < 1.0 { 0 } else { number.log10() as usize + 1 };
     let text = format!("{number:.*}", 3_usize.saturating_sub(whole_digits));
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 fn row(name: &str, spec: &WorkloadSpec) -> String {
     let profile = of(spec);
     let [_, writes, inserted, explicit, deleted] = counts(&profile);
-    let WorkloadProfile { key_reuse_tx_p50, recent_key_share, rows_per_page, new_pages_per_1000_tx, .. } = profile;
+    let WorkloadProfile {
+        key_reuse_tx_p50,
+        recent_key_share,
+        rows_per_page,
+        new_pages_per_1000_tx,
+        ..
+    } = profile;
     let rest = [key_reuse_tx_p50, recent_key_share, rows_per_page, new_pages_per_1000_tx];
-    let cells: Vec<_> = [writes, inserted, explicit, deleted].into_iter().chain(rest).map(cell).collect();
+    let cells: Vec<_> =
+        [writes, inserted, explicit, deleted].into_iter().chain(rest).map(cell).collect();
     format!("| {name} | {} |\n", cells.join(" | "))
 }
 
@@ -166,13 +224,16 @@ fn row(name: &str, spec: &WorkloadSpec) -> String {
 fn the_documented_table_is_the_programs() {
     let document = include_str!("../../../docs/reference/workloads.md");
     let new = named;
-    let rows =
-        ["insert", "bulk-insert", "update-index", "update-non-index"].map(|name| row(&format!("`{name}`"), &new(name)));
-    let modes = [("deleted", KeyMode::Deleted), ("random", KeyMode::Random), ("auto", KeyMode::Auto)]
-        .map(|(word, key)| row(&format!("`delete-insert`, `key = \"{word}\"`"), &delete_insert(key)));
+    let rows = ["insert", "bulk-insert", "update-index", "update-non-index"]
+        .map(|name| row(&format!("`{name}`"), &new(name)));
+    let modes =
+        [("deleted", KeyMode::Deleted), ("random", KeyMode::Random), ("auto", KeyMode::Auto)].map(
+            |(word, key)| row(&format!("`delete-insert`, `key = \"{word}\"`"), &delete_insert(key)),
+        );
     let hot = [1, 100].map(|rows| row(&format!("`hot-row`, `hot_rows = {rows}`"), &hot_row(rows)));
     let table = custom("[workload]\ntable = { ints = 4, floats = 2, varchars = 2 }");
-    let last = [row("`read-write`", &new("read-write")), row("`table`, of the plan `mtls`", &table)];
+    let last =
+        [row("`read-write`", &new("read-write")), row("`table`, of the plan `mtls`", &table)];
     let expect = [&rows[..], &modes, &hot, &last].concat().concat();
     assert!(document.contains(&expect), "docs/reference/workloads.md should have\n{expect}");
 }

@@ -80,20 +80,38 @@ type Sqls = &'static [(&'static str, StatementValues)];
 fn actions(mix: &ReadWriteMix) -> [(u32, Sqls); 8] {
     [
         (mix.point_selects, &[("SELECT c FROM TABLE WHERE id = ?", StatementValues::Id)]),
-        (mix.simple_ranges, &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ?", StatementValues::Range)]),
-        (mix.sum_ranges, &[("SELECT SUM(k) FROM TABLE WHERE id BETWEEN ? AND ?", StatementValues::Range)]),
-        (mix.order_ranges, &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", StatementValues::Range)]),
+        (
+            mix.simple_ranges,
+            &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ?", StatementValues::Range)],
+        ),
+        (
+            mix.sum_ranges,
+            &[("SELECT SUM(k) FROM TABLE WHERE id BETWEEN ? AND ?", StatementValues::Range)],
+        ),
+        (
+            mix.order_ranges,
+            &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", StatementValues::Range)],
+        ),
         (
             mix.distinct_ranges,
-            &[("SELECT DISTINCT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", StatementValues::Range)],
+            &[(
+                "SELECT DISTINCT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c",
+                StatementValues::Range,
+            )],
         ),
-        (mix.index_updates, &[("UPDATE TABLE SET k = k + 1 WHERE id = ?", StatementValues::CountedId)]),
+        (
+            mix.index_updates,
+            &[("UPDATE TABLE SET k = k + 1 WHERE id = ?", StatementValues::CountedId)],
+        ),
         (mix.non_index_updates, &[("UPDATE TABLE SET c = ? WHERE id = ?", StatementValues::Text)]),
         (
             mix.delete_inserts,
             &[
                 ("DELETE FROM TABLE WHERE id = ?", StatementValues::Deleted),
-                ("INSERT INTO TABLE (id, k, c, pad) VALUES (?, ?, ?, ?)", StatementValues::Inserted),
+                (
+                    "INSERT INTO TABLE (id, k, c, pad) VALUES (?, ?, ?, ?)",
+                    StatementValues::Inserted,
+                ),
             ],
         ),
     ]
@@ -111,7 +129,10 @@ fn writes(steps: &[TransactionStep], tables: u32, statements: usize) -> Vec<Opti
             StatementValues::Inserted => WriteKind::Insert { key: 0 },
         };
         let of_tables = for_each_table(tables, kind);
-        writes[step.first..].iter_mut().zip(of_tables).for_each(|(write, of_table)| *write = of_table);
+        writes[step.first..]
+            .iter_mut()
+            .zip(of_tables)
+            .for_each(|(write, of_table)| *write = of_table);
     }
     writes
 }

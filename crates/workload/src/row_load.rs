@@ -139,7 +139,11 @@ impl RowLoad {
 
     /// Rows that a statement saves, with a parameter for each of the fields.
     pub fn for_statement(identity: RowIdentity, insert: Statement, fields: &[RowField]) -> Self {
-        Self { identity, statements: Arc::new([insert]), fields: fields.iter().copied().map(Some).collect() }
+        Self {
+            identity,
+            statements: Arc::new([insert]),
+            fields: fields.iter().copied().map(Some).collect(),
+        }
     }
 }
 
@@ -197,7 +201,8 @@ impl ClientStream for RowStream {
             match field {
                 RowField::Client => params.push_int(client.into()),
                 RowField::Seq => params.push_int(seq as i64),
-                RowField::Key => params.push_text(|out| out.extend_from_slice(format!("{client}-{seq}").as_bytes())),
+                RowField::Key => params
+                    .push_text(|out| out.extend_from_slice(format!("{client}-{seq}").as_bytes())),
                 RowField::Uuid => params.push_text(|out| put_uuid(identity.uuid(client, seq), out)),
                 RowField::Payload => params.push_text(|out| {
                     let start = out.len();
@@ -236,7 +241,8 @@ mod tests {
             let identity = RowIdentity { payload_bytes: bytes, ..IDENTITY };
             assert_eq!(payload(identity, 1, 2).len(), bytes as usize);
         }
-        let mut all: Vec<_> = (0..50).flat_map(|c| (0..50).map(move |s| payload(IDENTITY, c, s))).collect();
+        let mut all: Vec<_> =
+            (0..50).flat_map(|c| (0..50).map(move |s| payload(IDENTITY, c, s))).collect();
         all.push(payload(RowIdentity { seed: 8, ..IDENTITY }, 0, 0));
         let rows = all.len();
         all.sort();
@@ -255,7 +261,10 @@ mod tests {
             put_uuid(uuid, &mut text);
             let text = String::from_utf8(text).unwrap();
             assert_eq!(u128::from_str_radix(&text.replace('-', ""), 16), Ok(uuid));
-            assert!(text.len() == 36 && &text[14..15] == "8" && "89ab".contains(&text[19..20]), "{text}");
+            assert!(
+                text.len() == 36 && &text[14..15] == "8" && "89ab".contains(&text[19..20]),
+                "{text}"
+            );
         }
         assert_eq!(IDENTITY.row_of_uuid(0), None);
     }
@@ -272,7 +281,9 @@ mod tests {
                 .iter()
                 .map(|value| match value {
                     Value::Int(number) => number.to_string(),
-                    Value::Text { start, end } => String::from_utf8(params.text(*start, *end).to_vec()).unwrap(),
+                    Value::Text { start, end } => {
+                        String::from_utf8(params.text(*start, *end).to_vec()).unwrap()
+                    }
                     other => panic!("{other:?}"),
                 })
                 .collect::<Vec<_>>()

@@ -78,7 +78,8 @@ impl SqlList {
         seed: u64,
     ) -> Result<ScriptedWorkload<Self>, WorkloadError> {
         let SqlParts { statements, create, tables } = spec.parts(dialect)?;
-        let commit = spec.commit_every.and_then(NonZeroU32::new).map_or(Commit::Each, Commit::Every);
+        let commit =
+            spec.commit_every.and_then(NonZeroU32::new).map_or(Commit::Each, Commit::Every);
         let list = statements.into_iter().map(SqlStatement::Fixed).collect();
         Ok(Self::workload(list, Arc::new([]), commit, seed)?.with_tables(tables, create, dialect))
     }
@@ -195,7 +196,8 @@ mod tests {
 
     /// What a client sends: statements, a key after the colon, `|` after the last one of a transaction.
     fn sent(list: &ScriptedWorkload<SqlList>, client: u32, transactions: usize) -> Vec<String> {
-        let (statements, mut stream, mut params) = (list.statements(), list.client(client), Params::default());
+        let (statements, mut stream, mut params) =
+            (list.statements(), list.client(client), Params::default());
         let mut texts = Vec::new();
         for _ in 0..transactions {
             stream.next_transaction();
@@ -204,7 +206,9 @@ mod tests {
                 let step = stream.next_statement(&mut params);
                 let mut text = statements[step.statement].sql().to_owned();
                 for value in params.values() {
-                    let truetps_driver::Value::Text { start, end } = *value else { panic!("{value:?} is no text") };
+                    let truetps_driver::Value::Text { start, end } = *value else {
+                        panic!("{value:?} is no text")
+                    };
                     text += ":";
                     text += std::str::from_utf8(params.text(start, end)).unwrap();
                 }
@@ -226,22 +230,41 @@ mod tests {
         let list = |commit| SqlList::workload(fixed(&["a ?", "b"]), keys(&[]), commit, 1).unwrap();
         assert_eq!(sent(&list(Commit::Each), 0, 3), ["a ?|", "b|", "a ?|"]);
         let with_begin = sent(&list(Commit::Every(every(3))), 7, 2);
-        assert_eq!(with_begin, ["BEGIN", "a ?", "b", "a ?", "COMMIT|", "BEGIN", "b", "a ?", "b", "COMMIT|"]);
+        assert_eq!(
+            with_begin,
+            ["BEGIN", "a ?", "b", "a ?", "COMMIT|", "BEGIN", "b", "a ?", "b", "COMMIT|"]
+        );
         let without = sent(&list(Commit::EveryWithoutBegin(every(1))), 0, 2);
         assert_eq!(without, ["a ?", "COMMIT|", "b", "COMMIT|"]);
-        assert!(list(Commit::Each).statements().iter().all(|one| one.param_count() == 0 && !one.is_text_only()));
+        assert!(
+            list(Commit::Each)
+                .statements()
+                .iter()
+                .all(|one| one.param_count() == 0 && !one.is_text_only())
+        );
     }
 
     #[test]
     fn the_last_transaction_is_as_short_as_it_comes_out() {
-        let list = || SqlList::workload(fixed(&["a", "b"]), keys(&[]), Commit::EveryWithoutBegin(every(3)), 1).unwrap();
+        let list = || {
+            SqlList::workload(fixed(&["a", "b"]), keys(&[]), Commit::EveryWithoutBegin(every(3)), 1)
+                .unwrap()
+        };
         let split = list().with_total(9, 2);
         assert_eq!(sent(&split, 0, 2), ["a", "b", "a", "COMMIT|", "b", "a", "COMMIT|"]);
         assert_eq!(sent(&split, 1, 2), ["a", "b", "a", "COMMIT|", "b", "COMMIT|"]);
         let shared = list().with_shared_total(7);
         assert_eq!(sent(&shared, 0, 1), ["a", "b", "a", "COMMIT|"]);
-        assert_eq!(sent(&shared, 1, 2), ["a", "b", "a", "COMMIT|", "b", "COMMIT|"], "7 statements of both");
-        assert_eq!(sent(&shared, 0, 1), ["a", "b", "a", "COMMIT|"], "nothing is started beyond the total");
+        assert_eq!(
+            sent(&shared, 1, 2),
+            ["a", "b", "a", "COMMIT|", "b", "COMMIT|"],
+            "7 statements of both"
+        );
+        assert_eq!(
+            sent(&shared, 0, 1),
+            ["a", "b", "a", "COMMIT|"],
+            "nothing is started beyond the total"
+        );
         let mut again = list().with_shared_total(4).client(0);
         let mut params = Params::default();
         let mut statements = |client: &mut Box<dyn ClientStream>| {
@@ -258,7 +281,8 @@ mod tests {
     #[test]
     fn keys_are_drawn_uniformly_and_each_time_anew() {
         let keyed = SqlStatement::Keyed("SELECT '?' WHERE id = ?".to_owned());
-        let list = SqlList::workload(vec![keyed], keys(&["k1", "it's", "k3"]), Commit::Each, 5).unwrap();
+        let list =
+            SqlList::workload(vec![keyed], keys(&["k1", "it's", "k3"]), Commit::Each, 5).unwrap();
         let texts = sent(&list, 0, 3_000);
         assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), 3);
         let first = texts.iter().filter(|text| text.ends_with(":k1|")).count();
@@ -275,7 +299,10 @@ mod tests {
         };
         let postgres = SqlList::of_plan(&spec, SqlDialect::Postgres, 1).unwrap();
         assert_eq!(sent(&postgres, 0, 2), ["/* group=1 */ UPDATE t SET v = v # 5|", "x|"]);
-        assert_eq!(postgres.tables()[0].create_sql(), ["CREATE TABLE t (v INT)", "DO $$ BEGIN; END $$"]);
+        assert_eq!(
+            postgres.tables()[0].create_sql(),
+            ["CREATE TABLE t (v INT)", "DO $$ BEGIN; END $$"]
+        );
         let mysql = SqlList::of_plan(&spec, SqlDialect::Mysql, 1).unwrap();
         assert_eq!(sent(&mysql, 0, 1), ["/* group=1 */ UPDATE t SET v = v # 5; x|"]);
         let quote = SqlSpec { sql: vec![r"SELECT '\'".to_owned()], ..spec };
@@ -285,7 +312,8 @@ mod tests {
 
     #[test]
     fn wrong_lists_are_named() {
-        let error = |list, keys| SqlList::workload(list, keys, Commit::Each, 1).err().unwrap().to_string();
+        let error =
+            |list, keys| SqlList::workload(list, keys, Commit::Each, 1).err().unwrap().to_string();
         let keyed = |sql: &str| vec![SqlStatement::Keyed(sql.to_owned())];
         assert!(error(Vec::new(), keys(&[])).contains("no statement"));
         assert!(error(keyed("a = ?"), keys(&[])).contains("no key for: a = ?"));
@@ -298,7 +326,9 @@ mod tests {
     fn all_tables_are_made_before_the_first_is_copied() {
         let list = SqlList::workload(fixed(&["a"]), keys(&[]), Commit::Each, 1).unwrap();
         let create: Vec<_> =
-            ["CREATE TABLE a (i INT)", "CREATE TABLE b (i INT)", "INSERT INTO b SELECT 1"].map(str::to_owned).to_vec();
+            ["CREATE TABLE a (i INT)", "CREATE TABLE b (i INT)", "INSERT INTO b SELECT 1"]
+                .map(str::to_owned)
+                .to_vec();
         let names = ["a", "b"].map(str::to_owned).to_vec();
         let tables = list.with_tables(names, create.clone(), SqlDialect::Mysql).tables();
         assert_eq!(tables.iter().map(|table| &*table.name).collect::<Vec<_>>(), ["a", "b"]);

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use truetps_driver::{Params, Value};
-use truetps_plan::{BulkInsertSpec, DeleteInsertSpec, HotRowSpec, KeyMode, Plan, WorkloadKind, WorkloadSpec};
+use truetps_plan::{
+    BulkInsertSpec, DeleteInsertSpec, HotRowSpec, KeyMode, Plan, WorkloadKind, WorkloadSpec,
+};
 use truetps_record::SqlDialect;
 
 use crate::{ClientStream, NAMES, NextStatement, Workload, build};
@@ -78,20 +80,32 @@ pub(crate) fn bulk_insert(rows: u32) -> WorkloadSpec {
 }
 
 pub(crate) fn delete_insert(key: KeyMode) -> WorkloadSpec {
-    WorkloadSpec::new(WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(key), distribution: None }))
+    WorkloadSpec::new(WorkloadKind::DeleteInsert(DeleteInsertSpec {
+        key: Some(key),
+        distribution: None,
+    }))
 }
 
 /// Each workload with few rows in several tables, and in all its variants.
 pub(crate) fn specs() -> Vec<WorkloadSpec> {
     let small = |spec| WorkloadSpec { tables: 3, table_rows: 50, ..spec };
     let of_its_own = ["custom", "sql", "table"];
-    let mut specs: Vec<_> =
-        NAMES.iter().filter(|name| !of_its_own.contains(name)).map(|name| small(named(name))).collect();
+    let mut specs: Vec<_> = NAMES
+        .iter()
+        .filter(|name| !of_its_own.contains(name))
+        .map(|name| small(named(name)))
+        .collect();
     specs.push(small(bulk_insert(3)));
     specs.extend([KeyMode::Random, KeyMode::Auto].map(|key| small(delete_insert(key))));
     let latest = "latest".parse().ok();
-    let latest = WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(KeyMode::Auto), distribution: latest });
-    let hot = WorkloadKind::HotRow(HotRowSpec { hot_rows: Some(9), distribution: "zipfian".parse().ok() });
+    let latest = WorkloadKind::DeleteInsert(DeleteInsertSpec {
+        key: Some(KeyMode::Auto),
+        distribution: latest,
+    });
+    let hot = WorkloadKind::HotRow(HotRowSpec {
+        hot_rows: Some(9),
+        distribution: "zipfian".parse().ok(),
+    });
     specs.extend([latest, hot].map(|kind| small(WorkloadSpec::new(kind))));
     specs.extend([CUSTOM, SQL, SQL_BATCHES, TABLE, TABLE_COMMIT].map(custom));
     specs
@@ -104,7 +118,9 @@ fn next(stream: &mut dyn ClientStream) -> (Sent, bool) {
     let mut params = Params::default();
     let NextStatement { statement, is_last } = stream.next_statement(&mut params);
     let bytes = |value: &Value| match *value {
-        Value::Text { start, end } | Value::Bytes { start, end } => params.text(start, end).to_vec(),
+        Value::Text { start, end } | Value::Bytes { start, end } => {
+            params.text(start, end).to_vec()
+        }
         _ => Vec::new(),
     };
     let text = params.values().iter().flat_map(bytes).collect();
@@ -148,10 +164,17 @@ fn one_seed_gives_one_stream_a_client_whatever_the_others_do() {
                 assert!(client != 5 || sent == *expected, "{}", spec.kind.name());
             }
         }
-        let draws_nothing =
-            matches!(&spec.kind, WorkloadKind::Sql(_) | WorkloadKind::HotRow(HotRowSpec { hot_rows: None, .. }));
+        let draws_nothing = matches!(
+            &spec.kind,
+            WorkloadKind::Sql(_) | WorkloadKind::HotRow(HotRowSpec { hot_rows: None, .. })
+        );
         if !draws_nothing {
-            assert_ne!(alone, transactions(&*workload, 6, 60), "{}: another client", spec.kind.name());
+            assert_ne!(
+                alone,
+                transactions(&*workload, 6, 60),
+                "{}: another client",
+                spec.kind.name()
+            );
             let other = build(&spec, SqlDialect::Mysql, 10).unwrap();
             assert_ne!(alone, transactions(&*other, 5, 60), "{}: another seed", spec.kind.name());
         }
@@ -168,7 +191,9 @@ fn a_transaction_can_be_sent_again_from_any_point_and_left_at_any_point() {
             stream.next_transaction();
             // Every third is abandoned after a part of its statements; the next ones do not change by that.
             let part = n % expected.len();
-            (0..part).for_each(|at| assert_eq!(next(&mut *stream).0, expected[at], "{}", spec.kind.name()));
+            (0..part).for_each(|at| {
+                assert_eq!(next(&mut *stream).0, expected[at], "{}", spec.kind.name());
+            });
             if n % 3 != 0 {
                 stream.rewind();
                 assert_eq!(transaction(&mut *stream), *expected, "{}", spec.kind.name());
@@ -189,15 +214,36 @@ fn statements_get_as_many_values_as_they_have_parameters() {
             let mut used = BTreeSet::new();
             for transaction in transactions(&*workload, 0, 200) {
                 let is_whole = transaction.len() > 1;
-                let (first, last) = (&statements[transaction[0].0], &statements[transaction.last().unwrap().0]);
-                assert_eq!(is_whole, first.sql() == "BEGIN" && first.is_text_only(), "{}", spec.kind.name());
-                assert_eq!(is_whole, last.sql() == "COMMIT" && last.is_text_only(), "{}", spec.kind.name());
+                let (first, last) =
+                    (&statements[transaction[0].0], &statements[transaction.last().unwrap().0]);
+                assert_eq!(
+                    is_whole,
+                    first.sql() == "BEGIN" && first.is_text_only(),
+                    "{}",
+                    spec.kind.name()
+                );
+                assert_eq!(
+                    is_whole,
+                    last.sql() == "COMMIT" && last.is_text_only(),
+                    "{}",
+                    spec.kind.name()
+                );
                 for (statement, values, _) in transaction {
-                    assert_eq!(values.len(), statements[statement].param_count(), "{}", spec.kind.name());
+                    assert_eq!(
+                        values.len(),
+                        statements[statement].param_count(),
+                        "{}",
+                        spec.kind.name()
+                    );
                     used.insert(statement);
                 }
             }
-            assert_eq!(used.len(), statements.len(), "{}: every statement is used", spec.kind.name());
+            assert_eq!(
+                used.len(),
+                statements.len(),
+                "{}: every statement is used",
+                spec.kind.name()
+            );
             assert!(statements.iter().all(|statement| !statement.sql().contains('`')));
         }
     }
@@ -252,7 +298,11 @@ fn the_largest_bulk_insert_is_within_the_limits_of_servers() {
     let sql_bytes = workload.statements()[0].sql().len();
     // As text each number has at most 9 digits and each text two quotes.
     let text_bytes = sql_bytes + sent.2.len() + sent.1.len() * 9;
-    assert!(sent.1.len() <= 65_535 && text_bytes < 16 << 20, "{} values, {text_bytes} bytes", sent.1.len());
+    assert!(
+        sent.1.len() <= 65_535 && text_bytes < 16 << 20,
+        "{} values, {text_bytes} bytes",
+        sent.1.len()
+    );
 }
 
 #[test]
@@ -262,7 +312,11 @@ fn tables_say_how_they_are_made_and_filled() {
             for table in build(&spec, dialect, 9).unwrap().tables() {
                 assert!(table.data_bytes() > table.rows);
                 let loads: Vec<_> = table.load_sql().collect();
-                assert_eq!(loads.len(), usize::from(table.rows > 0), "all rows fit into one statement");
+                assert_eq!(
+                    loads.len(),
+                    usize::from(table.rows > 0),
+                    "all rows fit into one statement"
+                );
                 // Statements of the plan's own make all of its tables with the first.
                 let Some(create) = table.create_sql().first() else { continue };
                 assert!(create.to_uppercase().starts_with("CREATE TABLE"));

@@ -29,8 +29,13 @@ pub(crate) struct SysbenchTables {
 
 impl SysbenchTables {
     /// One statement for each table, from text that gets the table's name.
-    pub(crate) fn statements(&self, sql: impl Fn(&str) -> String) -> Result<Vec<Statement>, WorkloadError> {
-        (1..=self.count).map(|number| Ok(Statement::new(sql(&format!("sbtest{number}")))?)).collect()
+    pub(crate) fn statements(
+        &self,
+        sql: impl Fn(&str) -> String,
+    ) -> Result<Vec<Statement>, WorkloadError> {
+        (1..=self.count)
+            .map(|number| Ok(Statement::new(sql(&format!("sbtest{number}")))?))
+            .collect()
     }
 
     /// A workload of these tables alone.
@@ -42,7 +47,14 @@ impl SysbenchTables {
         script: S,
     ) -> ScriptedWorkload<S> {
         let tables = (1..=self.count).map(|number| self.table(number)).collect();
-        ScriptedWorkload { name, statements: statements.into(), tables, writes: Some(writes), seed: self.seed, script }
+        ScriptedWorkload {
+            name,
+            statements: statements.into(),
+            tables,
+            writes: Some(writes),
+            seed: self.seed,
+            script,
+        }
     }
 
     /// One of the tables, uniformly.
@@ -64,8 +76,9 @@ impl SysbenchTables {
         let (create, after_load) = match self.dialect {
             SqlDialect::Mysql => {
                 let keys = format!("PRIMARY KEY (id), KEY k_{number} (k)");
-                let create =
-                    format!("CREATE TABLE {name} (id {id} NOT NULL AUTO_INCREMENT, {rest}, {keys}) ENGINE=InnoDB");
+                let create = format!(
+                    "CREATE TABLE {name} (id {id} NOT NULL AUTO_INCREMENT, {rest}, {keys}) ENGINE=InnoDB"
+                );
                 (vec![create], Vec::new())
             }
             SqlDialect::Postgres => {
@@ -82,7 +95,8 @@ impl SysbenchTables {
         let source = RowSource::Digits { spacing: self.spacing };
         let seed = self.seed ^ u64::from(number) << 32;
         let id_bytes = if self.spacing > 1 { 8 } else { 4 };
-        let table = Table::new(self.dialect, name, self.rows, source, seed).with_sql(create, after_load);
+        let table =
+            Table::new(self.dialect, name, self.rows, source, seed).with_sql(create, after_load);
         table.with_column_bytes(id_bytes + ROW_REST_BYTES)
     }
 }

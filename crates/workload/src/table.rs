@@ -58,17 +58,36 @@ const ROW_BYTES_MAX: u64 = PAGE_BYTES / 2;
 const EMPTY_TABLE_BYTES: u64 = 128 << 10;
 
 impl Table {
-    pub(crate) fn new(dialect: SqlDialect, name: String, rows: u64, source: RowSource, seed: u64) -> Self {
+    pub(crate) fn new(
+        dialect: SqlDialect,
+        name: String,
+        rows: u64,
+        source: RowSource,
+        seed: u64,
+    ) -> Self {
         let (columns, row_bytes) = match &source {
             // With a primary and a secondary index.
             RowSource::Digits { .. } => ("id, k, c, pad".to_owned(), 240),
             RowSource::Zeros => ("id, cnt".to_owned(), 64),
             // The row's overhead besides its values, and the same again for indexes.
-            RowSource::Generated(generators) => (generators.columns(), 2 * (generators.bytes_mean() + 32)),
+            RowSource::Generated(generators) => {
+                (generators.columns(), 2 * (generators.bytes_mean() + 32))
+            }
         };
         let (create, after_load) = (Vec::new(), Vec::new());
         let column_bytes = None;
-        Self { name, rows, create, after_load, columns, source, row_bytes, column_bytes, dialect, seed }
+        Self {
+            name,
+            rows,
+            create,
+            after_load,
+            columns,
+            source,
+            row_bytes,
+            column_bytes,
+            dialect,
+            seed,
+        }
     }
 
     /// Sets the bytes of a row's columns in InnoDB's clustered index, including the key and the lengths of texts.
@@ -121,8 +140,12 @@ impl Table {
         let mut next = 0;
         std::iter::from_fn(move || {
             let first = next;
-            let mut text = format!("INSERT INTO {} ({}) VALUES ", self.name, self.columns).into_bytes();
-            while next < self.rows && next - first < ROWS_PER_INSERT && text.len() < BYTES_PER_INSERT {
+            let mut text =
+                format!("INSERT INTO {} ({}) VALUES ", self.name, self.columns).into_bytes();
+            while next < self.rows
+                && next - first < ROWS_PER_INSERT
+                && text.len() < BYTES_PER_INSERT
+            {
                 if next > first {
                     text.push(b',');
                 }
@@ -136,7 +159,9 @@ impl Table {
     fn put_row(&self, row: u64, text: &mut Vec<u8>) {
         let mut stream = RandomStream::new(self.seed, row);
         match &self.source {
-            RowSource::Digits { spacing } => put_digits_row((row + 1) * spacing, self.rows, &mut stream, text),
+            RowSource::Digits { spacing } => {
+                put_digits_row((row + 1) * spacing, self.rows, &mut stream, text);
+            }
             RowSource::Zeros => text.extend_from_slice(format!("({},0)", row + 1).as_bytes()),
             RowSource::Generated(generators) => {
                 let mut params = Params::default();
@@ -160,22 +185,32 @@ mod tests {
     #[test]
     fn load_covers_every_row_once() {
         for spacing in [1, 1 << 20] {
-            let table =
-                &SysbenchTables { dialect: SqlDialect::Mysql, count: 1, rows: 2_500, spacing, seed: 42 }.table(1);
+            let table = &SysbenchTables {
+                dialect: SqlDialect::Mysql,
+                count: 1,
+                rows: 2_500,
+                spacing,
+                seed: 42,
+            }
+            .table(1);
             let inserts: Vec<_> = table.load_sql().collect();
             assert_eq!(inserts.len(), 3);
             let rows: usize = inserts.iter().map(|sql| sql.matches("')").count()).sum();
             assert_eq!(rows, 2_500);
             let (last, beyond) = (2_500 * spacing, 2_501 * spacing);
-            assert!(inserts[2].contains(&format!("({last},")) && !inserts[2].contains(&format!("({beyond},")));
+            assert!(
+                inserts[2].contains(&format!("({last},"))
+                    && !inserts[2].contains(&format!("({beyond},"))
+            );
             assert_eq!(inserts, table.load_sql().collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn rows_per_page_match_innodb() {
-        let rows_per_page =
-            |dialect, spacing| SysbenchTables { dialect, count: 1, rows: 1, spacing, seed: 1 }.table(1).rows_per_page();
+        let rows_per_page = |dialect, spacing| {
+            SysbenchTables { dialect, count: 1, rows: 1, spacing, seed: 1 }.table(1).rows_per_page()
+        };
         // 15,232 bytes for rows of 4 + 4 + 121 + 61 + 18, and with an id of 8 bytes.
         assert_eq!(rows_per_page(SqlDialect::Mysql, 1), Some(15_232 / 208));
         assert_eq!(rows_per_page(SqlDialect::Mysql, 1 << 20), Some(15_232 / 212));

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use truetps_plan::{
-    Alphabet, CustomStatement, CustomTable, GeneratedTable, Generator, GeneratorKind, KeyDistribution, TimeRange,
-    VALUE_LENGTH,
+    Alphabet, CustomStatement, CustomTable, GeneratedTable, Generator, GeneratorKind,
+    KeyDistribution, TimeRange, VALUE_LENGTH,
 };
 use truetps_record::SqlDialect;
 
@@ -62,7 +62,9 @@ impl TableInsert {
             if dialect == SqlDialect::Postgres {
                 // Copied rows have explicit keys, which do not advance the counter.
                 let (name, next) = (&table.name, table.rows + 1);
-                after_load.push(format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {next}, false)"));
+                after_load.push(format!(
+                    "SELECT setval(pg_get_serial_sequence('{name}', 'id'), {next}, false)"
+                ));
             }
         }
         defined.extend(columns.iter().map(|column| format!("{} {}", column.name, column.sql_type)));
@@ -96,7 +98,10 @@ impl TableInsert {
             name: self.name.clone(),
             create: vec![self.create_sql.clone()],
             rows: self.rows,
-            columns: filled.iter().map(|column| (column.name.clone(), column.value.clone())).collect(),
+            columns: filled
+                .iter()
+                .map(|column| (column.name.clone(), column.value.clone()))
+                .collect(),
             after_load: self.after_load.clone(),
         }
     }
@@ -104,12 +109,21 @@ impl TableInsert {
     /// Clients that insert. A transaction has one INSERT, regardless of the number in `commit`.
     pub fn workload(&self, commit: Commit, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
         let (statement, table) = (self.statement(), self.table());
-        let mut workload = Custom::of_parts("table", &[statement], &[table], commit, self.dialect, seed)?;
+        let mut workload =
+            Custom::of_parts("table", &[statement], &[table], commit, self.dialect, seed)?;
         let write = Write { table: 0, kind: WriteKind::InsertAuto { rows: self.rows_per_insert } };
-        let column_bytes = self.key_bytes + self.columns.iter().map(|column| column.bytes).sum::<u64>();
-        let writes = workload.statements.iter().map(|statement| (!statement.is_text_only()).then_some(write));
+        let column_bytes =
+            self.key_bytes + self.columns.iter().map(|column| column.bytes).sum::<u64>();
+        let writes = workload
+            .statements
+            .iter()
+            .map(|statement| (!statement.is_text_only()).then_some(write));
         workload.writes = Some(writes.collect());
-        workload.tables = workload.tables.into_iter().map(|table| table.with_column_bytes(column_bytes)).collect();
+        workload.tables = workload
+            .tables
+            .into_iter()
+            .map(|table| table.with_column_bytes(column_bytes))
+            .collect();
         Ok(Arc::new(workload))
     }
 }
@@ -123,14 +137,22 @@ fn key_type(dialect: SqlDialect) -> &'static str {
 
 /// The columns of all types, in the order of mtls-perf-bench.
 fn columns(table: &GeneratedTable, dialect: SqlDialect) -> Vec<TableColumn> {
-    let either = |mysql: &str, postgres: &str| (if dialect == SqlDialect::Mysql { mysql } else { postgres }).to_owned();
+    let either = |mysql: &str, postgres: &str| {
+        (if dialect == SqlDialect::Mysql { mysql } else { postgres }).to_owned()
+    };
     let length = table.value_length.unwrap_or(VALUE_LENGTH);
     // A text of default length is cut to its column's length.
     let varchar = length.min(table.varchar_length);
     let (precision, scale) = (table.decimal_precision, table.decimal_scale);
     let kinds = [
         (table.ints, "i", "int".to_owned(), int(INT_MAX), 4),
-        (table.varchars, "c", format!("varchar({})", table.varchar_length), text(varchar), with_length(varchar)),
+        (
+            table.varchars,
+            "c",
+            format!("varchar({})", table.varchar_length),
+            text(varchar),
+            with_length(varchar),
+        ),
         (table.floats, "f", either("float", "real"), FLOAT, 4),
         (table.doubles, "d", either("double", "double precision"), FLOAT, 8),
         (
@@ -142,7 +164,13 @@ fn columns(table: &GeneratedTable, dialect: SqlDialect) -> Vec<TableColumn> {
         ),
         (table.texts, "t", "text".to_owned(), text(length), with_length(length)),
         (table.bigints, "b", "bigint".to_owned(), int(BIGINT_MAX), 8),
-        (table.datetimes, "dt", either("datetime", "timestamp"), GeneratorKind::Datetime(TimeRange::datetimes()), 5),
+        (
+            table.datetimes,
+            "dt",
+            either("datetime", "timestamp"),
+            GeneratorKind::Datetime(TimeRange::datetimes()),
+            5,
+        ),
         (
             table.blobs,
             "bl",
@@ -224,12 +252,18 @@ mod tests {
         assert_eq!(table.insert_sql, format!("insert into t ({names}) values {row}, {row}"));
         assert_eq!(table.statement().params.len(), 20);
         let postgres = TableInsert::new(&all(), 1, SqlDialect::Postgres).create_sql;
-        for expect in ["id int generated by default as identity primary key", "f0 real not null", "bl0 bytea not null"]
-        {
+        for expect in [
+            "id int generated by default as identity primary key",
+            "f0 real not null",
+            "bl0 bytea not null",
+        ] {
             assert!(postgres.contains(expect), "{postgres}");
         }
         let bare = GeneratedTable { ints: 1, auto_primary_key: false, ..GeneratedTable::default() };
-        assert_eq!(TableInsert::new(&bare, 1, SqlDialect::Mysql).create_sql, "create table t (i0 int not null)");
+        assert_eq!(
+            TableInsert::new(&bare, 1, SqlDialect::Mysql).create_sql,
+            "create table t (i0 int not null)"
+        );
     }
 
     #[test]
@@ -244,7 +278,9 @@ mod tests {
         let given = GeneratedTable { value_length: Some(100), ..all() };
         assert_eq!((kind(&given, "c0"), kind(&given, "t0")), (text(100), text(100)));
         let check = |precision, scale, expect| {
-            let GeneratorKind::Decimal { precision, scale } = decimal(precision, scale) else { panic!("a decimal") };
+            let GeneratorKind::Decimal { precision, scale } = decimal(precision, scale) else {
+                panic!("a decimal")
+            };
             assert_eq!((precision, scale), expect);
         };
         check(12, 2, (12, 2));

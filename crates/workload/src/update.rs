@@ -41,7 +41,8 @@ impl Update {
             Column::Indexed => ("update-index", "k = k + 1", 0),
             Column::Plain => ("update-non-index", "c = ?", 1),
         };
-        let statements = tables.statements(|table| format!("UPDATE {table} SET {set} WHERE id = ?"))?;
+        let statements =
+            tables.statements(|table| format!("UPDATE {table} SET {set} WHERE id = ?"))?;
         let writes = for_each_table(tables.count, WriteKind::Update { key }).collect();
         let script = Self { column, tables, keys: Keys::new(distribution, tables.rows) };
         Ok(tables.workload(name, statements, writes, script))
@@ -49,7 +50,12 @@ impl Update {
 }
 
 impl ClientScript for Update {
-    fn next(&mut self, _at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
+    fn next(
+        &mut self,
+        _at: usize,
+        client: &mut ClientRandom,
+        params: &mut Params,
+    ) -> NextStatement {
         let stream = &mut client.stream;
         let statement = self.tables.pick(stream);
         let id = self.keys.draw(stream);
@@ -77,8 +83,11 @@ impl HotRow {
     ) -> Result<ScriptedWorkload<Self>, WorkloadError> {
         let statement = Statement::new("UPDATE hot_counter SET cnt = cnt + 1 WHERE id = ?")?;
         let engine = if dialect == SqlDialect::Mysql { " ENGINE=InnoDB" } else { "" };
-        let create = format!("CREATE TABLE hot_counter (id INT NOT NULL PRIMARY KEY, cnt BIGINT NOT NULL){engine}");
-        let table = Table::new(dialect, "hot_counter".to_owned(), rows.into(), RowSource::Zeros, seed);
+        let create = format!(
+            "CREATE TABLE hot_counter (id INT NOT NULL PRIMARY KEY, cnt BIGINT NOT NULL){engine}"
+        );
+        let table =
+            Table::new(dialect, "hot_counter".to_owned(), rows.into(), RowSource::Zeros, seed);
         Ok(ScriptedWorkload {
             name: "hot-row",
             statements: Arc::new([statement]),
@@ -92,7 +101,12 @@ impl HotRow {
 }
 
 impl ClientScript for HotRow {
-    fn next(&mut self, _at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
+    fn next(
+        &mut self,
+        _at: usize,
+        client: &mut ClientRandom,
+        params: &mut Params,
+    ) -> NextStatement {
         params.push_int(self.keys.draw(&mut client.stream) as i64);
         NextStatement { statement: 0, is_last: true }
     }

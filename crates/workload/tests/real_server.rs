@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use truetps_driver::{Client, Connector, Params, Reply, Session, SessionEvent, Statement, Target};
 use truetps_plan::{
-    BulkInsertSpec, DeleteInsertSpec, HotRowSpec, KeyMode, Plan, ReadWriteMix, ReadWriteSpec, UpdateSpec, WorkloadKind,
-    WorkloadSpec,
+    BulkInsertSpec, DeleteInsertSpec, HotRowSpec, KeyMode, Plan, ReadWriteMix, ReadWriteSpec,
+    UpdateSpec, WorkloadKind, WorkloadSpec,
 };
 use truetps_record::{SettingValue, SqlDialect};
 use truetps_sandbox::{
-    HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, ServerUser, Settings, StartOptions,
-    chosen_settings, find,
+    HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, ServerUser, Settings,
+    StartOptions, chosen_settings, find,
 };
 use truetps_testkit::TestHome;
 use truetps_workload::{NAMES, Workload, build};
@@ -41,7 +41,10 @@ fn server() -> Option<Server> {
     let binary = match find(basedir.as_deref(), None, &ServerUser::choose()) {
         Ok(binary) => binary,
         Err(error) => {
-            assert!(std::env::var_os("TRUETPS_REQUIRE_SERVER").is_none_or(|value| value != "1"), "{error}");
+            assert!(
+                std::env::var_os("TRUETPS_REQUIRE_SERVER").is_none_or(|value| value != "1"),
+                "{error}"
+            );
             let _ = writeln!(std::io::stderr(), "SKIPPED: {error}");
             return None;
         }
@@ -49,11 +52,13 @@ fn server() -> Option<Server> {
     let home = TestHome::new();
     let load = ServerLoad { connections_max: 10, statements_per_connection: 50 };
     let memory = HostLimits::read().memory_bytes;
-    let mut settings = Settings::new(&chosen_settings(memory, load, binary.flavour, binary.version));
+    let mut settings =
+        Settings::new(&chosen_settings(memory, load, binary.flavour, binary.version));
     settings.set("innodb_buffer_pool_size", SettingValue::Text("64M".to_owned()));
     let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
     let server = sandbox.start(&StartOptions::new(settings)).unwrap();
-    let mut client = Client::connect_unix(server.socket(), "root", None, Duration::from_mins(1)).unwrap();
+    let mut client =
+        Client::connect_unix(server.socket(), "root", None, Duration::from_mins(1)).unwrap();
     client.execute("CREATE DATABASE truetps").unwrap();
     client.execute("USE truetps").unwrap();
     Some(Server { client, running: server, _sandbox: sandbox, _home: home })
@@ -80,7 +85,12 @@ impl Server {
     }
 
     fn number(&mut self, sql: &str) -> i64 {
-        self.client.query_value(sql).unwrap().unwrap_or_else(|| panic!("{sql}: NULL")).parse().unwrap()
+        self.client
+            .query_value(sql)
+            .unwrap()
+            .unwrap_or_else(|| panic!("{sql}: NULL"))
+            .parse()
+            .unwrap()
     }
 
     /// A session whose last statement is a ROLLBACK, after the workload's statements.
@@ -140,7 +150,8 @@ fn drive(server: &Server, workload: &dyn Workload, prepared: bool) -> Done {
     let statements = workload.statements();
     let mut params = Params::default();
     let mut done = Done::default();
-    let mut clients: Vec<_> = (0..CLIENTS).map(|n| (server.connect(workload, prepared), workload.client(n))).collect();
+    let mut clients: Vec<_> =
+        (0..CLIENTS).map(|n| (server.connect(workload, prepared), workload.client(n))).collect();
     for n in 0..TRANSACTIONS {
         for (connection, stream) in &mut clients {
             stream.next_transaction();
@@ -157,7 +168,13 @@ fn drive(server: &Server, workload: &dyn Workload, prepared: bool) -> Done {
                     continue;
                 }
                 let reply = connection.send(step.statement, &params);
-                assert_eq!(reply.error, None, "{}: {:.200}", workload.name(), statements[step.statement].sql());
+                assert_eq!(
+                    reply.error,
+                    None,
+                    "{}: {:.200}",
+                    workload.name(),
+                    statements[step.statement].sql()
+                );
                 now.affected_rows += reply.affected_rows;
                 now.rows_read += reply.rows;
                 if step.is_last {
@@ -212,7 +229,8 @@ fn every_workload_on_a_real_server() {
 }
 
 fn of_plan(workload: &str) -> WorkloadSpec {
-    let text = format!("name = 'p'\nabout = '?'\n[factors]\nconnections = [1]\n[workload]\n{workload}");
+    let text =
+        format!("name = 'p'\nabout = '?'\n[factors]\nconnections = [1]\n[workload]\n{workload}");
     Plan::parse(&text).unwrap().workload
 }
 
@@ -237,8 +255,12 @@ fn a_list_of_statements_goes_round(server: &mut Server) {
 fn a_generated_table_takes_its_values(server: &mut Server) {
     let all = "ints = 2, varchars = 2, floats = 1, doubles = 1, decimals = 1, texts = 1, bigints = 1, datetimes = 1, \
                blobs = 1";
-    for rest in ["", ", varchar_length = 20, decimal_precision = 65, decimal_scale = 30, auto_primary_key = false"] {
-        for (section, rows) in [("", 1), ("rows_per_insert = 5", 5), ("explicit_commit = true", 1)] {
+    for rest in [
+        "",
+        ", varchar_length = 20, decimal_precision = 65, decimal_scale = 30, auto_primary_key = false",
+    ] {
+        for (section, rows) in [("", 1), ("rows_per_insert = 5", 5), ("explicit_commit = true", 1)]
+        {
             let spec = of_plan(&format!("table = {{ rows = {ROWS}, {all}{rest} }}\n{section}"));
             run(server, &spec, |server, done| {
                 assert_eq!(
@@ -250,7 +272,10 @@ fn a_generated_table_takes_its_values(server: &mut Server) {
                     "i0 BETWEEN 1 AND 200000000 AND LENGTH(c1) = {length} AND f0 < 1e10 AND d0 = ROUND(d0, 2) AND \
                      dm0 >= 0 AND LENGTH(t0) = 64 AND b0 > 0 AND YEAR(dt0) BETWEEN 2000 AND 2029 AND LENGTH(bl0) = 64"
                 );
-                assert_eq!(server.number(&format!("SELECT COUNT(*) FROM t WHERE {fine}")), ROWS + rows * ALL);
+                assert_eq!(
+                    server.number(&format!("SELECT COUNT(*) FROM t WHERE {fine}")),
+                    ROWS + rows * ALL
+                );
             });
         }
     }
@@ -260,11 +285,12 @@ fn a_generated_table_takes_its_values(server: &mut Server) {
 fn pages_have_as_many_rows_as_tables_say(server: &mut Server) {
     const MANY: u64 = 20_000;
     let many = |name: &str| WorkloadSpec { table_rows: MANY, ..small(name) };
-    let columns =
-        "ints = 4, floats = 2, varchars = 2, decimals = 1, datetimes = 1, doubles = 1, bigints = 1, texts = 1";
+    let columns = "ints = 4, floats = 2, varchars = 2, decimals = 1, datetimes = 1, doubles = 1, bigints = 1, texts = 1";
     let generated = [
         format!("table = {{ rows = {MANY}, {columns} }}"),
-        format!("table = {{ rows = {MANY}, ints = 1, auto_primary_key = false, texts = 1, value_length = 300 }}"),
+        format!(
+            "table = {{ rows = {MANY}, ints = 1, auto_primary_key = false, texts = 1, value_length = 300 }}"
+        ),
     ];
     let hot = hot_row(100_000);
     let own = [many("insert"), many("delete-insert"), hot];
@@ -282,8 +308,13 @@ fn pages_have_as_many_rows_as_tables_say(server: &mut Server) {
              index_name IN ('PRIMARY', 'GEN_CLUST_INDEX') AND stat_name = 'n_leaf_pages'",
             table.name
         ));
-        let (found, said) = (table.rows as f64 / pages as f64, table.rows_per_page().unwrap() as f64);
-        assert!((found / said - 1.0).abs() < 0.03, "{}: {found} rows on a page, not {said}", table.name);
+        let (found, said) =
+            (table.rows as f64 / pages as f64, table.rows_per_page().unwrap() as f64);
+        assert!(
+            (found / said - 1.0).abs() < 0.03,
+            "{}: {found} rows on a page, not {said}",
+            table.name
+        );
     }
 }
 
@@ -295,13 +326,18 @@ fn every_workload_leaves_what_it_says(server: &mut Server) {
     }
     run(server, &small("insert"), |server, done| {
         assert_eq!((server.number(COUNT), done.affected_rows as i64), (ROWS + ALL, ALL));
-        assert_eq!(server.number("SELECT MAX(id) FROM sbtest1"), ROWS + ALL, "keys go on after the loaded ones");
+        assert_eq!(
+            server.number("SELECT MAX(id) FROM sbtest1"),
+            ROWS + ALL,
+            "keys go on after the loaded ones"
+        );
     });
     let bulk = of_kind(WorkloadKind::BulkInsert(BulkInsertSpec { rows_per_insert: Some(7) }));
     run(server, &bulk, |server, _| {
         assert_eq!(server.number(COUNT), ROWS + 7 * ALL);
         assert_eq!(
-            server.number("SELECT COUNT(*) FROM sbtest1 WHERE LENGTH(c) = 119 AND LENGTH(pad) = 59"),
+            server
+                .number("SELECT COUNT(*) FROM sbtest1 WHERE LENGTH(c) = 119 AND LENGTH(pad) = 59"),
             ROWS + 7 * ALL
         );
     });
@@ -310,9 +346,11 @@ fn every_workload_leaves_what_it_says(server: &mut Server) {
         assert_eq!(server.number(k) - server.number(&k.replace("sbtest1", "pristine")), ALL);
         assert_eq!(done.affected_rows as i64, ALL);
     });
-    let skewed = of_kind(WorkloadKind::UpdateNonIndex(UpdateSpec { distribution: "zipfian".parse().ok() }));
+    let skewed =
+        of_kind(WorkloadKind::UpdateNonIndex(UpdateSpec { distribution: "zipfian".parse().ok() }));
     run(server, &skewed, |server, done| {
-        let changed = "SELECT COUNT(*) FROM sbtest1 JOIN pristine USING (id) WHERE sbtest1.c <> pristine.c";
+        let changed =
+            "SELECT COUNT(*) FROM sbtest1 JOIN pristine USING (id) WHERE sbtest1.c <> pristine.c";
         assert!((1..=ALL).contains(&server.number(changed)));
         assert_eq!((server.number(COUNT), done.affected_rows as i64), (ROWS, ALL));
     });
@@ -323,7 +361,9 @@ fn every_workload_leaves_what_it_says(server: &mut Server) {
 }
 
 fn delete_insert_leaves_the_rows_where_its_key_says(server: &mut Server) {
-    let with = |key| of_kind(WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(key), distribution: None }));
+    let with = |key| {
+        of_kind(WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(key), distribution: None }))
+    };
     let old_keys = "SELECT COUNT(*) FROM sbtest1 JOIN pristine USING (id)";
     let last = "SELECT MAX(id) FROM pristine";
     run(server, &with(KeyMode::Deleted), |server, done| {
@@ -333,9 +373,15 @@ fn delete_insert_leaves_the_rows_where_its_key_says(server: &mut Server) {
     run(server, &with(KeyMode::Random), |server, done| {
         let deleted = ROWS - server.number(old_keys);
         assert!((ALL / 2..=ALL).contains(&deleted), "few rows were drawn twice: {deleted}");
-        assert_eq!((server.number(COUNT), done.affected_rows as i64), (ROWS - deleted + ALL, deleted + ALL));
+        assert_eq!(
+            (server.number(COUNT), done.affected_rows as i64),
+            (ROWS - deleted + ALL, deleted + ALL)
+        );
         let last = server.number(last);
-        assert!(server.number("SELECT MAX(id) FROM sbtest1") <= last, "new rows lie between the loaded ones");
+        assert!(
+            server.number("SELECT MAX(id) FROM sbtest1") <= last,
+            "new rows lie between the loaded ones"
+        );
     });
     run(server, &with(KeyMode::Auto), |server, _| {
         let last = server.number(last);
@@ -357,7 +403,8 @@ fn read_write_reads_and_writes_as_often_as_its_mix_says(server: &mut Server) {
     for (name, _) in ReadWriteMix::default().counts() {
         only.set(name, u32::from(name == "point_selects") * 2).unwrap();
     }
-    let read_write = of_kind(WorkloadKind::ReadWrite(ReadWriteSpec { mix: Some(only), distribution: None }));
+    let read_write =
+        of_kind(WorkloadKind::ReadWrite(ReadWriteSpec { mix: Some(only), distribution: None }));
     run(server, &read_write, |_, done| {
         assert_eq!(done, Done { affected_rows: 0, rows_read: 2 * ALL as u64 });
     });
@@ -431,7 +478,11 @@ fn a_custom_workload_fills_columns_of_all_types(server: &mut Server) {
         let nulls = server.number("SELECT COUNT(*) FROM orders WHERE note IS NULL");
         assert!((10..=50).contains(&nulls), "half of {ALL}: {nulls}");
         for value in ["it''s", "\\\\", "ü"] {
-            assert!(server.number(&format!("SELECT COUNT(*) FROM account WHERE owner = '{value}'")) > 50, "{value}");
+            assert!(
+                server.number(&format!("SELECT COUNT(*) FROM account WHERE owner = '{value}'"))
+                    > 50,
+                "{value}"
+            );
         }
     });
 }

@@ -8,7 +8,9 @@ use anyhow::bail;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 use truetps_driver::{Connector, Endpoint, Target};
-use truetps_engine::{LoadSpec, Observer, OpenPacing, Pacing, Rate, RateOf, RunEnding, RunOutcome, run as run_engine};
+use truetps_engine::{
+    LoadSpec, Observer, OpenPacing, Pacing, Rate, RateOf, RunEnding, RunOutcome, run as run_engine,
+};
 use truetps_plan::{WorkloadKind, WorkloadSpec};
 use truetps_record::{Histogram, Interval, OpenLoop, Phase, Protocol, Spacing, SqlDialect};
 use truetps_workload::Workload;
@@ -58,7 +60,8 @@ pub(crate) struct OpenFigures {
 
 pub(crate) fn run(options: &ClientOptions) -> anyhow::Result<()> {
     let (workload, connector) = connect_to(&options.server, options.protocol)?;
-    let outcome = run_engine(&options.load(), &connector, &*workload, &AtomicBool::new(false), &mut Silent)?;
+    let outcome =
+        run_engine(&options.load(), &connector, &*workload, &AtomicBool::new(false), &mut Silent)?;
     check(&outcome)?;
     if let Some(figures) = open_figures(&outcome) {
         println!("{}", serde_json::to_string(&figures)?);
@@ -76,7 +79,8 @@ impl ClientOptions {
         load.warm_up = self.warm_up;
         if let Some(rate) = self.rate {
             let (rate, of, spacing) = (Rate::constant(rate), self.of, self.spacing);
-            load.pacing = Pacing::Open(OpenPacing { rate, of, spacing, latency_limit: None, seed: 1 });
+            load.pacing =
+                Pacing::Open(OpenPacing { rate, of, spacing, latency_limit: None, seed: 1 });
         }
         load
     }
@@ -100,7 +104,10 @@ pub(crate) fn rate_of_word(of: RateOf) -> &'static str {
 
 /// A run with missing clients gives no figure.
 fn check(outcome: &RunOutcome) -> anyhow::Result<()> {
-    if outcome.ending != RunEnding::Complete || outcome.clients_not_connected > 0 || outcome.end.lost > 0 {
+    if outcome.ending != RunEnding::Complete
+        || outcome.clients_not_connected > 0
+        || outcome.end.lost > 0
+    {
         let cause = outcome.connect_errors.first().or(outcome.errors.first());
         bail!(
             "{:?}: {} clients did not connect, {} were lost: {cause:?}",
@@ -124,9 +131,13 @@ fn open_figures(outcome: &RunOutcome) -> Option<OpenFigures> {
 }
 
 /// What clients of this server send, and what logs them in.
-pub(crate) fn connect_to(server: &Endpoint, protocol: Protocol) -> anyhow::Result<(Arc<dyn Workload>, Connector)> {
+pub(crate) fn connect_to(
+    server: &Endpoint,
+    protocol: Protocol,
+) -> anyhow::Result<(Arc<dyn Workload>, Connector)> {
     let workload = truetps_workload::build(&workload_spec(protocol), SqlDialect::Mysql, 1)?;
-    let target = Target { endpoints: vec![server.clone()], ..Target::mysql_unix("", "root", Some(SCHEMA)) };
+    let target =
+        Target { endpoints: vec![server.clone()], ..Target::mysql_unix("", "root", Some(SCHEMA)) };
     let connector = Connector::new(target, workload.statements(), protocol == Protocol::Prepared)?;
     Ok((workload, connector))
 }

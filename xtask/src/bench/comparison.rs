@@ -25,7 +25,12 @@ pub(crate) struct FigureColumn<R> {
 }
 
 impl<R> FigureColumn<R> {
-    pub(crate) fn shown(key: &'static str, head: &'static str, decimals: usize, figure: fn(&R) -> f64) -> Self {
+    pub(crate) fn shown(
+        key: &'static str,
+        head: &'static str,
+        decimals: usize,
+        figure: fn(&R) -> f64,
+    ) -> Self {
         Self { key, head: Some(head), decimals, ratio_decimals: None, figure }
     }
 
@@ -34,8 +39,19 @@ impl<R> FigureColumn<R> {
     }
 
     /// `decimals`: of the figure, and of its ratios.
-    pub(crate) fn compared(key: &'static str, head: &'static str, decimals: [usize; 2], figure: fn(&R) -> f64) -> Self {
-        Self { key, head: Some(head), decimals: decimals[0], ratio_decimals: Some(decimals[1]), figure }
+    pub(crate) fn compared(
+        key: &'static str,
+        head: &'static str,
+        decimals: [usize; 2],
+        figure: fn(&R) -> f64,
+    ) -> Self {
+        Self {
+            key,
+            head: Some(head),
+            decimals: decimals[0],
+            ratio_decimals: Some(decimals[1]),
+            figure,
+        }
     }
 }
 
@@ -147,7 +163,8 @@ impl<C: BenchComparison> RunTable<C> {
     fn line(&self, row: &RunRow<C>) -> String {
         let figures = match &row.run {
             Ok(run) => {
-                let shown = self.columns.iter().filter_map(|column| column.head.map(|head| (column, head)));
+                let shown =
+                    self.columns.iter().filter_map(|column| column.head.map(|head| (column, head)));
                 let text = |(column, head): (&FigureColumn<C::Run>, &str)| {
                     format!("{head} {:.*}", column.decimals, (column.figure)(run))
                 };
@@ -155,7 +172,10 @@ impl<C: BenchComparison> RunTable<C> {
             }
             Err(reason) => format!("no figure: {reason}"),
         };
-        let (cell, program) = (self.comparison.cell_words(row.cell), &self.comparison.programs(row.cell)[row.program]);
+        let (cell, program) = (
+            self.comparison.cell_words(row.cell),
+            &self.comparison.programs(row.cell)[row.program],
+        );
         format!("{}, round {}: {program}: {figures}", cell.join(" "), row.round + 1)
     }
 
@@ -170,9 +190,13 @@ impl<C: BenchComparison> RunTable<C> {
 
     /// The first line is the head.
     fn ratios(&self) -> Vec<Vec<String>> {
-        let compared: Vec<_> =
-            self.columns.iter().filter_map(|column| Some((column, column.ratio_decimals?, column.head?))).collect();
-        let has_goal = |key| self.cells().into_iter().any(|cell| self.comparison.goal(cell, key).is_some());
+        let compared: Vec<_> = self
+            .columns
+            .iter()
+            .filter_map(|column| Some((column, column.ratio_decimals?, column.head?)))
+            .collect();
+        let has_goal =
+            |key| self.cells().into_iter().any(|cell| self.comparison.goal(cell, key).is_some());
         let mut head = first_heads::<C>();
         for (column, _, name) in &compared {
             head.push((*name).to_owned());
@@ -192,9 +216,15 @@ impl<C: BenchComparison> RunTable<C> {
                     line.push(self.comparison.ratio_text(&ratios, *decimals));
                     if has_goal(key) {
                         // Also of a program whose rival did not start.
-                        let largest = self.runs(cell, program).into_iter().map(figure).fold(f64::NAN, f64::max);
+                        let largest = self
+                            .runs(cell, program)
+                            .into_iter()
+                            .map(figure)
+                            .fold(f64::NAN, f64::max);
                         let goal = self.comparison.goal(cell, key);
-                        line.push(goal.map_or(DASH.to_owned(), |goal| goal.verdict(geometric_mean(&ratios), largest)));
+                        line.push(goal.map_or(DASH.to_owned(), |goal| {
+                            goal.verdict(geometric_mean(&ratios), largest)
+                        }));
                     }
                 }
                 line.push(pairs.len().to_string());
@@ -217,15 +247,25 @@ impl<C: BenchComparison> RunTable<C> {
                 line.push(name);
                 match self.failure(cell, program) {
                     Some(reason) if runs.is_empty() => {
-                        line.push(format!("no figure: {}", reason.replace('|', "/").replace('\n', " ")));
+                        line.push(format!(
+                            "no figure: {}",
+                            reason.replace('|', "/").replace('\n', " ")
+                        ));
                         line.resize(lines[0].len(), String::new());
                     }
                     failure => {
                         line.extend(shown.iter().map(|column| {
-                            spread(&runs.iter().map(|run| (column.figure)(run)).collect::<Vec<_>>(), column.decimals)
+                            spread(
+                                &runs.iter().map(|run| (column.figure)(run)).collect::<Vec<_>>(),
+                                column.decimals,
+                            )
                         }));
                         let last = line.last_mut().expect("a line has the program's name");
-                        last.push_str(if failure.is_some() { " (a run failed: see raw.csv)" } else { "" });
+                        last.push_str(if failure.is_some() {
+                            " (a run failed: see raw.csv)"
+                        } else {
+                            ""
+                        });
                         last.push_str(&self.comparison.remark(cell, &runs));
                     }
                 }
@@ -238,7 +278,9 @@ impl<C: BenchComparison> RunTable<C> {
     fn csv(&self) -> anyhow::Result<String> {
         let mut csv = csv::Writer::from_writer(Vec::new());
         let figures = self.columns.iter().map(|column| column.key);
-        csv.write_record(C::CELL.iter().copied().chain(["round", "program"]).chain(figures).chain(["failure"]))?;
+        csv.write_record(
+            C::CELL.iter().copied().chain(["round", "program"]).chain(figures).chain(["failure"]),
+        )?;
         for row in &self.rows {
             let mut line = self.comparison.cell_words(row.cell);
             line.push((row.round + 1).to_string());
@@ -278,8 +320,11 @@ impl<C: BenchComparison> RunTable<C> {
 
     /// Runs of both programs in the same round.
     fn pairs(&self, cell: C::Cell, one: usize, base: usize) -> Vec<(&C::Run, &C::Run)> {
-        let of_base = |round| self.rows_of(cell, base).find(|row| row.round == round)?.run.as_ref().ok();
-        self.rows_of(cell, one).filter_map(|row| row.run.as_ref().ok().zip(of_base(row.round))).collect()
+        let of_base =
+            |round| self.rows_of(cell, base).find(|row| row.round == round)?.run.as_ref().ok();
+        self.rows_of(cell, one)
+            .filter_map(|row| row.run.as_ref().ok().zip(of_base(row.round)))
+            .collect()
     }
 }
 
@@ -288,7 +333,8 @@ fn first_heads<C: BenchComparison>() -> Vec<String> {
 }
 
 fn markdown(lines: &[Vec<String>]) -> String {
-    let mut text: Vec<String> = lines.iter().map(|line| format!("| {} |\n", line.join(" | "))).collect();
+    let mut text: Vec<String> =
+        lines.iter().map(|line| format!("| {} |\n", line.join(" | "))).collect();
     text.insert(1, format!("|{}\n", "---|".repeat(lines[0].len())));
     text.concat()
 }
@@ -342,7 +388,10 @@ pub(crate) mod tests {
         }
 
         fn columns(&self) -> Vec<FigureColumn<f64>> {
-            vec![FigureColumn::compared("tps", "tps", [0, 2], |run| *run), FigureColumn::raw("half", |run| run / 2.0)]
+            vec![
+                FigureColumn::compared("tps", "tps", [0, 2], |run| *run),
+                FigureColumn::raw("half", |run| run / 2.0),
+            ]
         }
 
         fn ratio_title(&self) -> String {
@@ -356,9 +405,12 @@ pub(crate) mod tests {
 
     #[test]
     fn ratios_are_of_one_round() {
-        let runs = [(8, 0, 0, 400.0), (8, 0, 1, 100.0), (8, 1, 1, 50.0), (8, 1, 0, 50.0), (9, 0, 0, 1.0)];
-        let table =
-            RunTable::of_runs(Doubling, runs.map(|(cell, round, program, tps)| (cell, round, program, Ok(tps))));
+        let runs =
+            [(8, 0, 0, 400.0), (8, 0, 1, 100.0), (8, 1, 1, 50.0), (8, 1, 0, 50.0), (9, 0, 0, 1.0)];
+        let table = RunTable::of_runs(
+            Doubling,
+            runs.map(|(cell, round, program, tps)| (cell, round, program, Ok(tps))),
+        );
         let text = table.tables();
         assert!(text.contains("| 8 | new | **2.00** [1.00..4.00] | ≥ 1.5: met | 2 |"), "{text}");
         assert!(text.contains("| 9 | new | – | – | 0 |"), "{text}");
@@ -385,13 +437,24 @@ pub(crate) mod tests {
     fn a_result_is_a_folder_with_tables_and_raw_figures() {
         let root = tempfile::tempdir().unwrap();
         let kept = KeptOptions { settings: Vec::new(), no_result: false };
-        let mut table = RunTable::new(Doubling, "title", "- about\n", kept.folder(root.path(), "engine-sysbench"));
+        let mut table = RunTable::new(
+            Doubling,
+            "title",
+            "- about\n",
+            kept.folder(root.path(), "engine-sysbench"),
+        );
         table.measure(8, 0..1, |_| Ok(Ok(1.0))).unwrap();
         let folder = table.folder.as_ref().unwrap();
         assert!(folder.to_string_lossy().ends_with("-engine-sysbench"));
-        assert!(fs::read_to_string(folder.join("README.md")).unwrap().starts_with("# title\n\n- about\n- host: "));
         assert!(
-            fs::read_to_string(folder.join("raw.csv")).unwrap().starts_with("clients,round,program,tps,half,failure\n")
+            fs::read_to_string(folder.join("README.md"))
+                .unwrap()
+                .starts_with("# title\n\n- about\n- host: ")
+        );
+        assert!(
+            fs::read_to_string(folder.join("raw.csv"))
+                .unwrap()
+                .starts_with("clients,round,program,tps,half,failure\n")
         );
     }
 }

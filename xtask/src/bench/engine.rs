@@ -17,13 +17,21 @@ pub(crate) fn run(root: &Path, options: &BenchOptions) -> anyhow::Result<()> {
     let programs = describe(root, options)?;
     let mut server = PrivateServer::start(options.most_connections(), &options.kept.settings)?;
     let about = format!("{programs}{}", server.describe(&options.kept.settings));
-    let pairs = EnginePairs { name: "engine", what: "one INSERT a transaction, on a private server", core: None };
+    let pairs = EnginePairs {
+        name: "engine",
+        what: "one INSERT a transaction, on a private server",
+        core: None,
+    };
     pairs.run(root, options, &about, &mut server)
 }
 
 /// Each program on a line.
 pub(crate) fn describe(root: &Path, options: &BenchOptions) -> anyhow::Result<String> {
-    options.programs().iter().map(|program| Ok(format!("- {}\n", program.describe(root)?))).collect()
+    options
+        .programs()
+        .iter()
+        .map(|program| Ok(format!("- {}\n", program.describe(root)?)))
+        .collect()
 }
 
 pub(crate) struct EnginePairs {
@@ -56,9 +64,19 @@ impl EnginePairs {
             for connections in options.connections.iter().copied() {
                 table.measure((connections, protocol), 0..options.pairs.count, |program| {
                     let program = &programs[program];
-                    let load = BenchLoad { socket: server.socket(), connections, protocol, files: files.path() };
+                    let load = BenchLoad {
+                        socket: server.socket(),
+                        connections,
+                        protocol,
+                        files: files.path(),
+                    };
                     let command = pinned(program.command(root, &load)?, self.core)?;
-                    measure_program(command, connections + program.extra_sessions(), options.window, server)
+                    measure_program(
+                        command,
+                        connections + program.extra_sessions(),
+                        options.window,
+                        server,
+                    )
                 })?;
             }
         }
@@ -85,7 +103,10 @@ impl EnginePrograms {
     /// The other program as part of a folder's name.
     fn file_word(&self) -> String {
         let name = self.0.get(1).map_or("alone", String::as_str);
-        name.chars().filter(|c| !matches!(c, ',' | '×')).map(|c| if c == ' ' { '-' } else { c }).collect()
+        name.chars()
+            .filter(|c| !matches!(c, ',' | '×'))
+            .map(|c| if c == ' ' { '-' } else { c })
+            .collect()
     }
 }
 
@@ -122,7 +143,9 @@ pub(crate) fn resource_columns() -> Vec<FigureColumn<ResourceSample>> {
         FigureColumn::shown("client_cores", "client cores", 2, |s| s.client_cores),
         FigureColumn::compared("server_us", "server CPU µs a statement", [2, 2], |s| s.server_us),
         FigureColumn::shown("server_cores", "server cores", 2, |s| s.server_cores),
-        FigureColumn::compared("client_rss_mb", "client memory MB", [1, 2], |s| s.client_rss_bytes as f64 / 1e6),
+        FigureColumn::compared("client_rss_mb", "client memory MB", [1, 2], |s| {
+            s.client_rss_bytes as f64 / 1e6
+        }),
         FigureColumn::shown("cores_elsewhere", "cores elsewhere", 2, |s| s.cores_elsewhere),
         FigureColumn::shown("cores_idle", "cores idle", 2, |s| s.cores_idle),
         FigureColumn::raw("look_ms", |s| s.look_ms),
@@ -136,7 +159,12 @@ mod tests {
     use super::*;
 
     fn sample(tps: f64) -> ResourceSample {
-        ResourceSample { tps, client_us: 5.0, client_rss_bytes: 4_000_000, ..ResourceSample::default() }
+        ResourceSample {
+            tps,
+            client_us: 5.0,
+            client_rss_bytes: 4_000_000,
+            ..ResourceSample::default()
+        }
     }
 
     #[test]
@@ -144,7 +172,8 @@ mod tests {
         let names = EnginePrograms::of(&BenchOptions::try_parse_from(["engine"]).unwrap());
         let cell = (8, Protocol::Text);
         let runs = [(0, 0, 200.0), (0, 1, 100.0), (1, 1, 50.0), (1, 0, 50.0)];
-        let table = RunTable::of_runs(names, runs.map(|(round, n, tps)| (cell, round, n, Ok(sample(tps)))));
+        let table =
+            RunTable::of_runs(names, runs.map(|(round, n, tps)| (cell, round, n, Ok(sample(tps)))));
         let text = table.tables();
         assert!(text.contains("| 8 | text | truetps | **1.50** [1.00..2.00] |"), "{text}");
         assert!(text.contains("| 8 | text | sysbench | **75** [50..100] |"), "{text}");

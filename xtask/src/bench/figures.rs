@@ -32,7 +32,8 @@ fn with_range(middle: f64, values: &[f64], decimals: usize) -> String {
     if values.is_empty() {
         return "–".to_owned();
     }
-    let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+    let (low, high) =
+        values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
     format!("**{middle:.decimals$}** [{low:.decimals$}..{high:.decimals$}]")
 }
 

@@ -11,8 +11,8 @@ use clap::Parser;
 use truetps_folder::{ExperimentFolder, TrialWriter};
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Counts, Experiment, Histogram, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample,
-    ProbeSource, ScheduledTrial, Trial, TrialRole, new_histogram,
+    Configuration, Counts, Experiment, Histogram, Interval, LatencyFigures, Phase, ProbeHeader,
+    ProbeSample, ProbeSource, ScheduledTrial, Trial, TrialRole, new_histogram,
 };
 use truetps_workload::RandomStream;
 
@@ -20,8 +20,10 @@ use crate::bench::figures::spread;
 use crate::bench::programs::new_command;
 
 /// A real run, which provides host and server of the generated ones.
-const EXPERIMENT: &str = include_str!("../../../crates/report/testdata/before-probe/experiment.json");
-const TRIAL: &str = include_str!("../../../crates/report/testdata/before-probe/trial-0001/run.json");
+const EXPERIMENT: &str =
+    include_str!("../../../crates/report/testdata/before-probe/experiment.json");
+const TRIAL: &str =
+    include_str!("../../../crates/report/testdata/before-probe/trial-0001/run.json");
 const REPEATS: u32 = 5;
 /// Limits for an experiment of one hour, and for its page.
 const SECONDS_MAX: f64 = 2.0;
@@ -53,13 +55,18 @@ pub(crate) struct ReportBenchOptions {
 
 pub(crate) fn run(root: &Path, options: ReportBenchOptions) -> anyhow::Result<()> {
     let truetps = options.truetps.unwrap_or_else(|| root.join("target/release/truetps"));
-    ensure!(truetps.is_file(), "{}: not there: cargo build --release, or --truetps PATH", truetps.display());
+    ensure!(
+        truetps.is_file(),
+        "{}: not there: cargo build --release, or --truetps PATH",
+        truetps.display()
+    );
     let own = tempfile::tempdir()?;
     let place = options.keep.unwrap_or_else(|| own.path().to_owned());
     let mut is_slow = false;
     for shape in SHAPES {
         let folder = shape.make(&place)?;
-        let seconds = (0..REPEATS).map(|_| time(&truetps, &folder)).collect::<anyhow::Result<Vec<_>>>()?;
+        let seconds =
+            (0..REPEATS).map(|_| time(&truetps, &folder)).collect::<anyhow::Result<Vec<_>>>()?;
         let bytes = folder.join("report.html").metadata()?.len();
         println!("{}: {} s, page {} KB", shape.name, spread(&seconds, 2), bytes / 1000);
         is_slow |= seconds.iter().any(|one| *one > SECONDS_MAX) || bytes > BYTES_MAX;
@@ -73,7 +80,10 @@ fn time(truetps: &Path, folder: &Path) -> anyhow::Result<f64> {
     let output = new_command(truetps).arg("report").arg(folder).output()?;
     let seconds = began.elapsed().as_secs_f64();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    ensure!(output.status.code().is_some_and(|code| code == 0 || code == 3), "truetps report: {said}");
+    ensure!(
+        output.status.code().is_some_and(|code| code == 0 || code == 3),
+        "truetps report: {said}"
+    );
     Ok(seconds)
 }
 
@@ -97,7 +107,8 @@ impl Shape {
             let mut trial: Trial = serde_json::from_str(TRIAL)?;
             trial.name.clone_from(&scheduled.name);
             trial.configuration = scheduled.configuration.clone();
-            (trial.block, trial.position, trial.role) = (scheduled.block, scheduled.position, TrialRole::Cell);
+            (trial.block, trial.position, trial.role) =
+                (scheduled.block, scheduled.position, TrialRole::Cell);
             let mut writer = folder.begin_trial(&trial)?;
             self.fill(&mut writer, index as u64)?;
             let measured = trial.measured.as_mut().context("the trial has figures")?;
@@ -122,15 +133,18 @@ impl Shape {
 
 fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
     let configurations: Vec<Configuration> = plan.configurations();
-    let trials =
-        (0..plan.design.blocks).flat_map(|block| configurations.iter().enumerate().map(move |one| (block, one)));
-    let entry = |(index, (block, (position, configuration))): (usize, (u32, (usize, &Configuration)))| ScheduledTrial {
-        name: format!("trial-{:04}", index + 1),
-        block,
-        position: position as u32,
-        role: TrialRole::Cell,
-        configuration: configuration.clone(),
-    };
+    let trials = (0..plan.design.blocks)
+        .flat_map(|block| configurations.iter().enumerate().map(move |one| (block, one)));
+    let entry =
+        |(index, (block, (position, configuration))): (usize, (u32, (usize, &Configuration)))| {
+            ScheduledTrial {
+                name: format!("trial-{:04}", index + 1),
+                block,
+                position: position as u32,
+                role: TrialRole::Cell,
+                configuration: configuration.clone(),
+            }
+        };
     trials.enumerate().map(entry).collect()
 }
 
@@ -167,8 +181,10 @@ fn sample(second: u32, random: &mut RandomStream) -> ProbeSample {
     let waits = waits.iter().map(|name| (format!("wait.wait/io/file/innodb/{name}.us"), 500_000));
     let states = (0..5).map(|n| (format!("wait.wait/synch/mutex/sql/LOCK_{n}.us"), 20_000));
     let counters = (0..52).map(|n| (format!("status.Innodb_counter_{n}"), 1000 + n));
-    let values =
-        waits.chain(states).chain(counters).map(|(name, rate)| (name, grown(rate) + random.below(rate) as f64));
+    let values = waits
+        .chain(states)
+        .chain(counters)
+        .map(|(name, rate)| (name, grown(rate) + random.below(rate) as f64));
     ProbeSample {
         source: ProbeSource::Server,
         at_ms: f64::from(second) * 1e3,

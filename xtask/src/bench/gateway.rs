@@ -43,7 +43,12 @@ pub(crate) struct GatewayBenchOptions {
     #[arg(long = "seconds", value_name = "S", default_value = "8", value_parser = value_parser!(u32).range(1..))]
     seconds: u32,
     /// Disks: names of `truetps disk list`; `native` is the host's
-    #[arg(long, value_name = "PROFILE", value_delimiter = ',', default_value = "native,flush-10ms")]
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        value_delimiter = ',',
+        default_value = "native,flush-10ms"
+    )]
     disks: Vec<String>,
     /// Clients that send the next row after each answer; 0: none of these runs
     #[arg(long, value_name = "N", default_value = "1500")]
@@ -109,8 +114,11 @@ pub(crate) fn run(root: &Path, options: &GatewayBenchOptions) -> anyhow::Result<
         options.pairs,
         options.seconds
     );
-    let comparison =
-        GatewayComparison { disks: options.disks.clone(), pool: options.pool, has_other: options.other.is_some() };
+    let comparison = GatewayComparison {
+        disks: options.disks.clone(),
+        pool: options.pool,
+        has_other: options.other.is_some(),
+    };
     let title = "Rows a second, acknowledged after their commit";
     let mut table = RunTable::new(comparison, title, &about, options.kept.folder(root, "gateway"));
     for disk in 0..options.disks.len() {
@@ -140,7 +148,11 @@ fn measure(
     verify(server, &service.url, load, seconds, files)?;
     let after = process_use(service.child.id()).context("the service has ended")?;
     let folder = ExperimentFolder::open(&files.join("latest"))?;
-    let rows = folder.verification()?.and_then(|found| found.comparison).context("the table was not compared")?.rows;
+    let rows = folder
+        .verification()?
+        .and_then(|found| found.comparison)
+        .context("the table was not compared")?
+        .rows;
     let schedule = folder.experiment()?.schedule;
     let trial = folder.trial(&schedule.first().context("the run has no trial")?.name)?;
     let trial = trial.and_then(|trial| trial.measured).context("the run has no figures")?;
@@ -150,14 +162,32 @@ fn measure(
         rows: rows.acknowledged as f64 / f64::from(seconds),
         p50_ms: ms(trial.response.response_us_p50),
         p99_ms: ms(trial.response.response_us_p99),
-        cpu_us_per_row: if rows.acknowledged < CPU_ROWS_MIN { f64::NAN } else { cpu_us / rows.acknowledged as f64 },
+        cpu_us_per_row: if rows.acknowledged < CPU_ROWS_MIN {
+            f64::NAN
+        } else {
+            cpu_us / rows.acknowledged as f64
+        },
         rss_mb: after.rss_bytes as f64 / 1e6,
     })
 }
 
-fn verify(server: &BenchServer, url: &str, load: ClientLoad, seconds: u32, files: &Path) -> anyhow::Result<()> {
+fn verify(
+    server: &BenchServer,
+    url: &str,
+    load: ClientLoad,
+    seconds: u32,
+    files: &Path,
+) -> anyhow::Result<()> {
     let mut command = new_command(&server.truetps);
-    command.args(["--quiet", "verify", url, "--server", SERVER, "--table", &format!("{SCHEMA}.{TABLE}")]);
+    command.args([
+        "--quiet",
+        "verify",
+        url,
+        "--server",
+        SERVER,
+        "--table",
+        &format!("{SCHEMA}.{TABLE}"),
+    ]);
     command.args(["--clients", &load.clients().to_string(), "--measure", &seconds.to_string()]);
     match load {
         ClientLoad::Closed(_) => command.arg("--closed-loop"),
@@ -165,15 +195,27 @@ fn verify(server: &BenchServer, url: &str, load: ClientLoad, seconds: u32, files
     };
     let ran = command.arg("--runs").arg(files).stdin(Stdio::null()).output()?;
     // 3: not all answers are known, which a pool that is too small causes.
-    let words = || String::from_utf8_lossy(if ran.stderr.is_empty() { &ran.stdout } else { &ran.stderr }).into_owned();
-    ensure!(matches!(ran.status.code(), Some(0 | 3)), "truetps verify: {}: {}", ran.status, words());
+    let words = || {
+        String::from_utf8_lossy(if ran.stderr.is_empty() { &ran.stdout } else { &ran.stderr })
+            .into_owned()
+    };
+    ensure!(
+        matches!(ran.status.code(), Some(0 | 3)),
+        "truetps verify: {}: {}",
+        ran.status,
+        words()
+    );
     Ok(())
 }
 
 fn build_service(root: &Path, files: &Path) -> anyhow::Result<PathBuf> {
     let program = files.join("service");
     let mut build = new_command(Path::new("go"));
-    build.args(["build", "-o"]).arg(&program).arg(".").current_dir(root.join("examples/clients-1000"));
+    build
+        .args(["build", "-o"])
+        .arg(&program)
+        .arg(".")
+        .current_dir(root.join("examples/clients-1000"));
     let built = build.output().context("go builds the service with a pool: https://go.dev/dl")?;
     ensure!(built.status.success(), "go build: {}", String::from_utf8_lossy(&built.stderr));
     Ok(program)
@@ -198,8 +240,10 @@ impl BenchServer {
         let server = Self { truetps: truetps.to_owned(), port: free_port()? };
         server.command(&["add", SERVER])?;
         let port = server.port.to_string();
-        let mut start = vec!["start", SERVER, "--port", &port, "--set", "innodb_flush_log_at_trx_commit=1"];
-        let settings: Vec<_> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut start =
+            vec!["start", SERVER, "--port", &port, "--set", "innodb_flush_log_at_trx_commit=1"];
+        let settings: Vec<_> =
+            settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         for setting in &settings {
             start.extend(["--set", setting]);
         }
@@ -223,7 +267,9 @@ impl BenchServer {
         self.sql(&format!("INSERT INTO {SCHEMA}.{TABLE} VALUES (0, 0, REPEAT('x', 300))"))?;
         for power in 0..ROWS_POWER {
             let (table, more) = (format!("{SCHEMA}.{TABLE}"), 1 << power);
-            self.sql(&format!("INSERT INTO {table} SELECT client + {more}, 0, payload FROM {table}"))?;
+            self.sql(&format!(
+                "INSERT INTO {table} SELECT client + {more}, 0, payload FROM {table}"
+            ))?;
         }
         Ok(())
     }
@@ -234,7 +280,9 @@ impl BenchServer {
         // Old versions of rows are removed in the background.
         let history = "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
         wait_until(PURGE_TIME, "the end of the purge", || {
-            let ran = new_command(&self.truetps).args(["--quiet", "server", "sql", SERVER, history]).output()?;
+            let ran = new_command(&self.truetps)
+                .args(["--quiet", "server", "sql", SERVER, history])
+                .output()?;
             let text = String::from_utf8_lossy(&ran.stdout).into_owned();
             let length = text.split_whitespace().find_map(|word| word.parse::<u64>().ok());
             sleep(Duration::from_millis(200));
@@ -247,8 +295,17 @@ impl BenchServer {
     }
 
     fn command(&self, args: &[&str]) -> anyhow::Result<()> {
-        let ran = new_command(&self.truetps).args(["--quiet", "server"]).args(args).stdin(Stdio::null()).output()?;
-        ensure!(ran.status.success(), "truetps server {}: {}", args[0], String::from_utf8_lossy(&ran.stderr));
+        let ran = new_command(&self.truetps)
+            .args(["--quiet", "server"])
+            .args(args)
+            .stdin(Stdio::null())
+            .output()?;
+        ensure!(
+            ran.status.success(),
+            "truetps server {}: {}",
+            args[0],
+            String::from_utf8_lossy(&ran.stderr)
+        );
         Ok(())
     }
 }
@@ -275,7 +332,15 @@ impl ServiceProcess {
             RowService::Gateway(program) => {
                 let dsn = format!("mysql://saver@127.0.0.1:{port}/{SCHEMA}");
                 let mut command = new_command(program);
-                command.args(["gateway", "--dsn", &dsn, "--table", TABLE, "--listen", "127.0.0.1:0"]);
+                command.args([
+                    "gateway",
+                    "--dsn",
+                    &dsn,
+                    "--table",
+                    TABLE,
+                    "--listen",
+                    "127.0.0.1:0",
+                ]);
                 command.env("TRUETPS_PASSWORD", PASSWORD);
                 Self::gateway(command)
             }
@@ -284,10 +349,14 @@ impl ServiceProcess {
                 let file = files.join("dsn");
                 fs::write(&file, format!("saver:{PASSWORD}@tcp(127.0.0.1:{port})/{SCHEMA}"))?;
                 let mut command = new_command(program);
-                command.args(["-listen", &listen, "-pool", &connections.to_string(), "-dsn-file"]).arg(&file);
+                command
+                    .args(["-listen", &listen, "-pool", &connections.to_string(), "-dsn-file"])
+                    .arg(&file);
                 let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn()?;
                 let process = Self { child, url: format!("http://{listen}/rows") };
-                wait_until(START_TIME, "the service's port", || Ok(TcpStream::connect(&listen).is_ok()))?;
+                wait_until(START_TIME, "the service's port", || {
+                    Ok(TcpStream::connect(&listen).is_ok())
+                })?;
                 Ok(process)
             }
         }
@@ -295,7 +364,8 @@ impl ServiceProcess {
 
     /// It prints the address that it listens on.
     fn gateway(mut command: Command) -> anyhow::Result<Self> {
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        let child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let mut process = Self { child, url: String::new() };
         let stderr = process.child.stderr.take().context("the gateway's messages")?;
         let mut said = String::new();
@@ -343,7 +413,10 @@ impl BenchComparison for GatewayComparison {
 
     fn programs(&self, _: GatewayCell) -> Vec<String> {
         let other = self.has_other.then(|| "gateway, other build".to_owned());
-        std::iter::once("gateway".to_owned()).chain(other).chain([format!("pool of {}", self.pool)]).collect()
+        std::iter::once("gateway".to_owned())
+            .chain(other)
+            .chain([format!("pool of {}", self.pool)])
+            .collect()
     }
 
     fn columns(&self) -> Vec<FigureColumn<GatewayRun>> {
@@ -351,7 +424,9 @@ impl BenchComparison for GatewayComparison {
             FigureColumn::compared("rows_per_s", "rows/s", [0, 2], |run| run.rows),
             FigureColumn::shown("p50_ms", "p50 ms", 1, |run| run.p50_ms),
             FigureColumn::compared("p99_ms", "p99 ms", [1, 3], |run| run.p99_ms),
-            FigureColumn::compared("cpu_us_per_row", "service CPU µs a row", [1, 2], |run| run.cpu_us_per_row),
+            FigureColumn::compared("cpu_us_per_row", "service CPU µs a row", [1, 2], |run| {
+                run.cpu_us_per_row
+            }),
             FigureColumn::shown("rss_mb", "service memory MB", 0, |run| run.rss_mb),
         ]
     }
@@ -369,7 +444,9 @@ impl BenchComparison for GatewayComparison {
     fn goal(&self, cell: GatewayCell, key: &str) -> Option<BenchGoal> {
         match (cell.load, key, self.disks[cell.disk].as_str()) {
             (ClientLoad::Closed(_), "rows_per_s", "native") => Some(BenchGoal::RatioAtLeast(3.0)),
-            (ClientLoad::Closed(_), "rows_per_s", "flush-10ms") => Some(BenchGoal::RatioAtLeast(40.0)),
+            (ClientLoad::Closed(_), "rows_per_s", "flush-10ms") => {
+                Some(BenchGoal::RatioAtLeast(40.0))
+            }
             (ClientLoad::Closed(_), "cpu_us_per_row", _) => Some(BenchGoal::LargestAtMost(16.0)),
             (ClientLoad::Open(_), "p99_ms", "flush-10ms") => Some(BenchGoal::LargestAtMost(30.0)),
             (ClientLoad::Open(_), "p99_ms", "flush-60ms") => Some(BenchGoal::LargestAtMost(180.0)),
@@ -387,9 +464,18 @@ mod tests {
         let disks = ["native", "flush-10ms", "flush-60ms"].map(str::to_owned).to_vec();
         let comparison = GatewayComparison { disks, pool: 10, has_other: false };
         let goal = |disk, load, key| comparison.goal(GatewayCell { disk, load }, key);
-        assert_eq!(goal(1, ClientLoad::Closed(1500), "rows_per_s"), Some(BenchGoal::RatioAtLeast(40.0)));
-        assert_eq!(goal(0, ClientLoad::Closed(1500), "cpu_us_per_row"), Some(BenchGoal::LargestAtMost(16.0)));
-        assert_eq!(goal(2, ClientLoad::Open(1000), "p99_ms"), Some(BenchGoal::LargestAtMost(180.0)));
+        assert_eq!(
+            goal(1, ClientLoad::Closed(1500), "rows_per_s"),
+            Some(BenchGoal::RatioAtLeast(40.0))
+        );
+        assert_eq!(
+            goal(0, ClientLoad::Closed(1500), "cpu_us_per_row"),
+            Some(BenchGoal::LargestAtMost(16.0))
+        );
+        assert_eq!(
+            goal(2, ClientLoad::Open(1000), "p99_ms"),
+            Some(BenchGoal::LargestAtMost(180.0))
+        );
         assert_eq!(goal(2, ClientLoad::Closed(1500), "p99_ms"), None);
         let cell = GatewayCell { disk: 1, load: ClientLoad::Open(1000) };
         assert_eq!(comparison.programs(cell), ["gateway", "pool of 10"]);

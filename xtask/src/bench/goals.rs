@@ -14,7 +14,9 @@ impl BenchGoal {
         match self {
             Self::RatioAtLeast(goal) => format!("≥ {goal}: {}", is_met(goal, mean_ratio)),
             Self::RatioAtMost(goal) => format!("≤ {goal}: {}", is_met(mean_ratio, goal)),
-            Self::LargestAtMost(goal) => format!("{largest:.1} ≤ {goal}: {}", is_met(largest, goal)),
+            Self::LargestAtMost(goal) => {
+                format!("{largest:.1} ≤ {goal}: {}", is_met(largest, goal))
+            }
         }
     }
 }
@@ -36,7 +38,10 @@ mod tests {
         assert_eq!(BenchGoal::RatioAtLeast(1.0).verdict(1.0, f64::NAN), "≥ 1: met");
         assert_eq!(BenchGoal::RatioAtLeast(1.0).verdict(0.99, 2.0), "≥ 1: **missed**");
         assert_eq!(BenchGoal::RatioAtMost(0.9).verdict(0.9, f64::NAN), "≤ 0.9: met");
-        assert_eq!(BenchGoal::RatioAtMost(0.9).verdict(f64::midpoint(0.9, 0.91), 0.1), "≤ 0.9: **missed**");
+        assert_eq!(
+            BenchGoal::RatioAtMost(0.9).verdict(f64::midpoint(0.9, 0.91), 0.1),
+            "≤ 0.9: **missed**"
+        );
         assert_eq!(BenchGoal::RatioAtMost(0.9).verdict(f64::NAN, 0.1), "≤ 0.9: no figure");
         assert_eq!(BenchGoal::LargestAtMost(50.0).verdict(f64::NAN, 60.0), "60.0 ≤ 50: **missed**");
     }

@@ -62,7 +62,8 @@ pub(crate) struct LatenessOptions {
 }
 
 fn window(text: &str) -> Result<Duration, String> {
-    seconds(text).and_then(|time| if time.as_secs() < 3 { Err("less than 3".to_owned()) } else { Ok(time) })
+    seconds(text)
+        .and_then(|time| if time.as_secs() < 3 { Err("less than 3".to_owned()) } else { Ok(time) })
 }
 
 /// The engine's own figures and those from outside.
@@ -77,7 +78,10 @@ pub(crate) fn run(root: &Path, options: &LatenessOptions) -> anyhow::Result<()> 
         match load {
             LatenessLoad::Null => {
                 servers.push((load, Box::new(null::start(options.clients)?), Some(CLIENT_CORE)));
-                let _ = writeln!(about, "- null server on core {SERVER_CORE}, the engine on core {CLIENT_CORE}");
+                let _ = writeln!(
+                    about,
+                    "- null server on core {SERVER_CORE}, the engine on core {CLIENT_CORE}"
+                );
             }
             LatenessLoad::Mariadb => {
                 let server = PrivateServer::start(options.clients, &options.kept.settings)?;
@@ -97,7 +101,8 @@ pub(crate) fn run(root: &Path, options: &LatenessOptions) -> anyhow::Result<()> 
         WARM_UP.as_secs(),
     );
     let title = "Lateness of scheduled starts in an open loop";
-    let mut table = RunTable::new(LatenessForms, title, &about, options.kept.folder(root, "lateness"));
+    let mut table =
+        RunTable::new(LatenessForms, title, &about, options.kept.folder(root, "lateness"));
     for (load, mut server, core) in servers {
         measure(options, load, &mut *server, core, &mut table)?;
     }
@@ -144,20 +149,38 @@ impl BenchComparison for LatenessForms {
 
     fn columns(&self) -> Vec<FigureColumn<LatenessRun>> {
         vec![
-            FigureColumn::shown("late_us_p50", "late p50", 0, |run| run.open_loop(|open| open.late_us_p50)),
-            FigureColumn::shown("late_us_p99", "late p99", 0, |run| run.open_loop(|open| open.late_us_p99)),
-            FigureColumn::shown("late_us_max", "late max", 0, |run| run.open_loop(|open| open.late_us_max)),
-            FigureColumn::shown("lag_us_p50", "lag p50", 0, |run| run.open_loop(|open| open.lag_us_p50)),
-            FigureColumn::shown("lag_us_p99", "lag p99", 0, |run| run.open_loop(|open| open.lag_us_p99)),
-            FigureColumn::shown("lag_us_max", "lag max", 0, |run| run.open_loop(|open| open.lag_us_max)),
+            FigureColumn::shown("late_us_p50", "late p50", 0, |run| {
+                run.open_loop(|open| open.late_us_p50)
+            }),
+            FigureColumn::shown("late_us_p99", "late p99", 0, |run| {
+                run.open_loop(|open| open.late_us_p99)
+            }),
+            FigureColumn::shown("late_us_max", "late max", 0, |run| {
+                run.open_loop(|open| open.late_us_max)
+            }),
+            FigureColumn::shown("lag_us_p50", "lag p50", 0, |run| {
+                run.open_loop(|open| open.lag_us_p50)
+            }),
+            FigureColumn::shown("lag_us_p99", "lag p99", 0, |run| {
+                run.open_loop(|open| open.lag_us_p99)
+            }),
+            FigureColumn::shown("lag_us_max", "lag max", 0, |run| {
+                run.open_loop(|open| open.lag_us_max)
+            }),
             FigureColumn::shown("cpu_us_a_start", "CPU µs a start", 1, |run: &LatenessRun| {
                 run.figures.cpu_us / run.figures.started.max(1) as f64
             }),
-            FigureColumn::shown("cores_elsewhere", "cores elsewhere", 2, |run| run.seen.cores_elsewhere),
+            FigureColumn::shown("cores_elsewhere", "cores elsewhere", 2, |run| {
+                run.seen.cores_elsewhere
+            }),
             FigureColumn::raw("cores_idle", |run| run.seen.cores_idle),
             FigureColumn::raw("started", |run| run.figures.started as f64),
-            FigureColumn::raw("scheduled", |run| run.open_loop(|open| Some(open.starts.scheduled as f64))),
-            FigureColumn::raw("queued", |run| run.open_loop(|open| Some(open.starts.queued as f64))),
+            FigureColumn::raw("scheduled", |run| {
+                run.open_loop(|open| Some(open.starts.scheduled as f64))
+            }),
+            FigureColumn::raw("queued", |run| {
+                run.open_loop(|open| Some(open.starts.queued as f64))
+            }),
             FigureColumn::raw("failed", |run| run.figures.failed as f64),
             FigureColumn::raw("seconds", |run| run.figures.seconds),
         ]
@@ -170,7 +193,12 @@ impl LatenessRun {
     }
 }
 
-fn command(options: &LatenessOptions, socket: &Path, of: RateOf, spacing: Spacing) -> anyhow::Result<Command> {
+fn command(
+    options: &LatenessOptions,
+    socket: &Path,
+    of: RateOf,
+    spacing: Spacing,
+) -> anyhow::Result<Command> {
     let rate = match of {
         RateOf::All => options.rate,
         RateOf::EachClient => options.rate / f64::from(options.clients),
@@ -178,7 +206,14 @@ fn command(options: &LatenessOptions, socket: &Path, of: RateOf, spacing: Spacin
     let mut command = new_command(std::env::current_exe()?);
     command.arg("bench-client").arg(socket);
     command.args([options.clients.to_string(), options.window.as_secs_f64().to_string()]);
-    command.args(["--rate", &rate.to_string(), "--of", rate_of_word(of), "--spacing", &word(spacing)]);
+    command.args([
+        "--rate",
+        &rate.to_string(),
+        "--of",
+        rate_of_word(of),
+        "--spacing",
+        &word(spacing),
+    ]);
     command.args(["--warm-up", &WARM_UP.as_secs().to_string()]);
     Ok(command)
 }
@@ -205,7 +240,11 @@ fn watch(
     Ok((figures, seen))
 }
 
-fn look(child: &Child, options: &LatenessOptions, server: &mut dyn Server) -> anyhow::Result<ResourceSample> {
+fn look(
+    child: &Child,
+    options: &LatenessOptions,
+    server: &mut dyn Server,
+) -> anyhow::Result<ResourceSample> {
     sleep(BEFORE_LOOK);
     let first = SampleLook::now(child.id(), server)?;
     sleep(options.window.saturating_sub(AROUND_LOOKS));

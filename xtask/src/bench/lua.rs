@@ -23,10 +23,14 @@ pub(crate) fn run(root: &Path, options: &LuaBenchOptions) -> anyhow::Result<()> 
     let programs = LuaPrograms::find(root, options)?;
     let mut server = PrivateServer::start_bare(None, load, &options.settings())?;
     prepare(options, &mut server)?;
-    let title =
-        format!("truetps sysbench beside {}: the same Lua scripts, on a private server", options.against.name());
-    let about = format!("{}{}{}", programs.about, server.describe(&options.settings()), options.describe());
-    let mut table = RunTable::new(options.against.clone(), &title, &about, options.kept.folder(root, "lua"));
+    let title = format!(
+        "truetps sysbench beside {}: the same Lua scripts, on a private server",
+        options.against.name()
+    );
+    let about =
+        format!("{}{}{}", programs.about, server.describe(&options.settings()), options.describe());
+    let mut table =
+        RunTable::new(options.against.clone(), &title, &about, options.kept.folder(root, "lua"));
     for script in options.scripts.iter().copied() {
         server.counter = script.counter;
         for clients in options.clients.iter().copied() {

@@ -25,7 +25,8 @@ pub(crate) fn run(root: &Path, options: &BenchOptions) -> anyhow::Result<()> {
          where `client cores` is below 1, the server or other programs were the limit\n",
         describe(root, options)?
     );
-    let pairs = EnginePairs { name: "null", what: "a server that does nothing", core: Some(CLIENT_CORE) };
+    let pairs =
+        EnginePairs { name: "null", what: "a server that does nothing", core: Some(CLIENT_CORE) };
     pairs.run(root, options, &about, &mut server)
 }
 

@@ -35,7 +35,12 @@ pub(crate) struct NullSession {
 
 impl NullSession {
     /// Answers all complete packets; `false`: the client has disconnected.
-    pub(crate) fn on_bytes(&mut self, bytes: &[u8], counters: &mut NullCounters, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn on_bytes(
+        &mut self,
+        bytes: &[u8],
+        counters: &mut NullCounters,
+        out: &mut Vec<u8>,
+    ) -> bool {
         if self.partial.is_empty() {
             return self.take_packets(bytes, counters, out);
         }
@@ -44,9 +49,15 @@ impl NullSession {
         self.take_packets(&whole, counters, out)
     }
 
-    fn take_packets(&mut self, mut bytes: &[u8], counters: &mut NullCounters, out: &mut Vec<u8>) -> bool {
+    fn take_packets(
+        &mut self,
+        mut bytes: &[u8],
+        counters: &mut NullCounters,
+        out: &mut Vec<u8>,
+    ) -> bool {
         while bytes.len() >= HEADER_BYTES {
-            let length = usize::from(bytes[0]) | usize::from(bytes[1]) << 8 | usize::from(bytes[2]) << 16;
+            let length =
+                usize::from(bytes[0]) | usize::from(bytes[1]) << 8 | usize::from(bytes[2]) << 16;
             let Some(payload) = bytes.get(HEADER_BYTES..HEADER_BYTES + length) else { break };
             let sequence = bytes[3];
             bytes = &bytes[HEADER_BYTES + length..];
@@ -166,7 +177,8 @@ mod tests {
         bytes.extend(packet(0, b"\x03INSERT INTO t VALUES (1)"));
         bytes.extend(packet(0, b"\x17\x01\0\0\0"));
         for cut in 0..bytes.len() {
-            let (mut session, mut counters, mut out) = (NullSession::default(), NullCounters::default(), Vec::new());
+            let (mut session, mut counters, mut out) =
+                (NullSession::default(), NullCounters::default(), Vec::new());
             assert!(session.on_bytes(&bytes[..cut], &mut counters, &mut out));
             assert!(session.on_bytes(&bytes[cut..], &mut counters, &mut out));
             assert_eq!(counters.statements, 2, "cut at {cut}");
@@ -177,6 +189,10 @@ mod tests {
     #[test]
     fn a_goodbye_ends_the_session() {
         let mut session = NullSession { is_logged_in: true, partial: Vec::new() };
-        assert!(!session.on_bytes(&packet(0, &[QUIT]), &mut NullCounters::default(), &mut Vec::new()));
+        assert!(!session.on_bytes(
+            &packet(0, &[QUIT]),
+            &mut NullCounters::default(),
+            &mut Vec::new()
+        ));
     }
 }

@@ -15,8 +15,8 @@ use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_tcp_nodelay;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, recv,
-    send, socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with,
+    bind, listen, recv, send, socket_with,
 };
 use truetps_driver::{Client, Endpoint};
 
@@ -61,7 +61,8 @@ impl Serving {
         let tcp_listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         tcp_listener.set_nonblocking(true)?;
         let tcp_port = tcp_listener.local_addr()?.port();
-        let (tcp_listener, epoll) = (OwnedFd::from(tcp_listener), epoll::create(epoll::CreateFlags::CLOEXEC)?);
+        let (tcp_listener, epoll) =
+            (OwnedFd::from(tcp_listener), epoll::create(epoll::CreateFlags::CLOEXEC)?);
         for (listener, number) in [(&unix_listener, UNIX_LISTENER), (&tcp_listener, TCP_LISTENER)] {
             listen(listener, BACKLOG)?;
             epoll::add(&epoll, listener, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
@@ -81,7 +82,8 @@ impl Serving {
     /// Serves until the parent sends anything, or closes its end.
     pub(crate) fn serve_all(mut self, parent: &impl AsFd) -> anyhow::Result<NullCounters> {
         let data = epoll::EventData::new_u64(PARENT);
-        epoll::add(&self.epoll, parent, data, epoll::EventFlags::IN).context("standard input is to be a pipe")?;
+        epoll::add(&self.epoll, parent, data, epoll::EventFlags::IN)
+            .context("standard input is to be a pipe")?;
         let mut events = Vec::with_capacity(EVENTS_MAX);
         loop {
             events.clear();
@@ -147,7 +149,9 @@ impl Serving {
                 return false;
             }
             // An answer is far smaller than a socket's buffer: a client that does not read it is faulty.
-            if !self.out.is_empty() && send(&*socket, &self.out, SendFlags::NOSIGNAL) != Ok(self.out.len()) {
+            if !self.out.is_empty()
+                && send(&*socket, &self.out, SendFlags::NOSIGNAL) != Ok(self.out.len())
+            {
                 return false;
             }
             if received < self.buffer.len() {
@@ -173,7 +177,8 @@ impl NullServer {
         let socket = folder.path().join("null.sock");
         let mut command = new_command(std::env::current_exe()?);
         command.arg("bench-null-server").arg(&socket);
-        let mut process = pinned(command, Some(core))?.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        let mut process =
+            pinned(command, Some(core))?.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
         match connect(&socket, &mut process) {
             Ok(client) => Ok(Self { process, client, socket, _folder: folder }),
             Err(error) => {
@@ -189,7 +194,10 @@ impl NullServer {
     }
 
     fn counter(&mut self, name: &str) -> anyhow::Result<u64> {
-        let text = self.client.query_value(&format!("SELECT {name}"))?.context("the null server gave no number")?;
+        let text = self
+            .client
+            .query_value(&format!("SELECT {name}"))?
+            .context("the null server gave no number")?;
         text.parse().with_context(|| name.to_owned())
     }
 }
@@ -215,7 +223,9 @@ fn connect(socket: &Path, process: &mut Child) -> anyhow::Result<Client> {
     loop {
         match Client::connect_unix(socket, "root", None, START_TIMEOUT) {
             Ok(client) => return Ok(client),
-            Err(error) if began.elapsed() > START_TIMEOUT => return Err(error).context("the null server"),
+            Err(error) if began.elapsed() > START_TIMEOUT => {
+                return Err(error).context("the null server");
+            }
             Err(_) => sleep(Duration::from_millis(5)),
         }
         if let Some(status) = process.try_wait()? {
@@ -291,12 +301,15 @@ pub(crate) mod tests {
             endpoints: vec![endpoint.clone()],
             ..Target::mysql_unix("", "root", Some("any"))
         };
-        let mut clients =
-            server.endpoints.each_ref().map(|endpoint| Client::connect(&target(endpoint), START_TIMEOUT).unwrap());
+        let mut clients = server
+            .endpoints
+            .each_ref()
+            .map(|endpoint| Client::connect(&target(endpoint), START_TIMEOUT).unwrap());
         for client in &mut clients {
             client.execute("INSERT INTO t VALUES (1)").unwrap();
         }
-        let mut ask = |name: &str| clients[1].query_value(&format!("SELECT {name}")).unwrap().unwrap();
+        let mut ask =
+            |name: &str| clients[1].query_value(&format!("SELECT {name}")).unwrap().unwrap();
         assert_eq!((ask("statements"), ask("sessions")), ("2".to_owned(), "2".to_owned()));
         let tcp_port = ask("tcp_port").parse().unwrap();
         assert_eq!(server.endpoints[1], tcp_endpoint(tcp_port));

@@ -70,7 +70,9 @@ impl BenchOptions {
     }
 
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        if self.against.0 == Some(Program::Mysqlslap) && self.protocols.contains(&Protocol::Prepared) {
+        if self.against.0 == Some(Program::Mysqlslap)
+            && self.protocols.contains(&Protocol::Prepared)
+        {
             bail!("mysqlslap has no prepared statements: --protocol text");
         }
         Ok(())
@@ -111,9 +113,15 @@ pub(crate) fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
 }
 
 /// The value with this word, or an error with all words.
-pub(crate) fn by_word<T: Copy>(text: &str, all: &[T], word: fn(T) -> &'static str) -> Result<T, String> {
+pub(crate) fn by_word<T: Copy>(
+    text: &str,
+    all: &[T],
+    word: fn(T) -> &'static str,
+) -> Result<T, String> {
     let found = all.iter().copied().find(|one| word(*one) == text);
-    found.ok_or_else(|| format!("not one of {}", all.iter().map(|one| word(*one)).collect::<Vec<_>>().join(", ")))
+    found.ok_or_else(|| {
+        format!("not one of {}", all.iter().map(|one| word(*one)).collect::<Vec<_>>().join(", "))
+    })
 }
 
 /// The value that serde reads from this word.
@@ -141,7 +149,16 @@ mod tests {
 
     #[test]
     fn options_say_what_runs() {
-        let args = ["--connections", "1,64", "--mode", "blocking", "--against", "self:multiplexed:2", "--set", "a=b"];
+        let args = [
+            "--connections",
+            "1,64",
+            "--mode",
+            "blocking",
+            "--against",
+            "self:multiplexed:2",
+            "--set",
+            "a=b",
+        ];
         let options = parse(&args).unwrap();
         assert_eq!(options.connections, [1, 64]);
         let ours = DriveChoice { mode: DriveMode::Blocking, workers: None };

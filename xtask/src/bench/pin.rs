@@ -26,6 +26,9 @@ pub(crate) fn run(core: u32, program: &[OsString]) -> anyhow::Result<()> {
 pub(crate) fn pinned(command: Command, core: Option<u32>) -> anyhow::Result<Command> {
     let Some(core) = core else { return Ok(command) };
     let mut pinned = new_command(std::env::current_exe()?);
-    pinned.args(["bench-pin", &core.to_string()]).arg(command.get_program()).args(command.get_args());
+    pinned
+        .args(["bench-pin", &core.to_string()])
+        .arg(command.get_program())
+        .args(command.get_args());
     Ok(pinned)
 }

@@ -77,7 +77,9 @@ struct PreallocRun {
 pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result<()> {
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
     if options.level == LOADED && options.connections.len() < 2 {
-        bail!("--level {LOADED} needs two numbers of --connections: the stock server's sweep has no other factor");
+        bail!(
+            "--level {LOADED} needs two numbers of --connections: the stock server's sweep has no other factor"
+        );
     }
     let about = format!(
         "- truetps{}\n- {} pairs of trials of {} s in random order, {}; redo log and binlog on the same \
@@ -85,7 +87,11 @@ pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result
         commit(root),
         options.pairs,
         options.window,
-        if options.level == LOADED { "each on a server of its own" } else { "on one server process" }
+        if options.level == LOADED {
+            "each on a server of its own"
+        } else {
+            "on one server process"
+        }
     );
     let folder = options.kept.folder(root, "prealloc");
     let runs = tempfile::tempdir()?;
@@ -107,9 +113,15 @@ pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result
     let mut table = RunTable::new(comparison, "What a preallocated binlog brings", &about, folder);
     for (server, disk, workload, sync) in cells {
         let of = |connections| PreallocCell { server, disk, workload, sync, connections };
-        let sweep = |levels: &str, blocks| sweep(root, &truetps, options, of(0), levels, blocks, runs.path());
+        let sweep = |levels: &str, blocks| {
+            sweep(root, &truetps, options, of(0), levels, blocks, runs.path())
+        };
         let is_loaded = options.level == LOADED;
-        let whole = if is_loaded { Trials::new() } else { sweep(&format!("0,{}", options.level), options.pairs)? };
+        let whole = if is_loaded {
+            Trials::new()
+        } else {
+            sweep(&format!("0,{}", options.level), options.pairs)?
+        };
         for round in 0..options.pairs {
             let mut found = [whole.clone(), whole.clone()];
             if is_loaded {
@@ -122,7 +134,9 @@ pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result
                 table.measure(of(connections), round..round + 1, |program| {
                     let block = if is_loaded { 0 } else { round };
                     let is_off = is_loaded || program == 1;
-                    Ok(found[program].remove(&(connections, block, is_off)).context("the trial gave no result"))
+                    Ok(found[program]
+                        .remove(&(connections, block, is_off))
+                        .context("the trial gave no result"))
                 })?;
             }
         }
@@ -145,11 +159,22 @@ fn sweep(
 ) -> anyhow::Result<Trials> {
     let connections = options.connections.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let mut command = new_command(truetps);
-    command.args(["sweep", &options.workloads[cell.workload], "--vary", &format!("prealloc={levels}")]);
+    command.args([
+        "sweep",
+        &options.workloads[cell.workload],
+        "--vary",
+        &format!("prealloc={levels}"),
+    ]);
     command.args(["-c", &connections, "--blocks", &blocks.to_string()]);
     command.args(["--set", "log_bin=ON", "--set", "innodb_flush_log_at_trx_commit=1"]);
     command.args(["--set", &format!("sync_binlog={}", cell.sync)]);
-    command.args(["--measure", &options.window.to_string(), "--disk", &options.disks[cell.disk], "--quiet"]);
+    command.args([
+        "--measure",
+        &options.window.to_string(),
+        "--disk",
+        &options.disks[cell.disk],
+        "--quiet",
+    ]);
     for (name, value) in &options.kept.settings {
         command.args(["--set", &format!("{name}={value}")]);
     }
@@ -158,7 +183,8 @@ fn sweep(
         command.args(["--server", server]);
     }
     command.arg("--runs").arg(runs).current_dir(root).env_remove("TRUETPS_DSN");
-    let ran = command.stdin(Stdio::null()).output().with_context(|| truetps.display().to_string())?;
+    let ran =
+        command.stdin(Stdio::null()).output().with_context(|| truetps.display().to_string())?;
     // 3 is an answer, too: something was not decided.
     if !matches!(ran.status.code(), Some(0 | 3)) {
         bail!("{}: {}", ran.status, String::from_utf8_lossy(&ran.stderr));
@@ -180,7 +206,11 @@ fn trials(folder: &ExperimentFolder) -> anyhow::Result<Trials> {
             continue;
         };
         let block = blocks.iter().position(|block| *block == scheduled.block).unwrap_or(0) as u32;
-        let key = (scheduled.configuration.connections(), block, scheduled.configuration.prealloc().is_none());
+        let key = (
+            scheduled.configuration.connections(),
+            block,
+            scheduled.configuration.prealloc().is_none(),
+        );
         let run = PreallocRun {
             tps: measured.tps,
             p99_us: measured.response.response_us_p99.unwrap_or(f64::NAN),
@@ -204,8 +234,10 @@ impl BenchComparison for PreallocComparison {
     const CELL: &'static [&'static str] = &["server", "disk", "workload", "sync_binlog", "clients"];
 
     fn cell_words(&self, cell: PreallocCell) -> Vec<String> {
-        let disk = self.disks[cell.disk].rsplit('/').next().unwrap_or_default().trim_end_matches(".toml");
-        let (server, workload) = (self.servers[cell.server].clone(), self.workloads[cell.workload].clone());
+        let disk =
+            self.disks[cell.disk].rsplit('/').next().unwrap_or_default().trim_end_matches(".toml");
+        let (server, workload) =
+            (self.servers[cell.server].clone(), self.workloads[cell.workload].clone());
         vec![server, disk.to_owned(), workload, cell.sync.to_string(), cell.connections.to_string()]
     }
 
@@ -217,12 +249,21 @@ impl BenchComparison for PreallocComparison {
         vec![
             FigureColumn::compared("tps", "tps", [0, 3], |run| run.tps),
             FigureColumn::compared("p99_us", "p99 µs", [0, 3], |run| run.p99_us),
-            FigureColumn::compared("server_us_per_tx", "server CPU µs a transaction", [1, 3], |run| run.server_us),
+            FigureColumn::compared(
+                "server_us_per_tx",
+                "server CPU µs a transaction",
+                [1, 3],
+                |run| run.server_us,
+            ),
         ]
     }
 
     fn ratio_title(&self) -> String {
-        let base = if self.level == LOADED { "server without the library" } else { "trial without preallocation" };
+        let base = if self.level == LOADED {
+            "server without the library"
+        } else {
+            "trial without preallocation"
+        };
         format!(
             "Ratios to the {base} of the same round: geometric means [min..max], and the 95 % intervals of the means"
         )
@@ -269,13 +310,17 @@ mod tests {
             workloads: vec!["insert".to_owned()],
             level: "ahead".to_owned(),
         };
-        let cell = |server, disk, sync| PreallocCell { server, disk, workload: 0, sync, connections: 50 };
+        let cell =
+            |server, disk, sync| PreallocCell { server, disk, workload: 0, sync, connections: 50 };
         let goal = |cell| comparison.goal(cell, "tps");
         assert_eq!(goal(cell(0, 0, 1)), Some(BenchGoal::RatioAtLeast(GOAL_MARIADB)));
         assert_eq!(goal(cell(1, 0, 1)), Some(BenchGoal::RatioAtLeast(GOAL_MYSQL)));
         assert_eq!(goal(cell(1, 1, 1)), Some(BenchGoal::RatioAtLeast(NEVER_BELOW)));
         assert_eq!(goal(cell(1, 0, 0)), Some(BenchGoal::RatioAtLeast(NEVER_BELOW)));
-        assert_eq!(comparison.cell_words(cell(1, 0, 0)), ["mysql80", "flush-2ms", "insert", "0", "50"]);
+        assert_eq!(
+            comparison.cell_words(cell(1, 0, 0)),
+            ["mysql80", "flush-2ms", "insert", "0", "50"]
+        );
         assert_eq!(comparison.goal(cell(0, 0, 1), "p99_us"), None);
     }
 }

@@ -7,8 +7,9 @@ use anyhow::{Context, bail};
 use truetps_driver::Client;
 use truetps_record::{Protocol, SettingValue, SqlDialect};
 use truetps_sandbox::{
-    Catalogue, Home, HostLimits, LimitError, Needs, RunningServer, Sandbox, SandboxOptions, ServerBinary, ServerLoad,
-    Settings, StartOptions, check_limits, chosen_settings, find, raise_open_files,
+    Catalogue, Home, HostLimits, LimitError, Needs, RunningServer, Sandbox, SandboxOptions,
+    ServerBinary, ServerLoad, Settings, StartOptions, check_limits, chosen_settings, find,
+    raise_open_files,
 };
 
 use crate::bench::client::{SCHEMA, workload_spec};
@@ -49,7 +50,8 @@ impl PrivateServer {
         let needs = Needs::of(&settings);
         raise_open_files(&needs).map_err(with_hint)?;
         check_limits(&needs, &HostLimits::read()).map_err(with_hint)?;
-        let options = SandboxOptions { settings: settings.clone(), data_bytes: 1 << 30, disk: None };
+        let options =
+            SandboxOptions { settings: settings.clone(), data_bytes: 1 << 30, disk: None };
         let sandbox = Sandbox::create(&home, &binary, &options)?;
         let running = sandbox.start(&StartOptions::new(settings))?;
         let mut client = Client::connect_unix(running.socket(), "root", None, ANSWER_TIMEOUT)?;
@@ -75,7 +77,9 @@ impl PrivateServer {
     pub(crate) fn value(&mut self, name: &str) -> anyhow::Result<u64> {
         let rows = self.client.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?.rows;
         let value = rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
-        value.and_then(|text| text.parse().ok()).with_context(|| format!("the server shows no {name}"))
+        value
+            .and_then(|text| text.parse().ok())
+            .with_context(|| format!("the server shows no {name}"))
     }
 }
 
@@ -126,9 +130,13 @@ pub(crate) fn with_hint(error: LimitError) -> anyhow::Error {
 
 /// A server with too few open files takes fewer connections than its settings say.
 fn check_room(client: &mut Client, connections: u32) -> anyhow::Result<()> {
-    let text = client.query_value("SELECT @@GLOBAL.max_connections")?.context("max_connections has no value")?;
+    let text = client
+        .query_value("SELECT @@GLOBAL.max_connections")?
+        .context("max_connections has no value")?;
     if text.parse::<u32>().context("max_connections")? <= connections {
-        bail!("the server takes only {text} connections, {connections} and the observer's are needed: see `ulimit -n`");
+        bail!(
+            "the server takes only {text} connections, {connections} and the observer's are needed: see `ulimit -n`"
+        );
     }
     Ok(())
 }

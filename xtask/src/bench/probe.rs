@@ -69,7 +69,9 @@ pub(crate) fn run(root: &Path, options: &ProbeBenchOptions) -> anyhow::Result<()
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
     let most = options.connections.iter().copied().max().unwrap_or(1);
     let load = ServerLoad { connections_max: most, statements_per_connection: 8 };
-    let start = |extra: &[(String, String)]| PrivateServer::start_bare(options.basedir.as_deref(), load, extra);
+    let start = |extra: &[(String, String)]| {
+        PrivateServer::start_bare(options.basedir.as_deref(), load, extra)
+    };
     let plain = start(&options.kept.settings)?;
     // All servers of the family have these in the same words.
     let waits = with_waits(options.kept.settings.clone(), Flavour::Mariadb);
@@ -117,7 +119,12 @@ impl BenchComparison for ProbeComparison {
         vec![
             FigureColumn::compared("tps", "tps", [0, 4], |run| run.tps),
             FigureColumn::compared("p99_us", "p99 µs", [0, 3], |run| run.p99_us),
-            FigureColumn::compared("server_us_per_tx", "server CPU µs a transaction", [2, 4], |run| run.server_us),
+            FigureColumn::compared(
+                "server_us_per_tx",
+                "server CPU µs a transaction",
+                [2, 4],
+                |run| run.server_us,
+            ),
         ]
     }
 
@@ -142,7 +149,9 @@ fn measure_run(
 ) -> anyhow::Result<ProbeRunTime> {
     let mut command = new_command(truetps);
     command.args(["run", &options.workload, "--warm-up=2"]);
-    command.arg(format!("--measure={}", options.window.as_secs_f64())).arg(format!("--connections={connections}"));
+    command
+        .arg(format!("--measure={}", options.window.as_secs_f64()))
+        .arg(format!("--connections={connections}"));
     command.arg(format!("--dsn=mysql://root@?socket={}", socket.display())).arg("--runs").arg(runs);
     command.arg(match setup {
         ProbeSetup::Unwatched => "--no-probe".to_owned(),
@@ -150,11 +159,17 @@ fn measure_run(
     });
     // Journals of these servers are gone with them.
     command.env("XDG_STATE_HOME", runs.join("state")).env_remove("TRUETPS_DSN");
-    let ran = command.stdin(Stdio::null()).output().with_context(|| truetps.display().to_string())?;
+    let ran =
+        command.stdin(Stdio::null()).output().with_context(|| truetps.display().to_string())?;
     if !ran.status.success() {
-        bail!("{}: {}", ran.status, String::from_utf8_lossy(&ran.stderr).lines().last().unwrap_or_default());
+        bail!(
+            "{}: {}",
+            ran.status,
+            String::from_utf8_lossy(&ran.stderr).lines().last().unwrap_or_default()
+        );
     }
-    let trial = ExperimentFolder::open(&runs.join("latest"))?.trial("trial-0001")?.context("no trial")?;
+    let trial =
+        ExperimentFolder::open(&runs.join("latest"))?.trial("trial-0001")?.context("no trial")?;
     let measured = trial.measured.context("nothing was measured")?;
     Ok(ProbeRunTime {
         tps: measured.tps,
@@ -169,8 +184,9 @@ mod tests {
 
     #[test]
     fn ratios_are_of_one_round() {
-        let runs = [(0, 2, 100.0), (0, 0, 99.0), (1, 0, 50.0)]
-            .map(|(round, program, tps)| (8, round, program, Ok(ProbeRunTime { tps, p99_us: 10.0, server_us: 5.0 })));
+        let runs = [(0, 2, 100.0), (0, 0, 99.0), (1, 0, 50.0)].map(|(round, program, tps)| {
+            (8, round, program, Ok(ProbeRunTime { tps, p99_us: 10.0, server_us: 5.0 }))
+        });
         let table = RunTable::of_runs(ProbeComparison, runs);
         let text = table.tables();
         assert!(text.contains("| 8 | probe | **0.9900** [0.9900..0.9900], – |"), "{text}");

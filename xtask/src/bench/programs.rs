@@ -66,12 +66,15 @@ impl Against {
             None if text == "mysql_async" => Program::MysqlAsync,
             Some(("build", path)) => Program::Build(path.into()),
             Some(("self", drive)) => {
-                let (mode, workers) = drive.split_once(':').map_or((drive, None), |(mode, n)| (mode, Some(n)));
-                let workers = workers.map(|n| n.parse().map_err(|_| "not self:MODE:WORKERS")).transpose()?;
+                let (mode, workers) =
+                    drive.split_once(':').map_or((drive, None), |(mode, n)| (mode, Some(n)));
+                let workers =
+                    workers.map(|n| n.parse().map_err(|_| "not self:MODE:WORKERS")).transpose()?;
                 Program::Truetps(DriveChoice { mode: parse_word(mode)?, workers })
             }
             _ => {
-                let known = "sysbench, mysqlslap, mysql_async, self:MODE[:WORKERS], build:PATH, none";
+                let known =
+                    "sysbench, mysqlslap, mysql_async, self:MODE[:WORKERS], build:PATH, none";
                 return Err(format!("not one of {known}"));
             }
         };
@@ -83,9 +86,13 @@ impl Program {
     /// A short name, for tables.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::Truetps(DriveChoice { mode: DriveMode::Auto, workers: None }) => "truetps".to_owned(),
+            Self::Truetps(DriveChoice { mode: DriveMode::Auto, workers: None }) => {
+                "truetps".to_owned()
+            }
             Self::Truetps(DriveChoice { mode, workers: None }) => format!("truetps {}", word(mode)),
-            Self::Truetps(DriveChoice { mode, workers: Some(n) }) => format!("truetps {} ×{n}", word(mode)),
+            Self::Truetps(DriveChoice { mode, workers: Some(n) }) => {
+                format!("truetps {} ×{n}", word(mode))
+            }
             Self::Build(_) => "truetps, other build".to_owned(),
             Self::Sysbench => "sysbench".to_owned(),
             Self::Mysqlslap => "mysqlslap".to_owned(),
@@ -105,22 +112,32 @@ impl Program {
             Self::Truetps(_) => format!("{}: this tree{}", self.name(), commit(root)),
             Self::Build(path) => format!("{}: {}", self.name(), path.display()),
             Self::Sysbench => {
-                let version = output("sysbench", "apt-get install --no-install-recommends sysbench")?;
+                let version =
+                    output("sysbench", "apt-get install --no-install-recommends sysbench")?;
                 format!(
                     "{version}: `oltp_insert`; for prepared statements the script `xtask/src/bench/prepared_insert.lua`"
                 )
             }
             Self::Mysqlslap => {
-                let version = output("mariadb-slap", "apt-get install --no-install-recommends mariadb-client")?;
+                let version = output(
+                    "mariadb-slap",
+                    "apt-get install --no-install-recommends mariadb-client",
+                )?;
                 format!(
                     "{version}: makes no rows of its own; it sends the same {SLAP_STATEMENTS} texts again and again, every \
                      client in the same order, so that it spends nothing on making values"
                 )
             }
             Self::MysqlAsync => {
-                let args = ["--manifest-path", "bench/reference-client/Cargo.toml", "--target-dir", REFERENCE_TARGET];
+                let args = [
+                    "--manifest-path",
+                    "bench/reference-client/Cargo.toml",
+                    "--target-dir",
+                    REFERENCE_TARGET,
+                ];
                 build_release("bench/reference-client", root, &args)?;
-                "mysql_async: `bench/reference-client`, one tokio thread, one task a connection".to_owned()
+                "mysql_async: `bench/reference-client`, one tokio thread, one task a connection"
+                    .to_owned()
             }
         })
     }
@@ -132,8 +149,11 @@ impl Program {
             Self::Sysbench => sysbench_command(load)?,
             Self::Mysqlslap => mysqlslap_command(load)?,
             Self::MysqlAsync => {
-                let mut command = new_command(root.join(REFERENCE_TARGET).join("release/reference-client"));
-                command.arg(load.socket).args([&load.connections.to_string(), &word(load.protocol)]);
+                let mut command =
+                    new_command(root.join(REFERENCE_TARGET).join("release/reference-client"));
+                command
+                    .arg(load.socket)
+                    .args([&load.connections.to_string(), &word(load.protocol)]);
                 command
             }
         })
@@ -164,7 +184,11 @@ fn sysbench_command(load: &BenchLoad<'_>) -> anyhow::Result<Command> {
         .arg(format!("--mysql-socket={}", load.socket.display()))
         .args(["--mysql-user=root", &format!("--mysql-db={SCHEMA}")])
         .arg(format!("--table-size={TABLE_ROWS}"))
-        .args([&format!("--threads={}", load.connections), &format!("--time={RUN_SECONDS}"), "run"]);
+        .args([
+            &format!("--threads={}", load.connections),
+            &format!("--time={RUN_SECONDS}"),
+            "run",
+        ]);
     Ok(command)
 }
 
@@ -181,17 +205,31 @@ fn mysqlslap_command(load: &BenchLoad<'_>) -> anyhow::Result<Command> {
     fs::write(&file, slap_statements()?)?;
     let mut command = new_command("mariadb-slap");
     command
-        .args(["--no-defaults", "--user=root", "--silent", "--no-drop", "--skip-ssl", "--delimiter=;"])
+        .args([
+            "--no-defaults",
+            "--user=root",
+            "--silent",
+            "--no-drop",
+            "--skip-ssl",
+            "--delimiter=;",
+        ])
         .arg(format!("--socket={}", load.socket.display()))
         .arg(format!("--create-schema={SCHEMA}"))
         .arg(format!("--query={}", file.display()))
-        .args([format!("--concurrency={}", load.connections), format!("--number-of-queries={SLAP_QUERIES}")]);
+        .args([
+            format!("--concurrency={}", load.connections),
+            format!("--number-of-queries={SLAP_QUERIES}"),
+        ]);
     Ok(command)
 }
 
 /// The statements of the workload `insert` as text, with values written out.
 fn slap_statements() -> anyhow::Result<String> {
-    let workload = truetps_workload::build(&crate::bench::client::workload_spec(Protocol::Text), SqlDialect::Mysql, 1)?;
+    let workload = truetps_workload::build(
+        &crate::bench::client::workload_spec(Protocol::Text),
+        SqlDialect::Mysql,
+        1,
+    )?;
     let table = workload.tables().first().context("the workload has a table")?.name.clone();
     let mut random = RandomStream::new(1, 0);
     let mut digits = |groups| {
@@ -226,11 +264,14 @@ pub(crate) fn output(program: &str, remedy: &str) -> anyhow::Result<String> {
 }
 
 pub(crate) fn commit(root: &Path) -> String {
-    let git = |args: &[&str]| new_command("git").args(args).current_dir(root).output().ok().map(|out| out.stdout);
+    let git = |args: &[&str]| {
+        new_command("git").args(args).current_dir(root).output().ok().map(|out| out.stdout)
+    };
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
     let id = git(&["rev-parse", "--short", "HEAD"]).map(text).filter(|id| !id.is_empty());
     let changed = git(&["status", "--porcelain"]).is_some_and(|out| !out.is_empty());
-    id.map(|id| format!(", commit {id}{}", if changed { " with changes" } else { "" })).unwrap_or_default()
+    id.map(|id| format!(", commit {id}{}", if changed { " with changes" } else { "" }))
+        .unwrap_or_default()
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark starts the programs that it compares")]
@@ -248,7 +289,13 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), SLAP_STATEMENTS);
         // c has ten groups of eleven digits, pad has five.
-        assert!(lines.iter().all(|line| line.matches('-').count() == 9 + 4 && line.ends_with(");")));
-        assert!(lines[0].starts_with("INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, 1, '"), "{}", lines[0]);
+        assert!(
+            lines.iter().all(|line| line.matches('-').count() == 9 + 4 && line.ends_with(");"))
+        );
+        assert!(
+            lines[0].starts_with("INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, 1, '"),
+            "{}",
+            lines[0]
+        );
     }
 }

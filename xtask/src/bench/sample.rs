@@ -57,8 +57,11 @@ fn measure_run(
 ) -> anyhow::Result<ResourceSample> {
     server.empty()?;
     let mut log = tempfile::tempfile()?;
-    let mut child =
-        command.stdout(log.try_clone()?).stderr(log.try_clone()?).spawn().context("starting the program")?;
+    let mut child = command
+        .stdout(log.try_clone()?)
+        .stderr(log.try_clone()?)
+        .spawn()
+        .context("starting the program")?;
     let sample = watch(&mut child, sessions, window, server);
     // It runs longer than its window, by intent.
     let _ = child.kill();
@@ -100,7 +103,10 @@ fn last_words(log: &mut File) -> Option<String> {
 pub(crate) fn cause(text: &str) -> Option<String> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_cause = |line: &&str| ["FATAL", "rror", "PANIC"].iter().any(|word| line.contains(word));
-    lines().find(is_cause).or_else(|| lines().next_back()).map(|line| line.chars().take(200).collect())
+    lines()
+        .find(is_cause)
+        .or_else(|| lines().next_back())
+        .map(|line| line.chars().take(200).collect())
 }
 
 fn watch(
@@ -185,12 +191,15 @@ impl SampleLook {
         if statements == 0.0 {
             bail!("no statement in {seconds:.1} s");
         }
-        let used = |first: ProcessUse, last: ProcessUse| last.cpu.saturating_sub(first.cpu).as_secs_f64();
+        let used =
+            |first: ProcessUse, last: ProcessUse| last.cpu.saturating_sub(first.cpu).as_secs_f64();
         let (client_s, server_s) = (used(self.client, last.client), used(self.server, last.server));
         let ticks_a_second = rustix::param::clock_ticks_per_second() as f64;
         let host_s = |first: u64, last: u64| last.saturating_sub(first) as f64 / ticks_a_second;
         // Time that the hypervisor took counts as busy.
-        let busy_s = host_s(self.host.busy + self.host.steal, last.host.busy + last.host.steal) - client_s - server_s;
+        let busy_s = host_s(self.host.busy + self.host.steal, last.host.busy + last.host.steal)
+            - client_s
+            - server_s;
         Ok(ResourceSample {
             tps: statements / seconds,
             client_us: client_s * 1e6 / statements,

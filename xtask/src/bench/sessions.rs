@@ -68,7 +68,8 @@ pub(crate) fn run(root: &Path, options: &SessionsOptions) -> anyhow::Result<()> 
         options.window.as_secs_f64(),
     );
     let title = "Many sessions: time to connect, and memory";
-    let mut table = RunTable::new(ManySessions, title, &about, options.kept.folder(root, "sessions"));
+    let mut table =
+        RunTable::new(ManySessions, title, &about, options.kept.folder(root, "sessions"));
     for way in options.ways.iter().copied() {
         let per_process = if way == SessionWay::Tcp { by_files.min(by_ports) } else { by_files };
         for connections in options.connections.iter().copied() {
@@ -144,7 +145,8 @@ impl SessionParts {
         let rate = rate / self.0.len() as f64;
         let mut clients = SessionClients(Vec::new());
         for part in &self.0 {
-            let client = pinned(part.client(rate)?, Some(CLIENT_CORE))?.stdout(Stdio::null()).spawn();
+            let client =
+                pinned(part.client(rate)?, Some(CLIENT_CORE))?.stdout(Stdio::null()).spawn();
             clients.0.push(client.context("starting the engine")?);
         }
         let sessions = self.0.iter().map(|part| part.sessions).sum();
@@ -185,14 +187,23 @@ impl SessionParts {
     }
 
     fn look(&mut self, clients: &SessionClients) -> anyhow::Result<Vec<SampleLook>> {
-        self.0.iter_mut().zip(&clients.0).map(|(part, client)| SampleLook::now(client.id(), &mut part.server)).collect()
+        self.0
+            .iter_mut()
+            .zip(&clients.0)
+            .map(|(part, client)| SampleLook::now(client.id(), &mut part.server))
+            .collect()
     }
 }
 
 impl SessionPart {
     fn client(&self, rate: f64) -> anyhow::Result<Command> {
         let mut command = new_command(std::env::current_exe()?);
-        command.args(["bench-client", &self.endpoint.to_string(), &self.sessions.to_string(), LONG_S]);
+        command.args([
+            "bench-client",
+            &self.endpoint.to_string(),
+            &self.sessions.to_string(),
+            LONG_S,
+        ]);
         command.args(["--rate", &rate.to_string()]);
         Ok(command)
     }
@@ -200,7 +211,9 @@ impl SessionPart {
 
 impl SessionClients {
     fn rss_bytes(&self) -> anyhow::Result<u64> {
-        let used = |client: &Child| process_use(client.id()).context("a client has ended").map(|used| used.rss_bytes);
+        let used = |client: &Child| {
+            process_use(client.id()).context("a client has ended").map(|used| used.rss_bytes)
+        };
         self.0.iter().map(used).sum()
     }
 }
@@ -236,8 +249,12 @@ impl BenchComparison for ManySessions {
         vec![
             FigureColumn::shown("processes", "processes", 0, |run| run.processes as f64),
             FigureColumn::shown("connect_s", "connecting s", 2, |run| run.connect_s),
-            FigureColumn::shown("first_rss_mb", "memory MB, connected", 1, |run| run.first_rss_bytes as f64 / 1e6),
-            FigureColumn::shown("last_rss_mb", "memory MB, at the end", 1, |run| run.last_rss_bytes as f64 / 1e6),
+            FigureColumn::shown("first_rss_mb", "memory MB, connected", 1, |run| {
+                run.first_rss_bytes as f64 / 1e6
+            }),
+            FigureColumn::shown("last_rss_mb", "memory MB, at the end", 1, |run| {
+                run.last_rss_bytes as f64 / 1e6
+            }),
             FigureColumn::shown("tps", "tps", 0, |run| run.tps),
             FigureColumn::shown("client_cores", "client cores", 2, |run| run.client_cores),
         ]

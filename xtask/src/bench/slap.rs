@@ -21,7 +21,8 @@ use crate::bench::programs::{commit, new_command, output};
 use crate::bench::sample::Server;
 
 const INSERT: &str = "insert into t values (NULL,2,'sadasda')";
-const INSERT_CREATE: &str = "create table t (id int auto_increment primary key, a int, b varchar(20))";
+const INSERT_CREATE: &str =
+    "create table t (id int auto_increment primary key, a int, b varchar(20))";
 const HOT_ROW: &str = "UPDATE goods SET cnt=cnt-1 WHERE ID=1";
 const HOT_ROW_CREATE: &str =
     "create table goods (id int primary key, cnt int); insert into goods values (1, 100000000)";
@@ -90,13 +91,17 @@ pub(crate) fn run(root: &Path, options: &SlapBenchOptions) -> anyhow::Result<()>
     let version = output("mariadb-slap", "mariadb-slap is in Debian's package mariadb-client")?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let mut settings = options.kept.settings.clone();
-    for (name, value) in [("skip_networking", "OFF"), ("bind_address", "127.0.0.1"), ("port", &port.to_string())] {
+    for (name, value) in
+        [("skip_networking", "OFF"), ("bind_address", "127.0.0.1"), ("port", &port.to_string())]
+    {
         settings.push((name.to_owned(), value.to_owned()));
     }
     let load = ServerLoad { connections_max: 200, statements_per_connection: 2 };
     let mut server = PrivateServer::start_bare(None, load, &settings)?;
     server.client.execute("CREATE DATABASE tempdb")?;
-    server.client.execute(&format!("CREATE USER {MTLS_USER}@'127.0.0.1' IDENTIFIED BY '{MTLS_USER}'"))?;
+    server
+        .client
+        .execute(&format!("CREATE USER {MTLS_USER}@'127.0.0.1' IDENTIFIED BY '{MTLS_USER}'"))?;
     server.client.execute(&format!("GRANT ALL ON tempdb.* TO {MTLS_USER}@'127.0.0.1'"))?;
     let about = format!(
         "- truetps{}\n- {}\n{}- {} rounds for each row, in changing order; a run is a whole program: wall time, and CPU \
@@ -106,7 +111,8 @@ pub(crate) fn run(root: &Path, options: &SlapBenchOptions) -> anyhow::Result<()>
         server.describe(&options.kept.settings),
         options.pairs.count,
     );
-    let title = "truetps slap and mtls beside mariadb-slap and mtls-perf-bench, on a private server";
+    let title =
+        "truetps slap and mtls beside mariadb-slap and mtls-perf-bench, on a private server";
     let mut table = RunTable::new(SlapComparison, title, &about, options.kept.folder(root, "slap"));
     for cell in CELLS {
         if cell.work == Work::Mtls && options.mtls.is_none() {
@@ -144,13 +150,18 @@ impl BenchComparison for SlapComparison {
     fn columns(&self) -> Vec<FigureColumn<SlapRunTime>> {
         vec![
             FigureColumn::compared("tps", "tps", [0, 2], |run| run.tps),
-            FigureColumn::compared("client_us", "client CPU µs a query", [2, 2], |run| run.client_us),
-            FigureColumn::compared("server_us", "server CPU µs a query", [1, 2], |run| run.server_us),
+            FigureColumn::compared("client_us", "client CPU µs a query", [2, 2], |run| {
+                run.client_us
+            }),
+            FigureColumn::compared("server_us", "server CPU µs a query", [1, 2], |run| {
+                run.server_us
+            }),
         ]
     }
 
     fn ratio_title(&self) -> String {
-        "Ratios of neighbours: geometric means [min..max]; goals are held against the means".to_owned()
+        "Ratios of neighbours: geometric means [min..max]; goals are held against the means"
+            .to_owned()
     }
 
     fn goal(&self, cell: SlapFigure, key: &str) -> Option<BenchGoal> {
@@ -169,7 +180,12 @@ struct SlapPrograms<'a> {
 }
 
 impl SlapPrograms<'_> {
-    fn measure_run(&self, cell: SlapFigure, is_ours: bool, server: &mut PrivateServer) -> anyhow::Result<SlapRunTime> {
+    fn measure_run(
+        &self,
+        cell: SlapFigure,
+        is_ours: bool,
+        server: &mut PrivateServer,
+    ) -> anyhow::Result<SlapRunTime> {
         if cell.work == Work::Mtls {
             server.client.execute("DROP TABLE IF EXISTS tempdb.t")?;
             once(self.mtls(cell, is_ours, "create")?)?;
@@ -180,7 +196,8 @@ impl SlapPrograms<'_> {
             self.slap(cell, is_ours, server)
         };
         let pid = server.pid();
-        let server_cpu = || truetps_probe::process_use(pid).map(|used| used.cpu).context("the server has ended");
+        let server_cpu =
+            || truetps_probe::process_use(pid).map(|used| used.cpu).context("the server has ended");
         let (cpu_before, server_before, began) = (children_cpu()?, server_cpu()?, Instant::now());
         once(command)?;
         let seconds = began.elapsed().as_secs_f64();
@@ -193,7 +210,8 @@ impl SlapPrograms<'_> {
     }
 
     fn slap(&self, cell: SlapFigure, is_ours: bool, server: &PrivateServer) -> Command {
-        let mut command = new_command(if is_ours { self.truetps } else { Path::new("mariadb-slap") });
+        let mut command =
+            new_command(if is_ours { self.truetps } else { Path::new("mariadb-slap") });
         if is_ours {
             command.args(["slap", "--runs=none"]);
         }
@@ -204,12 +222,18 @@ impl SlapPrograms<'_> {
         command.args(["--no-defaults", "--user=root", "--delimiter=;"]);
         command.arg(format!("--socket={}", server.socket().display()));
         command.arg(format!("--query={query}")).arg(format!("--create={create}"));
-        command.arg(format!("--concurrency={}", cell.clients)).arg(format!("--number-of-queries={}", cell.queries));
+        command
+            .arg(format!("--concurrency={}", cell.clients))
+            .arg(format!("--number-of-queries={}", cell.queries));
         command
     }
 
     fn mtls(&self, cell: SlapFigure, is_ours: bool, action: &str) -> anyhow::Result<Command> {
-        let mut command = new_command(if is_ours { self.truetps } else { self.mtls.context("no mtls-perf-bench")? });
+        let mut command = new_command(if is_ours {
+            self.truetps
+        } else {
+            self.mtls.context("no mtls-perf-bench")?
+        });
         if is_ours {
             command.args(["mtls", "--runs=none"]);
         }
@@ -226,7 +250,11 @@ fn once(mut command: Command) -> anyhow::Result<()> {
     let ran = command.stdin(Stdio::null()).output().context("starting the program")?;
     if !ran.status.success() {
         let said = [ran.stdout, ran.stderr].concat();
-        bail!("{}: {}", ran.status, String::from_utf8_lossy(&said).lines().last().unwrap_or_default());
+        bail!(
+            "{}: {}",
+            ran.status,
+            String::from_utf8_lossy(&said).lines().last().unwrap_or_default()
+        );
     }
     Ok(())
 }

@@ -12,7 +12,9 @@ const HALF_WIDTH: [char; 9] = [',', '.', ';', ':', '!', '?', '(', ')', '"'];
 pub(super) fn problems(name: &str, page: &MarkdownPage) -> Vec<String> {
     let of_text = |(line, text): (usize, &str)| {
         let found = text_problems(text);
-        found.into_iter().map(move |(lines_below, words)| format!("{name}:{}: {words}", line + lines_below))
+        found
+            .into_iter()
+            .map(move |(lines_below, words)| format!("{name}:{}: {words}", line + lines_below))
     };
     page.texts().flat_map(of_text).collect()
 }
@@ -24,7 +26,8 @@ fn text_problems(text: &str) -> Vec<(usize, String)> {
     for (at, pair) in chars.windows(2).enumerate() {
         let after = chars.get(at + 2).copied();
         if let Some(words) = problem(pair[0], pair[1], after) {
-            let near: String = chars[at.saturating_sub(6)..chars.len().min(at + 8)].iter().collect();
+            let near: String =
+                chars[at.saturating_sub(6)..chars.len().min(at + 8)].iter().collect();
             found.push((line, format!("{words}: \"{}\"", near.replace('\n', " "))));
         }
         line += usize::from(pair[0] == '\n');
@@ -33,7 +36,8 @@ fn text_problems(text: &str) -> Vec<(usize, String)> {
 }
 
 fn problem(left: char, right: char, after: Option<char>) -> Option<&'static str> {
-    let is_next_to_chinese = |is: fn(char) -> bool| (is(left) && is_han(right)) || (is_han(left) && is(right));
+    let is_next_to_chinese =
+        |is: fn(char) -> bool| (is(left) && is_han(right)) || (is_han(left) && is(right));
     if is_next_to_chinese(is_latin) {
         return Some("no space between Chinese and Latin");
     }
@@ -47,7 +51,9 @@ fn problem(left: char, right: char, after: Option<char>) -> Option<&'static str>
         return Some("a space between Chinese words");
     }
     if is_han(left) && right == '\n' && after.is_some_and(is_han) {
-        return Some("the line ends inside a sentence, which shows as a space: end it after punctuation");
+        return Some(
+            "the line ends inside a sentence, which shows as a space: end it after punctuation",
+        );
     }
     (left == '*' && right == '*')
         .then_some("`**` that Markdown does not read as bold: no punctuation inside of its end")

@@ -76,7 +76,10 @@ impl Circles {
         let mut found = Vec::new();
         for (name, graph) in &self.crates {
             let modules = graph.in_circles();
-            let allowed = CIRCLES_MAX.iter().find(|(known, _)| known == name).map_or(0, |(_, allowed)| *allowed);
+            let allowed = CIRCLES_MAX
+                .iter()
+                .find(|(known, _)| known == name)
+                .map_or(0, |(_, allowed)| *allowed);
             if modules.len() > allowed {
                 let paths: Vec<_> = modules.iter().map(|path| path.join("::")).collect();
                 found.push(format!(
@@ -98,7 +101,8 @@ impl Circles {
 
 impl ModuleGraph {
     fn in_circles(&self) -> BTreeSet<&ModulePath> {
-        let edges: BTreeMap<_, BTreeSet<_>> = self.named.keys().map(|module| (module, self.edges_of(module))).collect();
+        let edges: BTreeMap<_, BTreeSet<_>> =
+            self.named.keys().map(|module| (module, self.edges_of(module))).collect();
         self.named.keys().filter(|module| reached(&edges, module).contains(module)).collect()
     }
 
@@ -171,10 +175,14 @@ fn place(file: &str) -> Option<(&str, ModulePath)> {
 
 /// The text without comments and without the tests at its end.
 fn code_of(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    let lines: Vec<_> =
+        text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
     let is_test = |at: usize| {
         lines[at].trim() == "#[cfg(test)]"
-            && lines[at + 1..].iter().take(3).any(|line| line.contains("mod ") && line.ends_with('{'))
+            && lines[at + 1..]
+                .iter()
+                .take(3)
+                .any(|line| line.contains("mod ") && line.ends_with('{'))
     };
     let end = (0..lines.len()).find(|at| is_test(*at)).unwrap_or(lines.len());
     lines[..end].join("\n")
@@ -220,15 +228,23 @@ fn expanded(tree: &str) -> Vec<ModulePath> {
         }
     }
     parts.push(&inside[start..]);
-    parts.iter().filter(|part| !part.is_empty()).flat_map(|part| expanded(&format!("{front}{part}"))).collect()
+    parts
+        .iter()
+        .filter(|part| !part.is_empty())
+        .flat_map(|part| expanded(&format!("{front}{part}")))
+        .collect()
 }
 
 /// Paths that are written out where they are used.
 fn paths_in_code(code: &str) -> Vec<ModulePath> {
     let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     // One that ends so is the beginning of a tree of imports, or of types in angle brackets.
-    let words = code.split(|c: char| !is_of_path(c)).filter(|word| word.contains("::") && !word.ends_with("::"));
-    words.map(|word| word.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect()).collect()
+    let words = code
+        .split(|c: char| !is_of_path(c))
+        .filter(|word| word.contains("::") && !word.ends_with("::"));
+    words
+        .map(|word| word.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect())
+        .collect()
 }
 
 #[cfg(test)]
@@ -247,17 +263,27 @@ mod tests {
     fn modules_that_import_each_other_are_found() {
         let lib = ("lib.rs", "mod a;\nmod b;\nmod c;\npub use a::A;\npub use c::{C, d::D};\n");
         let a = ("a.rs", "use crate::C;\nuse other::B;\n");
-        assert!(circles(&[lib, a, ("b.rs", "use crate::A;\n"), ("c/mod.rs", ""), ("c/d.rs", "")]).is_empty());
+        assert!(
+            circles(&[lib, a, ("b.rs", "use crate::A;\n"), ("c/mod.rs", ""), ("c/d.rs", "")])
+                .is_empty()
+        );
         let back = ("c/mod.rs", "mod d;\nfn f() { super::b::g() }\n");
-        assert_eq!(circles(&[lib, a, ("b.rs", "use crate::A;\n"), back, ("c/d.rs", "")]), ["a", "b", "c"]);
+        assert_eq!(
+            circles(&[lib, a, ("b.rs", "use crate::A;\n"), back, ("c/d.rs", "")]),
+            ["a", "b", "c"]
+        );
         let tests = ("c/mod.rs", "#[cfg(test)]\nmod tests {\n    use crate::A;\n}\n// crate::A\n");
         assert!(circles(&[lib, a, tests, ("c/d.rs", "")]).is_empty());
-        assert_eq!(circles(&[lib, ("c/mod.rs", "use d::D;\n"), ("c/d.rs", "use super::C;\n")]), ["c", "c::d"]);
+        assert_eq!(
+            circles(&[lib, ("c/mod.rs", "use d::D;\n"), ("c/d.rs", "use super::C;\n")]),
+            ["c", "c::d"]
+        );
     }
 
     #[test]
     fn trees_of_imports_are_expanded() {
-        let paths: Vec<_> = expanded("crate::{a,b::{c,d::E},self}").iter().map(|path| path.join("::")).collect();
+        let paths: Vec<_> =
+            expanded("crate::{a,b::{c,d::E},self}").iter().map(|path| path.join("::")).collect();
         assert_eq!(paths, ["crate::a", "crate::b::c", "crate::b::d::E", "crate::self"]);
     }
 }

@@ -20,7 +20,9 @@ impl NamedClosures {
         }
         let (mut function, mut in_function) = (1, 0);
         let mut lines = text.lines().zip(text.lines().skip(1).chain([""])).enumerate();
-        while let Some((number, (line, next))) = lines.find(|(_, (line, _))| !line.trim().starts_with("//")) {
+        while let Some((number, (line, next))) =
+            lines.find(|(_, (line, _))| !line.trim().starts_with("//"))
+        {
             if line == "mod tests {" {
                 break;
             }
@@ -41,11 +43,15 @@ impl NamedClosures {
     pub(super) fn problems(self) -> Vec<String> {
         let Self { count, crowded: mut found } = self;
         if count > CLOSURES_MAX {
-            found.push(format!("{count} closures have names, more than {CLOSURES_MAX}: make functions of them"));
+            found.push(format!(
+                "{count} closures have names, more than {CLOSURES_MAX}: make functions of them"
+            ));
         }
         if count < CLOSURES_MAX {
             let place = "`CLOSURES_MAX` of xtask/src/tidy/closures.rs";
-            found.push(format!("only {count} closures have names: lower {place} from {CLOSURES_MAX}"));
+            found.push(format!(
+                "only {count} closures have names: lower {place} from {CLOSURES_MAX}"
+            ));
         }
         found
     }
@@ -54,14 +60,17 @@ impl NamedClosures {
 fn is_function(line: &str) -> bool {
     let words = line.trim_start().split_ascii_whitespace();
     let mut behind = words.skip_while(|word| {
-        word.starts_with("pub") || matches!(*word, "const" | "unsafe" | "async" | "extern" | "\"C\"")
+        word.starts_with("pub")
+            || matches!(*word, "const" | "unsafe" | "async" | "extern" | "\"C\"")
     });
     behind.next() == Some("fn")
 }
 
 /// `next`: the line behind it, where a long one goes on.
 fn is_named_closure(line: &str, next: &str) -> bool {
-    let Some((_, value)) = line.trim_start().strip_prefix("let ").and_then(|rest| rest.split_once('=')) else {
+    let Some((_, value)) =
+        line.trim_start().strip_prefix("let ").and_then(|rest| rest.split_once('='))
+    else {
         return false;
     };
     let value = if value.trim().is_empty() { next } else { value }.trim_start();
@@ -84,9 +93,11 @@ mod tests {
         closures.add("crates/a/src/b_tests.rs", text);
         closures.add("crates/a/tests/b.rs", text);
         assert_eq!(closures.count, 3);
-        for (line, expect) in
-            [("    pub const fn a(", true), ("unsafe extern \"C\" fn a(", true), ("    a: fn() -> b,", false)]
-        {
+        for (line, expect) in [
+            ("    pub const fn a(", true),
+            ("unsafe extern \"C\" fn a(", true),
+            ("    a: fn() -> b,", false),
+        ] {
             assert_eq!(is_function(line), expect, "{line}");
         }
     }

@@ -54,7 +54,9 @@ fn manifest_edges(root: &Path) -> anyhow::Result<CrateEdges> {
 /// Without those that only tests use.
 fn used_crates(manifest: &str) -> BTreeSet<String> {
     let ordinary = manifest.split("[dev-dependencies]").next().unwrap_or_default();
-    let names = ordinary.lines().filter_map(|line| line.strip_prefix("truetps-")?.split(['.', ' ', '=']).next());
+    let names = ordinary
+        .lines()
+        .filter_map(|line| line.strip_prefix("truetps-")?.split(['.', ' ', '=']).next());
     names.map(str::to_owned).collect()
 }
 
@@ -63,12 +65,21 @@ fn differences(listed: &CrateEdges, used: &CrateEdges) -> Vec<String> {
     let mut found = Vec::new();
     for name in names {
         let (Some(listed), Some(used)) = (listed.get(name), used.get(name)) else {
-            let problem = if used.contains_key(name) { "no row in the table of the crates" } else { "no such crate" };
+            let problem = if used.contains_key(name) {
+                "no row in the table of the crates"
+            } else {
+                "no such crate"
+            };
             found.push(format!("{PAGE}: `{name}`: {problem}"));
             continue;
         };
-        found.extend(used.difference(listed).map(|other| format!("{name} uses {other}: {PAGE} has no such edge")));
-        found.extend(listed.difference(used).map(|other| format!("{PAGE}: {name} does not use {other}")));
+        found.extend(
+            used.difference(listed)
+                .map(|other| format!("{name} uses {other}: {PAGE} has no such edge")),
+        );
+        found.extend(
+            listed.difference(used).map(|other| format!("{PAGE}: {name} does not use {other}")),
+        );
     }
     found
 }

@@ -4,7 +4,8 @@
 const CLOCK: &[&str] = &["Instant::now", "SystemTime::now"];
 const FILES: &[&str] = &["std::fs", "rustix::fs", "File::open", "File::create"];
 const NETWORK: &[&str] = &["std::net", "rustix::net", "UnixStream", "TcpStream"];
-const TERMINAL: &[&str] = &["print!(", "println!(", "eprint!(", "eprintln!(", "std::io::stdout", "std::io::stderr"];
+const TERMINAL: &[&str] =
+    &["print!(", "println!(", "eprint!(", "eprintln!(", "std::io::stdout", "std::io::stderr"];
 const UNSAFE: &[&str] = &["unsafe_code"];
 /// Operations that a link in the path leads elsewhere: as root, to a file that the owner of the folder could not touch.
 /// `truetps_files` has `OpenFolder` and `open_no_link` in place of them. Descriptors (`fchmod`, `fchown`) are no paths.
@@ -12,7 +13,8 @@ const RIGHTS_BY_PATH: &[&str] = &["set_permissions(", "lchown(", " chown(", "fs:
 const BY_PATH: &[&str] =
     &["fs::read(", "fs::read_to_string(", "fs::write(", "fs::copy(", "File::open(", "File::create"];
 /// Run folders may be another user's: `run_file::open_below` opens their files.
-const READ_BY_PATH: &[&str] = &["fs::read(", "fs::read_to_string(", "File::open(", "open_regular(", "fs::metadata("];
+const READ_BY_PATH: &[&str] =
+    &["fs::read(", "fs::read_to_string(", "File::open(", "open_regular(", "fs::metadata("];
 
 /// A crate (`*`: every crate; with `/`: files of one), what it does not use, and the files in which it may.
 struct Invariant(&'static str, &'static [&'static [&'static str]], &'static [&'static str]);
@@ -39,13 +41,21 @@ const INVARIANTS: [Invariant; 25] = [
     Invariant(
         "batch",
         &[CLOCK, FILES, NETWORK, TERMINAL],
-        &["batch/src/database/commit_queue.rs", "batch/src/database/connection.rs", "batch/src/database/worker.rs"],
+        &[
+            "batch/src/database/commit_queue.rs",
+            "batch/src/database/connection.rs",
+            "batch/src/database/worker.rs",
+        ],
     ),
     // Root runs these in folders of a server's user. The files that are left out read what the kernel or truetps itself makes
     // (/proc, /sys, folders of root), or what the command line names.
     Invariant("preload", &[BY_PATH], &["preload/src/trim.rs"]),
     Invariant("cli/src/commands/prealloc/", &[BY_PATH], &["cli/src/commands/prealloc/checks.rs"]),
-    Invariant("lab", &[BY_PATH], &["lab/src/external/journal.rs", "lab/src/external/journal_file.rs"]),
+    Invariant(
+        "lab",
+        &[BY_PATH],
+        &["lab/src/external/journal.rs", "lab/src/external/journal_file.rs"],
+    ),
     Invariant(
         "sandbox",
         &[BY_PATH],
@@ -108,19 +118,28 @@ const INVARIANTS: [Invariant; 25] = [
 /// What the code of one file must not use. Tests may: modules of tests stand at the end of a file, or in a file named
 /// for them.
 pub(super) fn problems(file: &str, text: &str) -> Vec<String> {
-    let Some(path) = file.strip_prefix("crates/").filter(|path| !is_test(path)) else { return Vec::new() };
+    let Some(path) = file.strip_prefix("crates/").filter(|path| !is_test(path)) else {
+        return Vec::new();
+    };
     let tests = ["\n#[cfg(test)]\nmod ", "\n#[cfg(test)]\npub(crate) mod "];
     let code = tests.iter().fold(text, |code, tests| code.split(tests).next().unwrap_or_default());
     let holds = |Invariant(of, _, except): &&Invariant| {
-        let is_of = *of == "*" || path.starts_with(&format!("{of}/src/")) || of.contains('/') && path.starts_with(of);
+        let is_of = *of == "*"
+            || path.starts_with(&format!("{of}/src/"))
+            || of.contains('/') && path.starts_with(of);
         is_of && !except.contains(&path)
     };
     let mut found = Vec::new();
     for Invariant(of, uses, _) in INVARIANTS.iter().filter(holds) {
         for word in uses.iter().copied().flatten() {
-            let lines = code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+            let lines =
+                code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
             let at = lines.filter(|(_, line)| line.contains(word)).map(|(number, _)| number + 1);
-            found.extend(at.map(|line| format!("{file}:{line}: `{word}`: not in `{of}`, by ARCHITECTURE.md")));
+            found.extend(
+                at.map(|line| {
+                    format!("{file}:{line}: `{word}`: not in `{of}`, by ARCHITECTURE.md")
+                }),
+            );
         }
     }
     found
@@ -141,11 +160,17 @@ mod tests {
 
     #[test]
     fn what_a_crate_does_not_do_is_found_outside_of_its_tests() {
-        let check = |file: &str, text: &str, expect: usize| assert_eq!(problems(file, text).len(), expect, "{file}");
+        let check = |file: &str, text: &str, expect: usize| {
+            assert_eq!(problems(file, text).len(), expect, "{file}");
+        };
         let reads = "//! std::fs\nuse std::fs;\n";
         check("crates/analysis/src/noise.rs", reads, 1);
         check("crates/analysis/src/truth_tests.rs", reads, 0);
-        check("crates/analysis/src/noise.rs", "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n", 0);
+        check(
+            "crates/analysis/src/noise.rs",
+            "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n",
+            0,
+        );
         check("crates/sandbox/src/copy.rs", reads, 0);
         check("crates/measure/src/thread_use.rs", reads, 0);
         check("crates/folder/src/folder.rs", reads, 0);
@@ -156,8 +181,14 @@ mod tests {
 
     #[test]
     fn operations_by_path_are_found_where_root_works_in_folders_of_others() {
-        let check = |file: &str, text: &str, expect: usize| assert_eq!(problems(file, text).len(), expect, "{file}");
-        check("crates/preload/src/library.rs", "fs::set_permissions(&path, mode)?;\nfs::read(&path)?;", 2);
+        let check = |file: &str, text: &str, expect: usize| {
+            assert_eq!(problems(file, text).len(), expect, "{file}");
+        };
+        check(
+            "crates/preload/src/library.rs",
+            "fs::set_permissions(&path, mode)?;\nfs::read(&path)?;",
+            2,
+        );
         check("crates/preload/src/state_file.rs", "File::open(&self.path)", 1);
         check("crates/preload/src/state_file.rs", "folder.as_owner(|| folder.file(name))", 0);
         check("crates/cli/src/commands/prealloc/status.rs", "fs::read_to_string(path)", 1);

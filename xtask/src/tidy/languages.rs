@@ -32,18 +32,28 @@ pub(super) fn problems(pages: &BTreeMap<String, MarkdownPage>) -> Vec<String> {
     for english in TRANSLATED {
         let chinese = chinese_name(english);
         match (pages.get(english), pages.get(&chinese)) {
-            (Some(a), Some(b)) => found.extend(PagePair { english, chinese: &chinese }.differences(a, b)),
-            (Some(_), None) => found.push(format!("{english}: its Chinese version {chinese} is missing")),
-            (None, _) => found.push(format!("{english}: missing, and in `TRANSLATED` of xtask/src/tidy/languages.rs")),
+            (Some(a), Some(b)) => {
+                found.extend(PagePair { english, chinese: &chinese }.differences(a, b));
+            }
+            (Some(_), None) => {
+                found.push(format!("{english}: its Chinese version {chinese} is missing"));
+            }
+            (None, _) => found.push(format!(
+                "{english}: missing, and in `TRANSLATED` of xtask/src/tidy/languages.rs"
+            )),
         }
     }
     for name in pages.keys().filter(|name| is_chinese(name)) {
         let english = english_name(name);
         if !has_chinese(&english) {
-            found.push(format!("{name}: {english} is not in `TRANSLATED` of xtask/src/tidy/languages.rs"));
+            found.push(format!(
+                "{name}: {english} is not in `TRANSLATED` of xtask/src/tidy/languages.rs"
+            ));
         }
     }
-    if let (Some(english), Some(chinese)) = (pages.get(GLOSSARY), pages.get(&chinese_name(GLOSSARY))) {
+    if let (Some(english), Some(chinese)) =
+        (pages.get(GLOSSARY), pages.get(&chinese_name(GLOSSARY)))
+    {
         found.extend(unknown_terms(english, chinese));
     }
     found
@@ -74,9 +84,15 @@ struct PagePair<'a> {
 impl PagePair<'_> {
     fn differences(&self, english: &MarkdownPage, chinese: &MarkdownPage) -> Vec<String> {
         let mut found = Vec::new();
-        for (name, page, other) in [(self.english, english, self.chinese), (self.chinese, chinese, self.english)] {
+        for (name, page, other) in
+            [(self.english, english, self.chinese), (self.chinese, chinese, self.english)]
+        {
             let file = other.rsplit('/').next().unwrap_or_default();
-            let switch = page.sections.iter().find(|section| section.level == 1).and_then(|title| title.links.first());
+            let switch = page
+                .sections
+                .iter()
+                .find(|section| section.level == 1)
+                .and_then(|title| title.links.first());
             if switch.is_none_or(|link| link.target != file) {
                 found.push(format!("{name}: its first link is not to the other language, {file}"));
             }
@@ -84,11 +100,17 @@ impl PagePair<'_> {
         let different = |(a, b): &(&PageSection, &PageSection)| a.level != b.level;
         if let Some((a, b)) = english.sections.iter().zip(&chinese.sections).find(different) {
             let (a_level, b_level) = (a.level, b.level);
-            found.push(self.at(b.line, &format!("a heading of level {b_level}, where line {} has {a_level}", a.line)));
+            found.push(self.at(
+                b.line,
+                &format!("a heading of level {b_level}, where line {} has {a_level}", a.line),
+            ));
         } else if english.sections.len() != chinese.sections.len() {
             let headings = |page: &MarkdownPage| page.sections.len() - 1;
             let counts = (headings(english), headings(chinese));
-            found.push(format!("{}: {} headings, {} in {}", self.chinese, counts.1, counts.0, self.english));
+            found.push(format!(
+                "{}: {} headings, {} in {}",
+                self.chinese, counts.1, counts.0, self.english
+            ));
         } else {
             let pairs = english.sections.iter().zip(&chinese.sections);
             found.extend(pairs.flat_map(|(a, b)| self.section_differences(a, b)));
@@ -103,10 +125,18 @@ impl PagePair<'_> {
             found.extend(pairs.flat_map(|(a, b)| self.table_differences(a, b)));
         } else {
             let counts = (english.tables.len(), chinese.tables.len());
-            found.push(self.at(chinese.line, &format!("{} tables in this section, {} there", counts.1, counts.0)));
+            found.push(self.at(
+                chinese.line,
+                &format!("{} tables in this section, {} there", counts.1, counts.0),
+            ));
         }
         found.extend(self.missing(chinese.line, "code span", &english.spans, &chinese.spans));
-        found.extend(self.missing(chinese.line, "link", &self.english_links(english), &self.chinese_links(chinese)));
+        found.extend(self.missing(
+            chinese.line,
+            "link",
+            &self.english_links(english),
+            &self.chinese_links(chinese),
+        ));
         found.extend(self.number_differences(english, chinese));
         found.extend(chinese.links.iter().filter_map(|link| self.untranslated_link(link)));
         found
@@ -115,9 +145,10 @@ impl PagePair<'_> {
     fn code_differences(&self, english: &PageSection, chinese: &PageSection) -> Vec<String> {
         if english.code.len() != chinese.code.len() {
             let counts = (english.code.len(), chinese.code.len());
-            return vec![
-                self.at(chinese.line, &format!("{} code blocks in this section, {} there", counts.1, counts.0)),
-            ];
+            return vec![self.at(
+                chinese.line,
+                &format!("{} code blocks in this section, {} there", counts.1, counts.0),
+            )];
         }
         let pairs = english.code.iter().zip(&chinese.code);
         pairs.filter_map(|(a, b)| self.code_difference(a, b)).collect()
@@ -126,7 +157,8 @@ impl PagePair<'_> {
     /// The first one of two blocks.
     fn code_difference(&self, english: &PageCode, chinese: &PageCode) -> Option<String> {
         if english.language != chinese.language {
-            let words = format!("code of `{}`, where it is of `{}`", chinese.language, english.language);
+            let words =
+                format!("code of `{}`, where it is of `{}`", chinese.language, english.language);
             return Some(self.at(chinese.line, &words));
         }
         let (a, b) = (compared_lines(english), compared_lines(chinese));
@@ -139,7 +171,12 @@ impl PagePair<'_> {
     fn table_differences(&self, english: &PageTable, chinese: &PageTable) -> Vec<String> {
         let (a_rows, b_rows) = (&english.rows, &chinese.rows);
         if a_rows.len() != b_rows.len() {
-            let words = format!("{} rows of the table, {} at line {}", b_rows.len(), a_rows.len(), a_rows[0].line);
+            let words = format!(
+                "{} rows of the table, {} at line {}",
+                b_rows.len(),
+                a_rows.len(),
+                a_rows[0].line
+            );
             return vec![self.at(b_rows[0].line, &words)];
         }
         let sorted = |cell: &String| {
@@ -152,7 +189,9 @@ impl PagePair<'_> {
             let (a_cells, b_cells): (Vec<_>, Vec<_>) =
                 (a.cells.iter().map(sorted).collect(), b.cells.iter().map(sorted).collect());
             if a_cells != b_cells {
-                found.push(self.at(b.line, &format!("numbers of the row differ from line {}", a.line)));
+                found.push(
+                    self.at(b.line, &format!("numbers of the row differ from line {}", a.line)),
+                );
             }
         }
         found
@@ -164,33 +203,51 @@ impl PagePair<'_> {
         let (a, b) = (text_numbers(english), text_numbers(chinese));
         let measured = |number: &&String| !number.chars().all(|c| c.is_ascii_digit());
         let b_measured: BTreeSet<_> = b.iter().filter(measured).cloned().collect();
-        let lost = a.difference(&b).map(|number| format!("the number {number} is missing in this section"));
-        let new = b_measured.difference(&a).map(|number| format!("the number {number} is not in the English section"));
+        let lost = a
+            .difference(&b)
+            .map(|number| format!("the number {number} is missing in this section"));
+        let new = b_measured
+            .difference(&a)
+            .map(|number| format!("the number {number} is not in the English section"));
         lost.chain(new).map(|words| self.at(chinese.line, &words)).collect()
     }
 
-    fn missing(&self, line: usize, what: &str, a: &BTreeSet<String>, b: &BTreeSet<String>) -> Vec<String> {
-        let lost = a.difference(b).map(|one| format!("the {what} `{one}` is missing in this section"));
-        let new = b.difference(a).map(|one| format!("the {what} `{one}` is not in the English section"));
+    fn missing(
+        &self,
+        line: usize,
+        what: &str,
+        a: &BTreeSet<String>,
+        b: &BTreeSet<String>,
+    ) -> Vec<String> {
+        let lost =
+            a.difference(b).map(|one| format!("the {what} `{one}` is missing in this section"));
+        let new =
+            b.difference(a).map(|one| format!("the {what} `{one}` is not in the English section"));
         lost.chain(new).map(|words| self.at(line, &words)).collect()
     }
 
     fn english_links(&self, section: &PageSection) -> BTreeSet<String> {
         let chinese = self.chinese.rsplit('/').next().unwrap_or_default();
-        let targets = section.links.iter().map(|link| &link.target).filter(|target| *target != chinese);
+        let targets =
+            section.links.iter().map(|link| &link.target).filter(|target| *target != chinese);
         targets.map(|target| self.compared_target(target)).collect()
     }
 
     fn chinese_links(&self, section: &PageSection) -> BTreeSet<String> {
         let english = self.english.rsplit('/').next().unwrap_or_default();
-        let targets = section.links.iter().map(|link| &link.target).filter(|target| *target != english);
-        targets.map(|target| self.compared_target(&target.replacen(CHINESE_ENDING, ".md", 1))).collect()
+        let targets =
+            section.links.iter().map(|link| &link.target).filter(|target| *target != english);
+        targets
+            .map(|target| self.compared_target(&target.replacen(CHINESE_ENDING, ".md", 1)))
+            .collect()
     }
 
     /// The headings of a translated page have other anchors.
     fn compared_target(&self, target: &str) -> String {
         match target.split_once('#') {
-            Some((page, _)) if page.is_empty() || has_chinese(&self.resolved(page)) => page.to_owned(),
+            Some((page, _)) if page.is_empty() || has_chinese(&self.resolved(page)) => {
+                page.to_owned()
+            }
             _ => target.to_owned(),
         }
     }
@@ -201,7 +258,10 @@ impl PagePair<'_> {
         if !has_chinese(&english) || english == self.english {
             return None;
         }
-        Some(self.at(link.line, &format!("link to {page}: its Chinese version is {}", chinese_name(page))))
+        Some(self.at(
+            link.line,
+            &format!("link to {page}: its Chinese version is {}", chinese_name(page)),
+        ))
     }
 
     /// A link of these pages, from the root of the tree.
@@ -217,7 +277,10 @@ impl PagePair<'_> {
 /// The lines of a block, and which of them have a comment: its words may be translated. Output has no comments.
 fn compared_lines(code: &PageCode) -> Vec<(&str, bool)> {
     let is_output = code.language == "text";
-    code.text.lines().map(|line| if is_output { (line, false) } else { without_comment(line) }).collect()
+    code.text
+        .lines()
+        .map(|line| if is_output { (line, false) } else { without_comment(line) })
+        .collect()
 }
 
 fn without_comment(line: &str) -> (&str, bool) {
@@ -240,11 +303,17 @@ fn unknown_terms(english: &MarkdownPage, chinese: &MarkdownPage) -> Vec<String> 
         let table = page.sections.iter().flat_map(|section| &section.tables).next();
         let rows = table.into_iter().flat_map(|table| table.rows.iter().skip(1));
         let first = rows.filter_map(|row| Some((row.line, row.cells.first()?)));
-        first.flat_map(|(line, cell)| cell.split(", ").map(move |term| (line, term.to_owned()))).collect()
+        first
+            .flat_map(|(line, cell)| cell.split(", ").map(move |term| (line, term.to_owned())))
+            .collect()
     };
     let known: BTreeSet<_> = terms(english).into_iter().map(|(_, term)| term).collect();
     let unknown = terms(chinese).into_iter().filter(|(_, term)| !known.contains(term));
-    unknown.map(|(line, term)| format!("{}:{line}: {GLOSSARY} has no term `{term}`", chinese_name(GLOSSARY))).collect()
+    unknown
+        .map(|(line, term)| {
+            format!("{}:{line}: {GLOSSARY} has no term `{term}`", chinese_name(GLOSSARY))
+        })
+        .collect()
 }
 
 #[cfg(test)]

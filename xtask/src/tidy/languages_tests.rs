@@ -61,10 +61,22 @@ fn pages_that_say_the_same_have_no_difference() {
 #[test]
 fn each_kind_of_difference_is_found() {
     for (old, new, expect) in [
-        ("[English](b.md)", "英文", "docs/guides/b.zh-CN.md: its first link is not to the other language, b.md"),
-        ("## 运行", "### 运行", "docs/guides/b.zh-CN.md:7: a heading of level 3, where line 7 has 2"),
+        (
+            "[English](b.md)",
+            "英文",
+            "docs/guides/b.zh-CN.md: its first link is not to the other language, b.md",
+        ),
+        (
+            "## 运行",
+            "### 运行",
+            "docs/guides/b.zh-CN.md:7: a heading of level 3, where line 7 has 2",
+        ),
         ("## 运行", "运行", "docs/guides/b.zh-CN.md: 1 headings, 2 in docs/guides/b.md"),
-        ("sweep  ", "sweep -q  ", ":10: code differs from line 10: `truetps sweep     # ten minutes`"),
+        (
+            "sweep  ",
+            "sweep -q  ",
+            ":10: code differs from line 10: `truetps sweep     # ten minutes`",
+        ),
         ("  # 十分钟", "", ":10: code differs from line 10: `truetps sweep     # ten minutes`"),
         ("a#b", "a#c", ":11: code differs from line 11: `truetps run a#b`"),
         ("truetps run a#b\n", "", ":11: code differs from line 11: `truetps run a#b`"),
@@ -74,7 +86,11 @@ fn each_kind_of_difference_is_found() {
         ("```text\n# 50 tps\n```", "", ":7: 1 code blocks in this section, 2 there"),
         ("1,350", "1,530", ":16: numbers of the row differ from line 16"),
         ("−4%", "4%", ":16: numbers of the row differ from line 16"),
-        ("| 2 | −4% 和 1,350 |", "| 2 | −4% 和 1,350 |\n| 3 | |", ":14: 3 rows of the table, 2 at line 14"),
+        (
+            "| 2 | −4% 和 1,350 |",
+            "| 2 | −4% 和 1,350 |\n| 3 | |",
+            ":14: 3 rows of the table, 2 at line 14",
+        ),
         ("|---|---|\n", "", ":7: 0 tables in this section, 1 there"),
         ("1.9 倍", "1.8 倍", ":1: the number 1.9 is missing in this section"),
         ("3 轮", "3.5 轮", ":1: the number 3.5 is not in the English section"),
@@ -82,7 +98,11 @@ fn each_kind_of_difference_is_found() {
         ("3 轮", "`3` 轮", ":1: the code span `3` is not in the English section"),
         ("../plan.md#a", "../plan.md", ":1: the link `../plan.md#a` is missing in this section"),
         ("3 轮", "[3](three.md) 轮", ":1: the link `three.md` is not in the English section"),
-        ("crash.zh-CN.md", "crash.md", ":5: link to crash.md: its Chinese version is crash.zh-CN.md"),
+        (
+            "crash.zh-CN.md",
+            "crash.md",
+            ":5: link to crash.md: its Chinese version is crash.zh-CN.md",
+        ),
     ] {
         let found = after(old, new);
         assert!(found.iter().any(|words| words.contains(expect)), "{old} -> {new}: {found:#?}");
@@ -112,7 +132,12 @@ fn a_page_without_its_pair_is_found() {
 
 #[test]
 fn terms_of_the_chinese_glossary_are_terms_of_the_english_one() {
-    let english = MarkdownPage::parse("| term | meaning |\n|---|---|\n| pair, twin | a |\n| knee | b |\n");
-    let chinese = MarkdownPage::parse("| 英文 | 中文 |\n|---|---|\n| twin | 对照 |\n| bend | 拐点 |\n");
-    assert_eq!(unknown_terms(&english, &chinese), ["docs/glossary.zh-CN.md:4: docs/glossary.md has no term `bend`"]);
+    let english =
+        MarkdownPage::parse("| term | meaning |\n|---|---|\n| pair, twin | a |\n| knee | b |\n");
+    let chinese =
+        MarkdownPage::parse("| 英文 | 中文 |\n|---|---|\n| twin | 对照 |\n| bend | 拐点 |\n");
+    assert_eq!(
+        unknown_terms(&english, &chinese),
+        ["docs/glossary.zh-CN.md:4: docs/glossary.md has no term `bend`"]
+    );
 }

@@ -6,7 +6,10 @@ use std::path::{Component, Path, PathBuf};
 use super::page::MarkdownPage;
 
 /// `exists` answers for files that are not among the pages: code, schemas, recorded runs.
-pub(super) fn problems(pages: &BTreeMap<String, MarkdownPage>, exists: impl Fn(&Path) -> bool) -> Vec<String> {
+pub(super) fn problems(
+    pages: &BTreeMap<String, MarkdownPage>,
+    exists: impl Fn(&Path) -> bool,
+) -> Vec<String> {
     let mut found = Vec::new();
     for (name, page) in pages {
         for link in page.links().filter(|link| !link.target.contains(':')) {
@@ -15,8 +18,13 @@ pub(super) fn problems(pages: &BTreeMap<String, MarkdownPage>, exists: impl Fn(&
             let linked = pages.get(&path.display().to_string());
             if linked.is_none() && !exists(&path) {
                 found.push(format!("{name}:{}: link to {file}: no such file", link.line));
-            } else if linked.is_some_and(|page| !anchor.is_empty() && !anchors(page).contains(&anchor.to_owned())) {
-                found.push(format!("{name}:{}: link to {}: no such heading", link.line, link.target));
+            } else if linked.is_some_and(|page| {
+                !anchor.is_empty() && !anchors(page).contains(&anchor.to_owned())
+            }) {
+                found.push(format!(
+                    "{name}:{}: link to {}: no such heading",
+                    link.line, link.target
+                ));
             }
         }
     }
@@ -54,7 +62,10 @@ mod tests {
     fn found(text: &str) -> Vec<String> {
         let page = |text: &str| MarkdownPage::parse(text);
         let other = page("# Stalls, and dips: `x`\n\n## 慢盘，与快盘\n");
-        let pages = BTreeMap::from([("docs/a.md".to_owned(), page(text)), ("docs/guides/b.md".to_owned(), other)]);
+        let pages = BTreeMap::from([
+            ("docs/a.md".to_owned(), page(text)),
+            ("docs/guides/b.md".to_owned(), other),
+        ]);
         problems(&pages, |path| path == Path::new("bench/run"))
     }
 
@@ -63,7 +74,10 @@ mod tests {
         let good = "[a](guides/b.md) [b](../bench/run) [c](a.md) [d](https://db.example/x) [e](mailto:a@b)\n";
         assert_eq!(found(good), <[String; 0]>::default());
         assert_eq!(found("# A\n\n[a](b.md)"), ["docs/a.md:3: link to b.md: no such file"]);
-        assert_eq!(found("[a](guides/../../bench)"), ["docs/a.md:1: link to guides/../../bench: no such file"]);
+        assert_eq!(
+            found("[a](guides/../../bench)"),
+            ["docs/a.md:1: link to guides/../../bench: no such file"]
+        );
     }
 
     #[test]
@@ -71,6 +85,9 @@ mod tests {
         let good = "# Own part\n\n[a](#own-part) [b](guides/b.md#stalls-and-dips-x) [c](guides/b.md#慢盘与快盘)\n";
         assert_eq!(found(good), <[String; 0]>::default());
         assert_eq!(found("[a](#part)"), ["docs/a.md:1: link to #part: no such heading"]);
-        assert_eq!(found("[a](guides/b.md#dips)"), ["docs/a.md:1: link to guides/b.md#dips: no such heading"]);
+        assert_eq!(
+            found("[a](guides/b.md#dips)"),
+            ["docs/a.md:1: link to guides/b.md#dips: no such heading"]
+        );
     }
 }

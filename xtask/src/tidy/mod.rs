@@ -27,7 +27,8 @@ use self::page::MarkdownPage;
 const FILE_LINES_MAX: usize = 700;
 
 /// Words that must not be left in the code, in two halves so that this file does not have them.
-const LEFTOVERS: [(&str, &str); 5] = [("TO", "DO"), ("FIX", "ME"), ("todo", "!("), ("dbg", "!("), ("#[ig", "nore")];
+const LEFTOVERS: [(&str, &str); 5] =
+    [("TO", "DO"), ("FIX", "ME"), ("todo", "!("), ("dbg", "!("), ("#[ig", "nore")];
 
 /// Folders with texts besides the code. Texts in `bench/runs` have a date and stay as they were written.
 const TEXTS: [&str; 7] = ["crates", "xtask", "docs", "workloads", "plans", "fuzz", "scripts"];
@@ -63,7 +64,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     let (name, text) = read(root, &root.join(runs::INDEX))?;
     let index = MarkdownPage::parse(&text);
-    problems.extend(runs::problems(&index, &run_folders(root)?, |path| fs::read_to_string(root.join(path)).ok()));
+    problems.extend(runs::problems(&index, &run_folders(root)?, |path| {
+        fs::read_to_string(root.join(path)).ok()
+    }));
     pages.insert(name, index);
     problems.extend(links::problems(&pages, |path| root.join(path).exists()));
     problems.extend(languages::problems(&pages));
@@ -112,7 +115,11 @@ fn collect(folder: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> anyhow:
             if path.file_name().is_none_or(|name| name != "target" && name != "vendor") {
                 collect(&path, endings, files)?;
             }
-        } else if path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending)) {
+        } else if path
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .is_some_and(|ending| endings.contains(&ending))
+        {
             files.push(path);
         }
     }
@@ -128,7 +135,8 @@ fn read(root: &Path, path: &Path) -> anyhow::Result<(String, String)> {
 
 fn code_problems<'a>(name: &'a str, text: &'a str) -> impl Iterator<Item = String> + 'a {
     let lines = text.lines().count();
-    let long = (lines > FILE_LINES_MAX).then(|| format!("{name}: {lines} lines, more than {FILE_LINES_MAX}"));
+    let long = (lines > FILE_LINES_MAX)
+        .then(|| format!("{name}: {lines} lines, more than {FILE_LINES_MAX}"));
     let left = LEFTOVERS.iter().filter_map(move |(front, back)| {
         let word = format!("{front}{back}");
         let at = text.lines().position(|line| line.contains(&word))?;

@@ -21,20 +21,28 @@ impl TypeNames {
                 break;
             }
             if let Some(name) = declared_type(line) {
-                self.declared.entry(name.to_owned()).or_default().push(format!("{file}:{}", number + 1));
+                self.declared
+                    .entry(name.to_owned())
+                    .or_default()
+                    .push(format!("{file}:{}", number + 1));
             }
         }
     }
 
     pub(super) fn problems(&self) -> impl Iterator<Item = String> {
         self.declared.iter().filter(|(_, places)| places.len() > 1).map(|(name, places)| {
-            format!("the type name `{name}` is declared {} times: {}", places.len(), places.join(", "))
+            format!(
+                "the type name `{name}` is declared {} times: {}",
+                places.len(),
+                places.join(", ")
+            )
         })
     }
 }
 
 fn is_test(file: &str) -> bool {
-    file.ends_with("_tests.rs") || file.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "benches"))
+    file.ends_with("_tests.rs")
+        || file.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "benches"))
 }
 
 /// The name that a line at the top level of a file declares.
@@ -75,6 +83,9 @@ mod tests {
         names.add("a.rs", "struct A;\nstruct B;\n\n#[cfg(test)]\nmod tests {\nstruct C;\n");
         names.add("b.rs", "enum B {}\nstruct C;\n");
         names.add("c/tests/d.rs", "struct A;\n");
-        assert_eq!(names.problems().collect::<Vec<_>>(), ["the type name `B` is declared 2 times: a.rs:2, b.rs:1"]);
+        assert_eq!(
+            names.problems().collect::<Vec<_>>(),
+            ["the type name `B` is declared 2 times: a.rs:2, b.rs:1"]
+        );
     }
 }

@@ -13,9 +13,15 @@ pub(super) fn numbers(text: &str) -> Vec<String> {
             continue;
         }
         let end = end_of_number(&chars, at);
-        let sign = at.checked_sub(1).map(|before| chars[before]).filter(|sign| SIGNS.contains(sign));
+        let sign =
+            at.checked_sub(1).map(|before| chars[before]).filter(|sign| SIGNS.contains(sign));
         let percent = chars[end..].iter().find(|c| !c.is_whitespace()).filter(|c| **c == '%');
-        found.push(sign.into_iter().chain(chars[at..end].iter().copied()).chain(percent.copied()).collect());
+        found.push(
+            sign.into_iter()
+                .chain(chars[at..end].iter().copied())
+                .chain(percent.copied())
+                .collect(),
+        );
         at = end;
     }
     found

@@ -57,8 +57,12 @@ pub(super) struct PageText {
 
 impl MarkdownPage {
     pub(super) fn parse(text: &str) -> Self {
-        let mut reader =
-            PageReader { sections: vec![PageSection::default()], text: String::new(), line: 0, in_heading: false };
+        let mut reader = PageReader {
+            sections: vec![PageSection::default()],
+            text: String::new(),
+            line: 0,
+            in_heading: false,
+        };
         let line_starts: Vec<_> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
         for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
             let line = 1 + line_starts.partition_point(|start| *start <= range.start);
@@ -115,7 +119,11 @@ impl PageReader {
             Tag::Heading { level, .. } => {
                 self.finish_text();
                 self.in_heading = true;
-                self.sections.push(PageSection { level: level as usize, line, ..PageSection::default() });
+                self.sections.push(PageSection {
+                    level: level as usize,
+                    line,
+                    ..PageSection::default()
+                });
             }
             Tag::CodeBlock(kind) => {
                 self.finish_text();
@@ -133,7 +141,9 @@ impl PageReader {
                 let table = self.section().tables.last_mut().expect("a row is in a table");
                 table.rows.push(PageRow { line, cells: Vec::new() });
             }
-            Tag::Link { dest_url, .. } => self.section().links.push(PageLink { line, target: dest_url.into_string() }),
+            Tag::Link { dest_url, .. } => {
+                self.section().links.push(PageLink { line, target: dest_url.into_string() });
+            }
             Tag::Paragraph | Tag::Item => self.finish_text(),
             _ => {}
         }

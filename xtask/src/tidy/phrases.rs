@@ -65,7 +65,8 @@ struct Word {
 }
 
 fn words(text: &str) -> Vec<Word> {
-    let (mut found, mut word, mut between, mut line) = (Vec::new(), String::new(), String::new(), 1);
+    let (mut found, mut word, mut between, mut line) =
+        (Vec::new(), String::new(), String::new(), 1);
     for c in text.chars().chain(['\n']) {
         // Chinese has no spaces: an English word ends where a Chinese one begins.
         if c == '\'' || (c.is_alphanumeric() && c.width() == Some(1)) {
@@ -74,7 +75,12 @@ fn words(text: &str) -> Vec<Word> {
         }
         if !word.is_empty() {
             let text = std::mem::take(&mut word).to_lowercase();
-            found.push(Word { text, line, is_next: is_space(&between), is_option: between.ends_with('-') });
+            found.push(Word {
+                text,
+                line,
+                is_next: is_space(&between),
+                is_option: between.ends_with('-'),
+            });
             between.clear();
         }
         between.push(c);
@@ -108,10 +114,12 @@ fn wide(file: &str, text: &str) -> Vec<String> {
     for (number, line) in text.lines().enumerate() {
         let starts = line.trim_start();
         in_code ^= starts.starts_with("```");
-        let may_be_wide = in_code || starts.starts_with('|') || line.contains("](") || line.contains("://");
+        let may_be_wide =
+            in_code || starts.starts_with('|') || line.contains("](") || line.contains("://");
         let columns = line.width();
         if columns > COLUMNS_MAX && !may_be_wide {
-            found.push(format!("{file}:{}: {columns} columns, more than {COLUMNS_MAX}", number + 1));
+            found
+                .push(format!("{file}:{}: {columns} columns, more than {COLUMNS_MAX}", number + 1));
         }
     }
     found

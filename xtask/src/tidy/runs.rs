@@ -28,7 +28,10 @@ pub(super) fn problems(
         }
         let cites = |file: &PathBuf| text_of(file).is_some_and(|text| text.contains(&folder));
         let missing = links[1..].iter().filter(|file| !cites(file));
-        found.extend(missing.map(|file| format!("{INDEX}:{line}: {} does not cite {folder}", file.display())));
+        found.extend(
+            missing
+                .map(|file| format!("{INDEX}:{line}: {} does not cite {folder}", file.display())),
+        );
         listed.insert(folder);
     }
     let unlisted = folders.difference(&listed);
@@ -47,10 +50,13 @@ mod tests {
     use super::*;
 
     fn found(rows: &str) -> Vec<String> {
-        let index =
-            MarkdownPage::parse(&format!("[disks](../../docs/disks.md)\n\n| folder | cited by |\n|---|---|\n{rows}"));
+        let index = MarkdownPage::parse(&format!(
+            "[disks](../../docs/disks.md)\n\n| folder | cited by |\n|---|---|\n{rows}"
+        ));
         let folders = ["1-floor", "2-bound"].map(str::to_owned).into();
-        let text_of = |path: &Path| (path == Path::new("docs/bound.md")).then(|| "bench/runs/2-bound".to_owned());
+        let text_of = |path: &Path| {
+            (path == Path::new("docs/bound.md")).then(|| "bench/runs/2-bound".to_owned())
+        };
         problems(&index, &folders, text_of)
     }
 
@@ -59,7 +65,10 @@ mod tests {
         let bound = "| [b](2-bound/README.md) | [bound](../../docs/bound.md) |\n";
         assert_eq!(found(bound), ["bench/runs/1-floor is not in bench/runs/README.md"]);
         let uncited = format!("{bound}| [a](1-floor/README.md) | |\n");
-        assert_eq!(found(&uncited), ["bench/runs/README.md:6: no document cites 1-floor: remove the folder"]);
+        assert_eq!(
+            found(&uncited),
+            ["bench/runs/README.md:6: no document cites 1-floor: remove the folder"]
+        );
         let wrong = format!("{bound}| [a](1-floor/README.md) | [bound](../../docs/bound.md) |\n");
         assert_eq!(found(&wrong), ["bench/runs/README.md:6: docs/bound.md does not cite 1-floor"]);
     }

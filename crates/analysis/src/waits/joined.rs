@@ -11,12 +11,17 @@ impl WaitSeries {
             let sum: f64 = values.iter().zip(lengths).map(|(value, length)| value * length).sum();
             sum / lengths.iter().sum::<f64>().max(1e-9)
         };
-        let of_class = |values: &[f64]| values.chunks(steps).zip(lengths.chunks(steps)).map(mean).collect();
+        let of_class =
+            |values: &[f64]| values.chunks(steps).zip(lengths.chunks(steps)).map(mean).collect();
         Some(Self {
             source: self.source,
             sampled: self.sampled.clone(),
             edges_ms: starts.iter().step_by(steps).chain([last]).copied().collect(),
-            classes: self.classes.iter().map(|(class, values)| (*class, of_class(values))).collect(),
+            classes: self
+                .classes
+                .iter()
+                .map(|(class, values)| (*class, of_class(values)))
+                .collect(),
         })
     }
 }
@@ -37,6 +42,9 @@ mod tests {
         };
         assert_eq!(series.joined(1).as_ref(), Some(&series));
         let two = series.joined(2).unwrap();
-        assert_eq!((&two.edges_ms[..], &two.classes[0].1[..]), (&[0.0, 4000.0, 5000.0][..], &[1.0, 2.0][..]));
+        assert_eq!(
+            (&two.edges_ms[..], &two.classes[0].1[..]),
+            (&[0.0, 4000.0, 5000.0][..], &[1.0, 2.0][..])
+        );
     }
 }

@@ -95,7 +95,8 @@ impl ComparedWaits {
     pub(crate) fn of(a: Option<&TopWaits>, b: Option<&TopWaits>) -> Self {
         let of = |side: Option<&TopWaits>| side.map(|waits| waits.list.clone()).unwrap_or_default();
         let (a, b) = (of(a), of(b));
-        let per_tx = |side: &[TopWait], name: &str| side.iter().find(|wait| wait.name == name)?.us_per_tx;
+        let per_tx =
+            |side: &[TopWait], name: &str| side.iter().find(|wait| wait.name == name)?.us_per_tx;
         let only_b = b.iter().filter(|wait| !a.iter().any(|other| other.name == wait.name));
         let both = a.iter().chain(only_b).map(|wait| ComparedWait {
             name: wait.name.clone(),
@@ -104,7 +105,9 @@ impl ComparedWaits {
             us_per_tx_a: per_tx(&a, &wait.name),
             us_per_tx_b: per_tx(&b, &wait.name),
         });
-        let longer = |wait: &ComparedWait| wait.us_per_tx_a.unwrap_or(0.0).max(wait.us_per_tx_b.unwrap_or(0.0));
+        let longer = |wait: &ComparedWait| {
+            wait.us_per_tx_a.unwrap_or(0.0).max(wait.us_per_tx_b.unwrap_or(0.0))
+        };
         let mut list: Vec<_> = both.filter(|wait| longer(wait) > 0.0).collect();
         list.sort_by(|one, other| longer(other).total_cmp(&longer(one)));
         let more = list.len().saturating_sub(SHOWN_MAX);
@@ -129,8 +132,13 @@ pub(crate) fn top_timed_waits(probe: &ProbeSeries) -> Option<Vec<TopWait>> {
 
 impl Waits<'_> {
     /// Of the measure phase.
-    pub(crate) fn of_measured(&self, probe: &ProbeSeries, intervals: &[Interval]) -> Option<TopWaits> {
-        let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+    pub(crate) fn of_measured(
+        &self,
+        probe: &ProbeSeries,
+        intervals: &[Interval],
+    ) -> Option<TopWaits> {
+        let measured: Vec<_> =
+            intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
         let (first, last) = measured.first().zip(measured.last())?;
         let ok: u64 = measured.iter().map(|interval| interval.counts.ok).sum();
         let length_ms: f64 = measured.iter().map(|interval| interval.length_ms).sum();
@@ -140,17 +148,23 @@ impl Waits<'_> {
 
     fn top(&self, probe: &ProbeSeries, stretch: (f64, f64), tps: Option<f64>) -> Option<TopWaits> {
         let stretch = self.within(&[stretch]).into_iter().next()?;
-        let mut edges: Vec<f64> = self.times.iter().copied().filter(|at| *at > stretch.0 && *at < stretch.1).collect();
+        let mut edges: Vec<f64> =
+            self.times.iter().copied().filter(|at| *at > stretch.0 && *at < stretch.1).collect();
         edges.insert(0, stretch.0);
         edges.push(stretch.1);
-        let at_work: f64 = probe.of_kind(SignalKind::State).map(|state| sessions_seen(&state.points, stretch)).sum();
+        let at_work: f64 = probe
+            .of_kind(SignalKind::State)
+            .map(|state| sessions_seen(&state.points, stretch))
+            .sum();
         let wait = |signal: &WaitSignal<'_>| {
             let (sessions, share, count) = match signal.kind {
                 WaitMeasure::Time { unit_ms } => {
                     let grown = grown(signal.points, &edges) * unit_ms;
-                    let count = (!signal.counted.is_empty()).then(|| grown_count(signal.counted, &edges));
+                    let count =
+                        (!signal.counted.is_empty()).then(|| grown_count(signal.counted, &edges));
                     let sessions = grown / (stretch.1 - stretch.0);
-                    let unfinished = super::mean(signal.unfinished, stretch.0, stretch.1).unwrap_or(0.0);
+                    let unfinished =
+                        super::mean(signal.unfinished, stretch.0, stretch.1).unwrap_or(0.0);
                     (if sessions > 0.0 { sessions } else { unfinished }, None, count)
                 }
                 WaitMeasure::Sessions => {
@@ -185,7 +199,11 @@ fn grown_count(points: &[ProbePoint], edges: &[f64]) -> f64 {
 
 /// All sessions of all readings.
 fn sessions_seen(points: &[ProbePoint], (from_ms, to_ms): (f64, f64)) -> f64 {
-    points.iter().filter(|point| (from_ms..=to_ms).contains(&point.at_ms)).map(|point| point.value).sum()
+    points
+        .iter()
+        .filter(|point| (from_ms..=to_ms).contains(&point.at_ms))
+        .map(|point| point.value)
+        .sum()
 }
 
 #[cfg(test)]
@@ -197,17 +215,25 @@ mod tests {
     fn timed_waits_are_ranked_by_time() {
         let count = "wait.wait/io/file/sql/binlog.count";
         let probe = series(&[
-            (0.0, &[(REDO, 7e6), ("wait.wait/io/table/sql/handler.us", 1e9), ("wait.idle.us", 5e9)]),
+            (
+                0.0,
+                &[(REDO, 7e6), ("wait.wait/io/table/sql/handler.us", 1e9), ("wait.idle.us", 5e9)],
+            ),
             (1000.0, &[(REDO, 7.5e6), (BINLOG, 3e6), (count, 30.0)]),
             (2000.0, &[(REDO, 8e6), (BINLOG, 6e6), (count, 50.0), ("wait.idle.us", 9e9)]),
         ]);
         let top = top_waits(&probe).unwrap();
-        let got: Vec<_> = top.list.iter().map(|one| (one.name.as_str(), one.sessions, one.count)).collect();
-        let expect = [("wait/io/file/sql/binlog", 3.0, Some(50.0)), ("wait/io/file/innodb/innodb_log_file", 0.5, None)];
+        let got: Vec<_> =
+            top.list.iter().map(|one| (one.name.as_str(), one.sessions, one.count)).collect();
+        let expect = [
+            ("wait/io/file/sql/binlog", 3.0, Some(50.0)),
+            ("wait/io/file/innodb/innodb_log_file", 0.5, None),
+        ];
         assert_eq!((got.as_slice(), top.readings), (&expect[..], 3));
         assert!(top.list.iter().all(|one| one.source == WaitSource::Timed && one.share.is_none()));
         // A restart sets all counters back: that step is left out.
-        let probe = series(&[(0.0, &[(REDO, 7e6)]), (1000.0, &[(REDO, 1e5)]), (2000.0, &[(REDO, 6e5)])]);
+        let probe =
+            series(&[(0.0, &[(REDO, 7e6)]), (1000.0, &[(REDO, 1e5)]), (2000.0, &[(REDO, 6e5)])]);
         assert!((top_waits(&probe).unwrap().list[0].sessions - 0.25).abs() < 1e-9);
     }
 
@@ -218,7 +244,10 @@ mod tests {
             (1000.0, &[("session.Commit", 4.0), ("session.Update", 0.0)]),
         ]);
         let [wait] = &top_waits(&probe).unwrap().list[..] else { panic!("an update is at work") };
-        assert_eq!((wait.sessions, wait.share, wait.count, wait.us_per_tx), (3.0, Some(0.75), Some(6.0), None));
+        assert_eq!(
+            (wait.sessions, wait.share, wait.count, wait.us_per_tx),
+            (3.0, Some(0.75), Some(6.0), None)
+        );
     }
 
     #[test]
@@ -232,17 +261,23 @@ mod tests {
             count: Some(1.0),
             us_per_tx: Some(f64::from(n) * 10.0),
         };
-        let of = |list: &[u32]| TopWaits::ranked(list.iter().map(|n| wait(*n)).collect(), 5).unwrap();
+        let of =
+            |list: &[u32]| TopWaits::ranked(list.iter().map(|n| wait(*n)).collect(), 5).unwrap();
         let many = of(&[1, 2, 3, 4, 5, 6, 7, 8]).bounded();
         assert_eq!((many.list[0].name.as_str(), many.list.len(), many.more), ("w8", 6, 2));
         let mean = TopWaits::of_trials([of(&[2, 4]), of(&[2])].iter()).unwrap();
-        let got: Vec<_> = mean.list.iter().map(|one| (one.name.as_str(), one.us_per_tx, one.count)).collect();
+        let got: Vec<_> =
+            mean.list.iter().map(|one| (one.name.as_str(), one.us_per_tx, one.count)).collect();
         assert_eq!(got, [("w2", Some(20.0), Some(2.0)), ("w4", Some(20.0), Some(1.0))]);
         assert_eq!(TopWaits::of_trials(std::iter::empty()), None);
         let compared = ComparedWaits::of(Some(&of(&[1, 3])), Some(&of(&[2, 3])));
-        let got: Vec<_> =
-            compared.list.iter().map(|one| (one.name.as_str(), one.us_per_tx_a, one.us_per_tx_b)).collect();
-        let expect = [("w3", Some(30.0), Some(30.0)), ("w2", None, Some(20.0)), ("w1", Some(10.0), None)];
+        let got: Vec<_> = compared
+            .list
+            .iter()
+            .map(|one| (one.name.as_str(), one.us_per_tx_a, one.us_per_tx_b))
+            .collect();
+        let expect =
+            [("w3", Some(30.0), Some(30.0)), ("w2", None, Some(20.0)), ("w1", Some(10.0), None)];
         assert_eq!(got, expect);
         assert_eq!(ComparedWaits::of(None, None), ComparedWaits::default());
     }

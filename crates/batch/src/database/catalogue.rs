@@ -25,9 +25,15 @@ pub(super) struct CatalogueTable {
 }
 
 /// All rows of a query, with empty texts for NULL.
-pub(super) fn catalogue_rows(client: &mut Client, sql: &str) -> Result<Vec<Vec<String>>, DriverError> {
+pub(super) fn catalogue_rows(
+    client: &mut Client,
+    sql: &str,
+) -> Result<Vec<Vec<String>>, DriverError> {
     let rows = client.query(sql)?.rows;
-    Ok(rows.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect())
+    Ok(rows
+        .into_iter()
+        .map(|row| row.into_iter().map(Option::unwrap_or_default).collect())
+        .collect())
 }
 
 /// Rows of the name of a key and one of its columns, as keys.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::CommitFigures;
 use crate::queue::row_source;
 use crate::{
-    CommitAnswer, InsertRow, NotStored, QueueHealth, QueueLane, QueueLimits, QueueRefusal, QueuedRow, RowQueue,
-    RowReply, TableColumns, TakenRows,
+    CommitAnswer, InsertRow, NotStored, QueueHealth, QueueLane, QueueLimits, QueueRefusal,
+    QueuedRow, RowQueue, RowReply, TableColumns, TakenRows,
 };
 
 /// While rows come, the table's definition is read again so often: a trigger that was made meanwhile may change rows.
@@ -120,7 +120,13 @@ impl<R: RowReply> CommitQueue<R> {
 
     /// Adds a row whose client waits for so long. A refused row has no answer: `reply` is dropped. `peer`: a number for the
     /// address of the client.
-    pub fn push(&self, row: InsertRow, reply: R, peer: u64, wait: Duration) -> Result<(), QueueRefusal> {
+    pub fn push(
+        &self,
+        row: InsertRow,
+        reply: R,
+        peer: u64,
+        wait: Duration,
+    ) -> Result<(), QueueRefusal> {
         let now = self.now();
         let source = row_source(peer, &row);
         let row = QueuedRow { row, reply, deadline: now + wait, queued_at: now, source, peer };
@@ -132,7 +138,11 @@ impl<R: RowReply> CommitQueue<R> {
 
     /// The rows of a connection.
     pub(super) fn lane(&self, connection: usize) -> QueueLane {
-        if connection + 1 == self.wakes.len() { QueueLane::Apart } else { QueueLane::Main(connection) }
+        if connection + 1 == self.wakes.len() {
+            QueueLane::Apart
+        } else {
+            QueueLane::Main(connection)
+        }
     }
 
     /// Wakes an idle connection of each lane that has something to do.
@@ -176,7 +186,10 @@ impl<R: RowReply> CommitQueue<R> {
             state = match look_in {
                 None => self.wakes[connection].wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(time) => {
-                    self.wakes[connection].wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
+                    self.wakes[connection]
+                        .wait_timeout(state, time)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
                 }
             };
             state.is_idle[connection] = false;
@@ -224,7 +237,12 @@ impl<R: RowReply> CommitQueue<R> {
     }
 
     /// Waits at most so long for rows that were read for the same columns, while a batch waits for the server.
-    pub(super) fn wait_for_more(&self, connection: usize, columns: u64, wait: Duration) -> Option<TakenRows<R>> {
+    pub(super) fn wait_for_more(
+        &self,
+        connection: usize,
+        columns: u64,
+        wait: Duration,
+    ) -> Option<TakenRows<R>> {
         let lane = self.lane(connection);
         let until = self.now() + wait;
         let mut state = self.lock();
@@ -238,7 +256,10 @@ impl<R: RowReply> CommitQueue<R> {
             }
             let left = until.checked_sub(now).filter(|left| !left.is_zero())?;
             state.is_idle[connection] = true;
-            state = self.wakes[connection].wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.wakes[connection]
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
             state.is_idle[connection] = false;
         }
     }
@@ -291,7 +312,12 @@ impl<R: RowReply> CommitQueue<R> {
 
     /// A batch of a connection has ended that began then. `health`: what it shows of the database; `None`: nothing was
     /// sent.
-    pub(super) fn end_batch(&self, connection: usize, began: Duration, health: Option<QueueHealth>) {
+    pub(super) fn end_batch(
+        &self,
+        connection: usize,
+        began: Duration,
+        health: Option<QueueHealth>,
+    ) {
         // Rows that go apart say little about the database.
         if self.lane(connection) == QueueLane::Apart {
             return;

@@ -4,7 +4,9 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Connector, DriverError, Link, Reply, ResultSets, Scratch, ServerError, SessionEvent, Target};
+use truetps_driver::{
+    Connector, DriverError, Link, Reply, ResultSets, Scratch, ServerError, SessionEvent, Target,
+};
 use truetps_record::SqlDialect;
 
 use super::definition::{definition_sql, definition_version};
@@ -16,7 +18,8 @@ use crate::{FoundVerdict, InsertRow, SeenRow, StatementOutcome, TableColumns};
 /// Sessions of this account, here or in other gateways, that are committing rows, or may be.
 const RUNNING_COMMITS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() \
      AND USER = SUBSTRING_INDEX(USER(), '@', 1) AND (INFO LIKE 'INSERT%' OR INFO LIKE 'COMMIT%')";
-const LOG_POSITIONS: &[u8] = b"SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_lsn_flushed', \
+const LOG_POSITIONS: &[u8] =
+    b"SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_lsn_flushed', \
      'Innodb_redo_log_current_lsn', 'Innodb_redo_log_flushed_to_disk_lsn')";
 /// A commit that waits for the standbys, if there are any to wait for: then they have what was committed before it.
 const WAIT_FOR_STANDBY: &[u8] = b"SELECT pg_catalog.pg_logical_emit_message(true, 'truetps', '') \
@@ -139,7 +142,8 @@ impl CommitConnection {
         };
         opened.read_session(target.dialect)?;
         opened.take_mark(target.dialect)?;
-        opened.state = opened.query(session_state_sql(target.dialect).as_bytes(), Instant::now() + LOGIN_TIME)?;
+        opened.state = opened
+            .query(session_state_sql(target.dialect).as_bytes(), Instant::now() + LOGIN_TIME)?;
         Ok(opened)
     }
 
@@ -165,7 +169,9 @@ impl CommitConnection {
             return Err(DriverError::Protocol("another number of columns than asked for"));
         };
         if is_strict != "1" {
-            return Err(DriverError::Protocol("a session that is not strict although it was set to be"));
+            return Err(DriverError::Protocol(
+                "a session that is not strict although it was set to be",
+            ));
         }
         if is_free != "1" {
             return Err(DriverError::Protocol("a new session that is in a transaction"));
@@ -231,7 +237,12 @@ impl CommitConnection {
         }
         if self.statement.len() + PACKET_HEAD > self.packet_bytes {
             let message = "the statement is longer than max_allowed_packet".to_owned();
-            let error = ServerError { code: PACKET_TOO_LONG, sqlstate: "08S01".to_owned(), message, position: 0 };
+            let error = ServerError {
+                code: PACKET_TOO_LONG,
+                sqlstate: "08S01".to_owned(),
+                message,
+                position: 0,
+            };
             return Err(error.into());
         }
         Ok(self.run_statement(deadline)?.affected_rows)
@@ -255,7 +266,8 @@ impl CommitConnection {
                 };
             }
         }
-        if matches!(inserted, Ok(StatementOutcome::Refused(_))) && self.set_up_again(columns.dialect, deadline).is_err()
+        if matches!(inserted, Ok(StatementOutcome::Refused(_)))
+            && self.set_up_again(columns.dialect, deadline).is_err()
         {
             return StatementOutcome::Lost { was_sent: false };
         }
@@ -294,7 +306,8 @@ impl CommitConnection {
         if self.query(session_state_sql(columns.dialect).as_bytes(), deadline)? != self.state {
             // One of the rows does, and those after it were read otherwise.
             let message = "a trigger changes the settings of the session".to_owned();
-            let error = ServerError { code: 0, sqlstate: SESSION_CHANGED.to_owned(), message, position: 0 };
+            let error =
+                ServerError { code: 0, sqlstate: SESSION_CHANGED.to_owned(), message, position: 0 };
             return Ok(StatementOutcome::Refused(error));
         }
         let moved: Vec<_> = old.iter().map(|old| (old.row, None)).collect();
@@ -303,8 +316,10 @@ impl CommitConnection {
         }
         let mut found = self.look_up(columns, rows, deadline)?;
         // MySQL misses rows of partitions where keys that its collation takes for equal are sought together.
-        for alone in
-            rows.clone().filter(|(number, _)| !found.iter().any(|found| found.row == *number)).collect::<Vec<_>>()
+        for alone in rows
+            .clone()
+            .filter(|(number, _)| !found.iter().any(|found| found.row == *number))
+            .collect::<Vec<_>>()
         {
             found.extend(self.look_up(columns, &std::iter::once(alone), deadline)?);
         }
@@ -313,7 +328,9 @@ impl CommitConnection {
         for (number, _) in rows.clone() {
             match found.iter().find(|found| found.row == number) {
                 Some(StoredRow { differs: None, .. }) => {}
-                Some(StoredRow { shown, .. }) if !columns.refuses_changes => told.push((number, shown.clone())),
+                Some(StoredRow { shown, .. }) if !columns.refuses_changes => {
+                    told.push((number, shown.clone()));
+                }
                 Some(StoredRow { differs: Some(column), .. }) => {
                     changed.push((number, Some(columns.columns()[*column].name.clone())));
                 }
@@ -346,13 +363,20 @@ impl CommitConnection {
             _ => FoundVerdict::Equal,
         };
         outcome(found, |found| StatementOutcome::Compared {
-            found: found.iter().map(|found| SeenRow { row: found.row, verdict: verdict(found) }).collect(),
+            found: found
+                .iter()
+                .map(|found| SeenRow { row: found.row, verdict: verdict(found) })
+                .collect(),
         })
     }
 
     /// A row of InnoDB is seen before its commit is on disk: the session that inserts it releases its locks first. Waits until the
     /// log is flushed up to what was seen, or until no session of this account inserts any more.
-    fn wait_for_commits(&mut self, dialect: SqlDialect, deadline: Instant) -> Result<(), DriverError> {
+    fn wait_for_commits(
+        &mut self,
+        dialect: SqlDialect,
+        deadline: Instant,
+    ) -> Result<(), DriverError> {
         if dialect == SqlDialect::Postgres {
             // Its rows are seen after the flush; but also if the session ended that waited for a standby.
             return self.query(WAIT_FOR_STANDBY, deadline).map(drop);
@@ -381,7 +405,9 @@ impl CommitConnection {
     fn log_positions(&mut self, deadline: Instant) -> Result<[Option<u64>; 2], DriverError> {
         let values: Vec<_> = self.query(LOG_POSITIONS, deadline)?.into_iter().flatten().collect();
         let position = |names: [&str; 2]| {
-            let pair = values.chunks_exact(2).find(|pair| names.iter().any(|name| pair[0].eq_ignore_ascii_case(name)));
+            let pair = values
+                .chunks_exact(2)
+                .find(|pair| names.iter().any(|name| pair[0].eq_ignore_ascii_case(name)));
             pair.and_then(|pair| pair[1].parse().ok())
         };
         Ok([
@@ -421,7 +447,12 @@ impl CommitConnection {
     }
 
     /// Whether the table has another definition than `columns` were read from.
-    pub(super) fn inspect(&mut self, table: &str, columns: &TableColumns, deadline: Instant) -> StatementOutcome {
+    pub(super) fn inspect(
+        &mut self,
+        table: &str,
+        columns: &TableColumns,
+        deadline: Instant,
+    ) -> StatementOutcome {
         let mut values = Vec::new();
         for sql in definition_sql(columns.dialect, table) {
             match self.query(sql.as_bytes(), deadline) {
@@ -436,7 +467,9 @@ impl CommitConnection {
         match self.try_rights(columns, deadline) {
             Ok(()) => StatementOutcome::Inspected { has_changed: false },
             // Rows show other errors.
-            Err(DriverError::Server(error)) if !is_denied(&error) => StatementOutcome::Inspected { has_changed: false },
+            Err(DriverError::Server(error)) if !is_denied(&error) => {
+                StatementOutcome::Inspected { has_changed: false }
+            }
             Err(error) => outcome(Err(error), |()| StatementOutcome::Connected),
         }
     }
@@ -464,8 +497,10 @@ impl CommitConnection {
         self.link.send_bytes(sql, &mut self.scratch)?;
         let reply = self.reply(deadline)?;
         let Some(sets) = reply.sets else { return Ok(Vec::new()) };
-        let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        let values = sets.iter().flat_map(|set| set.values().map(text).collect::<Vec<_>>()).collect();
+        let text =
+            |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let values =
+            sets.iter().flat_map(|set| set.values().map(text).collect::<Vec<_>>()).collect();
         self.results = Some(sets);
         Ok(values)
     }
@@ -479,7 +514,10 @@ impl CommitConnection {
     }
 }
 
-fn outcome<T>(result: Result<T, DriverError>, success: impl FnOnce(T) -> StatementOutcome) -> StatementOutcome {
+fn outcome<T>(
+    result: Result<T, DriverError>,
+    success: impl FnOnce(T) -> StatementOutcome,
+) -> StatementOutcome {
     match result {
         Ok(value) => success(value),
         Err(DriverError::Server(error)) => StatementOutcome::Refused(error),

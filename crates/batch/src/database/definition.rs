@@ -99,13 +99,15 @@ impl TableDefinition {
 
     /// Of the MySQL family: whether a temporary table of the session hides the table.
     pub(super) fn is_temporary(&self) -> bool {
-        let created = self.answers.first().into_iter().flatten().filter_map(|row| row.get(1)?.as_deref());
+        let created =
+            self.answers.first().into_iter().flatten().filter_map(|row| row.get(1)?.as_deref());
         created.into_iter().any(|created| created.starts_with("CREATE TEMPORARY"))
     }
 
     /// Of the MySQL family: what [`trigger_grants_sql`] found.
     pub(super) fn has_trigger_grant(&self) -> bool {
-        let granted = self.answers.last().into_iter().flatten().filter_map(|row| row.first()?.as_deref());
+        let granted =
+            self.answers.last().into_iter().flatten().filter_map(|row| row.first()?.as_deref());
         granted.into_iter().any(|count| count != "0")
     }
 }
@@ -114,7 +116,9 @@ impl TableDefinition {
 pub(super) fn definition_version<'a>(values: impl Iterator<Item = Option<&'a str>>) -> u64 {
     let mut text = String::new();
     for value in values {
-        text.push_str(&value.map_or_else(|| "-".to_owned(), |value| format!("+{}", without_counter(value))));
+        text.push_str(
+            &value.map_or_else(|| "-".to_owned(), |value| format!("+{}", without_counter(value))),
+        );
         text.push('\0');
     }
     fnv1a(text.as_bytes())
@@ -125,7 +129,9 @@ fn without_counter(definition: &str) -> String {
     const COUNTER: &str = " AUTO_INCREMENT=";
     match definition.rsplit_once(COUNTER) {
         None => definition.to_owned(),
-        Some((before, after)) => format!("{before}{}", after.trim_start_matches(|c: char| c.is_ascii_digit())),
+        Some((before, after)) => {
+            format!("{before}{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::{BatchCounts, FaultClass};
 
 /// Upper bounds of the buckets, in seconds and in rows.
-const SECONDS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+const SECONDS: [f64; 14] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 const ROWS: [f64; 11] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0];
 
 /// Counts of values in buckets.
@@ -113,7 +114,10 @@ mod tests {
             rows.add(value);
         }
         assert_eq!((rows.counts[0], rows.counts[1], rows.counts[2], rows.counts[11]), (2, 1, 1, 1));
-        assert_eq!((rows.count(), rows.quantile(0.4), rows.quantile(0.5)), (5, Some(1.0), Some(2.0)));
+        assert_eq!(
+            (rows.count(), rows.quantile(0.4), rows.quantile(0.5)),
+            (5, Some(1.0), Some(2.0))
+        );
         assert_eq!(rows.quantile(1.0), Some(f64::INFINITY));
     }
 }

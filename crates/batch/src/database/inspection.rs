@@ -40,15 +40,22 @@ impl InspectionError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoTable(_) => {
-                "check the table's name, the schema in the address, and GRANT SELECT, INSERT".to_owned()
+                "check the table's name, the schema in the address, and GRANT SELECT, INSERT"
+                    .to_owned()
             }
             Self::Engine { table, .. } => format!("ALTER TABLE {table} ENGINE=InnoDB"),
-            Self::Kind { .. } => "name a table whose rows are stored in it and survive a crash".to_owned(),
-            Self::NoKey { .. } => "make the clients number their rows: PRIMARY KEY (client_id, seq)".to_owned(),
+            Self::Kind { .. } => {
+                "name a table whose rows are stored in it and survive a crash".to_owned()
+            }
+            Self::NoKey { .. } => {
+                "make the clients number their rows: PRIMARY KEY (client_id, seq)".to_owned()
+            }
             Self::SeveralKeys { .. } => {
                 "name its columns in the configuration: key = [\"client_id\", \"seq\"]".to_owned()
             }
-            Self::OtherKey { .. } => "name the columns of a unique key, or leave `key` out".to_owned(),
+            Self::OtherKey { .. } => {
+                "name the columns of a unique key, or leave `key` out".to_owned()
+            }
             Self::Privilege { grant, .. } => grant.clone(),
             Self::Driver(error) => return error.hint(),
         })
@@ -83,9 +90,13 @@ pub(super) fn inspect_table(
     let key = choose_key(table, key, found.keys, found.other_keys.clone())?;
     let columns = TableColumns::new(dialect, found.name, version, found.columns, &key);
     let others = found.other_keys;
-    let mut columns = columns.ok_or_else(|| InspectionError::NoKey { table: table.to_owned(), others })?;
+    let mut columns =
+        columns.ok_or_else(|| InspectionError::NoKey { table: table.to_owned(), others })?;
     let read_column = columns.columns().iter().find(|column| column.reads_back);
-    let of_type = || read_column.map(|column| format!("the type of its column `{}` may change values", column.name));
+    let of_type = || {
+        read_column
+            .map(|column| format!("the type of its column `{}` may change values", column.name))
+    };
     let reads_back = found.may_change_rows.or_else(of_type);
     columns.reads_back = reads_back.is_some();
     columns.is_partitioned = found.is_partitioned;
@@ -93,7 +104,11 @@ pub(super) fn inspect_table(
     Ok(TableInspection { columns, reads_back, warnings: found.warnings, refusal })
 }
 
-fn read_definition(client: &mut Client, dialect: SqlDialect, table: &str) -> Result<TableDefinition, InspectionError> {
+fn read_definition(
+    client: &mut Client,
+    dialect: SqlDialect,
+    table: &str,
+) -> Result<TableDefinition, InspectionError> {
     let mut answers = Vec::new();
     for sql in definition_sql(dialect, table) {
         let rows = client.query(&sql).map_err(|error| match error {
@@ -108,7 +123,11 @@ fn read_definition(client: &mut Client, dialect: SqlDialect, table: &str) -> Res
 }
 
 /// Runs the statements of a batch for no row, in a transaction that is rolled back. Returns an error that may pass.
-fn try_privileges(client: &mut Client, table: &str, columns: &TableColumns) -> Result<Option<String>, InspectionError> {
+fn try_privileges(
+    client: &mut Client,
+    table: &str,
+    columns: &TableColumns,
+) -> Result<Option<String>, InspectionError> {
     client.execute("START TRANSACTION")?;
     let tried = client.execute(&columns.insert_nothing());
     client.execute("ROLLBACK")?;
@@ -136,12 +155,14 @@ fn choose_key(
     others: Vec<String>,
 ) -> Result<Vec<String>, InspectionError> {
     let table = table.to_owned();
-    let all = keys.iter().map(|(name, columns)| format!("{name}: {}", columns.join(", "))).collect();
+    let all =
+        keys.iter().map(|(name, columns)| format!("{name}: {}", columns.join(", "))).collect();
     if keys.len() > 1 && wanted.is_empty() {
         return Err(InspectionError::SeveralKeys { keys: all, table });
     }
     let is_wanted = |columns: &[String]| {
-        wanted.is_empty() || wanted.len() == columns.len() && wanted.iter().all(|name| columns.contains(name))
+        wanted.is_empty()
+            || wanted.len() == columns.len() && wanted.iter().all(|name| columns.contains(name))
     };
     match keys.into_iter().find(|(_, columns)| is_wanted(columns)) {
         Some((_, columns)) => Ok(columns),
@@ -156,9 +177,14 @@ mod tests {
 
     #[test]
     fn a_key_is_one_that_clients_can_set() {
-        let key = |name: &str, columns: &[&str]| (name.to_owned(), columns.iter().map(|c| (*c).to_owned()).collect());
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let choose = |wanted: &[&str], keys: &[UniqueKey]| choose_key("t", &names(wanted), keys.to_vec(), Vec::new());
+        let key = |name: &str, columns: &[&str]| {
+            (name.to_owned(), columns.iter().map(|c| (*c).to_owned()).collect())
+        };
+        let names =
+            |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let choose = |wanted: &[&str], keys: &[UniqueKey]| {
+            choose_key("t", &names(wanted), keys.to_vec(), Vec::new())
+        };
         let keys: [UniqueKey; 2] = [key("k", &["client", "seq"]), key("l", &["x"])];
         assert_eq!(choose(&[], &keys[..1]).unwrap(), ["client", "seq"]);
         assert_eq!(choose(&["seq", "client"], &keys).unwrap(), ["client", "seq"]);

@@ -81,27 +81,38 @@ fn column_type(row: &[String]) -> (ColumnType, bool) {
     let (chars, bytes, scale) = (number(7), number(8), number(9));
     let fraction_digits = number(10).unwrap_or(0) as u32;
     let is_faithful = FAITHFUL_CHARSETS.contains(&charset.as_str());
-    let text = |chars_max, bytes_max, keeps_blanks| ColumnType::Text { chars_max, bytes_max, keeps_blanks };
+    let text = |chars_max, bytes_max, keeps_blanks| ColumnType::Text {
+        chars_max,
+        bytes_max,
+        keeps_blanks,
+    };
     match data_type.as_str() {
         "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => (ColumnType::Integer, false),
         "decimal" => (ColumnType::Decimal { scale: scale.map(|scale| scale as u32) }, false),
         // With digits after the point (an old form), it rounds to these, too.
-        "float" | "double" => (ColumnType::Float { is_single: data_type == "float" }, scale.is_some()),
+        "float" | "double" => {
+            (ColumnType::Float { is_single: data_type == "float" }, scale.is_some())
+        }
         "bit" => (ColumnType::Bits, false),
         "char" => (text(chars, None, false), !is_faithful),
         "varchar" => (text(chars, None, true), !is_faithful),
         // Their limit is one of bytes, in their own character set.
-        "tinytext" | "text" | "mediumtext" | "longtext" => {
-            (text(None, bytes, true), !matches!(charset.as_str(), "utf8mb4" | "utf8mb3" | "utf8" | "ascii"))
-        }
+        "tinytext" | "text" | "mediumtext" | "longtext" => (
+            text(None, bytes, true),
+            !matches!(charset.as_str(), "utf8mb4" | "utf8mb3" | "utf8" | "ascii"),
+        ),
         "enum" => (ColumnType::Enum { labels: labels(declared) }, !is_faithful),
         "set" => (ColumnType::Set { labels: labels(declared) }, !is_faithful),
         "binary" if bytes == Some(16) => (ColumnType::Uuid { is_binary: true }, false),
         "binary" => (ColumnType::Binary { fixed: bytes }, false),
-        "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => (ColumnType::Binary { fixed: None }, false),
+        "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => {
+            (ColumnType::Binary { fixed: None }, false)
+        }
         "date" => (ColumnType::Date, false),
         "time" => (ColumnType::Time { fraction_digits }, false),
-        "datetime" | "timestamp" => (ColumnType::DateTime { fraction_digits, has_zone: false }, false),
+        "datetime" | "timestamp" => {
+            (ColumnType::DateTime { fraction_digits, has_zone: false }, false)
+        }
         "year" => (ColumnType::Year, declared.contains("(2)")),
         "json" => (ColumnType::Json { has_doubles: true }, false),
         "uuid" => (ColumnType::Uuid { is_binary: false }, false),
@@ -150,7 +161,8 @@ fn read_keys(
              ORDER BY INDEX_NAME, SEQ_IN_INDEX"
         ),
     )?;
-    let prefixes: Vec<_> = rows.iter().filter(|row| !row[2].is_empty()).map(|row| row[0].clone()).collect();
+    let prefixes: Vec<_> =
+        rows.iter().filter(|row| !row[2].is_empty()).map(|row| row[0].clone()).collect();
     let (mut keys, mut others) = (Vec::new(), Vec::new());
     for (name, parts) in keys_of(&rows) {
         let facts = parts.iter().map(|part| columns.iter().find(|column| column.name == *part));
@@ -161,7 +173,10 @@ fn read_keys(
         if prefixes.contains(&name) {
             others.push(format!("{name}: it has only the beginnings of values"));
         } else if let Some(column) = facts.iter().find(|column| is_no_key(&column.kind)) {
-            others.push(format!("{name}: values of `{}` are not found by what was sent", column.name));
+            others.push(format!(
+                "{name}: values of `{}` are not found by what was sent",
+                column.name
+            ));
         } else {
             keys.push((name, parts));
         }
@@ -171,7 +186,10 @@ fn read_keys(
 
 /// FLOAT: the number that was sent is not equal to the stored one.
 fn is_no_key(kind: &ColumnType) -> bool {
-    matches!(kind, ColumnType::Float { is_single: true } | ColumnType::Json { .. } | ColumnType::Other { .. })
+    matches!(
+        kind,
+        ColumnType::Float { is_single: true } | ColumnType::Json { .. } | ColumnType::Other { .. }
+    )
 }
 
 /// Why rows may be stored differently from what was sent, besides their types.

@@ -9,7 +9,10 @@ use super::inspection::InspectionError;
 use crate::table::quoted_name;
 use crate::{ColumnFacts, ColumnType};
 
-pub(super) fn read_table(client: &mut Client, table: &str) -> Result<CatalogueTable, InspectionError> {
+pub(super) fn read_table(
+    client: &mut Client,
+    table: &str,
+) -> Result<CatalogueTable, InspectionError> {
     let oid = format!("{}::regclass::oid", text_literal(&quoted_name(SqlDialect::Postgres, table)));
     let tree = partition_tree_sql(&oid);
     let rows = catalogue_rows(
@@ -62,11 +65,16 @@ fn unfit_kind(row: &[String]) -> Option<String> {
 }
 
 /// Types without a rule in [`column_type`] that keep each value as it is, up to its spelling; so do all enumerations.
-const EXACT_TYPES: [&str; 12] =
-    ["bit", "varbit", "inet", "macaddr", "macaddr8", "xml", "_int2", "_int4", "_int8", "_text", "_varchar", "_uuid"];
+const EXACT_TYPES: [&str; 12] = [
+    "bit", "varbit", "inet", "macaddr", "macaddr8", "xml", "_int2", "_int4", "_int8", "_text",
+    "_varchar", "_uuid",
+];
 
 /// The columns that clients can set. Domains are taken for the types below them; their checks stay the server's.
-fn read_columns(client: &mut Client, oid: &str) -> Result<(Vec<ColumnFacts>, Option<String>), DriverError> {
+fn read_columns(
+    client: &mut Client,
+    oid: &str,
+) -> Result<(Vec<ColumnFacts>, Option<String>), DriverError> {
     let rows = catalogue_rows(
         client,
         &format!(
@@ -94,7 +102,8 @@ fn read_columns(client: &mut Client, oid: &str) -> Result<(Vec<ColumnFacts>, Opt
             }
         }
         let is_nullable = row[4] != "t";
-        let (name, server_type, has_default) = (row[0].clone(), row[3].clone(), is_nullable || row[5] == "t");
+        let (name, server_type, has_default) =
+            (row[0].clone(), row[3].clone(), is_nullable || row[5] == "t");
         ColumnFacts { name, kind, server_type, reads_back, is_nullable, has_default }
     });
     let columns = columns.collect();
@@ -129,14 +138,21 @@ fn column_type(name: &str, modifier: i64) -> (ColumnType, bool) {
     // The modifiers of text and NUMERIC begin at 4.
     let length = (modifier >= 4).then(|| (modifier - 4) as u64);
     let fraction_digits = if (0..=6).contains(&modifier) { modifier as u32 } else { 6 };
-    let text = |chars_max, bytes_max, keeps_blanks| ColumnType::Text { chars_max, bytes_max, keeps_blanks };
+    let text = |chars_max, bytes_max, keeps_blanks| ColumnType::Text {
+        chars_max,
+        bytes_max,
+        keeps_blanks,
+    };
     let kind = match name {
         "int2" | "int4" | "int8" => ColumnType::Integer,
         "numeric" => {
             // 11 bits with a sign.
             let scale = length.map(|length| ((length & 0x7ff) as i64 ^ 1024) - 1024);
             let is_coarse = scale.is_some_and(|scale| scale < 0);
-            return (ColumnType::Decimal { scale: scale.map(|scale| scale.max(0) as u32) }, is_coarse);
+            return (
+                ColumnType::Decimal { scale: scale.map(|scale| scale.max(0) as u32) },
+                is_coarse,
+            );
         }
         "float4" | "float8" => ColumnType::Float { is_single: name == "float4" },
         "bool" => ColumnType::Boolean,
@@ -159,7 +175,11 @@ fn column_type(name: &str, modifier: i64) -> (ColumnType, bool) {
 }
 
 /// Unique indexes over whole columns and all rows, which each statement obeys.
-fn read_keys(client: &mut Client, oid: &str, found: &mut CatalogueTable) -> Result<(), DriverError> {
+fn read_keys(
+    client: &mut Client,
+    oid: &str,
+    found: &mut CatalogueTable,
+) -> Result<(), DriverError> {
     let rows = catalogue_rows(
         client,
         &format!(
@@ -171,11 +191,14 @@ fn read_keys(client: &mut Client, oid: &str, found: &mut CatalogueTable) -> Resu
     )?;
     for (name, parts) in keys_of(&rows) {
         let is_true = |column: usize| rows.iter().any(|row| row[0] == name && row[column] == "t");
-        let can_be_set = parts.iter().all(|part| found.columns.iter().any(|column| column.name == *part));
+        let can_be_set =
+            parts.iter().all(|part| found.columns.iter().any(|column| column.name == *part));
         if !is_true(2) {
             found.other_keys.push(format!("{name}: it is deferrable"));
         } else if !is_true(3) {
-            found.other_keys.push(format!("{name}: it is over expressions, or over some rows only"));
+            found
+                .other_keys
+                .push(format!("{name}: it is over expressions, or over some rows only"));
         } else if !can_be_set {
             found.other_keys.push(format!("{name}: the server makes its values"));
         } else {

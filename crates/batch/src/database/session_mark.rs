@@ -35,7 +35,9 @@ impl SessionMark {
         let mut client = Client::connect(target, LOGIN_TIME).map_err(io::Error::other)?;
         let find = match target.dialect {
             SqlDialect::Mysql => format!("SELECT IS_USED_LOCK('{}')", self.0),
-            SqlDialect::Postgres => format!("SELECT pid FROM pg_stat_activity WHERE application_name = '{}'", self.0),
+            SqlDialect::Postgres => {
+                format!("SELECT pid FROM pg_stat_activity WHERE application_name = '{}'", self.0)
+            }
         };
         let id = client.query_value(&find).map_err(io::Error::other)?;
         let Some(id) = id.and_then(|id| id.parse::<u64>().ok()) else { return Ok(()) };

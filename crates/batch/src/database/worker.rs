@@ -14,8 +14,8 @@ use super::commit_queue::{DEFINITION_EVERY, QueueWork};
 use super::connection::{CommitConnection, setup_statements};
 use super::inspection::{InspectionError, TableInspection, inspect_table};
 use crate::{
-    BatchRun, CommitAnswer, ExecutorAction, FaultClass, NotStored, QueueHealth, QueueLane, RowReply, StatementOutcome,
-    TableColumns, TakenRows,
+    BatchRun, CommitAnswer, ExecutorAction, FaultClass, NotStored, QueueHealth, QueueLane,
+    RowReply, StatementOutcome, TableColumns, TakenRows,
 };
 
 /// Rows are refused for so long after a batch that could not be stored; then one is tried.
@@ -66,7 +66,8 @@ impl CommitSettings {
             let mut client = Client::connect(&self.strict_target(), INSPECTION_TIME)?;
             let mode = client.query_value("SHOW synchronous_commit")?.unwrap_or_default();
             let known = COMMIT_MODES.into_iter().find(|known| *known == mode);
-            let known = known.ok_or(DriverError::Protocol("a value that synchronous_commit does not have"))?;
+            let known = known
+                .ok_or(DriverError::Protocol("a value that synchronous_commit does not have"))?;
             self.target.setup.push(format!("SET synchronous_commit = '{known}'"));
         }
         Ok(())
@@ -98,7 +99,9 @@ impl CommitThreads {
         // The last one is for rows that go apart.
         let threads = (0..=settings.connections).map(|number| {
             let (settings, queue) = (Arc::clone(&settings), Arc::clone(queue));
-            thread::Builder::new().name(format!("commit-{number}")).spawn(move || work(&settings, &queue, number))
+            thread::Builder::new()
+                .name(format!("commit-{number}"))
+                .spawn(move || work(&settings, &queue, number))
         });
         Ok(Self(threads.collect::<io::Result<_>>()?))
     }
@@ -177,7 +180,8 @@ impl CommitWorker {
             return Some(QueueHealth::DownUntil(queue.now() + DOWN_TIME));
         }
         let columns = queue.columns();
-        let is_other = taken.batch.first().is_some_and(|row| row.row.columns_version != columns.version);
+        let is_other =
+            taken.batch.first().is_some_and(|row| row.row.columns_version != columns.version);
         if is_other || !queue.is_fit() {
             answer_all(taken, &NotStored::OtherColumns);
             return None;
@@ -194,7 +198,8 @@ impl CommitWorker {
         let executor = run.executor();
         // What fails for one client alone may be its fault, unless such errors pass: others are tried.
         let is_of_server = |error| run.has_several_sources() || FaultClass::of(error).passes();
-        let has_failed = executor.last_fault().is_some_and(is_of_server) && !executor.has_succeeded();
+        let has_failed =
+            executor.last_fault().is_some_and(is_of_server) && !executor.has_succeeded();
         let mut is_down = has_failed || executor.is_server_failing() || self.connection.is_none();
         if let Some(error) = executor.last_fault() {
             queue.lock_figures().add_fault(FaultClass::of(error), error.to_string());
@@ -311,11 +316,15 @@ impl CommitWorker {
         if action == ExecutorAction::Insert && self.is_table_other {
             return StatementOutcome::Inspected { has_changed: true };
         }
-        let Some(connection) = &mut self.connection else { return StatementOutcome::Lost { was_sent: false } };
+        let Some(connection) = &mut self.connection else {
+            return StatementOutcome::Lost { was_sent: false };
+        };
         let deadline = Instant::now() + self.settings.statement_time;
         let outcome = match action {
             ExecutorAction::Insert => connection.insert(columns, &run.group(), deadline),
-            ExecutorAction::Compare => connection.compare(columns, &run.group(), self.settings.compares, deadline),
+            ExecutorAction::Compare => {
+                connection.compare(columns, &run.group(), self.settings.compares, deadline)
+            }
             _ => connection.inspect(&self.settings.table, columns, deadline),
         };
         self.connection.take_if(|connection| connection.is_spent());
@@ -329,7 +338,11 @@ impl CommitWorker {
         outcome
     }
 
-    fn connect<R: RowReply>(&mut self, queue: &CommitQueue<R>, columns: &TableColumns) -> StatementOutcome {
+    fn connect<R: RowReply>(
+        &mut self,
+        queue: &CommitQueue<R>,
+        columns: &TableColumns,
+    ) -> StatementOutcome {
         self.connection = None;
         match CommitConnection::open(&self.settings.strict_target(), self.number as u32) {
             Ok(connection) => self.take_connection(queue, columns, connection),
@@ -364,7 +377,11 @@ impl CommitWorker {
     }
 
     /// Reads the table again, after a sign that it has changed. Returns why the server stores no row at the moment.
-    fn read_columns<R: RowReply>(&self, queue: &CommitQueue<R>, time: Duration) -> Result<Option<String>, String> {
+    fn read_columns<R: RowReply>(
+        &self,
+        queue: &CommitQueue<R>,
+        time: Duration,
+    ) -> Result<Option<String>, String> {
         match self.settings.inspect_within(time) {
             Ok(inspection) => {
                 if inspection.columns != *queue.columns() {
@@ -379,7 +396,8 @@ impl CommitWorker {
             Err(error) => {
                 queue.note_definition(false);
                 // What the server does not let this account read may be anything.
-                if !matches!(&error, InspectionError::Driver(error) if !matches!(error, DriverError::Server(_))) {
+                if !matches!(&error, InspectionError::Driver(error) if !matches!(error, DriverError::Server(_)))
+                {
                     queue.set_fit(false);
                 }
                 Err(error.to_string())

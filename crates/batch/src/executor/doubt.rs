@@ -91,7 +91,11 @@ impl BatchExecutor {
         for row in group.rows {
             if FaultClass::of(error).passes() {
                 self.blamed.push(row);
-                self.answer_not_stored(row, group.may_be_stored, NotStored::ServerFault(error.clone()));
+                self.answer_not_stored(
+                    row,
+                    group.may_be_stored,
+                    NotStored::ServerFault(error.clone()),
+                );
             } else {
                 self.refuse(row, Refusal::Error(error.clone()));
             }
@@ -115,16 +119,23 @@ impl BatchExecutor {
         self.doubt.is_server |= is_proven;
         match class {
             _ if !is_proven => {}
-            FaultClass::Configuration if self.doubt.error.is_none() => self.inspect_because_of(error),
+            FaultClass::Configuration if self.doubt.error.is_none() => {
+                self.inspect_because_of(error);
+            }
             // It does not pass by itself.
-            FaultClass::Configuration if self.doubt.lone_failures >= PROBES_MAX => self.give_up(error),
+            FaultClass::Configuration if self.doubt.lone_failures >= PROBES_MAX => {
+                self.give_up(error);
+            }
             _ => self.wait(class),
         }
     }
 
     fn wait(&mut self, class: FaultClass) {
         let is_short = matches!(class, FaultClass::Transient | FaultClass::Configuration);
-        self.pause_for(if is_short { RETRY_PAUSE } else { LOGIN_PAUSE }, class == FaultClass::ReadOnly);
+        self.pause_for(
+            if is_short { RETRY_PAUSE } else { LOGIN_PAUSE },
+            class == FaultClass::ReadOnly,
+        );
     }
 
     fn give_up(&mut self, error: ServerError) {
@@ -149,10 +160,14 @@ impl BatchExecutor {
         self.state = ExecutorState::Ready;
         let error = self.doubt.error.clone();
         match (outcome, error) {
-            (StatementOutcome::Inspected { has_changed: false }, _) if self.groups.top().rows.len() > 1 => {
+            (StatementOutcome::Inspected { has_changed: false }, _)
+                if self.groups.top().rows.len() > 1 =>
+            {
                 self.divide_in_doubt();
             }
-            (StatementOutcome::Inspected { has_changed: false }, _) => self.wait(FaultClass::Configuration),
+            (StatementOutcome::Inspected { has_changed: false }, _) => {
+                self.wait(FaultClass::Configuration);
+            }
             (StatementOutcome::Lost { .. }, _) => self.lost(false),
             (_, Some(error)) => {
                 self.doubt.is_table_other = true;

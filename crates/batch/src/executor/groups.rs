@@ -92,7 +92,8 @@ impl InsertGroups {
         for group in &mut self.0 {
             // Rows that have been alone stay so.
             if group.rows.len() > 1 {
-                others.may_be_stored |= group.may_be_stored && group.rows.iter().any(|row| like(*row));
+                others.may_be_stored |=
+                    group.may_be_stored && group.rows.iter().any(|row| like(*row));
                 others.rows.extend(group.rows.extract_if(.., |row| like(*row)));
             }
         }
@@ -161,7 +162,9 @@ impl InsertGroups {
         let mut late = Vec::new();
         self.0.retain_mut(|group| {
             let may_be_stored = group.may_be_stored;
-            late.extend(group.rows.iter().filter(|row| is_late(**row)).map(|row| (*row, may_be_stored)));
+            late.extend(
+                group.rows.iter().filter(|row| is_late(**row)).map(|row| (*row, may_be_stored)),
+            );
             if !may_be_stored {
                 group.rows.retain(|row| !is_late(*row));
             }

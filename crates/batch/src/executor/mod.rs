@@ -129,7 +129,8 @@ pub struct BatchCounts {
 
 impl BatchCounts {
     pub fn merge(&mut self, other: &Self) {
-        let Self { statements, replays, found_rows, unknown_outcomes, retries, divisions, logins } = other;
+        let Self { statements, replays, found_rows, unknown_outcomes, retries, divisions, logins } =
+            other;
         self.statements += statements;
         self.replays += replays;
         self.found_rows += found_rows;
@@ -196,7 +197,9 @@ impl BatchExecutor {
     pub fn new(rows: Vec<ExecutorRow>, repeated: &[usize], is_connected: bool, seed: u64) -> Self {
         let mut groups = InsertGroups::default();
         groups.push_rows(repeated.to_vec());
-        groups.push_rows((0..rows.len()).filter(|row| repeated.binary_search(row).is_err()).collect());
+        groups.push_rows(
+            (0..rows.len()).filter(|row| repeated.binary_search(row).is_err()).collect(),
+        );
         Self {
             is_answered: vec![false; rows.len()],
             answers: Vec::new(),
@@ -244,7 +247,10 @@ impl BatchExecutor {
     /// Whether the server fails, and not only rows of one client.
     pub fn is_server_failing(&self) -> bool {
         let doubt = &self.doubt;
-        doubt.has_no_connection || doubt.is_table_other || doubt.is_server_failing || doubt.lone_sources.len() > 1
+        doubt.has_no_connection
+            || doubt.is_table_other
+            || doubt.is_server_failing
+            || doubt.lone_sources.len() > 1
     }
 
     /// Whether the server has done what a statement of this batch asked for.
@@ -280,7 +286,10 @@ impl BatchExecutor {
                 self.counts.replays += u64::from(self.groups.top().may_be_stored);
                 ExecutorAction::Insert
             }
-            ExecutorState::Ready | ExecutorState::Inserting | ExecutorState::ToCompare | ExecutorState::Comparing => {
+            ExecutorState::Ready
+            | ExecutorState::Inserting
+            | ExecutorState::ToCompare
+            | ExecutorState::Comparing => {
                 self.state = ExecutorState::Comparing;
                 ExecutorAction::Compare
             }
@@ -295,7 +304,9 @@ impl BatchExecutor {
                 self.counts.logins += 1;
                 ExecutorAction::Connect
             }
-            ExecutorState::Pausing { .. } => ExecutorAction::Pause(self.pause_within_deadlines(now)),
+            ExecutorState::Pausing { .. } => {
+                ExecutorAction::Pause(self.pause_within_deadlines(now))
+            }
         }
     }
 
@@ -311,10 +322,16 @@ impl BatchExecutor {
                 self.inserted(new_rows, &told);
             }
             (ExecutorState::Inserting, StatementOutcome::Changed { rows }) => self.changed(rows),
-            (ExecutorState::Comparing, StatementOutcome::Compared { found }) => self.compared(&found),
-            (ExecutorState::Inserting, StatementOutcome::Refused(error)) => self.insert_refused(error),
+            (ExecutorState::Comparing, StatementOutcome::Compared { found }) => {
+                self.compared(&found);
+            }
+            (ExecutorState::Inserting, StatementOutcome::Refused(error)) => {
+                self.insert_refused(error);
+            }
             (ExecutorState::Inserting, StatementOutcome::Inspected { .. }) => self.table_is_other(),
-            (ExecutorState::Comparing, StatementOutcome::Refused(error)) => self.compare_refused(error),
+            (ExecutorState::Comparing, StatementOutcome::Refused(error)) => {
+                self.compare_refused(error);
+            }
             (ExecutorState::InspectingError, outcome) => self.error_inspected(&outcome),
             (ExecutorState::InspectingRefusal, outcome) => {
                 self.answer_refused(outcome != StatementOutcome::Inspected { has_changed: false });
@@ -400,7 +417,9 @@ impl BatchExecutor {
         self.groups.push(group);
         match found_rows.is_empty() {
             // Another session may have removed the row meanwhile: only a second conflict is one.
-            true if is_alone && self.groups.top().failures == 0 => self.groups.top_mut().failures = 1,
+            true if is_alone && self.groups.top().failures == 0 => {
+                self.groups.top_mut().failures = 1;
+            }
             true => self.divide(error),
             false => self.groups.forget_failures(),
         }
@@ -415,7 +434,9 @@ impl BatchExecutor {
     ) {
         let answer = match verdict {
             Some(FoundVerdict::Equal) => CommitAnswer::Stored { is_duplicate },
-            Some(FoundVerdict::Told(shown)) => CommitAnswer::StoredAs { is_duplicate, row: shown.clone() },
+            Some(FoundVerdict::Told(shown)) => {
+                CommitAnswer::StoredAs { is_duplicate, row: shown.clone() }
+            }
             // It is refused for the first reason.
             _ if is_refused => return,
             _ => {
@@ -469,8 +490,10 @@ impl BatchExecutor {
     /// Rows that were refused alone could not be looked for. A value of one of them may be none for the server: then that
     /// row is not stored, whatever the look-up would say.
     fn refused_not_found(&mut self, error: ServerError) {
-        let is_of_values =
-            matches!(FaultClass::of(&error), FaultClass::BadRow | FaultClass::Conflict | FaultClass::Other);
+        let is_of_values = matches!(
+            FaultClass::of(&error),
+            FaultClass::BadRow | FaultClass::Conflict | FaultClass::Other
+        );
         if is_of_values && self.groups.top().rows.len() > 1 {
             self.groups.divide(None);
             return;
@@ -544,7 +567,10 @@ impl BatchExecutor {
     }
 
     fn answer_not_stored(&mut self, row: usize, may_be_stored: bool, why: NotStored) {
-        self.answer(row, if may_be_stored { CommitAnswer::Unknown } else { CommitAnswer::NotStored(why) });
+        self.answer(
+            row,
+            if may_be_stored { CommitAnswer::Unknown } else { CommitAnswer::NotStored(why) },
+        );
     }
 
     /// All rows have their answers, except those that were refused alone.
@@ -585,7 +611,9 @@ impl BatchExecutor {
                         CommitAnswer::NotStored(NotStored::ServerFault(error))
                     }
                     Refusal::Error(error) => CommitAnswer::Refused(error),
-                    Refusal::Changed(_) if has_table_changed => CommitAnswer::NotStored(NotStored::OtherColumns),
+                    Refusal::Changed(_) if has_table_changed => {
+                        CommitAnswer::NotStored(NotStored::OtherColumns)
+                    }
                     Refusal::Changed(column) => CommitAnswer::Changed { column },
                 },
             );
@@ -608,8 +636,11 @@ impl BatchExecutor {
         let (rows, is_answered) = (&self.rows, &self.is_answered);
         let late = self.groups.remove_late(|row| rows[row].deadline <= now, |row| is_answered[row]);
         for (row, may_be_stored) in late {
-            let answer =
-                if may_be_stored { CommitAnswer::Unknown } else { CommitAnswer::NotStored(NotStored::Expired) };
+            let answer = if may_be_stored {
+                CommitAnswer::Unknown
+            } else {
+                CommitAnswer::NotStored(NotStored::Expired)
+            };
             self.answer(row, answer);
         }
     }

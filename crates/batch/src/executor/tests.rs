@@ -14,7 +14,8 @@ fn refused(code: u16, message: &str) -> StatementOutcome {
 }
 
 fn executor(rows: usize) -> BatchExecutor {
-    let rows: Vec<_> = (0..rows).map(|row| ExecutorRow { deadline: DEADLINE, source: row as u64 }).collect();
+    let rows: Vec<_> =
+        (0..rows).map(|row| ExecutorRow { deadline: DEADLINE, source: row as u64 }).collect();
     BatchExecutor::new(rows, &[], true, 1)
 }
 
@@ -49,12 +50,13 @@ fn inserts(executor: &mut BatchExecutor) -> Vec<usize> {
 fn run(executor: &mut BatchExecutor, bad: &[(usize, u16)], names_row: bool) -> u64 {
     while executor.next_action(MS) == ExecutorAction::Insert {
         let group = executor.group().to_vec();
-        let first_bad = group
-            .iter()
-            .enumerate()
-            .find_map(|(at, row)| bad.iter().find(|(bad, _)| bad == row).map(|(_, code)| (at, *code)));
+        let first_bad = group.iter().enumerate().find_map(|(at, row)| {
+            bad.iter().find(|(bad, _)| bad == row).map(|(_, code)| (at, *code))
+        });
         executor.record(match first_bad {
-            Some((at, code)) if names_row => refused(code, &format!("wrong value at row {}", at + 1)),
+            Some((at, code)) if names_row => {
+                refused(code, &format!("wrong value at row {}", at + 1))
+            }
             Some((_, code)) => refused(code, "wrong value"),
             None => inserted(group.len()),
         });
@@ -112,7 +114,10 @@ fn many_bad_rows_are_found_by_halves() {
     let mut executor = executor(64);
     let statements = run(&mut executor, &bad, true);
     inspect(&mut executor);
-    let refused = answers(&mut executor).iter().filter(|answer| matches!(answer, CommitAnswer::Refused(_))).count();
+    let refused = answers(&mut executor)
+        .iter()
+        .filter(|answer| matches!(answer, CommitAnswer::Refused(_)))
+        .count();
     assert_eq!(refused, 32);
     assert!(statements < 128, "{statements}");
 }
@@ -170,12 +175,19 @@ fn an_unknown_outcome_is_sent_again_unchanged() {
     assert_eq!(inserts(&mut executor), [0, 1, 2]);
     executor.record(duplicate("1"));
     assert_eq!(compares(&mut executor), [0, 1, 2]);
-    executor.record(found(&[(0, FoundVerdict::Equal), (1, FoundVerdict::Differs), (2, FoundVerdict::Equal)]));
+    executor.record(found(&[
+        (0, FoundVerdict::Equal),
+        (1, FoundVerdict::Differs),
+        (2, FoundVerdict::Equal),
+    ]));
     let stored = CommitAnswer::Stored { is_duplicate: None };
     assert_eq!(answers(&mut executor), [stored.clone(), CommitAnswer::KeyConflict, stored]);
     assert_eq!(executor.next_action(MS), ExecutorAction::Done);
     let counts = executor.counts();
-    assert_eq!((counts.statements, counts.replays, counts.unknown_outcomes, counts.logins), (2, 1, 1, 2));
+    assert_eq!(
+        (counts.statements, counts.replays, counts.unknown_outcomes, counts.logins),
+        (2, 1, 1, 2)
+    );
 }
 
 #[test]
@@ -202,16 +214,25 @@ fn a_conflict_without_a_stored_row_is_refused_alone() {
             ExecutorAction::Insert => {
                 statements += 1;
                 let group = executor.group().to_vec();
-                executor.record(if group.contains(&1) { duplicate("x") } else { inserted(group.len()) });
+                executor.record(if group.contains(&1) {
+                    duplicate("x")
+                } else {
+                    inserted(group.len())
+                });
             }
             ExecutorAction::Compare => executor.record(found(&[])),
-            ExecutorAction::Inspect => executor.record(StatementOutcome::Inspected { has_changed: false }),
+            ExecutorAction::Inspect => {
+                executor.record(StatementOutcome::Inspected { has_changed: false });
+            }
             ExecutorAction::Done => break,
             action => panic!("{action:?}"),
         }
     }
     let answers = answers(&mut executor);
-    assert!(matches!(&answers[..], [NEW, CommitAnswer::Refused(error)] if error.code == 1062), "{answers:?}");
+    assert!(
+        matches!(&answers[..], [NEW, CommitAnswer::Refused(error)] if error.code == 1062),
+        "{answers:?}"
+    );
     assert!(statements <= 4, "{statements}");
 }
 
@@ -224,7 +245,10 @@ fn rows_that_the_table_would_change_are_refused_and_the_others_stored() {
     executor.record(inserted(2));
     assert_eq!(executor.take_answers(), [(0, NEW), (2, NEW)]);
     inspect(&mut executor);
-    assert_eq!(executor.take_answers(), [(1, CommitAnswer::Changed { column: Some("a".to_owned()) })]);
+    assert_eq!(
+        executor.take_answers(),
+        [(1, CommitAnswer::Changed { column: Some("a".to_owned()) })]
+    );
 }
 
 /// A trigger takes rows away without a word.
@@ -279,11 +303,18 @@ fn poisoned(rows: usize, bad: &[usize], code: u16, sqlstate: &str) -> (Vec<Commi
             ExecutorAction::Insert => {
                 let group = executor.group().to_vec();
                 let is_bad = group.iter().any(|row| bad.contains(row));
-                let error = ServerError { sqlstate: sqlstate.to_owned(), ..error(code, "of a trigger") };
-                executor.record(if is_bad { StatementOutcome::Refused(error) } else { inserted(group.len()) });
+                let error =
+                    ServerError { sqlstate: sqlstate.to_owned(), ..error(code, "of a trigger") };
+                executor.record(if is_bad {
+                    StatementOutcome::Refused(error)
+                } else {
+                    inserted(group.len())
+                });
             }
             ExecutorAction::Compare => executor.record(found(&[])),
-            ExecutorAction::Inspect => executor.record(StatementOutcome::Inspected { has_changed: false }),
+            ExecutorAction::Inspect => {
+                executor.record(StatementOutcome::Inspected { has_changed: false });
+            }
             ExecutorAction::Connect => executor.record(StatementOutcome::Connected),
             ExecutorAction::Pause(_) => {
                 beside += 1;
@@ -313,9 +344,14 @@ fn whose_fault_an_error_is_does_not_depend_on_its_code() {
         for bad in [&[0][..], &[7], &[99], &[3, 50], &[10, 11, 12, 13, 14, 15, 16, 17, 18, 19]] {
             let (answers, statements) = poisoned(100, bad, code, state);
             for (row, answer) in answers.iter().enumerate() {
-                let is_blamed =
-                    matches!(answer, CommitAnswer::Refused(_) | CommitAnswer::NotStored(_) | CommitAnswer::Unknown);
-                assert!(if bad.contains(&row) { is_blamed } else { *answer == NEW }, "{code}: row {row} {answer:?}");
+                let is_blamed = matches!(
+                    answer,
+                    CommitAnswer::Refused(_) | CommitAnswer::NotStored(_) | CommitAnswer::Unknown
+                );
+                assert!(
+                    if bad.contains(&row) { is_blamed } else { *answer == NEW },
+                    "{code}: row {row} {answer:?}"
+                );
             }
             assert!(statements < 30 + 12 * bad.len() as u64, "{code} {bad:?}: {statements}");
         }
@@ -397,7 +433,10 @@ fn rows_that_join_a_waiting_batch_are_stored() {
     assert_eq!(executor.take_answers(), [(1, NEW)]);
     assert_eq!(inserts(&mut executor), [0]);
     executor.record(refused(1213, "of a trigger"));
-    assert!(matches!(executor.take_answers()[..], [(0, CommitAnswer::NotStored(NotStored::ServerFault(_)))]));
+    assert!(matches!(
+        executor.take_answers()[..],
+        [(0, CommitAnswer::NotStored(NotStored::ServerFault(_)))]
+    ));
     assert_eq!(executor.take_blamed(), [0]);
 }
 
@@ -443,7 +482,11 @@ fn a_changed_table_refuses_no_row() {
     executor.record(StatementOutcome::Inspected { has_changed: true });
     assert_eq!(executor.next_action(MS), ExecutorAction::Done);
     let answers = answers(&mut executor);
-    assert!(answers.iter().all(|answer| matches!(answer, CommitAnswer::NotStored(NotStored::ServerFault(_)))));
+    assert!(
+        answers
+            .iter()
+            .all(|answer| matches!(answer, CommitAnswer::NotStored(NotStored::ServerFault(_))))
+    );
     assert!(executor.is_server_failing());
 }
 
@@ -505,6 +548,9 @@ fn refused_rows_are_looked_for_apart_where_a_value_is_none() {
     executor.record(StatementOutcome::Inspected { has_changed: false });
     assert_eq!(executor.next_action(MS), ExecutorAction::Done);
     let answers = answers(&mut executor);
-    assert!(matches!(&answers[..], [CommitAnswer::Refused(_), CommitAnswer::Stored { .. }]), "{answers:?}");
+    assert!(
+        matches!(&answers[..], [CommitAnswer::Refused(_), CommitAnswer::Stored { .. }]),
+        "{answers:?}"
+    );
     assert!(executor.last_fault().is_none(), "it is no fault of the server");
 }

@@ -88,11 +88,19 @@ impl ColumnType {
 
     /// Whether MySQL takes its values as numbers.
     pub(super) fn is_number(&self) -> bool {
-        matches!(self, Self::Integer | Self::Decimal { .. } | Self::Float { .. } | Self::Bits | Self::Year)
+        matches!(
+            self,
+            Self::Integer | Self::Decimal { .. } | Self::Float { .. } | Self::Bits | Self::Year
+        )
     }
 
     /// Why the column would not keep this value exactly.
-    pub(super) fn problem(&self, dialect: SqlDialect, kind: JsonKind, text: &str) -> Option<String> {
+    pub(super) fn problem(
+        &self,
+        dialect: SqlDialect,
+        kind: JsonKind,
+        text: &str,
+    ) -> Option<String> {
         if kind == JsonKind::Number && self.keeps_short_number(text) {
             return None;
         }
@@ -100,31 +108,36 @@ impl ColumnType {
         let (is_text, is_boolean) = (kind == JsonKind::Text, kind == JsonKind::Boolean);
         match self {
             Self::Integer if is_boolean => is_postgres.then(|| "it takes whole numbers".to_owned()),
-            Self::Integer => {
-                (!is_integer(text)).then(|| "it takes whole numbers, without point or exponent".to_owned())
-            }
+            Self::Integer => (!is_integer(text))
+                .then(|| "it takes whole numbers, without point or exponent".to_owned()),
             Self::Bits if is_boolean => None,
-            Self::Bits => {
-                (is_text || !are_digits(text)).then(|| "it takes its bits as a whole number without a sign".to_owned())
-            }
+            Self::Bits => (is_text || !are_digits(text))
+                .then(|| "it takes its bits as a whole number without a sign".to_owned()),
             Self::Decimal { .. } | Self::Float { .. } if is_boolean && !is_postgres => None,
-            Self::Decimal { .. } | Self::Float { .. } if is_postgres && NO_NUMBERS.contains(&text) => None,
+            Self::Decimal { .. } | Self::Float { .. }
+                if is_postgres && NO_NUMBERS.contains(&text) =>
+            {
+                None
+            }
             Self::Decimal { scale } => decimal_problem(text, *scale),
             Self::Float { is_single } => float_problem(text, *is_single, is_postgres),
-            Self::Boolean => boolean(text.as_bytes()).is_none().then(|| "it takes true or false".to_owned()),
+            Self::Boolean => {
+                boolean(text.as_bytes()).is_none().then(|| "it takes true or false".to_owned())
+            }
             Self::Text { chars_max, bytes_max, keeps_blanks } => {
                 text_problem(text, *chars_max, *bytes_max, *keeps_blanks)
             }
-            Self::Enum { labels } => {
-                (!(is_text && labels.iter().any(|label| label == text))).then(|| "it has no such value".to_owned())
-            }
-            Self::Set { labels } => (!(is_text && is_set(labels, text)))
-                .then(|| "it takes some of its values, in their order, with commas between them".to_owned()),
+            Self::Enum { labels } => (!(is_text && labels.iter().any(|label| label == text)))
+                .then(|| "it has no such value".to_owned()),
+            Self::Set { labels } => (!(is_text && is_set(labels, text))).then(|| {
+                "it takes some of its values, in their order, with commas between them".to_owned()
+            }),
             Self::Binary { fixed } => fixed
                 .filter(|bytes| text.len() as u64 != *bytes)
                 .map(|bytes| format!("it takes {bytes} bytes: shorter values would be padded")),
             Self::Uuid { is_binary } => {
-                let is_uuid = uuid_digits(text.as_bytes()).is_some() || *is_binary && text.len() == 16;
+                let is_uuid =
+                    uuid_digits(text.as_bytes()).is_some() || *is_binary && text.len() == 16;
                 (!is_uuid).then(|| "it takes a UUID".to_owned())
             }
             Self::Date | Self::Time { .. } | Self::DateTime { .. } => {
@@ -132,9 +145,8 @@ impl ColumnType {
             }
             Self::Year => (!is_year(text)).then(|| "it takes a year of four digits".to_owned()),
             Self::Json { has_doubles } => json_problem(text, *has_doubles),
-            Self::Other { reads_clock } => {
-                (*reads_clock && has_clock_word(text)).then(|| format!("it takes none of {}", CLOCK_WORDS.join(", ")))
-            }
+            Self::Other { reads_clock } => (*reads_clock && has_clock_word(text))
+                .then(|| format!("it takes none of {}", CLOCK_WORDS.join(", "))),
         }
     }
 
@@ -142,7 +154,9 @@ impl ColumnType {
     fn keeps_short_number(&self, text: &str) -> bool {
         let has_exponent = || text.bytes().any(|byte| matches!(byte, b'e' | b'E'));
         match self {
-            Self::Float { is_single } => text.len() <= if *is_single { 6 } else { 15 } && !has_exponent(),
+            Self::Float { is_single } => {
+                text.len() <= if *is_single { 6 } else { 15 } && !has_exponent()
+            }
             Self::Decimal { scale: Some(scale) } => {
                 let fraction = text.find('.').map_or(0, |point| text.len() - point - 1);
                 fraction <= *scale as usize && !has_exponent()
@@ -153,14 +167,19 @@ impl ColumnType {
 
     fn keeps_moment(&self, text: &str, is_postgres: bool) -> bool {
         // PostgreSQL's largest and smallest moments; servers name no others that stay the same.
-        if is_postgres && !matches!(self, Self::Time { .. }) && matches!(text, "infinity" | "-infinity") {
+        if is_postgres
+            && !matches!(self, Self::Time { .. })
+            && matches!(text, "infinity" | "-infinity")
+        {
             return true;
         }
         let Some(moment) = SentMoment::parse(text.as_bytes()) else { return false };
         match *self {
             Self::Date => moment.has_date() && !moment.has_clock(),
             Self::Time { fraction_digits } => {
-                !moment.has_date() && !moment.has_zone() && moment.fraction_digits() <= fraction_digits as usize
+                !moment.has_date()
+                    && !moment.has_zone()
+                    && moment.fraction_digits() <= fraction_digits as usize
             }
             Self::DateTime { fraction_digits, has_zone } => {
                 moment.has_date()
@@ -175,11 +194,19 @@ impl ColumnType {
         match self {
             Self::Date => "it takes a date as YYYY-MM-DD".to_owned(),
             Self::Time { fraction_digits } => {
-                format!("it takes a time as HH:MM:SS, with up to {fraction_digits} digits of a second")
+                format!(
+                    "it takes a time as HH:MM:SS, with up to {fraction_digits} digits of a second"
+                )
             }
             Self::DateTime { fraction_digits, has_zone } => {
-                let zone = if *has_zone { ", and a time zone as Z or +HH:MM" } else { ", without a time zone" };
-                format!("it takes YYYY-MM-DD HH:MM:SS, with up to {fraction_digits} digits of a second{zone}")
+                let zone = if *has_zone {
+                    ", and a time zone as Z or +HH:MM"
+                } else {
+                    ", without a time zone"
+                };
+                format!(
+                    "it takes YYYY-MM-DD HH:MM:SS, with up to {fraction_digits} digits of a second{zone}"
+                )
             }
             _ => String::new(),
         }
@@ -190,18 +217,24 @@ impl ColumnType {
     pub(crate) fn normal_form<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         let mut out = Vec::new();
         let is_read = match self {
-            Self::Integer | Self::Bits | Self::Decimal { .. } | Self::Year => put_decimal(text, &mut out),
+            Self::Integer | Self::Bits | Self::Decimal { .. } | Self::Year => {
+                put_decimal(text, &mut out)
+            }
             Self::Float { is_single } => put_float(text, *is_single, &mut out),
             Self::Boolean => boolean(text).map(|value| out.push(if value { b't' } else { b'f' })),
             Self::Uuid { is_binary: false } => uuid_digits(text).map(|digits| out = digits),
             Self::Uuid { is_binary: true } if text.len() == 16 => None,
-            Self::Uuid { is_binary: true } => uuid_digits(text).map(|digits| out = bytes_of(&digits)),
+            Self::Uuid { is_binary: true } => {
+                uuid_digits(text).map(|digits| out = bytes_of(&digits))
+            }
             Self::Date => SentMoment::parse(text).map(|moment| moment.put(false, &mut out)),
             Self::Time { .. } | Self::DateTime { has_zone: false, .. } => {
                 SentMoment::parse(text).map(|moment| moment.put(true, &mut out))
             }
             Self::Json { .. } => JsonForm::parse(text).map(|form| form.put(&mut out)),
-            Self::Text { keeps_blanks: false, .. } => return Cow::Borrowed(text.trim_ascii_end_blanks()),
+            Self::Text { keeps_blanks: false, .. } => {
+                return Cow::Borrowed(text.trim_ascii_end_blanks());
+            }
             _ => None,
         };
         if is_read.is_some() { Cow::Owned(out) } else { Cow::Borrowed(text) }
@@ -255,14 +288,18 @@ fn boolean(text: &[u8]) -> Option<bool> {
 }
 
 fn decimal_problem(text: &str, scale: Option<u32>) -> Option<String> {
-    let Some(number) = Decimal::parse(text.as_bytes()) else { return Some("it takes numbers".to_owned()) };
+    let Some(number) = Decimal::parse(text.as_bytes()) else {
+        return Some("it takes numbers".to_owned());
+    };
     let scale = scale.filter(|scale| number.scale() > u64::from(*scale))?;
     Some(format!("it keeps {scale} digits after the point, and the number has {}", number.scale()))
 }
 
 /// A number is kept if its digits come back in the shortest text that stands for the stored number.
 fn float_problem(text: &str, is_single: bool, is_postgres: bool) -> Option<String> {
-    let Some(number) = Decimal::parse(text.as_bytes()) else { return Some("it takes numbers".to_owned()) };
+    let Some(number) = Decimal::parse(text.as_bytes()) else {
+        return Some("it takes numbers".to_owned());
+    };
     // With so few digits each number comes back, unless it is beyond the range of normal numbers.
     let (digits, magnitude) = if is_single { (6, 37) } else { (15, 300) };
     if number.digits() <= digits && number.magnitude().abs() <= magnitude {
@@ -275,8 +312,12 @@ fn float_problem(text: &str, is_single: bool, is_postgres: bool) -> Option<Strin
     }
     let mut sent = Vec::new();
     number.put(&mut sent);
-    (sent != stored)
-        .then(|| format!("it would round the number to {} digits", if is_single { "6 to 9" } else { "15 to 17" }))
+    (sent != stored).then(|| {
+        format!(
+            "it would round the number to {} digits",
+            if is_single { "6 to 9" } else { "15 to 17" }
+        )
+    })
 }
 
 fn put_single(text: &str, out: &mut Vec<u8>) -> Option<()> {
@@ -300,14 +341,21 @@ fn put_float(text: &[u8], is_single: bool, out: &mut Vec<u8>) -> Option<()> {
     put_decimal(shortest?.as_bytes(), out)
 }
 
-fn text_problem(text: &str, chars_max: Option<u64>, bytes_max: Option<u64>, keeps_blanks: bool) -> Option<String> {
+fn text_problem(
+    text: &str,
+    chars_max: Option<u64>,
+    bytes_max: Option<u64>,
+    keeps_blanks: bool,
+) -> Option<String> {
     if !keeps_blanks && text.ends_with(' ') {
         return Some("it does not keep blanks at the end".to_owned());
     }
     let bytes = text.len() as u64;
     let too_long = |most: u64, unit: &str| Some(format!("the text is longer than {most} {unit}"));
     match (chars_max, bytes_max) {
-        (Some(most), _) if bytes > most && text.chars().count() as u64 > most => too_long(most, "characters"),
+        (Some(most), _) if bytes > most && text.chars().count() as u64 > most => {
+            too_long(most, "characters")
+        }
         (_, Some(most)) if bytes > most => too_long(most, "bytes"),
         _ => None,
     }
@@ -329,13 +377,17 @@ fn json_problem(text: &str, has_doubles: bool) -> Option<String> {
         let is_whole = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
         is_whole || float_problem(text, false, false).is_none()
     };
-    (has_doubles && !form.all_numbers(&is_kept)).then(|| "it would round a number in the document".to_owned())
+    (has_doubles && !form.all_numbers(&is_kept))
+        .then(|| "it would round a number in the document".to_owned())
 }
 
 /// The 32 digits of `018f2c3d-…`, with or without its hyphens, in lower case.
 fn uuid_digits(text: &[u8]) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text.iter().filter(|byte| **byte != b'-').map(u8::to_ascii_lowercase).collect();
-    let is_uuid = digits.len() == 32 && matches!(text.len(), 32 | 36) && digits.iter().all(u8::is_ascii_hexdigit);
+    let digits: Vec<u8> =
+        text.iter().filter(|byte| **byte != b'-').map(u8::to_ascii_lowercase).collect();
+    let is_uuid = digits.len() == 32
+        && matches!(text.len(), 32 | 36)
+        && digits.iter().all(u8::is_ascii_hexdigit);
     is_uuid.then_some(digits)
 }
 
@@ -360,9 +412,11 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table of values")]
     fn what_a_column_would_change_is_refused() {
         use JsonKind::{Boolean, Number, Text};
-        let text = |chars_max, keeps_blanks| ColumnType::Text { chars_max, bytes_max: None, keeps_blanks };
+        let text =
+            |chars_max, keeps_blanks| ColumnType::Text { chars_max, bytes_max: None, keeps_blanks };
         let labels = || vec!["a".to_owned(), "B".to_owned()];
         let datetime = ColumnType::DateTime { fraction_digits: 3, has_zone: false };
         let check = |kind: &ColumnType, json_kind, kept: &[&str], refused: &[&str]| {
@@ -373,9 +427,19 @@ mod tests {
                 assert!(!keeps(kind, json_kind, value), "{kind:?} takes {value}");
             }
         };
-        check(&ColumnType::Integer, Number, &["0", "-7", "18446744073709551615"], &["0.6", "1e3", "1.0"]);
+        check(
+            &ColumnType::Integer,
+            Number,
+            &["0", "-7", "18446744073709551615"],
+            &["0.6", "1e3", "1.0"],
+        );
         check(&ColumnType::Integer, Text, &["12", "007"], &["", "-", " 1", "1 ", "0x1", "1e1"]);
-        check(&ColumnType::Decimal { scale: Some(2) }, Number, &["1.50", "150e-2", "1.500"], &["1.005", "1e-3"]);
+        check(
+            &ColumnType::Decimal { scale: Some(2) },
+            Number,
+            &["1.50", "150e-2", "1.500"],
+            &["1.005", "1e-3"],
+        );
         check(
             &ColumnType::Float { is_single: true },
             Number,
@@ -392,11 +456,26 @@ mod tests {
         check(&ColumnType::Bits, Text, &[], &["5"]);
         check(&text(Some(3), true), Text, &["abc", "éèà", "a  "], &["abcd", "abc "]);
         check(&text(Some(3), false), Text, &["ab"], &["ab ", " "]);
-        check(&ColumnType::Enum { labels: labels() }, Text, &["a", "B"], &["A", "b", "a ", "1", ""]);
+        check(
+            &ColumnType::Enum { labels: labels() },
+            Text,
+            &["a", "B"],
+            &["A", "b", "a ", "1", ""],
+        );
         check(&ColumnType::Enum { labels: labels() }, Number, &[], &["1"]);
-        check(&ColumnType::Set { labels: labels() }, Text, &["", "a", "a,B"], &["B,a", "a,a", "A", "a,"]);
+        check(
+            &ColumnType::Set { labels: labels() },
+            Text,
+            &["", "a", "a,B"],
+            &["B,a", "a,a", "A", "a,"],
+        );
         check(&ColumnType::Binary { fixed: Some(2) }, Text, &["ab", "é"], &["a", "abc"]);
-        check(&ColumnType::Date, Text, &["2026-11-28"], &["2026-11-28 10:00:00", "20261128", "26-11-28"]);
+        check(
+            &ColumnType::Date,
+            Text,
+            &["2026-11-28"],
+            &["2026-11-28 10:00:00", "20261128", "26-11-28"],
+        );
         check(
             &datetime,
             Text,
@@ -425,7 +504,11 @@ mod tests {
     #[test]
     fn sent_and_stored_values_have_one_form() {
         let same = |kind: &ColumnType, sent: &str, stored: &[u8]| {
-            assert_eq!(kind.normal_form(sent.as_bytes()), kind.normal_form(stored), "{kind:?} {sent}");
+            assert_eq!(
+                kind.normal_form(sent.as_bytes()),
+                kind.normal_form(stored),
+                "{kind:?} {sent}"
+            );
         };
         same(&ColumnType::Integer, "7", b"0000000007");
         same(&ColumnType::Decimal { scale: Some(3) }, "1.5", b"1.500");
@@ -446,7 +529,11 @@ mod tests {
             "2026-11-28T10:00:00.1",
             b"2026-11-28 10:00:00.100",
         );
-        same(&ColumnType::Json { has_doubles: true }, r#"{"b":1.0,"a":[]}"#, br#"{"a": [], "b": 1}"#);
+        same(
+            &ColumnType::Json { has_doubles: true },
+            r#"{"b":1.0,"a":[]}"#,
+            br#"{"a": [], "b": 1}"#,
+        );
         let text = ColumnType::Text { chars_max: None, bytes_max: None, keeps_blanks: true };
         assert_ne!(text.normal_form(b"jose"), text.normal_form("JOSÉ".as_bytes()));
         assert_ne!(text.normal_form(b"jose"), text.normal_form(b"jose "));

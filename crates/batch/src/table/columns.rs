@@ -50,11 +50,22 @@ impl TableColumns {
         columns: Vec<ColumnFacts>,
         key: &[String],
     ) -> Option<Self> {
-        let by_name: HashMap<_, _> = columns.iter().enumerate().map(|(n, column)| (column.name.clone(), n)).collect();
+        let by_name: HashMap<_, _> =
+            columns.iter().enumerate().map(|(n, column)| (column.name.clone(), n)).collect();
         let key = key.iter().map(|name| by_name.get(name).copied()).collect::<Option<Vec<_>>>()?;
         let reads_back = columns.iter().any(|column| column.reads_back);
         let (is_partitioned, refuses_changes) = (false, true);
-        Some(Self { dialect, table, version, columns, by_name, key, is_partitioned, reads_back, refuses_changes })
+        Some(Self {
+            dialect,
+            table,
+            version,
+            columns,
+            by_name,
+            key,
+            is_partitioned,
+            reads_back,
+            refuses_changes,
+        })
     }
 
     pub fn columns(&self) -> &[ColumnFacts] {

@@ -26,8 +26,10 @@ impl Decimal {
         if !is_number || !whole.iter().chain(fraction).all(u8::is_ascii_digit) {
             return None;
         }
-        let mut digits: Vec<u8> = whole.iter().chain(fraction).copied().skip_while(|digit| *digit == b'0').collect();
-        let significant = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
+        let mut digits: Vec<u8> =
+            whole.iter().chain(fraction).copied().skip_while(|digit| *digit == b'0').collect();
+        let significant =
+            digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
         let exponent = exponent - fraction.len() as i64 + (digits.len() - significant) as i64;
         digits.truncate(significant);
         if digits.is_empty() {

@@ -100,9 +100,12 @@ impl<'de> Deserialize<'de> for JsonForm {
             Some(b't') => Ok(Self::Word("true")),
             Some(b'f') => Ok(Self::Word("false")),
             Some(b'"') => serde_json::from_str(raw).map(Self::Text).map_err(nested),
-            Some(b'[' | b'{') => serde_json::Deserializer::from_str(raw).deserialize_any(NestedForm).map_err(nested),
+            Some(b'[' | b'{') => {
+                serde_json::Deserializer::from_str(raw).deserialize_any(NestedForm).map_err(nested)
+            }
             _ => {
-                let number = Decimal::parse(raw.as_bytes()).ok_or_else(|| de::Error::custom("no number"))?;
+                let number =
+                    Decimal::parse(raw.as_bytes()).ok_or_else(|| de::Error::custom("no number"))?;
                 let mut out = Vec::new();
                 number.put(&mut out);
                 Ok(Self::Number(out))
@@ -155,7 +158,11 @@ mod tests {
         assert_eq!(form(r#"{"a":1,"a":2}"#), None);
         assert_eq!(form("{"), None);
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(form(&nested(100)).is_some() && form(&nested(101)).is_none() && form(&nested(100_000)).is_none());
+        assert!(
+            form(&nested(100)).is_some()
+                && form(&nested(101)).is_none()
+                && form(&nested(100_000)).is_none()
+        );
         assert!(form(r#"["]]\"[[", "\\"]"#).is_some());
     }
 

@@ -35,7 +35,11 @@ pub enum RowError {
 impl TableColumns {
     /// Reads a JSON object whose fields are columns. `key_header` is the value of one more column, by its number, for
     /// clients that send their key in a header.
-    pub fn read_row(&self, json: &[u8], key_header: Option<(usize, &str)>) -> Result<InsertRow, RowError> {
+    pub fn read_row(
+        &self,
+        json: &[u8],
+        key_header: Option<(usize, &str)>,
+    ) -> Result<InsertRow, RowError> {
         let mut slots = vec![Slot::default(); self.columns().len()];
         let mut literals = Vec::with_capacity(json.len() + 16);
         if let Some((column, text)) = key_header {
@@ -43,7 +47,12 @@ impl TableColumns {
         }
         let mut error = None;
         let mut reader = serde_json::Deserializer::from_slice(json);
-        let fields = RowFields { table: self, slots: &mut slots, literals: &mut literals, error: &mut error };
+        let fields = RowFields {
+            table: self,
+            slots: &mut slots,
+            literals: &mut literals,
+            error: &mut error,
+        };
         let read = fields.deserialize(&mut reader).and_then(|()| reader.end());
         if let Some(error) = error {
             return Err(error);
@@ -84,7 +93,13 @@ impl TableColumns {
             }
             put_key_part(&self.columns()[*column].kind, text(&slots[*column]), &mut key);
         }
-        InsertRow { key: key.into(), client, literals: ordered.into(), ends, columns_version: self.version }
+        InsertRow {
+            key: key.into(),
+            client,
+            literals: ordered.into(),
+            ends,
+            columns_version: self.version,
+        }
     }
 
     fn put_string(
@@ -98,7 +113,8 @@ impl TableColumns {
         let facts = &self.columns()[column];
         self.check_value(column, kind, text)?;
         let start = literals.len() as u32;
-        put_text(self.dialect, &facts.kind, text, literals).ok_or_else(|| RowError::ZeroByte(facts.name.clone()))?;
+        put_text(self.dialect, &facts.kind, text, literals)
+            .ok_or_else(|| RowError::ZeroByte(facts.name.clone()))?;
         slots[column] = Slot { start, end: literals.len() as u32, is_given: true, is_null: false };
         Ok(())
     }
@@ -131,7 +147,8 @@ impl TableColumns {
         let is_mysql = self.dialect == SqlDialect::Mysql;
         match json.as_bytes()[0] {
             b'"' => {
-                let text = string_value(json).map_err(|error| RowError::NotJson(error.to_string()))?;
+                let text =
+                    string_value(json).map_err(|error| RowError::NotJson(error.to_string()))?;
                 return self.put_string(column, JsonKind::Text, &text, slots, literals);
             }
             b'{' | b'[' => return self.put_string(column, JsonKind::Nested, json, slots, literals),
@@ -140,7 +157,9 @@ impl TableColumns {
                 self.check_value(column, JsonKind::Boolean, json)?;
                 literals.push(if json == "true" { b'1' } else { b'0' });
             }
-            b't' | b'f' => return self.put_string(column, JsonKind::Boolean, json, slots, literals),
+            b't' | b'f' => {
+                return self.put_string(column, JsonKind::Boolean, json, slots, literals);
+            }
             // A number in a column of text is its text, with all its digits.
             _ if facts.kind == ColumnType::Integer || is_mysql && facts.kind.is_number() => {
                 self.check_value(column, JsonKind::Number, json)?;
@@ -148,7 +167,8 @@ impl TableColumns {
             }
             _ => return self.put_string(column, JsonKind::Number, json, slots, literals),
         }
-        slots[column] = Slot { start, end: literals.len() as u32, is_given: true, is_null: json == "null" };
+        slots[column] =
+            Slot { start, end: literals.len() as u32, is_given: true, is_null: json == "null" };
         Ok(())
     }
 }
@@ -245,7 +265,8 @@ mod tests {
     use super::super::ColumnFacts;
     use super::*;
 
-    const TEXT: ColumnType = ColumnType::Text { chars_max: None, bytes_max: None, keeps_blanks: true };
+    const TEXT: ColumnType =
+        ColumnType::Text { chars_max: None, bytes_max: None, keeps_blanks: true };
     const DECIMAL: ColumnType = ColumnType::Decimal { scale: Some(2) };
 
     fn column(name: &str, kind: ColumnType, is_nullable: bool, has_default: bool) -> ColumnFacts {
@@ -260,7 +281,14 @@ mod tests {
             column("text", TEXT, true, true),
             column("n", DECIMAL, false, true),
         ];
-        TableColumns::new(dialect, "t".to_owned(), 7, columns, &["client".to_owned(), "seq".to_owned()]).unwrap()
+        TableColumns::new(
+            dialect,
+            "t".to_owned(),
+            7,
+            columns,
+            &["client".to_owned(), "seq".to_owned()],
+        )
+        .unwrap()
     }
 
     fn values(json: &str) -> Result<String, RowError> {
@@ -273,13 +301,17 @@ mod tests {
     #[test]
     fn a_row_is_in_the_order_of_the_columns() {
         assert_eq!(values(r#"{"client": 1, "seq": 2}"#).unwrap(), "1,2,DEFAULT,DEFAULT");
-        let all = r#" {"n": -1.50, "text": "a\u0041é", "seq": "3", "client": 18446744073709551615} "#;
+        let all =
+            r#" {"n": -1.50, "text": "a\u0041é", "seq": "3", "client": 18446744073709551615} "#;
         assert_eq!(values(all).unwrap(), "18446744073709551615,'3',_utf8mb4 x'6141c3a9',-1.50");
         assert_eq!(values(r#"{"client":1,"seq":2,"text":null,"n":true}"#).unwrap(), "1,2,NULL,1");
         let json = values(r#"{"client":1,"seq":2,"text":{"a":[1]}}"#).unwrap();
         assert_eq!(json, "1,2,_utf8mb4 x'7b2261223a5b315d7d',DEFAULT");
         assert_eq!(values(r#"{"client":1,"seq":2,"text":1e3}"#).unwrap(), "1,2,'1e3',DEFAULT");
-        assert_eq!(values(r#"{"client":1,"seq":2,"text":true,"n":15e-1}"#).unwrap(), "1,2,'true','15e-1'");
+        assert_eq!(
+            values(r#"{"client":1,"seq":2,"text":true,"n":15e-1}"#).unwrap(),
+            "1,2,'true','15e-1'"
+        );
     }
 
     #[test]
@@ -295,10 +327,24 @@ mod tests {
             (r#"{"client":1,"seq":2,"n":1.005}"#, "n"),
         ] {
             let changed = values(json);
-            assert!(matches!(&changed, Err(RowError::Changed { column: of, .. }) if of == column), "{changed:?}");
+            assert!(
+                matches!(&changed, Err(RowError::Changed { column: of, .. }) if of == column),
+                "{changed:?}"
+            );
         }
-        for json in ["", "[]", "{", r#"{"client":1,"seq":2} x"#, r#"{"client":1e,"seq":2}"#, "{\"client\":\"\u{1}\"}"] {
-            assert!(matches!(values(json), Err(RowError::NotJson(_))), "{json}: {:?}", values(json));
+        for json in [
+            "",
+            "[]",
+            "{",
+            r#"{"client":1,"seq":2} x"#,
+            r#"{"client":1e,"seq":2}"#,
+            "{\"client\":\"\u{1}\"}",
+        ] {
+            assert!(
+                matches!(values(json), Err(RowError::NotJson(_))),
+                "{json}: {:?}",
+                values(json)
+            );
         }
     }
 
@@ -314,9 +360,14 @@ mod tests {
     #[test]
     fn integer_keys_are_in_their_own_order() {
         let table = table(SqlDialect::Mysql);
-        let key =
-            |client: &str| table.read_row(format!(r#"{{"client":{client},"seq":0}}"#).as_bytes(), None).unwrap().key;
-        let keys: Vec<_> = ["-100", "-1", "0", "9", "10", "\"11\"", "18446744073709551615"].map(key).into();
+        let key = |client: &str| {
+            table
+                .read_row(format!(r#"{{"client":{client},"seq":0}}"#).as_bytes(), None)
+                .unwrap()
+                .key
+        };
+        let keys: Vec<_> =
+            ["-100", "-1", "0", "9", "10", "\"11\"", "18446744073709551615"].map(key).into();
         assert!(keys.is_sorted(), "{keys:?}");
         assert_eq!(key("7"), key("\"7\""));
     }

@@ -29,8 +29,14 @@ pub(super) fn put_number(number: &str, out: &mut Vec<u8>) {
 }
 
 /// `None`: a zero byte, which PostgreSQL has no text for.
-pub(super) fn put_text(dialect: SqlDialect, kind: &ColumnType, text: &str, out: &mut Vec<u8>) -> Option<()> {
-    let is_binary = matches!(kind, ColumnType::Binary { .. } | ColumnType::Uuid { is_binary: true });
+pub(super) fn put_text(
+    dialect: SqlDialect,
+    kind: &ColumnType,
+    text: &str,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let is_binary =
+        matches!(kind, ColumnType::Binary { .. } | ColumnType::Uuid { is_binary: true });
     if *kind == (ColumnType::Uuid { is_binary: true })
         && let Some(bytes) = uuid_bytes(text)
     {
@@ -58,7 +64,11 @@ pub(super) fn put_text(dialect: SqlDialect, kind: &ColumnType, text: &str, out: 
             }
             out.push(b'\'');
             for byte in text.bytes() {
-                out.extend_from_slice(if byte == b'\'' { b"''" } else { std::slice::from_ref(&byte) });
+                out.extend_from_slice(if byte == b'\'' {
+                    b"''"
+                } else {
+                    std::slice::from_ref(&byte)
+                });
             }
             out.push(b'\'');
         }
@@ -90,12 +100,17 @@ fn put_hex(bytes: &[u8], out: &mut Vec<u8>) {
 
 fn put_digits(bytes: &[u8], out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    out.extend(bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]));
+    out.extend(
+        bytes
+            .iter()
+            .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]),
+    );
 }
 
 /// The text that a literal stands for, as it was sent; `None` for NULL.
 pub(crate) fn literal_text<'a>(kind: &ColumnType, literal: &'a [u8]) -> Option<Cow<'a, [u8]>> {
-    let quoted = |start: &[u8]| literal.strip_prefix(start).and_then(|rest| rest.strip_suffix(b"'"));
+    let quoted =
+        |start: &[u8]| literal.strip_prefix(start).and_then(|rest| rest.strip_suffix(b"'"));
     if literal == b"NULL" {
         return None;
     }
@@ -134,13 +149,15 @@ pub(crate) fn hex_bytes(digits: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const TEXT: ColumnType = ColumnType::Text { chars_max: None, bytes_max: None, keeps_blanks: true };
+    const TEXT: ColumnType =
+        ColumnType::Text { chars_max: None, bytes_max: None, keeps_blanks: true };
     const BINARY: ColumnType = ColumnType::Binary { fixed: None };
     const UUID: ColumnType = ColumnType::Uuid { is_binary: true };
 
     fn literal(dialect: SqlDialect, kind: &ColumnType, text: &str) -> String {
         let mut out = Vec::new();
-        put_text(dialect, kind, text, &mut out).map_or_else(|| "none".to_owned(), |()| String::from_utf8(out).unwrap())
+        put_text(dialect, kind, text, &mut out)
+            .map_or_else(|| "none".to_owned(), |()| String::from_utf8(out).unwrap())
     }
 
     #[test]
@@ -150,7 +167,10 @@ mod tests {
         assert_eq!(mysql(&TEXT, "it's"), "_utf8mb4 x'69742773'");
         assert_eq!(mysql(&TEXT, "a\\"), "_utf8mb4 x'615c'");
         assert_eq!(mysql(&BINARY, "\0é"), "x'00c3a9'");
-        assert_eq!(mysql(&UUID, "018f2c3d-0000-7000-8000-0123456789Ab"), "x'018f2c3d0000700080000123456789ab'");
+        assert_eq!(
+            mysql(&UUID, "018f2c3d-0000-7000-8000-0123456789Ab"),
+            "x'018f2c3d0000700080000123456789ab'"
+        );
         assert_eq!(mysql(&UUID, "no uuid"), "'no uuid'");
         let postgres = |kind, text| literal(SqlDialect::Postgres, kind, text);
         assert_eq!(postgres(&TEXT, "it's é \\"), "'it''s é \\'");

@@ -32,26 +32,32 @@ impl<'a> SentMoment<'a> {
     }
 
     fn with_clock(self, text: &'a [u8], hour_digits_max: usize) -> Option<Self> {
-        let end = text.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b':')).unwrap_or(text.len());
+        let end =
+            text.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b':')).unwrap_or(text.len());
         let (clock, rest) = text.split_at(end);
         let mut parts = clock.split(|byte| *byte == b':');
         let hours = parts.next()?;
         let others: Vec<_> = parts.collect();
         // PostgreSQL takes 24:00:00 of a day, and a second 60, for the next day or minute.
-        let is_clock =
-            (1..=2).contains(&others.len()) && others.iter().all(|part| part.len() == 2 && **part < b"60"[..]);
+        let is_clock = (1..=2).contains(&others.len())
+            && others.iter().all(|part| part.len() == 2 && **part < b"60"[..]);
         let is_of_day = self.date.is_none() || *hours < b"24"[..];
         if !is_clock || !is_of_day || !(2..=hour_digits_max).contains(&hours.len()) {
             return None;
         }
         let (fraction, zone) = match rest {
-            [b'.', rest @ ..] => {
-                rest.split_at(rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len()))
-            }
+            [b'.', rest @ ..] => rest.split_at(
+                rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len()),
+            ),
             rest => (&[][..], rest),
         };
         let kept = fraction.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
-        is_zone(zone).then_some(Self { clock: Some(clock), fraction: &fraction[..kept], zone, ..self })
+        is_zone(zone).then_some(Self {
+            clock: Some(clock),
+            fraction: &fraction[..kept],
+            zone,
+            ..self
+        })
     }
 
     pub(super) fn has_date(&self) -> bool {
@@ -78,7 +84,8 @@ impl<'a> SentMoment<'a> {
         if self.date.is_some() {
             out.push(b' ');
         }
-        let is_zero = self.fraction.is_empty() && clock.iter().all(|byte| matches!(byte, b'0' | b':'));
+        let is_zero =
+            self.fraction.is_empty() && clock.iter().all(|byte| matches!(byte, b'0' | b':'));
         if self.is_negative && !is_zero {
             out.push(b'-');
         }
@@ -116,7 +123,9 @@ fn is_zone(text: &[u8]) -> bool {
             let mut parts = rest.split(|byte| *byte == b':');
             (2..=8).contains(&rest.len())
                 && *rest < b"16"[..]
-                && parts.all(|part| part.len() == 2 && *part < b"60"[..] && part.iter().all(u8::is_ascii_digit))
+                && parts.all(|part| {
+                    part.len() == 2 && *part < b"60"[..] && part.iter().all(u8::is_ascii_digit)
+                })
         }
         _ => false,
     }
@@ -139,7 +148,9 @@ mod tests {
 
     #[test]
     fn one_moment_has_one_form() {
-        for text in ["2026-11-28 00:00:00", "2026-11-28", "2026-11-28T00:00", "2026-11-28 00:00:00.000"] {
+        for text in
+            ["2026-11-28 00:00:00", "2026-11-28", "2026-11-28T00:00", "2026-11-28 00:00:00.000"]
+        {
             assert_eq!(normal(text), "2026-11-28 00:00:00", "{text}");
         }
         assert_eq!(normal("2026-11-28T10:00:00.120Z"), "2026-11-28 10:00:00.12Z");

@@ -19,8 +19,9 @@ const POISON_CLIENT: usize = 99;
 
 /// Numbers that MySQL's triggers report: of values, keys, locks, disks, rights, tables, networks, and none that is known.
 const MYSQL_CODES: [u16; 34] = [
-    1020, 1022, 1030, 1040, 1047, 1048, 1053, 1054, 1062, 1105, 1114, 1136, 1142, 1146, 1153, 1159, 1180, 1205, 1213,
-    1264, 1290, 1317, 1366, 1406, 1442, 1526, 1586, 1615, 1644, 1792, 1836, 1969, 3024, 9999,
+    1020, 1022, 1030, 1040, 1047, 1048, 1053, 1054, 1062, 1105, 1114, 1136, 1142, 1146, 1153, 1159,
+    1180, 1205, 1213, 1264, 1290, 1317, 1366, 1406, 1442, 1526, 1586, 1615, 1644, 1792, 1836, 1969,
+    3024, 9999,
 ];
 
 /// What a column of the table refuses; the first one is only for all.
@@ -41,9 +42,10 @@ const MYSQL_TABLE: &str = "CREATE TABLE poisoned (client INT NOT NULL, seq BIGIN
 
 /// SQLSTATEs that PostgreSQL's triggers report.
 const POSTGRES_STATES: [&str; 35] = [
-    "01000", "02000", "08006", "0A000", "21000", "22001", "22003", "22012", "22P02", "23502", "23505", "23514",
-    "23P01", "25006", "26000", "28000", "2BP01", "34000", "38000", "3D000", "3F000", "40001", "40P01", "42501",
-    "42703", "42804", "42P01", "44000", "53100", "53300", "54000", "55P03", "57014", "57P01", "XX000",
+    "01000", "02000", "08006", "0A000", "21000", "22001", "22003", "22012", "22P02", "23502",
+    "23505", "23514", "23P01", "25006", "26000", "28000", "2BP01", "34000", "38000", "3D000",
+    "3F000", "40001", "40P01", "42501", "42703", "42804", "42P01", "44000", "53100", "53300",
+    "54000", "55P03", "57014", "57P01", "XX000",
 ];
 
 const POSTGRES_VALUES: [&str; 6] = [
@@ -145,7 +147,10 @@ impl Beside {
                 let mut refused = 0;
                 while !stop.load(Ordering::Relaxed) {
                     let day = if field.contains("day") { "" } else { r#""day":"2026-11-28","# };
-                    let json = format!(r#"{{"client":{POISON_CLIENT},"seq":{},{day}{field}}}"#, first_seq + refused);
+                    let json = format!(
+                        r#"{{"client":{POISON_CLIENT},"seq":{},{day}{field}}}"#,
+                        first_seq + refused
+                    );
                     let answer = send(&queue, &json, Duration::from_millis(300));
                     assert!(!answer.as_ref().is_some_and(is_stored), "{json}: {answer:?}");
                     refused += 1;
@@ -175,7 +180,10 @@ fn a_row_that_fails_with_any_error_costs_its_own_client_only() {
             let end = Instant::now() + SOON;
             let enough = 20 * GOOD_CLIENTS as u64;
             let rows = |client: &str| {
-                let sql = format!("SELECT COUNT(*) FROM poisoned WHERE seq >= {} AND client {client}", n * 1_000_000);
+                let sql = format!(
+                    "SELECT COUNT(*) FROM poisoned WHERE seq >= {} AND client {client}",
+                    n * 1_000_000
+                );
                 server.client().query_value(&sql).unwrap().unwrap().parse::<u64>().unwrap()
             };
             while rows("<> 99") < enough {
@@ -228,6 +236,11 @@ fn others_are_as_fast_as_without_poison() {
             ratios.push(ratio);
         }
         ratios.sort_by(f64::total_cmp);
-        eprintln!("median {:.2} [{:.2} .. {:.2}]", ratios[ratios.len() / 2], ratios[0], ratios[ratios.len() - 1]);
+        eprintln!(
+            "median {:.2} [{:.2} .. {:.2}]",
+            ratios[ratios.len() / 2],
+            ratios[0],
+            ratios[ratios.len() - 1]
+        );
     }
 }

@@ -52,7 +52,8 @@ fn a_table_that_cannot_keep_the_promise_any_more_takes_no_rows() {
             ],
         };
         server.run("CREATE TABLE fit (id INT PRIMARY KEY, v VARCHAR(20))");
-        let gateway = TestGateway::start(&CommitSettings { table: "fit".to_owned(), ..server.settings() });
+        let gateway =
+            TestGateway::start(&CommitSettings { table: "fit".to_owned(), ..server.settings() });
         assert_eq!(send(&gateway.queue, ROW, SOON), Some(NEW));
         for (change, back) in changes {
             server.run(change);
@@ -80,9 +81,11 @@ fn a_partition_that_a_crash_would_empty_is_noticed() {
         if server.dialect() == SqlDialect::Mysql {
             continue;
         }
-        server.run("CREATE TABLE parted (id INT PRIMARY KEY, v VARCHAR(20)) PARTITION BY RANGE (id)");
+        server
+            .run("CREATE TABLE parted (id INT PRIMARY KEY, v VARCHAR(20)) PARTITION BY RANGE (id)");
         server.run("CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (100000)");
-        let gateway = TestGateway::start(&CommitSettings { table: "parted".to_owned(), ..server.settings() });
+        let gateway =
+            TestGateway::start(&CommitSettings { table: "parted".to_owned(), ..server.settings() });
         assert_eq!(send(&gateway.queue, ROW, SOON), Some(NEW));
         server.run("ALTER TABLE parted_1 SET UNLOGGED");
         wait_until_unfit(&gateway, "an unlogged partition");
@@ -94,7 +97,8 @@ fn a_partition_that_a_crash_would_empty_is_noticed() {
 fn the_definition_is_read_again_for_rows_that_are_wrong_for_the_known_one() {
     for server in TestServer::of_each_family("columns that were added") {
         server.run("CREATE TABLE grows (id INT PRIMARY KEY, v VARCHAR(20))");
-        let gateway = TestGateway::start(&CommitSettings { table: "grows".to_owned(), ..server.settings() });
+        let gateway =
+            TestGateway::start(&CommitSettings { table: "grows".to_owned(), ..server.settings() });
         server.run("ALTER TABLE grows ADD COLUMN z INT");
         let row = br#"{"id":1,"z":5}"#;
         assert!(gateway.queue.columns().read_row(row, None).is_err());
@@ -112,17 +116,26 @@ fn the_definition_is_read_again_for_rows_that_are_wrong_for_the_known_one() {
 fn a_row_that_cannot_be_looked_for_is_refused_and_costs_others_nothing() {
     for server in TestServer::of_each_family("values that no look-up takes") {
         let (columns, wrong): (&str, &[(&str, &str)]) = match server.dialect() {
-            SqlDialect::Mysql => ("d DATE, id INT, v INT, PRIMARY KEY (d, id)", &[(r#""2026-02-30""#, "1")]),
+            SqlDialect::Mysql => {
+                ("d DATE, id INT, v INT, PRIMARY KEY (d, id)", &[(r#""2026-02-30""#, "1")])
+            }
             SqlDialect::Postgres => {
                 server.run("CREATE TYPE mood AS ENUM ('sad', 'happy')");
                 (
                     "d mood, id INT, v INTERVAL, a INT[], PRIMARY KEY (d, id)",
-                    &[(r#""zz""#, r#""1 day""#), (r#""sad""#, r#""1 moon""#), (r#""sad""#, r#""1 day","a":"{x""#)],
+                    &[
+                        (r#""zz""#, r#""1 day""#),
+                        (r#""sad""#, r#""1 moon""#),
+                        (r#""sad""#, r#""1 day","a":"{x""#),
+                    ],
                 )
             }
         };
         server.run(&format!("CREATE TABLE readable ({columns})"));
-        let gateway = TestGateway::start(&CommitSettings { table: "readable".to_owned(), ..server.settings() });
+        let gateway = TestGateway::start(&CommitSettings {
+            table: "readable".to_owned(),
+            ..server.settings()
+        });
         for (d, v) in wrong {
             let row = format!(r#"{{"d":{d},"id":1,"v":{v}}}"#);
             let Ok(read) = gateway.queue.columns().read_row(row.as_bytes(), None) else { continue };
@@ -201,7 +214,11 @@ fn a_definition_that_cannot_be_read_is_not_taken_for_an_unchanged_one() {
             continue;
         }
         for (table, hide) in [
-            ("viewed", &["RENAME TABLE viewed TO viewed_old", "CREATE VIEW viewed AS SELECT * FROM loose"][..]),
+            (
+                "viewed",
+                &["RENAME TABLE viewed TO viewed_old", "CREATE VIEW viewed AS SELECT * FROM loose"]
+                    [..],
+            ),
             (
                 "columned",
                 &[
@@ -231,7 +248,11 @@ fn lost_rights_are_noticed() {
             server.run(&format!("CREATE TABLE {table} (id INT PRIMARY KEY, v VARCHAR(20))"));
             let gateway = TestGateway::start(&settings_of_few(&server, &table, "SELECT, INSERT"));
             assert_eq!(send(&gateway.queue, ROW, SOON), Some(NEW));
-            let name = if server.dialect() == SqlDialect::Mysql { format!("gateway.{table}") } else { table.clone() };
+            let name = if server.dialect() == SqlDialect::Mysql {
+                format!("gateway.{table}")
+            } else {
+                table.clone()
+            };
             of_few(&server, &format!("REVOKE {right} ON {name} FROM FEW"));
             wait_until_unfit(&gateway, right);
             of_few(&server, &format!("GRANT {right} ON {name} TO FEW"));
@@ -248,11 +269,14 @@ fn a_trigger_that_the_account_can_no_longer_see_changes_no_row() {
             continue;
         }
         server.run("CREATE TABLE hidden (id INT PRIMARY KEY, v VARCHAR(20))");
-        let gateway = TestGateway::start(&settings_of_few(&server, "hidden", "SELECT, INSERT, TRIGGER"));
+        let gateway =
+            TestGateway::start(&settings_of_few(&server, "hidden", "SELECT, INSERT, TRIGGER"));
         assert!(!gateway.queue.columns().reads_back);
         of_few(&server, "REVOKE TRIGGER ON gateway.hidden FROM FEW");
         thread::sleep(Duration::from_millis(1500));
-        server.run("CREATE TRIGGER change_v BEFORE INSERT ON hidden FOR EACH ROW SET NEW.v = 'other'");
+        server.run(
+            "CREATE TRIGGER change_v BEFORE INSERT ON hidden FOR EACH ROW SET NEW.v = 'other'",
+        );
         thread::sleep(Duration::from_millis(1500));
         for id in 1..20 {
             let answer = send(&gateway.queue, &format!(r#"{{"id":{id},"v":"a"}}"#), SOON);
@@ -268,10 +292,15 @@ fn a_partition_that_is_locked_hides_no_trigger() {
         if server.dialect() == SqlDialect::Mysql {
             continue;
         }
-        server.run("CREATE TABLE divided (id INT PRIMARY KEY, v VARCHAR(20)) PARTITION BY RANGE (id)");
+        server.run(
+            "CREATE TABLE divided (id INT PRIMARY KEY, v VARCHAR(20)) PARTITION BY RANGE (id)",
+        );
         server.run("CREATE TABLE divided_1 PARTITION OF divided FOR VALUES FROM (0) TO (1000)");
         server.run("CREATE TABLE divided_2 PARTITION OF divided FOR VALUES FROM (1000) TO (2000)");
-        let gateway = TestGateway::start(&CommitSettings { table: "divided".to_owned(), ..server.settings() });
+        let gateway = TestGateway::start(&CommitSettings {
+            table: "divided".to_owned(),
+            ..server.settings()
+        });
         assert_eq!(send(&gateway.queue, ROW, SOON), Some(NEW));
         let mut locker = server.client();
         locker.execute("BEGIN").unwrap();
@@ -301,7 +330,11 @@ fn a_partition_with_a_generated_column_of_its_own_is_refused() {
             "CREATE TABLE own_1 (id INT NOT NULL, seq INT NOT NULL, v TEXT GENERATED ALWAYS AS ('G' || id) STORED)",
         );
         // From version 16 on the server itself refuses it.
-        if server.client().execute("ALTER TABLE own ATTACH PARTITION own_1 FOR VALUES IN (1)").is_err() {
+        if server
+            .client()
+            .execute("ALTER TABLE own ATTACH PARTITION own_1 FOR VALUES IN (1)")
+            .is_err()
+        {
             continue;
         }
         let found = CommitSettings { table: "own".to_owned(), ..server.settings() }.inspect();
@@ -327,23 +360,34 @@ fn a_trigger_that_changes_the_session_costs_its_row_only() {
                 "CREATE FUNCTION zone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.v = 'local' THEN \
                  SET TimeZone = 'Asia/Tokyo'; END IF; RETURN NEW; END $$",
             );
-            server.run("CREATE TRIGGER zone BEFORE INSERT ON zoned FOR EACH ROW EXECUTE FUNCTION zone()");
+            server.run(
+                "CREATE TRIGGER zone BEFORE INSERT ON zoned FOR EACH ROW EXECUTE FUNCTION zone()",
+            );
         }
-        let gateway = TestGateway::start(&CommitSettings { table: "zoned".to_owned(), ..server.settings() });
-        let row = |id: u32, v: &str| format!(r#"{{"id":{id},"v":"{v}","at":"2026-01-01 00:00:00+00:00"}}"#);
+        let gateway =
+            TestGateway::start(&CommitSettings { table: "zoned".to_owned(), ..server.settings() });
+        let row = |id: u32, v: &str| {
+            format!(r#"{{"id":{id},"v":"{v}","at":"2026-01-01 00:00:00+00:00"}}"#)
+        };
         let plain = |id: u32, v: &str| row(id, v).replace("+00:00", "");
-        let row = |id, v| if server.dialect() == SqlDialect::Mysql { plain(id, v) } else { row(id, v) };
+        let row =
+            |id, v| if server.dialect() == SqlDialect::Mysql { plain(id, v) } else { row(id, v) };
         for id in (1..9).step_by(2) {
             let refused = send(&gateway.queue, &row(id, "local"), SOON);
             assert!(matches!(refused, Some(CommitAnswer::Refused(_))), "{refused:?}");
             assert_eq!(send(&gateway.queue, &row(id + 1, "utc"), SOON), Some(NEW));
         }
         let mut client = server.client();
-        let zone = if server.dialect() == SqlDialect::Mysql { "time_zone = '+00:00'" } else { "TimeZone = 'UTC'" };
+        let zone = if server.dialect() == SqlDialect::Mysql {
+            "time_zone = '+00:00'"
+        } else {
+            "TimeZone = 'UTC'"
+        };
         client.execute(&format!("SET {zone}")).unwrap();
         let stored = client.query("SELECT at FROM zoned").unwrap().rows;
         assert_eq!(stored.len(), 4);
-        let is_as_sent = |row: &[Option<String>]| row[0].as_deref().unwrap().starts_with("2026-01-01 00:00:00");
+        let is_as_sent =
+            |row: &[Option<String>]| row[0].as_deref().unwrap().starts_with("2026-01-01 00:00:00");
         assert!(stored.iter().all(|row| is_as_sent(row)), "{stored:?}");
     }
 }

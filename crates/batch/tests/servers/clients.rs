@@ -40,8 +40,15 @@ pub(crate) fn send(queue: &TestQueue, json: &str, wait: Duration) -> Option<Comm
 }
 
 /// Sends one row without waiting.
-pub(crate) fn start(queue: &TestQueue, json: &str, wait: Duration) -> Option<std::sync::mpsc::Receiver<CommitAnswer>> {
-    let row = queue.columns().read_row(json.as_bytes(), None).unwrap_or_else(|error| panic!("{json}: {error}"));
+pub(crate) fn start(
+    queue: &TestQueue,
+    json: &str,
+    wait: Duration,
+) -> Option<std::sync::mpsc::Receiver<CommitAnswer>> {
+    let row = queue
+        .columns()
+        .read_row(json.as_bytes(), None)
+        .unwrap_or_else(|error| panic!("{json}: {error}"));
     let (sender, receiver) = sync_channel(1);
     queue.push(row, TestReply::new(sender), 0, wait).ok()?;
     Some(receiver)
@@ -53,7 +60,8 @@ pub(crate) fn receive(receiver: &std::sync::mpsc::Receiver<CommitAnswer>) -> Com
 
 /// Sends all rows at once, so that they are in one batch if a connection is busy, and returns their answers.
 pub(crate) fn send_all(queue: &TestQueue, rows: &[String]) -> Vec<CommitAnswer> {
-    let started: Vec<_> = rows.iter().map(|json| start(queue, json, SOON).expect("there is room")).collect();
+    let started: Vec<_> =
+        rows.iter().map(|json| start(queue, json, SOON).expect("there is room")).collect();
     started.iter().map(receive).collect()
 }
 
@@ -93,7 +101,8 @@ impl Load {
     pub(crate) fn start(queues: &[TestQueue], clients: usize) -> Self {
         let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let spawn = |client| {
-            let (queues, stop, acknowledged) = (queues.to_vec(), Arc::clone(&stop), Arc::clone(&acknowledged));
+            let (queues, stop, acknowledged) =
+                (queues.to_vec(), Arc::clone(&stop), Arc::clone(&acknowledged));
             thread::spawn(move || run_client(client, &queues, &stop, &acknowledged))
         };
         Self { threads: (0..clients).map(spawn).collect(), stop, acknowledged }
@@ -120,7 +129,12 @@ impl Load {
     }
 }
 
-fn run_client(client: usize, queues: &[TestQueue], stop: &AtomicBool, acknowledged: &AtomicU64) -> ClientLog {
+fn run_client(
+    client: usize,
+    queues: &[TestQueue],
+    stop: &AtomicBool,
+    acknowledged: &AtomicU64,
+) -> ClientLog {
     let mut log = ClientLog::default();
     let mut turn = client;
     while !stop.load(Ordering::Relaxed) {
@@ -145,11 +159,17 @@ fn run_client(client: usize, queues: &[TestQueue], stop: &AtomicBool, acknowledg
 
 /// The table has exactly the acknowledged rows: each client ended with an acknowledged one.
 pub(crate) fn check_table(server: &TestServer, logs: &[ClientLog]) {
-    let found = server.client().query("SELECT client, seq, text FROM rows_in ORDER BY client, seq").unwrap();
+    let found = server
+        .client()
+        .query("SELECT client, seq, text FROM rows_in ORDER BY client, seq")
+        .unwrap();
     let mut rows = BTreeMap::<usize, u64>::new();
     for row in found.rows {
         let [client, seq, value] = &row[..] else { panic!("{row:?}") };
-        let (client, seq) = (client.as_ref().unwrap().parse().unwrap(), seq.as_ref().unwrap().parse::<u64>().unwrap());
+        let (client, seq) = (
+            client.as_ref().unwrap().parse().unwrap(),
+            seq.as_ref().unwrap().parse::<u64>().unwrap(),
+        );
         let expected = rows.entry(client).or_default();
         assert_eq!(seq, *expected, "client {client} has lost a row, or has one twice");
         assert_eq!(*value, Some(text(client, seq)));

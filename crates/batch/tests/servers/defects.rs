@@ -33,7 +33,11 @@ fn a_panic_ends_neither_the_table_nor_its_connections() {
         wait: SOON,
         batch: BatchLimits { rows: 10, bytes: 1 << 20 },
     };
-    let queue = Arc::new(CommitQueue::new(settings.inspect().unwrap().columns, limits, settings.connections));
+    let queue = Arc::new(CommitQueue::new(
+        settings.inspect().unwrap().columns,
+        limits,
+        settings.connections,
+    ));
     let threads = CommitThreads::start(&settings, &queue).unwrap();
     let read = |seq| queue.columns().read_row(row(1, seq).as_bytes(), None).unwrap();
     for seq in [0, 2, 4] {

@@ -17,7 +17,13 @@ fn a_key_is_stored_once_and_other_values_are_a_conflict() {
         let other = send(&gateway.queue, r#"{"client":1,"seq":1,"text":"other"}"#, SOON);
         assert_eq!(other, Some(CommitAnswer::KeyConflict));
         // A column that is left out may have any value.
-        let rows = [row(1, 1), row(2, 2), row(2, 2), r#"{"client":2,"seq":2,"text":"OTHER"}"#.to_owned(), row(3, 3)];
+        let rows = [
+            row(1, 1),
+            row(2, 2),
+            row(2, 2),
+            r#"{"client":2,"seq":2,"text":"OTHER"}"#.to_owned(),
+            row(3, 3),
+        ];
         let answers = send_all(&gateway.queue, &rows);
         let stored: Vec<_> = answers.iter().map(is_stored).collect();
         assert_eq!(stored, [true, true, true, false, true], "{answers:?}");
@@ -51,17 +57,24 @@ fn a_value_is_compared_by_what_it_says() {
             ),
         };
         server.run(&format!("CREATE TABLE typed ({types})"));
-        let settings = truetps_batch::CommitSettings { table: "typed".to_owned(), ..server.settings() };
+        let settings =
+            truetps_batch::CommitSettings { table: "typed".to_owned(), ..server.settings() };
         let gateway = TestGateway::start(&settings);
         assert_eq!(send(&gateway.queue, json, SOON), Some(NEW));
         let duplicate = Some(CommitAnswer::Stored { is_duplicate: Some(true) });
         assert_eq!(send(&gateway.queue, json, SOON), duplicate);
         assert_eq!(send(&gateway.queue, &spelled.replace("8000 ", "8000"), SOON), duplicate);
-        for other in
-            [json.replace("0.1,", "0.2,"), json.replace("\"a\",", "\"A\","), json.replace("\"b\": 1", "\"b\": 2")]
-        {
+        for other in [
+            json.replace("0.1,", "0.2,"),
+            json.replace("\"a\",", "\"A\","),
+            json.replace("\"b\": 1", "\"b\": 2"),
+        ] {
             assert_ne!(other, json);
-            assert_eq!(send(&gateway.queue, &other, SOON), Some(CommitAnswer::KeyConflict), "{other}");
+            assert_eq!(
+                send(&gateway.queue, &other, SOON),
+                Some(CommitAnswer::KeyConflict),
+                "{other}"
+            );
         }
     }
 }

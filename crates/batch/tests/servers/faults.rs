@@ -31,9 +31,20 @@ fn a_dropped_reply_stores_no_row_twice() {
     let logs = load.end();
     check_table(&server, &logs);
     let counts = gateway.queue.figures().counts;
-    assert!(relay.dropped() >= 15 && counts.replays >= 15, "{} dropped, {counts:?}", relay.dropped());
-    assert!(counts.found_rows >= u64::from(relay.dropped()), "each replay finds its rows: {counts:?}");
-    assert_eq!(logs.iter().map(|log| log.unknown).sum::<u64>(), 0, "replays are faster than the clients' patience");
+    assert!(
+        relay.dropped() >= 15 && counts.replays >= 15,
+        "{} dropped, {counts:?}",
+        relay.dropped()
+    );
+    assert!(
+        counts.found_rows >= u64::from(relay.dropped()),
+        "each replay finds its rows: {counts:?}"
+    );
+    assert_eq!(
+        logs.iter().map(|log| log.unknown).sum::<u64>(),
+        0,
+        "replays are faster than the clients' patience"
+    );
 }
 
 #[test]
@@ -150,7 +161,8 @@ fn a_full_disk_is_waited_for() {
     let _unmount = Unmount(disk.path());
     fs::create_dir(&data).unwrap();
     let user = fs::metadata(server.sandbox.datadir()).unwrap();
-    std::os::unix::fs::chown(&data, Some(std::os::unix::fs::MetadataExt::uid(&user)), None).unwrap();
+    std::os::unix::fs::chown(&data, Some(std::os::unix::fs::MetadataExt::uid(&user)), None)
+        .unwrap();
     server.run(&format!(
         "CREATE TABLE on_disk (client INT, seq BIGINT, text VARCHAR(8000), PRIMARY KEY (client, seq)) \
          ENGINE=InnoDB DATA DIRECTORY='{}'",
@@ -171,17 +183,26 @@ fn a_full_disk_is_waited_for() {
         }
     }
     let (full_at, answer) = refused.expect("the disk is full at some time");
-    assert!(matches!(answer, Some(CommitAnswer::NotStored(NotStored::Expired) | CommitAnswer::Unknown)), "{answer:?}");
+    assert!(
+        matches!(answer, Some(CommitAnswer::NotStored(NotStored::Expired) | CommitAnswer::Unknown)),
+        "{answer:?}"
+    );
     wait_until_down(&gateway);
     // Room is made: the same row is stored without a restart.
     server.run("DELETE FROM on_disk WHERE seq < 500");
     let end = Instant::now() + SOON;
-    while !send(&gateway.queue, &json(full_at), Duration::from_secs(2)).is_some_and(|answer| is_stored(&answer)) {
+    while !send(&gateway.queue, &json(full_at), Duration::from_secs(2))
+        .is_some_and(|answer| is_stored(&answer))
+    {
         assert!(Instant::now() < end, "no row is stored although there is room");
         server.run("DELETE FROM on_disk WHERE seq < 900");
         thread::sleep(Duration::from_millis(200));
     }
-    let count = server.client().query_value("SELECT COUNT(*) FROM on_disk WHERE seq >= 900").unwrap().unwrap();
+    let count = server
+        .client()
+        .query_value("SELECT COUNT(*) FROM on_disk WHERE seq >= 900")
+        .unwrap()
+        .unwrap();
     let expected = stored.iter().filter(|seq| **seq >= 900).count() + 1;
     assert_eq!(count, expected.to_string());
 }
@@ -190,7 +211,9 @@ fn a_full_disk_is_waited_for() {
 #[test]
 fn a_full_disk_of_the_binlog_is_waited_for() {
     if std::env::var_os("TRUETPS_KILL_ROUNDS").is_none() {
-        eprintln!("SKIPPED a full disk of the binlog: it takes a minute, and is a part of make test-servers");
+        eprintln!(
+            "SKIPPED a full disk of the binlog: it takes a minute, and is a part of make test-servers"
+        );
         return;
     }
     let Some(binary) = mariadb("a full disk of the binlog") else { return };
@@ -205,7 +228,10 @@ fn a_full_disk_of_the_binlog_is_waited_for() {
     fs::set_permissions(&binlogs, fs::Permissions::from_mode(0o777)).unwrap();
     let filler = disk.path().join("filler");
     fs::write(&filler, vec![1; 2 << 20]).unwrap();
-    let server = TestServer::start(&binary, &[("log_bin", binlogs.join("b").to_str().unwrap()), ("sync_binlog", "1")]);
+    let server = TestServer::start(
+        &binary,
+        &[("log_bin", binlogs.join("b").to_str().unwrap()), ("sync_binlog", "1")],
+    );
     let settings = CommitSettings { statement_time: Duration::from_secs(2), ..server.settings() };
     let gateway = TestGateway::start(&settings);
     let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
@@ -228,7 +254,14 @@ fn wait_until_down(gateway: &TestGateway) {
 
 fn mount_tmpfs(path: &std::path::Path, bytes: u64) -> bool {
     let options = std::ffi::CString::new(format!("size={bytes},mode=755")).unwrap();
-    rustix::mount::mount("tmpfs", path, "tmpfs", rustix::mount::MountFlags::empty(), options.as_c_str()).is_ok()
+    rustix::mount::mount(
+        "tmpfs",
+        path,
+        "tmpfs",
+        rustix::mount::MountFlags::empty(),
+        options.as_c_str(),
+    )
+    .is_ok()
 }
 
 struct Unmount<'a>(&'a std::path::Path);
@@ -257,7 +290,8 @@ fn a_connection_closed_while_idle_costs_nothing() {
 fn a_lowered_packet_limit_divides_batches() {
     let Some(server) = TestServer::mariadb("max_allowed_packet") else { return };
     server.run("CREATE TABLE long_rows (id INT PRIMARY KEY, text MEDIUMTEXT)");
-    let gateway = TestGateway::start(&CommitSettings { table: "long_rows".to_owned(), ..server.settings() });
+    let gateway =
+        TestGateway::start(&CommitSettings { table: "long_rows".to_owned(), ..server.settings() });
     let json = |id: usize, bytes: usize| format!(r#"{{"id":{id},"text":"{}"}}"#, "x".repeat(bytes));
     assert_eq!(send(&gateway.queue, &json(0, 10), SOON), Some(NEW));
     server.run("SET GLOBAL max_allowed_packet = 100 * 1024");
@@ -282,10 +316,13 @@ fn tables_that_cannot_keep_the_promise_are_refused() {
     let Some(server) = TestServer::mariadb("inspection") else { return };
     server.run("CREATE TABLE no_key (id INT AUTO_INCREMENT PRIMARY KEY, a INT)");
     server.run("CREATE TABLE two_keys (a INT PRIMARY KEY, b INT UNIQUE)");
-    server.run("CREATE TABLE counted (id INT AUTO_INCREMENT PRIMARY KEY, a INT, b INT, UNIQUE (b, a))");
+    server.run(
+        "CREATE TABLE counted (id INT AUTO_INCREMENT PRIMARY KEY, a INT, b INT, UNIQUE (b, a))",
+    );
     server.run("CREATE TABLE other_engine (a INT PRIMARY KEY) ENGINE=MyISAM");
     server.run("CREATE VIEW seen AS SELECT 1 AS a");
-    let inspect = |table: &str| CommitSettings { table: table.to_owned(), ..server.settings() }.inspect();
+    let inspect =
+        |table: &str| CommitSettings { table: table.to_owned(), ..server.settings() }.inspect();
     assert!(matches!(inspect("no_key"), Err(InspectionError::NoKey { .. })));
     assert!(matches!(inspect("two_keys"), Err(InspectionError::SeveralKeys { .. })));
     assert!(matches!(inspect("other_engine"), Err(InspectionError::Engine { .. })));
@@ -294,6 +331,7 @@ fn tables_that_cannot_keep_the_promise_are_refused() {
     let counted = inspect("counted").unwrap();
     assert_eq!(counted.columns.key_names().collect::<Vec<_>>(), ["b", "a"]);
     assert_eq!(counted.reads_back, None);
-    server.run("CREATE TRIGGER changes BEFORE INSERT ON counted FOR EACH ROW SET NEW.a = NEW.a + 1");
+    server
+        .run("CREATE TRIGGER changes BEFORE INSERT ON counted FOR EACH ROW SET NEW.a = NEW.a + 1");
     assert!(inspect("counted").unwrap().reads_back.is_some());
 }

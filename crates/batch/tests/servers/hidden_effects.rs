@@ -28,7 +28,9 @@ const POSTGRES_EFFECTS: [&str; 5] = [
 
 fn run_trigger(server: &TestServer, table: &str, body: &str) {
     if server.dialect() == SqlDialect::Mysql {
-        return server.run(&format!("CREATE TRIGGER {table}_t BEFORE INSERT ON {table} FOR EACH ROW BEGIN {body} END"));
+        return server.run(&format!(
+            "CREATE TRIGGER {table}_t BEFORE INSERT ON {table} FOR EACH ROW BEGIN {body} END"
+        ));
     }
     server.run(&format!(
         "CREATE FUNCTION {table}_f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} RETURN NEW; END $$"
@@ -51,7 +53,9 @@ fn a_trigger_that_changes_any_setting_costs_its_row_only() {
             let is_old = is_mysql && server.client().query_value("SELECT @@tx_isolation").is_ok();
             let effect = if is_old { &old } else { *effect };
             let table = format!("effects_{n}");
-            server.run(&format!("CREATE TABLE {table} (id INT PRIMARY KEY, v VARCHAR(20), f DOUBLE PRECISION)"));
+            server.run(&format!(
+                "CREATE TABLE {table} (id INT PRIMARY KEY, v VARCHAR(20), f DOUBLE PRECISION)"
+            ));
             run_trigger(&server, &table, &format!("IF NEW.v = 'bad' THEN {effect}; END IF;"));
             let gateway = gateway_of(&server, &table);
             for id in [1, 3] {
@@ -61,7 +65,8 @@ fn a_trigger_that_changes_any_setting_costs_its_row_only() {
                 assert_eq!(answers(&gateway, &good), NEW, "{effect}");
                 assert_eq!(answers(&gateway, &good), DUPLICATE, "{effect}");
             }
-            let rows = server.client().query(&format!("SELECT id FROM {table} ORDER BY id")).unwrap().rows;
+            let rows =
+                server.client().query(&format!("SELECT id FROM {table} ORDER BY id")).unwrap().rows;
             assert_eq!(rows.len(), 2, "{effect}");
         }
     }
@@ -78,7 +83,8 @@ fn a_default_that_changes_the_session_changes_no_later_row() {
             "CREATE FUNCTION zone() RETURNS int LANGUAGE plpgsql AS \
              $$ BEGIN PERFORM set_config('TimeZone', 'Asia/Tokyo', false); RETURN 1; END $$",
         );
-        server.run("CREATE TABLE called (id INT PRIMARY KEY, at TIMESTAMPTZ, d INT DEFAULT zone())");
+        server
+            .run("CREATE TABLE called (id INT PRIMARY KEY, at TIMESTAMPTZ, d INT DEFAULT zone())");
         let gateway = gateway_of(&server, "called");
         let row = |id: u32, d: &str| format!(r#"{{"id":{id},"at":"2026-01-01 00:00:00"{d}}}"#);
         for id in [1, 3] {
@@ -101,16 +107,21 @@ fn a_grant_that_a_more_exact_one_hides_shows_no_triggers() {
         server.run("CREATE TABLE seen (id INT PRIMARY KEY, v VARCHAR(20))");
         server.run("CREATE TABLE SEEN (id INT PRIMARY KEY)");
         run_trigger(&server, "seen", "SET NEW.v = CONCAT(NEW.v, 'X');");
-        for (n, grant) in ["`gate%`.*", "`g______`.*", "`GATEWAY`.*", "gateway.`SEEN`"].iter().enumerate() {
+        for (n, grant) in
+            ["`gate%`.*", "`g______`.*", "`GATEWAY`.*", "gateway.`SEEN`"].iter().enumerate()
+        {
             let account = format!("hidden{n}");
             for host in ["localhost", "%"] {
                 server.run(&format!("CREATE USER {account}@'{host}' IDENTIFIED BY ''"));
-                server.run(&format!("GRANT TRIGGER, SELECT, INSERT ON {grant} TO {account}@'{host}'"));
+                server.run(&format!(
+                    "GRANT TRIGGER, SELECT, INSERT ON {grant} TO {account}@'{host}'"
+                ));
                 server.run(&format!("GRANT SELECT, INSERT ON gateway.* TO {account}@'{host}'"));
             }
             let mut settings = CommitSettings { table: "seen".to_owned(), ..server.settings() };
             account.clone_into(&mut settings.target.login.user);
-            let answer = answers(&TestGateway::start(&settings), &format!(r#"{{"id":{n},"v":"a"}}"#));
+            let answer =
+                answers(&TestGateway::start(&settings), &format!(r#"{{"id":{n},"v":"a"}}"#));
             assert_eq!(answer, CommitAnswer::Changed { column: Some("v".to_owned()) }, "{grant}");
         }
     }
@@ -126,7 +137,8 @@ fn a_row_that_no_standby_has_is_not_acknowledged() {
         // With the rights that the documentation asks for, and no more.
         server.run("CREATE ROLE few LOGIN");
         server.run("GRANT SELECT, INSERT ON rows_in TO few");
-        let mut settings = CommitSettings { statement_time: Duration::from_secs(1), ..server.settings() };
+        let mut settings =
+            CommitSettings { statement_time: Duration::from_secs(1), ..server.settings() };
         "few".clone_into(&mut settings.target.login.user);
         let gateway = TestGateway::start(&settings);
         let row = r#"{"client":1,"seq":1,"text":"a"}"#;
@@ -141,7 +153,8 @@ fn a_row_that_no_standby_has_is_not_acknowledged() {
         client.execute("SET synchronous_commit = local").unwrap();
         client.execute("ALTER SYSTEM RESET synchronous_standby_names").unwrap();
         client.execute("SELECT pg_reload_conf()").unwrap();
-        let is_stored = || matches!(send(&gateway.queue, row, SOON), Some(CommitAnswer::Stored { .. }));
+        let is_stored =
+            || matches!(send(&gateway.queue, row, SOON), Some(CommitAnswer::Stored { .. }));
         assert!((0..20).any(|_| {
             thread::sleep(Duration::from_millis(200));
             is_stored()
@@ -158,7 +171,10 @@ fn a_temporary_table_in_place_of_the_table_is_refused() {
         server.run("CREATE TABLE kept (id INT PRIMARY KEY)");
         let mut settings = CommitSettings { table: "kept".to_owned(), ..server.settings() };
         assert!(settings.inspect().is_ok());
-        settings.target.setup.push("CREATE TEMPORARY TABLE kept (id INT PRIMARY KEY) ENGINE=InnoDB".to_owned());
+        settings
+            .target
+            .setup
+            .push("CREATE TEMPORARY TABLE kept (id INT PRIMARY KEY) ENGINE=InnoDB".to_owned());
         let error = settings.inspect().unwrap_err().to_string();
         assert!(error.contains("is hidden by a temporary table"), "{error}");
     }
@@ -190,7 +206,11 @@ fn an_inspection_asks_once_how_the_table_was_made() {
             continue;
         }
         let asked = || -> u64 {
-            let rows = server.client().query("SHOW GLOBAL STATUS LIKE 'Com_show_create_table'").unwrap().rows;
+            let rows = server
+                .client()
+                .query("SHOW GLOBAL STATUS LIKE 'Com_show_create_table'")
+                .unwrap()
+                .rows;
             rows[0][1].as_deref().unwrap().parse().unwrap()
         };
         let before = asked();

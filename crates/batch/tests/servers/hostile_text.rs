@@ -34,7 +34,8 @@ fn every_text_is_stored_as_it_is() {
             server.run("ALTER TABLE notes CONVERT TO CHARACTER SET utf8mb4");
             server.run("SET GLOBAL sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'");
         }
-        let settings = truetps_batch::CommitSettings { table: "notes".to_owned(), ..server.settings() };
+        let settings =
+            truetps_batch::CommitSettings { table: "notes".to_owned(), ..server.settings() };
         let gateway = TestGateway::start(&settings);
         let mut texts: Vec<String> = TEXTS.iter().map(|text| (*text).to_owned()).collect();
         // All characters of one and two bytes, except those that cannot be text of PostgreSQL.
@@ -47,7 +48,10 @@ fn every_text_is_stored_as_it_is() {
         for (n, text) in texts.iter().enumerate() {
             let json = serde_json::json!({ "id": n.to_string(), "text": text }).to_string();
             assert_eq!(send(&gateway.queue, &json, SOON), Some(NEW), "{text:?}");
-            let stored = server.client().query_value(&format!("SELECT text FROM notes WHERE id = '{n}'")).unwrap();
+            let stored = server
+                .client()
+                .query_value(&format!("SELECT text FROM notes WHERE id = '{n}'"))
+                .unwrap();
             assert_eq!(stored.as_ref(), Some(text));
         }
         let json = serde_json::json!({ "id": TEXTS[5], "text": "as a key" }).to_string();

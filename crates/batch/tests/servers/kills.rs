@@ -39,7 +39,10 @@ fn kill_rounds(mut server: TestServer) {
     let (mut kills, mut in_flight, mut committed) = (0, 0, 0);
     // A round counts if the kill met a batch; in some of them it was committed, and its reply was lost.
     while in_flight < rounds || committed == 0 {
-        assert!(kills < 20 + 10 * rounds, "{in_flight} of {kills} kills met a batch, {committed} a committed one");
+        assert!(
+            kills < 20 + 10 * rounds,
+            "{in_flight} of {kills} kills met a batch, {committed} a committed one"
+        );
         let before = counts();
         load.wait_for(200 + u64::from(kills % 50) * 7);
         server.kill();
@@ -57,7 +60,10 @@ fn kill_rounds(mut server: TestServer) {
     let logs = load.end();
     check_table(&server, &logs);
     let rows: u64 = logs.iter().map(|log| log.acknowledged).sum();
-    eprintln!("{kills} kills, {in_flight} with a batch in flight, {committed} committed; {rows} rows: {:?}", counts());
+    eprintln!(
+        "{kills} kills, {in_flight} with a batch in flight, {committed} committed; {rows} rows: {:?}",
+        counts()
+    );
 }
 
 /// A relay swallows the reply of a commit, and the database is killed at that moment: in each round that counts, a batch is

@@ -1,7 +1,11 @@
 //! Commit connections with real servers, and faults. Each test holds the answers of many clients against the table:
 //! acknowledged rows are in it with their values, refused rows are not, and no key is there twice.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and says loudly what it skips"
+)]
 
 mod any_error;
 mod changed_tables;

@@ -23,7 +23,11 @@ fn a_batch_that_is_the_victim_of_a_deadlock_is_sent_again() {
     let gateway = TestGateway::start(&CommitSettings { statement_time: SOON, ..server.settings() });
     let (mut gate, mut rival) = (server.client(), server.client());
     let insert = |client: &mut Client, number: u32| {
-        client.execute(&format!("INSERT INTO rows_in (client, seq, text) VALUES ({number}, 0, 'rival')")).map(|_| ())
+        client
+            .execute(&format!(
+                "INSERT INTO rows_in (client, seq, text) VALUES ({number}, 0, 'rival')"
+            ))
+            .map(|_| ())
     };
     gate.execute("BEGIN").unwrap();
     insert(&mut gate, 0).unwrap();
@@ -87,7 +91,11 @@ fn a_login_refused_for_too_many_connections_is_tried_again() {
         }
         let sql = "SELECT id FROM information_schema.processlist WHERE user = 'writer'";
         let found = admin.query(sql).unwrap().rows;
-        for id in found.iter().filter_map(|row| row[0].as_ref()).filter(|id| hog.iter().all(|(_, of)| of != *id)) {
+        for id in found
+            .iter()
+            .filter_map(|row| row[0].as_ref())
+            .filter(|id| hog.iter().all(|(_, of)| of != *id))
+        {
             // It may have ended meanwhile.
             let _ = admin.execute(&format!("KILL {id}"));
         }
@@ -103,7 +111,8 @@ fn a_login_refused_for_too_many_connections_is_tried_again() {
 fn a_network_that_swallows_everything_is_waited_for() {
     let Some(server) = TestServer::mariadb("a cut network") else { return };
     let (relay, settings) = Relay::before(&server);
-    let gateway = TestGateway::start(&CommitSettings { statement_time: Duration::from_secs(1), ..settings });
+    let gateway =
+        TestGateway::start(&CommitSettings { statement_time: Duration::from_secs(1), ..settings });
     let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     for _ in 0..2 {
         load.wait_for(100);
@@ -147,8 +156,10 @@ fn a_key_sent_to_two_gateways_at_once_is_stored_once() {
                 .map(|(gateway, json)| start(&gateways[gateway].queue, &json, SOON).unwrap());
             let answers = sent.each_ref().map(receive);
             let of_stored = answers.iter().filter(|answer| is_stored(answer)).count();
-            let of_conflicts =
-                answers.iter().filter(|answer| **answer == truetps_batch::CommitAnswer::KeyConflict).count();
+            let of_conflicts = answers
+                .iter()
+                .filter(|answer| **answer == truetps_batch::CommitAnswer::KeyConflict)
+                .count();
             assert_eq!(of_stored + of_conflicts, 2, "{answers:?}");
             assert_eq!(of_conflicts, client % 2, "{answers:?}");
             stored += of_stored;

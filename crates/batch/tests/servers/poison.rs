@@ -35,7 +35,11 @@ fn a_bad_row_is_refused_wherever_it_is() {
                         CommitAnswer::Refused(error) if places.contains(&place) => {
                             assert_eq!(FaultClass::of(error), FaultClass::BadRow, "{error}");
                         }
-                        answer => assert_eq!((answer, places.contains(&place)), (&NEW, false), "{bad} at {place}"),
+                        answer => assert_eq!(
+                            (answer, places.contains(&place)),
+                            (&NEW, false),
+                            "{bad} at {place}"
+                        ),
                     }
                 }
                 assert_eq!(server.count(&format!("seq = {seq}")), 20 - places.len() as u64);
@@ -43,10 +47,14 @@ fn a_bad_row_is_refused_wherever_it_is() {
             }
         }
         // All of a batch.
-        let all: Vec<_> =
-            (0..9).map(|n| format!(r#"{{"client":{n},"seq":{seq},"text":"a","n":99999999999}}"#)).collect();
+        let all: Vec<_> = (0..9)
+            .map(|n| format!(r#"{{"client":{n},"seq":{seq},"text":"a","n":99999999999}}"#))
+            .collect();
         let answers = send_all(&gateway.queue, &all);
-        assert!(answers.iter().all(|answer| matches!(answer, CommitAnswer::Refused(_))), "{answers:?}");
+        assert!(
+            answers.iter().all(|answer| matches!(answer, CommitAnswer::Refused(_))),
+            "{answers:?}"
+        );
         assert_eq!(server.count(&format!("seq = {seq}")), 0);
     }
 }

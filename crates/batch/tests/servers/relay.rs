@@ -31,7 +31,8 @@ impl Relay {
     pub(crate) fn start(socket: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let relay = Self { port, to_drop: Arc::default(), dropped: Arc::default(), is_cut: Arc::default() };
+        let relay =
+            Self { port, to_drop: Arc::default(), dropped: Arc::default(), is_cut: Arc::default() };
         let (shared, socket) = (relay.clone(), PathBuf::from(socket));
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
@@ -48,7 +49,8 @@ impl Relay {
         server.run("GRANT ALL ON gateway.* TO relayed@'%'");
         let relay = Self::start(server.sandbox.socket());
         let mut settings = server.settings();
-        settings.target.endpoints = vec![Endpoint::Tcp { host: "127.0.0.1".to_owned(), port: relay.port }];
+        settings.target.endpoints =
+            vec![Endpoint::Tcp { host: "127.0.0.1".to_owned(), port: relay.port }];
         "relayed".clone_into(&mut settings.target.login.user);
         (relay, settings)
     }
@@ -69,14 +71,16 @@ impl Relay {
 fn serve(mut client: TcpStream, mut server: UnixStream, relay: &Relay) {
     let Relay { to_drop, dropped, is_cut, .. } = relay.clone();
     let is_cut_off = Arc::clone(&is_cut);
-    let (mut from_client, mut to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let (mut from_client, mut to_server) =
+        (client.try_clone().unwrap(), server.try_clone().unwrap());
     let inserts = Arc::new(AtomicU32::new(0));
     let is_insert = Arc::clone(&inserts);
     thread::spawn(move || {
         let mut bytes = vec![0; 1 << 16];
         while let Ok(length @ 1..) = from_client.read(&mut bytes) {
             let head = &bytes[..length.min(16)];
-            is_insert.store(u32::from(head.windows(6).any(|word| word == b"INSERT")), Ordering::SeqCst);
+            is_insert
+                .store(u32::from(head.windows(6).any(|word| word == b"INSERT")), Ordering::SeqCst);
             if is_cut_off.load(Ordering::SeqCst) {
                 continue;
             }
@@ -92,8 +96,14 @@ fn serve(mut client: TcpStream, mut server: UnixStream, relay: &Relay) {
             if is_cut.load(Ordering::SeqCst) {
                 continue;
             }
-            let is_ok = length <= OK_BYTES_MAX && bytes.get(4) == Some(&0) && inserts.load(Ordering::SeqCst) == 1;
-            let drops = || to_drop.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+            let is_ok = length <= OK_BYTES_MAX
+                && bytes.get(4) == Some(&0)
+                && inserts.load(Ordering::SeqCst) == 1;
+            let drops = || {
+                to_drop
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+                    .is_ok()
+            };
             if is_ok && drops() {
                 dropped.fetch_add(1, Ordering::SeqCst);
                 break;

@@ -62,7 +62,8 @@ fn ordinary_account(server: &TestServer, rights: &str) -> CommitSettings {
         SqlDialect::Mysql => {
             for host in ["localhost", "'%'"] {
                 server.run(&format!("CREATE USER ordinary@{host} IDENTIFIED BY ''"));
-                server.run(&format!("GRANT {rights}SELECT, INSERT ON gateway.* TO ordinary@{host}"));
+                server
+                    .run(&format!("GRANT {rights}SELECT, INSERT ON gateway.* TO ordinary@{host}"));
             }
         }
         SqlDialect::Postgres => {
@@ -105,11 +106,12 @@ fn settings_of_the_server_change_no_row() {
             "CREATE TABLE kept (id INT PRIMARY KEY, stamp TIMESTAMP NULL, moment DATETIME, text VARCHAR(20) COLLATE utf8mb4_bin, \
              code CHAR(5), f FLOAT, n DECIMAL(9,3), checked INT, CHECK (checked < 10)) CHARACTER SET utf8mb4",
         );
-        let settings = CommitSettings { table: "kept".to_owned(), ..ordinary_account(&server, "TRIGGER, ") };
+        let settings =
+            CommitSettings { table: "kept".to_owned(), ..ordinary_account(&server, "TRIGGER, ") };
         let row = r#"{"id":ID,"stamp":"2026-03-29 02:30:00","moment":"2026-03-29 02:30:00","text":"a\\é'","code":"a","f":0.1,"n":0.125}"#;
         let shown = "UNIX_TIMESTAMP(stamp), CONCAT(moment), text, CONCAT(RTRIM(code), '|'), f, n";
-        let expected =
-            ["1774751400", "2026-03-29 02:30:00", "a\\é'", "a|", "0.1", "0.125"].map(|text| Some(text.to_owned()));
+        let expected = ["1774751400", "2026-03-29 02:30:00", "a\\é'", "a|", "0.1", "0.125"]
+            .map(|text| Some(text.to_owned()));
         for setting in MYSQL_SETTINGS {
             let name = setting.split(' ').next().unwrap();
             let old = format!("SELECT @@GLOBAL.{name}");
@@ -122,7 +124,11 @@ fn settings_of_the_server_change_no_row() {
                 assert!(matches!(checked, CommitAnswer::Refused(_)), "{checked:?}");
             }
             let old = old.unwrap();
-            let old = if old.bytes().all(|byte| byte.is_ascii_digit()) { old } else { format!("'{old}'") };
+            let old = if old.bytes().all(|byte| byte.is_ascii_digit()) {
+                old
+            } else {
+                format!("'{old}'")
+            };
             server.run(&format!("SET GLOBAL {name} = {old}"));
         }
     }
@@ -173,13 +179,23 @@ fn a_session_that_begins_in_a_transaction_commits_its_rows() {
         }
         let settings = ordinary_account(&server, "TRIGGER, ");
         for (seq, begin) in
-            ["begin", "SET completion_type = 1; START TRANSACTION", "SET autocommit = 0"].iter().enumerate()
+            ["begin", "SET completion_type = 1; START TRANSACTION", "SET autocommit = 0"]
+                .iter()
+                .enumerate()
         {
             server.run(&format!("SET GLOBAL init_connect = '{begin}'"));
             let gateway = TestGateway::start(&settings);
             assert!(!gateway.queue.columns().reads_back);
-            assert_eq!(answers(&gateway, &format!(r#"{{"client":1,"seq":{seq},"text":"a"}}"#)), NEW, "{begin}");
-            assert_eq!(server.count(&format!("seq = {seq}")), 1, "{begin}: no other session sees the row");
+            assert_eq!(
+                answers(&gateway, &format!(r#"{{"client":1,"seq":{seq},"text":"a"}}"#)),
+                NEW,
+                "{begin}"
+            );
+            assert_eq!(
+                server.count(&format!("seq = {seq}")),
+                1,
+                "{begin}: no other session sees the row"
+            );
         }
     }
 }

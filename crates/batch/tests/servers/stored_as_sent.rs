@@ -107,7 +107,10 @@ fn a_key_that_identifies_no_row_is_refused_at_the_start() {
         }
         for (name, _) in tables {
             let inspected = settings(&server, name, &[]).inspect();
-            assert!(matches!(inspected, Err(InspectionError::NoKey { .. })), "{name}: {inspected:?}");
+            assert!(
+                matches!(inspected, Err(InspectionError::NoKey { .. })),
+                "{name}: {inspected:?}"
+            );
         }
     }
 }
@@ -124,7 +127,10 @@ fn relations_that_keep_no_rows_are_refused_at_the_start() {
         server.run("CREATE VIEW seen AS SELECT 1 AS a");
         for name in ["lost", "ruled", "seen"] {
             let inspected = settings(&server, name, &[]).inspect();
-            assert!(matches!(inspected, Err(InspectionError::Kind { .. })), "{name}: {inspected:?}");
+            assert!(
+                matches!(inspected, Err(InspectionError::Kind { .. })),
+                "{name}: {inspected:?}"
+            );
         }
     }
 }
@@ -192,13 +198,20 @@ fn a_row_that_a_trigger_changes_is_refused() {
         assert_eq!(answers(&gateway, &row(1, 10)), NEW);
         assert_eq!(answers(&gateway, &row(1, 10)), DUPLICATE);
         assert_eq!(answers(&gateway, &row(1, 999)), CommitAnswer::KeyConflict);
-        assert_eq!(answers(&gateway, &row(2, 13)), CommitAnswer::Changed { column: Some("v".to_owned()) });
+        assert_eq!(
+            answers(&gateway, &row(2, 13)),
+            CommitAnswer::Changed { column: Some("v".to_owned()) }
+        );
         assert_eq!(answers(&gateway, &row(3, 15)), CommitAnswer::Changed { column: None });
         if server.dialect() == SqlDialect::Postgres {
             assert_eq!(answers(&gateway, &row(4, 16)), CommitAnswer::Changed { column: None });
-            assert_eq!(answers(&gateway, &row(5, 17)), CommitAnswer::Changed { column: Some("v".to_owned()) });
+            assert_eq!(
+                answers(&gateway, &row(5, 17)),
+                CommitAnswer::Changed { column: Some("v".to_owned()) }
+            );
         }
-        let rows = server.client().query("SELECT client, seq, v, made FROM triggered").unwrap().rows;
+        let rows =
+            server.client().query("SELECT client, seq, v, made FROM triggered").unwrap().rows;
         assert_eq!(rows, [["1", "1", "10", "5"].map(|text| Some(text.to_owned()))]);
     }
 }
@@ -207,7 +220,8 @@ fn a_row_that_a_trigger_changes_is_refused() {
 #[test]
 fn a_row_that_a_trigger_gives_another_key_is_refused() {
     for server in TestServer::of_each_family("renumbering triggers") {
-        server.run("CREATE TABLE renumbered (client INT, seq INT, v INT, PRIMARY KEY (client, seq))");
+        server
+            .run("CREATE TABLE renumbered (client INT, seq INT, v INT, PRIMARY KEY (client, seq))");
         let renumber = "IF EXISTS (SELECT 1 FROM renumbered WHERE client = NEW.client AND seq = NEW.seq) THEN \
                         {} (SELECT MAX(seq) + 1 FROM renumbered WHERE client = NEW.client); END IF;";
         match server.dialect() {
@@ -230,7 +244,10 @@ fn a_row_that_a_trigger_gives_another_key_is_refused() {
         assert_eq!(answers(&gateway, row), NEW);
         // The same row is there, and it is not stored again.
         assert!(matches!(answers(&gateway, row), CommitAnswer::Stored { .. }));
-        assert_eq!(answers(&gateway, &row.replace('7', "8")), CommitAnswer::Changed { column: None });
+        assert_eq!(
+            answers(&gateway, &row.replace('7', "8")),
+            CommitAnswer::Changed { column: None }
+        );
         let rows = server.client().query("SELECT client, seq, v FROM renumbered").unwrap().rows;
         assert_eq!(rows, [["1", "5", "7"].map(|text| Some(text.to_owned()))]);
     }
@@ -241,10 +258,12 @@ fn a_row_that_a_trigger_gives_another_key_is_refused() {
 fn a_changed_row_is_shown_where_the_user_wants_it() {
     for server in TestServer::of_each_family("changed rows") {
         server.run("CREATE TABLE rounded (id INT PRIMARY KEY, n NUMERIC(6,2), text VARCHAR(9))");
-        let settings = CommitSettings { refuses_changes: false, ..settings(&server, "rounded", &[]) };
+        let settings =
+            CommitSettings { refuses_changes: false, ..settings(&server, "rounded", &[]) };
         let gateway = TestGateway::start(&settings);
         assert_eq!(answers(&gateway, r#"{"id":1,"n":1.5}"#), NEW);
-        let CommitAnswer::StoredAs { is_duplicate: Some(false), row } = answers(&gateway, r#"{"id":2,"n":1.239}"#)
+        let CommitAnswer::StoredAs { is_duplicate: Some(false), row } =
+            answers(&gateway, r#"{"id":2,"n":1.239}"#)
         else {
             panic!("it is stored");
         };
@@ -320,6 +339,9 @@ fn a_new_trigger_is_noticed() {
             server.run("CREATE TRIGGER changes BEFORE INSERT ON rows_in FOR EACH ROW SET NEW.text = UPPER(NEW.text)");
         }
         thread::sleep(Duration::from_millis(1100));
-        assert_eq!(answers(&gateway, &row(2)), CommitAnswer::Changed { column: Some("text".to_owned()) });
+        assert_eq!(
+            answers(&gateway, &row(2)),
+            CommitAnswer::Changed { column: Some("text".to_owned()) }
+        );
     }
 }

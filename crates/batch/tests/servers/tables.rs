@@ -6,7 +6,9 @@ use std::time::Duration;
 use truetps_batch::{BatchLimits, CommitQueue, CommitSettings, CommitThreads, QueueLimits};
 use truetps_driver::{Client, Target};
 use truetps_record::{SettingValue, SqlDialect};
-use truetps_sandbox::{RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions};
+use truetps_sandbox::{
+    RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions,
+};
 use truetps_testkit::mysql_family::{fetched_server, mariadb};
 use truetps_testkit::{TestHome, private_postgres};
 
@@ -34,7 +36,8 @@ impl TestServer {
 
     /// MariaDB, two versions of MySQL, and PostgreSQL, as far as they are installed.
     pub(crate) fn of_each_kind(test: &str) -> Vec<Self> {
-        let old = fetched_server(test, "mysql-8.0").map(|fetched| Self::start(&fetched.binary, &[]));
+        let old =
+            fetched_server(test, "mysql-8.0").map(|fetched| Self::start(&fetched.binary, &[]));
         Self::of_each_family(test).into_iter().chain(old).collect()
     }
 

@@ -12,7 +12,15 @@ use crate::tables::{TestGateway, TestServer};
 type Tried = (&'static str, Option<&'static str>);
 
 const MYSQL_VALUES: [(&str, &[Tried]); 18] = [
-    ("BIT(64)", &[("-1", None), ("-0", None), ("18446744073709551615", Some("18446744073709551615")), ("\"5\"", None)]),
+    (
+        "BIT(64)",
+        &[
+            ("-1", None),
+            ("-0", None),
+            ("18446744073709551615", Some("18446744073709551615")),
+            ("\"5\"", None),
+        ],
+    ),
     ("BIT(1)", &[("true", Some("1")), ("false", Some("0")), ("2", None)]),
     (
         "YEAR",
@@ -31,7 +39,10 @@ const MYSQL_VALUES: [(&str, &[Tried]); 18] = [
     ("DECIMAL(1,1)", &[("true", None), ("false", Some("0.0"))]),
     ("DOUBLE", &[("true", Some("1")), ("\"true\"", None)]),
     ("FLOAT", &[("false", Some("0"))]),
-    ("ENUM('1','true')", &[("true", None), ("1", None), ("\"true\"", Some("true")), ("\"1\"", Some("1"))]),
+    (
+        "ENUM('1','true')",
+        &[("true", None), ("1", None), ("\"true\"", Some("true")), ("\"1\"", Some("1"))],
+    ),
     ("SET('1','true')", &[("true", None), ("1", None), ("\"1,true\"", Some("1,true"))]),
     (
         "TIME",
@@ -48,7 +59,12 @@ const MYSQL_VALUES: [(&str, &[Tried]); 18] = [
     ),
     (
         "DATE",
-        &[("\"0099-01-01\"", Some("0099-01-01")), ("true", None), ("\"2026-02-29\"", None), ("\"2026-00-01\"", None)],
+        &[
+            ("\"0099-01-01\"", Some("0099-01-01")),
+            ("true", None),
+            ("\"2026-02-29\"", None),
+            ("\"2026-00-01\"", None),
+        ],
     ),
     (
         "DATETIME",
@@ -62,7 +78,11 @@ const MYSQL_VALUES: [(&str, &[Tried]); 18] = [
     ),
     (
         "TIMESTAMP NULL",
-        &[("\"2026-11-28 23:59:60\"", None), ("\"2038-01-20 00:00:00\"", None), ("\"1970-01-01\"", None)],
+        &[
+            ("\"2026-11-28 23:59:60\"", None),
+            ("\"2038-01-20 00:00:00\"", None),
+            ("\"1970-01-01\"", None),
+        ],
     ),
     ("VARCHAR(5)", &[("true", Some("true")), ("false", Some("false"))]),
     ("VARBINARY(5)", &[("true", Some("true"))]),
@@ -124,7 +144,11 @@ fn stored(server: &TestServer, gateway: &TestGateway, kind: &str, json: &str) ->
         match answer {
             CommitAnswer::Stored { .. } => {
                 let again = send(&gateway.queue, &row, SOON);
-                assert_eq!(again, Some(CommitAnswer::Stored { is_duplicate: Some(true) }), "{json}");
+                assert_eq!(
+                    again,
+                    Some(CommitAnswer::Stored { is_duplicate: Some(true) }),
+                    "{json}"
+                );
             }
             CommitAnswer::Refused(_) | CommitAnswer::Changed { .. } => {}
             other => panic!("{json}: {other:?}"),
@@ -147,7 +171,10 @@ fn a_value_is_stored_as_it_was_meant_or_refused() {
         for (kind, values) in types {
             server.run("DROP TABLE IF EXISTS tried");
             server.run(&format!("CREATE TABLE tried (id INT PRIMARY KEY, v {kind})"));
-            let gateway = TestGateway::start(&CommitSettings { table: "tried".to_owned(), ..server.settings() });
+            let gateway = TestGateway::start(&CommitSettings {
+                table: "tried".to_owned(),
+                ..server.settings()
+            });
             for (json, expected) in *values {
                 let stored = stored(&server, &gateway, kind, json);
                 if stored.as_deref() != *expected {
@@ -204,10 +231,15 @@ fn types_without_rules_are_named_and_read_no_clock() {
 #[test]
 fn a_key_that_its_type_does_not_have_is_refused_for_good() {
     for server in TestServer::of_each_family("keys of other types") {
-        for (kind, json) in [("INT", "99999999999999999999"), ("DATE", "\"2026-02-30\""), ("TIME", "\"900:00:00\"")] {
+        for (kind, json) in
+            [("INT", "99999999999999999999"), ("DATE", "\"2026-02-30\""), ("TIME", "\"900:00:00\"")]
+        {
             server.run("DROP TABLE IF EXISTS tried");
             server.run(&format!("CREATE TABLE tried (id {kind} PRIMARY KEY, v INT NOT NULL)"));
-            let gateway = TestGateway::start(&CommitSettings { table: "tried".to_owned(), ..server.settings() });
+            let gateway = TestGateway::start(&CommitSettings {
+                table: "tried".to_owned(),
+                ..server.settings()
+            });
             let rows = [format!(r#"{{"id":{json},"v":1}}"#), format!(r#"{{"id":{json},"v":2}}"#)];
             for answer in send_all(&gateway.queue, &rows) {
                 assert!(matches!(answer, CommitAnswer::Refused(_)), "{kind} {json}: {answer:?}");

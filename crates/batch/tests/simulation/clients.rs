@@ -56,7 +56,11 @@ pub(crate) fn clients(random: &mut RandomStream, replicas: u64) -> Vec<ModelClie
     let bad_in_100 = [0, 1, 10, 50, 100][random.below(5) as usize];
     let shared_in_100 = [0, 5, 30][random.below(3) as usize];
     let mut clients: Vec<_> = (0..count)
-        .map(|_| ModelClient { rows: Vec::new(), waits: None, replica: random.below(replicas) as usize })
+        .map(|_| ModelClient {
+            rows: Vec::new(),
+            waits: None,
+            replica: random.below(replicas) as usize,
+        })
         .collect();
     for n in 0..clients.len() {
         for m in 0..=random.below(5) {

@@ -20,7 +20,15 @@ impl Seen {
     }
 
     pub(crate) fn add_batch(&mut self, counts: &BatchCounts) {
-        let BatchCounts { statements, replays, found_rows, unknown_outcomes, retries, divisions, logins } = *counts;
+        let BatchCounts {
+            statements,
+            replays,
+            found_rows,
+            unknown_outcomes,
+            retries,
+            divisions,
+            logins,
+        } = *counts;
         self.count("statements", statements);
         self.count("replays", replays);
         self.count("rows that replays found", found_rows);
@@ -57,7 +65,11 @@ impl Seen {
             "gave up waiting",
         ];
         for what in ALL {
-            assert!(self.0.get(what).is_some_and(|times| *times > 100), "{what}: {:?}", self.0.get(what));
+            assert!(
+                self.0.get(what).is_some_and(|times| *times > 100),
+                "{what}: {:?}",
+                self.0.get(what)
+            );
         }
     }
 }
@@ -72,11 +84,20 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Checks an answer at the moment of its arrival. Returns whether the client sends the row again.
-    pub(crate) fn answer(&mut self, row: ModelRow, answer: &CommitAnswer, table: &ModelTable) -> bool {
+    pub(crate) fn answer(
+        &mut self,
+        row: ModelRow,
+        answer: &CommitAnswer,
+        table: &ModelTable,
+    ) -> bool {
         let stored = table.rows.get(&row.key);
         let word = match answer {
             CommitAnswer::Stored { is_duplicate } => {
-                assert_eq!(stored, Some(&row.value), "{row:?} was acknowledged and is not in the table");
+                assert_eq!(
+                    stored,
+                    Some(&row.value),
+                    "{row:?} was acknowledged and is not in the table"
+                );
                 self.seen.count("duplicate named", u64::from(*is_duplicate == Some(true)));
                 self.stored.push(row);
                 "stored"
@@ -87,7 +108,10 @@ impl Ledger {
                 "conflict of another key"
             }
             CommitAnswer::Refused(error) => {
-                assert_eq!(error.code, row.bad, "{row:?} was refused with the error of another row");
+                assert_eq!(
+                    error.code, row.bad,
+                    "{row:?} was refused with the error of another row"
+                );
                 self.refused.push(row);
                 "refused"
             }
@@ -98,7 +122,10 @@ impl Ledger {
             }
             CommitAnswer::StoredAs { .. } => panic!("no client of the model wants the differences"),
             CommitAnswer::KeyConflict => {
-                assert!(stored.is_some_and(|value| *value != row.value), "{row:?} has no conflict with {stored:?}");
+                assert!(
+                    stored.is_some_and(|value| *value != row.value),
+                    "{row:?} has no conflict with {stored:?}"
+                );
                 "key conflict"
             }
             CommitAnswer::TooLong => panic!("no row of the model is too long"),
@@ -118,7 +145,11 @@ impl Ledger {
     /// Checks all answers against the table at the end.
     pub(crate) fn check(&self, table: &ModelTable) {
         for row in &self.stored {
-            assert_eq!(table.rows.get(&row.key), Some(&row.value), "{row:?} was acknowledged and is lost");
+            assert_eq!(
+                table.rows.get(&row.key),
+                Some(&row.value),
+                "{row:?} was acknowledged and is lost"
+            );
         }
         for row in &self.refused {
             assert_eq!(table.rows.get(&row.key), None, "{row:?} was refused and is stored");

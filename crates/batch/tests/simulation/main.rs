@@ -4,7 +4,11 @@
 //!
 //! What must hold at each moment and at the end is in `ledger`.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and says loudly what it skips"
+)]
 
 mod clients;
 mod ledger;

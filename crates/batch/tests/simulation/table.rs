@@ -78,7 +78,13 @@ fn server_error(code: u16, message: &str) -> ServerError {
 
 impl ModelTable {
     pub(crate) fn new(reads_back: bool) -> Self {
-        Self { rows: BTreeMap::new(), unique: BTreeSet::new(), reads_back, mode: ServerMode::Up, version: 0 }
+        Self {
+            rows: BTreeMap::new(),
+            unique: BTreeSet::new(),
+            reads_back,
+            mode: ServerMode::Up,
+            version: 0,
+        }
     }
 
     pub(crate) fn set_mode(&mut self, mode: ServerMode) {
@@ -110,16 +116,25 @@ impl ModelTable {
         Ok(())
     }
 
-    fn check(&self, rows: &[ModelRow], columns_version: u64, random: &mut RandomStream) -> Result<(), ServerError> {
+    fn check(
+        &self,
+        rows: &[ModelRow],
+        columns_version: u64,
+        random: &mut RandomStream,
+    ) -> Result<(), ServerError> {
         let fits = columns_version == self.version;
         match self.mode {
             ServerMode::Up | ServerMode::ColumnRemoved | ServerMode::ColumnAdded if fits => {}
             ServerMode::Up => {}
             ServerMode::Dead => return Err(server_error(1053, "Server shutdown in progress")),
-            ServerMode::ReadOnly => return Err(server_error(1290, "running with the --read-only option")),
+            ServerMode::ReadOnly => {
+                return Err(server_error(1290, "running with the --read-only option"));
+            }
             ServerMode::DiskFull => return Err(server_error(1114, "The table is full")),
             ServerMode::ColumnRemoved => return Err(server_error(1054, "Unknown column")),
-            ServerMode::ColumnAdded => return Err(server_error(1364, "Field 'c' doesn't have a default value")),
+            ServerMode::ColumnAdded => {
+                return Err(server_error(1364, "Field 'c' doesn't have a default value"));
+            }
         }
         if random.below(25) == 0 {
             let passing = [1213, 1205, 1317, 3024];
@@ -135,7 +150,9 @@ impl ModelTable {
         }
         let (mut keys, mut unique) = (BTreeSet::new(), self.unique.clone());
         let is_repeated = |row: &ModelRow| {
-            self.rows.contains_key(&row.key) || !keys.insert(row.key) || row.unique > 0 && !unique.insert(row.unique)
+            self.rows.contains_key(&row.key)
+                || !keys.insert(row.key)
+                || row.unique > 0 && !unique.insert(row.unique)
         };
         if rows.iter().any(is_repeated) {
             return Err(server_error(1062, "Duplicate entry '1' for key 'PRIMARY'"));
@@ -145,7 +162,8 @@ impl ModelTable {
 
     /// Which of the rows are stored: numbers in `rows`, with whether their values are the sent ones.
     pub(crate) fn find(&self, rows: &[ModelRow]) -> Vec<(usize, bool)> {
-        let found = |(at, row): (usize, &ModelRow)| Some((at, *self.rows.get(&row.key)? == row.value));
+        let found =
+            |(at, row): (usize, &ModelRow)| Some((at, *self.rows.get(&row.key)? == row.value));
         rows.iter().enumerate().filter_map(found).collect()
     }
 }

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use truetps_batch::{
-    BatchLimits, BatchRun, ExecutorAction, FaultClass, FoundVerdict, QueueHealth, QueueLane, QueueLimits, QueueRefusal,
-    QueuedRow, RowQueue, SeenRow, StatementOutcome,
+    BatchLimits, BatchRun, ExecutorAction, FaultClass, FoundVerdict, QueueHealth, QueueLane,
+    QueueLimits, QueueRefusal, QueuedRow, RowQueue, SeenRow, StatementOutcome,
 };
 use truetps_random::RandomStream;
 
@@ -222,7 +222,10 @@ impl World {
         let (word, retry_after) = match pushed {
             Ok(()) => {
                 replica.queue.push(queued, self.now).expect("the queue has just been asked");
-                assert!(replica.queue.rows() <= LIMITS.rows * 5 / 4 && replica.queue.bytes() <= LIMITS.bytes * 5 / 4);
+                assert!(
+                    replica.queue.rows() <= LIMITS.rows * 5 / 4
+                        && replica.queue.bytes() <= LIMITS.bytes * 5 / 4
+                );
                 client.waits = Some((ticket, is_gone));
                 let patience = wait + self.within(1_000);
                 self.after(patience, Event::ClientGivesUp { client: number, ticket });
@@ -262,7 +265,8 @@ impl World {
     fn take_answers(&mut self) {
         let answers: Vec<_> = self.inbox.borrow_mut().drain(..).collect();
         for (ticket, answer) in answers {
-            let waits_for = |client: &ModelClient| client.waits.as_ref().is_some_and(|(of, _)| *of == ticket);
+            let waits_for =
+                |client: &ModelClient| client.waits.as_ref().is_some_and(|(of, _)| *of == ticket);
             // A client that has gone does not receive its answer.
             let Some(number) = self.clients.iter().position(waits_for) else { continue };
             let client = &mut self.clients[number];
@@ -285,7 +289,10 @@ impl World {
         for connection in 0..self.replicas[replica].workers.len() {
             let worker = &mut self.replicas[replica].workers[connection];
             if !std::mem::replace(&mut worker.is_scheduled, true) {
-                self.after(Duration::from_micros(10), Event::Worker(WorkerId { replica, connection, life }));
+                self.after(
+                    Duration::from_micros(10),
+                    Event::Worker(WorkerId { replica, connection, life }),
+                );
             }
         }
     }
@@ -316,7 +323,8 @@ impl World {
                 self.ledger.seen.add_batch(run.counts());
                 let is_down = run.executor().is_server_failing();
                 let until = self.now + 50 * MS;
-                replica.queue.health = if is_down { QueueHealth::DownUntil(until) } else { QueueHealth::Good };
+                replica.queue.health =
+                    if is_down { QueueHealth::DownUntil(until) } else { QueueHealth::Good };
                 replica.queue.commits.end(worker.began, self.now);
                 worker.run = None;
                 self.after(Duration::from_micros(1), Event::Worker(id));
@@ -327,7 +335,11 @@ impl World {
             }
             ExecutorAction::Connect => {
                 let fails = self.table.mode == ServerMode::Dead || self.random.below(10) == 0;
-                let outcome = if fails { StatementOutcome::ConnectFailed } else { StatementOutcome::Connected };
+                let outcome = if fails {
+                    StatementOutcome::ConnectFailed
+                } else {
+                    StatementOutcome::Connected
+                };
                 worker.is_connected = !fails;
                 let wait = self.within(20);
                 self.after(wait, Event::Outcome(id, outcome));
@@ -376,21 +388,27 @@ impl World {
             return StatementOutcome::Lost { was_sent: true };
         }
         if statement.action == ExecutorAction::Inspect {
-            return StatementOutcome::Inspected { has_changed: statement.columns_version != self.table.version };
+            return StatementOutcome::Inspected {
+                has_changed: statement.columns_version != self.table.version,
+            };
         }
         if statement.action == ExecutorAction::Compare {
-            let found = self.table.find(&statement.rows).into_iter().map(|(at, is_equal)| SeenRow {
-                row: statement.numbers[at],
-                verdict: if is_equal { FoundVerdict::Equal } else { FoundVerdict::Differs },
-            });
+            let found =
+                self.table.find(&statement.rows).into_iter().map(|(at, is_equal)| SeenRow {
+                    row: statement.numbers[at],
+                    verdict: if is_equal { FoundVerdict::Equal } else { FoundVerdict::Differs },
+                });
             return StatementOutcome::Compared { found: found.collect() };
         }
         match self.table.insert(&statement.rows, statement.columns_version, &mut self.random) {
-            Ok(()) => StatementOutcome::Inserted { new_rows: statement.rows.len() as u64, told: Vec::new() },
+            Ok(()) => StatementOutcome::Inserted {
+                new_rows: statement.rows.len() as u64,
+                told: Vec::new(),
+            },
             Err(InsertFailure::Refused(error)) => StatementOutcome::Refused(error),
-            Err(InsertFailure::Changed(rows)) => {
-                StatementOutcome::Changed { rows: rows.into_iter().map(|at| (statement.numbers[at], None)).collect() }
-            }
+            Err(InsertFailure::Changed(rows)) => StatementOutcome::Changed {
+                rows: rows.into_iter().map(|at| (statement.numbers[at], None)).collect(),
+            },
         }
     }
 
@@ -415,7 +433,9 @@ impl World {
         if let Some(run) = &mut worker.run {
             let stored = std::mem::take(&mut worker.stored_elsewhere);
             (0..stored).for_each(|_| run.note_success_elsewhere());
-            if outcome == StatementOutcome::Paused && replica.queue.next_columns(lane) == run.columns_version() {
+            if outcome == StatementOutcome::Paused
+                && replica.queue.next_columns(lane) == run.columns_version()
+            {
                 let taken = replica.queue.take(lane, self.now);
                 self.ledger.seen.count("joined", taken.batch.len() as u64);
                 self.ledger.seen.count("abandoned", taken.abandoned as u64);
@@ -429,7 +449,8 @@ impl World {
                 replica.queue.blame(source, self.now);
             }
             if is_stored {
-                let others = replica.workers.iter_mut().enumerate().filter(|(at, _)| *at != id.connection);
+                let others =
+                    replica.workers.iter_mut().enumerate().filter(|(at, _)| *at != id.connection);
                 others.for_each(|(_, other)| other.stored_elsewhere += 1);
             }
         }
@@ -443,7 +464,8 @@ impl World {
         let old = &mut self.replicas[number];
         old.lives.set(false);
         let life = old.life + 1;
-        self.replicas[number] = Replica { life, columns_version: self.table.version, ..Replica::new(connections) };
+        self.replicas[number] =
+            Replica { life, columns_version: self.table.version, ..Replica::new(connections) };
         self.ledger.seen.count("gateway killed", 1);
         for client in 0..self.clients.len() {
             if self.clients[client].replica == number
@@ -458,7 +480,11 @@ impl World {
 
 impl Replica {
     fn lane(&self, connection: usize) -> QueueLane {
-        if connection + 1 == self.workers.len() { QueueLane::Apart } else { QueueLane::Main(connection) }
+        if connection + 1 == self.workers.len() {
+            QueueLane::Apart
+        } else {
+            QueueLane::Main(connection)
+        }
     }
 
     fn new(connections: u64) -> Self {

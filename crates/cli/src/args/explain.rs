@@ -64,6 +64,7 @@ pub(crate) struct ExplainArgs {
 }
 
 fn percent(word: &str) -> Result<f64, String> {
-    let percent = word.trim_end_matches('%').parse().ok().filter(|percent| (0.1..=100.0).contains(percent));
+    let percent =
+        word.trim_end_matches('%').parse().ok().filter(|percent| (0.1..=100.0).contains(percent));
     percent.ok_or_else(|| "not a number from 0.1 to 100".to_owned())
 }

@@ -103,7 +103,12 @@ impl LoadArgs {
             latency_limit_ms: self.latency_limit.map(|limit| limit.as_secs_f64() * 1e3),
             mode,
             errors: ErrorPolicy {
-                retry: self.retry.iter().copied().filter(|class| self.is_nowhere_else(*class)).collect(),
+                retry: self
+                    .retry
+                    .iter()
+                    .copied()
+                    .filter(|class| self.is_nowhere_else(*class))
+                    .collect(),
                 ignore: self.ignore.clone(),
                 fatal: self.fatal.clone(),
                 retries_max: self.retries_max,

@@ -36,14 +36,16 @@ pub(crate) use gateway::GatewayArgs;
 pub(crate) use merge::MergeArgs;
 pub(crate) use plan::{CheckArgs, PlanCommand};
 pub(crate) use pool::PoolArgs;
-pub(crate) use prealloc::{AdviseArgs, BinlogArgs, InstallArgs, PreallocCommand, TrimArgs, UninstallArgs};
+pub(crate) use prealloc::{
+    AdviseArgs, BinlogArgs, InstallArgs, PreallocCommand, TrimArgs, UninstallArgs,
+};
 pub(crate) use probe::{ListenArgs, WatchArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shared::{
-    DocumentArgs, DocumentFormat, EngineArgs, FolderArgs, OutputFormat, ProbeArgs, ReadServerArgs, SandboxPlace,
-    TableFormat,
+    DocumentArgs, DocumentFormat, EngineArgs, FolderArgs, OutputFormat, ProbeArgs, ReadServerArgs,
+    SandboxPlace, TableFormat,
 };
 pub(crate) use short_plan::{ChangedLoadArgs, ShortPlanArgs};
 pub(crate) use stalls::StallsArgs;
@@ -207,6 +209,12 @@ pub(crate) enum TruetpsCommand {
 impl TruetpsCommand {
     /// Whether the command has defaults that a user may set. The others work with a broken file of settings, too.
     pub(crate) fn has_settings(&self) -> bool {
-        !matches!(self, Self::Help { .. } | Self::Completions { .. } | Self::ManPages { .. } | Self::DiskHelper { .. })
+        !matches!(
+            self,
+            Self::Help { .. }
+                | Self::Completions { .. }
+                | Self::ManPages { .. }
+                | Self::DiskHelper { .. }
+        )
     }
 }

@@ -69,7 +69,10 @@ pub(crate) struct RunArgs {
 }
 
 fn workload_help() -> String {
-    let names: Vec<_> = truetps_workload::NAMES.into_iter().filter(|name| !WORKLOADS_OF_PLANS.contains(name)).collect();
+    let names: Vec<_> = truetps_workload::NAMES
+        .into_iter()
+        .filter(|name| !WORKLOADS_OF_PLANS.contains(name))
+        .collect();
     format!(
         "Workload to run: {}; {} are in a plan, for `truetps sweep`",
         names.join(", "),
@@ -120,6 +123,9 @@ mod tests {
         let flags: BTreeSet<_> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
         let of_keys = RUN_FLAGS.iter().map(|(_, flag)| *flag);
         let listed: BTreeSet<_> = of_keys.chain(WITHOUT_PLAN_ERRORS.iter().copied()).collect();
-        assert_eq!(flags.iter().map(|flag| format!("--{flag}")).collect::<Vec<_>>(), Vec::from_iter(listed));
+        assert_eq!(
+            flags.iter().map(|flag| format!("--{flag}")).collect::<Vec<_>>(),
+            Vec::from_iter(listed)
+        );
     }
 }

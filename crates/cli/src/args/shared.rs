@@ -183,8 +183,11 @@ impl ProbeArgs {
     /// The section of a plan that means the same. It is checked with the plan.
     pub(crate) fn over(&self, planned: &ProbeSpec) -> ProbeSpec {
         ProbeSpec {
-            enabled: !self.no_probe && (planned.enabled || self.probe_interval.is_some() || self.waits),
-            interval_s: self.probe_interval.map_or(planned.interval_s, |interval| interval.as_secs_f64()),
+            enabled: !self.no_probe
+                && (planned.enabled || self.probe_interval.is_some() || self.waits),
+            interval_s: self
+                .probe_interval
+                .map_or(planned.interval_s, |interval| interval.as_secs_f64()),
             waits: planned.waits && !self.no_probe || self.waits,
         }
     }

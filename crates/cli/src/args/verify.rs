@@ -31,7 +31,11 @@ pub(crate) struct VerifyArgs {
     #[arg(long = "header", value_name = "HEADER|@FILE")]
     pub(crate) headers: Vec<String>,
     /// Body of the requests, with fields, or @FILE
-    #[arg(long, value_name = "TEXT|@FILE", default_value = r#"{"client":{client},"seq":{seq},"payload":"{payload}"}"#)]
+    #[arg(
+        long,
+        value_name = "TEXT|@FILE",
+        default_value = r#"{"client":{client},"seq":{seq},"payload":"{payload}"}"#
+    )]
     pub(crate) body: String,
     /// Number of clients
     #[arg(short, long, visible_alias = "connections", value_name = "N", default_value_t = 100,

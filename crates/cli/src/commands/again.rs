@@ -32,7 +32,11 @@ fn has_parts(experiment: &Experiment) -> bool {
 }
 
 /// What measures on until comparisons are decided. `blocks`: how many may be enough, together with those that were run.
-pub(crate) fn until_decided(folder: &ExperimentFolder, experiment: &Experiment, blocks: u32) -> String {
+pub(crate) fn until_decided(
+    folder: &ExperimentFolder,
+    experiment: &Experiment,
+    blocks: u32,
+) -> String {
     if has_parts(experiment) {
         return format!("start all parts again with --blocks {blocks}, as a new experiment");
     }
@@ -52,8 +56,15 @@ pub(crate) fn pool(folder: &ExperimentFolder, experiment: &Experiment) -> String
 }
 
 /// The command that explains the difference of two combinations of settings, `NAME=VALUE,NAME=VALUE`.
-pub(crate) fn explain(folder: &ExperimentFolder, experiment: &Experiment, (a, b): (&str, &str)) -> String {
-    on_its_server(experiment, &["truetps explain", &quoted(a), &quoted(b), "--plan", &plan_of(folder)])
+pub(crate) fn explain(
+    folder: &ExperimentFolder,
+    experiment: &Experiment,
+    (a, b): (&str, &str),
+) -> String {
+    on_its_server(
+        experiment,
+        &["truetps explain", &quoted(a), &quoted(b), "--plan", &plan_of(folder)],
+    )
 }
 
 fn plan_of(folder: &ExperimentFolder) -> String {
@@ -74,7 +85,8 @@ fn carried(typed: &[String]) -> Vec<String> {
     let mut carried = Vec::new();
     let mut words = typed.iter();
     while let Some(word) = words.next() {
-        let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        let (name, value) =
+            word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
         match CARRIED.iter().find(|(flag, _)| *flag == name) {
             Some((flag, true)) => {
                 let value = value.or_else(|| words.next().map(String::as_str)).unwrap_or_default();
@@ -94,11 +106,17 @@ fn quoted(word: &str) -> String {
 
 /// Refuses to mix trials of a private and an external server in one experiment, or trials of one load generator and of
 /// several, before anything is started.
-pub(crate) fn refuse_other_place(folder: &ExperimentFolder, place: &FolderArgs) -> Result<(), CommandFailure> {
+pub(crate) fn refuse_other_place(
+    folder: &ExperimentFolder,
+    place: &FolderArgs,
+) -> Result<(), CommandFailure> {
     let experiment = folder.experiment().map_err(CommandFailure::usage)?;
     if has_parts(&experiment) {
-        let message = "several load generators have made this experiment (--part): it cannot be resumed";
-        return Err(CommandFailure::usage(message).hint("start all parts again, as a new experiment"));
+        let message =
+            "several load generators have made this experiment (--part): it cannot be resumed";
+        return Err(
+            CommandFailure::usage(message).hint("start all parts again, as a new experiment")
+        );
     }
     match (address(&experiment), usual_dsn(place, false)) {
         (Some(address), None) => {
@@ -107,7 +125,8 @@ pub(crate) fn refuse_other_place(folder: &ExperimentFolder, place: &FolderArgs) 
         }
         (None, Some(_)) => {
             let usual = settings::given(settings::DSN).filter(|_| place.dsn.is_none());
-            let named = usual.map_or_else(|| DSN.to_owned(), |given| format!("`dsn` ({})", given.origin));
+            let named =
+                usual.map_or_else(|| DSN.to_owned(), |given| format!("`dsn` ({})", given.origin));
             Err(CommandFailure::usage("this experiment was begun on a private server")
                 .hint(format!("leave {named} out, or start a new experiment")))
         }

@@ -42,13 +42,16 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {
 fn summary(captured: &Capture) -> String {
     let Capture { server, variables, schemas, .. } = captured;
     let tables: u64 = schemas.iter().map(|schema| schema.tables).sum();
-    let counts = format!("{} variables, {} schemas with {tables} tables", variables.len(), schemas.len());
+    let counts =
+        format!("{} variables, {} schemas with {tables} tables", variables.len(), schemas.len());
     format!("{} {}: {counts}", server.flavour, printable(&server.version))
 }
 
 pub(crate) fn failure(error: &InspectError) -> CommandFailure {
     match error {
-        InspectError::Server { source, .. } if !source.is_refused_login() => CommandFailure::failed(error),
+        InspectError::Server { source, .. } if !source.is_refused_login() => {
+            CommandFailure::failed(error)
+        }
         _ => CommandFailure::usage(error),
     }
     .hint_if(error.hint())

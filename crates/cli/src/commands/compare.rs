@@ -4,8 +4,8 @@ use truetps_analysis::{Figure, ThresholdState};
 use truetps_archive::Run;
 use truetps_record::{Configuration, SettingValue};
 use truetps_report::{
-    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_junit, comparison_markdown,
-    comparison_summary, comparison_text, threshold_word,
+    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_junit,
+    comparison_markdown, comparison_summary, comparison_text, threshold_word,
 };
 
 use crate::answer::{warn_of, warn_of_parts};
@@ -50,7 +50,8 @@ fn next_command(compared: &RunComparison<'_>) -> Option<String> {
     let differences = compared.differences();
     let side = |side: &ComparedSide<'_>| {
         let trial = side.run.comparable_of(side.configuration).next()?;
-        let is_private = side.run.experiment.sandbox_dir.is_some() && side.run.plan.recorded_from.is_none();
+        let is_private =
+            side.run.experiment.sandbox_dir.is_some() && side.run.plan.recorded_from.is_none();
         is_private.then(|| shown(&side.run.path.join(&trial.trial.name)).display().to_string())
     };
     let (a, b) = (side(&compared.a)?, side(&compared.b)?);
@@ -62,22 +63,28 @@ fn tell_thresholds(compared: &[RunComparison<'_>]) {
     for one in compared {
         for (threshold, state) in &one.thresholds {
             let ComparedSide { name, configuration: levels, .. } = one.b;
-            print_message(&format!("{name} ({levels}): --fail-if {threshold}: {}\n", threshold_word(*state)));
+            print_message(&format!(
+                "{name} ({levels}): --fail-if {threshold}: {}\n",
+                threshold_word(*state)
+            ));
         }
     }
 }
 
 fn thresholds(texts: &[String]) -> Result<Vec<FailIf>, CommandFailure> {
-    let parse =
-        |text: &String| text.parse().map_err(|problem| CommandFailure::usage(format!("--fail-if '{text}': {problem}")));
+    let parse = |text: &String| {
+        text.parse()
+            .map_err(|problem| CommandFailure::usage(format!("--fail-if '{text}': {problem}")))
+    };
     texts.iter().map(parse).collect()
 }
 
 /// The exit code: of a crossed threshold, else of one that could not be judged. Without thresholds: whether throughput could
 /// be compared.
 fn judge(compared: &[RunComparison<'_>]) -> Exit {
-    let has =
-        |wanted: ThresholdState| compared.iter().flat_map(|one| &one.thresholds).any(|(_, state)| *state == wanted);
+    let has = |wanted: ThresholdState| {
+        compared.iter().flat_map(|one| &one.thresholds).any(|(_, state)| *state == wanted)
+    };
     if has(ThresholdState::Crossed) {
         return Exit::No;
     }
@@ -85,10 +92,16 @@ fn judge(compared: &[RunComparison<'_>]) -> Exit {
         let line = one.comparison.line(Figure::Tps);
         line.is_none_or(|line| !line.change.is_decided())
     };
-    let unsure =
-        [ThresholdState::Unsure, ThresholdState::NoFigure, ThresholdState::Bound, ThresholdState::DurabilityUnknown];
+    let unsure = [
+        ThresholdState::Unsure,
+        ThresholdState::NoFigure,
+        ThresholdState::Bound,
+        ThresholdState::DurabilityUnknown,
+    ];
     let is_unsure = unsure.into_iter().any(has);
-    if is_unsure || (compared.iter().all(|one| one.thresholds.is_empty()) && compared.iter().any(is_open)) {
+    if is_unsure
+        || (compared.iter().all(|one| one.thresholds.is_empty()) && compared.iter().any(is_open))
+    {
         return Exit::Inconclusive;
     }
     Exit::Good
@@ -105,7 +118,12 @@ struct SideRun {
 }
 
 impl SideRun {
-    fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, CommandFailure> {
+    fn open(
+        args: &CompareArgs,
+        path: &std::path::Path,
+        levels: &[String],
+        flag: &str,
+    ) -> Result<Self, CommandFailure> {
         let path = folder_named(Some(path), args.runs.as_deref());
         refuse_folder(Some(&path))?;
         let run = open_named(Some(&path), args.runs.as_deref())?;
@@ -119,8 +137,10 @@ impl SideRun {
             warn_of_parts(&run);
         }
         if has_none {
-            let message = format!("{name}: has no valid trial that can be read ({} read)", run.trials.len());
-            return Err(CommandFailure::usage(message).hint("`truetps report` says why each trial is not valid"));
+            let message =
+                format!("{name}: has no valid trial that can be read ({} read)", run.trials.len());
+            return Err(CommandFailure::usage(message)
+                .hint("`truetps report` says why each trial is not valid"));
         }
         let all = configurations(&run);
         let mut configurations = all.clone();
@@ -130,10 +150,14 @@ impl SideRun {
         if configurations.is_empty() {
             let listed: Vec<_> = all.iter().map(|one| format!("`{one}`")).collect();
             let message = format!("{flag} {}: {name} has no such trial", levels.join(" "));
-            return Err(CommandFailure::usage(message).hint(format!("it has {}", listed.join(", "))));
+            return Err(
+                CommandFailure::usage(message).hint(format!("it has {}", listed.join(", ")))
+            );
         }
-        let named_factors =
-            levels.iter().filter_map(|level| Some(level.split_once('=')?.0.trim().to_owned())).collect();
+        let named_factors = levels
+            .iter()
+            .filter_map(|level| Some(level.split_once('=')?.0.trim().to_owned()))
+            .collect();
         Ok(Self { run, name, configurations, named_factors })
     }
 
@@ -156,7 +180,9 @@ fn configurations(run: &Run) -> Vec<Configuration> {
 /// `key=auto`; levels are compared as text.
 fn has_level(configuration: &Configuration, wanted: &str) -> bool {
     let Some((name, level)) = wanted.split_once('=') else { return false };
-    let is_same = |own: &SettingValue| own.to_string() == level || own.option_text().eq_ignore_ascii_case(level);
+    let is_same = |own: &SettingValue| {
+        own.to_string() == level || own.option_text().eq_ignore_ascii_case(level)
+    };
     configuration.levels.get(name.trim()).is_some_and(is_same)
 }
 
@@ -169,18 +195,27 @@ fn pairs(a: &SideRun, b: &SideRun) -> Result<Vec<(Configuration, Configuration)>
             // Factors named on either side may differ; all others are equal.
             let rest = |configuration: &Configuration| {
                 let mut levels = configuration.levels.clone();
-                levels.retain(|name, _| !a.named_factors.contains(name) && !b.named_factors.contains(name));
+                levels.retain(|name, _| {
+                    !a.named_factors.contains(name) && !b.named_factors.contains(name)
+                });
                 levels
             };
-            let partner = |one: &Configuration| of_b.iter().find(|other| rest(other) == rest(one)).cloned();
+            let partner =
+                |one: &Configuration| of_b.iter().find(|other| rest(other) == rest(one)).cloned();
             of_a.iter().filter_map(|one| Some((one.clone(), partner(one)?))).collect()
         }
     };
     if pairs.is_empty() {
-        let listed =
-            |side: &SideRun| side.configurations.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ");
-        let message = format!("the two have no configuration in common: A has {}; B has {}", listed(a), listed(b));
-        return Err(CommandFailure::usage(message).hint("name one of each: --a-levels key=deleted --b-levels key=auto"));
+        let listed = |side: &SideRun| {
+            side.configurations.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ")
+        };
+        let message = format!(
+            "the two have no configuration in common: A has {}; B has {}",
+            listed(a),
+            listed(b)
+        );
+        return Err(CommandFailure::usage(message)
+            .hint("name one of each: --a-levels key=deleted --b-levels key=auto"));
     }
     if is_same_folder && pairs.iter().any(|(of_a, of_b)| of_a == of_b) {
         let message = format!("A and B are the same trials: {}", a.name);

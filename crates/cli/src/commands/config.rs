@@ -13,7 +13,8 @@ pub(crate) fn show(with_origin: bool) -> Exit {
         return print_out(&SETTINGS.iter().map(toml_line).collect::<String>());
     }
     let rows: Vec<_> = SETTINGS.iter().map(origin_row).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (name_width, value_width) = (width(0), width(1));
     let mut text = String::new();
     for [name, value, origin] in &rows {
@@ -31,14 +32,23 @@ fn toml_line(setting: &UserSetting) -> String {
 }
 
 fn origin_row(setting: &UserSetting) -> [String; 3] {
-    let origin = settings::given(setting.name).map_or_else(|| "default".to_owned(), |given| given.origin.to_string());
-    [setting.name.to_owned(), value_of(setting).unwrap_or_else(|| setting.default.to_owned()), origin]
+    let origin = settings::given(setting.name)
+        .map_or_else(|| "default".to_owned(), |given| given.origin.to_string());
+    [
+        setting.name.to_owned(),
+        value_of(setting).unwrap_or_else(|| setting.default.to_owned()),
+        origin,
+    ]
 }
 
 /// Without a password that may be in it.
 fn value_of(setting: &UserSetting) -> Option<String> {
     let text = settings::given(setting.name)?.text();
-    Some(if setting.name == DSN { Target::parse(&text).map_or(text, |target| target.to_string()) } else { text })
+    Some(if setting.name == DSN {
+        Target::parse(&text).map_or(text, |target| target.to_string())
+    } else {
+        text
+    })
 }
 
 /// Where settings of one's own go.

@@ -63,11 +63,13 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
 
 /// All kinds that are possible, if none is named.
 fn kinds(typed: &[CrashKind], has_disk: bool) -> Result<Vec<CrashKind>, CommandFailure> {
-    let possible: Vec<_> = CrashKind::ALL.into_iter().filter(|kind| has_disk || !kind.needs_disk()).collect();
+    let possible: Vec<_> =
+        CrashKind::ALL.into_iter().filter(|kind| has_disk || !kind.needs_disk()).collect();
     match typed.iter().find(|kind| !possible.contains(kind)) {
         Some(kind) => {
             let message = format!("--kinds {kind}: needs an emulated disk, and the plan has none");
-            Err(CommandFailure::usage(message).hint("name one with --disk, such as sata-ssd; or use --kinds kill"))
+            Err(CommandFailure::usage(message)
+                .hint("name one with --disk, such as sata-ssd; or use --kinds kill"))
         }
         None if typed.is_empty() => Ok(possible),
         None => Ok(possible.into_iter().filter(|kind| typed.contains(kind)).collect()),
@@ -76,7 +78,8 @@ fn kinds(typed: &[CrashKind], has_disk: bool) -> Result<Vec<CrashKind>, CommandF
 
 /// Prints the answer, and judges it.
 pub(crate) fn show(folder: &CrashFolder, args: DocumentArgs) -> Result<Exit, CommandFailure> {
-    let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
+    let unreadable =
+        |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let (run, crashes) = (folder.run().map_err(unreadable)?, folder.crashes().map_err(unreadable)?);
     let analysis = CrashAnalysis::of(&crashes, run.clients);
     let forms = DocumentForms {

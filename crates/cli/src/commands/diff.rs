@@ -20,7 +20,8 @@ const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none
                           --defaults-file-b, or --ask-password";
 
 pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
-    let end = |named, letter, variable, file| DiffSide { named, owner: None, letter, variable, file };
+    let end =
+        |named, letter, variable, file| DiffSide { named, owner: None, letter, variable, file };
     let mut ends = [
         end(&args.a, "A", "TRUETPS_PASSWORD_A", args.defaults_file_a.as_deref()),
         end(&args.b, "B", "TRUETPS_PASSWORD_B", args.defaults_file_b.as_deref()),
@@ -48,7 +49,9 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
     }
     let found = diff(&a, &b);
     Ok(print_made(&match args.format {
-        DiffFormat::Text if !(args.full || args.all) => truetps_report::diff_summary(&found, screen()),
+        DiffFormat::Text if !(args.full || args.all) => {
+            truetps_report::diff_summary(&found, screen())
+        }
         DiffFormat::Text => truetps_report::diff_text(&found, args.all),
         DiffFormat::Json => truetps_report::diff_json(&found),
         DiffFormat::Md => truetps_report::diff_markdown(&found, args.all),
@@ -135,6 +138,8 @@ fn shares(ends: &[DiffSide<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], Comman
 
 /// Before anything was sent.
 fn whose(what: &str) -> CommandFailure {
-    CommandFailure::usage(format!("A and B are two servers, and {what} is ambiguous: it applies to one server"))
-        .hint(TWO_LOGINS)
+    CommandFailure::usage(format!(
+        "A and B are two servers, and {what} is ambiguous: it applies to one server"
+    ))
+    .hint(TWO_LOGINS)
 }

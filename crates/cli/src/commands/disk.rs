@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use truetps_disk::{DiskError, DiskMeasurement, DiskProfile, FlushTimes, WriteTimes, measure_disk, run_helper};
+use truetps_disk::{
+    DiskError, DiskMeasurement, DiskProfile, FlushTimes, WriteTimes, measure_disk, run_helper,
+};
 use truetps_report::format;
 
 use crate::args::DiskCommand;
@@ -26,8 +28,13 @@ pub(crate) fn run(command: &DiskCommand) -> Result<Exit, CommandFailure> {
 fn list() -> Exit {
     let profiles = DiskProfile::names().filter_map(|name| DiskProfile::find(name).ok());
     let screen = screen();
-    let mut lines: Vec<_> = profiles.map(|profile| screen.listed(&profile.name, 10, &profile.about)).collect();
-    lines.push(screen.listed("flush-TIME", 10, "Each flush takes this time, as in flush-10ms or flush-100us."));
+    let mut lines: Vec<_> =
+        profiles.map(|profile| screen.listed(&profile.name, 10, &profile.about)).collect();
+    lines.push(screen.listed(
+        "flush-TIME",
+        10,
+        "Each flush takes this time, as in flush-10ms or flush-100us.",
+    ));
     print_out(&lines.concat())
 }
 
@@ -39,7 +46,8 @@ fn measure(folder: &Path, output: Option<&Path>) -> Result<Exit, CommandFailure>
     let failed = |error: DiskError| CommandFailure::usage(&error).hint_if(error.hint());
     let name = output.and_then(|path| path.file_stem()?.to_str()).unwrap_or("measured");
     if let Some(path) = output.filter(|path| path.symlink_metadata().is_ok()) {
-        return Err(CommandFailure::usage(format!("{}: exists already", path.display())).hint("name another file"));
+        return Err(CommandFailure::usage(format!("{}: exists already", path.display()))
+            .hint("name another file"));
     }
     let found = measure_disk(folder).map_err(failed)?;
     let printed = print_out(&disk_text(&found));
@@ -54,8 +62,11 @@ fn measure(folder: &Path, output: Option<&Path>) -> Result<Exit, CommandFailure>
 }
 
 fn disk_text(found: &DiskMeasurement) -> String {
-    let FlushTimes { overwrite_us_p50, overwrite_us_p99, append_us_p50, append_us_p99, .. } = found.flush;
-    let times = |p50, p99| format!("{} (p50), {} (p99)", format::duration_us(p50), format::duration_us(p99));
+    let FlushTimes { overwrite_us_p50, overwrite_us_p99, append_us_p50, append_us_p99, .. } =
+        found.flush;
+    let times = |p50, p99| {
+        format!("{} (p50), {} (p99)", format::duration_us(p50), format::duration_us(p99))
+    };
     let mut lines = vec![
         format!("a page written and flushed   {}", times(overwrite_us_p50, overwrite_us_p99)),
         format!("the same in a growing file   {}", times(append_us_p50, append_us_p99)),
@@ -65,7 +76,8 @@ fn disk_text(found: &DiskMeasurement) -> String {
         let times = times(latency_us_p50, latency_us_p99);
         format!("{depth:>2} writes of 4 KiB at once    {times}; {} a second", format::whole(iops))
     }));
-    lines.push(format!("sequential writes            {} MB/s", format::whole(found.bandwidth_mb_s)));
+    lines
+        .push(format!("sequential writes            {} MB/s", format::whole(found.bandwidth_mb_s)));
     lines.join("\n") + "\n"
 }
 

@@ -23,7 +23,8 @@ pub(crate) fn run(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let home = Home::open(place.sandbox_dir.as_deref())
         .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
     let findings: Vec<_> =
-        [servers(&home), vec![host(&home), folder(&home), flush(&home), open_files()], disks()].concat();
+        [servers(&home), vec![host(&home), folder(&home), flush(&home), open_files()], disks()]
+            .concat();
     let line = |finding: &Finding| {
         let Finding { is_good, what, found } = finding;
         format!("{}  {what:<15}{found}\n", if *is_good { "ok     " } else { "LACKING" })
@@ -37,10 +38,11 @@ pub(crate) fn run(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
 const SERVER: &str = "server";
 
 fn servers(home: &Home) -> Vec<Finding> {
-    let installed = [None, Some(Flavour::Postgresql)].map(|wanted| match find(None, wanted, home.user()) {
-        Ok(binary) => Finding { is_good: true, what: SERVER, found: binary.to_string() },
-        Err(error) => Finding { is_good: false, what: SERVER, found: error.to_string() },
-    });
+    let installed =
+        [None, Some(Flavour::Postgresql)].map(|wanted| match find(None, wanted, home.user()) {
+            Ok(binary) => Finding { is_good: true, what: SERVER, found: binary.to_string() },
+            Err(error) => Finding { is_good: false, what: SERVER, found: error.to_string() },
+        });
     let named = NamedServers::of(home).list().unwrap_or_default();
     let named = named.into_iter().map(|listed| Finding {
         is_good: true,
@@ -68,7 +70,11 @@ fn flush(home: &Home) -> Finding {
     match probe_flush(home.path()) {
         Ok(flush) => {
             let (p50, p99) = (format::duration_us(flush.us_p50), format::duration_us(flush.us_p99));
-            Finding { is_good: true, what: "a flush takes", found: format!("{p50} (p50), {p99} (p99)") }
+            Finding {
+                is_good: true,
+                what: "a flush takes",
+                found: format!("{p50} (p50), {p99} (p99)"),
+            }
         }
         Err(error) => Finding { is_good: false, what: "a flush takes", found: error.to_string() },
     }
@@ -78,7 +84,8 @@ fn open_files() -> Finding {
     // A plan with 5,000 clients needs as many sockets in the generator and in the server.
     const WANTED: u64 = 20_000;
     let (_, hard) = HostLimits::read().open_files;
-    let found = hard.map_or_else(|| "no limit".to_owned(), |hard| format!("at most {}", format::count(hard)));
+    let found = hard
+        .map_or_else(|| "no limit".to_owned(), |hard| format!("at most {}", format::count(hard)));
     Finding { is_good: hard.is_none_or(|hard| hard >= WANTED), what: "open files", found }
 }
 
@@ -87,10 +94,16 @@ fn disks() -> Vec<Finding> {
     let what = "emulated disks";
     let levels = LabLevel::ALL.map(|level| (level, missing_for(level)));
     let found = levels.iter().find(|(_, missing)| missing.is_empty()).map(|(level, _)| *level);
-    let usable = found.map(|level| Finding { is_good: true, what, found: level_text(level).to_owned() });
+    let usable =
+        found.map(|level| Finding { is_good: true, what, found: level_text(level).to_owned() });
     let better = levels.iter().take_while(|(level, _)| Some(*level) != found);
-    let lacking = better.flat_map(|(level, missing)| missing.iter().map(|error| (level.name(), error)));
-    let lacking = lacking.map(|(level, error)| Finding { is_good: false, what, found: lacking_text(level, error) });
+    let lacking =
+        better.flat_map(|(level, missing)| missing.iter().map(|error| (level.name(), error)));
+    let lacking = lacking.map(|(level, error)| Finding {
+        is_good: false,
+        what,
+        found: lacking_text(level, error),
+    });
     usable.into_iter().chain(lacking).collect()
 }
 

@@ -8,12 +8,17 @@ use indexmap::IndexMap;
 use truetps_archive::ExplainedRun;
 use truetps_causes::Outcome;
 use truetps_folder::{ExperimentFolder, FolderError};
-use truetps_lab::{ExperimentRequest, ExplainOptions, LabError, Pin, ServerSource, explain, resume_explanation};
+use truetps_lab::{
+    ExperimentRequest, ExplainOptions, LabError, Pin, ServerSource, explain, resume_explanation,
+};
 use truetps_plan::{Plan, level_of};
-use truetps_record::{CONNECTIONS, Explanation, SERVER, SettingValue, TABLE_ROWS, is_setting_factor};
+use truetps_record::{
+    CONNECTIONS, Explanation, SERVER, SettingValue, TABLE_ROWS, is_setting_factor,
+};
 use truetps_report::{
-    explanation_html, explanation_json, explanation_markdown, explanation_summary, explanation_text, is_answered,
-    nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
+    explanation_html, explanation_json, explanation_markdown, explanation_summary,
+    explanation_text, is_answered, nothing_differs_json, nothing_differs_markdown,
+    nothing_differs_text,
 };
 use truetps_sandbox::{Home, NamedServers};
 
@@ -39,7 +44,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, CommandFailure> {
         Some(folder) => {
             let folder = open_folder(folder.as_deref(), &args.place.runs)?;
             let typed = typed_of(&folder)?;
-            let again = ExplainArgs { budget: args.budget.or(typed.budget), answer: args.answer, ..typed };
+            let again =
+                ExplainArgs { budget: args.budget.or(typed.budget), answer: args.answer, ..typed };
             measure(&again, Some(&folder))
         }
     }
@@ -61,10 +67,16 @@ fn typed_of(folder: &ExperimentFolder) -> Result<ExplainArgs, CommandFailure> {
     let shown = shown(folder.path());
     let wrong = |problem: &str| CommandFailure::usage(format!("{}: {problem}", shown.display()));
     if folder.explanation().map_err(CommandFailure::usage)?.is_none() {
-        return Err(wrong("is no explanation").hint("`truetps sweep --resume` goes on with other experiments"));
+        return Err(wrong("is no explanation")
+            .hint("`truetps sweep --resume` goes on with other experiments"));
     }
-    let words: Vec<OsString> =
-        folder.experiment().map_err(CommandFailure::usage)?.command.into_iter().map(OsString::from).collect();
+    let words: Vec<OsString> = folder
+        .experiment()
+        .map_err(CommandFailure::usage)?
+        .command
+        .into_iter()
+        .map(OsString::from)
+        .collect();
     match Cli::try_parse_from(words).map(|cli| cli.command) {
         Ok(TruetpsCommand::Explain(args)) => Ok(*args),
         _ => Err(wrong("its command line is not one of this version").hint("start it again")),
@@ -79,7 +91,9 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
     let (plan, common) = plan_of(args, &named, &home)?;
     refuse_dsn(args, &plan)?;
     let site = RunSite::open(&plan, &args.place, None)?;
-    let ServerSource::Private { programs, .. } = site.place() else { unreachable!("--dsn was refused") };
+    let ServerSource::Private { programs, .. } = site.place() else {
+        unreachable!("--dsn was refused")
+    };
     let sides = sides(&named, programs, &home, &common)?;
     let options = ExplainOptions { smallest_percent: args.smallest, budget: args.budget };
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
@@ -107,7 +121,9 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
             print_message("interrupted before the first trial: nothing was measured\n");
             return Ok(Exit::Interrupted);
         }
-        Err(LabError::NothingDiffers(explanation)) => return Ok(show_nothing(&plan.name, &explanation, args.answer)),
+        Err(LabError::NothingDiffers(explanation)) => {
+            return Ok(show_nothing(&plan.name, &explanation, args.answer));
+        }
         other => other?,
     };
     let run = open(&finished.folder)?;
@@ -117,7 +133,10 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
     }
     let is_unfinished = run.findings.outcome == Outcome::Unfinished;
     if is_unfinished {
-        print_progress(&format!("       truetps explain --resume {}\n", shown(finished.folder.path()).display()));
+        print_progress(&format!(
+            "       truetps explain --resume {}\n",
+            shown(finished.folder.path()).display()
+        ));
     }
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { exit })
 }
@@ -131,9 +150,11 @@ fn words(args: &ExplainArgs) -> Result<[String; 2], CommandFailure> {
     let compared = short_plan::load_of(plan)?;
     match (&args.a, &compared.server_names()[..]) {
         (None, [a, b]) => Ok([(*a).to_owned(), (*b).to_owned()]),
-        (Some(_), _) => Err(CommandFailure::usage("B is missing").hint("name two configurations: truetps explain A B")),
+        (Some(_), _) => Err(CommandFailure::usage("B is missing")
+            .hint("name two configurations: truetps explain A B")),
         (None, _) => {
-            let message = format!("A and B are missing, and the plan {plan} does not compare two servers");
+            let message =
+                format!("A and B are missing, and the plan {plan} does not compare two servers");
             Err(CommandFailure::usage(message).hint("name two configurations: truetps explain A B"))
         }
     }
@@ -175,12 +196,14 @@ fn factors(
     plan: &Plan,
 ) -> Result<IndexMap<String, Vec<SettingValue>>, CommandFailure> {
     let mut factors = IndexMap::new();
-    let of_plan = plan.factors.iter().filter(|(name, _)| !is_setting_factor(name) && *name != SERVER);
+    let of_plan =
+        plan.factors.iter().filter(|(name, _)| !is_setting_factor(name) && *name != SERVER);
     for (name, levels) in of_plan {
         factors.insert(name.clone(), vec![levels[levels.len() / 2].clone()]);
     }
     let typed = args.connections.map_or(CONNECTIONS_DEFAULT, i64::from);
-    let usual = factors.entry(CONNECTIONS.to_owned()).or_insert_with(|| vec![SettingValue::Int(typed)]);
+    let usual =
+        factors.entry(CONNECTIONS.to_owned()).or_insert_with(|| vec![SettingValue::Int(typed)]);
     if args.connections.is_some() {
         *usual = vec![SettingValue::Int(typed)];
     }
@@ -190,8 +213,12 @@ fn factors(
         let usual = factors.get(name).and_then(|levels| levels.first()).cloned().or(rows);
         let of = |side: usize, levels: &IndexMap<String, SettingValue>| {
             levels.get(name).cloned().or_else(|| usual.clone()).ok_or_else(|| {
-                let message = format!("{}: has no level of {name}, and the other side has one", named[side].word);
-                CommandFailure::usage(message).hint(format!("add {name}=… to it, or remove it from the other side"))
+                let message = format!(
+                    "{}: has no level of {name}, and the other side has one",
+                    named[side].word
+                );
+                CommandFailure::usage(message)
+                    .hint(format!("add {name}=… to it, or remove it from the other side"))
             })
         };
         let mut both = vec![of(0, &a)?, of(1, &b)?];
@@ -219,7 +246,9 @@ fn choose_servers(
     let names: Vec<_> = named.iter().filter_map(NamedBy::server).collect();
     let program = |name: &str| {
         let binary = NamedServers::of(home).get(name).and_then(|server| server.binary(home));
-        binary.map(|binary| binary.path).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+        binary
+            .map(|binary| binary.path)
+            .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
     };
     plan.server.name = match &names[..] {
         [a, b] if program(a)? != program(b)? => {
@@ -238,10 +267,14 @@ fn choose_servers(
 }
 
 fn open(folder: &ExperimentFolder) -> Result<ExplainedRun, CommandFailure> {
-    let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
+    let unreadable =
+        |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = ExplainedRun::open(folder.path()).map_err(unreadable)?;
     run.ok_or_else(|| {
-        CommandFailure::failed(format!("{}: explanation.json is missing", shown(folder.path()).display()))
+        CommandFailure::failed(format!(
+            "{}: explanation.json is missing",
+            shown(folder.path()).display()
+        ))
     })
 }
 

@@ -11,7 +11,8 @@ use truetps_files::read_text;
 use truetps_gateway::{AccessTokens, GatewayConfig, GatewayError, RunningGateway, TableConfig};
 use truetps_record::Flavour;
 use truetps_sandbox::{
-    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, Settings, StartOptions, find, raise_open_files_to_hard,
+    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, Settings, StartOptions, find,
+    raise_open_files_to_hard,
 };
 
 use crate::args::GatewayArgs;
@@ -46,20 +47,23 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
     raise_open_files_to_hard();
     let stop = signals::stop_flag()?;
     let (private, target) = if let Some(dsn) = dsn {
-        let sources = LoginSources::of_one(args.login.defaults_file.as_deref(), args.login.ask_password);
+        let sources =
+            LoginSources::of_one(args.login.defaults_file.as_deref(), args.login.ask_password);
         (None, target(&dsn, DSN, &sources)?)
     } else {
         let server = TryoutServer::start(args)?;
         let target = server.running.target(SCHEMA);
         (Some(server), target)
     };
-    let gateway = RunningGateway::start(&config, &target, tokens).map_err(|error| refused(&error))?;
+    let gateway =
+        RunningGateway::start(&config, &target, tokens).map_err(|error| refused(&error))?;
     print_warnings(&gateway);
     if args.check {
         return Ok(print_out(&promise(&gateway, &target)));
     }
     print_message(&promise(&gateway, &target));
-    let (scheme, address) = (if config.tls.is_some() { "https" } else { "http" }, gateway.address());
+    let (scheme, address) =
+        (if config.tls.is_some() { "https" } else { "http" }, gateway.address());
     for table in &config.tables {
         print_message(&format!("Rows of {0}: {scheme}://{address}/v1/{0}\n", table.name));
     }
@@ -81,7 +85,8 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
     if ended.is_drained {
         return Ok(Exit::Good);
     }
-    let message = format!("rows were left without an answer of the database after {} s", config.drain_s);
+    let message =
+        format!("rows were left without an answer of the database after {} s", config.drain_s);
     Err(CommandFailure::failed(message)
         .hint("their clients were answered 503, and send them again; drain_s is longer time"))
 }
@@ -94,11 +99,13 @@ fn tokens() -> Result<AccessTokens, CommandFailure> {
     };
     let wrong = |name: &'static str| {
         move |problem: String| {
-            let hint = "tokens of 16 characters or more, with commas between them: openssl rand -hex 16";
+            let hint =
+                "tokens of 16 characters or more, with commas between them: openssl rand -hex 16";
             CommandFailure::usage(format!("{name}: {problem}")).hint(hint)
         }
     };
-    let rows = read(TOKENS)?.map_or_else(|| Ok(AccessTokens::default()), |text| AccessTokens::parse(&text));
+    let rows = read(TOKENS)?
+        .map_or_else(|| Ok(AccessTokens::default()), |text| AccessTokens::parse(&text));
     let tokens = rows.map_err(wrong(TOKENS))?;
     match read(METRICS_TOKENS)? {
         None => Ok(tokens),
@@ -107,8 +114,12 @@ fn tokens() -> Result<AccessTokens, CommandFailure> {
 }
 
 /// The file's configuration, with what was typed over it, checked.
-fn configuration(args: &GatewayArgs, tokens: &AccessTokens) -> Result<GatewayConfig, CommandFailure> {
-    let mut config = args.config.as_deref().map_or_else(|| Ok(GatewayConfig::default()), read_config)?;
+fn configuration(
+    args: &GatewayArgs,
+    tokens: &AccessTokens,
+) -> Result<GatewayConfig, CommandFailure> {
+    let mut config =
+        args.config.as_deref().map_or_else(|| Ok(GatewayConfig::default()), read_config)?;
     for name in &args.tables {
         if !config.tables.iter().any(|table| table.name == *name) {
             config.tables.push(TableConfig::named(name));
@@ -122,21 +133,25 @@ fn configuration(args: &GatewayArgs, tokens: &AccessTokens) -> Result<GatewayCon
     config.anonymous |= args.anonymous;
     config.page |= args.page;
     config.check(tokens).map_err(|error| {
-        let place = args.config.as_deref().map_or_else(String::new, |path| format!("{}: ", path.display()));
+        let place =
+            args.config.as_deref().map_or_else(String::new, |path| format!("{}: ", path.display()));
         CommandFailure::usage(format!("{place}{error}")).hint_if(error.hint.map(str::to_owned))
     })?;
     Ok(config)
 }
 
 fn read_config(path: &Path) -> Result<GatewayConfig, CommandFailure> {
-    let wrong =
-        |problem: &dyn std::fmt::Display| CommandFailure::usage(format!("--config {}: {problem}", path.display()));
+    let wrong = |problem: &dyn std::fmt::Display| {
+        CommandFailure::usage(format!("--config {}: {problem}", path.display()))
+    };
     let text = read_text(path, CONFIG_BYTES_MAX).map_err(|error| wrong(&error))?;
-    GatewayConfig::parse(&text).map_err(|error| wrong(&error).hint_if(error.hint.map(str::to_owned)))
+    GatewayConfig::parse(&text)
+        .map_err(|error| wrong(&error).hint_if(error.hint.map(str::to_owned)))
 }
 
 fn refused(error: &GatewayError) -> CommandFailure {
-    let failure = if error.is_usage() { CommandFailure::usage(error) } else { CommandFailure::failed(error) };
+    let failure =
+        if error.is_usage() { CommandFailure::usage(error) } else { CommandFailure::failed(error) };
     failure.hint_if(error.hint())
 }
 
@@ -153,7 +168,11 @@ fn promise(gateway: &RunningGateway, target: &Target) -> String {
     let mut lines = Vec::new();
     for note in gateway.notes() {
         let (word, sentence) = &note.durability;
-        lines.push(format!("{target}, table {}: a row is known by {}\n", note.table, note.key.join(", ")));
+        lines.push(format!(
+            "{target}, table {}: a row is known by {}\n",
+            note.table,
+            note.key.join(", ")
+        ));
         lines.push(format!("  X-Durability: {word}: {sentence}\n"));
         lines.extend(note.warnings.iter().map(|warning| format!("  warning: {warning}\n")));
     }
@@ -174,10 +193,13 @@ impl TryoutServer {
             .into_iter()
             .find_map(|flavour| find(None, Some(flavour), home.user()).ok())
             .ok_or_else(|| {
-                CommandFailure::usage("--private: no server of the MySQL family was found").hint("truetps doctor")
+                CommandFailure::usage("--private: no server of the MySQL family was found")
+                    .hint("truetps doctor")
             })?;
-        let options =
-            SandboxOptions { disk: args.disk.as_deref().map(private_disk).transpose()?, ..SandboxOptions::default() };
+        let options = SandboxOptions {
+            disk: args.disk.as_deref().map(private_disk).transpose()?,
+            ..SandboxOptions::default()
+        };
         print_progress(&format!("starting a private server: {}\n", binary.path.display()));
         let sandbox = Sandbox::create(&home, &binary, &options).map_err(wrong)?;
         let running = sandbox.start(&StartOptions::new(Settings::default())).map_err(wrong)?;

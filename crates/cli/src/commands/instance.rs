@@ -8,8 +8,8 @@ use truetps_driver::Target;
 use truetps_record::{Family, SettingValue};
 use truetps_report::format;
 use truetps_sandbox::{
-    DiskReady, DiskStatus, Home, Instance, InstanceOptions, InstanceState, Mismatch, NamedError, NamedServer,
-    NamedServers, SandboxError, Status, check_server_name,
+    DiskReady, DiskStatus, Home, Instance, InstanceOptions, InstanceState, Mismatch, NamedError,
+    NamedServer, NamedServers, SandboxError, Status, check_server_name,
 };
 
 use crate::args::server::{LogArgs, NameArgs, StartArgs, StopArgs};
@@ -63,8 +63,13 @@ pub(crate) fn target_of(args: &ReadServerArgs) -> Result<Target, CommandFailure>
 }
 
 /// The settings of a command line over the settings of the server's own option file.
-fn over_base(server: &NamedServer, typed: IndexMap<String, SettingValue>) -> IndexMap<String, SettingValue> {
-    let base = server.base_settings().map(|(name, value)| (name.to_owned(), SettingValue::Text(value.to_owned())));
+fn over_base(
+    server: &NamedServer,
+    typed: IndexMap<String, SettingValue>,
+) -> IndexMap<String, SettingValue> {
+    let base = server
+        .base_settings()
+        .map(|(name, value)| (name.to_owned(), SettingValue::Text(value.to_owned())));
     let mut settings: IndexMap<_, _> = base.collect();
     settings.extend(typed);
     settings
@@ -112,7 +117,8 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
 
 fn disk_ready(disk: &DiskReady<'_>) {
     let FlushTimes { overwrite_us_p50, append_us_p50, .. } = disk.flush_times;
-    let (overwrite, append) = (format::duration_us(overwrite_us_p50), format::duration_us(append_us_p50));
+    let (overwrite, append) =
+        (format::duration_us(overwrite_us_p50), format::duration_us(append_us_p50));
     print_message(&format!("disk {}: overwrite {overwrite}, append {append}\n", disk.profile.name));
 }
 
@@ -130,14 +136,18 @@ pub(crate) fn stop(args: &StopArgs) -> Result<Exit, CommandFailure> {
     };
     let took = format::duration(ended.took);
     let exit = print_out(&format!("{} (pid {}) {how}, after {took}\n", server.name, ended.pid));
-    print_progress(&format!("\nNext   truetps server start {0}, truetps server log {0}\n", server.name));
+    print_progress(&format!(
+        "\nNext   truetps server start {0}, truetps server log {0}\n",
+        server.name
+    ));
     Ok(exit)
 }
 
 pub(crate) fn status(args: &NameArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     let server = get(&home, &args.name)?;
-    let status = Instance::of(NamedServers::of(&home), &server).status().map_err(|error| refused(&error))?;
+    let status =
+        Instance::of(NamedServers::of(&home), &server).status().map_err(|error| refused(&error))?;
     let printed = print_out(&described(&server, &status));
     if status.state == InstanceState::Running {
         return Ok(printed);
@@ -145,7 +155,11 @@ pub(crate) fn status(args: &NameArgs) -> Result<Exit, CommandFailure> {
     if status.held_by.is_some() {
         return Ok(if printed == Exit::Good { Exit::No } else { printed });
     }
-    let next = if matches!(status.state, InstanceState::Died | InstanceState::NotStarted) { "log" } else { "start" };
+    let next = if matches!(status.state, InstanceState::Died | InstanceState::NotStarted) {
+        "log"
+    } else {
+        "start"
+    };
     print_progress(&format!("\nNext   truetps server {next} {}\n", server.name));
     Ok(if printed == Exit::Good { Exit::No } else { printed })
 }
@@ -157,7 +171,9 @@ pub(crate) fn state_words(state: InstanceState) -> (&'static str, &'static str) 
         InstanceState::Running => ("runs", "runs"),
         InstanceState::Stopped => ("stopped", "was stopped"),
         InstanceState::Killed => ("killed", "was killed by `stop`: its next start recovers"),
-        InstanceState::NotStarted => ("did not start", "does not run: its last start failed or was interrupted"),
+        InstanceState::NotStarted => {
+            ("did not start", "does not run: its last start failed or was interrupted")
+        }
         InstanceState::Ended => ("ended", "shut down cleanly, not by `stop`"),
         InstanceState::Died => ("died", "died, or was killed: its next start recovers"),
     }
@@ -175,21 +191,36 @@ fn described(server: &NamedServer, status: &Status) -> String {
         lines.extend(status.uptime.map(|uptime| ("uptime", format::duration(uptime))));
         lines.push(("socket", status.socket.display().to_string()));
         lines.push(("dsn", format!("'{}'", dsn(server.family(), status))));
-        lines.extend(status.port.map(|port| ("tcp", format!("127.0.0.1:{port}, for accounts with a password"))));
+        lines.extend(
+            status
+                .port
+                .map(|port| ("tcp", format!("127.0.0.1:{port}, for accounts with a password"))),
+        );
     }
     lines.extend(status.disk.as_ref().map(|disk| ("disk", disk_words(disk, status.pid.is_some()))));
     if let Some(pid) = status.held_by {
-        lines.push(("held by", format!("process {pid}, a server on the same data that truetps did not start")));
+        lines.push((
+            "held by",
+            format!("process {pid}, a server on the same data that truetps did not start"),
+        ));
     }
     if status.state != InstanceState::NeverStarted {
-        let settings: Vec<_> =
-            status.settings.iter().map(|(name, value)| format!("{name}={}", value.option_text())).collect();
-        let text = if settings.is_empty() { "the server's own".to_owned() } else { settings.join(" ") };
+        let settings: Vec<_> = status
+            .settings
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.option_text()))
+            .collect();
+        let text =
+            if settings.is_empty() { "the server's own".to_owned() } else { settings.join(" ") };
         lines.push(("settings", text));
-        lines.push(("data", format!("{} ({})", status.datadir.display(), format::bytes(status.data_bytes))));
+        lines.push((
+            "data",
+            format!("{} ({})", status.datadir.display(), format::bytes(status.data_bytes)),
+        ));
         lines.push(("log", status.error_log.display().to_string()));
     }
-    let lines: Vec<_> = lines.into_iter().map(|(word, text)| format!("{word:<9} {text}\n")).collect();
+    let lines: Vec<_> =
+        lines.into_iter().map(|(word, text)| format!("{word:<9} {text}\n")).collect();
     lines.concat()
 }
 
@@ -198,7 +229,9 @@ fn disk_words(disk: &DiskStatus, server_runs: bool) -> String {
     match disk.pid {
         Some(pid) => format!("{name}, emulated by process {pid}"),
         None if server_runs => {
-            format!("{name}; its process was killed, and reads and writes fail: stop the server, and start it again")
+            format!(
+                "{name}; its process was killed, and reads and writes fail: stop the server, and start it again"
+            )
         }
         None => format!("{name}, emulated, not mounted"),
     }

@@ -12,14 +12,18 @@ use crate::terminal::print_line;
 
 pub(crate) fn run(args: &MergeArgs) -> Result<Exit, CommandFailure> {
     let wrong = |error: FolderError| CommandFailure::usage(&error).hint_if(error.hint());
-    let folders: Result<Vec<_>, _> = args.parts.iter().map(|path| ExperimentFolder::open(path)).collect();
+    let folders: Result<Vec<_>, _> =
+        args.parts.iter().map(|path| ExperimentFolder::open(path)).collect();
     let folders = folders.map_err(wrong)?;
-    let name =
-        |experiment: &truetps_record::Experiment| format!("{}-merged-{}", experiment.name, clock::folder_stamp());
+    let name = |experiment: &truetps_record::Experiment| {
+        format!("{}-merged-{}", experiment.name, clock::folder_stamp())
+    };
     let command = std::env::args().collect();
     let mut merged = Err(MergeError::Interrupted);
     // A signal that comes too late to stop the merge is ignored.
-    signals::unless_signalled(|stop| merged = merge_parts(&folders, &args.runs, name, command, stop))?;
+    signals::unless_signalled(|stop| {
+        merged = merge_parts(&folders, &args.runs, name, command, stop);
+    })?;
     let merged = merged.map_err(|error| failure(&error))?;
     merged.not_latest().into_iter().for_each(|warning| print_line(&format!("warning: {warning}")));
     give(&merged, args.format, args.full)

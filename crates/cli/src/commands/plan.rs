@@ -67,13 +67,17 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandFailure> {
         workload::build(&plan.workload, binary.family().dialect(), plan.design.seed)
             .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
     }
-    check_settings(&plan, &programs, &user)
-        .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")).hint_if(error.hint()))?;
+    check_settings(&plan, &programs, &user).map_err(|error| {
+        CommandFailure::usage(format!("plan `{name}`: {error}")).hint_if(error.hint())
+    })?;
     let mut text = format!("plan `{name}` is fine: {}\n", size(&plan));
     for ServerProgram { name, binary, .. } in &programs {
         let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         // MySQL and MariaDB begin with their own path.
-        let version = binary.version_text.split_once("Ver ").map_or(&*binary.version_text, |(_, version)| version);
+        let version = binary
+            .version_text
+            .split_once("Ver ")
+            .map_or(&*binary.version_text, |(_, version)| version);
         let _ = writeln!(text, "  asked {name}{} ({version})", binary.path.display());
     }
     let exit = print_out(&text);
@@ -84,29 +88,52 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandFailure> {
 /// The same on a server that runs already: it is only read.
 fn check_on_server(name: &str, plan: &Plan, place: &FolderArgs) -> Result<Exit, CommandFailure> {
     if command_of(name, plan) == CRASH {
-        let message = format!("plan `{name}` crashes private servers: it does not run on a server of --dsn");
-        return Err(CommandFailure::usage(message).hint(format!("truetps plan check {name}, without a DSN")));
+        let message =
+            format!("plan `{name}` crashes private servers: it does not run on a server of --dsn");
+        return Err(CommandFailure::usage(message)
+            .hint(format!("truetps plan check {name}, without a DSN")));
     }
     let site = RunSite::open(plan, place, None)?;
-    let ServerSource::Given(external) = site.place() else { return Err(CommandFailure::usage("no server of --dsn")) };
+    let ServerSource::Given(external) = site.place() else {
+        return Err(CommandFailure::usage("no server of --dsn"));
+    };
     if place.dry_run {
         return site.rehearse(plan);
     }
     let found = check_plan_on(plan, external, &mut Progress::new()).map_err(|error| {
         let message = format!("plan `{name}`: {error}");
-        let failure = if error.is_usage() { CommandFailure::usage(message) } else { CommandFailure::failed(message) };
+        let failure = if error.is_usage() {
+            CommandFailure::usage(message)
+        } else {
+            CommandFailure::failed(message)
+        };
         failure.hint_if(error.hint())
     })?;
-    let mut text =
-        format!("plan `{name}` is fine: {}\n  asked {} ({})\n", size(plan), external.target, found.server.version);
+    let mut text = format!(
+        "plan `{name}` is fine: {}\n  asked {} ({})\n",
+        size(plan),
+        external.target,
+        found.server.version
+    );
     if !found.global.is_empty() {
-        let _ = writeln!(text, "  set for all sessions during a run, and restored: {}", found.global.join(", "));
+        let _ = writeln!(
+            text,
+            "  set for all sessions during a run, and restored: {}",
+            found.global.join(", ")
+        );
     }
     if !found.unchecked.is_empty() {
-        let _ = writeln!(text, "  a run tries these before it fills any table: {}", found.unchecked.join(", "));
+        let _ = writeln!(
+            text,
+            "  a run tries these before it fills any table: {}",
+            found.unchecked.join(", ")
+        );
     }
     let exit = print_out(&text);
-    print_progress(&format!("\nNext   truetps sweep {name} --dsn '{}' --dry-run\n", external.target));
+    print_progress(&format!(
+        "\nNext   truetps sweep {name} --dsn '{}' --dry-run\n",
+        external.target
+    ));
     Ok(exit)
 }
 
@@ -115,7 +142,10 @@ const CRASH: &str = "crash";
 /// The command that runs a plan. Only `truetps crash` gives a plan of its kind a meaning: its clients send no workload.
 fn command_of(name: &str, plan: &Plan) -> &'static str {
     let begins = |word: &str| word == CRASH || word.starts_with("crash-");
-    let file = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let file = Path::new(name)
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
     if begins(&plan.name) || begins(&file) { CRASH } else { "sweep" }
 }
 

@@ -38,7 +38,9 @@ pub(crate) fn run(args: &PoolArgs) -> Result<Exit, CommandFailure> {
         check_numbers(args)?;
         return match measure(args, None, args.most.unwrap_or(MOST_DEFAULT)) {
             Err(NotMeasured::NoRoom(free)) if args.most.is_none() => {
-                print_message(&format!("the server has room for {free} connections: more are not tried\n"));
+                print_message(&format!(
+                    "the server has room for {free} connections: more are not tried\n"
+                ));
                 check_current(args, free)?;
                 measure(args, None, free)
             }
@@ -69,8 +71,10 @@ impl From<NotMeasured> for CommandFailure {
     fn from(reason: NotMeasured) -> Self {
         match reason {
             NotMeasured::Failed(failure) => failure,
-            NotMeasured::NoRoom(free) => Self::usage(format!("the server has room for {free} connections only"))
-                .hint("lower --most, or raise max_connections in the server"),
+            NotMeasured::NoRoom(free) => {
+                Self::usage(format!("the server has room for {free} connections only"))
+                    .hint("lower --most, or raise max_connections in the server")
+            }
         }
     }
 }
@@ -84,8 +88,10 @@ fn check_numbers(args: &PoolArgs) -> Result<(), CommandFailure> {
 
 fn check_current(args: &PoolArgs, most: u32) -> Result<(), CommandFailure> {
     match args.current.filter(|current| *current > most) {
-        Some(current) => Err(CommandFailure::usage(format!("--current {current}: at most {most} are tried"))
-            .hint(format!("add --most {current}, if the server has room for them"))),
+        Some(current) => {
+            Err(CommandFailure::usage(format!("--current {current}: at most {most} are tried"))
+                .hint(format!("add --most {current}, if the server has room for them")))
+        }
         None => Ok(()),
     }
 }
@@ -95,17 +101,27 @@ fn typed_of(folder: &ExperimentFolder) -> Result<(PoolArgs, PoolRecord), Command
     let shown = shown(folder.path());
     let wrong = |problem: &str| CommandFailure::usage(format!("{}: {problem}", shown.display()));
     let Some(pool) = folder.pool().map_err(CommandFailure::usage)? else {
-        return Err(wrong("is no search for a pool").hint("`truetps sweep --resume` goes on with other experiments"));
+        return Err(wrong("is no search for a pool")
+            .hint("`truetps sweep --resume` goes on with other experiments"));
     };
-    let words: Vec<OsString> =
-        folder.experiment().map_err(CommandFailure::usage)?.command.into_iter().map(OsString::from).collect();
+    let words: Vec<OsString> = folder
+        .experiment()
+        .map_err(CommandFailure::usage)?
+        .command
+        .into_iter()
+        .map(OsString::from)
+        .collect();
     match Cli::try_parse_from(words).map(|cli| cli.command) {
         Ok(TruetpsCommand::Pool(args)) => Ok((*args, pool)),
         _ => Err(wrong("its command line is not one of this version").hint("start it again")),
     }
 }
 
-fn measure(args: &PoolArgs, earlier: Option<&ExperimentFolder>, most: u32) -> Result<Exit, NotMeasured> {
+fn measure(
+    args: &PoolArgs,
+    earlier: Option<&ExperimentFolder>,
+    most: u32,
+) -> Result<Exit, NotMeasured> {
     let plan = plan_of(args, most)?;
     let site = RunSite::open(&plan, &args.place, None)?;
     if args.place.dry_run {
@@ -155,13 +171,17 @@ fn answer(args: &PoolArgs, finished: Finished, is_stopped: bool) -> Result<Exit,
         return Err(CommandFailure::failed(reason));
     }
     if run.findings.outcome == PoolOutcome::Unfinished {
-        print_progress(&format!("       truetps pool --resume {}\n", shown(finished.folder.path()).display()));
+        print_progress(&format!(
+            "       truetps pool --resume {}\n",
+            shown(finished.folder.path()).display()
+        ));
     }
     Ok(if is_stopped { Exit::Interrupted } else { exit })
 }
 
 fn record(args: &PoolArgs, most: u32) -> PoolRecord {
-    let (blocks, check_blocks) = if args.quick { (QUICK_BLOCKS, QUICK_CHECK_BLOCKS) } else { (BLOCKS, CHECK_BLOCKS) };
+    let (blocks, check_blocks) =
+        if args.quick { (QUICK_BLOCKS, QUICK_CHECK_BLOCKS) } else { (BLOCKS, CHECK_BLOCKS) };
     PoolRecord {
         schema_version: SCHEMA_VERSION,
         seed: args.seed,
@@ -188,7 +208,8 @@ fn plan_of(args: &PoolArgs, most: u32) -> Result<Plan, CommandFailure> {
     plan.design.aa_pair = false;
     plan.design.baseline.clear();
     plan.design.leave_out.clear();
-    let named = |name: &String| args.load.settings.iter().any(|one| one.starts_with(&format!("{name}=")));
+    let named =
+        |name: &String| args.load.settings.iter().any(|one| one.starts_with(&format!("{name}=")));
     let taken: Vec<_> = plan.factors.keys().filter(|name| named(name)).cloned().collect();
     for name in &taken {
         plan.factors.shift_remove(name);
@@ -211,9 +232,12 @@ fn plan_of(args: &PoolArgs, most: u32) -> Result<Plan, CommandFailure> {
 }
 
 fn open(folder: &ExperimentFolder) -> Result<PoolRun, CommandFailure> {
-    let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
+    let unreadable =
+        |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = PoolRun::open(folder.path()).map_err(unreadable)?;
-    run.ok_or_else(|| CommandFailure::failed(format!("{}: pool.json is missing", shown(folder.path()).display())))
+    run.ok_or_else(|| {
+        CommandFailure::failed(format!("{}: pool.json is missing", shown(folder.path()).display()))
+    })
 }
 
 /// The search in a folder; `None`: it has none.

@@ -15,7 +15,9 @@ use truetps_plan::ProbeSpec;
 use truetps_probe::{clock, host_facts};
 use truetps_record::{ProbeRun, SCHEMA_VERSION, ServerFacts, Suspension};
 use truetps_recording::{TrialWatch, WatchedServer};
-use truetps_report::{ProbeMetrics, probe_csv, probe_json, probe_markdown, probe_summary, probe_text};
+use truetps_report::{
+    ProbeMetrics, probe_csv, probe_json, probe_markdown, probe_summary, probe_text,
+};
 
 use crate::args::{TableFormat, WatchArgs};
 use crate::commands::instance::target_of;
@@ -34,6 +36,7 @@ const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUE
 /// How soon the end is noticed.
 const LOOK: Duration = Duration::from_millis(20);
 
+#[expect(clippy::too_many_lines, reason = "the steps of one command in their order")]
 pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     check_times(args)?;
     let bound = BoundExporter::bind(&args.listening)?;
@@ -41,10 +44,14 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         ui::check()?;
     }
     let target = target_of(&args.server)?;
-    let mut watched = WatchedServer::log_in(&target, None).map_err(|error| refused(&target, &error))?;
+    let mut watched =
+        WatchedServer::log_in(&target, None).map_err(|error| refused(&target, &error))?;
     let server = ServerFacts::from_version_text(watched.version_text().unwrap_or_default());
     let settings = watched.settings().unwrap_or_default();
-    let platform = platform_of(server.flavour, settings.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let platform = platform_of(
+        server.flavour,
+        settings.iter().map(|(name, value)| (name.as_str(), value.as_str())),
+    );
     let mut about = ProbeRun {
         schema_version: SCHEMA_VERSION,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -67,8 +74,11 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     let folder = ProbeFolder::create(&args.runs, &name, &about)
         .map_err(|error| CommandFailure::usage(&error).hint_or(error.hint(), NO_ROOM))?;
     let watch = TrialWatch::start(watched, args.interval, |header| folder.begin(header));
-    let mut watch = watch.map_err(|error| CommandFailure::failed(&error).hint_or(error.hint(), NO_ROOM))?;
-    watch.not_started().iter().for_each(|text| print_line(&format!("warning: {text}")));
+    let mut watch =
+        watch.map_err(|error| CommandFailure::failed(&error).hint_or(error.hint(), NO_ROOM))?;
+    for text in watch.not_started() {
+        print_line(&format!("warning: {text}"));
+    }
     let zero = Instant::now();
     let exporter = bound.map(|bound| {
         print_line(&format!("Listening on http://{}/metrics", bound.address()));
@@ -79,7 +89,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         let picture = views.open_for_server(&format!("probe of {target}"))?;
         ProbeDisplay::Picture(Box::new(ProbePicture::new(picture, watch.header())))
     } else {
-        let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())).quiet(is_quiet());
+        let lines =
+            ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())).quiet(is_quiet());
         ProbeDisplay::Lines(Box::new(lines))
     };
     let mut view = ProbeView { display, exporter };
@@ -94,9 +105,14 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     });
     let exit = show(&folder, args.format, args.full);
     let path = shown(folder.path());
-    print_progress(&format!("\nSaved  {}\nNext   truetps report {}\n", path.display(), path.display()));
+    print_progress(&format!(
+        "\nSaved  {}\nNext   truetps report {}\n",
+        path.display(),
+        path.display()
+    ));
     if let Some(error) = error {
-        return Err(CommandFailure::failed(format!("not recorded to the end: {error}")).hint_or(error.hint(), NO_ROOM));
+        return Err(CommandFailure::failed(format!("not recorded to the end: {error}"))
+            .hint_or(error.hint(), NO_ROOM));
     }
     exit
 }
@@ -107,18 +123,25 @@ fn check_times(args: &WatchArgs) -> Result<(), CommandFailure> {
     let wrong = |problem| CommandFailure::usage(format!("`--interval`: {problem}"));
     spec.check().map_err(|problem| wrong(problem).hint("for example --interval 250ms"))?;
     if let Some(duration) = args.duration.filter(|duration| *duration < args.interval) {
-        let (shown, interval) = (humantime::format_duration(duration), humantime::format_duration(args.interval));
-        let message =
-            format!("`--duration`: {shown} is shorter than the interval of {interval}: there would be no rate");
-        return Err(CommandFailure::usage(message).hint("watch for longer, or more often with --interval"));
+        let (shown, interval) =
+            (humantime::format_duration(duration), humantime::format_duration(args.interval));
+        let message = format!(
+            "`--duration`: {shown} is shorter than the interval of {interval}: there would be no rate"
+        );
+        return Err(
+            CommandFailure::usage(message).hint("watch for longer, or more often with --interval")
+        );
     }
     Ok(())
 }
 
 fn refused(target: &Target, error: &DriverError) -> CommandFailure {
     let message = format!("{target}: {error}");
-    let failure =
-        if error.is_refused_login() { CommandFailure::usage(message) } else { CommandFailure::failed(message) };
+    let failure = if error.is_refused_login() {
+        CommandFailure::usage(message)
+    } else {
+        CommandFailure::failed(message)
+    };
     failure.hint_if(error.hint())
 }
 
@@ -185,7 +208,13 @@ enum ProbeDisplay {
 
 impl ProbeView {
     /// Shows the readings since the last call.
-    fn tell(&mut self, watch: &TrialWatch, now: Duration, left: Option<Duration>, suspended: &mut Suspended) {
+    fn tell(
+        &mut self,
+        watch: &TrialWatch,
+        now: Duration,
+        left: Option<Duration>,
+        suspended: &mut Suspended,
+    ) {
         let new = suspended.take_new();
         let samples: Vec<_> = watch.samples().collect();
         if let Some(exporter) = &self.exporter {
@@ -201,23 +230,34 @@ impl ProbeView {
             ProbeDisplay::Lines(lines) => {
                 lines.note_look(now);
                 new.iter().for_each(print_suspension);
-                for line in samples.iter().flat_map(|sample| lines.sample(sample)).collect::<Vec<_>>() {
+                for line in
+                    samples.iter().flat_map(|sample| lines.sample(sample)).collect::<Vec<_>>()
+                {
                     print_line(&line);
                 }
                 if let Some(line) = lines.outage() {
                     print_line(&line);
                 }
             }
-            ProbeDisplay::Picture(picture) => samples.iter().for_each(|sample| picture.sample(sample, left)),
+            ProbeDisplay::Picture(picture) => {
+                for sample in samples {
+                    picture.sample(&sample, left);
+                }
+            }
         }
     }
 }
 
 /// The summary, read again from the folder. It is a failure if the server did not answer at the end.
-pub(crate) fn show(folder: &ProbeFolder, format: TableFormat, full: bool) -> Result<Exit, CommandFailure> {
+pub(crate) fn show(
+    folder: &ProbeFolder,
+    format: TableFormat,
+    full: bool,
+) -> Result<Exit, CommandFailure> {
     let whole = "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore the file \
                  that truetps has written";
-    let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), whole);
+    let unreadable =
+        |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), whole);
     let summary = folder.summary().map_err(unreadable)?;
     let waits = top_waits(&folder.series().map_err(unreadable)?);
     let waits = waits.as_ref();
@@ -235,7 +275,8 @@ pub(crate) fn show(folder: &ProbeFolder, format: TableFormat, full: bool) -> Res
         return Ok(printed);
     }
     let message = format!("{}: the server did not answer at the end", summary.run.target);
-    Err(CommandFailure::failed(message).hint("the readings until then are kept; see the server's error log"))
+    Err(CommandFailure::failed(message)
+        .hint("the readings until then are kept; see the server's error log"))
 }
 
 /// The folder of a probe, where this is one.
@@ -247,6 +288,8 @@ pub(crate) fn folder_of(path: Option<&Path>) -> Option<ProbeFolder> {
 pub(crate) fn refuse_folder(path: Option<&Path>) -> Result<(), CommandFailure> {
     let Some(folder) = folder_of(path) else { return Ok(()) };
     let path = shown(folder.path()).display().to_string();
-    let message = format!("{path}: the folder of a probe (`truetps probe`): it watched a server and has no trial");
+    let message = format!(
+        "{path}: the folder of a probe (`truetps probe`): it watched a server and has no trial"
+    );
     Err(CommandFailure::usage(message).hint(format!("truetps report {path}")))
 }

@@ -19,7 +19,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
             OutputFormat::Json => TableFormat::Json,
             OutputFormat::Csv => TableFormat::Csv,
             OutputFormat::Md => TableFormat::Md,
-            OutputFormat::Jsonl | OutputFormat::Sysbench | OutputFormat::Junit | OutputFormat::Prometheus => {
+            OutputFormat::Jsonl
+            | OutputFormat::Sysbench
+            | OutputFormat::Junit
+            | OutputFormat::Prometheus => {
                 let message = "--format: a probe has no trials; this format needs one";
                 return Err(CommandFailure::usage(message).hint("text, json, csv or md"));
             }
@@ -34,10 +37,14 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
     let experiment = open_folder(Some(&folder), Path::new(""))?;
     let is_verified = experiment.verification().map_err(CommandFailure::usage)?.is_some();
     // In the other formats it is shown as a load.
-    if let Some(format) = document_format(args.format, "a verification").ok().filter(|_| is_verified) {
+    if let Some(format) =
+        document_format(args.format, "a verification").ok().filter(|_| is_verified)
+    {
         return verify::show(&experiment, DocumentArgs { format, full: args.full });
     }
-    let document = |of| document_format(args.format, of).map(|format| DocumentArgs { format, full: args.full });
+    let document = |of| {
+        document_format(args.format, of).map(|format| DocumentArgs { format, full: args.full })
+    };
     if let Some(run) = explain::of_folder(&experiment)? {
         return Ok(explain::show(&run, document("an explanation")?));
     }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use truetps_driver::Target;
-use truetps_lab::{ExternalError, IdentityProof, Journal, LabError, LeftJournals, Restored, restore, unfinished};
+use truetps_lab::{
+    ExternalError, IdentityProof, Journal, LabError, LeftJournals, Restored, restore, unfinished,
+};
 use truetps_report::printable;
 
 use crate::args::RestoreArgs;
@@ -74,7 +76,10 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
 fn passed_over(path: &Path, error: &LabError) -> CommandFailure {
     let hint = match error {
         LabError::External(ExternalError::OtherOrMoved { .. }) => error.hint(),
-        _ => Some(format!("truetps server restore --journal '{}' --dsn DSN, or without a DSN", path.display())),
+        _ => Some(format!(
+            "truetps server restore --journal '{}' --dsn DSN, or without a DSN",
+            path.display()
+        )),
     };
     CommandFailure::usage("journals of other servers remain").hint_if(hint)
 }
@@ -105,9 +110,12 @@ impl Logins<'_> {
         }
         let what = if login.defaults_file.is_some() { "--defaults-file" } else { PASSWORD };
         let addresses: Vec<_> = addresses(journals).into_iter().collect();
-        let message =
-            format!("{what} is for one server, but the journals are of several servers: {}", addresses.join(", "));
-        let hint = "name the server with --dsn, or one journal with --journal, or use --ask-password";
+        let message = format!(
+            "{what} is for one server, but the journals are of several servers: {}",
+            addresses.join(", ")
+        );
+        let hint =
+            "name the server with --dsn, or one journal with --journal, or use --ask-password";
         Err(CommandFailure::usage(message).hint(hint))
     }
 
@@ -119,8 +127,10 @@ impl Logins<'_> {
         let login = &self.args.login;
         let of_one = LoginSources::of_one(login.defaults_file.as_deref(), login.ask_password);
         // With several servers, only passwords typed for each remain.
-        let of_several = LoginSources { variables: &[], defaults_file: None, own_file: false, ..of_one };
-        let target = login::target(dsn, site::DSN, if self.is_one_server { &of_one } else { &of_several })?;
+        let of_several =
+            LoginSources { variables: &[], defaults_file: None, own_file: false, ..of_one };
+        let target =
+            login::target(dsn, site::DSN, if self.is_one_server { &of_one } else { &of_several })?;
         self.known.insert(dsn.to_owned(), target.clone());
         Ok(target)
     }
@@ -133,9 +143,9 @@ enum Refused {
 
 fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), Refused> {
     let failed = |error: LabError| match &error {
-        LabError::External(ExternalError::OtherServer { .. } | ExternalError::OtherOrMoved { .. }) => {
-            Refused::OtherServer(error)
-        }
+        LabError::External(
+            ExternalError::OtherServer { .. } | ExternalError::OtherOrMoved { .. },
+        ) => Refused::OtherServer(error),
         // The server may have unknown leftovers.
         LabError::External(ExternalError::Damaged { .. } | ExternalError::Untrusted { .. }) => {
             Refused::Failed(CommandFailure::failed(&error).hint_if(error.hint()))
@@ -143,20 +153,27 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         _ => Refused::Failed(error.into()),
     };
     let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
-    print_line(&format!("{}: a run of {} left {}", journal.address, journal.begun_at, journal.contents_text()));
+    print_line(&format!(
+        "{}: a run of {} left {}",
+        journal.address,
+        journal.begun_at,
+        journal.contents_text()
+    ));
     let target = logins.target(&journal.address).map_err(Refused::Failed)?;
     let proof = match &args.journal {
         Some(_) if args.same_server => IdentityProof::SameServer,
         Some(_) => IdentityProof::Named,
         None => IdentityProof::Id,
     };
-    let Restored { done, left, failed: not_done, kept, notes } = restore(path, &target, proof).map_err(failed)?;
+    let Restored { done, left, failed: not_done, kept, notes } =
+        restore(path, &target, proof).map_err(failed)?;
     for note in notes {
         print_line(&note);
     }
     let done = done.iter().map(|line| format!("restored: {}\n", printable(line)));
     let left = left.iter().map(|line| format!("left unchanged: {}\n", printable(line)));
-    let kept = kept.map(|kept| format!("the settings before the run are kept in {}\n", kept.display()));
+    let kept =
+        kept.map(|kept| format!("the settings before the run are kept in {}\n", kept.display()));
     let lines: String = done.chain(left).chain(kept).collect();
     let nothing = if not_done.is_empty() { "everything is as it was\n" } else { "" };
     print_out(if lines.is_empty() { nothing } else { &lines });
@@ -164,6 +181,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         return Ok(());
     }
     let message = LabError::from(ExternalError::NotAsBefore { what: not_done });
-    let hint = format!("fix the cause, then run: truetps server restore --journal '{}'", path.display());
+    let hint =
+        format!("fix the cause, then run: truetps server restore --journal '{}'", path.display());
     Err(Refused::Failed(CommandFailure::failed(&message).hint(hint)))
 }

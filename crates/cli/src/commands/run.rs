@@ -1,7 +1,9 @@
 //! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder is like any other.
 
 use indexmap::IndexMap;
-use truetps_plan::{Design, Plan, ProbeSpec, QuickOverrides, ReadWriteMix, ServerSpec, WorkloadKind, WorkloadSpec};
+use truetps_plan::{
+    Design, Plan, ProbeSpec, QuickOverrides, ReadWriteMix, ServerSpec, WorkloadKind, WorkloadSpec,
+};
 use truetps_record::{CONNECTIONS, DriveMode, Protocol, SettingValue};
 use truetps_workload as workload;
 
@@ -17,10 +19,12 @@ use crate::site;
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandFailure> {
     let plan = plan_of(args)?;
     if let Some(dialect) = site::dialect(&args.place)? {
-        workload::build(&plan.workload, dialect, plan.design.seed).map_err(CommandFailure::usage)?;
+        workload::build(&plan.workload, dialect, plan.design.seed)
+            .map_err(CommandFailure::usage)?;
     }
     let LoadArgs { find_max, slo, .. } = &args.load;
-    let what = if *find_max { Measurement::HighestRate(slo) } else { Measurement::Whole { quick: false } };
+    let what =
+        if *find_max { Measurement::HighestRate(slo) } else { Measurement::Whole { quick: false } };
     measure(&plan, &what, None, &args.place, &args.engine)
 }
 
@@ -43,8 +47,16 @@ fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
         disk: args.place.disk.clone(),
         workload: workload_spec(args)?,
         load: args.load.load(args.engine.mode.map_or(DriveMode::Auto, Mode::drive_mode)),
-        factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(args.connections.into())])]),
-        design: Design { blocks: args.repeat, seed: args.seed, aa_pair: false, ..Design::default() },
+        factors: IndexMap::from([(
+            CONNECTIONS.to_owned(),
+            vec![SettingValue::Int(args.connections.into())],
+        )]),
+        design: Design {
+            blocks: args.repeat,
+            seed: args.seed,
+            aa_pair: false,
+            ..Design::default()
+        },
         probe: args.probe.over(&ProbeSpec::default()),
         quick: QuickOverrides::default(),
     };
@@ -53,8 +65,11 @@ fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
 
 /// The workload's flags; the workload must use each of them.
 fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, CommandFailure> {
-    let wrong = |flag: &'static str| move |problem: String| CommandFailure::usage(format!("--{flag}: {problem}"));
-    let distribution = args.distribution.as_deref().map(str::parse).transpose().map_err(wrong("distribution"))?;
+    let wrong = |flag: &'static str| {
+        move |problem: String| CommandFailure::usage(format!("--{flag}: {problem}"))
+    };
+    let distribution =
+        args.distribution.as_deref().map(str::parse).transpose().map_err(wrong("distribution"))?;
     let key = args.key.as_deref().map(str::parse).transpose().map_err(wrong("key"))?;
     let mix = mix(&args.mix)?;
     let given = [
@@ -67,13 +82,17 @@ fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, CommandFailure> {
         ("mix", mix.is_some()),
     ];
     let keys = given.into_iter().filter_map(|(key, is_given)| is_given.then_some(key));
-    let mut kind =
-        WorkloadKind::with_keys(&args.workload, keys).map_err(|error| CommandFailure::usage(error.by_flag()))?;
+    let mut kind = WorkloadKind::with_keys(&args.workload, keys)
+        .map_err(|error| CommandFailure::usage(error.by_flag()))?;
     match &mut kind {
         WorkloadKind::BulkInsert(spec) => spec.rows_per_insert = args.rows_per_insert,
-        WorkloadKind::UpdateIndex(spec) | WorkloadKind::UpdateNonIndex(spec) => spec.distribution = distribution,
+        WorkloadKind::UpdateIndex(spec) | WorkloadKind::UpdateNonIndex(spec) => {
+            spec.distribution = distribution;
+        }
         WorkloadKind::DeleteInsert(spec) => (spec.distribution, spec.key) = (distribution, key),
-        WorkloadKind::HotRow(spec) => (spec.distribution, spec.hot_rows) = (distribution, args.hot_rows),
+        WorkloadKind::HotRow(spec) => {
+            (spec.distribution, spec.hot_rows) = (distribution, args.hot_rows);
+        }
         WorkloadKind::ReadWrite(spec) => (spec.distribution, spec.mix) = (distribution, mix),
         WorkloadKind::Insert
         | WorkloadKind::Custom(_)
@@ -95,11 +114,13 @@ fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, CommandFailure> {
 fn mix(words: &[String]) -> Result<Option<ReadWriteMix>, CommandFailure> {
     let mut mix = None;
     for word in words {
-        let parsed = word.split_once('=').and_then(|(name, count)| Some((name, count.parse().ok()?)));
+        let parsed =
+            word.split_once('=').and_then(|(name, count)| Some((name, count.parse().ok()?)));
         let Some((name, count)) = parsed else {
             return Err(CommandFailure::usage(format!("--mix {word}: not of the form NAME=COUNT")));
         };
-        let changed = mix.get_or_insert_with(ReadWriteMix::default).set(&name.replace('-', "_"), count);
+        let changed =
+            mix.get_or_insert_with(ReadWriteMix::default).set(&name.replace('-', "_"), count);
         changed.map_err(|problem| CommandFailure::usage(format!("--mix {word}: {problem}")))?;
     }
     Ok(mix)

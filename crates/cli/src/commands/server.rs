@@ -5,8 +5,9 @@ use std::path::Path;
 use truetps_record::Flavour;
 use truetps_report::format;
 use truetps_sandbox::{
-    Add, Cleaning, Home, Instance, InstanceState, Kept, Listed, NamedError, NamedServers, RegistryEntry, SandboxError,
-    ServerBinary, ServerOptionFile, UnfinishedFolder, clean_unfinished, remove_templates, templates_bytes, unfinished,
+    Add, Cleaning, Home, Instance, InstanceState, Kept, Listed, NamedError, NamedServers,
+    RegistryEntry, SandboxError, ServerBinary, ServerOptionFile, UnfinishedFolder,
+    clean_unfinished, remove_templates, templates_bytes, unfinished,
 };
 
 use crate::args::SandboxPlace;
@@ -56,11 +57,24 @@ fn add(args: &AddArgs) -> Result<Exit, CommandFailure> {
         other => other.map_err(|error| refused(&error))?,
     };
     let file = server.option_file.as_ref();
-    let file = file
-        .map(|file| format!("  {} of {}", format::plural(file.settings.len() as u64, "setting"), file.path.display()));
+    let file = file.map(|file| {
+        format!(
+            "  {} of {}",
+            format::plural(file.settings.len() as u64, "setting"),
+            file.path.display()
+        )
+    });
     let file = file.unwrap_or_default();
-    let exit = print_out(&format!("{}  {}  {}{file}\n", server.name, server.what(), server.program.display()));
-    print_progress(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));
+    let exit = print_out(&format!(
+        "{}  {}  {}{file}\n",
+        server.name,
+        server.what(),
+        server.program.display()
+    ));
+    print_progress(&format!(
+        "\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n",
+        server.name
+    ));
     Ok(exit)
 }
 
@@ -81,7 +95,8 @@ fn source_of(args: &AddArgs) -> (Option<&Path>, Option<Flavour>) {
     };
     match args.path.as_deref() {
         Some(path) if path.symlink_metadata().is_err() => {
-            let word = path.to_str().map(|word| if word == "postgresql" { "postgres" } else { word });
+            let word =
+                path.to_str().map(|word| if word == "postgresql" { "postgres" } else { word });
             match word.and_then(|word| of_word(word, |word, known| word == known)) {
                 Some(flavour) => (None, Some(flavour)),
                 None => (Some(path), None),
@@ -92,7 +107,11 @@ fn source_of(args: &AddArgs) -> (Option<&Path>, Option<Flavour>) {
     }
 }
 
-fn option_file_of(args: &AddArgs, binary: &ServerBinary, home: &Home) -> Result<ServerOptionFile, String> {
+fn option_file_of(
+    args: &AddArgs,
+    binary: &ServerBinary,
+    home: &Home,
+) -> Result<ServerOptionFile, String> {
     let named = args.my_cnf.as_deref().unwrap_or(Path::new(""));
     let settings = of_file(named, binary, home.user()).map_err(|failure| failure.text())?;
     let path = named.canonicalize().map_err(|error| format!("{}: {error}", named.display()))?;
@@ -110,7 +129,8 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let home = open(place)?;
     let named = NamedServers::of(&home);
     let servers = named.list().map_err(|error| refused(&error))?;
-    let entries = truetps_sandbox::list(&home).map_err(|error| CommandFailure::failed(&error).hint_if(error.hint()))?;
+    let entries = truetps_sandbox::list(&home)
+        .map_err(|error| CommandFailure::failed(&error).hint_if(error.hint()))?;
     let begun = unfinished(&home);
     if entries.is_empty() && servers.is_empty() && begun.is_empty() {
         print_message(&format!("no private server in {}\n", home.path().display()));
@@ -139,12 +159,18 @@ fn clean(args: &CleanArgs) -> Result<Exit, CommandFailure> {
     let templates = templates_bytes(&home);
     if args.templates {
         remove_templates(&home);
-        print_message(&format!("removed the templates ({})\n", format::bytes(templates - templates_bytes(&home))));
+        print_message(&format!(
+            "removed the templates ({})\n",
+            format::bytes(templates - templates_bytes(&home))
+        ));
     } else if removed.is_empty() && kept.is_empty() && begun.is_empty() && unmounted.is_empty() {
         let rest = match templates {
             0 => String::new(),
             bytes => {
-                format!("; templates of {} are kept for the next run (--templates removes them)", format::bytes(bytes))
+                format!(
+                    "; templates of {} are kept for the next run (--templates removes them)",
+                    format::bytes(bytes)
+                )
             }
         };
         print_message(&format!("nothing to clean in {}{rest}\n", home.path().display()));
@@ -154,16 +180,25 @@ fn clean(args: &CleanArgs) -> Result<Exit, CommandFailure> {
             "kept {}: process {pid} runs a server there that truetps did not start\n",
             path.display()
         ));
-        print_message(&format!("hint: `ps -fp {pid}` shows what it is; once its owner has stopped it, clean again\n"));
+        print_message(&format!(
+            "hint: `ps -fp {pid}` shows what it is; once its owner has stopped it, clean again\n"
+        ));
     }
-    let begun = begun.iter().map(|one| format!("removed {} ({})\n", one.path.display(), format::bytes(one.size_bytes)));
-    let unmounted =
-        unmounted.iter().map(|path| format!("unmounted the disk of {}: its process was killed\n", path.display()));
+    let begun = begun
+        .iter()
+        .map(|one| format!("removed {} ({})\n", one.path.display(), format::bytes(one.size_bytes)));
+    let unmounted = unmounted
+        .iter()
+        .map(|path| format!("unmounted the disk of {}: its process was killed\n", path.display()));
     let lines: Vec<_> = unmounted
         .chain(begun)
         .chain(removed.iter().map(|one| {
             let killed = if one.servers_killed > 0 { ", its server was ended" } else { "" };
-            format!("removed {} ({}{killed})\n", one.entry.path.display(), format::bytes(one.entry.size_bytes))
+            format!(
+                "removed {} ({}{killed})\n",
+                one.entry.path.display(),
+                format::bytes(one.entry.size_bytes)
+            )
         }))
         .collect();
     Ok(print_out(&lines.concat()))
@@ -183,10 +218,19 @@ fn named_line(named: NamedServers<'_>, listed: &Listed) -> String {
     let (state, _) = instance::state_words(status.state);
     let is_running = status.state == InstanceState::Running;
     let pid = if is_running { format!(", pid {}", status.pid.unwrap_or(0)) } else { String::new() };
-    let held = status.held_by.map(|pid| format!(", data held by process {pid}")).unwrap_or_default();
+    let held =
+        status.held_by.map(|pid| format!(", data held by process {pid}")).unwrap_or_default();
     let disk = status.disk.map_or_else(String::new, |disk| format!("  on {}", disk.profile.name));
-    let size = if status.data_bytes > 0 { format!("  {}", format::bytes(status.data_bytes)) } else { String::new() };
-    format!("{name}  {state}{pid}{held}  {}{size}{disk}  {}\n", server.what(), server.program.display())
+    let size = if status.data_bytes > 0 {
+        format!("  {}", format::bytes(status.data_bytes))
+    } else {
+        String::new()
+    };
+    format!(
+        "{name}  {state}{pid}{held}  {}{size}{disk}  {}\n",
+        server.what(),
+        server.program.display()
+    )
 }
 
 fn unfinished_line(one: &UnfinishedFolder) -> String {
@@ -200,7 +244,8 @@ fn line(entry: &RegistryEntry) -> String {
         (false, true) => "left behind, SERVER STILL RUNS",
         (false, false) => "left behind",
     };
-    let flavour = entry.flavour.map_or_else(|| "unknown server".to_owned(), |flavour| flavour.to_string());
+    let flavour =
+        entry.flavour.map_or_else(|| "unknown server".to_owned(), |flavour| flavour.to_string());
     let version = entry.version.as_deref().unwrap_or("");
     let pid = entry.server_pid.map_or_else(String::new, |pid| format!("  pid {pid}"));
     let size = format::bytes(entry.size_bytes);

@@ -36,7 +36,8 @@ pub(crate) fn run(args: &SqlArgs) -> Result<Exit, CommandFailure> {
     let server = get(&home, &args.name)?;
     let statements = statements(&args.sql, server.family())?;
     let stop = signals::stop_flag()?;
-    let mut session = SqlSession::begin(Instance::of(NamedServers::of(&home), &server), &args.name, args.wait)?;
+    let mut session =
+        SqlSession::begin(Instance::of(NamedServers::of(&home), &server), &args.name, args.wait)?;
     let done = AtomicBool::new(false);
     let end = session.end.clone();
     thread::scope(|scope| {
@@ -51,7 +52,9 @@ pub(crate) fn run(args: &SqlArgs) -> Result<Exit, CommandFailure> {
 fn statements(typed: &[String], family: Family) -> Result<Vec<SplitStatement>, CommandFailure> {
     let mut text = String::new();
     if typed.is_empty() {
-        std::io::stdin().read_to_string(&mut text).map_err(|error| CommandFailure::usage(format!("stdin: {error}")))?;
+        std::io::stdin()
+            .read_to_string(&mut text)
+            .map_err(|error| CommandFailure::usage(format!("stdin: {error}")))?;
     }
     let texts = if typed.is_empty() { vec![text] } else { typed.to_vec() };
     let mut statements = Vec::new();
@@ -59,7 +62,9 @@ fn statements(typed: &[String], family: Family) -> Result<Vec<SplitStatement>, C
         statements.extend(split(&text, family.dialect()).map_err(CommandFailure::usage)?);
     }
     if statements.is_empty() {
-        return Err(CommandFailure::usage("there is no statement, neither on the command line nor on stdin"));
+        return Err(CommandFailure::usage(
+            "there is no statement, neither on the command line nor on stdin",
+        ));
     }
     Ok(statements)
 }
@@ -73,7 +78,9 @@ struct StatementKiller<'a> {
 
 impl StatementKiller<'_> {
     fn send(&self) -> bool {
-        self.instance.connect(END_TIME_LIMIT).is_ok_and(|mut client| client.execute(&self.sql).is_ok())
+        self.instance
+            .connect(END_TIME_LIMIT)
+            .is_ok_and(|mut client| client.execute(&self.sql).is_ok())
     }
 }
 
@@ -98,24 +105,37 @@ struct SqlSession<'a> {
 impl<'a> SqlSession<'a> {
     fn begin(instance: Instance<'a>, name: &str, wait_s: u64) -> Result<Self, CommandFailure> {
         let login_s = wait_s.min(LOGIN_SECONDS);
-        let mut client = instance.connect(Duration::from_secs(login_s)).map_err(|error| match &error {
-            SandboxError::Sql { source, .. } if is_late(source) => {
-                let what = if login_s == wait_s { " (--wait)" } else { "" };
-                let message = format!("the server has not answered the login within {login_s} s{what}");
-                CommandFailure::failed(message).hint(format!("see its log: `truetps server log {name}`"))
-            }
-            error => refused(error),
-        })?;
+        let mut client =
+            instance.connect(Duration::from_secs(login_s)).map_err(|error| match &error {
+                SandboxError::Sql { source, .. } if is_late(source) => {
+                    let what = if login_s == wait_s { " (--wait)" } else { "" };
+                    let message =
+                        format!("the server has not answered the login within {login_s} s{what}");
+                    CommandFailure::failed(message)
+                        .hint(format!("see its log: `truetps server log {name}`"))
+                }
+                error => refused(error),
+            })?;
         let (ask, before, behind) = match client.dialect() {
             truetps_record::SqlDialect::Mysql => ("SELECT CONNECTION_ID()", "KILL QUERY ", ""),
-            truetps_record::SqlDialect::Postgres => ("SELECT pg_backend_pid()", "SELECT pg_cancel_backend(", ")"),
+            truetps_record::SqlDialect::Postgres => {
+                ("SELECT pg_backend_pid()", "SELECT pg_cancel_backend(", ")")
+            }
         };
         let id = client.query_value(ask).map_err(CommandFailure::failed)?.unwrap_or_default();
         client.set_timeout(Duration::from_secs(wait_s)).map_err(CommandFailure::failed)?;
-        Ok(Self { client, end: StatementKiller { instance, sql: format!("{before}{id}{behind}") }, wait_s })
+        Ok(Self {
+            client,
+            end: StatementKiller { instance, sql: format!("{before}{id}{behind}") },
+            wait_s,
+        })
     }
 
-    fn run(&mut self, statements: &[SplitStatement], stop: &AtomicBool) -> Result<Exit, CommandFailure> {
+    fn run(
+        &mut self,
+        statements: &[SplitStatement],
+        stop: &AtomicBool,
+    ) -> Result<Exit, CommandFailure> {
         let interrupted = |how: &str, n: usize| {
             print_message(&format!("interrupted {how} {}\n", place(statements, n)));
             Ok(Exit::Interrupted)
@@ -135,24 +155,34 @@ impl<'a> SqlSession<'a> {
                 Err(_) if stop.load(Ordering::Relaxed) => return interrupted("in", n),
                 Err(error) => return Err(self.failed(&error, statements, n)),
                 // An ended sleep returns without an error.
-                Ok(_) if stop.load(Ordering::Relaxed) && n + 1 == statements.len() => return interrupted("in", n),
+                Ok(_) if stop.load(Ordering::Relaxed) && n + 1 == statements.len() => {
+                    return interrupted("in", n);
+                }
                 Ok(_) => {}
             }
         }
         Ok(Exit::Good)
     }
 
-    fn failed(&self, error: &DriverError, statements: &[SplitStatement], n: usize) -> CommandFailure {
+    fn failed(
+        &self,
+        error: &DriverError,
+        statements: &[SplitStatement],
+        n: usize,
+    ) -> CommandFailure {
         let place = place(statements, n);
         if is_late(error) {
-            let became = if self.end.send() { "it was ended there" } else { "it may still run there" };
+            let became =
+                if self.end.send() { "it was ended there" } else { "it may still run there" };
             return CommandFailure::failed(format!(
                 "the server has not answered {place} within {} s (--wait): {became}",
                 self.wait_s
             ));
         }
         let is_cut = matches!(error, DriverError::Server(error) if error.code == SYNTAX)
-            && ["CREATE", "BEGIN"].iter().all(|word| statements[n].text.to_ascii_uppercase().contains(word));
+            && ["CREATE", "BEGIN"]
+                .iter()
+                .all(|word| statements[n].text.to_ascii_uppercase().contains(word));
         let hint = is_cut.then(|| {
             "a text is cut at each `;`: put a line `DELIMITER //` before a routine, and `//` behind its END".to_owned()
         });
@@ -193,7 +223,9 @@ fn cut(text: &str) -> String {
 /// As the `mysql` client writes it for programs: `\\N` is no value, tabs and newlines in a value are escaped. So is what a terminal
 /// would obey: `\\x1b`, `\\u202e`.
 fn tabs(result: &QueryResult) -> String {
-    let escape = |text: &str| escaped_text(&text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"));
+    let escape = |text: &str| {
+        escaped_text(&text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"))
+    };
     let row = |cells: Vec<String>| format!("{}\n", cells.join("\t"));
     let mut text = row(result.columns.iter().map(|name| escape(name)).collect());
     for cells in &result.rows {
@@ -208,9 +240,13 @@ fn tabs(result: &QueryResult) -> String {
 fn table(result: &QueryResult) -> String {
     let mut rows = vec![result.columns.iter().map(|name| cut(name)).collect::<Vec<_>>()];
     rows.extend(
-        result.rows.iter().map(|cells| cells.iter().map(|cell| cut(cell.as_deref().unwrap_or("NULL"))).collect()),
+        result
+            .rows
+            .iter()
+            .map(|cells| cells.iter().map(|cell| cut(cell.as_deref().unwrap_or("NULL"))).collect()),
     );
-    let width = |column: usize| rows.iter().map(|row| display_width(&row[column])).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().map(|row| display_width(&row[column])).max().unwrap_or(0);
     let widths: Vec<_> = (0..result.columns.len()).map(width).collect();
     let line = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths).map(|(cell, width)| {
@@ -219,7 +255,10 @@ fn table(result: &QueryResult) -> String {
         });
         format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
-    let rule = format!("{}\n", widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("  "));
+    let rule = format!(
+        "{}\n",
+        widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("  ")
+    );
     let mut lines: Vec<_> = rows.iter().map(line).collect();
     lines.insert(1, rule);
     lines.concat()

@@ -20,7 +20,10 @@ struct DelimitedText<'a> {
     delimiter: &'a str,
 }
 
-pub(crate) fn split(text: &str, dialect: SqlDialect) -> Result<Vec<SplitStatement>, SqlScriptError> {
+pub(crate) fn split(
+    text: &str,
+    dialect: SqlDialect,
+) -> Result<Vec<SplitStatement>, SqlScriptError> {
     let has_lines = text.trim_end().contains('\n');
     let mut statements = Vec::new();
     // Lines are counted once, from statement to statement.
@@ -84,21 +87,29 @@ mod tests {
             statements.into_iter().map(|one| (one.line.unwrap_or(0), one.text)).collect::<Vec<_>>()
         };
         let check = |text: &str, expect: &[(usize, &str)]| {
-            let expect: Vec<_> = expect.iter().map(|(line, text)| (*line, (*text).to_owned())).collect();
+            let expect: Vec<_> =
+                expect.iter().map(|(line, text)| (*line, (*text).to_owned())).collect();
             assert_eq!(found(text), expect, "{text}");
         };
         check("SELECT 1; SELECT 2", &[(0, "SELECT 1"), (0, "SELECT 2")]);
         check("SELECT 1;\n\nSELECT\n2;\n", &[(1, "SELECT 1"), (3, "SELECT\n2")]);
         let routine = "CREATE PROCEDURE p() BEGIN SELECT 1; SELECT 2; END";
-        let text = format!("USE x;\nDELIMITER //\n{routine} //\ndelimiter ;\nCALL p();\nSELECT ';'");
+        let text =
+            format!("USE x;\nDELIMITER //\n{routine} //\ndelimiter ;\nCALL p();\nSELECT ';'");
         check(&text, &[(1, "USE x"), (3, routine), (5, "CALL p()"), (6, "SELECT ';'")]);
         check(&format!("DELIMITER $$\r\n{routine}$$\r\n"), &[(2, routine)]);
         // Windows' ends of lines, a comment before it, and a delimiter that nothing follows.
         check("-- one;\nDELIMITER //\nSELECT 1", &[(3, "SELECT 1")]);
         // A part of a statement, of quotes, of a comment.
         check("SELECT\ndelimiter x\nFROM t", &[(1, "SELECT\ndelimiter x\nFROM t")]);
-        check("SELECT '\ndelimiter //\n'; SELECT 1", &[(1, "SELECT '\ndelimiter //\n'"), (3, "SELECT 1")]);
-        check("/*\ndelimiter //\n*/ SELECT 1; SELECT 2", &[(1, "/*\ndelimiter //\n*/ SELECT 1"), (3, "SELECT 2")]);
+        check(
+            "SELECT '\ndelimiter //\n'; SELECT 1",
+            &[(1, "SELECT '\ndelimiter //\n'"), (3, "SELECT 1")],
+        );
+        check(
+            "/*\ndelimiter //\n*/ SELECT 1; SELECT 2",
+            &[(1, "/*\ndelimiter //\n*/ SELECT 1"), (3, "SELECT 2")],
+        );
         assert!(split("DELIMITER //\nSELECT 'x", SqlDialect::Mysql).is_err());
     }
 }

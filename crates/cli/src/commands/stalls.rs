@@ -17,7 +17,8 @@ pub(crate) fn run(args: &StallsArgs) -> Result<Exit, CommandFailure> {
     if run.trials.is_empty() {
         warn_of(&run);
         let message = format!("{}: has no trial that can be read", name_of(&run));
-        return Err(CommandFailure::usage(message).hint("`truetps report` says what is wrong with each trial"));
+        return Err(CommandFailure::usage(message)
+            .hint("`truetps report` says what is wrong with each trial"));
     }
     if args.format == TableFormat::Csv {
         // It has no place for it.

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use truetps_folder::ExperimentFolder;
-use truetps_lab::{AskForMore, ExperimentRequest, Finished, LabError, estimate, find_max, resume, schedule, start};
+use truetps_lab::{
+    AskForMore, ExperimentRequest, Finished, LabError, estimate, find_max, resume, schedule, start,
+};
 use truetps_plan::Plan;
 use truetps_record::{Configuration, Part, Slo};
 use truetps_report::printable;
@@ -38,7 +40,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
     }
     let (name, mut plan) = short_plan::plan_of(args)?;
     plan.probe = args.probe.over(&plan.probe);
-    plan.probe.check().map_err(|problem| CommandFailure::usage(format!("`--probe-interval`: {problem}")))?;
+    plan.probe
+        .check()
+        .map_err(|problem| CommandFailure::usage(format!("`--probe-interval`: {problem}")))?;
     plan.load.mode = args.engine.mode.map_or(plan.load.mode, Mode::drive_mode);
     if let Some(path) = &args.short_plan.save_plan {
         return short_plan::save(&plan, path, args);
@@ -46,14 +50,25 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {
         let message = format!("plan `{name}` takes long: {}", size(&plan));
-        return Err(
-            CommandFailure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N")
-        );
+        return Err(CommandFailure::usage(message)
+            .hint("add --yes to start it, --quick for its short form, or --blocks N"));
     }
-    print_progress(&format!("{}: {}\n{}, seed {}\n", plan.name, printable(&plan.about), size(&plan), plan.design.seed));
+    print_progress(&format!(
+        "{}: {}\n{}, seed {}\n",
+        plan.name,
+        printable(&plan.about),
+        size(&plan),
+        plan.design.seed
+    ));
     let extender = Wish::of(args).map(|wish| Extender::new(wish, &plan));
     extender.iter().try_for_each(|extender| extender.check(&plan))?;
-    measure(&plan, &Measurement::Whole { quick: args.quick }, extender.as_ref(), &args.place, &args.engine)
+    measure(
+        &plan,
+        &Measurement::Whole { quick: args.quick },
+        extender.as_ref(),
+        &args.place,
+        &args.engine,
+    )
 }
 
 /// The part of a plan to run.
@@ -119,23 +134,33 @@ fn check_part(
     what: &Measurement<'_>,
     extender: Option<&Extender>,
 ) -> Result<(), CommandFailure> {
-    let refused =
-        |flag: &str, why: &str| Err(CommandFailure::usage(format!("--part cannot be used with {flag}: {why}")));
+    let refused = |flag: &str, why: &str| {
+        Err(CommandFailure::usage(format!("--part cannot be used with {flag}: {why}")))
+    };
     match what {
-        Measurement::HighestRate(_) => return refused("--find-max", "each rate follows from the figures of all parts"),
+        Measurement::HighestRate(_) => {
+            return refused("--find-max", "each rate follows from the figures of all parts");
+        }
         Measurement::Rest(_) => return refused("--resume", "each part would miss other trials"),
         Measurement::Whole { .. } if extender.is_some() => {
-            return refused("--until-decided", "the blocks to add follow from the figures of all parts");
+            return refused(
+                "--until-decided",
+                "the blocks to add follow from the figures of all parts",
+            );
         }
         Measurement::Whole { .. } => {}
     }
     let fewest = plan.configurations().iter().map(Configuration::connections).min().unwrap_or(0);
     if fewest < part.of {
-        let message = format!("--part {part}: a configuration has {fewest} connections, and each part needs one");
+        let message = format!(
+            "--part {part}: a configuration has {fewest} connections, and each part needs one"
+        );
         return Err(CommandFailure::usage(message).hint("use fewer parts, or more connections"));
     }
     if plan.load.measure_transactions.is_some_and(|all| all < part.of.into()) {
-        return Err(CommandFailure::usage(format!("--part {part}: --transactions are fewer than the parts")));
+        return Err(CommandFailure::usage(format!(
+            "--part {part}: --transactions are fewer than the parts"
+        )));
     }
     Ok(())
 }
@@ -157,7 +182,8 @@ fn extend(plan: &mut Plan, blocks: u32, yes: bool) -> Result<(), CommandFailure>
     let before = plan.design.blocks;
     if blocks < before {
         let message = format!("--blocks {blocks}: the experiment has {before} blocks");
-        return Err(CommandFailure::usage(message).hint("with --resume, --blocks is the total number of blocks"));
+        return Err(CommandFailure::usage(message)
+            .hint("with --resume, --blocks is the total number of blocks"));
     }
     let now = estimate(plan, &schedule(plan));
     plan.design.blocks = blocks;

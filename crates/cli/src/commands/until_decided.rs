@@ -61,8 +61,13 @@ impl Extender {
         if at_most >= needed {
             return Ok(());
         }
-        let message = format!("--at-most {}: the planned blocks alone take {}", duration(at_most), duration(needed));
-        Err(CommandFailure::usage(message).hint("allow more time, or take fewer blocks (--blocks) or --quick"))
+        let message = format!(
+            "--at-most {}: the planned blocks alone take {}",
+            duration(at_most),
+            duration(needed)
+        );
+        Err(CommandFailure::usage(message)
+            .hint("allow more time, or take fewer blocks (--blocks) or --quick"))
     }
 
     /// What follows when all trials of the folder have run.
@@ -84,19 +89,30 @@ impl Extender {
         MoreBlocks { blocks, only: open.map(|open| open.configurations) }
     }
 
-    fn until_decided(&self, plan: &Plan, analysis: &Analysis, at_most: Option<Duration>) -> Option<MoreBlocks> {
+    fn until_decided(
+        &self,
+        plan: &Plan,
+        analysis: &Analysis,
+        at_most: Option<Duration>,
+    ) -> Option<MoreBlocks> {
         let undecided = analysis.undecided();
         if undecided == 0 {
             return None;
         }
         let done = plan.design.blocks;
-        let most = if at_most.is_some() { BLOCKS_MAX } else { self.planned.saturating_mul(LONGEST).min(BLOCKS_MAX) };
+        let most = if at_most.is_some() {
+            BLOCKS_MAX
+        } else {
+            self.planned.saturating_mul(LONGEST).min(BLOCKS_MAX)
+        };
         // The plan is read again with these blocks.
         let configurations: usize = plan.factors.values().map(Vec::len).product();
         let most = most.min(u32::try_from(TRIALS_MAX / configurations.max(1)).unwrap_or(u32::MAX));
         let left = most.saturating_sub(done);
         let Some(open) = analysis.open_comparisons(left.saturating_mul(OPTIMISM)) else {
-            print_message(&format!("{undecided} undecided, and {left} more blocks would not be likely to decide it\n"));
+            print_message(&format!(
+                "{undecided} undecided, and {left} more blocks would not be likely to decide it\n"
+            ));
             return None;
         };
         let wanted = MoreBlocks { blocks: done.min(left), only: Some(open.configurations.clone()) };

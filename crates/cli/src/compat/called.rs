@@ -16,7 +16,9 @@ const LINKS: [(Personality, &[&str]); 3] = [
 /// the program was called by decides: after such a name every word belongs to the other program.
 pub(crate) fn called(mut arguments: Vec<OsString>) -> Option<(Personality, Vec<OsString>)> {
     let program = Path::new(arguments.first()?).file_name()?;
-    if let Some((linked, _)) = LINKS.iter().find(|(_, links)| links.iter().any(|link| program == *link)) {
+    if let Some((linked, _)) =
+        LINKS.iter().find(|(_, links)| links.iter().any(|link| program == *link))
+    {
         return Some((*linked, arguments));
     }
     let typed = arguments.get(1)?;
@@ -39,12 +41,19 @@ mod tests {
         let (tool, words) = called(&["/bin/truetps", "sysbench", "--help"]).unwrap();
         assert!(tool == Personality::Sysbench && words == ["sysbench", "--help"]);
         assert_eq!(called(&["/opt/sysbench", "slap"]).unwrap().0, Personality::Sysbench);
-        assert_eq!(called(&["/bin/mysqlslap", "sysbench"]).unwrap().0, Personality::Slap, "the link decides");
+        assert_eq!(
+            called(&["/bin/mysqlslap", "sysbench"]).unwrap().0,
+            Personality::Slap,
+            "the link decides"
+        );
         assert_eq!(
             called(&["sysbench", "mtls"]).unwrap(),
             (Personality::Sysbench, vec!["sysbench".into(), "mtls".into()])
         );
-        assert_eq!(called(&["truetps", "slap", "-a"]).unwrap(), (Personality::Slap, vec!["slap".into(), "-a".into()]));
+        assert_eq!(
+            called(&["truetps", "slap", "-a"]).unwrap(),
+            (Personality::Slap, vec!["slap".into(), "-a".into()])
+        );
         assert_eq!(called(&["/usr/bin/mariadb-slap"]).unwrap().0, Personality::Slap);
         assert_eq!(called(&["truetps", "run", "sysbench"]), None);
         assert_eq!(called(&[]), None);

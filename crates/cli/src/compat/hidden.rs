@@ -34,7 +34,8 @@ pub(super) fn secret(variable: &str) -> Option<OsString> {
 pub(crate) fn arguments() -> Vec<OsString> {
     let given: Vec<_> = std::env::args_os().collect();
     let handed = std::env::var(HIDDEN_WORDS).ok().and_then(|number| read_handed_over(&number));
-    if let Some(restored) = handed.and_then(|handed| restored(&given, &handed, std::process::id())) {
+    if let Some(restored) = handed.and_then(|handed| restored(&given, &handed, std::process::id()))
+    {
         name_thread(&given[0]);
         let _ = SECRETS.set(restored.secrets);
         return restored.arguments;
@@ -70,7 +71,11 @@ fn masks(given: &[OsString]) -> Vec<Option<OsString>> {
 
 /// It returns only where it has failed.
 #[expect(clippy::disallowed_methods, reason = "no other program, and no other process")]
-fn execute_again(given: &[OsString], masks: &[Option<OsString>], secrets: &[(&str, OsString)]) -> io::Result<()> {
+fn execute_again(
+    given: &[OsString],
+    masks: &[Option<OsString>],
+    secrets: &[(&str, OsString)],
+) -> io::Result<()> {
     let shown: Vec<_> = given
         .iter()
         .enumerate()
@@ -90,8 +95,13 @@ fn execute_again(given: &[OsString], masks: &[Option<OsString>], secrets: &[(&st
 /// What the program before this one has left in its file, which is emptied: programs of a script inherit it.
 fn read_handed_over(number: &str) -> Option<String> {
     let number: u32 = number.parse().ok()?;
-    let mut file = File::options().read(true).write(true).open(format!("/proc/self/fd/{number}")).ok()?;
-    if !std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?.to_string_lossy().contains(HIDDEN_WORDS) {
+    let mut file =
+        File::options().read(true).write(true).open(format!("/proc/self/fd/{number}")).ok()?;
+    if !std::fs::read_link(format!("/proc/self/fd/{number}"))
+        .ok()?
+        .to_string_lossy()
+        .contains(HIDDEN_WORDS)
+    {
         return None;
     }
     let mut text = String::new();
@@ -102,7 +112,12 @@ fn read_handed_over(number: &str) -> Option<String> {
 
 /// `number of the process,place=bytes in hex,variable=bytes in hex,…`: the process keeps its number, and no other one takes
 /// them for its own.
-fn handed_over(given: &[OsString], masks: &[Option<OsString>], secrets: &[(&str, OsString)], pid: u32) -> String {
+fn handed_over(
+    given: &[OsString],
+    masks: &[Option<OsString>],
+    secrets: &[(&str, OsString)],
+    pid: u32,
+) -> String {
     let mut text = pid.to_string();
     let mut add = |name: &str, value: &OsStr| {
         let _ = write!(text, ",{name}=");
@@ -110,7 +125,9 @@ fn handed_over(given: &[OsString], masks: &[Option<OsString>], secrets: &[(&str,
             let _ = write!(text, "{byte:02x}");
         }
     };
-    for (place, (word, _)) in given.iter().zip(masks).enumerate().filter(|(_, (_, mask))| mask.is_some()) {
+    for (place, (word, _)) in
+        given.iter().zip(masks).enumerate().filter(|(_, (_, mask))| mask.is_some())
+    {
         add(&place.to_string(), word);
     }
     for (name, value) in secrets {
@@ -143,8 +160,14 @@ fn restored(given: &[OsString], handed: &str, pid: u32) -> Option<RestoredWords>
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = hex.chars().map(|digit| Some(digit.to_digit(16)? as u8)).collect();
-    Some(digits?.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect())
+    let digits: Option<Vec<u8>> =
+        hex.chars().map(|digit| Some(digit.to_digit(16)? as u8)).collect();
+    Some(
+        digits?
+            .chunks(2)
+            .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+            .collect(),
+    )
 }
 
 /// The kernel has named it after the path that it was executed by.
@@ -164,8 +187,10 @@ mod tests {
         let given = ["truetps", "slap", "-p\u{e4},=1", "-a"].map(OsString::from);
         let odd = [&given[..], &[OsString::from_vec(vec![b'-', b'p', 0xff])]].concat();
         let masks = [None, None, Some(OsString::from("-px")), None, Some("-px".into())];
-        let secrets =
-            vec![("TRUETPS_PASSWORD", OsString::from("h1dden,=")), ("TRUETPS_GATEWAY_TOKENS", OsString::new())];
+        let secrets = vec![
+            ("TRUETPS_PASSWORD", OsString::from("h1dden,=")),
+            ("TRUETPS_GATEWAY_TOKENS", OsString::new()),
+        ];
         let handed = handed_over(&odd, &masks, &secrets, 77);
         let shown = ["truetps", "slap", "-px", "-a", "-px"].map(OsString::from);
         assert_eq!(restored(&shown, &handed, 77), Some(RestoredWords { arguments: odd, secrets }));

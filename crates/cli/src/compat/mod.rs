@@ -24,7 +24,9 @@ pub(crate) fn run(personality: Personality, arguments: Vec<OsString>) -> ExitCod
         }
         Personality::Slap => classics::run(run_slap, arguments),
         Personality::Mtls => classics::run(run_mtls, arguments),
-        Personality::Verify => unreachable!("a command of truetps itself: no link and no word leads here"),
+        Personality::Verify => {
+            unreachable!("a command of truetps itself: no link and no word leads here")
+        }
     };
     ran.unwrap_or_else(|failure| failure.print().into())
 }

@@ -20,8 +20,9 @@ struct ProgramMeeting<'a>(ScriptMeeting<'a>);
 /// Lets a part meet the others; the error is a message for the user.
 pub(super) fn meet<'a>(request: PartsRequest<'a>) -> Result<Box<dyn PartsMeeting + 'a>, String> {
     let PartsRequest { target, part, wait, plan, experiment, alike, stop } = request;
-    let set =
-        secret(PARTS_SECRET).or_else(|| settings::variable(PARTS_SECRET)).and_then(|secret| secret.into_string().ok());
+    let set = secret(PARTS_SECRET)
+        .or_else(|| settings::variable(PARTS_SECRET))
+        .and_then(|secret| secret.into_string().ok());
     let external = ExternalServer {
         target: outside(target),
         schema: SCHEMA.to_owned(),
@@ -31,7 +32,8 @@ pub(super) fn meet<'a>(request: PartsRequest<'a>) -> Result<Box<dyn PartsMeeting
         part_wait: wait,
         parts_secret: parts_secret_of(set).map_err(|failure| failure.text())?,
     };
-    let meeting = ScriptMeeting::enter(&external, plan, experiment, alike, stop, &mut Progress::new());
+    let meeting =
+        ScriptMeeting::enter(&external, plan, experiment, alike, stop, &mut Progress::new());
     Ok(Box::new(ProgramMeeting(meeting.map_err(|error| text(&error))?)))
 }
 

@@ -30,7 +30,10 @@ impl<'a> Exchange<'a> {
     /// Reads the request and answers it. A client that is gone, or does not take its answer, is no failure.
     pub(super) fn run(&self, is_local: bool, metrics: impl FnOnce() -> String) {
         // Accepted sockets need not be as the one that listens.
-        let Ok(request) = self.stream.set_nonblocking(false).and_then(|()| self.read(is_local)) else { return };
+        let Ok(request) = self.stream.set_nonblocking(false).and_then(|()| self.read(is_local))
+        else {
+            return;
+        };
         let body = match request.kind {
             RequestKind::Metrics => metrics(),
             RequestKind::Front => FRONT.to_owned(),

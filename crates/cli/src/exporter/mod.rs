@@ -46,7 +46,10 @@ impl BoundExporter {
                 "`--listen {address}`: other hosts can reach this address, and the exporter has neither login nor \
                  encryption"
             );
-            let hint = format!("listen on 127.0.0.1:{}, or allow other hosts with --listen-remote", address.port());
+            let hint = format!(
+                "listen on 127.0.0.1:{}, or allow other hosts with --listen-remote",
+                address.port()
+            );
             return Err(CommandFailure::usage(message).hint(hint));
         }
         let bind = || {
@@ -54,8 +57,11 @@ impl BoundExporter {
             listener.set_nonblocking(true)?;
             Ok(Self { address: listener.local_addr()?, listener })
         };
-        let wrong = |error: io::Error| CommandFailure::usage(format!("`--listen {address}`: {error}"));
-        bind().map(Some).map_err(|error| wrong(error).hint("name an address of this host and a free port"))
+        let wrong =
+            |error: io::Error| CommandFailure::usage(format!("`--listen {address}`: {error}"));
+        bind()
+            .map(Some)
+            .map_err(|error| wrong(error).hint("name an address of this host and a free port"))
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -112,7 +118,11 @@ impl Exporter {
             match self.listener.accept() {
                 Ok((stream, _)) => self.answer(stream),
                 // One that was given up while it waited.
-                Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::ConnectionAborted | ErrorKind::Interrupted
+                    ) => {}
                 // None waits, or there is no room for one: it is tried again at the next call.
                 Err(_) => return,
             }

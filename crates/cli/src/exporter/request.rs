@@ -55,7 +55,8 @@ fn asked(request: &Request<'_, '_>, is_local: bool) -> ExporterRequest {
     if !is_head && request.method != Some("GET") {
         return RequestKind::WrongMethod.into();
     }
-    let mut hosts = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
+    let mut hosts =
+        request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
     if is_local && !hosts.all(|header| is_own_name(header.value)) {
         return ExporterRequest { kind: RequestKind::WrongHost, is_head };
     }
@@ -88,7 +89,11 @@ mod tests {
     #[test]
     fn requests() {
         let check = |head: &str, expect: Option<RequestKind>| {
-            assert_eq!(parse(head.as_bytes(), true).map(|request| request.kind), expect, "{head:?}");
+            assert_eq!(
+                parse(head.as_bytes(), true).map(|request| request.kind),
+                expect,
+                "{head:?}"
+            );
         };
         check("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9104\r\n\r\n", Some(RequestKind::Metrics));
         check("GET /metrics?a=b HTTP/1.0\r\n\r\n", Some(RequestKind::Metrics));
@@ -97,14 +102,23 @@ mod tests {
         check("GET /../etc/passwd HTTP/1.1\r\n\r\n", Some(RequestKind::NotFound));
         check("POST /metrics HTTP/1.1\r\n\r\n", Some(RequestKind::WrongMethod));
         check("DELETE / HTTP/1.1\r\nHost: ::1\r\n\r\n", Some(RequestKind::WrongMethod));
-        check("GET /metrics HTTP/1.1\r\nHost: attacker.example:9104\r\n\r\n", Some(RequestKind::WrongHost));
-        check("GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: a.example\r\n\r\n", Some(RequestKind::WrongHost));
+        check(
+            "GET /metrics HTTP/1.1\r\nHost: attacker.example:9104\r\n\r\n",
+            Some(RequestKind::WrongHost),
+        );
+        check(
+            "GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: a.example\r\n\r\n",
+            Some(RequestKind::WrongHost),
+        );
         check("GET /metrics HTTP/1.1\r\nHost: \u{e9}\r\n\r\n", Some(RequestKind::WrongHost));
         check("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1", None);
         check("", None);
         check("\u{16}\u{3}\u{1}\u{2}", Some(RequestKind::Malformed));
         check("GET /metrics HTTP/2.0\r\n\r\n", Some(RequestKind::Malformed));
-        check(&format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(HEADERS_MAX + 1)), Some(RequestKind::TooLong));
+        check(
+            &format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(HEADERS_MAX + 1)),
+            Some(RequestKind::TooLong),
+        );
         let remote = parse(b"HEAD /metrics HTTP/1.1\r\nHost: db1.example\r\n\r\n", false);
         assert_eq!(remote, Some(ExporterRequest { kind: RequestKind::Metrics, is_head: true }));
     }

@@ -44,19 +44,31 @@ fn each_request_has_its_answer() {
         assert!(text.starts_with(&format!("HTTP/1.1 {expect}\r\n")), "{request:?}: {text}");
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
-        assert!(body.is_empty() && request.starts_with("HEAD") || length == body.len().to_string(), "{text}");
+        assert!(
+            body.is_empty() && request.starts_with("HEAD") || length == body.len().to_string(),
+            "{text}"
+        );
         text
     };
     let text = check("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", "200 OK");
     assert!(text.contains("\r\nContent-Type: text/plain; version=0.0.4"), "{text}");
-    assert!(text.contains("\r\n\r\n# HELP truetps_build_info ") && text.contains("\ntruetps_up 0\n"), "{text}");
+    assert!(
+        text.contains("\r\n\r\n# HELP truetps_build_info ") && text.contains("\ntruetps_up 0\n"),
+        "{text}"
+    );
     check("HEAD /metrics HTTP/1.1\r\n\r\n", "200 OK");
     assert!(check("GET / HTTP/1.1\r\n\r\n", "200 OK").contains("href=\"/metrics\""));
     check("GET /favicon.ico HTTP/1.1\r\n\r\n", "404 Not Found");
-    assert!(check("PUT /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed").contains("\r\nAllow: GET, HEAD\r\n"));
+    assert!(
+        check("PUT /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed")
+            .contains("\r\nAllow: GET, HEAD\r\n")
+    );
     check("GET /metrics HTTP/1.1\r\nHost: rebound.example\r\n\r\n", "421 Misdirected Request");
     check("nonsense\r\n\r\n", "400 Bad Request");
-    check(&format!("GET / HTTP/1.1\r\na: {}", "x".repeat(9000)), "431 Request Header Fields Too Large");
+    check(
+        &format!("GET / HTTP/1.1\r\na: {}", "x".repeat(9000)),
+        "431 Request Header Fields Too Large",
+    );
 }
 
 /// Silent clients end after a second, and until then the oldest ones make room for the newest.
@@ -91,13 +103,18 @@ fn other_hosts_reach_it_only_where_that_is_allowed() {
     let refused = |listen| BoundExporter::bind(&args(listen, false)).unwrap_err().to_string();
     for listen in ["0.0.0.0:0", "[::]:0"] {
         let error = refused(listen);
-        assert!(error.contains("neither login nor encryption") && error.contains("--listen-remote"), "{error}");
+        assert!(
+            error.contains("neither login nor encryption") && error.contains("--listen-remote"),
+            "{error}"
+        );
     }
     assert!(BoundExporter::bind(&args("0.0.0.0:0", true)).is_ok());
     let taken = BoundExporter::bind(&args("127.0.0.1:0", false)).unwrap().unwrap();
     let error = refused(&taken.address().to_string());
     assert!(error.contains("`--listen 127.0.0.1:") && error.contains("free port"), "{error}");
-    assert!(BoundExporter::bind(&ListenArgs { listen: None, listen_remote: false }).unwrap().is_none());
+    assert!(
+        BoundExporter::bind(&ListenArgs { listen: None, listen_remote: false }).unwrap().is_none()
+    );
 }
 
 fn root() -> PathBuf {
@@ -115,13 +132,21 @@ fn the_reference_has_all_metrics_of_the_exporter() {
     let rows = probe_metric_rows(&every_signal());
     let names: BTreeSet<_> = rows.iter().map(|row| &row.name).collect();
     assert_eq!(names.len(), rows.len(), "two values have one metric");
-    let rows = rows.iter().map(|row| format!("| `{}` | {} | {} | {} |\n", row.name, row.kind, row.labels, row.about));
-    let table = format!("\n| metric | type | label | value |\n|---|---|---|---|\n{}\n", rows.collect::<String>());
+    let rows = rows
+        .iter()
+        .map(|row| format!("| `{}` | {} | {} | {} |\n", row.name, row.kind, row.labels, row.about));
+    let table = format!(
+        "\n| metric | type | label | value |\n|---|---|---|---|\n{}\n",
+        rows.collect::<String>()
+    );
     let made = format!("{before}{}{table}{}{after}", MARKS[0], MARKS[1]);
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
         std::fs::write(&path, made).unwrap();
     } else {
-        assert!(text == made, "docs/reference/probe-metrics.md: set UPDATE_REFERENCE=1 and test again");
+        assert!(
+            text == made,
+            "docs/reference/probe-metrics.md: set UPDATE_REFERENCE=1 and test again"
+        );
     }
 }
 

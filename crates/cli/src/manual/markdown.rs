@@ -37,7 +37,9 @@ pub(super) fn rendered(markdown: &str, name: &str, screen: MarkdownScreen) -> St
 /// No flag is divided at its hyphens, and no path at its slashes: they are copied.
 fn whole_words(columns: usize) -> textwrap::Options<'static> {
     let options = textwrap::Options::new(columns);
-    options.word_separator(textwrap::WordSeparator::AsciiSpace).word_splitter(textwrap::WordSplitter::NoHyphenation)
+    options
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
 }
 
 struct Renderer<'a> {
@@ -122,9 +124,15 @@ impl<'a> Renderer<'a> {
                 let text = std::mem::take(&mut self.inline);
                 self.table.iter_mut().for_each(|table| table.add_entry(&text));
             }
-            TagEnd::TableHead | TagEnd::TableRow => self.table.iter_mut().for_each(TextTable::end_row),
+            TagEnd::TableHead | TagEnd::TableRow => {
+                self.table.iter_mut().for_each(TextTable::end_row);
+            }
             TagEnd::Table => {
-                let text = self.table.take().map(|table| table.text(self.screen.columns)).unwrap_or_default();
+                let text = self
+                    .table
+                    .take()
+                    .map(|table| table.text(self.screen.columns))
+                    .unwrap_or_default();
                 self.block(&text);
             }
             _ => {}
@@ -171,7 +179,9 @@ impl<'a> Renderer<'a> {
         let first = self.bullet.take();
         let is_item = first.is_some();
         let first = match first {
-            Some(bullet) => format!("{}{bullet}", &indent[..indent.len().saturating_sub(bullet.len())]),
+            Some(bullet) => {
+                format!("{}{bullet}", &indent[..indent.len().saturating_sub(bullet.len())])
+            }
             None => indent.clone(),
         };
         let columns = self.screen.columns.min(PROSE_COLUMNS_MAX);
@@ -239,7 +249,8 @@ impl<'a> Renderer<'a> {
     fn finished(mut self) -> String {
         self.flush();
         if !self.named.is_empty() {
-            self.inline = format!("See also: truetps help {}", Vec::from_iter(self.named.clone()).join(", "));
+            self.inline =
+                format!("See also: truetps help {}", Vec::from_iter(self.named.clone()).join(", "));
             self.flush();
         }
         self.out
@@ -252,7 +263,10 @@ mod tests {
     use crate::manual::pages;
 
     fn check(markdown: &str, expect: &str) {
-        assert_eq!(rendered(markdown, "guides/x", MarkdownScreen { columns: 30, has_color: false }), expect);
+        assert_eq!(
+            rendered(markdown, "guides/x", MarkdownScreen { columns: 30, has_color: false }),
+            expect
+        );
     }
 
     #[test]
@@ -278,19 +292,26 @@ mod tests {
 
     #[test]
     fn colours_are_only_where_they_are_wanted() {
-        let colored = rendered("## `a` **b**\n", "x", MarkdownScreen { columns: 80, has_color: true });
+        let colored =
+            rendered("## `a` **b**\n", "x", MarkdownScreen { columns: 80, has_color: true });
         assert_eq!(colored, format!("{BOLD}{CYAN}a{PLAIN}{BOLD} {BOLD}b{PLAIN}{BOLD}{PLAIN}\n"));
     }
 
     #[test]
     fn no_page_is_wider_than_the_terminal_but_for_code() {
         for page in pages() {
-            let text = rendered(page.text, page.name, MarkdownScreen { columns: 80, has_color: false });
+            let text =
+                rendered(page.text, page.name, MarkdownScreen { columns: 80, has_color: false });
             assert!(!text.contains('\x1b') && text.lines().count() > 5, "{}", page.name);
             let is_code = |line: &&str| line.starts_with(CODE_INDENT);
-            let wide: Vec<_> = text.lines().filter(|line| !is_code(line) && display_width(line) > 80).collect();
+            let wide: Vec<_> =
+                text.lines().filter(|line| !is_code(line) && display_width(line) > 80).collect();
             // A word that cannot be broken.
-            assert!(wide.iter().all(|line| !line.trim().contains("  ")), "{}: {wide:#?}", page.name);
+            assert!(
+                wide.iter().all(|line| !line.trim().contains("  ")),
+                "{}: {wide:#?}",
+                page.name
+            );
         }
     }
 }

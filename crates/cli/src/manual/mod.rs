@@ -40,8 +40,10 @@ pub(crate) fn help(words: &[String]) -> Result<Exit, CommandFailure> {
         [page] => Ok(show(page)),
         [] => Err(unknown(&cli, word)),
         several => {
-            let names: Vec<_> = several.iter().map(|page| format!("`truetps help {}`", page.name)).collect();
-            Err(CommandFailure::usage(format!("`{word}` is the name of several pages")).hint(names.join(", ")))
+            let names: Vec<_> =
+                several.iter().map(|page| format!("`truetps help {}`", page.name)).collect();
+            Err(CommandFailure::usage(format!("`{word}` is the name of several pages"))
+                .hint(names.join(", ")))
         }
     }
 }
@@ -63,23 +65,27 @@ fn print_command(command: &mut Command, words: &[String]) -> Exit {
 
 fn topics() -> String {
     let width = pages().map(|page| page.shortest_name().len()).max().unwrap_or(0);
-    let line = |page: &ManualPage| format!("  {:<width$}  {}\n", page.shortest_name(), page.title());
+    let line =
+        |page: &ManualPage| format!("  {:<width$}  {}\n", page.shortest_name(), page.title());
     let lines: String = pages().map(|page| line(&page)).collect();
     format!("Pages of the documentation, for `truetps help TOPIC`:\n\n{lines}")
 }
 
 fn unknown(cli: &Command, word: &str) -> CommandFailure {
-    let commands = cli.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
+    let commands =
+        cli.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
     let names: Vec<_> = commands.chain(pages().map(|page| page.shortest_name())).collect();
     let near = did_you_mean(&near_matches(word, names));
-    CommandFailure::usage(format!("unknown command or topic `{word}`{near}"))
-        .hint("`truetps help` lists the commands, `truetps help topics` the pages of the documentation")
+    CommandFailure::usage(format!("unknown command or topic `{word}`{near}")).hint(
+        "`truetps help` lists the commands, `truetps help topics` the pages of the documentation",
+    )
 }
 
 fn show(page: &ManualPage) -> Exit {
     const USUAL_COLUMNS: usize = 80;
     let is_terminal = stdout().is_terminal();
-    let columns = terminal_columns(stdout()).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
+    let columns =
+        terminal_columns(stdout()).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
     let columns = columns.filter(|columns| *columns > 0).unwrap_or(USUAL_COLUMNS);
     let screen = MarkdownScreen { columns, has_color: settings::has_color(is_terminal) };
     let text = rendered(page.text, page.name, screen);
@@ -104,8 +110,14 @@ mod tests {
 
     /// All help texts of a command and of those below it.
     fn texts(command: &Command, texts: &mut Vec<String>) {
-        let after = command.get_after_help().into_iter().chain(command.get_about()).map(ToString::to_string);
-        texts.extend(after.chain(command.get_arguments().filter_map(|arg| arg.get_help()).map(ToString::to_string)));
+        let after = command
+            .get_after_help()
+            .into_iter()
+            .chain(command.get_about())
+            .map(ToString::to_string);
+        texts.extend(after.chain(
+            command.get_arguments().filter_map(|arg| arg.get_help()).map(ToString::to_string),
+        ));
         command.get_subcommands().for_each(|inner| self::texts(inner, texts));
     }
 
@@ -131,7 +143,10 @@ mod tests {
     #[test]
     fn an_unknown_word_has_a_hint() {
         let refused = help(&["metod".to_owned()]).unwrap_err().to_string();
-        assert!(refused.contains("unknown command or topic `metod` (did you mean `method`?)"), "{refused}");
+        assert!(
+            refused.contains("unknown command or topic `metod` (did you mean `method`?)"),
+            "{refused}"
+        );
         let refused = help(&["server".to_owned(), "ad".to_owned()]).unwrap_err().to_string();
         assert!(refused.contains("`truetps server ad`: there is no such command"), "{refused}");
     }

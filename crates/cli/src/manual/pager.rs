@@ -20,7 +20,8 @@ pub(super) fn paged(text: &str) -> bool {
         return false;
     }
     // Ctrl-C is for the pager: without it, truetps would end and leave the pager behind.
-    let heard = signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::new(AtomicBool::new(false)));
+    let heard =
+        signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::new(AtomicBool::new(false)));
     let is_shown = run(&pager, text);
     if let Ok(heard) = heard {
         signal_hook::low_level::unregister(heard);
@@ -28,7 +29,10 @@ pub(super) fn paged(text: &str) -> bool {
     is_shown
 }
 
-#[expect(clippy::disallowed_methods, reason = "only the sandbox starts servers; this is a program of the user's")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only the sandbox starts servers; this is a program of the user's"
+)]
 fn run(pager: &str, text: &str) -> bool {
     let mut shell = Command::new("sh");
     shell.args(["-c", pager]).stdin(Stdio::piped());

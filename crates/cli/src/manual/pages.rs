@@ -96,7 +96,11 @@ impl ManualPage {
     /// The shortest name that means this page alone, and no command.
     pub(crate) fn shortest_name(&self) -> &'static str {
         let is_command = COMMANDS.contains(&self.last_name());
-        if is_command || Self::named(self.last_name()).len() > 1 { self.name } else { self.last_name() }
+        if is_command || Self::named(self.last_name()).len() > 1 {
+            self.name
+        } else {
+            self.last_name()
+        }
     }
 
     /// Its heading.
@@ -111,8 +115,8 @@ impl ManualPage {
 
 /// Commands that have the name of a page.
 const COMMANDS: [&str; 13] = [
-    "compare", "config", "crash", "explain", "gateway", "mtls", "plan", "pool", "probe", "server", "slap", "sysbench",
-    "verify",
+    "compare", "config", "crash", "explain", "gateway", "mtls", "plan", "pool", "probe", "server",
+    "slap", "sysbench", "verify",
 ];
 
 #[cfg(test)]
@@ -134,7 +138,9 @@ mod tests {
             for entry in docs.join(folder).read_dir().unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
                 // `README.md` lists the pages, as `truetps help topics` does.
-                if let Some(name) = name.strip_suffix(".md").filter(|name| !name.contains('.') && *name != "README") {
+                if let Some(name) =
+                    name.strip_suffix(".md").filter(|name| !name.contains('.') && *name != "README")
+                {
                     expect.insert(format!("{folder}{name}"));
                 }
             }
@@ -146,14 +152,16 @@ mod tests {
     fn commands_that_have_the_name_of_a_page_are_listed() {
         let cli = Cli::command();
         let has_page = |name: &&str| PAGES.iter().any(|page| page.last_name() == *name);
-        let mut expect: Vec<_> = cli.get_subcommands().map(clap::Command::get_name).filter(has_page).collect();
+        let mut expect: Vec<_> =
+            cli.get_subcommands().map(clap::Command::get_name).filter(has_page).collect();
         expect.sort_unstable();
         assert_eq!(COMMANDS.to_vec(), expect);
     }
 
     #[test]
     fn a_page_has_its_name_in_several_forms() {
-        let names = |word: &str| ManualPage::named(word).iter().map(|page| page.name).collect::<Vec<_>>();
+        let names =
+            |word: &str| ManualPage::named(word).iter().map(|page| page.name).collect::<Vec<_>>();
         assert_eq!(names("method"), ["method"]);
         assert_eq!(names("docs/method.md"), ["method"]);
         assert_eq!(names("exit-codes"), ["reference/exit-codes"]);

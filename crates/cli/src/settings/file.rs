@@ -26,8 +26,9 @@ pub(super) fn problem(path: &Path, line: usize, problem: impl std::fmt::Display)
 
 pub(super) fn read(path: &Path) -> Result<Vec<SettingLine>, CommandFailure> {
     const BYTES_MAX: u64 = 1 << 20;
-    let text = read_text(path, BYTES_MAX)
-        .map_err(|error| CommandFailure::usage(format!("settings of {}: {error}", path.display())))?;
+    let text = read_text(path, BYTES_MAX).map_err(|error| {
+        CommandFailure::usage(format!("settings of {}: {error}", path.display()))
+    })?;
     let line_of = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
     let table = DeTable::parse(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(span.start));
@@ -58,15 +59,21 @@ fn unknown(name: &str) -> String {
 fn value_of(setting: &UserSetting, value: &DeValue<'_>, path: &Path) -> Result<OsString, String> {
     let wrong = |wanted: &str| format!("is a {}; {wanted} is expected", value.type_str());
     let text = match (value, setting.kind) {
-        (DeValue::String(text), SettingKind::Path | SettingKind::Word | SettingKind::Time) => text.to_string(),
-        (DeValue::Integer(number), SettingKind::Count | SettingKind::Time) if number.radix() == 10 => {
+        (DeValue::String(text), SettingKind::Path | SettingKind::Word | SettingKind::Time) => {
+            text.to_string()
+        }
+        (DeValue::Integer(number), SettingKind::Count | SettingKind::Time)
+            if number.radix() == 10 =>
+        {
             number.as_str().to_owned()
         }
         (DeValue::Float(number), SettingKind::Time) => number.as_str().to_owned(),
         (_, SettingKind::Path) => return Err(wrong("a path in quotation marks")),
         (_, SettingKind::Word) => return Err(wrong("a text in quotation marks")),
         (_, SettingKind::Count) => return Err(wrong("a whole number")),
-        (_, SettingKind::Time) => return Err(wrong("a number of seconds, or a time such as \"500ms\",")),
+        (_, SettingKind::Time) => {
+            return Err(wrong("a number of seconds, or a time such as \"500ms\","));
+        }
     };
     if text.is_empty() {
         return Err("is empty: leave the line out".to_owned());
@@ -88,7 +95,11 @@ fn refuse_two_servers(lines: &[SettingLine], path: &Path) -> Result<(), CommandF
     match (named.next(), named.next()) {
         (Some(first), Some(second)) => {
             let (one, other) = (first.setting.name, second.setting.name);
-            Err(problem(path, second.line, format!("`{other}` and `{one}` each name the server: leave one out")))
+            Err(problem(
+                path,
+                second.line,
+                format!("`{other}` and `{one}` each name the server: leave one out"),
+            ))
         }
         _ => Ok(()),
     }
@@ -104,15 +115,15 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let show = |text: String| text.replace(&dir.path().display().to_string(), "DIR");
         let lines = read(&path).map_err(|failure| show(failure.to_string()))?;
-        let line =
-            |line: SettingLine| (line.setting.name.to_owned(), show(line.value.into_string().unwrap()), line.line);
+        let line = |line: SettingLine| {
+            (line.setting.name.to_owned(), show(line.value.into_string().unwrap()), line.line)
+        };
         Ok(lines.into_iter().map(line).collect())
     }
 
     #[test]
     fn paths_are_relative_to_the_file() {
-        let text =
-            "# mine\nruns = 'r'\nsandbox_dir = \"/fast disk\"\n\nworkers = 2\nmeasure = 2.5\nwarm_up = '500ms'\n";
+        let text = "# mine\nruns = 'r'\nsandbox_dir = \"/fast disk\"\n\nworkers = 2\nmeasure = 2.5\nwarm_up = '500ms'\n";
         let line = |name: &str, value: &str, line| (name.to_owned(), value.to_owned(), line);
         let expect = [
             line("runs", "DIR/r", 2),
@@ -128,10 +139,16 @@ mod tests {
     fn a_broken_file_is_named_with_its_line() {
         let check = |text: &str, words: &str| {
             let problem = read_as(text).unwrap_err();
-            assert!(problem.starts_with(&format!("error: DIR/truetps.toml:{words}")), "{text}: {problem}");
+            assert!(
+                problem.starts_with(&format!("error: DIR/truetps.toml:{words}")),
+                "{text}: {problem}"
+            );
             assert!(problem.contains("\nhint: "), "{problem}");
         };
-        check("\nsandbox-dir = '/x'", "2: unknown setting `sandbox-dir` (did you mean `sandbox_dir`?)");
+        check(
+            "\nsandbox-dir = '/x'",
+            "2: unknown setting `sandbox-dir` (did you mean `sandbox_dir`?)",
+        );
         check("xyzzy = 1", "1: unknown setting `xyzzy` (known: `runs`, ");
         check("[run]\nmeasure = 1", "1: unknown setting `run` (did you mean `runs`?)");
         check("runs = 'a'\nruns = 'b'", "2: duplicate key");

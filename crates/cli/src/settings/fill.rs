@@ -17,8 +17,10 @@ pub(crate) fn filled(command: Command, settings: &UserSettings) -> Command {
 
 /// The command line as clap reads it. A variable that is empty is as one that is not set.
 pub(crate) fn unfilled(command: Command) -> Command {
-    let is_empty = |arg: &Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
-    let command = command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg });
+    let is_empty =
+        |arg: &Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    let command =
+        command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg });
     command.mut_subcommands(unfilled)
 }
 
@@ -43,13 +45,19 @@ fn default_of<'a>(command: &str, arg: &Arg, settings: &'a UserSettings) -> Optio
 
 impl UserSetting {
     fn fills_arg(&self, command: &str, arg: &Arg) -> bool {
-        let is_of = |(of, long): &(&str, &str)| (of.is_empty() || *of == command) && arg.get_long() == Some(long);
+        let is_of = |(of, long): &(&str, &str)| {
+            (of.is_empty() || *of == command) && arg.get_long() == Some(long)
+        };
         self.fills.iter().any(is_of)
     }
 }
 
 /// Checks a value with the arguments that it is for: one of them must accept it.
-pub(super) fn check_value(command: &Command, setting: &UserSetting, value: &OsStr) -> Result<(), String> {
+pub(super) fn check_value(
+    command: &Command,
+    setting: &UserSetting,
+    value: &OsStr,
+) -> Result<(), String> {
     if let Some(problem) = setting.problem(value) {
         return Err(problem);
     }
@@ -59,7 +67,8 @@ pub(super) fn check_value(command: &Command, setting: &UserSetting, value: &OsSt
     if problems.is_empty() || problems.iter().any(Result::is_ok) {
         return Ok(());
     }
-    let words: Vec<_> = args.iter().map(Arg::get_possible_values).max_by_key(Vec::len).unwrap_or_default();
+    let words: Vec<_> =
+        args.iter().map(Arg::get_possible_values).max_by_key(Vec::len).unwrap_or_default();
     if words.is_empty() {
         return problems.into_iter().next().unwrap_or(Ok(()));
     }
@@ -77,7 +86,8 @@ fn collect(command: &Command, name: &str, setting: &UserSetting, args: &mut Vec<
 /// Reads a value as this argument does, without the argument's relations to others.
 fn accepts(arg: &Arg, value: &OsStr) -> Result<(), String> {
     use std::error::Error as _;
-    let alone = Arg::new("value").action(ArgAction::Set).value_parser(arg.get_value_parser().clone());
+    let alone =
+        Arg::new("value").action(ArgAction::Set).value_parser(arg.get_value_parser().clone());
     let read = Command::new("setting").no_binary_name(true).arg(alone.allow_hyphen_values(true));
     let problem = |error: clap::Error| {
         let problem = error.source().map_or_else(|| error.to_string(), ToString::to_string);
@@ -95,19 +105,27 @@ mod tests {
     use crate::settings::places::ConfigPlaces;
 
     fn parsed(variables: &[(&str, &str)], line: &str) -> TruetpsCommand {
-        let variable = |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into());
-        let settings = UserSettings::read(&Cli::command(), &ConfigPlaces::default(), &variable).unwrap();
+        let variable = |name: &str| {
+            variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into())
+        };
+        let settings =
+            UserSettings::read(&Cli::command(), &ConfigPlaces::default(), &variable).unwrap();
         let command = filled(Cli::command(), &settings);
-        let matches = command.try_get_matches_from(line.split(' ')).unwrap_or_else(|error| panic!("{error}"));
+        let matches =
+            command.try_get_matches_from(line.split(' ')).unwrap_or_else(|error| panic!("{error}"));
         Cli::from_arg_matches(&matches).unwrap().command
     }
 
     #[test]
     fn what_is_typed_wins_and_conflicts_with_no_setting() {
-        let set = [("TRUETPS_WORKERS", "3"), ("TRUETPS_PROBE_INTERVAL", "2s"), ("TRUETPS_MEASURE", "5")];
+        let set =
+            [("TRUETPS_WORKERS", "3"), ("TRUETPS_PROBE_INTERVAL", "2s"), ("TRUETPS_MEASURE", "5")];
         let TruetpsCommand::Run(run) = parsed(&set, "truetps run insert") else { panic!() };
         assert_eq!(run.engine.workers, Some(3));
-        let TruetpsCommand::Run(run) = parsed(&set, "truetps run insert --workers 1 --no-probe") else { panic!() };
+        let TruetpsCommand::Run(run) = parsed(&set, "truetps run insert --workers 1 --no-probe")
+        else {
+            panic!()
+        };
         assert_eq!(run.engine.workers, Some(1));
         let TruetpsCommand::Sweep(sweep) = parsed(&set, "truetps sweep --resume") else { panic!() };
         assert_eq!(sweep.engine.workers, Some(3));
@@ -127,8 +145,12 @@ mod tests {
     fn each_setting_fills_a_flag_that_there_is() {
         for setting in &SETTINGS {
             for fills in setting.fills {
-                let alone =
-                    UserSetting { name: "x", kind: setting.kind, fills: std::slice::from_ref(fills), default: "" };
+                let alone = UserSetting {
+                    name: "x",
+                    kind: setting.kind,
+                    fills: std::slice::from_ref(fills),
+                    default: "",
+                };
                 let mut args = Vec::new();
                 collect(&Cli::command(), "", &alone, &mut args);
                 assert!(!args.is_empty(), "{fills:?}");

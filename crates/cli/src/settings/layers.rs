@@ -51,8 +51,9 @@ impl UserSettings {
         for path in &places.found {
             let lines = file::read(path)?;
             for line in &lines {
-                check_value(command, line.setting, &line.value)
-                    .map_err(|wrong| file::problem(path, line.line, format!("`{}`: {wrong}", line.setting.name)))?;
+                check_value(command, line.setting, &line.value).map_err(|wrong| {
+                    file::problem(path, line.line, format!("`{}`: {wrong}", line.setting.name))
+                })?;
             }
             settings.add_layer(lines.into_iter().map(|line| {
                 let origin = ValueOrigin::Line { path: path.clone(), line: line.line };
@@ -79,12 +80,17 @@ impl UserSettings {
 
     fn check_variables(&self, command: &clap::Command) -> Result<(), CommandFailure> {
         for (name, given) in &self.given {
-            let (ValueOrigin::Variable(variable), Some(setting)) = (&given.origin, UserSetting::named(name)) else {
+            let (ValueOrigin::Variable(variable), Some(setting)) =
+                (&given.origin, UserSetting::named(name))
+            else {
                 continue;
             };
             check_value(command, setting, &given.value).map_err(|wrong| {
-                CommandFailure::usage(format!("{variable}={}: {wrong}", given.value.to_string_lossy()))
-                    .hint("`truetps help reference/config` has the settings and their values")
+                CommandFailure::usage(format!(
+                    "{variable}={}: {wrong}",
+                    given.value.to_string_lossy()
+                ))
+                .hint("`truetps help reference/config` has the settings and their values")
             })?;
         }
         Ok(())
@@ -92,7 +98,9 @@ impl UserSettings {
 }
 
 /// One that is empty is as one that is not set.
-fn of_environment(variable: &dyn Fn(&str) -> Option<OsString>) -> impl Iterator<Item = (&'static UserSetting, Given)> {
+fn of_environment(
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> impl Iterator<Item = (&'static UserSetting, Given)> {
     SETTINGS.iter().filter_map(|setting| {
         let name = setting.variable();
         let value = variable(&name).filter(|value| !value.is_empty())?;
@@ -128,9 +136,12 @@ mod tests {
             path
         });
         let places = ConfigPlaces { found: found.collect(), of_user: None };
-        let variable = |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into());
-        UserSettings::read(&Cli::command(), &places, &variable)
-            .map_err(|failure| failure.to_string().replace(&dir.path().display().to_string(), "DIR"))
+        let variable = |name: &str| {
+            variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into())
+        };
+        UserSettings::read(&Cli::command(), &places, &variable).map_err(|failure| {
+            failure.to_string().replace(&dir.path().display().to_string(), "DIR")
+        })
     }
 
     #[test]
@@ -141,7 +152,9 @@ mod tests {
             let Given { value, origin } = found.given(name).unwrap();
             let origin = match origin {
                 ValueOrigin::Variable(name) => name.clone(),
-                ValueOrigin::Line { path, line } => format!("{}:{line}", path.file_name().unwrap().to_string_lossy()),
+                ValueOrigin::Line { path, line } => {
+                    format!("{}:{line}", path.file_name().unwrap().to_string_lossy())
+                }
             };
             format!("{} {origin}", value.to_string_lossy())
         };
@@ -167,11 +180,19 @@ mod tests {
             assert!(problem.starts_with(&format!("error: {words}")), "{problem}");
         };
         check(&["workers = 0"], &[], "DIR/0.toml:1: `workers`: 0 is not in 1..=1024");
-        check(&["", "format = 'xml'"], &[], "DIR/1.toml:1: `format`: is none of text, json, csv, md, jsonl, sysbench");
+        check(
+            &["", "format = 'xml'"],
+            &[],
+            "DIR/1.toml:1: `format`: is none of text, json, csv, md, jsonl, sysbench",
+        );
         check(&["color = 'blue'"], &[], "DIR/0.toml:1: `color`: is none of auto, always, never");
         check(&["dsn = 'db1'"], &[], "DIR/0.toml:1: `dsn`: ");
         check(&["server = 'A B'"], &[], "DIR/0.toml:1: `server`: ");
-        check(&["probe_interval = 'soon'"], &[], "DIR/0.toml:1: `probe_interval`: is neither a number of seconds");
+        check(
+            &["probe_interval = 'soon'"],
+            &[],
+            "DIR/0.toml:1: `probe_interval`: is neither a number of seconds",
+        );
         check(&[], &[("TRUETPS_WORKERS", "x")], "TRUETPS_WORKERS=x: not a whole number, such as 8");
         check(&["workers = 0"], &[("TRUETPS_WORKERS", "1")], "DIR/0.toml:1: `workers`");
     }

@@ -45,7 +45,8 @@ pub(crate) fn given(name: &str) -> Option<&'static Given> {
 /// Whether to use colours: by the setting, else on a terminal. NO_COLOR is of the environment, and so above files.
 pub(crate) fn has_color(is_terminal: bool) -> bool {
     let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let given = given(COLOR).filter(|given| !is_unwanted || matches!(given.origin, ValueOrigin::Variable(_)));
+    let given = given(COLOR)
+        .filter(|given| !is_unwanted || matches!(given.origin, ValueOrigin::Variable(_)));
     match given.map(Given::text).as_deref() {
         Some("always") => true,
         Some("never") => false,

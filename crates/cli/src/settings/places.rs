@@ -30,7 +30,8 @@ impl ConfigPlaces {
             return Self { found, of_user: None };
         }
         let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let folder = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")));
+        let folder = absolute("XDG_CONFIG_HOME")
+            .or_else(|| absolute("HOME").map(|home| home.join(".config")));
         let of_user = folder.map(|folder| folder.join(USER_FILE));
         let project = here.and_then(|here| project_file(here, of_user.as_deref()));
         let is_there = |path: &&PathBuf| !is_absent(path);
@@ -54,7 +55,8 @@ fn project_file(here: &Path, of_user: Option<&Path>) -> Option<PathBuf> {
 /// Also in a folder that may not be searched: `sudo -u mysql` keeps the HOME of another user.
 fn is_absent(path: &Path) -> bool {
     use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
-    path.metadata().is_err_and(|error| [NotFound, NotADirectory, PermissionDenied].contains(&error.kind()))
+    path.metadata()
+        .is_err_and(|error| [NotFound, NotADirectory, PermissionDenied].contains(&error.kind()))
 }
 
 /// A file names a server's program, which is then run: in a folder that others may write to, such as /tmp, theirs is not
@@ -79,7 +81,8 @@ mod tests {
         let path = |name: &str| dir.path().join(name);
         fs::create_dir_all(path("a/b")).unwrap();
         fs::create_dir_all(path("home/truetps")).unwrap();
-        let variable = |name: &str| (name == "XDG_CONFIG_HOME").then(|| path("home").into_os_string());
+        let variable =
+            |name: &str| (name == "XDG_CONFIG_HOME").then(|| path("home").into_os_string());
         let found = |here: &str| ConfigPlaces::of(Some(&path(here)), &variable).found;
         assert_eq!(found("a/b"), Vec::<PathBuf>::new());
         fs::write(path("truetps.toml"), "").unwrap();

@@ -50,8 +50,9 @@ impl UserSetting {
 
     /// A value as a file has it.
     pub(crate) fn toml(&self, value: &str) -> String {
-        let is_number =
-            self.kind != SettingKind::Path && self.kind != SettingKind::Word && value.parse::<f64>().is_ok();
+        let is_number = self.kind != SettingKind::Path
+            && self.kind != SettingKind::Word
+            && value.parse::<f64>().is_ok();
         if is_number { value.to_owned() } else { toml::Value::String(value.to_owned()).to_string() }
     }
 
@@ -93,7 +94,12 @@ pub(crate) const SETTINGS: [UserSetting; 12] = [
         fills: &[],
         default: "the server in PATH or in the usual places",
     },
-    UserSetting { name: "format", kind: SettingKind::Word, fills: &[("", "format")], default: "text" },
+    UserSetting {
+        name: "format",
+        kind: SettingKind::Word,
+        fills: &[("", "format")],
+        default: "text",
+    },
     UserSetting { name: COLOR, kind: SettingKind::Word, fills: &[], default: "auto" },
     UserSetting {
         name: "workers",
@@ -101,13 +107,28 @@ pub(crate) const SETTINGS: [UserSetting; 12] = [
         fills: &[("", "workers")],
         default: "half of the cores, at least one",
     },
-    UserSetting { name: "pin", kind: SettingKind::Word, fills: &[("", "pin")], default: "not bound to cores" },
+    UserSetting {
+        name: "pin",
+        kind: SettingKind::Word,
+        fills: &[("", "pin")],
+        default: "not bound to cores",
+    },
     UserSetting {
         name: "probe_interval",
         kind: SettingKind::Time,
         fills: &[("run", "probe-interval"), ("probe", "interval")],
         default: "1s",
     },
-    UserSetting { name: "warm_up", kind: SettingKind::Time, fills: &[("run", "warm-up")], default: "1" },
-    UserSetting { name: "measure", kind: SettingKind::Time, fills: &[("run", "measure")], default: "10" },
+    UserSetting {
+        name: "warm_up",
+        kind: SettingKind::Time,
+        fills: &[("run", "warm-up")],
+        default: "1",
+    },
+    UserSetting {
+        name: "measure",
+        kind: SettingKind::Time,
+        fills: &[("run", "measure")],
+        default: "10",
+    },
 ];

@@ -46,8 +46,12 @@ impl Look {
     }
 
     fn write(self, text: &mut String) {
-        const MODIFIERS: [(Modifier, &str); 4] =
-            [(Modifier::BOLD, ";1"), (Modifier::DIM, ";2"), (Modifier::UNDERLINED, ";4"), (Modifier::REVERSED, ";7")];
+        const MODIFIERS: [(Modifier, &str); 4] = [
+            (Modifier::BOLD, ";1"),
+            (Modifier::DIM, ";2"),
+            (Modifier::UNDERLINED, ";4"),
+            (Modifier::REVERSED, ";7"),
+        ];
         text.push_str("\x1b[0");
         for (modifier, code) in MODIFIERS {
             if self.modifier.contains(modifier) {
@@ -91,6 +95,10 @@ mod tests {
         let before = Buffer::with_lines(["tps 10"]);
         let now = Buffer::with_lines(["tps 10", "x"]);
         assert_eq!(text(Some(&before), &now), text(None, &now));
-        assert!(text(None, &now).starts_with("\x1b[0m\x1b[2J\x1b[1;1Htps"), "{:?}", text(None, &now));
+        assert!(
+            text(None, &now).starts_with("\x1b[0m\x1b[2J\x1b[1;1Htps"),
+            "{:?}",
+            text(None, &now)
+        );
     }
 }

@@ -47,10 +47,15 @@ pub(crate) fn columns(running: &Running, width: usize, zoom: Zoom) -> (Vec<Chart
     let begins = |steps: &[ChartStep]| steps.first().map(|step| step.start_ms);
     let seconds: Vec<_> = running.seconds.iter().copied().collect();
     let are_whole = !buckets.is_empty() && begins(&buckets) == begins(&seconds);
-    if let Some(joined) = BUCKETS.into_iter().find(|joined| are_whole && buckets.len().div_ceil(*joined) <= width) {
+    if let Some(joined) =
+        BUCKETS.into_iter().find(|joined| are_whole && buckets.len().div_ceil(*joined) <= width)
+    {
         return (join(&buckets, joined), BUCKET_MS * joined as f64);
     }
-    let joined = SECONDS.into_iter().find(|joined| seconds.len().div_ceil(*joined) <= width).unwrap_or(SECONDS[0]);
+    let joined = SECONDS
+        .into_iter()
+        .find(|joined| seconds.len().div_ceil(*joined) <= width)
+        .unwrap_or(SECONDS[0]);
     let all = join(&seconds, joined);
     (all[all.len().saturating_sub(width)..].to_vec(), 1e3 * joined as f64)
 }
@@ -67,7 +72,9 @@ fn join(steps: &[ChartStep], joined: usize) -> Vec<ChartStep> {
 }
 
 fn is_stalled(step: &ChartStep, stalls: &[TimeSpan]) -> bool {
-    stalls.iter().any(|stall| stall.from_ms < step.end_ms() - 1.0 && stall.to_ms > step.start_ms + 1.0)
+    stalls
+        .iter()
+        .any(|stall| stall.from_ms < step.end_ms() - 1.0 && stall.to_ms > step.start_ms + 1.0)
 }
 
 /// A number that is easily read, and not below this one: 1, 2, 3, 5 or 8 with zeros.
@@ -76,21 +83,33 @@ fn round_up(value: f64) -> f64 {
         return 1.0;
     }
     let power = 10_f64.powf(value.log10().floor());
-    let digit = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0].into_iter().find(|digit| digit * power >= value);
+    let digit =
+        [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0].into_iter().find(|digit| digit * power >= value);
     digit.unwrap_or(10.0) * power
 }
 
 /// Throughput with stalls marked below it.
-pub(crate) fn throughput(pen: &mut Pen<'_>, area: Rect, running: &Running, counts: &str, zoom: Zoom) {
+pub(crate) fn throughput(
+    pen: &mut Pen<'_>,
+    area: Rect,
+    running: &Running,
+    counts: &str,
+    zoom: Zoom,
+) {
     let palette = pen.palette;
     let has_times = area.height >= TIMES_FROM;
     let height = area.height.saturating_sub(if has_times { 3 } else { 2 });
-    let plot = Rect { x: area.x + LABEL, y: area.y + 1, width: area.width.saturating_sub(LABEL), height };
+    let plot =
+        Rect { x: area.x + LABEL, y: area.y + 1, width: area.width.saturating_sub(LABEL), height };
     let (steps, step_ms) = columns(running, plot.width.into(), zoom);
     let last = running.last.as_ref().filter(|_| !running.over);
     let now = last.map_or(String::new(), |last| format!("  {} now", format::tps(last.tps)));
-    let mean = running.mean_tps().map_or(String::new(), |mean| format!(", mean {}", format::tps(mean)));
-    pen.heading(area, &format!("{counts}{now}{mean}, a column is {}", format::duration_us(step_ms * 1e3)));
+    let mean =
+        running.mean_tps().map_or(String::new(), |mean| format!(", mean {}", format::tps(mean)));
+    pen.heading(
+        area,
+        &format!("{counts}{now}{mean}, a column is {}", format::duration_us(step_ms * 1e3)),
+    );
     let max = round_up(steps.iter().map(|step| step.tps).fold(0.0, f64::max));
     pen.text(area, 0, 1, &right_aligned(&format::tps(max)), FAINT);
     pen.text(area, 0, height, &right_aligned("0"), FAINT);
@@ -99,13 +118,16 @@ pub(crate) fn throughput(pen: &mut Pen<'_>, area: Rect, running: &Running, count
         Phase::Measure => palette.bar(),
         Phase::WarmUp | Phase::Drain => FAINT,
     };
-    let bars: Vec<_> =
-        steps.iter().map(|step| SparklineBar::from((step.tps / max * FINENESS) as u64).style(style(step))).collect();
+    let bars: Vec<_> = steps
+        .iter()
+        .map(|step| SparklineBar::from((step.tps / max * FINENESS) as u64).style(style(step)))
+        .collect();
     Sparkline::default().data(bars).max(FINENESS as u64).render(plot, pen.buffer);
     let marks = Rect { y: plot.y + height, height: 1, ..plot };
     pen.text(marks, 0, 0, &"─".repeat(steps.len()), FAINT);
     for (column, step) in steps.iter().enumerate() {
-        let begins = column > 0 && step.phase == Phase::Measure && steps[column - 1].phase != Phase::Measure;
+        let begins =
+            column > 0 && step.phase == Phase::Measure && steps[column - 1].phase != Phase::Measure;
         if is_stalled(step, &running.stalls) {
             pen.text(marks, column as u16, 0, "▲", palette.stall());
         } else if begins {
@@ -121,7 +143,8 @@ pub(crate) fn throughput(pen: &mut Pen<'_>, area: Rect, running: &Running, count
 fn time_row(pen: &mut Pen<'_>, area: Rect, steps: &[ChartStep], stalls: &[TimeSpan]) {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return };
     let mut x = pen.text(area, 0, 0, &format!("{:.0} s", first.start_ms / 1e3), FAINT);
-    let is_start = |step: &ChartStep| step.phase == Phase::Measure && step.start_ms > first.start_ms;
+    let is_start =
+        |step: &ChartStep| step.phase == Phase::Measure && step.start_ms > first.start_ms;
     if let Some(column) = steps.iter().position(is_start).map(|column| column as u16)
         && column > x
         && steps[0].phase != Phase::Measure
@@ -158,10 +181,17 @@ pub(crate) fn latency(pen: &mut Pen<'_>, area: Rect, running: &Running) {
     let scale = (high / floor).ln();
     let bars: Vec<_> = shown
         .iter()
-        .map(|us| SparklineBar::from(us.map(|us| ((us / floor).ln() / scale * FINENESS).max(1.0) as u64)))
+        .map(|us| {
+            SparklineBar::from(us.map(|us| ((us / floor).ln() / scale * FINENESS).max(1.0) as u64))
+        })
         .collect();
     let plot = Rect { x: area.x + LABEL, width, ..area };
-    Sparkline::default().data(bars).max(FINENESS as u64).style(PLAIN).absent_value_symbol(" ").render(plot, pen.buffer);
+    Sparkline::default()
+        .data(bars)
+        .max(FINENESS as u64)
+        .style(PLAIN)
+        .absent_value_symbol(" ")
+        .render(plot, pen.buffer);
     if area.height > 1 {
         pen.text(area, 0, 0, &right_aligned(&format::duration_us(high)), FAINT);
         pen.text(area, 0, area.height / 2, &right_aligned("p99"), FAINT);
@@ -181,13 +211,20 @@ mod tests {
 
     #[test]
     fn numbers_of_the_axis() {
-        for (value, expect) in [(0.0, 1.0), (998.0, 1000.0), (1001.0, 1500.0), (8100.0, 10_000.0), (0.07, 0.08)] {
+        for (value, expect) in
+            [(0.0, 1.0), (998.0, 1000.0), (1001.0, 1500.0), (8100.0, 10_000.0), (0.07, 0.08)]
+        {
             assert!((round_up(value) / expect - 1.0).abs() < 1e-9, "{value}");
         }
     }
 
     fn running(seconds: usize) -> Running {
-        let step = |start_ms: f64, length_ms| ChartStep { start_ms, length_ms, tps: 10.0, phase: Phase::Measure };
+        let step = |start_ms: f64, length_ms| ChartStep {
+            start_ms,
+            length_ms,
+            tps: 10.0,
+            phase: Phase::Measure,
+        };
         Running {
             seconds: (0..seconds).map(|at| step(at as f64 * 1e3, 1e3)).collect(),
             buckets: (0..seconds * 10).map(|at| step(at as f64 * 1e2, 1e2)).collect(),
@@ -197,9 +234,14 @@ mod tests {
 
     #[test]
     fn steps_get_longer_so_that_the_whole_trial_is_seen() {
-        for (seconds, expect_ms, expect) in
-            [(5, 100.0, 50), (10, 200.0, 50), (20, 500.0, 40), (31, 1e3, 31), (100, 2e3, 50), (1000, 30e3, 34)]
-        {
+        for (seconds, expect_ms, expect) in [
+            (5, 100.0, 50),
+            (10, 200.0, 50),
+            (20, 500.0, 40),
+            (31, 1e3, 31),
+            (100, 2e3, 50),
+            (1000, 30e3, 34),
+        ] {
             let (steps, step_ms) = columns(&running(seconds), 50, Zoom::Whole);
             assert_eq!((steps.len(), step_ms), (expect, expect_ms), "{seconds}");
             assert!(steps.iter().all(|step| (step.tps - 10.0).abs() < 1e-9));

@@ -100,7 +100,8 @@ impl NewestOutput {
         if self.from > 0 {
             let line_start = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
             let left_out = format::bytes(self.from + line_start as u64);
-            let note = format!("truetps: {left_out} of earlier output left out; --ui keeps the newest\n");
+            let note =
+                format!("truetps: {left_out} of earlier output left out; --ui keeps the newest\n");
             bytes.splice(..line_start, note.into_bytes());
         }
         Ok(bytes)
@@ -135,7 +136,9 @@ mod tests {
         let text = String::from_utf8(output.into_text().unwrap()).unwrap();
         let (note, rest) = text.split_once('\n').unwrap();
         assert!(note.starts_with("truetps: 8.7 MiB of earlier output left out"), "{note}");
-        assert!(rest.starts_with("line ") && rest.ends_with("line 79 9999\n") && !rest.contains('\0'));
+        assert!(
+            rest.starts_with("line ") && rest.ends_with("line 79 9999\n") && !rest.contains('\0')
+        );
         assert!(rest.len() as u64 > NEWEST_BYTES - 100);
     }
 }

@@ -55,7 +55,13 @@ impl Pen<'_> {
         }
         let room = usize::from(area.width - x);
         let shown = cut(text, room);
-        let (end, _) = self.buffer.set_stringn(area.x + x, area.y + row, shown, room, Style::reset().patch(style));
+        let (end, _) = self.buffer.set_stringn(
+            area.x + x,
+            area.y + row,
+            shown,
+            room,
+            Style::reset().patch(style),
+        );
         end - area.x
     }
 

@@ -92,7 +92,8 @@ impl SharedPicture {
 
     /// Holds back, until the picture is closed, what this process prints to the picture's terminal.
     pub(crate) fn hold_output(&self) -> Result<(), CommandFailure> {
-        let cannot = |error| CommandFailure::failed(format!("--ui: cannot hold the output back: {error}"));
+        let cannot =
+            |error| CommandFailure::failed(format!("--ui: cannot hold the output back: {error}"));
         self.output.hold().map_err(cannot)
     }
 
@@ -123,10 +124,16 @@ pub(crate) fn check() -> Result<(), CommandFailure> {
 
 /// The terminal, prepared for a run with this title. Nothing is shown yet.
 pub(crate) fn prepare(title: &str) -> Result<Arc<SharedPicture>, CommandFailure> {
-    let screen = TerminalScreen::of_stderr()
-        .map_err(|error| CommandFailure::failed(format!("--ui: cannot use the terminal: {error}")))?;
+    let screen = TerminalScreen::of_stderr().map_err(|error| {
+        CommandFailure::failed(format!("--ui: cannot use the terminal: {error}"))
+    })?;
     let watch = Mutex::new(LiveWatch::new(title));
-    Ok(Arc::new(SharedPicture { screen, watch, kept: Mutex::default(), output: HeldOutput::default() }))
+    Ok(Arc::new(SharedPicture {
+        screen,
+        watch,
+        kept: Mutex::default(),
+        output: HeldOutput::default(),
+    }))
 }
 
 /// The picture, from here to its drop.

@@ -149,9 +149,14 @@ impl LiveWatch {
         match event {
             ExperimentEvent::Journal(_) | ExperimentEvent::Restored => {}
             ExperimentEvent::Preparing(step) => self.doing(step, String::new()),
-            ExperimentEvent::RateTried { rate, broken } => self.doing(&tried_rate_text(*rate, *broken), String::new()),
+            ExperimentEvent::RateTried { rate, broken } => {
+                self.doing(&tried_rate_text(*rate, *broken), String::new());
+            }
             ExperimentEvent::Loading { rows, of } => {
-                self.doing("loading rows", format!(": {} of {}", format::count(*rows), format::count(*of)));
+                self.doing(
+                    "loading rows",
+                    format!(": {} of {}", format::count(*rows), format::count(*of)),
+                );
             }
             ExperimentEvent::Investigating { .. } | ExperimentEvent::SearchingPool { .. } => {
                 if let Some(stage) = stage_of(event) {
@@ -171,7 +176,12 @@ impl LiveWatch {
         match event {
             TrialEvent::Begins => self.begins(place),
             TrialEvent::Interval(interval, _) => {
-                if self.model.running.as_ref().is_none_or(|running| running.over || running.index != place.index) {
+                if self
+                    .model
+                    .running
+                    .as_ref()
+                    .is_none_or(|running| running.over || running.index != place.index)
+                {
                     self.begins(place);
                 }
                 self.model.doing = None;
@@ -179,7 +189,10 @@ impl LiveWatch {
             }
             TrialEvent::Sample(_, sample) => {
                 if let Some(running) = &mut self.model.running {
-                    let end_ms = running.last.as_ref().map_or(f64::MIN, |last| last.start_ms + last.length_ms);
+                    let end_ms = running
+                        .last
+                        .as_ref()
+                        .map_or(f64::MIN, |last| last.start_ms + last.length_ms);
                     running.probe = self.trial.probe.now(end_ms.max(sample.at_ms));
                 }
             }
@@ -230,7 +243,12 @@ impl LiveWatch {
         }
         running.probe = self.trial.probe.now(interval.start_ms + interval.length_ms);
         let phase = interval.phase;
-        let whole = ChartStep { start_ms: interval.start_ms, length_ms: interval.length_ms, tps: interval.tps, phase };
+        let whole = ChartStep {
+            start_ms: interval.start_ms,
+            length_ms: interval.length_ms,
+            tps: interval.tps,
+            phase,
+        };
         push(&mut running.seconds, whole, STEPS_MAX);
         push(&mut running.p99_us, interval.response.response_us_p99, STEPS_MAX);
         for (index, bucket) in interval.buckets.iter().enumerate() {
@@ -254,7 +272,8 @@ impl LiveWatch {
         self.doing("the trial is over", String::new());
         let measured = trial.measured.as_ref();
         let running = self.model.running.as_mut().filter(|running| running.index == index);
-        let stalls = running.as_ref().map_or_else(StallsSoFar::default, |_| self.trial.stalls.in_the_end());
+        let stalls =
+            running.as_ref().map_or_else(StallsSoFar::default, |_| self.trial.stalls.in_the_end());
         if let Some(running) = running {
             (running.left, running.over) = (left, true);
             running.measured = stalls;

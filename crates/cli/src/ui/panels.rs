@@ -20,9 +20,11 @@ pub(crate) fn lines(pen: &mut Pen<'_>, area: Rect, model: &Model, running: &Runn
     let text = match states.filter(|_| running.probe.outage.is_none()) {
         None => not_read(running),
         Some(waits) if waits.is_empty() => "none".to_owned(),
-        Some(waits) => {
-            waits.iter().map(|wait| format!("{} {}", wait.name, sessions(wait))).collect::<Vec<_>>().join(", ")
-        }
+        Some(waits) => waits
+            .iter()
+            .map(|wait| format!("{} {}", wait.name, sessions(wait)))
+            .collect::<Vec<_>>()
+            .join(", "),
     };
     pen.text(area, 8, 0, &text, PLAIN);
     if model.subject == Subject::Server {
@@ -37,7 +39,8 @@ pub(crate) fn lines(pen: &mut Pen<'_>, area: Rect, model: &Model, running: &Runn
 pub(crate) fn last_line(pen: &mut Pen<'_>, area: Rect, row: u16, model: &Model) {
     let Some(outcome) = model.outcomes.back() else { return };
     pen.text(area, 0, row, "last", STRONG);
-    let p99 = outcome.p99_us.map_or(String::new(), |us| format!("p99 {}  ", format::duration_us(us)));
+    let p99 =
+        outcome.p99_us.map_or(String::new(), |us| format!("p99 {}  ", format::duration_us(us)));
     let text = match (&outcome.not_valid, outcome.tps) {
         (Some(reason), _) => format!("NOT VALID: {reason}"),
         (None, tps) => {
@@ -58,7 +61,8 @@ fn stalls_text(running: &Running) -> String {
     if so_far.count == 0 {
         return if so_far.judged { "none" } else { "not enough data yet" }.to_owned();
     }
-    let longest = format!("{}, longest {}", so_far.count, format::duration_us(so_far.longest_ms * 1e3));
+    let longest =
+        format!("{}, longest {}", so_far.count, format::duration_us(so_far.longest_ms * 1e3));
     match so_far.going_on_ms {
         Some(ms) => format!("STALL for {} now; {longest}", format::duration_us(ms * 1e3)),
         None => longest,
@@ -140,7 +144,12 @@ pub(crate) fn stalls(pen: &mut Pen<'_>, area: Rect, running: &Running) {
     for (row, stall) in running.stalls.iter().rev().enumerate() {
         let goes_on = row == 0 && so_far.going_on_ms.is_some();
         let length = format::duration_us(stall.length_ms() * 1e3);
-        let text = format!("at {:>7.1} s {:>8}{}", stall.from_ms / 1e3, length, if goes_on { "  goes on" } else { "" });
+        let text = format!(
+            "at {:>7.1} s {:>8}{}",
+            stall.from_ms / 1e3,
+            length,
+            if goes_on { "  goes on" } else { "" }
+        );
         let style = if goes_on { style } else { PLAIN };
         pen.text(area, 0, row as u16 + 1, &text, style);
     }

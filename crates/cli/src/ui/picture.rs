@@ -39,14 +39,21 @@ pub(crate) struct Moment {
 }
 
 /// Draws all of it.
-pub(crate) fn draw(model: &Model, view: PictureView, palette: Palette, now: Moment, buffer: &mut Buffer) {
+pub(crate) fn draw(
+    model: &Model,
+    view: PictureView,
+    palette: Palette,
+    now: Moment,
+    buffer: &mut Buffer,
+) {
     let area = *buffer.area();
     let pen = &mut Pen { buffer, palette };
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         return tiny(pen, area, model, now);
     }
     let [header, body, footer] =
-        Layout::vertical([Constraint::Length(3), Constraint::Min(1), Constraint::Length(1)]).areas(area);
+        Layout::vertical([Constraint::Length(3), Constraint::Min(1), Constraint::Length(1)])
+            .areas(area);
     draw_header(pen, header, model, view, now);
     if view.help {
         draw_help(pen, body);
@@ -61,7 +68,8 @@ pub(crate) fn draw(model: &Model, view: PictureView, palette: Palette, now: Mome
 /// What there is room for in a few letters.
 fn tiny(pen: &mut Pen<'_>, area: Rect, model: &Model, now: Moment) {
     let last = model.running.as_ref().and_then(|running| running.last.as_ref());
-    let text = last.map_or_else(|| "truetps".to_owned(), |last| format!("{} tps", format::tps(last.tps)));
+    let text =
+        last.map_or_else(|| "truetps".to_owned(), |last| format!("{} tps", format::tps(last.tps)));
     pen.text(area, 0, 0, if now.stopping { "STOPPING" } else { &text }, STRONG);
     pen.text(area, 0, 1, "the terminal is too small", FAINT);
 }
@@ -70,11 +78,16 @@ fn tiny(pen: &mut Pen<'_>, area: Rect, model: &Model, now: Moment) {
 fn state(model: &Model, now: Moment) -> String {
     if let Some(doing) = &model.doing {
         let since = now.at.saturating_duration_since(doing.since);
-        let seconds =
-            if since < Duration::from_secs(2) { String::new() } else { format!(", {}", format::duration(since)) };
+        let seconds = if since < Duration::from_secs(2) {
+            String::new()
+        } else {
+            format!(", {}", format::duration(since))
+        };
         return format!("{}{}{seconds}", doing.step, doing.progress);
     }
-    let Some(last) = model.running.as_ref().and_then(|running| running.last.as_ref()) else { return String::new() };
+    let Some(last) = model.running.as_ref().and_then(|running| running.last.as_ref()) else {
+        return String::new();
+    };
     let second = format!("{:.0} s", (last.start_ms + last.length_ms) / 1e3);
     if model.subject == Subject::Server {
         second
@@ -106,7 +119,8 @@ fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, 
         Subject::Trials => format!("trial {}{of}", running.index + 1),
         Subject::Server => "watched without a load".to_owned(),
     };
-    let left = running.left.map_or(String::new(), |left| format!("left {}", format::duration(left)));
+    let left =
+        running.left.map_or(String::new(), |left| format!("left {}", format::duration(left)));
     pen.text(area, 0, 1, &place, STRONG);
     pen.right(area, 1, &left, PLAIN);
     let from = place.chars().count() as u16 + 2;
@@ -134,14 +148,19 @@ fn draw_footer(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, 
     let keys: &[(&str, &str)] = match view {
         PictureView { keys: false, .. } => &[],
         PictureView { help: true, .. } => &[("?", "back"), ("q", "stop and summarise")],
-        PictureView { frozen: true, .. } => &[("p", "resume"), ("q", "stop and summarise"), ("?", "help")],
+        PictureView { frozen: true, .. } => {
+            &[("p", "resume"), ("q", "stop and summarise"), ("?", "help")]
+        }
         _ => &[("q", "stop and summarise"), ("p", "freeze"), ("s", "steps"), ("?", "help")],
     };
     for (key, what) in keys {
         x = pen.text(area, x, 0, key, STRONG);
         x = pen.text(area, x + 1, 0, what, FAINT) + 2;
     }
-    let passed = format!("{} since the start", format::duration(now.at.saturating_duration_since(model.begun)));
+    let passed = format!(
+        "{} since the start",
+        format::duration(now.at.saturating_duration_since(model.begun))
+    );
     if usize::from(x) + passed.chars().count() < area.width.into() {
         pen.right(area, 0, &passed, FAINT);
     }
@@ -174,7 +193,9 @@ fn draw_help(pen: &mut Pen<'_>, area: Rect) {
 fn figures(running: &Running, palette: Palette) -> [Vec<(String, Style)>; 2] {
     let Some(last) = &running.last else { return [Vec::new(), Vec::new()] };
     let response = &last.response;
-    let us = |name: &str, us: Option<f64>| us.map(|us| (format!("{name} {}", format::duration_us(us)), PLAIN));
+    let us = |name: &str, us: Option<f64>| {
+        us.map(|us| (format!("{name} {}", format::duration_us(us)), PLAIN))
+    };
     let mut first: Vec<_> = [
         us("p50", response.response_us_p50),
         us("p95", response.response_us_p95),
@@ -187,9 +208,12 @@ fn figures(running: &Running, palette: Palette) -> [Vec<(String, Style)>; 2] {
     let failed = (format!("failed {}", format::count(running.failed)), palette.warning());
     first.extend((running.failed > 0).then_some(failed));
     let probe = &running.probe;
-    let percent = |name: &str, share: Option<f64>| share.map(|share| (format!("{name} {:.0} %", share * 100.0), PLAIN));
+    let percent = |name: &str, share: Option<f64>| {
+        share.map(|share| (format!("{name} {:.0} %", share * 100.0), PLAIN))
+    };
     let open = last.open_loop.as_ref();
-    let count = |name: &str, n: Option<u64>| n.map(|n| (format!("{name} {}", format::count(n)), PLAIN));
+    let count =
+        |name: &str, n: Option<u64>| n.map(|n| (format!("{name} {}", format::count(n)), PLAIN));
     let second = [
         count("queue", open.map(|open| open.starts.queued)),
         us("lag p99", open.and_then(|open| open.lag_us_p99)),
@@ -275,7 +299,9 @@ fn with_panels(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView) 
                 .areas(upper);
         (waits, stalls, results)
     } else {
-        let [waits, stalls] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(30)]).spacing(2).areas(upper);
+        let [waits, stalls] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(30)])
+            .spacing(2)
+            .areas(upper);
         (waits, stalls, lower)
     };
     if let Some(running) = model.running.as_ref().filter(|running| running.last.is_some()) {

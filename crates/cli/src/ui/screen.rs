@@ -14,7 +14,8 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::getpgrp;
 use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp,
+    tcgetwinsize, tcsetattr,
 };
 
 use crate::ui::held::held;
@@ -43,7 +44,8 @@ impl TerminalScreen {
     pub(crate) fn of_stderr() -> io::Result<Self> {
         // Opened anew, so that not waiting for a slow terminal is this program's alone; another user's cannot be.
         let flags = (OFlags::NOCTTY | OFlags::NONBLOCK).bits().cast_signed();
-        let anew = File::options().read(true).write(true).custom_flags(flags).open("/proc/self/fd/2");
+        let anew =
+            File::options().read(true).write(true).custom_flags(flags).open("/proc/self/fd/2");
         let terminal = match anew {
             Ok(file) => file.into(),
             Err(_) => io::stderr().as_fd().try_clone_to_owned()?,
@@ -53,7 +55,12 @@ impl TerminalScreen {
 
     pub(crate) fn on(terminal: OwnedFd) -> io::Result<Self> {
         tcgetattr(&terminal)?;
-        Ok(Self { terminal, before: Mutex::default(), writing: Mutex::default(), gone: Arc::default() })
+        Ok(Self {
+            terminal,
+            before: Mutex::default(),
+            writing: Mutex::default(),
+            gone: Arc::default(),
+        })
     }
 
     /// Puts the picture's page on the terminal, empty. `false`: truetps is in the background, or has left the terminal
@@ -94,7 +101,9 @@ impl TerminalScreen {
             match self.writing.try_lock() {
                 Ok(guard) => break Some(guard),
                 Err(TryLockError::Poisoned(poisoned)) => break Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => std::thread::sleep(LOOK_AGAIN),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                    std::thread::sleep(LOOK_AGAIN);
+                }
                 Err(TryLockError::WouldBlock) => break None,
             }
         };
@@ -128,10 +137,14 @@ impl TerminalScreen {
                 Ok(count) => bytes = &bytes[count..],
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
-                    if begun.elapsed() >= patience || (patience == Duration::MAX && self.is_gone()) {
+                    if begun.elapsed() >= patience || (patience == Duration::MAX && self.is_gone())
+                    {
                         return Ok(());
                     }
-                    match poll(&mut [PollFd::new(&self.terminal, PollFlags::OUT)], Some(&SMALLEST_LOOK)) {
+                    match poll(
+                        &mut [PollFd::new(&self.terminal, PollFlags::OUT)],
+                        Some(&SMALLEST_LOOK),
+                    ) {
                         Ok(_) | Err(Errno::INTR) => {}
                         Err(error) => return Err(error.into()),
                     }
@@ -166,8 +179,10 @@ impl TerminalScreen {
     /// What was typed since the last time; waits for it so long. `None`: nothing will ever be typed.
     pub(crate) fn typed(&self, wake: &impl AsFd, wait: Duration) -> Option<Vec<u8>> {
         let wait = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
-        let mut both =
-            [PollFd::new(&self.terminal, PollFlags::IN), PollFd::from_borrowed_fd(wake.as_fd(), PollFlags::IN)];
+        let mut both = [
+            PollFd::new(&self.terminal, PollFlags::IN),
+            PollFd::from_borrowed_fd(wake.as_fd(), PollFlags::IN),
+        ];
         match poll(&mut both, Some(&wait)) {
             Ok(_) if !both[0].revents().is_empty() => {}
             _ => return Some(Vec::new()),

@@ -14,8 +14,8 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use truetps_analysis::StallsSoFar;
 use truetps_lab::ExperimentEvent;
 use truetps_record::{
-    Configuration, Counts, Family, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample, ProbeSource,
-    ScheduledTrial, SettingValue, Trial, TrialRole, new_histogram,
+    Configuration, Counts, Family, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample,
+    ProbeSource, ScheduledTrial, SettingValue, Trial, TrialRole, new_histogram,
 };
 use truetps_recording::{TrialEvent, TrialPlace};
 
@@ -30,7 +30,13 @@ fn scheduled() -> ScheduledTrial {
         ("connections".to_owned(), SettingValue::Int(50)),
     ]);
     let configuration = Configuration { levels };
-    ScheduledTrial { name: "trial-0003".to_owned(), block: 0, position: 2, role: TrialRole::Cell, configuration }
+    ScheduledTrial {
+        name: "trial-0003".to_owned(),
+        block: 0,
+        position: 2,
+        role: TrialRole::Cell,
+        configuration,
+    }
 }
 
 fn interval(second: u32, bucket: impl Fn(usize) -> u32) -> Interval {
@@ -61,14 +67,18 @@ fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
 fn with_stall() -> LiveWatch {
     let mut watch = LiveWatch::new("sync-sweep");
     let trial = scheduled();
-    let place = TrialPlace { trial: &trial, index: 2, of: Some(64), left: Some(Duration::from_secs(250)) };
+    let place =
+        TrialPlace { trial: &trial, index: 2, of: Some(64), left: Some(Duration::from_secs(250)) };
     watch.event(&ExperimentEvent::Trial(place, TrialEvent::Begins));
     for second in 0..8 {
         let interval = interval(second, |bucket| match (second, bucket) {
             (5, 5..) | (6, _) => 0,
             _ => 100,
         });
-        watch.event(&ExperimentEvent::Trial(place, TrialEvent::Interval(&interval, &new_histogram())));
+        watch.event(&ExperimentEvent::Trial(
+            place,
+            TrialEvent::Interval(&interval, &new_histogram()),
+        ));
     }
     let values = [
         ("session.Commit", 12.0),
@@ -78,9 +88,15 @@ fn with_stall() -> LiveWatch {
         ("wait.wait/io/file/sql/binlog.us", 0.0),
     ];
     let header = ProbeHeader::of_version_1(1e3, Some(Family::Mysql));
-    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Sample(&header, &sample(7000.0, &values))));
+    watch.event(&ExperimentEvent::Trial(
+        place,
+        TrialEvent::Sample(&header, &sample(7000.0, &values)),
+    ));
     let waited = [("wait.wait/io/file/sql/binlog.us", 2.5e6)];
-    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Sample(&header, &sample(8000.0, &waited))));
+    watch.event(&ExperimentEvent::Trial(
+        place,
+        TrialEvent::Sample(&header, &sample(8000.0, &waited)),
+    ));
     watch.event(&ExperimentEvent::Warning("the disk is nearly full".to_owned()));
     watch
 }
@@ -95,7 +111,10 @@ fn picture(watch: &LiveWatch, columns: u16, rows: u16, view: PictureView) -> Buf
 fn lines(buffer: &Buffer) -> Vec<String> {
     let columns = usize::from(buffer.area().width);
     let rows = buffer.content().chunks(columns);
-    rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>().trim_end().to_owned()).collect()
+    rows.map(|row| {
+        row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>().trim_end().to_owned()
+    })
+    .collect()
 }
 
 fn check(buffer: &Buffer, expect: &str) {
@@ -104,7 +123,8 @@ fn check(buffer: &Buffer, expect: &str) {
 }
 
 const KEYS: PictureView = PictureView { keys: true, ..NO_KEYS };
-const NO_KEYS: PictureView = PictureView { frozen: false, help: false, zoom: super::chart::Zoom::Whole, keys: false };
+const NO_KEYS: PictureView =
+    PictureView { frozen: false, help: false, zoom: super::chart::Zoom::Whole, keys: false };
 
 #[test]
 fn before_the_first_interval() {
@@ -119,8 +139,12 @@ fn a_server_that_is_only_watched() {
     let mut watch = with_stall();
     watch.model.subject = Subject::Server;
     let shown = lines(&picture(&watch, 80, 24, KEYS)).join("\n");
-    for part in ["watched without a load", "── commits/s  1 000 now, mean 750.0", "── states, sessions", "Commit"]
-    {
+    for part in [
+        "watched without a load",
+        "── commits/s  1 000 now, mean 750.0",
+        "── states, sessions",
+        "Commit",
+    ] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
     for part in ["trial", "── stalls", "results", "measuring", "── tps"] {
@@ -167,8 +191,17 @@ fn a_large_terminal() {
         stalls: StallsSoFar { count: 3, longest_ms: 500.0, ..judged },
         not_valid: None,
     };
-    let not_judged = FinishedTrial { number: 2, is_twin: true, stalls: StallsSoFar::default(), ..outcome.clone() };
-    let invalid = FinishedTrial { number: 3, not_valid: Some("the server died".to_owned()), ..outcome.clone() };
+    let not_judged = FinishedTrial {
+        number: 2,
+        is_twin: true,
+        stalls: StallsSoFar::default(),
+        ..outcome.clone()
+    };
+    let invalid = FinishedTrial {
+        number: 3,
+        not_valid: Some("the server died".to_owned()),
+        ..outcome.clone()
+    };
     watch.model.outcomes.extend([outcome, not_judged, invalid]);
     check(&picture(&watch, 130, 34, KEYS), include_str!("pictures/large.txt"));
 }
@@ -183,7 +216,10 @@ fn a_trial_that_ends_has_the_stalls_of_its_report() {
     for second in 2..6 {
         let mut interval = interval(second, |_| 0);
         interval.counts.in_flight = 4;
-        watch.event(&ExperimentEvent::Trial(place, TrialEvent::Interval(&interval, &new_histogram())));
+        watch.event(&ExperimentEvent::Trial(
+            place,
+            TrialEvent::Interval(&interval, &new_histogram()),
+        ));
     }
     let text = include_str!("../../../report/testdata/before-probe/trial-0001/run.json");
     let ended: Trial = serde_json::from_str(text).unwrap();
@@ -228,7 +264,10 @@ fn a_request_to_end_and_a_frozen_picture_are_words() {
     let now = Moment { at: Instant::now(), stopping: true };
     draw(&watch.model, frozen, Palette { colour: true }, now, &mut buffer);
     let lines = lines(&buffer);
-    assert!(lines[0].ends_with("STOPPING") && lines[23].contains("again exits at once"), "{lines:?}");
+    assert!(
+        lines[0].ends_with("STOPPING") && lines[23].contains("again exits at once"),
+        "{lines:?}"
+    );
 }
 
 /// Both ends of a terminal that no process controls.
@@ -291,7 +330,11 @@ fn a_terminal_is_left_once_and_nothing_is_written_after() {
     assert!(!is_raw(&watched) && !screen.show());
     drop((screen, watched));
     let rest = rest(&mut ours);
-    assert_eq!((rest.matches("\x1b[?1049l").count(), rest.matches("\x1b[?1049h").count()), (2, 1), "{rest:?}");
+    assert_eq!(
+        (rest.matches("\x1b[?1049l").count(), rest.matches("\x1b[?1049h").count()),
+        (2, 1),
+        "{rest:?}"
+    );
     assert!(rest.ends_with("\x1b[0m\x1b[?25h\x1b[?1049l"), "{rest:?}");
 }
 

@@ -49,7 +49,9 @@ pub(crate) fn wish(bytes: &[u8]) -> Vec<UserRequest> {
 /// The bytes after a key's escape sequence: `[`, parameters and a letter, or one letter after another.
 fn after_sequence(bytes: &[u8]) -> &[u8] {
     let length = match bytes {
-        [b'[', parameters @ ..] => parameters.iter().position(|byte| (0x40..0x7f).contains(byte)).map(|at| at + 2),
+        [b'[', parameters @ ..] => {
+            parameters.iter().position(|byte| (0x40..0x7f).contains(byte)).map(|at| at + 2)
+        }
         [b'O', ..] => Some(2),
         _ => Some(1),
     };
@@ -74,7 +76,9 @@ impl Jobs {
 
     /// Whether the signal came since the last look.
     pub(crate) fn came(&self, wanted: i32) -> bool {
-        self.0.iter().any(|(signal, raised)| *signal == wanted && raised.swap(false, Ordering::Relaxed))
+        self.0
+            .iter()
+            .any(|(signal, raised)| *signal == wanted && raised.swap(false, Ordering::Relaxed))
     }
 }
 
@@ -91,7 +95,8 @@ mod tests {
 
     #[test]
     fn keys() {
-        let check = |bytes: &[u8], expect: &[UserRequest]| assert_eq!(wish(bytes), expect, "{bytes:?}");
+        let check =
+            |bytes: &[u8], expect: &[UserRequest]| assert_eq!(wish(bytes), expect, "{bytes:?}");
         check(b"q", &[UserRequest::Stop]);
         check(b"qq", &[UserRequest::Stop, UserRequest::Stop]);
         check(b" p", &[UserRequest::Freeze, UserRequest::Freeze]);

@@ -52,7 +52,8 @@ pub(crate) const SMALL_WAL: &str = "--set=min_wal_size=32MB";
 
 /// The words for why a trial of `run.json` is invalid or partial; empty for a valid one.
 pub(crate) fn reason_of(trial: &serde_json::Value) -> String {
-    let validity: truetps_record::Validity = serde_json::from_value(trial["validity"].clone()).unwrap();
+    let validity: truetps_record::Validity =
+        serde_json::from_value(trial["validity"].clone()).unwrap();
     validity.reason().map(ToString::to_string).unwrap_or_default()
 }
 
@@ -73,7 +74,11 @@ pub(crate) struct Ran {
 impl From<Output> for Ran {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
     }
 }
 
@@ -130,7 +135,11 @@ impl Place {
     /// The same by another name, or by another program.
     pub(crate) fn program(&self, program: &Path, args: &[&str]) -> Command {
         let mut command = heeding_signals(program);
-        command.args(args).current_dir(self.path()).env("TRUETPS_SANDBOX_DIR", self.home()).stdin(Stdio::null());
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env("TRUETPS_SANDBOX_DIR", self.home())
+            .stdin(Stdio::null());
         // Journals of external servers: not in the state folder of the user who runs the tests.
         command.env("XDG_STATE_HOME", self.path().join("state"));
         // Runs of other tests are no company.
@@ -139,16 +148,26 @@ impl Place {
         command.env("HOME", self.path());
         // Where tests look for what any program has recorded.
         command.env("TRUETPS_RUNS", "runs");
-        for name in ["TRUETPS_BASEDIR", "TRUETPS_DSN", "TRUETPS_SERVER", "TRUETPS_FORMAT", "NO_COLOR"] {
+        for name in
+            ["TRUETPS_BASEDIR", "TRUETPS_DSN", "TRUETPS_SERVER", "TRUETPS_FORMAT", "NO_COLOR"]
+        {
             command.env_remove(name);
         }
-        for name in ["TRUETPS_COLOR", "TRUETPS_WORKERS", "TRUETPS_PIN", "TRUETPS_PROBE_INTERVAL", "TRUETPS_CONFIG"] {
+        for name in [
+            "TRUETPS_COLOR",
+            "TRUETPS_WORKERS",
+            "TRUETPS_PIN",
+            "TRUETPS_PROBE_INTERVAL",
+            "TRUETPS_CONFIG",
+        ] {
             command.env_remove(name);
         }
         for name in ["TRUETPS_WARM_UP", "TRUETPS_MEASURE", "TRUETPS_COMPLETE", "XDG_CONFIG_HOME"] {
             command.env_remove(name);
         }
-        for name in ["TRUETPS_PASSWORD", "TRUETPS_PASSWORD_A", "TRUETPS_PASSWORD_B", "TRUETPS_PARTS_SECRET"] {
+        for name in
+            ["TRUETPS_PASSWORD", "TRUETPS_PASSWORD_A", "TRUETPS_PASSWORD_B", "TRUETPS_PARTS_SECRET"]
+        {
             command.env_remove(name);
         }
         command
@@ -174,7 +193,11 @@ impl Place {
         let ran = self.run(args);
         assert_eq!(ran.code, Some(2), "{args:?}\n{}{}", ran.stdout, ran.stderr);
         for words in expect {
-            assert!(ran.stderr.contains(words), "{args:?}\n{}\nshould contain\n{words}", ran.stderr);
+            assert!(
+                ran.stderr.contains(words),
+                "{args:?}\n{}\nshould contain\n{words}",
+                ran.stderr
+            );
         }
     }
 
@@ -187,7 +210,12 @@ impl Place {
             if ran.code == Some(0) {
                 return (port, ran);
             }
-            assert!(attempt < 5 && [Some(2), Some(4)].contains(&ran.code), "{}{}", ran.stdout, ran.stderr);
+            assert!(
+                attempt < 5 && [Some(2), Some(4)].contains(&ran.code),
+                "{}{}",
+                ran.stdout,
+                ran.stderr
+            );
         }
         unreachable!()
     }
@@ -296,7 +324,9 @@ pub(crate) fn signal_taken(pid: u32, which: rustix::process::Signal) {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let waiting = |line: &str| {
             let mask = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"));
-            mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 1 << (which.as_raw() - 1) != 0)
+            mask.is_some_and(|mask| {
+                u64::from_str_radix(mask.trim(), 16).unwrap() & 1 << (which.as_raw() - 1) != 0
+            })
         };
         !status.lines().any(waiting)
     });
@@ -313,7 +343,8 @@ pub(crate) fn cpu_seconds(pid: u32) -> f64 {
 /// Whether this machine has a server. Says loudly when it has none; CI must have one.
 pub(crate) fn has_server() -> bool {
     // Asked once: the answer takes a start of the server.
-    static FOUND: LazyLock<Ran> = LazyLock::new(|| Place::new().run(&["plan", "check", "durability"]));
+    static FOUND: LazyLock<Ran> =
+        LazyLock::new(|| Place::new().run(&["plan", "check", "durability"]));
     if FOUND.code == Some(0) {
         return true;
     }
@@ -329,7 +360,8 @@ pub(crate) fn has_server() -> bool {
 /// Whether this machine has strace, and lets it attach; CI must have it.
 pub(crate) fn has_strace() -> bool {
     #[expect(clippy::disallowed_methods, reason = "a real tool")]
-    let found = Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
+    let found =
+        Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
     assert!(
         found || std::env::var_os("TRUETPS_REQUIRE_SERVER").is_none(),
         "TRUETPS_REQUIRE_SERVER is set and there is no strace"

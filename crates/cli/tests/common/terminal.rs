@@ -24,7 +24,8 @@ pub(crate) struct Terminal {
 impl Terminal {
     pub(crate) fn new() -> Self {
         let (person, program) = open_terminal();
-        tcsetwinsize(&program, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        tcsetwinsize(&program, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 })
+            .unwrap();
         let (person, seen) = (File::from(person), Arc::new(Mutex::new(Vec::new())));
         let (mut reads, keeps) = (person.try_clone().unwrap(), Arc::clone(&seen));
         thread::spawn(move || {
@@ -58,7 +59,10 @@ impl Terminal {
     }
 
     pub(crate) fn is_raw(&self) -> bool {
-        !tcgetattr(&self.program).unwrap().local_modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+        !tcgetattr(&self.program)
+            .unwrap()
+            .local_modes
+            .contains(LocalModes::ICANON | LocalModes::ECHO)
     }
 
     /// Waits until the run measures.

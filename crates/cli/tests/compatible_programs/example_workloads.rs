@@ -42,7 +42,11 @@ impl Server {
     fn good(&self, script: &str, words: &str) -> String {
         let ran = self.run(script, words);
         assert_eq!(ran.code, Some(0), "{script} {words}: {}{}", ran.stdout, ran.stderr);
-        assert!(!ran.stdout.contains("FATAL") && !ran.stdout.contains("ALERT"), "{script} {words}: {}", ran.stdout);
+        assert!(
+            !ran.stdout.contains("FATAL") && !ran.stdout.contains("ALERT"),
+            "{script} {words}: {}",
+            ran.stdout
+        );
         ran.stdout
     }
 
@@ -66,16 +70,21 @@ impl Server {
 
 /// Events that a report counts.
 fn events(report: &str) -> u64 {
-    let line = report.lines().find(|line| line.contains("total number of events:")).unwrap_or_default();
+    let line =
+        report.lines().find(|line| line.contains("total number of events:")).unwrap_or_default();
     line.rsplit(' ').next().unwrap_or_default().parse().unwrap_or_else(|_| panic!("{report}"))
 }
 
 fn ingest(server: &mut Server) {
     server.good("ingest.lua", "--tables=2 --rows=3 prepare");
     assert_eq!(server.tables(), 2);
-    let report = server.good("ingest.lua", "--tables=2 --rows=3 --payload=30 --threads=3 --events=40 --time=30 run");
+    let report = server.good(
+        "ingest.lua",
+        "--tables=2 --rows=3 --payload=30 --threads=3 --events=40 --time=30 run",
+    );
     assert_eq!(events(&report), 40);
-    let rows = server.number("SELECT COUNT(*) FROM readings_1") + server.number("SELECT COUNT(*) FROM readings_2");
+    let rows = server.number("SELECT COUNT(*) FROM readings_1")
+        + server.number("SELECT COUNT(*) FROM readings_2");
     assert_eq!(rows, 120);
     assert_eq!(server.number("SELECT COUNT(*) FROM readings_1 WHERE LENGTH(payload) <> 30"), 0);
     server.good("ingest.lua", "--tables=2 cleanup");
@@ -84,7 +93,9 @@ fn ingest(server: &mut Server) {
 fn transfers(server: &mut Server) {
     server.good("transfers.lua", "--accounts=40 prepare");
     for order in ["off", "on"] {
-        let flags = format!("--accounts=40 --hot=2 --ordered={order} --threads=6 --events=150 --time=60 run");
+        let flags = format!(
+            "--accounts=40 --hot=2 --ordered={order} --threads=6 --events=150 --time=60 run"
+        );
         assert_eq!(events(&server.good("transfers.lua", &flags)), 150);
     }
     assert_eq!(server.number("SELECT COUNT(*) FROM transfers"), 300);
@@ -101,7 +112,10 @@ fn queue(server: &mut Server) {
     let report = server.good("queue.lua", "--consumers=75 --threads=4 --events=80 --time=30 run");
     assert_eq!(events(&report), 80);
     let left = server.number("SELECT COUNT(*) FROM jobs");
-    assert!(report.contains(&format!("jobs left: {left}, the oldest of them ")), "{left}: {report}");
+    assert!(
+        report.contains(&format!("jobs left: {left}, the oldest of them ")),
+        "{left}: {report}"
+    );
     let report = server.good("queue.lua", "--consumers=100 --events=200 --time=30 run");
     assert!(report.contains("jobs left: 0, the oldest of them 0.0 s old"), "{report}");
     server.good("queue.lua", "cleanup");
@@ -115,14 +129,23 @@ fn shards(server: &mut Server) {
     let report = server.good("shards.lua", &format!("{small} --time=1 --report-interval=0.3 run"));
     let csv: Vec<&str> = report.lines().skip_while(|line| !line.starts_with("time_s,")).collect();
     assert_eq!(csv[0], "time_s,clients,tps,qps,latency_ms,errors_per_s");
-    let rows = || csv[1..].iter().filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
-    assert!((2..=4).contains(&rows().count()) && rows().all(|row| row.split(',').count() == 6), "{report}");
+    let rows =
+        || csv[1..].iter().filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
+    assert!(
+        (2..=4).contains(&rows().count()) && rows().all(|row| row.split(',').count() == 6),
+        "{report}"
+    );
     assert!(report.contains("\n# "), "{report}");
-    let changes: u64 = (1..=4).map(|n| server.number(&format!("SELECT SUM(n) FROM shard_{n}"))).sum();
+    let changes: u64 =
+        (1..=4).map(|n| server.number(&format!("SELECT SUM(n) FROM shard_{n}"))).sum();
     assert!(changes > 0);
     server.good("shards.lua", &format!("{small} verify"));
     server.admin.execute("DELETE FROM shard_2 WHERE id = 7").unwrap();
-    assert_eq!(server.run("shards.lua", &format!("{small} verify")).code, Some(1), "a lost row is seen");
+    assert_eq!(
+        server.run("shards.lua", &format!("{small} verify")).code,
+        Some(1),
+        "a lost row is seen"
+    );
     server.good("shards.lua", &format!("{small} cleanup"));
 }
 
@@ -145,7 +168,9 @@ fn the_examples_run_on_postgres() {
     // Deadlocks are looked for a second after the wait began: less of it is enough here.
     let setting = ("deadlock_timeout".to_owned(), "10ms".to_owned());
     let options = PostgresOptions { settings: vec![setting], ..Default::default() };
-    let Some(server) = PostgresServer::start("the_examples_run_on_postgres", &options) else { return };
+    let Some(server) = PostgresServer::start("the_examples_run_on_postgres", &options) else {
+        return;
+    };
     all(Server::postgres(&server));
 }
 

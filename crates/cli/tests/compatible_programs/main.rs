@@ -1,6 +1,10 @@
 //! The command lines of sysbench, mysqlslap and mtls-perf-bench, beside the originals where these are installed.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and says loudly what it skips"
+)]
 
 #[path = "../../../driver/tests/servers/support/certificates.rs"]
 #[allow(dead_code, reason = "the support code of the driver's tests, of which a part is used here")]

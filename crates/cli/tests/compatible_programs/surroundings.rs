@@ -22,7 +22,10 @@ fn sysbench(place: &Place, line: &str, ours: bool) -> Command {
 }
 
 /// A clean environment, as a service or cron has it.
-#[expect(clippy::disallowed_methods, reason = "the programs under test, and a shell that starts them")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the programs under test, and a shell that starts them"
+)]
 fn shell(place: &Place, line: &str) -> Command {
     let mut command = Command::new("/usr/bin/env");
     // What runs the tests may ignore them.
@@ -42,7 +45,8 @@ fn code(status: ExitStatus) -> Option<i32> {
 
 /// Lines without figures.
 fn shape(text: &str) -> Vec<String> {
-    let shape = |line: &str| line.chars().filter(|c| !c.is_ascii_digit() && *c != ' ').collect::<String>();
+    let shape =
+        |line: &str| line.chars().filter(|c| !c.is_ascii_digit() && *c != ' ').collect::<String>();
     text.lines().map(shape).filter(|line| !line.starts_with("sysbench..(using")).collect()
 }
 
@@ -73,15 +77,23 @@ fn without_a_terminal_a_home_or_a_disk_to_write_to_the_output_is_the_same() {
         "echo 'print(1)' | SYSBENCH",
         "echo 'print(1)' | SYSBENCH -",
     ] {
-        let [theirs, ours] = [false, true].map(|ours| Ran::from(sysbench(&place, line, ours).output().unwrap()));
+        let [theirs, ours] =
+            [false, true].map(|ours| Ran::from(sysbench(&place, line, ours).output().unwrap()));
         assert_eq!(ours.code, theirs.code, "{line}: {}{}", ours.stdout, ours.stderr);
         assert_eq!(shape(&ours.stdout), shape(&theirs.stdout), "{line}");
         let remarks = |ran: &Ran| {
-            let own = ran.stderr.lines().filter(|line| !line.starts_with("truetps: the run is not recorded: "));
+            let own = ran
+                .stderr
+                .lines()
+                .filter(|line| !line.starts_with("truetps: the run is not recorded: "));
             own.map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(remarks(&ours), remarks(&theirs), "{line}");
-        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "{line}: something is left behind");
+        assert_eq!(
+            std::fs::read_dir(place.path()).unwrap().count(),
+            1,
+            "{line}: something is left behind"
+        );
     }
 }
 
@@ -91,9 +103,16 @@ fn a_home_without_room_costs_one_line() {
     let place = Place::new();
     place.write("load.lua", LOAD);
     let line = "ulimit -f 64; HOME=$PWD SYSBENCH load.lua --events=3 run";
-    let [theirs, ours] = [false, true].map(|ours| Ran::from(sysbench(&place, line, ours).output().unwrap()));
-    assert_eq!((ours.code, shape(&ours.stdout)), (theirs.code, shape(&theirs.stdout)), "{}", ours.stderr);
-    let one_line = ours.stderr.starts_with("truetps: the run is not recorded: ") && ours.stderr.lines().count() == 1;
+    let [theirs, ours] =
+        [false, true].map(|ours| Ran::from(sysbench(&place, line, ours).output().unwrap()));
+    assert_eq!(
+        (ours.code, shape(&ours.stdout)),
+        (theirs.code, shape(&theirs.stdout)),
+        "{}",
+        ours.stderr
+    );
+    let one_line = ours.stderr.starts_with("truetps: the run is not recorded: ")
+        && ours.stderr.lines().count() == 1;
     assert!(one_line, "{}", ours.stderr);
 }
 
@@ -101,7 +120,8 @@ fn a_home_without_room_costs_one_line() {
 fn threads_that_cannot_be_started_end_the_program() {
     let place = Place::new();
     place.write("load.lua", LOAD);
-    let line = "ulimit -v 900000; timeout 60 SYSBENCH load.lua --threads=300 --lua-isolation=client run";
+    let line =
+        "ulimit -v 900000; timeout 60 SYSBENCH load.lua --threads=300 --lua-isolation=client run";
     let ran = Ran::from(sysbench(&place, line, true).output().unwrap());
     let has_said = ran.stdout.contains("FATAL: too many threads for this system");
     assert!(ran.code == Some(1) && has_said, "{:?} {}{}", ran.code, ran.stdout, ran.stderr);
@@ -116,9 +136,17 @@ fn remarks_are_for_a_terminal_or_for_who_names_a_folder() {
     let ran = Ran::from(sysbench(&place, &format!("{run} run 2>&1"), true).output().unwrap());
     let theirs = Ran::from(sysbench(&place, &format!("{run} run 2>&1"), false).output().unwrap());
     assert_eq!(shape(&ran.stdout), shape(&theirs.stdout));
-    assert!(place.path().join(".local/state/truetps/runs/latest").exists(), "it is recorded nevertheless");
-    let named = Ran::from(sysbench(&place, &format!("{run} --runs=here run"), true).output().unwrap());
-    assert!(named.stderr.starts_with("truetps: recorded in here/sysbench-load-"), "{}", named.stderr);
+    assert!(
+        place.path().join(".local/state/truetps/runs/latest").exists(),
+        "it is recorded nevertheless"
+    );
+    let named =
+        Ran::from(sysbench(&place, &format!("{run} --runs=here run"), true).output().unwrap());
+    assert!(
+        named.stderr.starts_with("truetps: recorded in here/sysbench-load-"),
+        "{}",
+        named.stderr
+    );
     let (terminal, screen) = open_terminal();
     let mut command = sysbench(&place, &format!("{run} run"), true);
     let status = command.stdout(Stdio::null()).stderr(Stdio::from(screen)).status().unwrap();
@@ -127,18 +155,28 @@ fn remarks_are_for_a_terminal_or_for_who_names_a_folder() {
     let mut shown = [0; 1000];
     let length = rustix::io::read(&terminal, &mut shown).unwrap();
     let shown = String::from_utf8_lossy(&shown[..length]);
-    assert!(shown.starts_with("truetps: recorded in ") && shown.contains(".local/state/truetps/runs"), "{shown}");
+    assert!(
+        shown.starts_with("truetps: recorded in ") && shown.contains(".local/state/truetps/runs"),
+        "{shown}"
+    );
 }
 
 #[test]
 fn slap_remarks_on_other_runs_where_a_folder_is_named() {
-    let Some(binary) = mariadb("slap_remarks_on_other_runs_where_a_folder_is_named") else { return };
+    let Some(binary) = mariadb("slap_remarks_on_other_runs_where_a_folder_is_named") else {
+        return;
+    };
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     let mut other = sysbench(&place, "exec SYSBENCH cpu --time=600 run", true);
     let mut other = other.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let slap = format!("{OURS} slap --no-defaults -uroot -S '{}' -q 'select 1'", owned.server.socket().display());
+    let slap = format!(
+        "{OURS} slap --no-defaults -uroot -S '{}' -q 'select 1'",
+        owned.server.socket().display()
+    );
     let remarks = |runs: &str| {
-        let ran = Ran::from(shell(&place, &format!("{slap} --create-schema=mysql {runs} 2>&1")).output().unwrap());
+        let ran = Ran::from(
+            shell(&place, &format!("{slap} --create-schema=mysql {runs} 2>&1")).output().unwrap(),
+        );
         assert_eq!(ran.code, Some(0), "{}", ran.stdout);
         ran.stdout.contains("also loaded this host")
     };
@@ -159,7 +197,10 @@ fn a_pipe_that_closes_early_ends_the_load() {
         let line = format!("{line} > /dev/null; exit ${{PIPESTATUS[0]}}");
         let ended = [false, true].map(|ours| {
             let began = Instant::now();
-            (code(sysbench(&place, &line, ours).status().unwrap()), began.elapsed() < Duration::from_secs(30))
+            (
+                code(sysbench(&place, &line, ours).status().unwrap()),
+                began.elapsed() < Duration::from_secs(30),
+            )
         });
         assert_eq!(ended, [(Some(141), true); 2], "{line}");
     }
@@ -183,12 +224,20 @@ fn signals_end_both_or_neither() {
         let trap = ignored.map_or_else(String::new, |name| format!("trap '' {name}; "));
         for ours in [false, true] {
             let line = format!("{trap}exec SYSBENCH load.lua --time=3 run");
-            let child = sysbench(&place, &line, ours).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+            let child = sysbench(&place, &line, ours)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
             // Its threads have started: it computes.
             crate::common::wait_until("a load", || crate::common::cpu_seconds(child.id()) > 0.3);
             signal(child.id(), sent);
             let output = child.wait_with_output().unwrap();
-            assert_eq!(code(output.status), Some(expect), "{ignored:?} ignored, {sent:?}, ours: {ours}");
+            assert_eq!(
+                code(output.status),
+                Some(expect),
+                "{ignored:?} ignored, {sent:?}, ours: {ours}"
+            );
         }
     }
 }
@@ -196,12 +245,18 @@ fn signals_end_both_or_neither() {
 /// mysqlslap: without a home, a terminal or a usable PATH, with option files in all places, and `-T`.
 #[test]
 fn slap_finds_its_account_and_reports_as_the_original() {
-    let Some(binary) = mariadb("slap_finds_its_account_and_reports_as_the_original") else { return };
+    let Some(binary) = mariadb("slap_finds_its_account_and_reports_as_the_original") else {
+        return;
+    };
     let owned = Owned::start(&binary, &[]);
-    owned.execute(&["CREATE USER u@localhost IDENTIFIED BY 'pw'", "GRANT ALL ON *.* TO u@localhost"]);
+    owned.execute(&[
+        "CREATE USER u@localhost IDENTIFIED BY 'pw'",
+        "GRANT ALL ON *.* TO u@localhost",
+    ]);
     let place = Place::new();
     let account = format!("user=u\npassword=pw\nsocket={}\n", owned.server.socket().display());
-    let file = |name: &str, group: &str| write_secret(&place, name, &format!("[{group}]\n{account}"));
+    let file =
+        |name: &str, group: &str| write_secret(&place, name, &format!("[{group}]\n{account}"));
     for folder in ["home", "named", "empty"] {
         std::fs::create_dir(place.path().join(folder)).unwrap();
     }
@@ -216,7 +271,10 @@ fn slap_finds_its_account_and_reports_as_the_original() {
         ("MARIADB_HOME=$PWD/named MYSQL_HOME=$PWD/empty SLAP", 0),
         ("MARIADB_HOME=$PWD/empty MYSQL_HOME=$PWD/named SLAP", 1),
         ("MYSQL_GROUP_SUFFIX=_x SLAP --defaults-file=\"$PWD/suffix.cnf\"", 0),
-        ("MARIADB_GROUP_SUFFIX=_x MYSQL_GROUP_SUFFIX=_y SLAP --defaults-file=\"$PWD/suffix.cnf\"", 0),
+        (
+            "MARIADB_GROUP_SUFFIX=_x MYSQL_GROUP_SUFFIX=_y SLAP --defaults-file=\"$PWD/suffix.cnf\"",
+            0,
+        ),
         ("SLAP --defaults-file=\"$PWD/suffix.cnf\" --defaults-group-suffix=_x", 0),
         ("SLAP --defaults-extra-file=\"$PWD/plain.cnf\"", 0),
         ("MYSQL_PWD=pw SLAP --no-defaults SOCKET", 0),
@@ -231,13 +289,22 @@ fn slap_finds_its_account_and_reports_as_the_original() {
         let ran = |program: &str| {
             let word = format!("{program} ");
             let line = line.replace("SLAP ", &word).replace("SLAP", &word);
-            Ran::from(shell(&place, &format!("{line} --create-schema=mysql -q 'select 1'")).output().unwrap())
+            Ran::from(
+                shell(&place, &format!("{line} --create-schema=mysql -q 'select 1'"))
+                    .output()
+                    .unwrap(),
+            )
         };
         let (theirs, mut ours) = (ran("mariadb-slap"), ran(&format!("{OURS} slap")));
         // Ours has a block of its own behind the report.
         ours.stdout.truncate(ours.stdout.find("truetps\n").unwrap_or(ours.stdout.len()));
         assert_eq!(theirs.code, Some(expect), "{line}: {}", theirs.stderr);
-        assert_eq!((ours.code, shape(&ours.stdout)), (theirs.code, shape(&theirs.stdout)), "{line}: {}", ours.stderr);
+        assert_eq!(
+            (ours.code, shape(&ours.stdout)),
+            (theirs.code, shape(&theirs.stdout)),
+            "{line}: {}",
+            ours.stderr
+        );
         let used = |ran: &Ran| {
             let from = ran.stderr.find("\nUser time");
             from.map(|from| shape(&ran.stderr[from..]))

@@ -27,7 +27,14 @@ fn a_json_document_is_alone_on_the_standard_output() {
         function event() print('event') ffi.C.puts('from C') io.stdout:write('by a file\\n') end
         function done() io.write('done\\n') end";
     place.write("talks.lua", script);
-    let ran = place.run(&["sysbench", "./talks.lua", "--events=1", "--report-format=json", "--runs=none", "run"]);
+    let ran = place.run(&[
+        "sysbench",
+        "./talks.lua",
+        "--events=1",
+        "--report-format=json",
+        "--runs=none",
+        "run",
+    ]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(document["totals"]["transactions"], 1, "{document}");
@@ -53,7 +60,14 @@ end
 fn scripts_of_the_older_api_give_numbers_as_texts() {
     let place = Place::new();
     place.write("old.lua", OF_THE_OLDER_API);
-    let ran = place.run(&["sysbench", "--test=./old.lua", "--old-rows=20", "--events=50", "--runs=none", "run"]);
+    let ran = place.run(&[
+        "sysbench",
+        "--test=./old.lua",
+        "--old-rows=20",
+        "--events=50",
+        "--runs=none",
+        "run",
+    ]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert_eq!(ran.stdout.lines().find(|line| line.starts_with("sysbench")), Some(FIRST_LINE));
     assert!(!ran.stderr.contains("truetps"), "{}", ran.stderr);
@@ -72,9 +86,20 @@ fn texts_as_numbers_of_c_functions_are_refused_with_a_hint() {
         let expect = format!(
             "{named} (cannot convert 'string' to 'unsigned int'); a C function takes no text as a number: use tonumber()"
         );
-        assert!(ran.code == Some(1) && ran.stdout.contains(&expect), "{}{}", ran.stdout, ran.stderr);
-        place.write("number.lua", &format!("function event() {} end", call.replace("'10'", "tonumber('10')")));
-        assert_eq!(place.run(&["sysbench", "./number.lua", "--events=1", "--runs=none", "run"]).code, Some(0));
+        assert!(
+            ran.code == Some(1) && ran.stdout.contains(&expect),
+            "{}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        place.write(
+            "number.lua",
+            &format!("function event() {} end", call.replace("'10'", "tonumber('10')")),
+        );
+        assert_eq!(
+            place.run(&["sysbench", "./number.lua", "--events=1", "--runs=none", "run"]).code,
+            Some(0)
+        );
     }
 }
 
@@ -85,9 +110,16 @@ const FIRST_LINE: &str = "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)";
 fn options_that_a_script_never_reads_are_named_at_the_end() {
     let place = Place::new();
     place.write("old.lua", &format!("-- tables\nlocal n = oltp_tables_count {OF_THE_OLDER_API}"));
-    let given =
-        ["--old-rows=20", "--tables=8", "--table-size=9", "--old-raws=3", "--mysql-user=x", "--rand-type=uniform"];
-    let flags = [&["sysbench", "./old.lua"], &given[..], &["--events=5", "--runs=none", "run"]].concat();
+    let given = [
+        "--old-rows=20",
+        "--tables=8",
+        "--table-size=9",
+        "--old-raws=3",
+        "--mysql-user=x",
+        "--rand-type=uniform",
+    ];
+    let flags =
+        [&["sysbench", "./old.lua"], &given[..], &["--events=5", "--runs=none", "run"]].concat();
     let ran = place.run(&flags);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let lines: Vec<_> = ran.stderr.lines().collect();
@@ -108,7 +140,15 @@ fn a_password_is_not_in_the_list_of_processes() {
     let password = format!("--mysql-password={PASSWORD}");
     // One that declares no option takes all.
     place.write("idle.lua", "print('begun') function event() end");
-    let words = ["sysbench", "./idle.lua", &password, "--redis_pw=h1dden-too", "--time=60", "--runs=none", "run"];
+    let words = [
+        "sysbench",
+        "./idle.lua",
+        &password,
+        "--redis_pw=h1dden-too",
+        "--time=60",
+        "--runs=none",
+        "run",
+    ];
     let mut child = place.start(&words);
     // It is masked before the script is read.
     let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -117,7 +157,9 @@ fn a_password_is_not_in_the_list_of_processes() {
         line.clear();
         assert!(output.read_line(&mut line).unwrap() > 0, "it has ended");
     }
-    let shown = std::fs::read_to_string(format!("/proc/{}/cmdline", child.id())).unwrap().replace('\0', " ");
+    let shown = std::fs::read_to_string(format!("/proc/{}/cmdline", child.id()))
+        .unwrap()
+        .replace('\0', " ");
     assert!(shown.contains(" --mysql-password=*** --redis_pw=*** --time=60 "), "{shown}");
     assert!(!shown.contains("h1dden"), "{shown}");
     signal(child.id(), Signal::INT);
@@ -125,7 +167,12 @@ fn a_password_is_not_in_the_list_of_processes() {
     output.read_to_string(&mut rest).unwrap();
     assert!(!rest.contains("h1dden"), "{rest}");
     let ran: Ran = child.wait_with_output().unwrap().into();
-    assert!(ran.stderr.contains("warning: a password on the command line"), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stderr.contains("warning: a password on the command line"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
     assert_secret(&place, &ran);
 }
 
@@ -143,13 +190,22 @@ fn secrets_of_the_environment_are_in_no_script() {
         os.execute('exec sh ./looks.sh')
         function event() end";
     place.write("looks.lua", script);
-    let mut command = place.command(&["sysbench", "./looks.lua", "--events=1", "--mysql-password=h1dden-typed"]);
+    let mut command =
+        place.command(&["sysbench", "./looks.lua", "--events=1", "--mysql-password=h1dden-typed"]);
     command.args(["--runs=none", "run"]).env("TRUETPS_PASSWORD", PASSWORD).env("HARMLESS", "kept");
     command.env("TRUETPS_DSN", "mysql://me:h1dden-dsn@127.0.0.1/");
     let ran: Ran = command.env("TRUETPS_GATEWAY_TOKENS", "h1dden-token").output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stdout.contains("the script has\tnil\tnil") && ran.stdout.contains("HARMLESS=kept"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("\nread\n"), "the file that handed them over is empty: {}", ran.stdout);
+    assert!(
+        ran.stdout.contains("the script has\tnil\tnil") && ran.stdout.contains("HARMLESS=kept"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("\nread\n"),
+        "the file that handed them over is empty: {}",
+        ran.stdout
+    );
     for secret in [PASSWORD, "h1dden", "TRUETPS_PASSWORD", "TRUETPS_GATEWAY_TOKENS"] {
         assert!(!ran.stdout.contains(secret), "{secret}: {}", ran.stdout);
     }
@@ -170,7 +226,14 @@ fn buffers_and_histograms_may_be_used_as_in_c() {
           histogram:update(5)
         end";
     place.write("buffers.lua", script);
-    let ran = place.run(&["sysbench", "./buffers.lua", "--threads=4", "--events=100", "--runs=none", "run"]);
+    let ran = place.run(&[
+        "sysbench",
+        "./buffers.lua",
+        "--threads=4",
+        "--events=100",
+        "--runs=none",
+        "run",
+    ]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
 }
 
@@ -192,24 +255,45 @@ fn scripts_that_need_states_of_their_own_get_them() {
     let waits = "which stops all clients of its thread";
     let shares = "which all clients of a state share";
     for (text, found) in [
-        ("ffi.cdef('int poll(void *, unsigned long, int);') function event() ffi.C.poll(nil, 0, 1) end", "poll"),
-        ("ffi.cdef('int sem_wait(void *);') local C = ffi.C function never() C.sem_wait(nil) end", "sem_wait"),
+        (
+            "ffi.cdef('int poll(void *, unsigned long, int);') function event() ffi.C.poll(nil, 0, 1) end",
+            "poll",
+        ),
+        (
+            "ffi.cdef('int sem_wait(void *);') local C = ffi.C function never() C.sem_wait(nil) end",
+            "sem_wait",
+        ),
         ("local o = os function event() o.execute('true') end", "execute"),
         ("function event() local run = os.execute run('true') end", "execute"),
     ] {
         place.write("needs.lua", &with_event(text));
         let (chosen, notes, _) = isolation(&place, "./needs.lua", &[]);
-        assert!(chosen == "client" && notes.contains(&format!("may wait in `{found}`, {waits}")), "{text}: {notes}");
+        assert!(
+            chosen == "client" && notes.contains(&format!("may wait in `{found}`, {waits}")),
+            "{text}: {notes}"
+        );
     }
     for (text, found) in [
-        ("function thread_init(id) math.randomseed(id) end", "may call `math.randomseed`, whose effect"),
+        (
+            "function thread_init(id) math.randomseed(id) end",
+            "may call `math.randomseed`, whose effect",
+        ),
         ("function thread_init() io.output('/dev/null') end", "may call `io.output`, whose effect"),
         ("function thread_init() io.input('/dev/null') end", "may call `io.input`, whose effect"),
         ("function thread_init() math.mine = 1 end", &format!("changes math.mine, {shares}")),
-        ("function thread_init(id) string['x' .. id] = 1 end", &format!("changes string, {shares}")),
-        ("local rand = sysbench.rand function thread_init() rand.mine = 1 end", "changes sysbench.rand.mine, "),
+        (
+            "function thread_init(id) string['x' .. id] = 1 end",
+            &format!("changes string, {shares}"),
+        ),
+        (
+            "local rand = sysbench.rand function thread_init() rand.mine = 1 end",
+            "changes sysbench.rand.mine, ",
+        ),
         ("function event() sysbench.error.MINE = 1 end", "changes sysbench.error.MINE, "),
-        ("function event() function sysbench.sql.type.mine() end end", "changes sysbench.sql.type.mine, "),
+        (
+            "function event() function sysbench.sql.type.mine() end end",
+            "changes sysbench.sql.type.mine, ",
+        ),
         ("table.mine = 1", "changes table.mine, "),
     ] {
         place.write("needs.lua", &with_event(text));
@@ -226,12 +310,30 @@ fn scripts_that_may_hold_their_thread_get_threads_for_few_clients() {
     for (text, found) in [
         (&*format!("local function spin(rounds) {SPIN} end function event() spin(9) end"), in_loop),
         ("function event() repeat until sysbench.rand.uniform(1, 2) == 2 end", in_loop),
-        ("function event() ::again:: if sysbench.rand.uniform(1, 2) == 2 then goto again end end", in_loop),
-        ("function event() for i = 1, 1000 do for j = 1, 200 do sysbench.rand.uniform(i, j) end end end", in_loop),
-        ("local t = {} function t.set() end function event(id) for i = 1, id do t.set(i) end end", in_loop),
-        ("function event() local n = 0 for _ in function() n = n + 1 return n < 2 or nil end do end end", in_loop),
-        ("local function f(n) return n > 0 and f(n - 1) end function event() f(1) end", "in `f`, which calls itself"),
-        ("function f(n) return n > 0 and f(n - 1) end function event() f(1) end", "in `f`, which calls itself"),
+        (
+            "function event() ::again:: if sysbench.rand.uniform(1, 2) == 2 then goto again end end",
+            in_loop,
+        ),
+        (
+            "function event() for i = 1, 1000 do for j = 1, 200 do sysbench.rand.uniform(i, j) end end end",
+            in_loop,
+        ),
+        (
+            "local t = {} function t.set() end function event(id) for i = 1, id do t.set(i) end end",
+            in_loop,
+        ),
+        (
+            "function event() local n = 0 for _ in function() n = n + 1 return n < 2 or nil end do end end",
+            in_loop,
+        ),
+        (
+            "local function f(n) return n > 0 and f(n - 1) end function event() f(1) end",
+            "in `f`, which calls itself",
+        ),
+        (
+            "function f(n) return n > 0 and f(n - 1) end function event() f(1) end",
+            "in `f`, which calls itself",
+        ),
         (
             "ffi.cdef('long syscall(long, ...);') function event() ffi.C.syscall(39) end",
             "calls the C function `syscall`",
@@ -248,11 +350,17 @@ fn scripts_that_may_hold_their_thread_get_threads_for_few_clients() {
         let (chosen, notes, _) = isolation(&place, "./doubt.lua", &[]);
         assert!(chosen == "client" && notes.contains(found), "{text}: {notes}");
         let (chosen, notes, _) = isolation(&place, "./doubt.lua", &["--workers=1"]);
-        assert!(chosen == "worker" && notes.contains(found), "the user has chosen. {text}: {notes}");
+        assert!(
+            chosen == "worker" && notes.contains(found),
+            "the user has chosen. {text}: {notes}"
+        );
     }
     place.write("many.lua", "function event() repeat until sysbench.rand.uniform(1, 2) == 2 end");
     let (chosen, notes, _) = isolation(&place, "./many.lua", &["--threads=300"]);
-    assert!(chosen == "worker" && notes.contains("clients share threads, and the script may compute"), "{notes}");
+    assert!(
+        chosen == "worker" && notes.contains("clients share threads, and the script may compute"),
+        "{notes}"
+    );
     for text in [
         "function event() while os.time() < 0 do end end",
         "function event() for i = 1, 1000000 do sysbench.rand.uniform(1, i) end end",
@@ -266,12 +374,19 @@ fn scripts_that_may_hold_their_thread_get_threads_for_few_clients() {
 #[test]
 fn a_shared_thread_that_an_event_holds_is_reported() {
     let place = Place::new();
-    place.write("holds.lua", "function event() local start = os.clock() while os.clock() < start + 0.1 do end end");
-    let (chosen, notes, ran) = isolation(&place, "./holds.lua", &["--lua-isolation=worker", "--workers=1"]);
+    place.write(
+        "holds.lua",
+        "function event() local start = os.clock() while os.clock() < start + 0.1 do end end",
+    );
+    let (chosen, notes, ran) =
+        isolation(&place, "./holds.lua", &["--lua-isolation=worker", "--workers=1"]);
     let note = "events hold their thread for more than 20 ms without a statement";
     assert!(chosen == "worker" && notes.contains(note), "{notes}");
     assert!(!ran.stdout.contains(note), "the user has chosen: {}", ran.stdout);
-    place.write("holds.lua", "function event() for n = 1, 100 do long = ('x'):rep(10000000 + n) end end");
+    place.write(
+        "holds.lua",
+        "function event() for n = 1, 100 do long = ('x'):rep(10000000 + n) end end",
+    );
     let (chosen, notes, ran) = isolation(&place, "./holds.lua", &[]);
     assert!(chosen == "worker" && notes.contains(note), "{chosen}: {notes}");
     assert_eq!(ran.stdout.matches(note).count(), 1, "{}", ran.stdout);
@@ -288,11 +403,19 @@ fn a_thread_without_time_left_is_named_with_what_helps() {
     let threads = format!("--threads={}", cores + 2);
     let full = "the one thread that runs the clients had no time left: ";
     let line = format!("truetps: generator-limited, the server may be faster: {full}");
-    for (flags, expect) in [(&["--workers=1", "--runs=none"][..], true), (&["--workers=1"], true), (&[], false)] {
-        let ran = place.run(&[&["sysbench", "./busy.lua", &threads, "--time=1"], flags, &["run"]].concat());
+    for (flags, expect) in
+        [(&["--workers=1", "--runs=none"][..], true), (&["--workers=1"], true), (&[], false)]
+    {
+        let ran = place
+            .run(&[&["sysbench", "./busy.lua", &threads, "--time=1"], flags, &["run"]].concat());
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         assert_eq!(ran.stderr.contains(&line), expect, "{flags:?}: {}", ran.stderr);
-        assert_eq!(ran.stderr.contains(&format!("use --workers={cores}\n")), expect, "{flags:?}: {}", ran.stderr);
+        assert_eq!(
+            ran.stderr.contains(&format!("use --workers={cores}\n")),
+            expect,
+            "{flags:?}: {}",
+            ran.stderr
+        );
         if flags == ["--workers=1"] {
             let answer = place.run(&["report"]).stdout.replace("\n          ", " ");
             for part in [
@@ -310,7 +433,11 @@ fn a_thread_without_time_left_is_named_with_what_helps() {
 
 /// A script has an event.
 fn with_event(text: &str) -> String {
-    if text.contains("function event(") { text.to_owned() } else { format!("{text} function event() end") }
+    if text.contains("function event(") {
+        text.to_owned()
+    } else {
+        format!("{text} function event() end")
+    }
 }
 
 #[test]
@@ -335,7 +462,8 @@ fn other_scripts_share_states() {
     }
     let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
     let folders = [repository, "/usr/share/sysbench".into()];
-    let scripts = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let scripts =
+        folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
     let scripts = scripts.map(|entry| entry.path()).filter(|path| {
         path.extension().is_some_and(|extension| extension == "lua")
             && std::fs::read_to_string(path).unwrap().contains("function event(")
@@ -349,9 +477,15 @@ fn other_scripts_share_states() {
 #[test]
 fn calls_too_late_for_separate_states_are_reported_once() {
     let place = Place::new();
-    place.write("late_one.lua", "ffi.cdef('int usleep(unsigned int);') return function() ffi.C.usleep(1) end");
+    place.write(
+        "late_one.lua",
+        "ffi.cdef('int usleep(unsigned int);') return function() ffi.C.usleep(1) end",
+    );
     for (text, found) in [
-        ("function thread_init() pause = require('late_one') end function event() pause() end", "may wait in `usleep`"),
+        (
+            "function thread_init() pause = require('late_one') end function event() pause() end",
+            "may wait in `usleep`",
+        ),
         ("function event() loadstring('math.mine = 1')() end", "changes math.mine"),
         (
             "ffi.cdef('struct one { int n; };') function thread_init() ffi.metatype('struct one', {}) end",
@@ -363,7 +497,11 @@ fn calls_too_late_for_separate_states_are_reported_once() {
         let note = format!("code that was loaded after the script's body {found}");
         assert!(chosen == "worker" && notes.contains(&note), "{text}: {notes}");
         assert_eq!(ran.stdout.matches(&note).count(), 1, "{text}: {}", ran.stdout);
-        assert!(ran.stdout.contains("WARNING: ") && ran.stdout.contains("--lua-isolation=client"), "{}", ran.stdout);
+        assert!(
+            ran.stdout.contains("WARNING: ") && ran.stdout.contains("--lua-isolation=client"),
+            "{}",
+            ran.stdout
+        );
         // With the option given, there is no note.
         let (_, notes, _) = isolation(&place, "./late.lua", &["--lua-isolation=worker"]);
         assert_eq!(notes, "[]", "{text}");
@@ -376,8 +514,14 @@ fn what_a_script_has_in_the_place_of_a_function_is_called() {
     for (text, message) in [
         ("init = 5", "FATAL: `init' function failed: attempt to call a number value"),
         ("done = 5", "FATAL: `done' function failed: attempt to call a number value"),
-        ("sysbench.cmdline.commands = { run = { 5 } }", "FATAL: `sysbench.cmdline.call_command' function failed: "),
-        ("sysbench.cmdline.commands = { run = 5 }", "attempt to index local 'command' (a number value)"),
+        (
+            "sysbench.cmdline.commands = { run = { 5 } }",
+            "FATAL: `sysbench.cmdline.call_command' function failed: ",
+        ),
+        (
+            "sysbench.cmdline.commands = { run = 5 }",
+            "attempt to index local 'command' (a number value)",
+        ),
     ] {
         place.write("wrong.lua", &with_event(text));
         let ran = place.run(&["sysbench", "./wrong.lua", "--events=1", "--runs=none", "run"]);
@@ -396,7 +540,8 @@ fn what_a_script_has_in_the_place_of_a_function_is_called() {
 fn an_address_names_the_driver() {
     let place = Place::new();
     place.write("names.lua", NAME_OF_DRIVER);
-    let run = |flags: &[&str]| place.run(&[&["sysbench", "./names.lua", "prepare"], flags].concat());
+    let run =
+        |flags: &[&str]| place.run(&[&["sysbench", "./names.lua", "prepare"], flags].concat());
     for (flags, driver) in [
         (&["--dsn=postgresql://me@nowhere/mine"][..], "pgsql"),
         (&["--dsn=mysql://me@nowhere/mine"], "mysql"),
@@ -417,13 +562,19 @@ fn an_address_names_the_driver() {
 
 #[test]
 fn the_password_of_an_address_comes_from_the_environment() {
-    let Some(binary) = mariadb("the_password_of_an_address_comes_from_the_environment") else { return };
+    let Some(binary) = mariadb("the_password_of_an_address_comes_from_the_environment") else {
+        return;
+    };
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     place.write("asks.lua", CONNECT);
     let dsn = format!("--dsn={}/", owned.tcp_dsn());
     let args = ["sysbench", "./asks.lua", &dsn, "prepare"];
     let ran = run_with_password(&place, &args);
-    assert!(ran.code == Some(0) && ran.stdout.ends_with("asked\t7\n"), "{PASSWORD}: {}", ran.stdout);
+    assert!(
+        ran.code == Some(0) && ran.stdout.ends_with("asked\t7\n"),
+        "{PASSWORD}: {}",
+        ran.stdout
+    );
     assert_secret(&place, &ran);
     assert_eq!(place.run(&args).code, Some(1), "there is no other way in");
 }
@@ -434,9 +585,18 @@ fn ctrl_c_ends_a_run_whose_statements_do_not_end() {
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     place.write("hangs.lua", CONNECT);
     let dsn = format!("--dsn={}", owned.socket_dsn());
-    let child = place.start(&["sysbench", "./hangs.lua", &dsn, "--runs=none", "--threads=3", "--time=100", "run"]);
+    let child = place.start(&[
+        "sysbench",
+        "./hangs.lua",
+        &dsn,
+        "--runs=none",
+        "--threads=3",
+        "--time=100",
+        "run",
+    ]);
     crate::common::wait_until("three statements that hang", || {
-        let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%SLEEP(30)'";
+        let sql =
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%SLEEP(30)'";
         owned.admin().query_value(sql).unwrap().as_deref() == Some("3")
     });
     let began = std::time::Instant::now();
@@ -444,7 +604,10 @@ fn ctrl_c_ends_a_run_whose_statements_do_not_end() {
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
     assert!(began.elapsed() < Duration::from_secs(20));
-    assert!(ran.stdout.contains("total number of events:              0") && ran.stdout.ends_with("done\n"));
+    assert!(
+        ran.stdout.contains("total number of events:              0")
+            && ran.stdout.ends_with("done\n")
+    );
 }
 
 /// What a script raises, and names of options that it declares.
@@ -461,7 +624,10 @@ fn a_terminal_obeys_no_message_of_a_script() {
         let ran = place.run(&["sysbench", script, "--events=1", "--runs=none", command]);
         let all = format!("{}{}", ran.stdout, ran.stderr);
         assert!(all.contains("a [2J   31m b"), "{all:?}");
-        assert!(!all.chars().any(|c| truetps_record::is_obeyed(c) && !matches!(c, '\n' | '\t')), "{all:?}");
+        assert!(
+            !all.chars().any(|c| truetps_record::is_obeyed(c) && !matches!(c, '\n' | '\t')),
+            "{all:?}"
+        );
     }
 }
 
@@ -477,12 +643,15 @@ end
 
 #[test]
 fn the_wait_of_an_answer_for_its_clients_turn_is_recorded() {
-    let Some(binary) = mariadb("the_wait_of_an_answer_for_its_clients_turn_is_recorded") else { return };
+    let Some(binary) = mariadb("the_wait_of_an_answer_for_its_clients_turn_is_recorded") else {
+        return;
+    };
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     place.write("long.lua", LONG_TURNS);
     let run = |flags: &[&str]| {
         let dsn = format!("--dsn={}", owned.socket_dsn());
-        let words = [&["sysbench", "./long.lua", &dsn, "--threads=4", "--time=1"], flags, &["run"]].concat();
+        let words = [&["sysbench", "./long.lua", &dsn, "--threads=4", "--time=1"], flags, &["run"]]
+            .concat();
         let ran = place.run(&words);
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         let trial = std::fs::read(place.latest().join("trial-0001/run.json")).unwrap();
@@ -491,10 +660,15 @@ fn the_wait_of_an_answer_for_its_clients_turn_is_recorded() {
     };
     let (trial, answer) = run(&["--lua-isolation=worker", "--workers=1"]);
     // Of four clients on one thread, each answer waits for the turns of the other three: 15 of 20 ms.
-    let us = |name: &str| trial["script"]["answers_ready"][name].as_f64().unwrap_or_else(|| panic!("{name}: {trial}"));
+    let us = |name: &str| {
+        trial["script"]["answers_ready"][name].as_f64().unwrap_or_else(|| panic!("{name}: {trial}"))
+    };
     let response_us = trial["measured"]["response_us_mean"].as_f64().unwrap();
     let (least, most) = (us("us_least"), us("us_most"));
-    assert!(0.2 * response_us < least && least < most && most < response_us, "{least} {most} {response_us}");
+    assert!(
+        0.2 * response_us < least && least < most && most < response_us,
+        "{least} {most} {response_us}"
+    );
     assert!(most > 0.6 * response_us, "{most} {response_us}");
     assert!(answer.contains("answers lay ready for "), "{answer}");
     let (trial, answer) = run(&["--lua-isolation=client"]);

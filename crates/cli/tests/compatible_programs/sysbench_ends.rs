@@ -19,7 +19,11 @@ fn one_ctrl_c_ends_a_script_that_computes_for_ever() {
     for (name, script, flags) in [
         ("body.lua", "print('at it') while true do end", &[][..]),
         ("prepare.lua", "function prepare() print('at it') while true do end end", &[]),
-        ("done.lua", "function event() end function done() print('at it') while true do end end", &["--events=1"]),
+        (
+            "done.lua",
+            "function event() end function done() print('at it') while true do end end",
+            &["--events=1"],
+        ),
         ("hook.lua", HOOK, &["--time=100", "--report-interval=1"]),
     ] {
         place.write(name, script);
@@ -27,7 +31,9 @@ fn one_ctrl_c_ends_a_script_that_computes_for_ever() {
         let command = if name == "prepare.lua" { "prepare" } else { "run" };
         let child = place.start(&[&["sysbench", &path, "--runs=none"], flags, &[command]].concat());
         // It prints to a pipe, which is read only at the end; so much CPU time means that the script runs.
-        crate::common::wait_until("a script that computes", || crate::common::cpu_seconds(child.id()) > 2.0);
+        crate::common::wait_until("a script that computes", || {
+            crate::common::cpu_seconds(child.id()) > 2.0
+        });
         signal(child.id(), Signal::INT);
         let began = Instant::now();
         let ran: Ran = child.wait_with_output().unwrap().into();
@@ -53,13 +59,23 @@ fn a_document_that_cannot_be_written_is_a_failure() {
     let place = Place::new();
     place.write("nothing.lua", "function event() end");
     let ran = place
-        .command(&["sysbench", "./nothing.lua", "--events=1", "--runs=none", "--report-format=json", "run"])
+        .command(&[
+            "sysbench",
+            "./nothing.lua",
+            "--events=1",
+            "--runs=none",
+            "--report-format=json",
+            "run",
+        ])
         .stdout(Stdio::from(File::create("/dev/full").unwrap()))
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("FATAL: the report cannot be written: No space left on device"), "{stderr}");
+    assert!(
+        stderr.contains("FATAL: the report cannot be written: No space left on device"),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -67,7 +83,9 @@ fn a_server_that_is_away_when_the_time_ends_costs_no_report() {
     const SCRIPT: &str = "
         function thread_init() connection = sysbench.sql.driver():connect() end
         function event() connection:query('SELECT 1') end";
-    let Some(binary) = mariadb("a_server_that_is_away_when_the_time_ends_costs_no_report") else { return };
+    let Some(binary) = mariadb("a_server_that_is_away_when_the_time_ends_costs_no_report") else {
+        return;
+    };
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     place.write("asks.lua", SCRIPT);
     let dsn = format!("--dsn={}", owned.socket_dsn());
@@ -81,7 +99,11 @@ fn a_server_that_is_away_when_the_time_ends_costs_no_report() {
     signal(owned.server.pid(), Signal::KILL);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("total number of events:") && !ran.stdout.contains("FATAL"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("total number of events:") && !ran.stdout.contains("FATAL"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
@@ -121,7 +143,8 @@ fn a_limit_of_open_files_is_raised_or_named_once() {
     let said = format!("{}{}", ran.stdout, ran.stderr);
     assert_eq!(ran.code, Some(1), "{said}");
     assert_eq!(
-        said.matches("the limit of open files (`ulimit -n`) is 64, and 100 clients need up to 328").count(),
+        said.matches("the limit of open files (`ulimit -n`) is 64, and 100 clients need up to 328")
+            .count(),
         1,
         "{said}"
     );

@@ -84,7 +84,8 @@ fn check_counts(intervals: &[Value], measured: &Value) {
 /// Both forms of the report; the JSON one has the form that is promised.
 fn reports(place: &Place) -> (Ran, Value) {
     let document = place.run(&["report", "--format", "json"]);
-    let document: Value = serde_json::from_str(&document.stdout).unwrap_or_else(|_| panic!("{}", document.stderr));
+    let document: Value =
+        serde_json::from_str(&document.stdout).unwrap_or_else(|_| panic!("{}", document.stderr));
     let schema = serde_json::from_str(SCHEMA).unwrap();
     assert_eq!(crate::schema_check::violations(&schema, &document), Vec::<String>::new());
     (place.run(&["report", "--full"]), document)
@@ -92,7 +93,11 @@ fn reports(place: &Place) -> (Ran, Value) {
 
 fn files_below(path: &Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in fs::read_dir(path).unwrap().flatten() {
-        if entry.path().is_dir() { files_below(&entry.path(), found) } else { found.push(entry.path()) }
+        if entry.path().is_dir() {
+            files_below(&entry.path(), found);
+        } else {
+            found.push(entry.path());
+        }
     }
 }
 
@@ -112,7 +117,10 @@ fn a_suspended_script_run_is_no_evidence() {
     assert!(ran.stderr.contains("the load generator was suspended for "), "{}", ran.stderr);
     let printed: Value = serde_json::from_str(&ran.stdout).unwrap();
     let kept = json(&place.latest().join("trial-0001/sysbench.json"));
-    assert_eq!((&printed["validity"], &printed["validity"]["state"]), (&kept["validity"], &"invalid".into()));
+    assert_eq!(
+        (&printed["validity"], &printed["validity"]["state"]),
+        (&kept["validity"], &"invalid".into())
+    );
     let (text, document) = reports(&place);
     let reason = document["trials"][0]["validity"]["reason"].as_str().unwrap();
     assert!(reason.contains("the load generator was suspended for "), "{document}");
@@ -120,6 +128,7 @@ fn a_suspended_script_run_is_no_evidence() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one journey")]
 fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
     let Some(binary) = mariadb("a_run_on_a_server_is_a_folder") else { return };
     let owned = Owned::start(&binary, &[]);
@@ -135,7 +144,13 @@ fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
     let port = format!("--mysql-port={}", owned.port);
     let user = format!("--mysql-user={ACCOUNT}");
     let server = ["--mysql-host=127.0.0.1", &port, &user, &password, "--mysql-db=truetps_marks"];
-    let flags = ["--threads=3", "--time=2", "--warmup-time=1", "--mysql-ignore-errors=1062", "--rand-seed=7"];
+    let flags = [
+        "--threads=3",
+        "--time=2",
+        "--warmup-time=1",
+        "--mysql-ignore-errors=1062",
+        "--rand-seed=7",
+    ];
     let ran = run(&place, script, &[&server[..], &flags].concat());
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(!ran.stdout.contains("recorded"), "{}", ran.stdout);
@@ -156,7 +171,11 @@ fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
     check_counts(&all, measured);
     let phases: Vec<_> = all.iter().map(|one| one["phase"].as_str().unwrap()).collect();
     let warm_up = phases.iter().filter(|phase| **phase == "warm_up").count();
-    assert!(warm_up >= 1 && phases.len() >= warm_up + 2 && phases[warm_up..].iter().all(|phase| *phase == "measure"));
+    assert!(
+        warm_up >= 1
+            && phases.len() >= warm_up + 2
+            && phases[warm_up..].iter().all(|phase| *phase == "measure")
+    );
     // An event is an attempt that fails, and one that succeeds.
     let (ok, retried) = (number(measured, "ok"), number(measured, "retried"));
     assert!(ok > 0 && retried.abs_diff(ok) <= 6, "{measured}");
@@ -164,21 +183,42 @@ fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
     assert!(measured["client_cpu_us_per_tx"].as_f64().unwrap() > 0.0, "{measured}");
     assert!(measured["worker_busy_max"].as_f64().unwrap() > 0.0, "{measured}");
     assert_eq!(measured["server_cpu_us_per_tx"], Value::Null);
-    assert_eq!((&trial["engine"]["clients"], &trial["engine"]["clients_failed"]), (&3.into(), &0.into()));
+    assert_eq!(
+        (&trial["engine"]["clients"], &trial["engine"]["clients_failed"]),
+        (&3.into(), &0.into())
+    );
 
     let document = json(&place.latest().join("trial-0001/sysbench.json"));
     assert_eq!(document["totals"]["transactions"], measured["ok"]);
-    assert_eq!((&document["seed"], document["options"]["threads"].as_f64()), (&7.into(), Some(3.0)));
-    let kinds: Vec<_> = document["statements_by_kind"].as_array().unwrap().iter().map(|one| &one["kind"]).collect();
+    assert_eq!(
+        (&document["seed"], document["options"]["threads"].as_f64()),
+        (&7.into(), Some(3.0))
+    );
+    let kinds: Vec<_> =
+        document["statements_by_kind"].as_array().unwrap().iter().map(|one| &one["kind"]).collect();
     assert_eq!(kinds, ["insert"]);
     let command = document["command"].to_string();
-    assert!(command.contains("--mysql-password=***") && command.contains("--warmup-time=1"), "{command}");
+    assert!(
+        command.contains("--mysql-password=***") && command.contains("--warmup-time=1"),
+        "{command}"
+    );
 
     let (text, report) = reports(&place);
     assert_eq!(text.code, Some(0), "{}{}", text.stdout, text.stderr);
-    assert!(text.stdout.contains("Server    mariadb ") && text.stdout.contains("stumbling.lua, a script of sysbench"));
-    assert!(text.stdout.contains("Durability: a commit of InnoDB tables survives"), "{}", text.stdout);
-    assert!(text.stdout.contains("1 of 1 valid") && text.stdout.contains("duplicate_key"), "{}", text.stdout);
+    assert!(
+        text.stdout.contains("Server    mariadb ")
+            && text.stdout.contains("stumbling.lua, a script of sysbench")
+    );
+    assert!(
+        text.stdout.contains("Durability: a commit of InnoDB tables survives"),
+        "{}",
+        text.stdout
+    );
+    assert!(
+        text.stdout.contains("1 of 1 valid") && text.stdout.contains("duplicate_key"),
+        "{}",
+        text.stdout
+    );
     assert_eq!(report["trials"][0]["tps"], measured["tps"]);
     assert!(place.latest().join("report.html").exists());
 
@@ -202,9 +242,19 @@ fn readings_of_another_server_than_the_one_used_are_dropped() {
                   connection:query('DO 1') end";
     let script = place.write("other.lua", script);
     let socket = format!("--mysql-socket={}", owned.server.socket().display());
-    let options = ["--mysql-user=root", &socket, "--db-driver=pgsql", "--pgsql-host=127.0.0.1", "--pgsql-port=1"];
+    let options = [
+        "--mysql-user=root",
+        &socket,
+        "--db-driver=pgsql",
+        "--pgsql-host=127.0.0.1",
+        "--pgsql-port=1",
+    ];
     for (interval, expect) in [("--probe-interval=1", true), ("--probe-interval=0", false)] {
-        let ran = run(&place, script.to_str().unwrap(), &[&options[..], &["--events=100", interval]].concat());
+        let ran = run(
+            &place,
+            script.to_str().unwrap(),
+            &[&options[..], &["--events=100", interval]].concat(),
+        );
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         let trial = place.run_json("trial-0001");
         assert_eq!(trial["notes"].to_string().contains("not watched: "), expect, "{trial}");
@@ -230,7 +280,8 @@ end
 
 fn compared(place: &Place, a: &str, b: &str) -> (Ran, Value) {
     let document = place.run(&["compare", a, b, "--format", "json"]);
-    let document: Value = serde_json::from_str(&document.stdout).unwrap_or_else(|_| panic!("{}", document.stderr));
+    let document: Value =
+        serde_json::from_str(&document.stdout).unwrap_or_else(|_| panic!("{}", document.stderr));
     let schema = serde_json::from_str(COMPARISON_SCHEMA).unwrap();
     assert_eq!(crate::schema_check::violations(&schema, &document), Vec::<String>::new());
     (place.run(&["compare", a, b, "--full"]), document["comparisons"][0].clone())
@@ -242,11 +293,18 @@ fn check_first_screen(place: &Place) {
     let work = short.split("Work      ").nth(1).unwrap_or_else(|| panic!("{short}"));
     let work = work.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(work.starts_with("script: A \"") && work.contains(", B \""), "{short}");
-    assert!(work.contains("INSERT INTO goodsN(id, k) VALUES(?, ?): A 1.00, B none a transaction"), "{short}");
-    assert!(work.contains("INSERT INTO goodsN(k) VALUES(?): A none, B 1.00 a transaction"), "{short}");
+    assert!(
+        work.contains("INSERT INTO goodsN(id, k) VALUES(?, ?): A 1.00, B none a transaction"),
+        "{short}"
+    );
+    assert!(
+        work.contains("INSERT INTO goodsN(k) VALUES(?): A none, B 1.00 a transaction"),
+        "{short}"
+    );
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one journey")]
 fn one_line_of_two_scripts_of_one_name_is_what_was_different() {
     let Some(binary) = mariadb("one_line_of_two_scripts_of_one_name") else { return };
     let owned = Owned::start(&binary, &[]);
@@ -257,8 +315,16 @@ fn one_line_of_two_scripts_of_one_name_is_what_was_different() {
     ]);
     let place = Place::new();
     let port = format!("--mysql-port={}", owned.port);
-    let (user, password) = (format!("--mysql-user={ACCOUNT}"), format!("--mysql-password={PASSWORD}"));
-    let flags = ["--mysql-host=127.0.0.1", &port, &user, &password, "--mysql-db=truetps_goods", "--threads=2"];
+    let (user, password) =
+        (format!("--mysql-user={ACCOUNT}"), format!("--mysql-password={PASSWORD}"));
+    let flags = [
+        "--mysql-host=127.0.0.1",
+        &port,
+        &user,
+        &password,
+        "--mysql-db=truetps_goods",
+        "--threads=2",
+    ];
     place.write("tables.lua", "return { 'goods1' }");
     let rows = ["' (id, k) VALUES (' .. id .. ', 7)'", "' (k) VALUES (7)'"];
     for (side, row) in ["a", "b"].into_iter().zip(rows) {
@@ -272,7 +338,8 @@ fn one_line_of_two_scripts_of_one_name_is_what_was_different() {
     }
     let (text, document) = compared(&place, "a/latest", "b/latest");
     let section = text.stdout.split("What was different").nth(1).unwrap();
-    let first = section.find("-  con:query('INSERT INTO ' .. tables[1] .. ' (id, k) VALUES (' .. id .. ', 7)')");
+    let first = section
+        .find("-  con:query('INSERT INTO ' .. tables[1] .. ' (id, k) VALUES (' .. id .. ', 7)')");
     let second = section.find("+  con:query('INSERT INTO ' .. tables[1] .. ' (k) VALUES (7)')");
     let sent = section.find("none  1.00  INSERT INTO goodsN(k) VALUES(?)");
     assert!(first.is_some() && first < second && second < sent, "{}", text.stdout);
@@ -286,7 +353,8 @@ fn one_line_of_two_scripts_of_one_name_is_what_was_different() {
     assert_eq!(document["conditions"][0]["what"], "script");
     let markdown = place.run(&["compare", "a/latest", "b/latest", "--format", "md"]).stdout;
     assert!(
-        markdown.contains("```diff\n") && markdown.contains("| 1.00 | none | INSERT INTO goodsN(id, k)"),
+        markdown.contains("```diff\n")
+            && markdown.contains("| 1.00 | none | INSERT INTO goodsN(id, k)"),
         "{markdown}"
     );
 
@@ -295,7 +363,8 @@ fn one_line_of_two_scripts_of_one_name_is_what_was_different() {
     assert_eq!(record["script"]["text"], delete_and_insert(rows[0]));
     assert_eq!(record["modules"][0]["text"], "return { 'goods1' }");
     let shapes = record["statements"]["shapes"].as_array().unwrap();
-    let delete = shapes.iter().find(|shape| shape["sql"] == "DELETE FROM goodsN WHERE id=?").unwrap();
+    let delete =
+        shapes.iter().find(|shape| shape["sql"] == "DELETE FROM goodsN WHERE id=?").unwrap();
     assert_eq!((number(delete, "count"), number(delete, "errors")), (400, 0));
     assert!(delete["time_ms"].as_f64().unwrap() > 0.0, "{delete}");
     let trial = json(&place.path().join("a/latest/trial-0001/run.json"));
@@ -328,7 +397,11 @@ fn options_and_modules_of_scripts_are_distinguished() {
     place.write("same.lua", "require('part') function event() work() end");
     let record = |runs: &str, part: &str, flags: &[&str]| {
         place.write("part.lua", part);
-        let ran = run(&place, "./same.lua", &[&["--events=10", &*format!("--runs={runs}")], flags].concat());
+        let ran = run(
+            &place,
+            "./same.lua",
+            &[&["--events=10", &*format!("--runs={runs}")], flags].concat(),
+        );
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     };
     record("a", "function work() end", &["--rows=5", "--my-secret=x1"]);
@@ -336,9 +409,17 @@ fn options_and_modules_of_scripts_are_distinguished() {
     record("c", "function work() return nil end", &["--rows=5"]);
     let (text, _) = compared(&place, "a/latest", "b/latest");
     assert!(text.stdout.contains("--rows  5  6"), "{}", text.stdout);
-    assert!(!text.stdout.contains("secret") && !text.stdout.contains("-function"), "{}", text.stdout);
+    assert!(
+        !text.stdout.contains("secret") && !text.stdout.contains("-function"),
+        "{}",
+        text.stdout
+    );
     let (text, document) = compared(&place, "a/latest", "c/latest");
-    assert!(text.stdout.contains("-function work() end") && text.stdout.contains("module part"), "{}", text.stdout);
+    assert!(
+        text.stdout.contains("-function work() end") && text.stdout.contains("module part"),
+        "{}",
+        text.stdout
+    );
     assert_eq!(document["scripts"]["texts"][0]["what"], "module part");
     // The script has the same name on both sides.
     assert!(text.stdout.contains("Caution   the workloads differ"), "{}", text.stdout);
@@ -350,13 +431,20 @@ fn a_script_without_a_server_is_not_given_one() {
     let _machine = quiet_machine();
     let place = Place::new();
     let limits = ["--events=300", "--time=0", "--warmup-time=1"];
-    let ran = run(&place, "cpu", &[&limits[..], &["--threads=2", "--rate=1000", "--cpu-max-prime=100"]].concat());
+    let ran = run(
+        &place,
+        "cpu",
+        &[&limits[..], &["--threads=2", "--rate=1000", "--cpu-max-prime=100"]].concat(),
+    );
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let trial = place.run_json("trial-0001");
     assert_eq!((&trial["validity"]["state"], &trial["server"]), (&"valid".into(), &Value::Null));
     let measured = &trial["measured"];
     // One more or less runs while the warm-up ends.
-    assert!((290..=310).contains(&number(measured, "ok")) && number(measured, "statements") == 0, "{measured}");
+    assert!(
+        (290..=310).contains(&number(measured, "ok")) && number(measured, "statements") == 0,
+        "{measured}"
+    );
     let document = json(&place.latest().join("trial-0001/sysbench.json"));
     assert_eq!(document["totals"]["transactions"], measured["ok"]);
     check_counts(&intervals(&place), measured);
@@ -365,7 +453,10 @@ fn a_script_without_a_server_is_not_given_one() {
         number(starts, "queued_in") + number(starts, "scheduled"),
         number(measured, "started") + number(starts, "queued"),
     );
-    assert!(["service_us_p50", "lag_us_p50", "late_us_p50"].iter().all(|name| starts[*name].is_f64()), "{starts}");
+    assert!(
+        ["service_us_p50", "lag_us_p50", "late_us_p50"].iter().all(|name| starts[*name].is_f64()),
+        "{starts}"
+    );
     let (text, report) = reports(&place);
     assert!(text.stdout.contains("none: the script had connected to no server"), "{}", text.stdout);
     assert!(!text.stdout.contains("mysql"), "{}", text.stdout);
@@ -374,7 +465,11 @@ fn a_script_without_a_server_is_not_given_one() {
     let plan = place.latest().join("plan.toml");
     let checked = place.run(&["plan", "check", plan.to_str().unwrap()]);
     assert_eq!(checked.code, Some(2), "{}", checked.stderr);
-    assert!(checked.stderr.contains("is the record of a run of `truetps sysbench`"), "{}", checked.stderr);
+    assert!(
+        checked.stderr.contains("is the record of a run of `truetps sysbench`"),
+        "{}",
+        checked.stderr
+    );
 }
 
 #[test]
@@ -385,8 +480,11 @@ fn no_runs_leave_nothing() {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     let ran = run(&place, "cpu", &["--events=10", "--runs=kept here"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
-    let made: Vec<_> =
-        fs::read_dir(place.path().join("kept here")).unwrap().flatten().map(|one| one.file_name()).collect();
+    let made: Vec<_> = fs::read_dir(place.path().join("kept here"))
+        .unwrap()
+        .flatten()
+        .map(|one| one.file_name())
+        .collect();
     assert_eq!(made.len(), 2, "the folder and the link: {made:?}");
 }
 
@@ -396,7 +494,8 @@ fn a_user_without_a_home_runs_it_nevertheless() {
     let place = Place::new();
     place.write("file", "");
     let plain = run(&place, "cpu", &["--events=10", "--runs=none"]);
-    for (home, why) in [(None, "the user has no home folder"), (Some("file"), "file/.local/state")] {
+    for (home, why) in [(None, "the user has no home folder"), (Some("file"), "file/.local/state")]
+    {
         let mut command = place.command(&["sysbench", "cpu", "--events=10", "run"]);
         command.env_remove("TRUETPS_RUNS").env_remove("XDG_STATE_HOME").env_remove("HOME");
         if let Some(home) = home {
@@ -406,15 +505,23 @@ fn a_user_without_a_home_runs_it_nevertheless() {
         let ran = Ran::from(command.output().unwrap());
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         assert_eq!(shape(&ran.stdout), shape(&plain.stdout));
-        let told = |line: &&str| line.starts_with("truetps: the run is not recorded: ") && line.contains(why);
+        let told = |line: &&str| {
+            line.starts_with("truetps: the run is not recorded: ") && line.contains(why)
+        };
         assert_eq!(ran.stderr.lines().filter(told).count(), 1, "{home:?}: {}", ran.stderr);
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), before, "{home:?}: nothing is left behind");
+        assert_eq!(
+            fs::read_dir(place.path()).unwrap().count(),
+            before,
+            "{home:?}: nothing is left behind"
+        );
     }
 }
 
 /// What the standard output has, but for the figures and the space that they leave.
 fn shape(text: &str) -> Vec<String> {
-    text.lines().map(|line| line.chars().filter(|c| !c.is_ascii_digit() && *c != ' ').collect()).collect()
+    text.lines()
+        .map(|line| line.chars().filter(|c| !c.is_ascii_digit() && *c != ' ').collect())
+        .collect()
 }
 
 #[test]
@@ -425,7 +532,11 @@ fn a_place_that_cannot_be_written_is_refused_before_anything_starts() {
     assert_eq!(refused.code, Some(1), "{}{}", refused.stdout, refused.stderr);
     let text = refused.stdout + &refused.stderr;
     assert!(text.contains("the run cannot be recorded: file/runs"), "{text}");
-    assert!(text.contains("--runs=DIR or TRUETPS_RUNS, or use --runs=none") && !text.contains("started"), "{text}");
+    assert!(
+        text.contains("--runs=DIR or TRUETPS_RUNS, or use --runs=none")
+            && !text.contains("started"),
+        "{text}"
+    );
     let plain = run(&place, "cpu", &["--events=10", "--runs=none"]);
     let recorded = run(&place, "cpu", &["--events=10"]);
     assert_eq!(shape(&recorded.stdout), shape(&plain.stdout));
@@ -438,7 +549,9 @@ fn a_place_that_cannot_be_written_is_refused_before_anything_starts() {
 #[test]
 fn runs_go_to_the_state_folder_and_are_found_there() {
     let place = Place::new();
-    let with = |args: &[&str]| -> Ran { place.command(args).env_remove("TRUETPS_RUNS").output().unwrap().into() };
+    let with = |args: &[&str]| -> Ran {
+        place.command(args).env_remove("TRUETPS_RUNS").output().unwrap().into()
+    };
     let ran = with(&["sysbench", "cpu", "--events=10", "run"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let state = place.path().join("state/truetps/runs");
@@ -464,7 +577,8 @@ fn runs_go_to_the_state_folder_and_are_found_there() {
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("the run is not recorded: ") && ran.stderr.contains("state2/truetps/runs"),
+        ran.stderr.contains("the run is not recorded: ")
+            && ran.stderr.contains("state2/truetps/runs"),
         "{}",
         ran.stderr
     );
@@ -473,19 +587,25 @@ fn runs_go_to_the_state_folder_and_are_found_there() {
 /// Waits until a run that goes on has written so many intervals.
 fn wait_for_intervals(place: &Place, number: usize) {
     let path = place.path().join("runs/latest/trial-0001/intervals.jsonl");
-    wait_until("intervals", || fs::read_to_string(&path).is_ok_and(|text| text.matches('\n').count() >= number));
+    wait_until("intervals", || {
+        fs::read_to_string(&path).is_ok_and(|text| text.matches('\n').count() >= number)
+    });
 }
 
 #[test]
 fn what_is_killed_is_readable_to_its_last_second() {
     let place = Place::new();
-    let mut child = place.start(&sysbench("cpu", &["--time=60", "--rate=50", "--cpu-max-prime=100"]));
+    let mut child =
+        place.start(&sysbench("cpu", &["--time=60", "--rate=50", "--cpu-max-prime=100"]));
     wait_for_intervals(&place, 2);
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(intervals(&place).len() >= 2);
     let trial = place.run_json("trial-0001");
-    assert_eq!((&trial["validity"]["state"], &trial["measured"]), (&"partial".into(), &Value::Null));
+    assert_eq!(
+        (&trial["validity"]["state"], &trial["measured"]),
+        (&"partial".into(), &Value::Null)
+    );
     let (text, _) = reports(&place);
     assert!(text.stdout.contains("1 partial"), "{}", text.stdout);
 }
@@ -500,7 +620,10 @@ fn ctrl_c_leaves_a_partial_run_with_its_figures() {
     assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
     let trial = place.run_json("trial-0001");
     let validity = &trial["validity"];
-    assert_eq!((&validity["state"], reason_of(&trial).as_str()), (&"partial".into(), "interrupted"));
+    assert_eq!(
+        (&validity["state"], reason_of(&trial).as_str()),
+        (&"partial".into(), "interrupted")
+    );
     check_counts(&intervals(&place), &trial["measured"]);
     let (text, _) = reports(&place);
     assert!(text.stdout.contains("partial: interrupted"), "{}", text.stdout);
@@ -529,7 +652,11 @@ fn a_folder_that_goes_away_costs_one_line() {
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     // The standard output is sysbench's.
-    let lines: Vec<_> = ran.stderr.lines().filter(|line| line.contains("this run is recorded no further")).collect();
+    let lines: Vec<_> = ran
+        .stderr
+        .lines()
+        .filter(|line| line.contains("this run is recorded no further"))
+        .collect();
     assert!(lines.len() == 1 && !ran.stdout.contains("ALERT"), "{}{}", ran.stdout, ran.stderr);
 }
 
@@ -543,21 +670,26 @@ fn what_is_recorded_reaches_the_disk_in_order() {
     place.write("idle.lua", "function event() end");
     let log = place.path().join("calls");
     let program = env!("CARGO_BIN_EXE_truetps");
-    let traced = ["-f", "-y", "-s", "400", "-e", "trace=fsync,fdatasync,rename,renameat,renameat2", "-o"];
+    let traced =
+        ["-f", "-y", "-s", "400", "-e", "trace=fsync,fdatasync,rename,renameat,renameat2", "-o"];
     let run = ["sysbench", "./idle.lua", "--events=5", "run"];
     let args = [&traced[..], &[log.to_str().unwrap(), program], &run].concat();
     let ran: Ran = place.program(Path::new("strace"), &args).output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let text = fs::read_to_string(&log).unwrap();
     let calls: Vec<_> = text.lines().collect();
-    let mut runs = fs::read_dir(place.path().join("runs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut runs =
+        fs::read_dir(place.path().join("runs")).unwrap().map(|entry| entry.unwrap().path());
     let folder = runs.find(|path| !path.is_symlink()).unwrap();
     let trial = folder.join("trial-0001");
     let last = |what: &str, name: &Path| {
         let wanted = format!("{what}sync(");
         let path = format!(
             "<{}>",
-            fs::canonicalize(name.parent().unwrap()).unwrap().join(name.file_name().unwrap()).display()
+            fs::canonicalize(name.parent().unwrap())
+                .unwrap()
+                .join(name.file_name().unwrap())
+                .display()
         );
         let is_it = |call: &&str| call.contains(&wanted) && call.contains(&path);
         calls.iter().rposition(is_it).unwrap_or_else(|| panic!("{what}sync of {path}:\n{text}"))

@@ -19,7 +19,8 @@ use crate::support::Owned;
 const SCRIPT: &str = "/usr/share/sysbench/oltp_read_write.lua";
 const STOPPED: Duration = Duration::from_secs(2);
 /// All waits are timed, so that the probe sees what lasted as long as the stop.
-const TIMED: [(&str, &str); 2] = [("performance_schema", "ON"), ("performance_schema_instrument", "wait/%=ON")];
+const TIMED: [(&str, &str); 2] =
+    [("performance_schema", "ON"), ("performance_schema_instrument", "wait/%=ON")];
 
 /// The standard error without the line that names the run folder.
 fn without_folder(stderr: &str) -> String {
@@ -36,13 +37,22 @@ fn prepared(test: &str, place: &Place) -> Option<Owned> {
     }
     let owned = Owned::start(&binary, &TIMED);
     owned.execute(&["CREATE DATABASE sbtest"]);
-    place.good(&words(&owned, &["--runs=none", "prepare"]).iter().map(String::as_str).collect::<Vec<_>>());
+    place.good(
+        &words(&owned, &["--runs=none", "prepare"]).iter().map(String::as_str).collect::<Vec<_>>(),
+    );
     Some(owned)
 }
 
 fn words(owned: &Owned, flags: &[&str]) -> Vec<String> {
     let socket = format!("--mysql-socket={}", owned.server.socket().display());
-    let all = ["sysbench", "oltp_read_write", &socket, "--mysql-user=root", "--tables=2", "--table-size=1000"];
+    let all = [
+        "sysbench",
+        "oltp_read_write",
+        &socket,
+        "--mysql-user=root",
+        "--tables=2",
+        "--table-size=1000",
+    ];
     all.iter().chain(flags).map(|word| (*word).to_owned()).collect()
 }
 
@@ -54,7 +64,8 @@ fn wait_for_the_middle(place: &Place) {
 
 /// What `stalls` found in the run.
 fn stalls(place: &Place) -> Value {
-    let mut document: Value = serde_json::from_str(&place.good(&["stalls", "--format=json"]).stdout).unwrap();
+    let mut document: Value =
+        serde_json::from_str(&place.good(&["stalls", "--format=json"]).stdout).unwrap();
     document["trials"][0]["stalls"].take()
 }
 
@@ -65,15 +76,16 @@ fn the_stall(place: &Place) -> Value {
     let list = stalls["list"].as_array().unwrap();
     let ms = |stall: &Value, name: &str| stall[name].as_f64().unwrap();
     let wanted_ms = STOPPED.as_secs_f64() * 1e3;
-    let (of_the_stop, others): (Vec<_>, Vec<_>) = list
-        .iter()
-        .filter(|stall| stall["kind"] == "stall")
-        .partition(|stall| (wanted_ms - 200.0..wanted_ms + 900.0).contains(&ms(stall, "length_ms")));
+    let (of_the_stop, others): (Vec<_>, Vec<_>) =
+        list.iter().filter(|stall| stall["kind"] == "stall").partition(|stall| {
+            (wanted_ms - 200.0..wanted_ms + 900.0).contains(&ms(stall, "length_ms"))
+        });
     let [the_stall] = &of_the_stop[..] else { panic!("{stalls}") };
     let (begin_ms, length_ms) = (ms(the_stall, "start_ms"), ms(the_stall, "length_ms"));
     for other in others {
         let end_ms = ms(other, "start_ms") + ms(other, "length_ms");
-        let is_apart = end_ms + 500.0 < begin_ms || ms(other, "start_ms") > begin_ms + length_ms + 500.0;
+        let is_apart =
+            end_ms + 500.0 < begin_ms || ms(other, "start_ms") > begin_ms + length_ms + 500.0;
         assert!(is_apart && ms(other, "length_ms") < 1e3, "{stalls}");
     }
     (*the_stall).clone()
@@ -83,9 +95,12 @@ fn the_stall(place: &Place) -> Value {
 fn a_server_that_stops_is_one_stall_of_a_script() {
     let _machine = quiet_machine();
     let place = Place::new();
-    let Some(owned) = prepared("a_server_that_stops_is_one_stall_of_a_script", &place) else { return };
+    let Some(owned) = prepared("a_server_that_stops_is_one_stall_of_a_script", &place) else {
+        return;
+    };
     let before = owned.belongings();
-    let run = words(&owned, &["--threads=4", "--time=8", "--rate=100", "--report-interval=1", "run"]);
+    let run =
+        words(&owned, &["--threads=4", "--time=8", "--rate=100", "--report-interval=1", "run"]);
     let child = place.start(&run.iter().map(String::as_str).collect::<Vec<_>>());
     wait_for_the_middle(&place);
     signal(owned.server.pid(), Signal::STOP);
@@ -100,19 +115,32 @@ fn a_server_that_stops_is_one_stall_of_a_script() {
     assert!(outage["from_ms"].as_f64() < outage["to_ms"].as_f64(), "{outage}");
     let text = place.good(&["stalls", "--full"]).stdout;
     let count = stalls(&place)["stalls"].as_u64().unwrap();
-    assert!(text.contains(&format!("{count} stall{} in ", if count == 1 { "" } else { "s" })), "{text}");
+    assert!(
+        text.contains(&format!("{count} stall{} in ", if count == 1 { "" } else { "s" })),
+        "{text}"
+    );
     assert!(text.contains("time without an answer to the probe: "), "{text}");
 
     let measured = &place.run_json("trial-0001")["measured"];
-    assert!(measured["open_loop"]["lag_us_p99"].as_f64().unwrap() > 1e6, "starts waited: {measured}");
+    assert!(
+        measured["open_loop"]["lag_us_p99"].as_f64().unwrap() > 1e6,
+        "starts waited: {measured}"
+    );
     assert!(measured["server_cpu_us_per_tx"].as_f64().is_some_and(|us| us > 0.0), "{measured}");
     let text = place.good(&["report", "--full"]).stdout;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["Ledger a transaction: ", "longest 2.", "the server did not answer the probe for ", "redo log"] {
+    for part in [
+        "Ledger a transaction: ",
+        "longest 2.",
+        "the server did not answer the probe for ",
+        "redo log",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let page = fs::read_to_string(place.latest().join("report.html")).unwrap();
-    for part in ["Stalls and dips", "What a transaction cost", "time without an answer to the probe"] {
+    for part in
+        ["Stalls and dips", "What a transaction cost", "time without an answer to the probe"]
+    {
         assert!(page.contains(part), "{part}");
     }
 }
@@ -167,7 +195,12 @@ fn an_account_that_may_not_read_runs_without_readings() {
         let mut run = words_of_poor(&owned, threads);
         run.push("run".to_owned());
         let ran = place.run(&run.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!((ran.code, without_folder(&ran.stderr).as_str()), (Some(0), ""), "{}", ran.stdout);
+        assert_eq!(
+            (ran.code, without_folder(&ran.stderr).as_str()),
+            (Some(0), ""),
+            "{}",
+            ran.stdout
+        );
         assert_eq!(place.run_json("trial-0001")["validity"]["state"], "valid");
         let probe = fs::read_to_string(place.latest().join("trial-0001/probe.jsonl")).unwrap();
         let header: Value = serde_json::from_str(probe.lines().next().unwrap()).unwrap();
@@ -186,12 +219,27 @@ fn a_script_that_connects_only_in_its_events_is_watched() {
     // The driver is requested before the first event, or in it: then it is known from the options.
     for before in ["function thread_init()\n  driver = sysbench.sql.driver()\nend\n", ""] {
         place.write("connects.lua", &format!("{before}{event}"));
-        place.good(&["sysbench", "connects.lua", &socket, "--mysql-user=root", "--threads=2", "--time=2", "run"]);
+        place.good(&[
+            "sysbench",
+            "connects.lua",
+            &socket,
+            "--mysql-user=root",
+            "--threads=2",
+            "--time=2",
+            "run",
+        ]);
         let run = place.run_json("trial-0001");
-        assert_eq!((&run["validity"]["state"], run["notes"].as_array()), (&"valid".into(), Some(&vec![])), "{run}");
+        assert_eq!(
+            (&run["validity"]["state"], run["notes"].as_array()),
+            (&"valid".into(), Some(&vec![])),
+            "{run}"
+        );
         let probe = fs::read_to_string(place.latest().join("trial-0001/probe.jsonl")).unwrap();
         assert!(probe.matches(r#""source":"server""#).count() >= 2, "{probe}");
-        assert!(run["measured"]["server_cpu_us_per_tx"].as_f64().is_some_and(|us| us > 0.0), "{run}");
+        assert!(
+            run["measured"]["server_cpu_us_per_tx"].as_f64().is_some_and(|us| us > 0.0),
+            "{run}"
+        );
     }
     // A script that never connects is not.
     place.write("idle.lua", "function event() end\n");

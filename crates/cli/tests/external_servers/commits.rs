@@ -31,9 +31,11 @@ fn each_transaction_of_a_load_is_one_of_the_server() {
         let dsn = owned.tcp_dsn();
         let ran = run_with_password(&place, &short_run("insert", &dsn, &["-c=2"]));
         let trial = valid_trial(&place, &ran);
-        let rehearsed = run_with_password(&place, &short_run("insert", &dsn, &["-c=2", "--dry-run"]));
+        let rehearsed =
+            run_with_password(&place, &short_run("insert", &dsn, &["-c=2", "--dry-run"]));
         assert_eq!(rehearsed.code, Some(0), "{defaults}: {}", rehearsed.stderr);
-        let (committed, counted) = (trial["measured"]["ok"].as_u64().unwrap(), binlog_commits(&owned) - before);
+        let (committed, counted) =
+            (trial["measured"]["ok"].as_u64().unwrap(), binlog_commits(&owned) - before);
         assert!(
             committed > 10 && counted >= committed,
             "{defaults}: {committed} by the clients, {counted} by the server"
@@ -58,13 +60,19 @@ fn a_schema_that_init_connect_chooses_is_left_alone() {
         let dsn = owned.socket_dsn().replace("//root@", &format!("//{ACCOUNT}@"));
         for schema in [&["--schema=truetps"][..], &["--schema=own", "--i-own-this-schema"]] {
             let place = Place::new();
-            let ran = run_with_password(&place, &short_run("insert", &dsn, &[&["-c=2"], schema].concat()));
+            let ran = run_with_password(
+                &place,
+                &short_run("insert", &dsn, &[&["-c=2"], schema].concat()),
+            );
             let trial = valid_trial(&place, &ran);
             assert!(trial["measured"]["ok"].as_u64().unwrap() > 10, "{name}: {}", ran.stderr);
             let theirs = "SELECT GROUP_CONCAT(id, c) FROM shop.sbtest1";
-            assert_eq!(owned.admin().query_value(theirs).unwrap().as_deref(), Some("1theirs"), "{name}");
-            let left =
-                "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema IN ('shop', 'own', 'truetps')";
+            assert_eq!(
+                owned.admin().query_value(theirs).unwrap().as_deref(),
+                Some("1theirs"),
+                "{name}"
+            );
+            let left = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema IN ('shop', 'own', 'truetps')";
             assert_eq!(owned.admin().query_value(left).unwrap().as_deref(), Some("1"), "{name}");
         }
     }
@@ -77,7 +85,12 @@ fn sessions_that_the_binlog_leaves_out_are_refused() {
     owned.execute(&["SET GLOBAL init_connect = 'SET sql_log_bin = 0'"]);
     owned.execute(&[&format!("GRANT BINLOG ADMIN ON *.* TO {ACCOUNT}@'%'")]);
     let ran = run_with_password(&place, &short_run("insert", &owned.tcp_dsn(), &["-c=2"]));
-    assert!(ran.code == Some(2) && ran.stderr.contains("sql_log_bin = 0"), "{:?} {}", ran.code, ran.stderr);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("sql_log_bin = 0"),
+        "{:?} {}",
+        ran.code,
+        ran.stderr
+    );
 }
 
 #[test]
@@ -86,17 +99,27 @@ fn what_sessions_of_a_load_set_is_no_question() {
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     for question in ["autocommit=1,0", "completion_type=0,1", "sql_log_bin=1,0"] {
         let dsn = format!("--dsn={}", owned.tcp_dsn());
-        let ran = run_with_password(&place, &["sweep", "insert", "--vary", question, "-c=1", "--quick", &dsn]);
+        let ran = run_with_password(
+            &place,
+            &["sweep", "insert", "--vary", question, "-c=1", "--quick", &dsn],
+        );
         let name = question.split('=').next().unwrap();
         let reason = format!("`{name}` cannot be set here: sessions of a load set it themselves");
-        assert!(ran.code == Some(2) && ran.stderr.contains(&reason), "{:?} {}", ran.code, ran.stderr);
+        assert!(
+            ran.code == Some(2) && ran.stderr.contains(&reason),
+            "{:?} {}",
+            ran.code,
+            ran.stderr
+        );
         place.refused(&["sweep", "insert", "--vary", question, "-c=1", "--quick"], &[&reason]);
     }
 }
 
 #[test]
 fn rows_of_verify_are_committed_and_not_reported_lost() {
-    let Some(binary) = mariadb("rows_of_verify_are_committed_and_not_reported_lost") else { return };
+    let Some(binary) = mariadb("rows_of_verify_are_committed_and_not_reported_lost") else {
+        return;
+    };
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     owned.execute(&[
         "CREATE DATABASE shop",
@@ -105,13 +128,23 @@ fn rows_of_verify_are_committed_and_not_reported_lost() {
         "SET GLOBAL init_connect = 'START TRANSACTION'",
     ]);
     let dsn = format!("--dsn={}", owned.tcp_dsn());
-    let load = ["--table=shop.saved", "--clients=5", "--closed-loop", "--measure=1", "--format=json"];
+    let load =
+        ["--table=shop.saved", "--clients=5", "--closed-loop", "--measure=1", "--format=json"];
     let ran = run_with_password(&place, &[&["verify", &dsn][..], &load].concat());
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let acknowledged = document["comparison"]["rows"]["acknowledged"].as_u64().unwrap();
-    let stored: u64 = owned.admin().query_value("SELECT COUNT(*) FROM shop.saved").unwrap().unwrap().parse().unwrap();
-    assert!(acknowledged > 5 && stored >= acknowledged, "{acknowledged} acknowledged, {stored} in the table");
+    let stored: u64 = owned
+        .admin()
+        .query_value("SELECT COUNT(*) FROM shop.saved")
+        .unwrap()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(
+        acknowledged > 5 && stored >= acknowledged,
+        "{acknowledged} acknowledged, {stored} in the table"
+    );
 }
 
 const OTHER_VALUES: &str = "the sessions of this account do not have the server's values: ";
@@ -123,8 +156,14 @@ fn what_init_connect_sets_is_named() {
         let dsn = owned.socket_dsn().replace("//root@", &format!("//{ACCOUNT}@"));
         let rehearse = || run_with_password(&place, &short_run("insert", &dsn, &["--dry-run"]));
         let ran = rehearse();
-        assert!(ran.code == Some(0) && !ran.stderr.contains(OTHER_VALUES), "{name}: {}", ran.stderr);
-        owned.execute(&["SET GLOBAL init_connect = 'SET unique_checks = 0, innodb_lock_wait_timeout = 7'"]);
+        assert!(
+            ran.code == Some(0) && !ran.stderr.contains(OTHER_VALUES),
+            "{name}: {}",
+            ran.stderr
+        );
+        owned.execute(&[
+            "SET GLOBAL init_connect = 'SET unique_checks = 0, innodb_lock_wait_timeout = 7'",
+        ]);
         let ran = rehearse();
         let said = format!("{OTHER_VALUES}innodb_lock_wait_timeout = 7, unique_checks = OFF");
         assert!(ran.code == Some(0) && ran.stderr.contains(&said), "{name}: {}", ran.stderr);
@@ -139,10 +178,17 @@ fn what_init_connect_sets_is_named() {
 
 #[test]
 fn what_a_role_sets_is_named() {
-    let Some(server) = PostgresServer::start("what_a_role_sets_is_named", &PostgresOptions::default()) else { return };
+    let Some(server) =
+        PostgresServer::start("what_a_role_sets_is_named", &PostgresOptions::default())
+    else {
+        return;
+    };
     let mut root = server.connect().unwrap();
     root.execute(&format!("CREATE ROLE {ACCOUNT} LOGIN CREATEDB PASSWORD '{PASSWORD}'")).unwrap();
-    let (place, dsn) = (Place::new(), format!("postgresql://{ACCOUNT}@/postgres?socket={}", server.socket().display()));
+    let (place, dsn) = (
+        Place::new(),
+        format!("postgresql://{ACCOUNT}@/postgres?socket={}", server.socket().display()),
+    );
     let rehearse = || run_with_password(&place, &short_run("insert", &dsn, &["--dry-run"]));
     let ran = rehearse();
     assert!(ran.code == Some(0) && !ran.stderr.contains(OTHER_VALUES), "{}", ran.stderr);

@@ -10,11 +10,22 @@ use crate::support::{ACCOUNT, Owned, PASSWORD};
 fn disturbed(owned: &Owned, flags: &[&str], disturb: impl FnOnce()) -> (Place, Ran) {
     let place = Place::new();
     let dsn = owned.tcp_dsn();
-    let args = ["run", "insert", "--dsn", &dsn, "--connections=2", "--warm-up=0", "--table-rows=500", "--rate=200"];
+    let args = [
+        "run",
+        "insert",
+        "--dsn",
+        &dsn,
+        "--connections=2",
+        "--warm-up=0",
+        "--table-rows=500",
+        "--rate=200",
+    ];
     let mut command = place.command(&[&args[..], flags].concat());
     command.env("TRUETPS_PASSWORD", PASSWORD).stdout(std::process::Stdio::piped());
     let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
-    wait_until("the load", || child.try_wait().unwrap().is_some() || rows(owned).is_some_and(|rows| rows > 510));
+    wait_until("the load", || {
+        child.try_wait().unwrap().is_some() || rows(owned).is_some_and(|rows| rows > 510)
+    });
     disturb();
     (place, child.wait_with_output().unwrap().into())
 }
@@ -58,7 +69,8 @@ fn classes_are_ignored_retried_or_fatal() {
     assert_eq!(count(&ignored, "failed"), count(&ignored, "ignored"));
     assert!(count(&ignored, "ignored") > 0, "{ignored}");
 
-    let retried = with(&["--measure=1.5", "--retry", "read_only", "--retries-max", "2"], 4, "invalid");
+    let retried =
+        with(&["--measure=1.5", "--retry", "read_only", "--retries-max", "2"], 4, "invalid");
     assert!(count(&retried, "failed") > 0, "{retried}");
     // The last one may have been under way.
     assert!(count(&retried, "retried").abs_diff(2 * count(&retried, "failed")) <= 4, "{retried}");
@@ -71,8 +83,9 @@ fn classes_are_ignored_retried_or_fatal() {
 
 /// Ends the first session of the load's account (truetps's own) or the last one (a client's).
 fn kill(owned: &Owned, order: &str) {
-    let sessions =
-        format!("SELECT id FROM information_schema.processlist WHERE user = '{ACCOUNT}' ORDER BY id {order}");
+    let sessions = format!(
+        "SELECT id FROM information_schema.processlist WHERE user = '{ACCOUNT}' ORDER BY id {order}"
+    );
     let mut admin = owned.admin();
     let id = admin.query_value(&sessions).unwrap().unwrap();
     admin.execute(&format!("KILL {id}")).unwrap();
@@ -85,11 +98,19 @@ fn a_broken_connection_is_made_again_or_is_not() {
     let (place, ran) = disturbed(&owned, &["--measure=2"], || kill(&owned, "DESC"));
     let lost = trial(&place, &ran, 4, "invalid");
     assert!(reason_of(&lost).contains("lost their connection"), "{lost}");
-    assert_eq!((&lost["engine"]["clients_failed"], &lost["engine"]["reconnects"]), (&1.into(), &0.into()));
+    assert_eq!(
+        (&lost["engine"]["clients_failed"], &lost["engine"]["reconnects"]),
+        (&1.into(), &0.into())
+    );
 
-    let (place, ran) = disturbed(&owned, &["--measure=2", "--reconnect=30"], || kill(&owned, "DESC"));
+    let (place, ran) =
+        disturbed(&owned, &["--measure=2", "--reconnect=30"], || kill(&owned, "DESC"));
     let back = trial(&place, &ran, 0, "valid");
-    assert_eq!((&back["engine"]["clients_failed"], &back["engine"]["reconnects"]), (&0.into(), &1.into()), "{back}");
+    assert_eq!(
+        (&back["engine"]["clients_failed"], &back["engine"]["reconnects"]),
+        (&0.into(), &1.into()),
+        "{back}"
+    );
     assert!(count(&back, "failed") <= 1, "{back}");
 }
 

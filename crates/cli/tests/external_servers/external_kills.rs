@@ -53,7 +53,8 @@ impl Seen<'_> {
     }
 
     fn has_schema(&mut self) -> bool {
-        self.value("SELECT 1 FROM information_schema.schemata WHERE schema_name = 'truetps'").is_some()
+        self.value("SELECT 1 FROM information_schema.schemata WHERE schema_name = 'truetps'")
+            .is_some()
     }
 
     fn has_rows(&mut self, table: &str) -> bool {
@@ -67,7 +68,12 @@ impl Seen<'_> {
 }
 
 /// Waits for an observable event, and kills the run there.
-fn kill_when(mut child: Child, what: &str, seen: &mut Seen<'_>, is_there: &mut dyn FnMut(&mut Seen<'_>) -> bool) {
+fn kill_when(
+    mut child: Child,
+    what: &str,
+    seen: &mut Seen<'_>,
+    is_there: &mut dyn FnMut(&mut Seen<'_>) -> bool,
+) {
     let began = Instant::now();
     while !is_there(seen) {
         assert!(child.try_wait().unwrap().is_none(), "the run ended before: {what}");
@@ -86,7 +92,12 @@ fn sessions(owned: &Owned) -> String {
 }
 
 /// The next run refuses, everything is restored, and a second restore has nothing to do.
-fn check_restore(owned: &Owned, place: &Place, what: &str, before: &(BTreeMap<String, String>, Vec<String>)) -> String {
+fn check_restore(
+    owned: &Owned,
+    place: &Place,
+    what: &str,
+    before: &(BTreeMap<String, String>, Vec<String>),
+) -> String {
     if !journals(place).is_empty() {
         let next = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
         assert_eq!(next.code, Some(2), "{what}: {}", next.stderr);
@@ -97,7 +108,12 @@ fn check_restore(owned: &Owned, place: &Place, what: &str, before: &(BTreeMap<St
     assert_eq!(globals(owned), before.0, "{what}: {}", restored.stdout);
     let said_so = restored.stdout.contains("the schema `truetps` is empty");
     assert!(schemas(owned) == before.1 || said_so, "{what}: {}", restored.stdout);
-    assert!(said_so || journals(place).is_empty(), "{what}: {:?} {}", journals(place), restored.stdout);
+    assert!(
+        said_so || journals(place).is_empty(),
+        "{what}: {:?} {}",
+        journals(place),
+        restored.stdout
+    );
     // One that its client has closed is listed for another moment.
     wait_until(&format!("the end of all sessions: {what}"), || sessions(owned) == "0");
     if said_so {
@@ -125,7 +141,8 @@ fn statements_of_a_run_end_with_it() {
     let mut other = owned.admin();
     let _other = std::thread::spawn(move || other.query("SELECT SLEEP(1001)"));
     let running = || {
-        let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'";
+        let sql =
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'";
         owned.admin().query_value(sql).unwrap().unwrap().parse::<u32>().unwrap()
     };
     for how in [None, Some(Signal::INT), Some(Signal::TERM), Some(Signal::KILL)] {
@@ -138,8 +155,14 @@ fn statements_of_a_run_end_with_it() {
             signal(child.id(), how);
         }
         let ran: Ran = child.wait_with_output().unwrap().into();
-        let restored = if how == Some(Signal::KILL) { place.run(&["server", "restore"]) } else { ran };
-        assert_eq!((running(), schemas(&owned)), (1, before.clone()), "{how:?}: {}", restored.stderr);
+        let restored =
+            if how == Some(Signal::KILL) { place.run(&["server", "restore"]) } else { ran };
+        assert_eq!(
+            (running(), schemas(&owned)),
+            (1, before.clone()),
+            "{how:?}: {}",
+            restored.stderr
+        );
         assert!(journals(&place).is_empty(), "{how:?}: {}", restored.stderr);
     }
 }
@@ -147,7 +170,9 @@ fn statements_of_a_run_end_with_it() {
 /// Not seeing a schema is no proof that it does not exist.
 #[test]
 fn a_right_that_is_revoked_during_a_run_hides_no_schema() {
-    let Some(binary) = mariadb("a_right_that_is_revoked_during_a_run_hides_no_schema") else { return };
+    let Some(binary) = mariadb("a_right_that_is_revoked_during_a_run_hides_no_schema") else {
+        return;
+    };
     let owned = server(&binary);
     let before = schemas(&owned);
     let grant = format!("GRANT ALL ON `truetps%`.* TO {ACCOUNT}@'%'");
@@ -161,11 +186,26 @@ fn a_right_that_is_revoked_during_a_run_hides_no_schema() {
         (format!("DROP USER {ACCOUNT}@'%'"), theirs),
     ] {
         let place = Place::new();
-        let args =
-            [&["run", "insert", "--dsn", &owned.tcp_dsn(), "--rate=50", "--measure=60", "--table-rows=300"], flags];
+        let args = [
+            &[
+                "run",
+                "insert",
+                "--dsn",
+                &owned.tcp_dsn(),
+                "--rate=50",
+                "--measure=60",
+                "--table-rows=300",
+            ],
+            flags,
+        ];
         let mut command = place.command(&args.concat());
         let piped = std::process::Stdio::piped;
-        let child = command.env("TRUETPS_PASSWORD", PASSWORD).stdout(piped()).stderr(piped()).spawn().unwrap();
+        let child = command
+            .env("TRUETPS_PASSWORD", PASSWORD)
+            .stdout(piped())
+            .stderr(piped())
+            .spawn()
+            .unwrap();
         place.wait_for_interval("trial-0001");
         owned.execute(&[&revoke]);
         signal(child.id(), Signal::INT);
@@ -176,7 +216,11 @@ fn a_right_that_is_revoked_during_a_run_hides_no_schema() {
             assert_eq!(left, "0", "{revoke}: {}", ran.stderr);
             assert!(journals(&place).is_empty(), "{revoke}");
         } else {
-            assert!(ran.code == Some(4) && ran.stderr.contains("truetps server restore"), "{revoke}: {}", ran.stderr);
+            assert!(
+                ran.code == Some(4) && ran.stderr.contains("truetps server restore"),
+                "{revoke}: {}",
+                ran.stderr
+            );
             assert_eq!(journals(&place).len(), 1, "{revoke}: {}", ran.stderr);
         }
         if revoke.starts_with("DROP") {
@@ -185,7 +229,12 @@ fn a_right_that_is_revoked_during_a_run_hides_no_schema() {
         owned.execute(&[&grant]);
         let ran = run_with_password(&place, &["server", "restore"]);
         assert_eq!(ran.code, Some(0), "{revoke}: {}", ran.stderr);
-        assert_eq!(owned.admin().query_value(tables).unwrap().as_deref(), Some("0"), "{revoke}: {}", ran.stdout);
+        assert_eq!(
+            owned.admin().query_value(tables).unwrap().as_deref(),
+            Some("0"),
+            "{revoke}: {}",
+            ran.stdout
+        );
     }
     owned.execute(&["DROP DATABASE truetps_app"]);
     assert_eq!(schemas(&owned), before);
@@ -200,7 +249,15 @@ fn an_empty_schema_is_dropped_where_the_run_was_creating_it() {
     let (creating, created) = (r#""making": ["truetps_owner"]"#, r#""making": []"#);
     for (journal, is_left) in [(creating, false), (created, true)] {
         let place = Place::new();
-        let mut child = place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300"]);
+        let mut child = place.start(&[
+            "run",
+            "insert",
+            "--dsn",
+            &dsn,
+            "--rate=50",
+            "--measure=60",
+            "--table-rows=300",
+        ]);
         place.wait_for_interval("trial-0001");
         child.kill().unwrap();
         child.wait().unwrap();
@@ -210,7 +267,8 @@ fn an_empty_schema_is_dropped_where_the_run_was_creating_it() {
         fs::write(&path, text.replace(created, journal)).unwrap();
         owned.execute(&["DROP DATABASE truetps", "CREATE DATABASE truetps"]);
         let ran = place.run(&["server", "restore"]);
-        let exists = || owned.admin().query_value("SHOW DATABASES LIKE 'truetps'").unwrap().is_some();
+        let exists =
+            || owned.admin().query_value("SHOW DATABASES LIKE 'truetps'").unwrap().is_some();
         assert_eq!((ran.code, exists()), (Some(0), is_left), "{}{}", ran.stdout, ran.stderr);
     }
 }
@@ -234,7 +292,8 @@ fn runs_that_are_killed_where_it_hurts() {
     for (what, is_there) in STATES {
         let place = Place::new();
         place.write("levels.toml", PLAN);
-        let mut seen = Seen { admin: owned.admin(), place: &place, before: ["3".to_owned(), "1".to_owned()] };
+        let mut seen =
+            Seen { admin: owned.admin(), place: &place, before: ["3".to_owned(), "1".to_owned()] };
         let child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
         kill_when(child, what, &mut seen, &mut |seen| is_there(seen));
         assert!(seen.has_journal(), "{what}");
@@ -242,14 +301,22 @@ fn runs_that_are_killed_where_it_hurts() {
         with_schema += u32::from(seen.has_schema());
         check_restore(&owned, &place, what, &before);
     }
-    assert!(with_settings >= 1 && with_schema >= 4, "{with_settings} with settings, {with_schema} with a schema");
+    assert!(
+        with_settings >= 1 && with_schema >= 4,
+        "{with_settings} with settings, {with_schema} with a schema"
+    );
     // During the restore. A lock held by another session blocks the run there.
-    for what in
-        ["settings are restored, and the schema is not dropped", "a level is set, and the user interrupts again"]
-    {
+    for what in [
+        "settings are restored, and the schema is not dropped",
+        "a level is set, and the user interrupts again",
+    ] {
         let place = Place::new();
-        place.write("levels.toml", &PLAN.replace("measure_s = 0.5", "measure_s = 3").replace("[1, 2, 0]", "[2, 0]"));
-        let mut seen = Seen { admin: owned.admin(), place: &place, before: ["3".to_owned(), "1".to_owned()] };
+        place.write(
+            "levels.toml",
+            &PLAN.replace("measure_s = 0.5", "measure_s = 3").replace("[1, 2, 0]", "[2, 0]"),
+        );
+        let mut seen =
+            Seen { admin: owned.admin(), place: &place, before: ["3".to_owned(), "1".to_owned()] };
         let child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
         place.wait_for_interval("trial-0001");
         assert!(seen.is_set(), "{what}");
@@ -257,7 +324,9 @@ fn runs_that_are_killed_where_it_hurts() {
         if what.starts_with("settings are restored") {
             let mut admin = owned.admin();
             admin.execute("FLUSH TABLES WITH READ LOCK").unwrap();
-            kill_when(child, what, &mut seen, &mut |seen| seen.journal_says("\"pending\": true") && !seen.is_set());
+            kill_when(child, what, &mut seen, &mut |seen| {
+                seen.journal_says("\"pending\": true") && !seen.is_set()
+            });
             drop(admin);
         } else {
             kill_when(child, what, &mut seen, &mut |_| true);
@@ -281,7 +350,10 @@ impl Random {
 
 #[test]
 fn runs_that_are_killed_at_random() {
-    let Some(kills) = std::env::var("TRUETPS_KILLS").ok().and_then(|text| text.parse::<u32>().ok()) else { return };
+    let Some(kills) = std::env::var("TRUETPS_KILLS").ok().and_then(|text| text.parse::<u32>().ok())
+    else {
+        return;
+    };
     let seed = truetps_probe::clock::epoch_s().to_bits() | 1;
     let mut random = Random(seed);
     let (mut with_settings, mut with_schema, mut with_sessions, mut done) = (0, 0, 0, 0);
@@ -302,7 +374,12 @@ fn runs_that_are_killed_at_random() {
             with_settings += u32::from(globals(&owned) != before.0);
             with_schema += u32::from(schemas(&owned) != before.1);
             with_sessions += u32::from(sessions(&owned) != "0");
-            check_restore(&owned, &place, &format!("{name}, seed {seed}, kill {n} after {delay:?}"), &before);
+            check_restore(
+                &owned,
+                &place,
+                &format!("{name}, seed {seed}, kill {n} after {delay:?}"),
+                &before,
+            );
         }
     }
     eprintln!(
@@ -344,16 +421,21 @@ fn disturb(what: &str, owned: Owned, binary: &ServerBinary, place: &Place) -> Ow
 }
 
 /// As [`server`] has it.
-const SETTINGS: &[(&str, &str)] = &[("log_bin", "ON"), ("sync_binlog", "3"), ("innodb_flush_log_at_trx_commit", "1")];
+const SETTINGS: &[(&str, &str)] =
+    &[("log_bin", "ON"), ("sync_binlog", "3"), ("innodb_flush_log_at_trx_commit", "1")];
 
 #[test]
 fn runs_that_are_disturbed_at_random() {
-    let Some(kills) = std::env::var("TRUETPS_KILLS").ok().and_then(|text| text.parse::<u32>().ok()) else { return };
+    let Some(kills) = std::env::var("TRUETPS_KILLS").ok().and_then(|text| text.parse::<u32>().ok())
+    else {
+        return;
+    };
     let Some(binary) = mariadb("runs_that_are_disturbed_at_random") else { return };
     let seed = truetps_probe::clock::epoch_s().to_bits() | 1;
     let mut random = Random(seed);
     let mut owned = server(&binary);
-    let grant = ["CREATE USER IF NOT EXISTS admin@localhost", "GRANT ALL ON *.* TO admin@localhost"];
+    let grant =
+        ["CREATE USER IF NOT EXISTS admin@localhost", "GRANT ALL ON *.* TO admin@localhost"];
     owned.execute(&grant);
     let before = (globals(&owned), schemas(&owned));
     let mut ends = BTreeMap::new();
@@ -365,7 +447,8 @@ fn runs_that_are_disturbed_at_random() {
         fs::create_dir_all(&folder).unwrap();
         let is_full = disturbance == "full disk";
         if is_full {
-            rustix::mount::mount("none", &folder, "tmpfs", MountFlags::empty(), c"size=1m").unwrap();
+            rustix::mount::mount("none", &folder, "tmpfs", MountFlags::empty(), c"size=1m")
+                .unwrap();
         }
         let dsn = owned.socket_dsn().replace("root@", "admin@");
         let mut child = place.start(&["sweep", "./levels.toml", "--dsn", &dsn]);
@@ -377,13 +460,19 @@ fn runs_that_are_disturbed_at_random() {
             child.kill().unwrap();
         }
         let ran: Ran = child.wait_with_output().unwrap().into();
-        let what = format!("seed {seed}, {n} {disturbance} after {delay:?}, {:?}: {}", ran.code, ran.stderr);
+        let what = format!(
+            "seed {seed}, {n} {disturbance} after {delay:?}, {:?}: {}",
+            ran.code, ran.stderr
+        );
         owned.execute(&["SET GLOBAL read_only = 0"]);
         owned.execute(&grant);
         let is_clean = globals(&owned) == before.0 && schemas(&owned) == before.1;
         *ends.entry((disturbance, ran.code, is_clean)).or_insert(0) += 1;
         // Leftovers are reported, and the journal lists them.
-        assert!(is_clean || (matches!(ran.code, Some(4) | None) && !journals(&place).is_empty()), "{what}");
+        assert!(
+            is_clean || (matches!(ran.code, Some(4) | None) && !journals(&place).is_empty()),
+            "{what}"
+        );
         let _ = fs::remove_file(folder.join("fill"));
         let restored = place.run(&["server", "restore"]);
         assert_eq!(restored.code, Some(0), "{what}{}", restored.stderr);

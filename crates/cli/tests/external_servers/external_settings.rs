@@ -15,7 +15,9 @@ use truetps_testkit::mysql_family::{fetched_server, mariadb};
 
 use crate::common::{Place, Ran, reason_of, signal, wait_until};
 use crate::support::external::{PLAN, binaries, globals, journals, schemas, server};
-use crate::support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run, valid_trial};
+use crate::support::{
+    ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run, valid_trial,
+};
 
 /// MariaDB has a privilege for each kind of variable: the error names the one needed, and it is enough.
 #[test]
@@ -52,7 +54,8 @@ fn levels_are_set_and_restored() {
             let trial = place.run_json(&format!("trial-000{n}"));
             assert_eq!(trial["validity"]["state"], "valid", "{name}: {trial}");
             let path = place.latest().join(format!("trial-000{n}/server/variables.json"));
-            let had: BTreeMap<String, String> = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+            let had: BTreeMap<String, String> =
+                serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
             for (setting, level) in trial["configuration"].as_object().unwrap() {
                 if setting != "connections" {
                     assert_eq!(had[setting], level.to_string(), "{name}: {setting}");
@@ -61,8 +64,16 @@ fn levels_are_set_and_restored() {
         }
         // Settings of the plan, and Ctrl-C.
         let dsn = owned.socket_dsn();
-        let args =
-            ["run", "insert", "--dsn", &dsn, "--set=sync_binlog=0", "--rate=50", "--measure=60", "--table-rows=300"];
+        let args = [
+            "run",
+            "insert",
+            "--dsn",
+            &dsn,
+            "--set=sync_binlog=0",
+            "--rate=50",
+            "--measure=60",
+            "--table-rows=300",
+        ];
         let child = place.start(&args);
         place.wait_for_interval("trial-0001");
         wait_until("the setting", || globals(&owned)["sync_binlog"] == "0");
@@ -84,15 +95,23 @@ fn levels_are_set_and_restored() {
             ran.stderr
         );
         // A word that is no level: it is nothing to be warned of, and the hint has some that are.
-        let ran = place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_trx_commit=banana"]));
+        let ran =
+            place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_trx_commit=banana"]));
         assert!(
-            ran.code == Some(2) && ran.stderr.contains("known values of innodb_flush_log_at_trx_commit: 0, 1, 2, 3"),
+            ran.code == Some(2)
+                && ran
+                    .stderr
+                    .contains("known values of innodb_flush_log_at_trx_commit: 0, 1, 2, 3"),
             "{name}: {}",
             ran.stderr
         );
         assert!(!ran.stderr.contains("commits of all sessions"), "{name}: {}", ran.stderr);
         // Numbers with a fraction, for all sessions and for one.
-        let flags = ["--set=innodb_max_dirty_pages_pct=75.5", "--set=long_query_time=0.5", "--table-rows=300"];
+        let flags = [
+            "--set=innodb_max_dirty_pages_pct=75.5",
+            "--set=long_query_time=0.5",
+            "--table-rows=300",
+        ];
         valid_trial(&place, &place.run(&short_run("insert", &dsn, &flags)));
         assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{name}: a fraction");
     }
@@ -120,20 +139,33 @@ fn what_others_have_set_is_left() {
     owned.execute(&["SET GLOBAL sync_binlog = 77"]);
     // A journal that others may have written to, and one that sets what no run does.
     let file = place.path().join("state/truetps/journals").join(&journals(&place)[0]);
-    let edited =
-        place.write("edited.json", &fs::read_to_string(&file).unwrap().replace("\"sync_binlog\"", "\"read_only\""));
+    let edited = place.write(
+        "edited.json",
+        &fs::read_to_string(&file).unwrap().replace("\"sync_binlog\"", "\"read_only\""),
+    );
     for (mode, word) in [(0o666, "others may write to it"), (0o600, "`read_only` is not changed")] {
         fs::set_permissions(&edited, fs::Permissions::from_mode(mode)).unwrap();
         let ran = place.run(&["server", "restore", "--journal", edited.to_str().unwrap()]);
         assert!(ran.code == Some(4) && ran.stderr.contains(word), "{}", ran.stderr);
     }
     let other = server(&binary);
-    let ran = place.run(&["server", "restore", "--journal", file.to_str().unwrap(), "--dsn", &other.socket_dsn()]);
+    let ran = place.run(&[
+        "server",
+        "restore",
+        "--journal",
+        file.to_str().unwrap(),
+        "--dsn",
+        &other.socket_dsn(),
+    ]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("another server"), "{}", ran.stderr);
     let ran = place.run(&["server", "restore"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stdout.contains("sync_binlog was changed to 77") && ran.stdout.contains("was 3"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("sync_binlog was changed to 77") && ran.stdout.contains("was 3"),
+        "{}",
+        ran.stdout
+    );
     assert_eq!(globals(&owned)["sync_binlog"], "77");
     assert!(!schemas(&owned).contains(&"truetps".to_owned()));
 }
@@ -155,8 +187,11 @@ impl SmallDisk {
     }
 
     fn fill(&self) {
-        let room_that_is_reserved = fs::read_dir(&self.0).unwrap().flatten().map(|entry| entry.path());
-        for path in room_that_is_reserved.filter(|path| path.extension().is_some_and(|found| found == "spare")) {
+        let room_that_is_reserved =
+            fs::read_dir(&self.0).unwrap().flatten().map(|entry| entry.path());
+        for path in room_that_is_reserved
+            .filter(|path| path.extension().is_some_and(|found| found == "spare"))
+        {
             fs::remove_file(path).unwrap();
         }
         let mut file = fs::File::create(self.0.join("fill")).unwrap();
@@ -190,7 +225,11 @@ fn a_journal_that_cannot_be_written_keeps_no_setting() {
     signal(child.id(), Signal::INT);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!((globals(&owned), schemas(&owned)), before, "{}", ran.stderr);
-    assert!(ran.code == Some(130) && ran.stderr.contains("the journal could not be written"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(130) && ran.stderr.contains("the journal could not be written"),
+        "{}",
+        ran.stderr
+    );
     assert!(journals(&place).is_empty());
     // Read-only: the server is as it was, and the journal says what is not true any more.
     let place = Place::new();
@@ -203,7 +242,11 @@ fn a_journal_that_cannot_be_written_keeps_no_setting() {
     disk.remount(MountFlags::RDONLY);
     let ran = place.run(&["server", "restore"]);
     assert_eq!((globals(&owned), schemas(&owned)), before, "{}", ran.stderr);
-    assert!(ran.code == Some(4) && ran.stderr.contains("its journal could not be removed"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(4) && ran.stderr.contains("its journal could not be removed"),
+        "{}",
+        ran.stderr
+    );
     disk.remount(MountFlags::empty());
     let ran = place.run(&["server", "restore"]);
     assert_eq!((ran.code, journals(&place).len()), (Some(0), 0), "{}", ran.stderr);
@@ -216,14 +259,25 @@ fn a_journal_that_cannot_be_written_keeps_no_setting() {
     signal(child.id(), Signal::INT);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!((globals(&owned), schemas(&owned)), before, "{}", ran.stderr);
-    assert!(ran.code == Some(4) && ran.stderr.contains("its journal could not be removed"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(4) && ran.stderr.contains("its journal could not be removed"),
+        "{}",
+        ran.stderr
+    );
     // Too little room for a journal: nothing is begun, however little it is.
     let place = Place::new();
     for size in [c"size=4k", c"size=8k", c"size=64k"] {
         let Some(disk) = SmallDisk::mount(&place, size) else { return };
         let ran = place.run(&args);
-        assert!(ran.code == Some(2) && ran.stderr.contains("point XDG_STATE_HOME"), "{size:?}: {}", ran.stderr);
-        assert_eq!((globals(&owned), schemas(&owned), journals(&place).len()), (before.0.clone(), before.1.clone(), 0));
+        assert!(
+            ran.code == Some(2) && ran.stderr.contains("point XDG_STATE_HOME"),
+            "{size:?}: {}",
+            ran.stderr
+        );
+        assert_eq!(
+            (globals(&owned), schemas(&owned), journals(&place).len()),
+            (before.0.clone(), before.1.clone(), 0)
+        );
         drop(disk);
     }
 }
@@ -232,7 +286,10 @@ fn a_journal_that_cannot_be_written_keeps_no_setting() {
 fn what_is_refused_before_anything_is_made() {
     for (name, binary) in binaries("what_is_refused_before_anything_is_made") {
         let owned = server(&binary);
-        owned.execute(&["CREATE USER limited@localhost", "GRANT SELECT, CREATE ON `truetps%`.* TO limited@localhost"]);
+        owned.execute(&[
+            "CREATE USER limited@localhost",
+            "GRANT SELECT, CREATE ON `truetps%`.* TO limited@localhost",
+        ]);
         let (before, schemas_before) = (globals(&owned), schemas(&owned));
         let place = Place::new();
         let dsn = owned.socket_dsn();
@@ -241,7 +298,11 @@ fn what_is_refused_before_anything_is_made() {
             for word in words {
                 assert!(ran.stderr.contains(word), "{name} should say {word:?}:\n{}", ran.stderr);
             }
-            assert_eq!((globals(&owned), schemas(&owned)), (before.clone(), schemas_before.clone()), "{name}");
+            assert_eq!(
+                (globals(&owned), schemas(&owned)),
+                (before.clone(), schemas_before.clone()),
+                "{name}"
+            );
             assert!(journals(&place).is_empty(), "{name}");
         };
         check(
@@ -250,7 +311,10 @@ fn what_is_refused_before_anything_is_made() {
         );
         check(
             place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_tx_commit=2"])),
-            &["no variable `innodb_flush_log_at_tx_commit` (did you mean `innodb_flush_log_at_trx_commit`", "hint: "],
+            &[
+                "no variable `innodb_flush_log_at_tx_commit` (did you mean `innodb_flush_log_at_trx_commit`",
+                "hint: ",
+            ],
         );
         check(place.run(&short_run("insert", &dsn, &["--set=datadir=/x"])), &["datadir"]);
         let limited = dsn.replace("root@", "limited@");
@@ -268,7 +332,8 @@ fn what_is_refused_before_anything_is_made() {
         owned.execute(&["SET GLOBAL read_only = 1"]);
         let ran = place.run(&short_run("insert", &dsn, &[]));
         assert_eq!(ran.code, Some(2), "{name}: {}", ran.stderr);
-        let said = ran.stderr.contains("accepts no writes: read_only") && ran.stderr.contains("hint: name a server");
+        let said = ran.stderr.contains("accepts no writes: read_only")
+            && ran.stderr.contains("hint: name a server");
         assert!(said, "{name}: {}", ran.stderr);
     }
 }
@@ -281,7 +346,9 @@ fn a_server_that_is_restarted() {
         let (before, place) = (globals(&owned), Place::new());
         place.write(
             "levels.toml",
-            &PLAN.replace("[1, 2, 0]", "[2, 0]").replace("measure_s = 0.5", "measure_s = 3\nrate = 50"),
+            &PLAN
+                .replace("[1, 2, 0]", "[2, 0]")
+                .replace("measure_s = 0.5", "measure_s = 3\nrate = 50"),
         );
         // So long that a new start cannot look like the old one.
         sleep(Duration::from_secs(3));
@@ -297,7 +364,12 @@ fn a_server_that_is_restarted() {
             let trial = place.run_json(&format!("trial-000{n}"));
             assert_eq!(trial["validity"]["state"], "valid", "{name}: {trial}");
         }
-        assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{name}: {}", ran.stderr);
+        assert_eq!(
+            (globals(&owned), journals(&place).len()),
+            (before, 0),
+            "{name}: {}",
+            ran.stderr
+        );
     }
 }
 
@@ -313,18 +385,34 @@ fn a_dry_run_changes_nothing_but_its_session() {
         let ran = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn(), "--dry-run"]);
         assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
         let sql = "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute', 'Prepare')";
-        let sent: Vec<_> =
-            owned.admin().query(sql).unwrap().rows.into_iter().map(|row| row[0].clone().unwrap()).collect();
+        let sent: Vec<_> = owned
+            .admin()
+            .query(sql)
+            .unwrap()
+            .rows
+            .into_iter()
+            .map(|row| row[0].clone().unwrap())
+            .collect();
         assert!(sent.len() > 10, "{name}: {sent:#?}");
         // A transaction of nothing but a question shows whether a proxy is in between.
         let is_empty = |sql: &String| sql == "START TRANSACTION" || sql == "ROLLBACK";
-        let is_question = |sql: &String| sql.starts_with("SELECT ") || sql.starts_with("SHOW ") || is_empty(sql);
+        let is_question =
+            |sql: &String| sql.starts_with("SELECT ") || sql.starts_with("SHOW ") || is_empty(sql);
         let own = |sql: &String| sql.contains("general_log");
         // Its sessions begin as a run's do: what refuses a run refuses the rehearsal, too.
-        let begins = |sql: &String| sql.starts_with("SET SESSION ") || sql == "ROLLBACK AND NO CHAIN NO RELEASE";
-        assert_eq!(sent.iter().find(|sql| !is_question(sql) && !own(sql) && !begins(sql)), None, "{name}");
+        let begins = |sql: &String| {
+            sql.starts_with("SET SESSION ") || sql == "ROLLBACK AND NO CHAIN NO RELEASE"
+        };
+        assert_eq!(
+            sent.iter().find(|sql| !is_question(sql) && !own(sql) && !begins(sql)),
+            None,
+            "{name}"
+        );
         assert_eq!((globals(&owned), schemas(&owned)), before, "{name}");
-        assert!(!place.path().join("state").exists() && !place.path().join("runs").exists(), "{name}");
+        assert!(
+            !place.path().join("state").exists() && !place.path().join("runs").exists(),
+            "{name}"
+        );
         for wanted in [
             "SET GLOBAL sync_binlog = 0",
             "SELECT GET_LOCK('truetps.settings', 0)",
@@ -344,11 +432,13 @@ fn a_dry_run_changes_nothing_but_its_session() {
             let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
             let start: String = line.chars().take(400).collect();
             // The mark is another one each time, and rows are shown by the first statement that fills.
-            let start = start.split("VALUES").next().and_then(|start| start.split("COMMENT").next());
+            let start =
+                start.split("VALUES").next().and_then(|start| start.split("COMMENT").next());
             let start = start.unwrap_or_default().trim();
             rehearsed.contains(start)
         };
-        let sent = owned.admin().query(sql).unwrap().rows.into_iter().map(|row| row[0].clone().unwrap());
+        let sent =
+            owned.admin().query(sql).unwrap().rows.into_iter().map(|row| row[0].clone().unwrap());
         for sql in sent.filter(|sql| !is_question(sql) && !own(sql)) {
             assert!(told(&sql), "{name}: the rehearsal does not say {sql:?}:\n{rehearsed}");
         }
@@ -362,7 +452,11 @@ fn an_option_file_says_who_logs_in() {
     // Not in the place, where no file may have the password.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("my.cnf");
-    fs::write(&file, format!("[mysqld]\nuser=x\n[client]\nuser={ACCOUNT}\npassword=\"{PASSWORD}\"\n")).unwrap();
+    fs::write(
+        &file,
+        format!("[mysqld]\nuser=x\n[client]\nuser={ACCOUNT}\npassword=\"{PASSWORD}\"\n"),
+    )
+    .unwrap();
     let flag = format!("--defaults-file={}", file.display());
     let place = Place::new();
     let dsn = format!("mysql://127.0.0.1:{}", owned.port);
@@ -371,8 +465,16 @@ fn an_option_file_says_who_logs_in() {
     assert_secret(&place, &ran);
     // A killed run of that account, restored by it; its journal contains no password either.
     let place = Place::new();
-    let mut child =
-        place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300", &flag]);
+    let mut child = place.start(&[
+        "run",
+        "insert",
+        "--dsn",
+        &dsn,
+        "--rate=50",
+        "--measure=60",
+        "--table-rows=300",
+        &flag,
+    ]);
     place.wait_for_interval("trial-0001");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -390,16 +492,27 @@ fn an_option_file_says_who_logs_in() {
 fn a_schema_of_its_owner() {
     let Some(binary) = mariadb("a_schema_of_its_owner") else { return };
     let owned = server(&binary);
-    owned.execute(&["CREATE DATABASE app", "CREATE TABLE app.mine (id INT)", "INSERT INTO app.mine VALUES (7)"]);
+    owned.execute(&[
+        "CREATE DATABASE app",
+        "CREATE TABLE app.mine (id INT)",
+        "INSERT INTO app.mine VALUES (7)",
+    ]);
     let tables = || owned.admin().query("SHOW TABLES FROM app").unwrap().rows;
     let (before, place, dsn) = (tables(), Place::new(), owned.socket_dsn());
     let flags = ["--schema=app", "--i-own-this-schema", "--table-rows=300"];
     valid_trial(&place, &place.run(&short_run("insert", &dsn, &flags)));
     assert_eq!(tables(), before);
     let ran = place.run(&short_run("insert", &dsn, &["--schema=absent", "--i-own-this-schema"]));
-    assert!(ran.code == Some(2) && ran.stderr.contains("`absent` does not exist"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("`absent` does not exist"),
+        "{}",
+        ran.stderr
+    );
     // The owner renames a table of the run and creates another of that name: no trial empties it.
-    place.write("two.toml", &PLAN.replace("measure_s = 0.5", "measure_s = 2").replace("[1, 2, 0]", "[1]"));
+    place.write(
+        "two.toml",
+        &PLAN.replace("measure_s = 0.5", "measure_s = 2").replace("[1, 2, 0]", "[1]"),
+    );
     let child = place.start(&["sweep", "./two.toml", "--dsn", &dsn, flags[0], flags[1]]);
     wait_until("a table with rows", || {
         owned
@@ -423,7 +536,11 @@ fn a_schema_of_its_owner() {
     owned.execute(&["CREATE TABLE app.truetps_owner (id INT)"]);
     let before = tables();
     let ran = place.run(&short_run("insert", &dsn, &flags));
-    assert!(ran.code == Some(2) && ran.stderr.contains("already has a table `truetps_owner`"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("already has a table `truetps_owner`"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(tables(), before);
     assert_eq!(owned.admin().query_value("SELECT id FROM app.mine").unwrap().as_deref(), Some("7"));
 }

@@ -59,7 +59,11 @@ fn another_server_at_the_same_address_is_not_touched() {
     relay.lead_to(other.port);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stderr.contains("another server") && ran.stderr.contains("server restore"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("another server") && ran.stderr.contains("server restore"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(globals(&other)["sync_binlog"], "0", "{}", ran.stderr);
     assert_eq!(schemas(&other), before.3);
     // The journal still belongs to the first server, which can be restored.
@@ -82,12 +86,16 @@ fn a_session_of_the_same_number_proves_nothing() {
     let relay = Relay::to(first.port);
     let place = Place::new();
     let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
-    let plan = PLAN.replace("measure_s = 0.5", "measure_s = 20").replace("[1, 2, 0]", "[1]").replace("[2]", "[1]");
+    let plan = PLAN
+        .replace("measure_s = 0.5", "measure_s = 20")
+        .replace("[1, 2, 0]", "[1]")
+        .replace("[2]", "[1]");
     place.write("levels.toml", &plan);
     let args = ["sweep", "./levels.toml", "--dsn", &dsn];
     let piped = std::process::Stdio::piped;
     let mut command = place.command(&args);
-    let child = command.env("TRUETPS_PASSWORD", PASSWORD).stdout(piped()).stderr(piped()).spawn().unwrap();
+    let child =
+        command.env("TRUETPS_PASSWORD", PASSWORD).stdout(piped()).stderr(piped()).spawn().unwrap();
     place.wait_for_interval("trial-0001");
     // As a replica would have it.
     let mark = first.admin().query_value("SELECT id FROM truetps.truetps_owner").unwrap().unwrap();
@@ -97,9 +105,18 @@ fn a_session_of_the_same_number_proves_nothing() {
         &format!("INSERT INTO truetps.truetps_owner VALUES ('{mark}')"),
     ]);
     let before = globals(&other);
-    let kept: serde_json::Value = serde_json::from_slice(&fs::read(journal(&place)).unwrap()).unwrap();
+    let kept: serde_json::Value =
+        serde_json::from_slice(&fs::read(journal(&place)).unwrap()).unwrap();
     let number = kept["session"].as_u64().unwrap();
-    let last = || other.admin().query_value("SELECT CONNECTION_ID()").unwrap().unwrap().parse::<u64>().unwrap();
+    let last = || {
+        other
+            .admin()
+            .query_value("SELECT CONNECTION_ID()")
+            .unwrap()
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+    };
     assert!(last() + 2 < number, "the other one has come further");
     // The first one looks at the server after the trial, the second one begins the next.
     wait_until("the other one to come as far", || last() + 2 >= number);
@@ -108,7 +125,12 @@ fn a_session_of_the_same_number_proves_nothing() {
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert_eq!(globals(&other), before, "{}", ran.stderr);
     let ran = run_with_password(&place, &["server", "restore", "--dsn", &first.tcp_dsn()]);
-    assert_eq!((ran.code, globals(&first)["sync_binlog"].as_str()), (Some(0), "3"), "{}", ran.stderr);
+    assert_eq!(
+        (ran.code, globals(&first)["sync_binlog"].as_str()),
+        (Some(0), "3"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Between the questions and the first table.
@@ -127,7 +149,11 @@ fn another_server_gets_no_table_of_ours() {
     let ran = run_with_password(&place, &short_run("insert", &dsn, &flags));
     assert!(ran.code == Some(2) && ran.stderr.contains("another server"), "{}", ran.stderr);
     for owned in &servers {
-        assert!(owned.admin().query("SHOW TABLES FROM app").unwrap().rows.is_empty(), "{}", ran.stderr);
+        assert!(
+            owned.admin().query("SHOW TABLES FROM app").unwrap().rows.is_empty(),
+            "{}",
+            ran.stderr
+        );
     }
     assert!(journals(&place).is_empty());
 }
@@ -147,7 +173,11 @@ fn a_run_that_comes_second_has_nothing_to_restore() {
     });
     let args = short_run("insert", &dsn, &["--set=sync_binlog=0", "--table-rows=300"]);
     let ran = run_with_password(&place, &args);
-    assert!(ran.code == Some(2) && ran.stderr.contains("of another user or host"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("of another user or host"),
+        "{}",
+        ran.stderr
+    );
     assert!(journals(&place).is_empty());
     drop(held.1.recv().unwrap());
     valid_trial(&place, &run_with_password(&place, &args));
@@ -156,7 +186,10 @@ fn a_run_that_comes_second_has_nothing_to_restore() {
 /// A missing answer of the server does not count as a no.
 #[test]
 fn an_account_that_may_not_look_does_not_call_it_another_user_s() {
-    let Some(binary) = mariadb("an_account_that_may_not_look_does_not_call_it_another_user_s") else { return };
+    let Some(binary) = mariadb("an_account_that_may_not_look_does_not_call_it_another_user_s")
+    else {
+        return;
+    };
     let owned = server(&binary);
     let before = schemas(&owned);
     for right in ["SELECT", "ALL"] {
@@ -164,20 +197,35 @@ fn an_account_that_may_not_look_does_not_call_it_another_user_s() {
         killed(&place, start(&place, &owned.tcp_dsn(), &[]));
         owned.execute(&[&format!("REVOKE {right} ON `truetps%`.* FROM {ACCOUNT}@'%'")]);
         let ran = run_with_password(&place, &["server", "restore"]);
-        assert!(ran.code == Some(4) && ran.stderr.contains("SELECT command denied"), "{right}: {}", ran.stderr);
+        assert!(
+            ran.code == Some(4) && ran.stderr.contains("SELECT command denied"),
+            "{right}: {}",
+            ran.stderr
+        );
         assert_eq!(journals(&place).len(), 1, "{right}");
         owned.execute(&[&format!("GRANT ALL ON `truetps%`.* TO {ACCOUNT}@'%'")]);
         let ran = run_with_password(&place, &["server", "restore"]);
-        assert_eq!((ran.code, schemas(&owned)), (Some(0), before.clone()), "{right}: {}", ran.stderr);
+        assert_eq!(
+            (ran.code, schemas(&owned)),
+            (Some(0), before.clone()),
+            "{right}: {}",
+            ran.stderr
+        );
     }
     // Without the mark nothing is dropped, and all that looks like the run's is named.
     owned.execute(&["CREATE DATABASE app"]);
-    for (schema, flags) in [("truetps", &[][..]), ("app", &["--schema=app", "--i-own-this-schema"])] {
+    for (schema, flags) in [("truetps", &[][..]), ("app", &["--schema=app", "--i-own-this-schema"])]
+    {
         let place = Place::new();
         killed(&place, start(&place, &owned.socket_dsn(), flags));
         owned.execute(&[&format!("DROP TABLE {schema}.truetps_owner")]);
         let ran = place.run(&["server", "restore"]);
-        assert!(ran.code == Some(0) && ran.stdout.contains("sbtest1"), "{schema}: {}{}", ran.stdout, ran.stderr);
+        assert!(
+            ran.code == Some(0) && ran.stdout.contains("sbtest1"),
+            "{schema}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
         assert!(journals(&place)[0].contains(".left"), "{schema}");
         owned.execute(&[&format!("SELECT 1 FROM {schema}.sbtest1 LIMIT 1")]);
     }
@@ -185,7 +233,9 @@ fn an_account_that_may_not_look_does_not_call_it_another_user_s() {
 
 #[test]
 fn one_password_is_not_shown_to_every_server_of_a_journal() {
-    let Some(binary) = mariadb("one_password_is_not_shown_to_every_server_of_a_journal") else { return };
+    let Some(binary) = mariadb("one_password_is_not_shown_to_every_server_of_a_journal") else {
+        return;
+    };
     let (first, other) = (server(&binary), server(&binary));
     let mut places = [Place::new(), Place::new()];
     for (place, owned) in places.iter().zip([&first, &other]) {
@@ -199,14 +249,23 @@ fn one_password_is_not_shown_to_every_server_of_a_journal() {
     assert!(ran.code == Some(2) && ran.stderr.contains("of several servers"), "{}", ran.stderr);
     assert!(!ran.stderr.contains(PASSWORD));
     let ran = place.run(&["server", "restore", "--defaults-file=/dev/null"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("--defaults-file is for one server"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("--defaults-file is for one server"),
+        "{}",
+        ran.stderr
+    );
     // --same-server for another server is refused: the run left nothing there.
-    let wrong = ["server", "restore", "--journal", &from, "--same-server", "--dsn", &first.tcp_dsn()];
+    let wrong =
+        ["server", "restore", "--journal", &from, "--same-server", "--dsn", &first.tcp_dsn()];
     let ran = run_with_password(place, &wrong);
     assert!(ran.code == Some(2) && ran.stderr.contains("is not here"), "{}", ran.stderr);
     // A journal names its server, whatever the environment does.
     let mut command = place.command(&["server", "restore", "--journal", &from]);
-    let ran = command.env("TRUETPS_PASSWORD", PASSWORD).env("TRUETPS_DSN", first.tcp_dsn()).output().unwrap();
+    let ran = command
+        .env("TRUETPS_PASSWORD", PASSWORD)
+        .env("TRUETPS_DSN", first.tcp_dsn())
+        .output()
+        .unwrap();
     let ran: crate::common::Ran = ran.into();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     // A damaged one keeps no other waiting, and is not forgotten.
@@ -221,29 +280,47 @@ fn one_password_is_not_shown_to_every_server_of_a_journal() {
 
 #[test]
 fn a_value_of_ours_after_a_restart_is_for_its_owner_to_decide() {
-    let Some(binary) = mariadb("a_value_of_ours_after_a_restart_is_for_its_owner_to_decide") else { return };
+    let Some(binary) = mariadb("a_value_of_ours_after_a_restart_is_for_its_owner_to_decide") else {
+        return;
+    };
     let place = Place::new();
     let owned = Owned::start(&binary, &[("log_bin", "ON"), ("sync_binlog", "3")]);
     killed(&place, start(&place, &owned.socket_dsn(), &["--set=sync_binlog=7"]));
     // Another user has made the current value permanent, and has changed the server's number.
-    let owned = owned.restarted(&binary, &[("log_bin", "ON"), ("sync_binlog", "7"), ("server_id", "9")]);
+    let owned =
+        owned.restarted(&binary, &[("log_bin", "ON"), ("sync_binlog", "7"), ("server_id", "9")]);
     let (dsn, file) = (owned.socket_dsn(), journal(&place));
     let ran = place.run(&["server", "restore"]);
-    let is_reported = ran.stderr.contains("server_id 9 (in the journal 1)") && ran.stderr.contains("--same-server");
+    let is_reported = ran.stderr.contains("server_id 9 (in the journal 1)")
+        && ran.stderr.contains("--same-server");
     assert!(ran.code == Some(2) && is_reported, "{}", ran.stderr);
     let ran = place.run(&short_run("insert", &dsn, &[]));
-    assert!(ran.code == Some(2) && ran.stderr.contains(&file), "whose schema that is: {}", ran.stderr);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains(&file),
+        "whose schema that is: {}",
+        ran.stderr
+    );
     assert!(schemas(&owned).contains(&"truetps".to_owned()));
     let ran = place.run(&["server", "restore", "--journal", &file, "--dsn", &dsn, "--same-server"]);
     assert!(!schemas(&owned).contains(&"truetps".to_owned()), "{}", ran.stderr);
     // A restart undoes what a run sets: there is nothing left to restore, and the journal is kept for its owner.
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stdout.contains("sync_binlog is 7") && ran.stdout.contains("it was 3"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("sync_binlog is 7") && ran.stdout.contains("it was 3"),
+        "{}",
+        ran.stdout
+    );
     let kept = journals(&place);
-    assert!(globals(&owned)["sync_binlog"] == "7" && kept.len() == 1 && kept[0].contains(".left"), "{kept:?}");
+    assert!(
+        globals(&owned)["sync_binlog"] == "7" && kept.len() == 1 && kept[0].contains(".left"),
+        "{kept:?}"
+    );
     let ran = place.run(&["server", "restore"]);
     assert!(ran.code == Some(0) && ran.stderr.contains("no killed run"), "{}", ran.stderr);
-    valid_trial(&place, &place.run(&short_run("insert", &dsn, &["--set=sync_binlog=0", "--table-rows=300"])));
+    valid_trial(
+        &place,
+        &place.run(&short_run("insert", &dsn, &["--set=sync_binlog=0", "--table-rows=300"])),
+    );
     assert_eq!(globals(&owned)["sync_binlog"], "7");
 }
 
@@ -271,7 +348,8 @@ fn behind_a_proxy_nothing_is_set() {
     let other = server(&binary);
     may_do_all(&other);
     let two = |port: u16| format!("mysql://{ACCOUNT}@127.0.0.1:{},127.0.0.1:{port}", owned.port);
-    let ran = run_with_password(&place, &short_run("insert", &two(other.port), &["--set=sync_binlog=0"]));
+    let ran =
+        run_with_password(&place, &short_run("insert", &two(other.port), &["--set=sync_binlog=0"]));
     assert!(ran.code == Some(2) && ran.stderr.contains("on one only"), "{}", ran.stderr);
     relay.renumber(false);
     let flags = ["--set=sync_binlog=0", "--table-rows=300"];
@@ -280,13 +358,19 @@ fn behind_a_proxy_nothing_is_set() {
 
 #[test]
 fn without_a_privilege_the_rest_is_restored_and_the_exit_code_is_4() {
-    let Some(binary) = mariadb("without_a_privilege_the_rest_is_restored_and_the_exit_code_is_4") else { return };
+    let Some(binary) = mariadb("without_a_privilege_the_rest_is_restored_and_the_exit_code_is_4")
+    else {
+        return;
+    };
     let owned = server(&binary);
     may_do_all(&owned);
     let (before, schemas_before) = (globals(&owned), schemas(&owned));
     let place = Place::new();
-    let flags =
-        ["--set=sync_binlog=0", "--set=innodb_flush_log_at_trx_commit=2", "--set=innodb_flush_log_at_timeout=5"];
+    let flags = [
+        "--set=sync_binlog=0",
+        "--set=innodb_flush_log_at_trx_commit=2",
+        "--set=innodb_flush_log_at_timeout=5",
+    ];
     let child = start(&place, &owned.tcp_dsn(), &flags);
     place.wait_for_interval("trial-0001");
     // One of the two may still be set by a new session, and the schema may be dropped.
@@ -297,7 +381,12 @@ fn without_a_privilege_the_rest_is_restored_and_the_exit_code_is_4() {
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(ran.stderr.contains("could not be restored"), "{}", ran.stderr);
     assert!(ran.stderr.contains("truetps server restore --journal"), "{}", ran.stderr);
-    assert_eq!(schemas(&owned), schemas_before, "the schema goes, whatever becomes of a variable: {}", ran.stderr);
+    assert_eq!(
+        schemas(&owned),
+        schemas_before,
+        "the schema goes, whatever becomes of a variable: {}",
+        ran.stderr
+    );
     assert_eq!(globals(&owned)["sync_binlog"], "0");
     let left = fs::read_to_string(journal(&place)).unwrap();
     assert!(left.contains("\"name\": \"sync_binlog\""), "{left}");
@@ -321,7 +410,10 @@ fn without_a_privilege_the_rest_is_restored_and_the_exit_code_is_4() {
 
 /// Waits for a line of a run that goes on.
 fn wait_for_line(lines: &mut impl Iterator<Item = std::io::Result<String>>, word: &str) {
-    assert!(lines.any(|line| line.unwrap().contains(word)), "the run ended without a word of: {word}");
+    assert!(
+        lines.any(|line| line.unwrap().contains(word)),
+        "the run ended without a word of: {word}"
+    );
 }
 
 /// Longer than any recovery takes, and no longer than the user wants.
@@ -345,7 +437,10 @@ fn a_server_that_stays_away_is_waited_for_until_the_user_has_had_enough() {
     wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
     signal(child.id(), Signal::INT);
     let journal = journal(&place);
-    wait_for_line(&mut lines, &format!("not restored; run: truetps server restore --journal '{journal}'"));
+    wait_for_line(
+        &mut lines,
+        &format!("not restored; run: truetps server restore --journal '{journal}'"),
+    );
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(globals(&owned)["sync_binlog"], "0");
     relay.lead_to(owned.port);
@@ -357,12 +452,14 @@ fn a_server_that_stays_away_is_waited_for_until_the_user_has_had_enough() {
 #[test]
 fn companions_of_a_setting_are_restored_with_it() {
     let Some(binary) = mariadb("companions_of_a_setting_are_restored_with_it") else { return };
-    let owned = Owned::start(&binary, &[("innodb_io_capacity", "200"), ("innodb_io_capacity_max", "400")]);
+    let owned =
+        Owned::start(&binary, &[("innodb_io_capacity", "200"), ("innodb_io_capacity_max", "400")]);
     let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
     let set = ["--set=innodb_io_capacity=5000", "--table-rows=300"];
     valid_trial(&place, &place.run(&short_run("insert", &dsn, &set)));
     assert_eq!(globals(&owned), before);
-    let both = ["--set=innodb_io_capacity=5000", "--set=innodb_io_capacity_max=6000", "--table-rows=300"];
+    let both =
+        ["--set=innodb_io_capacity=5000", "--set=innodb_io_capacity_max=6000", "--table-rows=300"];
     valid_trial(&place, &place.run(&short_run("insert", &dsn, &both)));
     assert_eq!(globals(&owned), before);
     let place = Place::new();
@@ -387,7 +484,11 @@ fn session_settings_do_not_reach_other_sessions() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     valid_trial(
         &place,
-        &place.run(&short_run("insert", &dsn, &["--set=innodb_lock_wait_timeout=7", "--table-rows=300"])),
+        &place.run(&short_run(
+            "insert",
+            &dsn,
+            &["--set=innodb_lock_wait_timeout=7", "--table-rows=300"],
+        )),
     );
     let path = place.latest().join("trial-0001/server/variables.json");
     let had: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
@@ -408,7 +509,11 @@ fn who_is_setting_it_already_is_waited_for() {
     assert!(ran.code == Some(2) && ran.stderr.contains("is using this server"), "{}", ran.stderr);
     let elsewhere = Place::new();
     let ran = elsewhere.run(&short_run("insert", &dsn, &set));
-    assert!(ran.code == Some(2) && ran.stderr.contains("of another user or host"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("of another user or host"),
+        "{}",
+        ran.stderr
+    );
     // Without settings the runs do not conflict.
     let without = ["--schema=other", "--table-rows=300"];
     valid_trial(&elsewhere, &elsewhere.run(&short_run("insert", &dsn, &without)));
@@ -444,8 +549,16 @@ fn what_no_set_takes_back_is_refused() {
     assert!(ran.code == Some(2) && ran.stderr.contains("--runs"), "{}", ran.stderr);
     assert_eq!((globals(&owned), journals(&place).len()), (before, 0));
     // The effect of levels on all sessions is reported before they are set.
-    let ran = place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_trx_commit=0", "--dry-run"]));
-    assert!(ran.code == Some(0) && ran.stderr.contains("commits of all sessions"), "{}", ran.stderr);
+    let ran = place.run(&short_run(
+        "insert",
+        &dsn,
+        &["--set=innodb_flush_log_at_trx_commit=0", "--dry-run"],
+    ));
+    assert!(
+        ran.code == Some(0) && ran.stderr.contains("commits of all sessions"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -455,25 +568,49 @@ fn a_schema_of_the_run_with_a_table_of_another_user() {
     let (place, dsn) = (Place::new(), owned.socket_dsn());
     let child = start(&place, &dsn, &[]);
     place.wait_for_interval("trial-0001");
-    owned.execute(&["CREATE TABLE truetps.theirs (id INT)", "INSERT INTO truetps.theirs VALUES (7)"]);
+    owned.execute(&[
+        "CREATE TABLE truetps.theirs (id INT)",
+        "INSERT INTO truetps.theirs VALUES (7)",
+    ]);
     killed(&place, child);
     let ran = place.run(&["server", "restore"]);
     assert!(ran.code == Some(0) && ran.stdout.contains("theirs"), "{}{}", ran.stdout, ran.stderr);
-    assert_eq!(owned.admin().query_value("SELECT id FROM truetps.theirs").unwrap().as_deref(), Some("7"));
+    assert_eq!(
+        owned.admin().query_value("SELECT id FROM truetps.theirs").unwrap().as_deref(),
+        Some("7")
+    );
     assert_eq!(owned.admin().query("SHOW TABLES FROM truetps").unwrap().rows.len(), 1);
     // Whenever the run ends: here while it fills its tables.
     for how in [Signal::INT, Signal::KILL] {
         owned.execute(&["DROP DATABASE truetps"]);
         let place = Place::new();
         let child = place.start(&["run", "insert", "--dsn", &dsn, "--table-rows=2000000"]);
-        wait_until("rows", || owned.admin().query_value("SELECT 1 FROM truetps.sbtest1 LIMIT 1").is_ok());
-        owned.execute(&["CREATE TABLE truetps.theirs (id INT)", "INSERT INTO truetps.theirs VALUES (7)"]);
+        wait_until("rows", || {
+            owned.admin().query_value("SELECT 1 FROM truetps.sbtest1 LIMIT 1").is_ok()
+        });
+        owned.execute(&[
+            "CREATE TABLE truetps.theirs (id INT)",
+            "INSERT INTO truetps.theirs VALUES (7)",
+        ]);
         signal(child.id(), how);
         let ran: Ran = child.wait_with_output().unwrap().into();
         let ran = if how == Signal::KILL { place.run(&["server", "restore"]) } else { ran };
-        assert!(format!("{}{}", ran.stdout, ran.stderr).contains("theirs"), "{how:?} {}{}", ran.stdout, ran.stderr);
-        assert_eq!(owned.admin().query_value("SELECT id FROM truetps.theirs").unwrap().as_deref(), Some("7"));
-        assert_eq!(owned.admin().query("SHOW TABLES FROM truetps").unwrap().rows.len(), 1, "{}", ran.stderr);
+        assert!(
+            format!("{}{}", ran.stdout, ran.stderr).contains("theirs"),
+            "{how:?} {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        assert_eq!(
+            owned.admin().query_value("SELECT id FROM truetps.theirs").unwrap().as_deref(),
+            Some("7")
+        );
+        assert_eq!(
+            owned.admin().query("SHOW TABLES FROM truetps").unwrap().rows.len(),
+            1,
+            "{}",
+            ran.stderr
+        );
     }
     // A view and a table that the workload makes are no other user's.
     owned.execute(&["DROP DATABASE truetps"]);
@@ -536,7 +673,11 @@ fn a_schema_of_its_owner_after_a_kill() {
         let ran = place.run(&["server", "restore"]);
         assert_eq!(ran.code, Some(0), "{state}: {}", ran.stderr);
         if is_replaced {
-            assert!(ran.stdout.contains("but not created by it; left unchanged: sbtest1"), "{}", ran.stdout);
+            assert!(
+                ran.stdout.contains("but not created by it; left unchanged: sbtest1"),
+                "{}",
+                ran.stdout
+            );
             let row = owned.admin().query_value("SELECT id FROM `app-1`.sbtest1").unwrap();
             assert_eq!(row.as_deref(), Some("8"));
             owned.execute(&["DROP TABLE `app-1`.sbtest1, `app-1`.kept"]);
@@ -562,14 +703,18 @@ fn a_schema_of_its_owner_after_a_kill() {
         let ran = place.run(&args);
         assert!(ran.code == Some(2) && ran.stderr.contains(word), "{create}: {}", ran.stderr);
     }
-    assert_eq!(owned.admin().query_value("SELECT COUNT(*) FROM `app-1`.goods").unwrap().as_deref(), Some("0"));
+    assert_eq!(
+        owned.admin().query_value("SELECT COUNT(*) FROM `app-1`.goods").unwrap().as_deref(),
+        Some("0")
+    );
 }
 
 /// In each text one statement, and of those one kind: also of the texts that are sent again before each trial.
 #[test]
 fn a_schema_of_its_owner_gets_nothing_but_tables() {
     let test = "a_schema_of_its_owner_gets_nothing_but_tables";
-    let (Some(binary), Some(postgres)) = (mariadb(test), PostgresServer::start(test, &PostgresOptions::default()))
+    let (Some(binary), Some(postgres)) =
+        (mariadb(test), PostgresServer::start(test, &PostgresOptions::default()))
     else {
         return;
     };
@@ -581,7 +726,10 @@ fn a_schema_of_its_owner_gets_nothing_but_tables() {
         root.execute(sql).unwrap();
     }
     let place = Place::new();
-    let dsns = [owned.socket_dsn(), format!("postgresql://truetps@/postgres?socket={}", postgres.socket().display())];
+    let dsns = [
+        owned.socket_dsn(),
+        format!("postgresql://truetps@/postgres?socket={}", postgres.socket().display()),
+    ];
     for (dsn, schema) in dsns.iter().zip(["--schema=app", "--schema=postgres"]) {
         for (create, after) in [
             ("CREATE TABLE orders (id INT); DROP TABLE customers", "ALTER TABLE orders ADD x INT"),
@@ -597,8 +745,10 @@ fn a_schema_of_its_owner_gets_nothing_but_tables() {
                      aa_pair = false\n"
                 ),
             );
-            let ran = place.run(&["sweep", "./own.toml", "--dsn", dsn, schema, "--i-own-this-schema"]);
-            let is_refused = ran.code == Some(2) && ran.stderr.contains("only tables of the workload");
+            let ran =
+                place.run(&["sweep", "./own.toml", "--dsn", dsn, schema, "--i-own-this-schema"]);
+            let is_refused =
+                ran.code == Some(2) && ran.stderr.contains("only tables of the workload");
             assert!(is_refused, "{create}, {after}: {}", ran.stderr);
         }
     }
@@ -629,7 +779,10 @@ fn a_database_of_its_owner_in_postgresql() {
     let before = tables();
     let flags = ["--schema=postgres", "--i-own-this-schema"];
     let place = Place::new();
-    valid_trial(&place, &place.run(&short_run("insert", &dsn, &[&flags[..], &["--table-rows=300"]].concat())));
+    valid_trial(
+        &place,
+        &place.run(&short_run("insert", &dsn, &[&flags[..], &["--table-rows=300"]].concat())),
+    );
     assert_eq!(tables(), before);
     let place = Place::new();
     killed(&place, start(&place, &dsn, &flags));
@@ -647,7 +800,10 @@ fn a_database_of_its_owner_in_postgresql() {
     assert!(ran.stdout.contains("left unchanged: sbtest1"), "{}", ran.stdout);
     root.execute("DROP TABLE mine.sbtest1, mine.kept").unwrap();
     assert_eq!(tables(), before, "{}", ran.stdout);
-    assert_eq!(root.query_value("SELECT id::text FROM public.sbtest1").unwrap().as_deref(), Some("7"));
+    assert_eq!(
+        root.query_value("SELECT id::text FROM public.sbtest1").unwrap().as_deref(),
+        Some("7")
+    );
     root.execute("CREATE ROLE guest LOGIN").unwrap();
     let guest = dsn.replace("truetps@", "guest@");
     let ran = place.run(&short_run("insert", &guest, &flags));

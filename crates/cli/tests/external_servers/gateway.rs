@@ -160,7 +160,8 @@ fn check_rows(owned: &Owned, acknowledged: &[u64]) {
                GROUP BY client ORDER BY client";
     let found = admin.query(sql).unwrap().rows;
     for (client, rows) in acknowledged.iter().enumerate() {
-        let row: Vec<_> = found[client].iter().map(|cell| cell.as_deref().unwrap().to_owned()).collect();
+        let row: Vec<_> =
+            found[client].iter().map(|cell| cell.as_deref().unwrap().to_owned()).collect();
         assert_eq!(row, [client.to_string(), rows.to_string(), rows.to_string(), "0".to_owned()]);
     }
 }
@@ -230,7 +231,8 @@ fn nothing_acknowledged_is_lost_in_a_power_cut() {
         }
         assert!(seed <= 40, "no cut has lost anything");
         load.wait_for(150);
-        let (server, lost) = owned.after_power_cut(&binary, &settings, DiskCrash::Power { survival, seed });
+        let (server, lost) =
+            owned.after_power_cut(&binary, &settings, DiskCrash::Power { survival, seed });
         owned = server;
         lost_blocks += lost;
     }
@@ -267,7 +269,11 @@ fn a_duplicate_is_not_acknowledged_before_its_row_is_on_disk() {
         let (status, stored_at) = original.join().unwrap();
         assert_eq!((status, retry), (Some(200), Some(200)));
         // The threads that read the answers are not woken in their order.
-        assert!(retry_at + Duration::from_millis(10) > stored_at, "acknowledged {:?} too early", stored_at - retry_at);
+        assert!(
+            retry_at + Duration::from_millis(10) > stored_at,
+            "acknowledged {:?} too early",
+            stored_at - retry_at
+        );
     }
     gateways.into_iter().for_each(GatewayProcess::end);
 }
@@ -311,7 +317,8 @@ fn idle_connections_cost_little_memory() {
     // Descriptors of this process are for other tests, too.
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(IDLE + FILES_OF_TESTS);
     let count = IDLE.min(limit.saturating_sub(FILES_OF_TESTS));
-    let mut idle: Vec<_> = (0..count).map(|_| TcpStream::connect(gateway.address).unwrap()).collect();
+    let mut idle: Vec<_> =
+        (0..count).map(|_| TcpStream::connect(gateway.address).unwrap()).collect();
     // The last one is served when all have been accepted.
     assert_eq!(status_of(idle.last_mut().unwrap(), 0, 1), Some(200));
     let kb = (gateway.memory_kb("VmRSS:") - before) as f64 / count as f64;
@@ -326,7 +333,8 @@ fn idle_connections_cost_little_memory() {
 fn open_unread_http2(address: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     let frame = |kind: u8, flags: u8, stream: u32, payload: &[u8]| {
-        [&(payload.len() as u32).to_be_bytes()[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+        [&(payload.len() as u32).to_be_bytes()[1..], &[kind, flags], &stream.to_be_bytes(), payload]
+            .concat()
     };
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     bytes.extend(frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]));
@@ -351,16 +359,21 @@ fn hostile_clients_cost_little_memory_and_shut_none_out() {
         stream
     };
     let post = |path: &str, kind: &str, rest: &str| {
-        format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/{kind}\r\n{rest}")
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/{kind}\r\n{rest}"
+        )
     };
     let chunked = "transfer-encoding: chunked\r\n\r\n";
     let lines = "0\n".repeat(2_000_000);
     let batch = format!("content-length: {}\r\n\r\n{lines}", lines.len());
-    let mut held: Vec<_> = (0..64).map(|_| started(&post("/v1/readings/batch", "x-ndjson", chunked))).collect();
+    let mut held: Vec<_> =
+        (0..64).map(|_| started(&post("/v1/readings/batch", "x-ndjson", chunked))).collect();
     held.extend((0..140).map(|_| started(&post("/v1/readings", "json", chunked))));
     held.extend((0..8).map(|_| started(&post("/v1/readings/batch", "x-ndjson", &batch))));
     held.extend((0..20).map(|_| open_unread_http2(address)));
-    held.extend((0..20).map(|_| started(&"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(200))));
+    held.extend(
+        (0..20).map(|_| started(&"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(200))),
+    );
     held.extend((0..2_000).map(|_| started("")));
     for seq in 0..20 {
         assert_eq!(self::post(address, 0, seq), Some(200), "row {seq}");
@@ -381,17 +394,29 @@ fn connections_leave_descriptors_for_the_database() {
     owned.execute(&[CREATE]);
     let place = Place::new();
     let dsn = owned.socket_dsn().replace("@?", "@/precious?");
-    let limited = ["--nofile=64", env!("CARGO_BIN_EXE_truetps"), "gateway", "--dsn", &dsn, "--table", "readings"];
+    let limited = [
+        "--nofile=64",
+        env!("CARGO_BIN_EXE_truetps"),
+        "gateway",
+        "--dsn",
+        &dsn,
+        "--table",
+        "readings",
+    ];
     let mut command = place.program(Path::new("/usr/bin/prlimit"), &limited);
     let gateway = GatewayProcess::of(
-        command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap(),
+        command
+            .args(["--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
     );
     assert!(gateway.head.contains("the limit of open files (64) leaves 29"), "{}", gateway.head);
     let silent: Vec<_> = (0..80).map(|_| TcpStream::connect(gateway.address).unwrap()).collect();
     assert_eq!(post(gateway.address, 0, 0), Some(200));
     let mut admin = owned.admin();
-    let sessions =
-        "SELECT id FROM information_schema.processlist WHERE user <> 'system user' AND id <> CONNECTION_ID()";
+    let sessions = "SELECT id FROM information_schema.processlist WHERE user <> 'system user' AND id <> CONNECTION_ID()";
     for row in admin.query(sessions).unwrap().rows {
         // A session that reads settings may have ended.
         let _ = admin.execute(&format!("KILL {}", row[0].as_deref().unwrap()));
@@ -414,9 +439,19 @@ fn a_table_without_a_key_is_refused() {
         &[&["gateway", "--dsn", &dsn, "--table", "log"], &listen[..]].concat(),
         &["table `log`: table `log` has no unique key", "hint: make the clients number their rows"],
     );
-    place.refused(&[&["gateway", "--dsn", &dsn, "--table", "missing"], &listen[..]].concat(), &["no table `missing`"]);
-    let check = place.good(&[&["gateway", "--dsn", &dsn, "--table", "letters", "--check"], &listen[..]].concat());
-    assert_eq!(check.stderr.contains("warning: the gateway runs as root"), geteuid().is_root(), "{}", check.stderr);
+    place.refused(
+        &[&["gateway", "--dsn", &dsn, "--table", "missing"], &listen[..]].concat(),
+        &["no table `missing`"],
+    );
+    let check = place.good(
+        &[&["gateway", "--dsn", &dsn, "--table", "letters", "--check"], &listen[..]].concat(),
+    );
+    assert_eq!(
+        check.stderr.contains("warning: the gateway runs as root"),
+        geteuid().is_root(),
+        "{}",
+        check.stderr
+    );
     assert!(
         check.stdout.contains("table letters: a row is known by id\n  X-Durability: commit-fsync"),
         "{}",

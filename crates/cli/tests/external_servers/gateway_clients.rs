@@ -35,13 +35,18 @@ fn new_command(words: &[impl AsRef<OsStr>]) -> Command {
 
 /// Those whose language is here. With TRUETPS_REQUIRE_CLIENTS=1 all must be.
 fn programs(place: &Place) -> Vec<ClientProgram> {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients").canonicalize().unwrap();
+    let sources =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients").canonicalize().unwrap();
     let source = |name: &str| sources.join(name).display().to_string();
     let go = place.path().join("client-go").display().to_string();
     let is_required = std::env::var("TRUETPS_REQUIRE_CLIENTS").is_ok_and(|value| value == "1");
     // The name, what succeeds if its language is here, and the program.
     let all: [(_, &[&str], &[&str]); 5] = [
-        ("Python (urllib3)", &["python3", "-c", "import urllib3"], &["python3", &source("client.py")]),
+        (
+            "Python (urllib3)",
+            &["python3", "-c", "import urllib3"],
+            &["python3", &source("client.py")],
+        ),
         ("Go", &["go", "build", "-o", &go, &source("client.go")], &[&go]),
         ("Java", &["javac", "--version"], &["java", &source("Client.java")]),
         ("Node.js", &["node", "-e", "fetch"], &["node", &source("client.mjs")]),
@@ -62,7 +67,9 @@ fn programs(place: &Place) -> Vec<ClientProgram> {
 /// A restart has the same address: clients know only that one.
 fn start_gateway(place: &Place, dsn: &str, port: u16) -> GatewayProcess {
     let listen = format!("127.0.0.1:{port}");
-    GatewayProcess::of(place.start(&["gateway", "--dsn", dsn, "--table", "readings", "--listen", &listen]))
+    GatewayProcess::of(
+        place.start(&["gateway", "--dsn", dsn, "--table", "readings", "--listen", &listen]),
+    )
 }
 
 fn stored(owned: &Owned, condition: &str) -> u64 {
@@ -121,8 +128,13 @@ fn clients_of_all_languages_lose_and_double_no_row() {
     }
     assert_eq!(acknowledged.len() as u64, CLIENTS * programs.len() as u64);
     for (client, rows) in &acknowledged {
-        let whole = format!("client = {client} AND seq < {rows} AND text = CONCAT(client, '-', seq)");
-        assert_eq!((stored(&owned, &whole), stored(&owned, &format!("client = {client}"))), (*rows, *rows), "{client}");
+        let whole =
+            format!("client = {client} AND seq < {rows} AND text = CONCAT(client, '-', seq)");
+        assert_eq!(
+            (stored(&owned, &whole), stored(&owned, &format!("client = {client}"))),
+            (*rows, *rows),
+            "{client}"
+        );
     }
     eprintln!("{} rows of {} clients", acknowledged.values().sum::<u64>(), acknowledged.len());
     gateway.end();

@@ -27,7 +27,8 @@ const TABLE: &str = "CREATE TABLE truetps_parts (part INT NOT NULL PRIMARY KEY, 
 /// With the rights of the reader.
 const FUNCTION: &str = "CREATE FUNCTION f() RETURNS INT SQL SECURITY INVOKER BEGIN \
      UPDATE precious.letters SET line = 'changed'; RETURN 1; END";
-const VIEW: &str = "CREATE SQL SECURITY INVOKER VIEW truetps_parts AS SELECT * FROM parts WHERE f() = 1";
+const VIEW: &str =
+    "CREATE SQL SECURITY INVOKER VIEW truetps_parts AS SELECT * FROM parts WHERE f() = 1";
 
 /// A server with such an account.
 fn server() -> Option<Owned> {
@@ -54,7 +55,10 @@ fn execute(client: &mut Client, statements: &[&str]) {
 
 /// Takes the place of part 0, in a schema of her own.
 fn enter_as_part_0(mallory: &mut Client, statements: &[&str]) {
-    execute(mallory, &["DROP DATABASE IF EXISTS truetps", "CREATE DATABASE truetps", "USE truetps"]);
+    execute(
+        mallory,
+        &["DROP DATABASE IF EXISTS truetps", "CREATE DATABASE truetps", "USE truetps"],
+    );
     let lock = format!("SELECT GET_LOCK('truetps.part.0.{:016x}', 0)", fnv1a(b"truetps"));
     assert_eq!(mallory.query_value(&lock).unwrap().as_deref(), Some("1"));
     execute(mallory, statements);
@@ -85,7 +89,8 @@ fn parts_without_a_secret_do_not_start() {
     let first = load.start(0);
     let args = [&load.args[..], &["--part=1/2", "--part-wait=20s", "--runs=other"]].concat();
     let mut other = place.command(&args);
-    let other = Ran::from(other.env("TRUETPS_PARTS_SECRET", "another one than part 0").output().unwrap());
+    let other =
+        Ran::from(other.env("TRUETPS_PARTS_SECRET", "another one than part 0").output().unwrap());
     assert_eq!(other.code, Some(4), "{}", other.stderr);
     let expect = "no part of this load wrote the row of part 0 in `truetps_parts`: parts have different secrets";
     assert!(other.stderr.contains(expect), "{}", other.stderr);
@@ -113,12 +118,23 @@ fn another_account_that_takes_the_place_of_part_0_invites_nobody() {
     let cases: [(&[&str], &str); 5] = [
         (&[TABLE, &plain], no_proof),
         (&[TABLE, &huge], no_proof),
-        (&[TABLE, &plain, "UPDATE truetps_parts SET round = -1, start_us = 9223372036854775807"], no_proof),
         (
-            &[TABLE, &plain, "ALTER TABLE truetps_parts MODIFY number TEXT", "UPDATE truetps_parts SET number = ''"],
+            &[TABLE, &plain, "UPDATE truetps_parts SET round = -1, start_us = 9223372036854775807"],
             no_proof,
         ),
-        (&[&table, FUNCTION, VIEW], "`truetps_parts` in the schema `truetps` is a VIEW, and no table"),
+        (
+            &[
+                TABLE,
+                &plain,
+                "ALTER TABLE truetps_parts MODIFY number TEXT",
+                "UPDATE truetps_parts SET number = ''",
+            ],
+            no_proof,
+        ),
+        (
+            &[&table, FUNCTION, VIEW],
+            "`truetps_parts` in the schema `truetps` is a VIEW, and no table",
+        ),
     ];
     for (statements, expect) in cases {
         enter_as_part_0(&mut mallory, statements);
@@ -129,7 +145,11 @@ fn another_account_that_takes_the_place_of_part_0_invites_nobody() {
         assert!(began.elapsed() < Duration::from_secs(20), "it does not wait");
         assert!(!load.folder(1).exists(), "no folder has been made");
     }
-    assert_eq!(precious(&owned).as_deref(), Some("one,two,three"), "no function was run with the part's rights");
+    assert_eq!(
+        precious(&owned).as_deref(),
+        Some("one,two,three"),
+        "no function was run with the part's rights"
+    );
 }
 
 /// Each part sets the settings of its sessions by its own plan.
@@ -150,10 +170,17 @@ fn sessions_of_all_parts_have_the_settings_of_the_plan() {
 /// In PostgreSQL, reading a view and writing to a table run the owner's functions with the rights of the session.
 #[test]
 fn a_database_of_another_role_is_not_read() {
-    let Some(server) = PostgresServer::start("a_database_of_another_role", &PostgresOptions::default()) else { return };
+    let Some(server) =
+        PostgresServer::start("a_database_of_another_role", &PostgresOptions::default())
+    else {
+        return;
+    };
     let place = Place::new();
     let mut admin = server.connect().unwrap();
-    execute(&mut admin, &["CREATE ROLE mallory LOGIN CREATEDB", "SET ROLE mallory", "CREATE DATABASE truetps"]);
+    execute(
+        &mut admin,
+        &["CREATE ROLE mallory LOGIN CREATEDB", "SET ROLE mallory", "CREATE DATABASE truetps"],
+    );
     let target = Target::postgres_unix(server.socket(), "mallory", "truetps");
     let mut mallory = Client::connect(&target, Duration::from_secs(20)).unwrap();
     let steal = "LANGUAGE plpgsql AS $$ BEGIN ALTER ROLE mallory SUPERUSER; RETURN 1; END $$";
@@ -214,8 +241,18 @@ fn a_merge_takes_nothing_but_the_files_of_its_parts() {
     };
     let link = |path: &Path| symlink(&secret, path).unwrap();
     let link_to_kept = |path: &Path| symlink(path.with_extension("kept"), path).unwrap();
-    for name in ["experiment.json", "plan.toml", "trial-0001", "trial-0001/server", "trial-0001/intervals.jsonl"] {
-        check(name, &link_to_kept, "is a symbolic link: no file of a run folder is read through one");
+    for name in [
+        "experiment.json",
+        "plan.toml",
+        "trial-0001",
+        "trial-0001/server",
+        "trial-0001/intervals.jsonl",
+    ] {
+        check(
+            name,
+            &link_to_kept,
+            "is a symbolic link: no file of a run folder is read through one",
+        );
     }
     check("trial-0001/server/variables.json", &link, "is a symbolic link");
     let sparse = |path: &Path| File::create(path).unwrap().set_len(3 << 30).unwrap();
@@ -234,14 +271,21 @@ fn a_merge_takes_nothing_but_the_files_of_its_parts() {
     let of = with("\"of\": 2", "\"of\": 4294967295");
     check("experiment.json", &of, "part: 0/4294967295: between 1 and 1000 parts are possible");
     let clients = with("\"clients\": 4", "\"clients\": 4294967295");
-    check("trial-0001/run.json", &clients, "engine.clients is 4294967295: more than 1000000, the limit");
+    check(
+        "trial-0001/run.json",
+        &clients,
+        "engine.clients is 4294967295: more than 1000000, the limit",
+    );
     assert_eq!(load.merge(&[0, 1]).code, Some(0), "unchanged, they are merged");
 }
 
 /// What is beside the folders of the runs, and in the folder of merged runs.
 fn names_below(place: &Place) -> Vec<String> {
-    let names = ["", "runs"].into_iter().flat_map(|folder| std::fs::read_dir(place.path().join(folder)).into_iter());
-    let mut names: Vec<_> = names.flatten().flatten().map(|entry| entry.path().display().to_string()).collect();
+    let names = ["", "runs"]
+        .into_iter()
+        .flat_map(|folder| std::fs::read_dir(place.path().join(folder)).into_iter());
+    let mut names: Vec<_> =
+        names.flatten().flatten().map(|entry| entry.path().display().to_string()).collect();
     names.retain(|name| !name.ends_with("/runs"));
     names.sort();
     names
@@ -259,11 +303,16 @@ fn rows_of_an_earlier_run_start_nothing() {
     let dsn = owned.socket_dsn();
     let load = Load { place: &place, args: insert(&dsn), of: 2 };
     let mut mallory = mallory(&owned);
-    let table = TABLE.replace("truetps_parts (part INT NOT NULL PRIMARY KEY", "mallory.recorded (id SERIAL, part INT");
+    let table = TABLE.replace(
+        "truetps_parts (part INT NOT NULL PRIMARY KEY",
+        "mallory.recorded (id SERIAL, part INT",
+    );
     execute(&mut mallory, &[&table]);
     let children = load.start_all();
     wait_until("the table", || mallory.execute(RECORDER).is_ok());
-    wait_until("the load's table", || mallory.execute("CREATE TABLE mallory.sbtest1 LIKE truetps.sbtest1").is_ok());
+    wait_until("the load's table", || {
+        mallory.execute("CREATE TABLE mallory.sbtest1 LIKE truetps.sbtest1").is_ok()
+    });
     good(children);
     let replay = |phase: &str| {
         let columns = "part, round, phase, start_us, note, judged, verdict, serial, number, proof, invitation, answer";
@@ -271,10 +320,14 @@ fn rows_of_an_earlier_run_start_nothing() {
             "REPLACE INTO truetps_parts SELECT {columns} FROM mallory.recorded WHERE part = 0 AND phase = '{phase}' LIMIT 1"
         )
     };
-    enter_as_part_0(&mut mallory, &[TABLE, &replay("prepared"), "CREATE TABLE sbtest1 LIKE mallory.sbtest1"]);
+    enter_as_part_0(
+        &mut mallory,
+        &[TABLE, &replay("prepared"), "CREATE TABLE sbtest1 LIKE mallory.sbtest1"],
+    );
     let victim = load.start_with(1, &["--runs=replayed"]);
     let mut wait_for = |phase: &str, next: &str| {
-        let found = format!("SELECT COUNT(*) FROM truetps_parts WHERE part = 1 AND phase = '{phase}'");
+        let found =
+            format!("SELECT COUNT(*) FROM truetps_parts WHERE part = 1 AND phase = '{phase}'");
         wait_until(phase, || mallory.query_value(&found).unwrap().as_deref() == Some("1"));
         execute(&mut mallory, &[&replay(next)]);
     };
@@ -285,7 +338,9 @@ fn rows_of_an_earlier_run_start_nothing() {
     let trial = json(&place.path().join("replayed/latest/trial-0001/run.json"));
     let reason = reason_of(&trial);
     assert!(
-        reason.contains("`truetps_parts` has no answer of part 0 to part 1/2: its rows are of another run"),
+        reason.contains(
+            "`truetps_parts` has no answer of part 0 to part 1/2: its rows are of another run"
+        ),
         "{reason}"
     );
     assert!(trial["measured"].is_null(), "no load was sent: {trial}");
@@ -318,8 +373,12 @@ fn check_attack(owned: &Owned, attack: &Attack) {
         children.push(load.start(1));
     }
     let (part, phase) = if is_before { (0, "prepared") } else { (1, attack.phase) };
-    let found = format!("SELECT COUNT(*) FROM truetps.truetps_parts WHERE part = {part} AND phase = '{phase}'");
-    wait_until(phase, || mallory.query_value(&found).is_ok_and(|found| found.as_deref() == Some("1")));
+    let found = format!(
+        "SELECT COUNT(*) FROM truetps.truetps_parts WHERE part = {part} AND phase = '{phase}'"
+    );
+    wait_until(phase, || {
+        mallory.query_value(&found).is_ok_and(|found| found.as_deref() == Some("1"))
+    });
     execute(&mut mallory, &["USE truetps"]);
     let sql: Vec<_> = attack.sql.iter().map(String::as_str).collect();
     execute(&mut mallory, &sql);
@@ -327,13 +386,17 @@ fn check_attack(owned: &Owned, attack: &Attack) {
         children.push(load.start(1));
     }
     let ended: Vec<_> = children.into_iter().map(ran).collect();
-    let shown: Vec<_> = ended.iter().map(|part| format!("{}{}", part.stdout, part.stderr)).collect();
+    let shown: Vec<_> =
+        ended.iter().map(|part| format!("{}{}", part.stdout, part.stderr)).collect();
     let shown = format!("{:?}\n{}", attack.sql, shown.join("\n---\n"));
     assert!(began.elapsed() < END_MAX, "{:?}: {shown}", began.elapsed());
     match attack.expect {
         None => assert!(ended.iter().all(|part| part.code == Some(0)), "{shown}"),
         Some(words) => {
-            assert!(ended.iter().any(|part| part.code != Some(0)) && shown.contains(words), "{words}: {shown}");
+            assert!(
+                ended.iter().any(|part| part.code != Some(0)) && shown.contains(words),
+                "{words}: {shown}"
+            );
             assert!(ended.iter().all(|part| part.code != Some(101)), "{shown}");
         }
     }
@@ -347,7 +410,8 @@ fn changed_rows_end_a_load_and_other_changes_do_not_matter() {
     let no_proof = Some("no part of this load wrote the row of part");
     // The rows that parts write from now on are other rows: a trigger has the rights of its maker.
     let changed = |change: &str| {
-        let sql = format!("CREATE TRIGGER t BEFORE UPDATE ON truetps_parts FOR EACH ROW SET {change}");
+        let sql =
+            format!("CREATE TRIGGER t BEFORE UPDATE ON truetps_parts FOR EACH ROW SET {change}");
         attack(BEFORE_PART_1, &[&sql], no_proof)
     };
     let attacks = [
@@ -371,7 +435,9 @@ fn changed_rows_end_a_load_and_other_changes_do_not_matter() {
         ),
         attack(
             BEFORE_PART_1,
-            &["CREATE TRIGGER t BEFORE INSERT ON truetps_parts FOR EACH ROW SET NEW.part = NEW.part + 7"],
+            &[
+                "CREATE TRIGGER t BEFORE INSERT ON truetps_parts FOR EACH ROW SET NEW.part = NEW.part + 7",
+            ],
             Some("part 1/2 did not come within 20 s"),
         ),
         // Rows of no part, columns that parts do not read, another collation.

@@ -35,7 +35,8 @@ fn good(place: &Place, ran: &Ran) {
 #[test]
 fn a_capture_and_a_comparison_with_an_option_file() {
     let Some(binary) = mariadb("a_capture_and_a_comparison_with_an_option_file") else { return };
-    let (owned, place, home) = (Owned::start(&binary, &[]), Place::new(), home(&client_file(PASSWORD)));
+    let (owned, place, home) =
+        (Owned::start(&binary, &[]), Place::new(), home(&client_file(PASSWORD)));
     let file = format!("--defaults-file={}", home.path().join(".my.cnf").display());
     let dsn = format!("mysql://127.0.0.1:{}", owned.port);
     good(&place, &place.run(&["server", "capture", &dsn, &file, "-o", "one.json"]));
@@ -50,8 +51,11 @@ fn a_capture_and_a_comparison_with_an_option_file() {
 #[test]
 fn the_user_s_own_option_file() {
     let Some(binary) = mariadb("the_user_s_own_option_file") else { return };
-    let (owned, place, home) = (Owned::start(&binary, &[]), Place::new(), home(&client_file(PASSWORD)));
-    let run = |args: &[&str]| -> Ran { place.command(args).env("HOME", home.path()).output().unwrap().into() };
+    let (owned, place, home) =
+        (Owned::start(&binary, &[]), Place::new(), home(&client_file(PASSWORD)));
+    let run = |args: &[&str]| -> Ran {
+        place.command(args).env("HOME", home.path()).output().unwrap().into()
+    };
     let notice = format!("login of `{ACCOUNT}` from {}/.my.cnf", home.path().display());
     let dsn = format!("mysql://127.0.0.1:{}", owned.port);
     for dsn in [dsn.clone(), owned.tcp_dsn()] {
@@ -59,7 +63,8 @@ fn the_user_s_own_option_file() {
         good(&place, &ran);
         assert_eq!(ran.stderr.matches(&notice).count(), 1, "{}", ran.stderr);
     }
-    let ran = run(&["run", "insert", "--dsn", &dsn, "--warm-up=0.1", "--measure=2", "--table-rows=100"]);
+    let ran =
+        run(&["run", "insert", "--dsn", &dsn, "--warm-up=0.1", "--measure=2", "--table-rows=100"]);
     good(&place, &ran);
     assert!(ran.stderr.contains(&notice), "{}", ran.stderr);
     // Another account is not that one, and has no password.
@@ -81,7 +86,8 @@ fn the_user_s_own_option_file() {
 #[test]
 fn a_world_writable_login_file() {
     let Some(binary) = mariadb("a_world_writable_login_file") else { return };
-    let (owned, place, home) = (Owned::start(&binary, &[]), Place::new(), home(&client_file(PASSWORD)));
+    let (owned, place, home) =
+        (Owned::start(&binary, &[]), Place::new(), home(&client_file(PASSWORD)));
     let path = home.path().join(".my.cnf");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
     let file = format!("--defaults-file={}", path.display());
@@ -92,24 +98,43 @@ fn a_world_writable_login_file() {
     for args in [&run[..], &["server", "capture", &dsn, &file], &["diff", &dsn, &dsn, &file]] {
         let ran = place.run(args);
         assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains("is not read: it is world-writable"), "{args:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("is not read: it is world-writable"),
+            "{args:?}: {}",
+            ran.stderr
+        );
         assert!(ran.stderr.contains("hint: chmod o-w"), "{args:?}: {}", ran.stderr);
     }
     let args = ["server", "capture", &dsn];
     let ran: Ran = place.command(&args).env("HOME", home.path()).output().unwrap().into();
     good(&place, &ran);
-    assert!(ran.stderr.contains("warning: ") && ran.stderr.contains("no login is taken from it"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("warning: ") && ran.stderr.contains("no login is taken from it"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
 fn without_a_terminal_no_password_is_asked_for() {
     let place = Place::new();
-    let words = [env!("CARGO_BIN_EXE_truetps"), "server", "capture", "mysql://root@127.0.0.1:1", "--ask-password"];
+    let words = [
+        env!("CARGO_BIN_EXE_truetps"),
+        "server",
+        "capture",
+        "mysql://root@127.0.0.1:1",
+        "--ask-password",
+    ];
     let apart = [&["--wait"], &words[..]].concat();
     let ran: Ran = place.program(Path::new("setsid"), &apart).output().unwrap().into();
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    let said = "error: --ask-password: no terminal available for the prompt (/dev/tty: No such device";
-    assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: give the password in"), "{}", ran.stderr);
+    let said =
+        "error: --ask-password: no terminal available for the prompt (/dev/tty: No such device";
+    assert!(
+        ran.stderr.contains(said) && ran.stderr.contains("hint: give the password in"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// These ports are never accepted on: a connection would be waiting.
@@ -124,16 +149,29 @@ fn one_password_is_for_one_server() {
     let file = format!("--defaults-file={}", home.path().join(".my.cnf").display());
     for ran in [run_with_password(&place, &["diff", &a, &b]), place.run(&["diff", &a, &b, &file])] {
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-        assert!(ran.stderr.contains("A and B are two servers") && ran.stderr.contains("hint: "), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("A and B are two servers") && ran.stderr.contains("hint: "),
+            "{}",
+            ran.stderr
+        );
         assert_secret(&place, &ran);
     }
     // The same account at both, or the file's own.
     let unnamed = [&a, &b].map(|dsn| dsn.replace(&format!("{ACCOUNT}@"), ""));
     for [a, b] in [[&a, &b], [&unnamed[0], &unnamed[1]]] {
-        let ran: Ran = place.command(&["diff", a, b]).env("HOME", home.path()).output().unwrap().into();
+        let ran: Ran =
+            place.command(&["diff", a, b]).env("HOME", home.path()).output().unwrap().into();
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-        assert!(ran.stderr.contains("and ~/.my.cnf is ambiguous: it applies to one server"), "{}", ran.stderr);
-        assert!(ran.stderr.contains("hint: TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("and ~/.my.cnf is ambiguous: it applies to one server"),
+            "{}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr.contains("hint: TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B"),
+            "{}",
+            ran.stderr
+        );
         assert_secret(&place, &ran);
     }
     assert!(listeners.iter().all(|listener| listener.accept().is_err()), "nothing was sent");
@@ -146,7 +184,8 @@ fn two_servers_with_two_passwords() {
     other.execute(&[&format!("ALTER USER {ACCOUNT}@'%' IDENTIFIED BY '{OTHER_PASSWORD}'")]);
     let place = Place::new();
     let run = |variables: &[(&str, &str)], args: &[&str]| -> Ran {
-        let mut command = place.command(&[&["diff", &one.tcp_dsn(), &other.tcp_dsn()], args].concat());
+        let mut command =
+            place.command(&[&["diff", &one.tcp_dsn(), &other.tcp_dsn()], args].concat());
         command.envs(variables.iter().copied()).output().unwrap().into()
     };
     let (a, b) = ("TRUETPS_PASSWORD_A", "TRUETPS_PASSWORD_B");
@@ -172,7 +211,8 @@ fn a_password_is_asked_for_at_the_terminal() {
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     let at_terminal = |args: &str, passwords: &[&str]| -> (Option<i32>, String) {
         let line = format!("'{}' {args}", env!("CARGO_BIN_EXE_truetps"));
-        let mut command = place.program(Path::new("/usr/bin/script"), &["-qec", &line, "/dev/null"]);
+        let mut command =
+            place.program(Path::new("/usr/bin/script"), &["-qec", &line, "/dev/null"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let (mut seen, mut bytes, mut asked) = (String::new(), [0; 4096], 0);

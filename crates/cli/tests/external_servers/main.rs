@@ -1,6 +1,10 @@
 //! The whole program on servers that it did not start: each test owns one, which must be the same before and after.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and says loudly what it skips"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;

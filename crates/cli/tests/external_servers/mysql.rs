@@ -10,10 +10,17 @@ use crate::support::{Owned, assert_secret, run_with_password, short_run, valid_t
 fn a_private_mysql() {
     let Some((_, basedir)) = mysql("a_private_mysql") else { return };
     let place = Place::with_templates();
-    let args = ["run", "delete-insert", "--key=auto", "--connections=3", "--warm-up=0.1", "--measure=2"];
-    let server = ["--basedir", basedir.to_str().unwrap(), "--set", "innodb_flush_log_at_trx_commit=2"];
+    let args =
+        ["run", "delete-insert", "--key=auto", "--connections=3", "--warm-up=0.1", "--measure=2"];
+    let server =
+        ["--basedir", basedir.to_str().unwrap(), "--set", "innodb_flush_log_at_trx_commit=2"];
     let ran: Ran = place.run(
-        &[&args[..], &server, &["--table-rows=2000", "--rate=200", "--set=innodb_redo_log_capacity=32M"]].concat(),
+        &[
+            &args[..],
+            &server,
+            &["--table-rows=2000", "--rate=200", "--set=innodb_redo_log_capacity=32M"],
+        ]
+        .concat(),
     );
     let trial = valid_trial(&place, &ran);
     assert_eq!(trial["server"]["flavour"], "mysql", "{trial}");
@@ -35,7 +42,11 @@ fn an_external_mysql() {
         ("update-index", "", &[small, "--text-protocol"]),
         ("update-non-index", "", &[small, "--distribution=zipfian"]),
         ("hot-row", "", &["--hot-rows=2"]),
-        ("read-write", "", &[small, "--mix=point_selects=2", "--clients=50", "--rate-per-client=2"]),
+        (
+            "read-write",
+            "",
+            &[small, "--mix=point_selects=2", "--clients=50", "--rate-per-client=2"],
+        ),
     ] {
         owned.execute(&["FLUSH PRIVILEGES"]);
         let dsn = format!("{}{options}", owned.tcp_dsn());

@@ -57,7 +57,8 @@ impl Load<'_> {
 
     /// Merges these parts; what was merged is the newest run of the place.
     pub(super) fn merge(&self, parts: &[u32]) -> Ran {
-        let folders: Vec<_> = parts.iter().map(|index| format!("{}/latest", Self::runs(*index))).collect();
+        let folders: Vec<_> =
+            parts.iter().map(|index| format!("{}/latest", Self::runs(*index))).collect();
         let mut args = vec!["merge"];
         args.extend(folders.iter().map(String::as_str));
         self.place.run(&args)
@@ -66,7 +67,12 @@ impl Load<'_> {
 
 /// With the secret of the load.
 fn spawn(mut command: Command) -> Child {
-    command.env("TRUETPS_PARTS_SECRET", SECRET).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    command
+        .env("TRUETPS_PARTS_SECRET", SECRET)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 pub(super) fn json(path: &std::path::Path) -> Value {
@@ -99,7 +105,17 @@ fn ok(trial: &Value) -> u64 {
 
 /// A short load on this server.
 pub(super) fn insert(dsn: &str) -> Vec<&str> {
-    vec!["run", "insert", "--dsn", dsn, "--table-rows=500", "-c", "8", "--warm-up=0.2", "--measure=1"]
+    vec![
+        "run",
+        "insert",
+        "--dsn",
+        dsn,
+        "--table-rows=500",
+        "-c",
+        "8",
+        "--warm-up=0.2",
+        "--measure=1",
+    ]
 }
 
 /// The merged run is the sum of its parts, and every part's start was the same moment.
@@ -112,9 +128,12 @@ pub(super) fn check_merged(load: &Load<'_>) -> Value {
     let trials: Vec<_> = all.iter().map(|index| load.trial(*index)).collect();
     assert_eq!(ok(&trial), trials.iter().map(ok).sum::<u64>());
     assert_eq!(trial["engine"]["clients"], 8);
-    let largest = |name: &str| trials.iter().map(|one| one["measured"][name].as_f64().unwrap()).fold(0.0, f64::max);
+    let largest = |name: &str| {
+        trials.iter().map(|one| one["measured"][name].as_f64().unwrap()).fold(0.0, f64::max)
+    };
     assert_eq!(trial["measured"]["response_us_max"].as_f64(), Some(largest("response_us_max")));
-    let starts: Vec<_> = trials.iter().map(|one| one["start"]["server_us"].as_i64().unwrap()).collect();
+    let starts: Vec<_> =
+        trials.iter().map(|one| one["start"]["server_us"].as_i64().unwrap()).collect();
     assert!(starts.iter().all(|start| *start == starts[0] && *start > 0), "{starts:?}");
     assert_eq!(trial["parts"].as_array().unwrap().len(), all.len());
     let parts: u64 = all.iter().map(|index| statements(&load.folder(*index))).sum();
@@ -128,7 +147,17 @@ fn each_part_needs_open_files_for_its_own_clients_only() {
     let Some(binary) = mariadb("each_part_needs_open_files") else { return };
     let owned = Owned::start(&binary, &[]);
     let (place, dsn) = (Place::new(), owned.socket_dsn());
-    let args = vec!["run", "insert", "--dsn", &dsn, "--table-rows=500", "-c", "60", "--warm-up=0.2", "--measure=1"];
+    let args = vec![
+        "run",
+        "insert",
+        "--dsn",
+        &dsn,
+        "--table-rows=500",
+        "-c",
+        "60",
+        "--warm-up=0.2",
+        "--measure=1",
+    ];
     let parts = Load { place: &place, args, of: 2 }.start_all();
     for part in &parts {
         let limit = Rlimit { current: Some(170), maximum: Some(170) };
@@ -151,7 +180,11 @@ fn four_parts_on_a_mariadb_are_one_load() {
     let load = Load { place: &place, args: insert(&dsn), of: 4 };
     good(load.start_all());
     let trial = check_merged(&load);
-    assert_eq!(trial["beside"].as_array().map_or(0, Vec::len), 0, "the parts are no strangers: {trial}");
+    assert_eq!(
+        trial["beside"].as_array().map_or(0, Vec::len),
+        0,
+        "the parts are no strangers: {trial}"
+    );
     assert_eq!(owned.belongings(), before, "nothing is left");
     let sent: u64 = (0..4).map(|index| statements(&load.folder(index))).sum();
     assert_eq!(executed() - executed_before, sent, "the server counts what the parts count");
@@ -168,7 +201,17 @@ fn four_parts_on_a_mariadb_are_one_load() {
     place.good(&["stalls", "runs/latest"]);
 
     // A sweep: each trial is started together.
-    let args = vec!["sweep", "insert", "--dsn", &dsn, "--table-rows=500", "-c", "4,8", "--blocks=2", "--warm-up=0.1"];
+    let args = vec![
+        "sweep",
+        "insert",
+        "--dsn",
+        &dsn,
+        "--table-rows=500",
+        "-c",
+        "4,8",
+        "--blocks=2",
+        "--warm-up=0.1",
+    ];
     let sweep = Load { place: &place, args: [&args[..], &["--measure=2"]].concat(), of: 4 };
     good(sweep.start_all());
     let merged = sweep.merge(&[3, 0, 2, 1]);
@@ -176,7 +219,10 @@ fn four_parts_on_a_mariadb_are_one_load() {
     let document = place.good(&["report", "--format", "json"]);
     let document: Value = serde_json::from_str(&document.stdout).unwrap();
     let trials = document["trials"].as_array().unwrap();
-    assert!(trials.len() >= 4 && trials.iter().all(|trial| trial["validity"]["state"] == "valid"), "{trials:?}");
+    assert!(
+        trials.len() >= 4 && trials.iter().all(|trial| trial["validity"]["state"] == "valid"),
+        "{trials:?}"
+    );
     assert_eq!(owned.belongings(), before, "nothing is left");
 }
 
@@ -186,7 +232,9 @@ fn two_parts_on_a_postgresql_are_one_load() {
     let Some(server) = PostgresServer::start("two_parts_on_a_postgresql", &options) else { return };
     let place = Place::new();
     let dsn = format!("postgresql://truetps@/postgres?socket={}", server.socket().display());
-    let databases = || server.connect().unwrap().query("SELECT datname FROM pg_database ORDER BY 1").unwrap().rows;
+    let databases = || {
+        server.connect().unwrap().query("SELECT datname FROM pg_database ORDER BY 1").unwrap().rows
+    };
     let before = databases();
     let load = Load { place: &place, args: insert(&dsn), of: 2 };
     good(load.start_all());
@@ -209,10 +257,17 @@ fn distant_parts_start_together() {
         let load = Load { place: &place, args: insert(&near), of: 2 };
         let far_load = Load { place: &place, args: insert(&far), of: 2 };
         let start = |load: &Load<'_>, index: u32| {
-            let (part, runs) = (format!("--part={index}/2"), format!("--runs={}", Load::runs(index)));
+            let (part, runs) =
+                (format!("--part={index}/2"), format!("--runs={}", Load::runs(index)));
             let args = [&load.args[..], &[&part, &runs, "--part-wait=20s"]].concat();
-            let mut command = if index == 1 { in_other_time(&place, &args) } else { place.command(&args) };
-            command.env("TRUETPS_PASSWORD", PASSWORD).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+            let mut command =
+                if index == 1 { in_other_time(&place, &args) } else { place.command(&args) };
+            command
+                .env("TRUETPS_PASSWORD", PASSWORD)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
         };
         good(vec![start(&load, 0), start(&far_load, 1)]);
         check_merged(&load);
@@ -224,7 +279,10 @@ fn distant_parts_start_together() {
             start["server_us"].as_f64().unwrap() - start["clock_offset_us"].as_f64().unwrap()
         };
         let apart_us = (start_us(0) - start_us(1)).abs();
-        assert!(apart_us <= uncertain_us + 2_000.0, "{apart_us} µs apart, and known within {uncertain_us} µs");
+        assert!(
+            apart_us <= uncertain_us + 2_000.0,
+            "{apart_us} µs apart, and known within {uncertain_us} µs"
+        );
     }
 }
 
@@ -249,9 +307,13 @@ fn parts_that_do_not_fit_are_refused() {
     let other = |change: &[&'static str]| Load { args: [&load.args[..], change].concat(), ..load };
 
     // What each would send.
-    let rehearsed = |part: &str| place.good(&[&load.args[..], &[part, "--dry-run"]].concat()).stdout;
+    let rehearsed =
+        |part: &str| place.good(&[&load.args[..], &[part, "--dry-run"]].concat()).stdout;
     let (first, second) = (rehearsed("--part=0/2"), rehearsed("--part=1/2"));
-    assert!(first.contains("CREATE TABLE truetps_parts") && first.contains("DROP DATABASE"), "{first}");
+    assert!(
+        first.contains("CREATE TABLE truetps_parts") && first.contains("DROP DATABASE"),
+        "{first}"
+    );
     assert!(second.contains("GET_LOCK('truetps.part.1.") && !second.contains("CREATE"), "{second}");
     assert!(second.contains("by up to 4 sessions"), "{second}");
 
@@ -277,7 +339,10 @@ fn parts_that_do_not_fit_are_refused() {
     // Two processes are one part: the second is refused, and the load goes on.
     let (first, second) = (load.start(0), load.start(1));
     wait_until("part 1", || {
-        owned.admin().query_value("SELECT COUNT(*) FROM truetps.truetps_parts").is_ok_and(|n| n.as_deref() == Some("2"))
+        owned
+            .admin()
+            .query_value("SELECT COUNT(*) FROM truetps.truetps_parts")
+            .is_ok_and(|n| n.as_deref() == Some("2"))
     });
     let again = ran(load.start_with(1, &["--runs=again"]));
     assert_eq!(again.code, Some(4), "{}", again.stderr);
@@ -309,7 +374,8 @@ fn a_proxy_that_spreads_statements_is_refused() {
     owned.execute(&["CREATE USER pooled@'%'", "GRANT ALL ON `truetps%`.* TO pooled@'%'"]);
     let port = spreading_proxy::start(owned.port);
     let (near, behind) = (owned.socket_dsn(), format!("mysql://pooled@127.0.0.1:{port}?tls=off"));
-    let mut client = Client::connect(&Target::parse(&behind).unwrap(), Duration::from_secs(20)).unwrap();
+    let mut client =
+        Client::connect(&Target::parse(&behind).unwrap(), Duration::from_secs(20)).unwrap();
     let mut session = || client.query_value("SELECT CONNECTION_ID()").unwrap().unwrap();
     let sessions = [session(), session(), session()];
     assert!(sessions[0] != sessions[1] && sessions[0] == sessions[2], "{sessions:?}");
@@ -348,7 +414,10 @@ fn flags_of_parts_are_checked_before_anything_starts() {
     place.refused(&run(&["--part-wait=1s"]), &["--part <I/N>"]);
     place.refused(&run(&["--part=auto"]), &["SLURM_PROCID", "write --part I/N"]);
     place.refused(&run(&["--part=0/9"]), &["has 8 connections, and each part needs one"]);
-    place.refused(&run(&["--part=0/2", "--i-own-this-schema", "--schema=mine"]), &["--i-own-this-schema"]);
+    place.refused(
+        &run(&["--part=0/2", "--i-own-this-schema", "--schema=mine"]),
+        &["--i-own-this-schema"],
+    );
     place.refused(&run(&["--part=0/2", "--find-max"]), &["--find-max"]);
 }
 
@@ -361,10 +430,17 @@ fn only_parts_of_one_experiment_are_merged() {
     let load = Load { place: &place, args: insert(&dsn), of: 2 };
     good(load.start_all());
     std::fs::rename(place.path().join("part-1"), place.path().join("earlier")).unwrap();
-    place.refused(&["merge", "part-0/latest", "part-0/latest"], &["both are part 0/2", "name each part once"]);
+    place.refused(
+        &["merge", "part-0/latest", "part-0/latest"],
+        &["both are part 0/2", "name each part once"],
+    );
     let merged = load.merge(&[0]);
     assert_eq!(merged.code, Some(4), "no trial is valid: {}", merged.stderr);
-    assert!(merged.stdout.contains("trial-0001: the load was not whole: part 1/2 is"), "{}", merged.stdout);
+    assert!(
+        merged.stdout.contains("trial-0001: the load was not whole: part 1/2 is"),
+        "{}",
+        merged.stdout
+    );
     let trial = place.run_json("trial-0001");
     assert_eq!(trial["validity"]["state"], "invalid", "{trial}");
     place.refused(&["merge", "runs/latest"], &["is no part of a load"]);
@@ -374,7 +450,10 @@ fn only_parts_of_one_experiment_are_merged() {
     }
 
     good(load.start_all());
-    place.refused(&["merge", "part-0/latest", "earlier/latest"], &["is part 1/2 of another experiment"]);
+    place.refused(
+        &["merge", "part-0/latest", "earlier/latest"],
+        &["is part 1/2 of another experiment"],
+    );
     let merged = load.merge(&[1, 0]);
     assert_eq!(merged.code, Some(0), "{}", merged.stderr);
 }
@@ -394,10 +473,21 @@ enum Moment {
 const LATE_MS: u64 = 2_500;
 
 /// Kills one part: the others end in time, no figure is taken for the whole, and nothing stays in the server.
+#[expect(clippy::too_many_lines, reason = "one journey")]
 fn check_kill(owned: &Owned, moment: Moment, victim: u32) {
     let place = Place::new();
     let (before, dsn) = (owned.belongings(), owned.socket_dsn());
-    let args = vec!["run", "insert", "--dsn", &dsn, "--table-rows=500", "-c", "6", "--warm-up=0.2", "--measure=2"];
+    let args = vec![
+        "run",
+        "insert",
+        "--dsn",
+        &dsn,
+        "--table-rows=500",
+        "-c",
+        "6",
+        "--warm-up=0.2",
+        "--measure=2",
+    ];
     let load = Load { place: &place, args, of: 3 };
     let mut children = load.start_all();
     let mut admin = owned.admin();
@@ -407,7 +497,9 @@ fn check_kill(owned: &Owned, moment: Moment, victim: u32) {
         Moment::Ready => (victim, "'prepared', 'ready', 'started'", 0),
         Moment::Running(ms) => (0, "'started'", ms),
     };
-    let sql = format!("SELECT COUNT(*) FROM truetps.truetps_parts WHERE part = {part} AND phase IN ({phases})");
+    let sql = format!(
+        "SELECT COUNT(*) FROM truetps.truetps_parts WHERE part = {part} AND phase IN ({phases})"
+    );
     wait_until(&format!("{moment:?}"), || value(&sql).as_deref() == Some("1"));
     sleep(Duration::from_millis(sleep_ms));
     children[victim as usize].kill().unwrap();
@@ -421,15 +513,23 @@ fn check_kill(owned: &Owned, moment: Moment, victim: u32) {
             assert_ne!(ran.code, Some(0), "{what}, {index}: {}{}", ran.stdout, ran.stderr);
         }
     }
-    assert!(killed.elapsed() < Duration::from_secs(45), "{what}: the others took {:?}", killed.elapsed());
-    let there: Vec<_> = (0..3).filter(|index| load.folder(*index).join("experiment.json").exists()).collect();
+    assert!(
+        killed.elapsed() < Duration::from_secs(45),
+        "{what}: the others took {:?}",
+        killed.elapsed()
+    );
+    let there: Vec<_> =
+        (0..3).filter(|index| load.folder(*index).join("experiment.json").exists()).collect();
     if !there.is_empty() {
         let merged = load.merge(&there);
         assert_ne!(merged.code, Some(101), "{what}: {}", merged.stderr);
         if place.path().join("runs/latest/trial-0001/run.json").exists() {
             let trial = place.run_json("trial-0001");
             if is_late && trial["validity"]["state"] == "valid" {
-                assert_eq!((there.len(), ok(&trial)), (3, (0..3).map(|index| ok(&load.trial(index))).sum()));
+                assert_eq!(
+                    (there.len(), ok(&trial)),
+                    (3, (0..3).map(|index| ok(&load.trial(index))).sum())
+                );
                 return;
             }
             assert_ne!(trial["validity"]["state"], "valid", "{what}: {trial}");
@@ -438,7 +538,11 @@ fn check_kill(owned: &Owned, moment: Moment, victim: u32) {
                 let path = load.folder(*index).join("trial-0001/run.json");
                 path.exists() && reason_of(&json(&path)).contains(&name)
             });
-            assert!(named || is_late || reason_of(&trial).contains(&name), "{what}: {}", reason_of(&trial));
+            assert!(
+                named || is_late || reason_of(&trial).contains(&name),
+                "{what}: {}",
+                reason_of(&trial)
+            );
         }
     }
     if victim == 0 {
@@ -453,12 +557,16 @@ fn check_kill(owned: &Owned, moment: Moment, victim: u32) {
 fn a_part_that_is_killed_spoils_the_trial_and_nothing_else() {
     let Some(binary) = mariadb("a_part_that_is_killed") else { return };
     let owned = Owned::start(&binary, &[]);
-    for (moment, victim) in
-        [(Moment::Joined, 1), (Moment::Ready, 2), (Moment::Running(700), 1), (Moment::Running(700), 0)]
-    {
+    for (moment, victim) in [
+        (Moment::Joined, 1),
+        (Moment::Ready, 2),
+        (Moment::Running(700), 1),
+        (Moment::Running(700), 0),
+    ] {
         check_kill(&owned, moment, victim);
     }
-    let more: u64 = std::env::var("TRUETPS_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let more: u64 =
+        std::env::var("TRUETPS_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
     for seed in 0..more {
         // Spread over all phases: a trial takes 2.7 s after its start is named.
         let moment = match seed % 5 {

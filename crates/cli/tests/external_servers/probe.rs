@@ -29,7 +29,11 @@ fn why(series: &ProbeSeries, what: &str) -> String {
 
 fn has(series: &ProbeSeries, names: &[&str]) {
     for name in names {
-        assert!(!series.points(name).is_empty(), "{name} is not there; absent: {:?}", series.absent);
+        assert!(
+            !series.points(name).is_empty(),
+            "{name} is not there; absent: {:?}",
+            series.absent
+        );
     }
 }
 
@@ -46,25 +50,44 @@ fn server_and_host_are_seen_beside_a_load() {
     let Some(binary) = mariadb("server_and_host_are_seen_beside_a_load") else { return };
     let basedir = binary.path.display().to_string();
     let place = Place::with_templates();
-    let base = ["run", "insert", "--table-rows=500", "--warm-up=1", "--measure=2", "--basedir", &basedir, SMALL_REDO];
+    let base = [
+        "run",
+        "insert",
+        "--table-rows=500",
+        "--warm-up=1",
+        "--measure=2",
+        "--basedir",
+        &basedir,
+        SMALL_REDO,
+    ];
     place.good(&base);
     let series = series_of(&place.latest().join("trial-0001"));
     for source in [ProbeSource::Server, ProbeSource::Host] {
         let times = series.times(source);
         assert!(times.len() >= 4, "{source:?}: {times:?}");
-        assert!(times[0] < 200.0 && largest_gap(times, 0.0, 3000.0) < 1700.0, "{source:?}: {times:?}");
+        assert!(
+            times[0] < 200.0 && largest_gap(times, 0.0, 3000.0) < 1700.0,
+            "{source:?}: {times:?}"
+        );
         // Where the measure phase begins and ends.
-        assert!([1000.0, 3000.0].iter().all(|at| times.iter().any(|time| (time - at).abs() < 300.0)), "{times:?}");
+        assert!(
+            [1000.0, 3000.0].iter().all(|at| times.iter().any(|time| (time - at).abs() < 300.0)),
+            "{times:?}"
+        );
     }
     has(&series, &["status.Innodb_os_log_written", "status.Handler_commit", "session_lock_waits"]);
-    has(&series, &["host.cpu_busy_ms", "host.context_switches", "server.cpu_us", "server.context_switches"]);
+    has(
+        &series,
+        &["host.cpu_busy_ms", "host.context_switches", "server.cpu_us", "server.context_switches"],
+    );
     has(&series, &["server.rss_bytes", "generator.cpu_us", "generator.context_switches"]);
     assert!(series.growth("status.Handler_commit", 1000.0, 3000.0, 300.0).unwrap() > 0.0);
     assert!(why(&series, "wait").contains("performance_schema is OFF"), "{:?}", series.absent);
 
     place.good(&[&base[..], &["--no-probe"]].concat());
     assert!(!place.latest().join("trial-0001/probe.jsonl").exists());
-    place.refused(&[&base[..], &["--probe-interval=1ms"]].concat(), &["`--probe-interval`", "0.05"]);
+    place
+        .refused(&[&base[..], &["--probe-interval=1ms"]].concat(), &["`--probe-interval`", "0.05"]);
 }
 
 #[test]
@@ -72,24 +95,43 @@ fn waits_are_timed_where_the_plan_asks() {
     let Some(binary) = mariadb("waits_are_timed_where_the_plan_asks") else { return };
     let basedir = binary.path.display().to_string();
     let place = Place::with_templates();
-    let load = ["run", "insert", "--table-rows=500", "--warm-up=0", "--measure=1", "--set=log_bin=ON", SMALL_REDO];
-    let ran =
-        place.good(&[&load[..], &["--waits", "--full", "--probe-interval=250ms", "--basedir", &basedir]].concat());
+    let load = [
+        "run",
+        "insert",
+        "--table-rows=500",
+        "--warm-up=0",
+        "--measure=1",
+        "--set=log_bin=ON",
+        SMALL_REDO,
+    ];
+    let ran = place.good(
+        &[&load[..], &["--waits", "--full", "--probe-interval=250ms", "--basedir", &basedir]]
+            .concat(),
+    );
     assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
     assert!(ran.stdout.contains("performance_schema=ON"), "a choice of truetps's: {}", ran.stdout);
     let series = series_of(&place.latest().join("trial-0001"));
-    assert!(series.times(ProbeSource::Server).len() >= 4, "{:?}", series.times(ProbeSource::Server));
+    assert!(
+        series.times(ProbeSource::Server).len() >= 4,
+        "{:?}",
+        series.times(ProbeSource::Server)
+    );
     has(&series, &["file.wait/io/file/sql/binlog.misc", "metric.trx_rw_commits"]);
     assert!(series.with_prefix("wait.wait/synch/mutex/").next().is_some(), "mutexes are timed");
     let binlog = "file.wait/io/file/sql/binlog.write_bytes";
     assert!(series.growth(binlog, 0.0, 1000.0, 500.0).unwrap() > 0.0);
-    assert!(ran.stdout.contains("What sessions waited on") && ran.stdout.contains("wait/io/file/"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("What sessions waited on") && ran.stdout.contains("wait/io/file/"),
+        "{}",
+        ran.stdout
+    );
     ranked_waits(&place, "timed");
 }
 
 /// A stall or none: what sessions waited on is in the answer, longest first.
 fn ranked_waits(place: &Place, source: &str) {
-    let report: serde_json::Value = serde_json::from_str(&place.good(&["report", "--format=json"]).stdout).unwrap();
+    let report: serde_json::Value =
+        serde_json::from_str(&place.good(&["report", "--format=json"]).stdout).unwrap();
     let waits = &report["cell_details"][0]["waits"];
     let list = waits["list"].as_array().unwrap_or_else(|| panic!("{report:#}"));
     assert!((1..=6).contains(&list.len()), "{waits}");
@@ -106,22 +148,34 @@ fn ranked_waits(place: &Place, source: &str) {
 fn what_an_account_may_not_read_is_absent() {
     let Some(binary) = mariadb("what_an_account_may_not_read_is_absent") else { return };
     let owned = Owned::start(&binary, &[("performance_schema", "ON")]);
-    owned.execute(&["CREATE USER poor@'%' IDENTIFIED BY 'x'", "GRANT SELECT ON precious.* TO poor@'%'"]);
+    owned.execute(&[
+        "CREATE USER poor@'%' IDENTIFIED BY 'x'",
+        "GRANT SELECT ON precious.* TO poor@'%'",
+    ]);
     let before = owned.belongings();
     let place = Place::new();
     let dsn = format!("mysql://poor@127.0.0.1:{}", owned.port);
-    let mut command = place.command(&["probe", &dsn, "--duration=1s", "--interval=200ms", "--format=json"]);
+    let mut command =
+        place.command(&["probe", &dsn, "--duration=1s", "--interval=200ms", "--format=json"]);
     let ran: Ran = command.env("TRUETPS_PASSWORD", "x").output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let folder = the_probe(&place);
     let series = folder.series().unwrap();
-    assert!(series.times(ProbeSource::Server).len() >= 4, "{:?}", series.times(ProbeSource::Server));
+    assert!(
+        series.times(ProbeSource::Server).len() >= 4,
+        "{:?}",
+        series.times(ProbeSource::Server)
+    );
     has(&series, &["status.Handler_commit", "host.cpu_busy_ms"]);
     for what in ["metric", "file", "wait", "session", "session_lock_waits", "server", "disk"] {
         assert!(!why(&series, what).is_empty());
         assert_eq!(series.with_prefix(&format!("{what}.")).next(), None, "{what}");
     }
-    assert!(why(&series, "metric").contains("PROCESS"), "and not a column of another version's: {:?}", series.absent);
+    assert!(
+        why(&series, "metric").contains("PROCESS"),
+        "and not a column of another version's: {:?}",
+        series.absent
+    );
     let summary: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(summary["run"]["server"]["flavour"], "mariadb");
     assert_eq!(owned.belongings(), before);
@@ -180,17 +234,24 @@ fn a_server_that_hangs_does_not_hide_its_host() {
     // It has no trial for those that are about trials.
     let path = folder.path().display().to_string();
     place.refused(&["stalls", &path], &["the folder of a probe", "hint: truetps report"]);
-    place.refused(&["compare", &path, "latest"], &["the folder of a probe", "hint: truetps report"]);
+    place
+        .refused(&["compare", &path, "latest"], &["the folder of a probe", "hint: truetps report"]);
     // What is lost is named, and the rest is shown.
     let file = folder.path().join("probe.jsonl");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, &text[..text.len() / 2]).unwrap();
     let ran = place.good(&["report", &path]);
-    assert!(ran.stderr.contains("bytes: the rest is missing") && ran.stdout.contains("Damaged   "), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("bytes: the rest is missing") && ran.stdout.contains("Damaged   "),
+        "{}",
+        ran.stdout
+    );
     fs::write(&file, text.replacen("\"schema_version\":2", "\"schema_version\":99", 1)).unwrap();
     let ran = place.run(&["report", &path]);
     assert!(
-        ran.code == Some(4) && ran.stderr.contains("newer truetps") && ran.stderr.contains("hint: "),
+        ran.code == Some(4)
+            && ran.stderr.contains("newer truetps")
+            && ran.stderr.contains("hint: "),
         "{}",
         ran.stderr
     );
@@ -213,7 +274,11 @@ fn a_server_that_is_gone_at_the_end_is_no_good_end() {
     signal(owned.server.pid(), Signal::KILL);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stderr.contains("no answer from the server for 1.") && ran.stderr.contains("hint: "), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("no answer from the server for 1.") && ran.stderr.contains("hint: "),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains("did not answer at the end"), "{}", ran.stderr);
     let all = seconds_in(&ran.stdout, "not answering: ");
     assert!((1.2..2.6).contains(&all) && ran.stdout.contains("status.Questions"), "{}", ran.stdout);
@@ -259,7 +324,10 @@ fn a_duration_is_watched_from_end_to_end() {
     let (place, dsn) = (Place::new(), owned.socket_dsn());
     for (duration, hint) in [("0s", "hint: "), ("999ms", "1s")] {
         let given = format!("--duration={duration}");
-        place.refused(&["probe", &dsn, &given], &["`--duration`", "shorter than the interval", hint]);
+        place.refused(
+            &["probe", &dsn, &given],
+            &["`--duration`", "shorter than the interval", hint],
+        );
     }
     assert!(!place.path().join("runs").exists(), "nothing was begun");
     let ran = place.good(&["probe", &dsn, "--interval=500ms", "--duration=1s"]);
@@ -268,9 +336,16 @@ fn a_duration_is_watched_from_end_to_end() {
         let times = series.times(source);
         let (first, last) = (times[0], *times.last().unwrap());
         assert!((3..=4).contains(&times.len()), "{source:?}: {times:?}");
-        assert!((-100.0..200.0).contains(&first) && (1000.0..1300.0).contains(&last), "{source:?}: {times:?}");
+        assert!(
+            (-100.0..200.0).contains(&first) && (1000.0..1300.0).contains(&last),
+            "{source:?}: {times:?}"
+        );
     }
-    assert!(ran.stdout.contains("Watched   1.0 s") || ran.stdout.contains("Watched   1.1 s"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("Watched   1.0 s") || ran.stdout.contains("Watched   1.1 s"),
+        "{}",
+        ran.stdout
+    );
     assert!(ran.stderr.contains("\n1.0s  running "), "the last one, too: {}", ran.stderr);
 }
 
@@ -282,7 +357,15 @@ fn what_cannot_be_kept_is_not_watched_any_longer() {
     // Files of 24 KiB at most: the kernel's signal must not end the program.
     let limited = "ulimit -f 48; exec \"$0\" \"$@\"";
     let dsn = owned.socket_dsn();
-    let words = ["-c", limited, env!("CARGO_BIN_EXE_truetps"), "probe", &dsn, "--interval=50ms", "--duration=1m"];
+    let words = [
+        "-c",
+        limited,
+        env!("CARGO_BIN_EXE_truetps"),
+        "probe",
+        &dsn,
+        "--interval=50ms",
+        "--duration=1m",
+    ];
     let ran: Ran = place.program(Path::new("/bin/sh"), &words).output().unwrap().into();
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(
@@ -290,7 +373,11 @@ fn what_cannot_be_kept_is_not_watched_any_longer() {
         "{}",
         ran.stderr
     );
-    assert!(ran.stdout.contains("the record is cut off") && ran.stdout.contains("status."), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("the record is cut off") && ran.stdout.contains("status."),
+        "{}",
+        ran.stdout
+    );
     assert!(!ran.stdout.contains("did not answer"), "{}", ran.stdout);
 }
 
@@ -299,12 +386,21 @@ fn a_server_that_is_not_there_is_no_probe() {
     let place = Place::new();
     let ran = place.run(&["probe", "mysql://root@?socket=/nowhere/sock"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stderr.contains("/nowhere/sock") && !place.path().join("runs").exists(), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("/nowhere/sock") && !place.path().join("runs").exists(),
+        "{}",
+        ran.stderr
+    );
     let dsn = "mysql://root@?socket=/nowhere/sock";
     place.refused(&["probe", dsn, "--interval=1ms"], &["`--interval`", "0.05", "hint: "]);
-    place
-        .refused(&["probe", "nobody"], &["nobody: neither the name of a server nor an address", "truetps server list"]);
-    place.refused(&["probe", "me:secret@db1"], &["DSN: neither the name of a server nor an address"]);
+    place.refused(
+        &["probe", "nobody"],
+        &["nobody: neither the name of a server nor an address", "truetps server list"],
+    );
+    place.refused(
+        &["probe", "me:secret@db1"],
+        &["DSN: neither the name of a server nor an address"],
+    );
 }
 
 #[test]
@@ -312,12 +408,29 @@ fn postgres_is_seen_beside_a_load() {
     let Some(binary) = private_postgres("postgres_is_seen_beside_a_load") else { return };
     let basedir = binary.basedir.display().to_string();
     let place = Place::with_templates();
-    let load = ["run", "insert", "--table-rows=500", "--warm-up=0", "--measure=3", "--probe-interval=250ms"];
+    let load = [
+        "run",
+        "insert",
+        "--table-rows=500",
+        "--warm-up=0",
+        "--measure=3",
+        "--probe-interval=250ms",
+    ];
     place.good(&[&load[..], &["--waits", "--basedir", &basedir, SMALL_WAL]].concat());
     let series = series_of(&place.latest().join("trial-0001"));
-    assert!(series.times(ProbeSource::Server).len() >= 8, "{:?}", series.times(ProbeSource::Server));
-    has(&series, &["pg_stat_database.xact_commit", "pg_stat_bgwriter.buffers_alloc", "pg_locks.waiting"]);
-    has(&series, &["pg_lsn.insert_bytes", "pg_lsn.flush_bytes", "server.cpu_us", "server.context_switches"]);
+    assert!(
+        series.times(ProbeSource::Server).len() >= 8,
+        "{:?}",
+        series.times(ProbeSource::Server)
+    );
+    has(
+        &series,
+        &["pg_stat_database.xact_commit", "pg_stat_bgwriter.buffers_alloc", "pg_locks.waiting"],
+    );
+    has(
+        &series,
+        &["pg_lsn.insert_bytes", "pg_lsn.flush_bytes", "server.cpu_us", "server.context_switches"],
+    );
     assert!(series.growth("pg_lsn.flush_bytes", 0.0, 3000.0, 300.0).unwrap() > 0.0);
     assert!(series.with_prefix("session.").next().is_some(), "some session was seen at work");
     if binary.version.major >= 14 {
@@ -336,7 +449,8 @@ fn signal_all(postgres: &PostgresServer, which: Signal) {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     for pid in processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let its_parent = stat.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().nth(1));
+        let its_parent =
+            stat.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().nth(1));
         if its_parent == Some(parent.to_string().as_str()) {
             signal(pid, which);
         }
@@ -347,7 +461,9 @@ fn signal_all(postgres: &PostgresServer, which: Signal) {
 fn a_postgres_that_hangs_and_dies_is_seen() {
     let _machine = quiet_machine();
     let test = "a_postgres_that_hangs_and_dies_is_seen";
-    let Some(mut postgres) = PostgresServer::start(test, &PostgresOptions::default()) else { return };
+    let Some(mut postgres) = PostgresServer::start(test, &PostgresOptions::default()) else {
+        return;
+    };
     // A role without any right but to log in.
     postgres.connect().unwrap().execute("CREATE ROLE poor LOGIN").unwrap();
     let place = Place::new();
@@ -355,7 +471,8 @@ fn a_postgres_that_hangs_and_dies_is_seen() {
     let child = place.start(&["probe", &dsn, "--interval=200ms", "--duration=5s", "--full"]);
     sleep(Duration::from_millis(600));
     // A session ended by another user says nothing about the server, or its signals.
-    let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'poor'";
+    let end =
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'poor'";
     assert_eq!(postgres.connect().unwrap().query_value(end).unwrap().as_deref(), Some("1"));
     sleep(Duration::from_millis(600));
     signal_all(&postgres, Signal::STOP);
@@ -370,7 +487,11 @@ fn a_postgres_that_hangs_and_dies_is_seen() {
     assert!(ran.stderr.contains("did not answer at the end"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("running"), "absent, and not zero: {}", ran.stderr);
     assert!(!ran.stdout.contains("terminating connection"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("2 times") && ran.stdout.contains("session: the account sees"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("2 times") && ran.stdout.contains("session: the account sees"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
@@ -380,9 +501,15 @@ fn a_probe_that_was_suspended_blames_no_server() {
     let owned = Owned::start(&binary, &[]);
     let place = Place::new();
     let child = place.start(&["probe", &owned.socket_dsn(), "--interval=2s", "--duration=5s"]);
-    let folder =
-        || fs::read_dir(place.path().join("runs")).ok()?.flatten().find_map(|one| ProbeFolder::open(&one.path()));
-    wait_until("the first readings", || folder().is_some_and(|one| one.kept_bytes().is_ok_and(|bytes| bytes > 2000)));
+    let folder = || {
+        fs::read_dir(place.path().join("runs"))
+            .ok()?
+            .flatten()
+            .find_map(|one| ProbeFolder::open(&one.path()))
+    };
+    wait_until("the first readings", || {
+        folder().is_some_and(|one| one.kept_bytes().is_ok_and(|bytes| bytes > 2000))
+    });
     // The second question is under way when the probe is stopped: the server does not answer it at once.
     sleep(Duration::from_millis(1700));
     signal(owned.server.pid(), Signal::STOP);
@@ -413,23 +540,35 @@ fn lines_and_summary_count_the_same_commits() {
     sleep(Duration::from_millis(1200));
     let mut admin = owned.admin();
     for id in 0..COMMITS {
-        admin.execute(&format!("INSERT INTO precious.letters VALUES ({}, 'more')", id + 10)).unwrap();
+        admin
+            .execute(&format!("INSERT INTO precious.letters VALUES ({}, 'more')", id + 10))
+            .unwrap();
     }
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let number = |text: &str| text.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect::<String>().parse().ok();
+    let number = |text: &str| {
+        text.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect::<String>().parse().ok()
+    };
     let (mut before_s, mut counted) = (None, 0.0);
     for line in ran.stderr.lines() {
-        let Some(at_s) = line.split_once("s  ").and_then(|(at, _)| at.parse::<f64>().ok()) else { continue };
-        let rate = line.split_once("commits ").and_then(|(_, rest)| number(rest.split("/s").next()?));
-        counted +=
-            rate.zip(before_s.replace(at_s)).map_or(0.0, |(rate, before_s): (f64, f64)| rate * (at_s - before_s));
+        let Some(at_s) = line.split_once("s  ").and_then(|(at, _)| at.parse::<f64>().ok()) else {
+            continue;
+        };
+        let rate =
+            line.split_once("commits ").and_then(|(_, rest)| number(rest.split("/s").next()?));
+        counted += rate
+            .zip(before_s.replace(at_s))
+            .map_or(0.0, |(rate, before_s): (f64, f64)| rate * (at_s - before_s));
     }
     let summary = the_probe(&place).summary().unwrap();
     let binlog = summary.counters["status.Binlog_commits"].growth;
     assert!(binlog >= f64::from(COMMITS), "{binlog}");
     // The first line is about the time since the first sample, which has none; times have one decimal.
-    assert!((counted - binlog).abs() < binlog * 0.25, "{counted} in the lines, {binlog}: {}", ran.stderr);
+    assert!(
+        (counted - binlog).abs() < binlog * 0.25,
+        "{counted} in the lines, {binlog}: {}",
+        ran.stderr
+    );
     assert!(ran.stdout.contains("status.Binlog_commits"), "{}", ran.stdout);
 }
 
@@ -482,7 +621,9 @@ fn the_probe(place: &Place) -> ProbeFolder {
 fn scrape(address: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    stream.write_all(format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes()).unwrap();
+    stream
+        .write_all(format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes())
+        .unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -498,7 +639,12 @@ fn listens_at(child: &mut Child) -> String {
         line.clear();
         assert!(messages.read_line(&mut line).unwrap() > 0, "it does not listen");
     }
-    line.trim().strip_prefix("Listening on http://").unwrap().strip_suffix("/metrics").unwrap().to_owned()
+    line.trim()
+        .strip_prefix("Listening on http://")
+        .unwrap()
+        .strip_suffix("/metrics")
+        .unwrap()
+        .to_owned()
 }
 
 /// All samples have a name of the reference.
@@ -525,7 +671,11 @@ fn the_last_readings_can_be_scraped() {
     wait_until("a reading", || scrape(&address).contains("\ntruetps_up 1\n"));
     let text = scrape(&address);
     assert_documented(&text);
-    for name in ["truetps_status_questions_total ", "truetps_host_cpu_busy_seconds_total ", "truetps_server_info{"] {
+    for name in [
+        "truetps_status_questions_total ",
+        "truetps_host_cpu_busy_seconds_total ",
+        "truetps_server_info{",
+    ] {
         assert!(text.contains(&format!("\n{name}")), "{name}: {text}");
     }
     assert!(!text.contains(PASSWORD) && !text.contains(ACCOUNT), "{text}");
@@ -537,7 +687,10 @@ fn the_last_readings_can_be_scraped() {
     signal(owned.server.pid(), Signal::CONT);
     wait_until("the end of the outage", || scrape(&address).contains("\ntruetps_up 1\n"));
 
-    place.refused(&["probe", &dsn, &format!("--listen={address}")], &["`--listen 127.0.0.1:", "free port"]);
+    place.refused(
+        &["probe", &dsn, &format!("--listen={address}")],
+        &["`--listen 127.0.0.1:", "free port"],
+    );
     signal(child.id(), Signal::INT);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
@@ -553,7 +706,8 @@ fn a_scrape_is_no_query() {
     let Some(binary) = mariadb("a_scrape_is_no_query") else { return };
     let owned = Owned::start(&binary, &[]);
     let place = Place::new();
-    let mut child = place.start(&["probe", &owned.socket_dsn(), "--interval=60s", "--listen=127.0.0.1:0"]);
+    let mut child =
+        place.start(&["probe", &owned.socket_dsn(), "--interval=60s", "--listen=127.0.0.1:0"]);
     let address = listens_at(&mut child);
     wait_until("a reading", || scrape(&address).contains("\ntruetps_up 1\n"));
     let mut admin = owned.admin();
@@ -589,7 +743,13 @@ fn an_exporter_of_postgresql_has_the_names_of_the_reference() {
 fn wrong_addresses_to_listen_on_are_refused_before_the_login() {
     let place = Place::new();
     let dsn = "mysql://root@?socket=/nowhere/sock";
-    place.refused(&["probe", dsn, "--listen=9104"], &["--listen", "no IP address with a port", "127.0.0.1:9104"]);
-    place.refused(&["probe", dsn, "--listen=0.0.0.0:0"], &["neither login nor encryption", "--listen-remote"]);
+    place.refused(
+        &["probe", dsn, "--listen=9104"],
+        &["--listen", "no IP address with a port", "127.0.0.1:9104"],
+    );
+    place.refused(
+        &["probe", dsn, "--listen=0.0.0.0:0"],
+        &["neither login nor encryption", "--listen-remote"],
+    );
     place.refused(&["probe", dsn, "--listen-remote"], &["--listen <ADDRESS:PORT>"]);
 }

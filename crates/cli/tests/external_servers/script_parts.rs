@@ -53,15 +53,19 @@ impl<'a> ScriptLoad<'a> {
         let mut args = self.args(more);
         args.splice(2..2, [&*part, "--part-wait=20"]);
         let mut command = self.place.command(&args);
-        command.env("TRUETPS_RUNS", format!("part-{index}")).env("TRUETPS_PARTS_SECRET", "the same in all parts");
+        command
+            .env("TRUETPS_RUNS", format!("part-{index}"))
+            .env("TRUETPS_PARTS_SECRET", "the same in all parts");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()
     }
 
     fn trial(&self, index: u32) -> Value {
         let path = self.place.path().join(format!("part-{index}/latest/trial-0001/run.json"));
-        serde_json::from_slice(&std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
-            .unwrap()
+        serde_json::from_slice(
+            &std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        )
+        .unwrap()
     }
 
     /// All parts end well.
@@ -77,12 +81,25 @@ impl<'a> ScriptLoad<'a> {
 /// What two loads of one seed have drawn, one whole and one by parts.
 fn check_draws(value: &mut dyn FnMut(&str) -> u64) {
     let both = "draws a JOIN draws b ON a.tid = b.tid AND a.n = b.n WHERE a.source = 'whole' AND b.source = 'parts'";
-    let (same, other) = (format!("{both} AND a.number = b.number"), format!("{both} AND a.number <> b.number"));
-    assert_eq!(value(&format!("SELECT COUNT(*) FROM {other}")), 0, "each client draws what it draws in the whole load");
+    let (same, other) =
+        (format!("{both} AND a.number = b.number"), format!("{both} AND a.number <> b.number"));
+    assert_eq!(
+        value(&format!("SELECT COUNT(*) FROM {other}")),
+        0,
+        "each client draws what it draws in the whole load"
+    );
     assert!(value(&format!("SELECT COUNT(*) FROM {same}")) >= 20);
-    assert_eq!(value("SELECT COUNT(DISTINCT tid) FROM draws WHERE source = 'parts'"), 5, "5 clients in 2 parts");
+    assert_eq!(
+        value("SELECT COUNT(DISTINCT tid) FROM draws WHERE source = 'parts'"),
+        5,
+        "5 clients in 2 parts"
+    );
     let drawn = value("SELECT COUNT(*) FROM draws WHERE source = 'parts'");
-    assert_eq!(value("SELECT COUNT(DISTINCT uniq) FROM draws WHERE source = 'parts'"), drawn, "no unique number twice");
+    assert_eq!(
+        value("SELECT COUNT(DISTINCT uniq) FROM draws WHERE source = 'parts'"),
+        drawn,
+        "no unique number twice"
+    );
 }
 
 fn count(trial: &Value, name: &str) -> u64 {
@@ -128,7 +145,8 @@ fn a_script_in_two_parts_on_a_mariadb_is_one_load() {
     assert_eq!(owned.belongings(), before, "nothing is left");
 
     // The starts of one schedule are made once.
-    let paced = ScriptLoad::new(&place, &[&dsn, "--threads=40", "--time=2", "--rand-seed=7", "--rate=300"]);
+    let paced =
+        ScriptLoad::new(&place, &[&dsn, "--threads=40", "--time=2", "--rand-seed=7", "--rate=300"]);
     let whole = place.run(&paced.args(&["--load=w2"]));
     assert_eq!(whole.code, Some(0), "{}{}", whole.stdout, whole.stderr);
     let scheduled = |trial: &Value| trial["measured"]["open_loop"]["scheduled"].as_u64().unwrap();
@@ -143,10 +161,15 @@ fn a_script_in_two_parts_on_a_mariadb_is_one_load() {
 #[test]
 fn a_script_in_two_parts_on_a_postgresql_is_one_load() {
     let options = PostgresOptions { tcp: true, ..PostgresOptions::default() };
-    let Some(server) = PostgresServer::start("a_script_in_two_parts_on_a_postgresql", &options) else { return };
+    let Some(server) = PostgresServer::start("a_script_in_two_parts_on_a_postgresql", &options)
+    else {
+        return;
+    };
     let mut admin = server.connect().unwrap();
     admin.execute(TABLE).unwrap();
-    let databases = || server.connect().unwrap().query("SELECT datname FROM pg_database ORDER BY 1").unwrap().rows;
+    let databases = || {
+        server.connect().unwrap().query("SELECT datname FROM pg_database ORDER BY 1").unwrap().rows
+    };
     let (place, before) = (Place::new(), databases());
     let dsn = format!("--dsn=postgresql://truetps@/postgres?socket={}", server.socket().display());
     let load = ScriptLoad::new(&place, &[&dsn, "--threads=5", "--time=1", "--rand-seed=7"]);
@@ -172,10 +195,23 @@ fn parts_of_a_script_that_do_not_fit_are_refused() {
     refused(&["--part=0/3", "--rand-seed=1", "--events=2"], "--events=2 is less than 3");
     refused(&["--part=auto", "--rand-seed=1"], "none of SLURM_PROCID");
     let script = load.script.to_str().unwrap();
-    let prepare = place.run(&["sysbench", script, &dsn, "--part=0/2", "--rand-seed=1", "--threads=2", "cleanup"]);
+    let prepare = place.run(&[
+        "sysbench",
+        script,
+        &dsn,
+        "--part=0/2",
+        "--rand-seed=1",
+        "--threads=2",
+        "cleanup",
+    ]);
     assert_eq!(prepare.code, Some(1), "{}{}", prepare.stdout, prepare.stderr);
-    let nowhere = place.run(&["sysbench", script, "--part=0/2", "--rand-seed=1", "--threads=2", "run"]);
-    assert!((nowhere.stdout.clone() + &nowhere.stderr).contains("needs the server's address"), "{}", nowhere.stdout);
+    let nowhere =
+        place.run(&["sysbench", script, "--part=0/2", "--rand-seed=1", "--threads=2", "run"]);
+    assert!(
+        (nowhere.stdout.clone() + &nowhere.stderr).contains("needs the server's address"),
+        "{}",
+        nowhere.stdout
+    );
 
     // Another value of an option of the script.
     let seeded = ScriptLoad { flags: [&load.flags[..], &["--rand-seed=1"]].concat(), ..load };
@@ -187,12 +223,19 @@ fn parts_of_a_script_that_do_not_fit_are_refused() {
         let words = "part 1/2 has another plan than part 0: `--load=a` in part 0, `--load=b` here";
         assert!(printed.contains(words), "part {index}: {printed}");
     }
-    assert!(reason_of(&seeded.trial(0)).contains("part 1/2 has another plan"), "{}", seeded.trial(0));
+    assert!(
+        reason_of(&seeded.trial(0)).contains("part 1/2 has another plan"),
+        "{}",
+        seeded.trial(0)
+    );
 
     // A part that is killed while the load runs: the other learns it when its own events have ended.
-    let (first, mut second) = (seeded.start(0, 2, &["--load=k"]), seeded.start(1, 2, &["--load=k"]));
+    let (first, mut second) =
+        (seeded.start(0, 2, &["--load=k"]), seeded.start(1, 2, &["--load=k"]));
     wait_until("rows of the second part", || {
-        let rows = owned.admin().query_value("SELECT COUNT(*) FROM sb.draws WHERE source = 'k' AND tid = 1");
+        let rows = owned
+            .admin()
+            .query_value("SELECT COUNT(*) FROM sb.draws WHERE source = 'k' AND tid = 1");
         rows.is_ok_and(|rows| rows.as_deref() != Some("0"))
     });
     second.kill().unwrap();

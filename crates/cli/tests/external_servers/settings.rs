@@ -36,27 +36,48 @@ fn a_mariadb_before_and_after_a_change() {
     );
     let before = owned.belongings();
     let place = Place::new();
-    let ran = place.run(&["server", "capture", &owned.socket_dsn(), "-o", "one.json", "--flush-dir", "."]);
+    let ran = place.run(&[
+        "server",
+        "capture",
+        &owned.socket_dsn(),
+        "-o",
+        "one.json",
+        "--flush-dir",
+        ".",
+    ]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_secret(&place, &ran);
     let one = read(&place, "one.json");
     assert_eq!(one["server"]["flavour"], "mariadb");
     let sync = &one["variables"]["sync_binlog"];
-    assert_eq!((&sync["value"], &sync["origin"], &sync["default"]), (&"1".into(), &"COMMAND-LINE".into(), &"0".into()));
-    let precious = one["schemas"].as_array().unwrap().iter().find(|schema| schema["name"] == "precious").unwrap();
+    assert_eq!(
+        (&sync["value"], &sync["origin"], &sync["default"]),
+        (&"1".into(), &"COMMAND-LINE".into(), &"0".into())
+    );
+    let precious = one["schemas"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|schema| schema["name"] == "precious")
+        .unwrap();
     assert_eq!(
         (&precious["tables"], &precious["engines"]["InnoDB"], &precious["indexes"]),
         (&1.into(), &1.into(), &1.into())
     );
     assert!(one["host"]["flush"]["us_p50"].as_f64().unwrap() > 0.0, "{}", one["host"]);
     assert_eq!(owned.belongings(), before);
-    assert!(one["durability"].as_str().unwrap().starts_with("a commit of InnoDB tables survives"), "{one}");
+    assert!(
+        one["durability"].as_str().unwrap().starts_with("a commit of InnoDB tables survives"),
+        "{one}"
+    );
 
     owned.execute(&["SET GLOBAL sync_binlog = 0", "SET GLOBAL innodb_io_capacity = 777"]);
     let ran = place.run(&["diff", "one.json", &owned.socket_dsn(), "--full"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let (sync, capacity) =
-        (ran.stdout.find("  sync_binlog   A 1   B 0").unwrap(), ran.stdout.find("A 200   B 777").unwrap());
+    let (sync, capacity) = (
+        ran.stdout.find("  sync_binlog   A 1   B 0").unwrap(),
+        ran.stdout.find("A 200   B 777").unwrap(),
+    );
     assert!(sync < capacity, "{}", ran.stdout);
     assert!(ran.stdout.contains("2 settings differ"), "{}", ran.stdout);
     assert!(ran.stdout.contains("which sync_binlog=0 does not flush"), "{}", ran.stdout);
@@ -86,7 +107,11 @@ fn what_is_named_for_a_capture_is_not_replaced() {
     for name in ["private.json", "link.json"] {
         capture(name);
         assert!(fs::symlink_metadata(path("link.json")).unwrap().is_symlink(), "{name}");
-        assert_eq!(fs::metadata(path("private.json")).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+        assert_eq!(
+            fs::metadata(path("private.json")).unwrap().permissions().mode() & 0o777,
+            0o600,
+            "{name}"
+        );
         assert_eq!(read(&place, "private.json")["kind"], "truetps-capture", "{name}");
     }
     mknodat(CWD, path("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
@@ -98,7 +123,11 @@ fn what_is_named_for_a_capture_is_not_replaced() {
     assert!(reader.join().unwrap().contains("truetps-capture"));
     assert!(fs::metadata(path("pipe")).unwrap().file_type().is_fifo());
     let ran = place.run(&["server", "capture", &dsn, "-o", "nowhere/one.json"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("--output nowhere/one.json: No such file"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("--output nowhere/one.json: No such file"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -111,7 +140,8 @@ fn a_flush_that_cannot_be_measured_is_refused() {
     };
     let ran = place.run(&["server", "capture", &owned.socket_dsn(), "--flush-dir", "nodir"]);
     check(ran, ["measuring a flush in nodir: No such file", "hint: name a folder"]);
-    let ran = run_with_password(&place, &["server", "capture", &owned.tcp_dsn(), "--flush-dir", "."]);
+    let ran =
+        run_with_password(&place, &["server", "capture", &owned.tcp_dsn(), "--flush-dir", "."]);
     check(ran, ["only a server behind a unix socket", "hint: name the server by its socket"]);
 }
 
@@ -146,7 +176,9 @@ fn a_mysql_seen_by_an_account_with_few_rights() {
 
 #[test]
 fn a_postgresql() {
-    let Some(server) = PostgresServer::start("a_postgresql", &PostgresOptions::default()) else { return };
+    let Some(server) = PostgresServer::start("a_postgresql", &PostgresOptions::default()) else {
+        return;
+    };
     let mut root = server.connect().unwrap();
     root.execute("CREATE TABLE letters (id int PRIMARY KEY, line text)").unwrap();
     root.execute(&format!("CREATE ROLE {ACCOUNT} LOGIN PASSWORD '{PASSWORD}'")).unwrap();
@@ -169,7 +201,12 @@ fn a_postgresql() {
         root.execute(sql).unwrap();
     }
     let with_schema = json(&place.run(&["server", "capture", &dsn]));
-    let stats = with_schema["schemas"].as_array().unwrap().iter().find(|schema| schema["name"] == "pgstats").unwrap();
+    let stats = with_schema["schemas"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|schema| schema["name"] == "pgstats")
+        .unwrap();
     assert_eq!((&stats["tables"], &stats["rows"]), (&1.into(), &50.into()), "{stats}");
     root.execute("ALTER SYSTEM SET synchronous_commit = off").unwrap();
     root.execute("SELECT pg_reload_conf()").unwrap();
@@ -177,12 +214,23 @@ fn a_postgresql() {
         let mut client = server.connect().unwrap();
         client.query_value("SHOW synchronous_commit").unwrap().as_deref() == Some("off")
     });
-    place.write("postgresql.conf", "max_wal_size = 1GB\nwal_writer_delay = 300ms # slow\ncheckpoint_timeout = 5min\n");
+    place.write(
+        "postgresql.conf",
+        "max_wal_size = 1GB\nwal_writer_delay = 300ms # slow\ncheckpoint_timeout = 5min\n",
+    );
     let found = json(&place.run(&["diff", "postgresql.conf", "pg.json", "--format=json"]));
-    assert_eq!((&found["same"], &found["differences"][0]["b"]["value"]), (&2.into(), &"200ms".into()), "{found}");
+    assert_eq!(
+        (&found["same"], &found["differences"][0]["b"]["value"]),
+        (&2.into(), &"200ms".into()),
+        "{found}"
+    );
     let ran = place.run(&["diff", "pg.json", &dsn, "--format=md"]);
     assert!(ran.stdout.contains("can lose up to about 600 ms"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("| durability | `synchronous_commit` | on | off |"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("| durability | `synchronous_commit` | on | off |"),
+        "{}",
+        ran.stdout
+    );
 }
 
 /// Trials of a sweep, by their folders.
@@ -220,7 +268,8 @@ fn what_cannot_be_compared() {
     place.write("postgresql.conf", "fsync = off\n");
     let ran = place.good(&["diff", "postgresql.conf", "fine.json", "--full"]);
     assert!(
-        !ran.stdout.contains("Durability A") && ran.stdout.contains("note: B is of the MySQL family"),
+        !ran.stdout.contains("Durability A")
+            && ran.stdout.contains("note: B is of the MySQL family"),
         "{}",
         ran.stdout
     );
@@ -254,8 +303,16 @@ fn what_cannot_be_compared() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let ran = place.run(&["server", "capture", "mysql://root@?socket=/nowhere/s.sock"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stderr.contains("/nowhere/s.sock") && ran.stderr.contains("SHOW VARIABLES LIKE"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("/nowhere/s.sock") && ran.stderr.contains("SHOW VARIABLES LIKE"),
+        "{}",
+        ran.stderr
+    );
     let ran = place.run(&["server", "capture", "postgresql://me@?socket=/nowhere"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stderr.contains("hint:") && ran.stderr.contains("SHOW unix_socket_directories"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("hint:") && ran.stderr.contains("SHOW unix_socket_directories"),
+        "{}",
+        ran.stderr
+    );
 }

@@ -49,7 +49,10 @@ fn empty(owned: &Owned) {
 
 #[test]
 fn an_honest_service_is_accused_of_nothing_and_each_fault_is_found() {
-    let Some(owned) = shop("an_honest_service_is_accused_of_nothing_and_each_fault_is_found") else { return };
+    let Some(owned) = shop("an_honest_service_is_accused_of_nothing_and_each_fault_is_found")
+    else {
+        return;
+    };
     let place = Place::new();
     let cases = [
         (Deed::Save, ""),
@@ -63,21 +66,27 @@ fn an_honest_service_is_accused_of_nothing_and_each_fault_is_found() {
     ];
     for (deed, fault) in cases {
         empty(&owned);
-        let service = RowService::start(
-            target(&owned),
-            NAME,
-            move |client, seq, _| {
-                if (client, seq) == (4, 5) { deed } else { Deed::Save }
-            },
-        );
+        let service = RowService::start(target(&owned), NAME, move |client, seq, _| {
+            if (client, seq) == (4, 5) { deed } else { Deed::Save }
+        });
         let (ran, document) = verify(&place, &owned, &service.url, &[]);
-        assert_eq!(ran.code, Some(i32::from(!fault.is_empty())), "{deed:?}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(
+            ran.code,
+            Some(i32::from(!fault.is_empty())),
+            "{deed:?}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
         let rows = &document["comparison"]["rows"];
         for name in ["lost", "doubled", "changed", "unexpected", "refused_present"] {
             assert_eq!(rows[name], u64::from(name == fault), "{deed:?}: {name}: {rows}");
         }
         let refused = u64::from(matches!(deed, Deed::Refuse | Deed::RefuseAndSave));
-        assert_eq!((rows["attempted"].as_u64(), rows["refused"].as_u64()), (Some(100), Some(refused)), "{rows}");
+        assert_eq!(
+            (rows["attempted"].as_u64(), rows["refused"].as_u64()),
+            (Some(100), Some(refused)),
+            "{rows}"
+        );
         assert_eq!(document["comparison"]["log"]["is_complete"], true);
         let key = document["comparison"]["examples"][0]["key"].as_str().unwrap_or_default();
         let expect = match fault {
@@ -92,7 +101,9 @@ fn an_honest_service_is_accused_of_nothing_and_each_fault_is_found() {
 
 #[test]
 fn rows_without_an_answer_are_sent_again_and_saved_once_where_the_key_is_unique() {
-    let Some(owned) = shop("rows_without_an_answer_are_sent_again_and_saved_once_where_the_key_is_unique") else {
+    let Some(owned) =
+        shop("rows_without_an_answer_are_sent_again_and_saved_once_where_the_key_is_unique")
+    else {
         return;
     };
     let place = Place::new();
@@ -112,12 +123,19 @@ fn rows_without_an_answer_are_sent_again_and_saved_once_where_the_key_is_unique(
     assert_eq!((rows["resent"].as_u64(), rows["unknown"].as_u64()), (Some(40), Some(0)), "{rows}");
 
     // The same into a table with a unique key: the second attempt finds its row, and the service answers 500.
-    owned.execute(&[&format!("TRUNCATE TABLE {NAME}"), &format!("ALTER TABLE {NAME} ADD UNIQUE KEY (client, seq)")]);
+    owned.execute(&[
+        &format!("TRUNCATE TABLE {NAME}"),
+        &format!("ALTER TABLE {NAME} ADD UNIQUE KEY (client, seq)"),
+    ]);
     let service = RowService::start(target(&owned), NAME, troubled);
     let (ran, document) = verify(&place, &owned, &service.url, &["--retries=2", "--measure=3"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let rows = &document["comparison"]["rows"];
-    assert_eq!((rows["doubled"].as_u64(), rows["unknown_present"].as_u64()), (Some(0), Some(10)), "{rows}");
+    assert_eq!(
+        (rows["doubled"].as_u64(), rows["unknown_present"].as_u64()),
+        (Some(0), Some(10)),
+        "{rows}"
+    );
     let waited = document["measured"]["response_us_max"].as_f64().unwrap();
     assert!(waited >= 1e6, "Retry-After is obeyed, and is part of the response time: {waited}");
 }
@@ -130,7 +148,9 @@ fn keys_may_be_uuids_or_one_text() {
         "CREATE TABLE shop.by_uuid (id CHAR(36) PRIMARY KEY, payload VARCHAR(40))",
         "CREATE TABLE shop.by_text (id VARCHAR(40) PRIMARY KEY, payload VARCHAR(40))",
     ]);
-    for (table, key, field) in [("shop.by_uuid", "--key=id=uuid", "uuid"), ("shop.by_text", "--key=id", "key")] {
+    for (table, key, field) in
+        [("shop.by_uuid", "--key=id=uuid", "uuid"), ("shop.by_text", "--key=id", "key")]
+    {
         let service = RowService::start(target(&owned), table, |_, _, _| Deed::Save);
         let body = format!(r#"--body={{"id":"{{{field}}}","payload":"{{payload}}"}}"#);
         let named = format!("--table={table}");
@@ -161,8 +181,19 @@ fn a_run_that_was_killed_is_compared_from_its_log() {
     let place = Place::new();
     let service = RowService::start(target(&owned), NAME, |_, _, _| Deed::Save);
     let dsn = owned.socket_dsn();
-    let args = ["verify", &service.url, "--dsn", &dsn, "--table", NAME, "--clients=10", "--rate=50/s", "--measure=60"];
-    let mut child = place.command(&args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let args = [
+        "verify",
+        &service.url,
+        "--dsn",
+        &dsn,
+        "--table",
+        NAME,
+        "--clients=10",
+        "--rate=50/s",
+        "--measure=60",
+    ];
+    let mut child =
+        place.command(&args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(3));
     signal(child.id(), Signal::KILL);
     child.wait().unwrap();
@@ -174,9 +205,14 @@ fn a_run_that_was_killed_is_compared_from_its_log() {
     let (rows, log) = (&document["comparison"]["rows"], &document["comparison"]["log"]);
     assert_eq!(log["is_complete"], false);
     assert!(rows["acknowledged"].as_u64().unwrap() > 100, "{rows}");
-    assert!(rows["unknown"].as_u64().unwrap() <= 20, "a client has at most two rows without a record: {rows}");
+    assert!(
+        rows["unknown"].as_u64().unwrap() <= 20,
+        "a client has at most two rows without a record: {rows}"
+    );
     // A row that no client sent is no row of the missing end of the log.
-    owned.execute(&[&format!("INSERT INTO {NAME} (client, seq, payload) VALUES (3, 100000, 'mine')")]);
+    owned.execute(&[&format!(
+        "INSERT INTO {NAME} (client, seq, payload) VALUES (3, 100000, 'mine')"
+    )]);
     let ran = place.run(&["verify", "--resume", "runs/latest", "--format=json"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
 }
@@ -188,7 +224,8 @@ fn bad_services() {
     let check = |deed: Deed, flags: &[&str], code: i32, part: &str| {
         empty(&owned);
         let service = RowService::start(target(&owned), NAME, move |_, _, _| deed);
-        let (ran, document) = verify(&place, &owned, &service.url, &[&["--format=text"], flags].concat());
+        let (ran, document) =
+            verify(&place, &owned, &service.url, &[&["--format=text"], flags].concat());
         assert_eq!(ran.code, Some(code), "{deed:?}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.contains(part), "{deed:?}: {}", ran.stdout);
         document
@@ -201,7 +238,11 @@ fn bad_services() {
     let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (ran, _) = verify(&place, &owned, &format!("http://{unused}/"), &[]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("the service does not answer: cannot connect to 127.0.0.1:"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the service does not answer: cannot connect to 127.0.0.1:"),
+        "{}",
+        ran.stderr
+    );
 
     // A server of another kind.
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -223,7 +264,10 @@ fn bad_services() {
 
 #[test]
 fn tables_that_cannot_be_verified_are_refused_before_anything_starts() {
-    let Some(owned) = shop("tables_that_cannot_be_verified_are_refused_before_anything_starts") else { return };
+    let Some(owned) = shop("tables_that_cannot_be_verified_are_refused_before_anything_starts")
+    else {
+        return;
+    };
     let place = Place::new();
     owned.execute(&[
         "CREATE TABLE shop.keyless (client INT, seq BIGINT, payload VARCHAR(100))",
@@ -258,7 +302,11 @@ fn tables_that_cannot_be_verified_are_refused_before_anything_starts() {
     let args = ["verify", &service.url, "--dsn", &dsn, "--table", NAME];
     let ran = place.run(&args);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("has no column `payload`") || ran.stderr.contains("may not read"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("has no column `payload`") || ran.stderr.contains("may not read"),
+        "{}",
+        ran.stderr
+    );
     assert!(!place.path().join("runs/latest").exists(), "nothing was recorded");
 }
 
@@ -267,8 +315,17 @@ fn rows_as_sql_into_a_table_of_the_user() {
     let Some(owned) = shop("rows_as_sql_into_a_table_of_the_user") else { return };
     let place = Place::new();
     let dsn = owned.socket_dsn();
-    let args =
-        ["verify", "--dsn", &dsn, "--table", NAME, "--clients=5", "--closed-loop", "--measure=1", "--format=json"];
+    let args = [
+        "verify",
+        "--dsn",
+        &dsn,
+        "--table",
+        NAME,
+        "--clients=5",
+        "--closed-loop",
+        "--measure=1",
+        "--format=json",
+    ];
     let ran = place.run(&args);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();

@@ -9,8 +9,7 @@ use truetps_files::trusted_path;
 use crate::common::{Place, Ran};
 
 /// A plan that is fine, for tests that break it.
-const PLAN: &str =
-    "name = \"small\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[factors]\nconnections = [1]\n";
+const PLAN: &str = "name = \"small\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[factors]\nconnections = [1]\n";
 
 /// Runs each line: arguments, exit code, and words that stderr must have.
 fn check(place: &Place, table: &[(&[&str], i32, &[&str])]) {
@@ -24,13 +23,18 @@ fn check(place: &Place, table: &[(&[&str], i32, &[&str])]) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of command lines")]
 fn wrong_words_on_the_command_line() {
     let place = Place::new();
     check(
         &place,
         &[
             (&["swep"], 2, &["swep", "sweep"]),
-            (&["sweep", "durabilty"], 2, &["unknown plan `durabilty`", "did you mean `durability`?"]),
+            (
+                &["sweep", "durabilty"],
+                2,
+                &["unknown plan `durabilty`", "did you mean `durability`?"],
+            ),
             (&["sweep", "xyz"], 2, &["unknown plan `xyz`", "durability"]),
             (&["sweep", "missing.toml"], 2, &["missing.toml", "No such file"]),
             (&["sweep", "--blocks", "0"], 2, &["--blocks"]),
@@ -38,44 +42,120 @@ fn wrong_words_on_the_command_line() {
             (&["sweep", "--resume", "--quick"], 2, &["--quick"]),
             (&["sweep", "--resume", "--mode", "blocking"], 2, &["--mode"]),
             (&["run", "insrt"], 2, &["unknown workload `insrt`", "insert"]),
-            (&["run", "update-indx"], 2, &["unknown workload `update-indx` (did you mean `update-index`"]),
-            (&["run", "insert", "--hot-rows", "2"], 2, &["`--hot-rows` means nothing to `insert`", "`hot-row`"]),
-            (&["run", "hot-row", "--tables", "2"], 2, &["`--tables` means nothing to `hot-row`", "`insert`"]),
-            (&["run", "hot-row", "--hot-rows", "0"], 2, &["`--hot-rows`: 0 is not between 1 and 100000"]),
+            (
+                &["run", "update-indx"],
+                2,
+                &["unknown workload `update-indx` (did you mean `update-index`"],
+            ),
+            (
+                &["run", "insert", "--hot-rows", "2"],
+                2,
+                &["`--hot-rows` means nothing to `insert`", "`hot-row`"],
+            ),
+            (
+                &["run", "hot-row", "--tables", "2"],
+                2,
+                &["`--tables` means nothing to `hot-row`", "`insert`"],
+            ),
+            (
+                &["run", "hot-row", "--hot-rows", "0"],
+                2,
+                &["`--hot-rows`: 0 is not between 1 and 100000"],
+            ),
             (&["run", "insert", "--table-rows", "0"], 2, &["`--table-rows`: 0 is not between"]),
-            (&["run", "update-index", "--distribution", "zipfan"], 2, &["--distribution", "did you mean `zipfian`?"]),
-            (&["run", "update-index", "--distribution", "pareto:h=2"], 2, &["`h`: 2 is not above 0 and at most 1"]),
-            (&["run", "delete-insert", "--key", "other"], 2, &["--key: unknown key `other`", "`auto`"]),
-            (&["run", "read-write", "--mix", "selects=1"], 2, &["--mix selects=1: unknown statement `selects`"]),
-            (&["run", "read-write", "--mix", "point_selects"], 2, &["--mix point_selects", "NAME=COUNT"]),
-            (&["run", "custom"], 2, &["the workload `custom` is in a plan", "truetps sweep MY-PLAN.toml"]),
+            (
+                &["run", "update-index", "--distribution", "zipfan"],
+                2,
+                &["--distribution", "did you mean `zipfian`?"],
+            ),
+            (
+                &["run", "update-index", "--distribution", "pareto:h=2"],
+                2,
+                &["`h`: 2 is not above 0 and at most 1"],
+            ),
+            (
+                &["run", "delete-insert", "--key", "other"],
+                2,
+                &["--key: unknown key `other`", "`auto`"],
+            ),
+            (
+                &["run", "read-write", "--mix", "selects=1"],
+                2,
+                &["--mix selects=1: unknown statement `selects`"],
+            ),
+            (
+                &["run", "read-write", "--mix", "point_selects"],
+                2,
+                &["--mix point_selects", "NAME=COUNT"],
+            ),
+            (
+                &["run", "custom"],
+                2,
+                &["the workload `custom` is in a plan", "truetps sweep MY-PLAN.toml"],
+            ),
             (&["run", "sql"], 2, &["the workload `sql` is in a plan", "truetps help workloads"]),
-            (&["run", "my-plan.toml"], 2, &["`my-plan.toml` is a plan", "truetps sweep my-plan.toml"]),
+            (
+                &["run", "my-plan.toml"],
+                2,
+                &["`my-plan.toml` is a plan", "truetps sweep my-plan.toml"],
+            ),
             (&["run", "durability"], 2, &["`durability` is a plan", "truetps sweep durability"]),
             (&["run", "insert", "--connections", "0"], 2, &["--connections"]),
             (&["run", "insert", "--measure=-1"], 2, &["`--measure`: -1 is not between"]),
             (&["run", "insert", "--measure=0"], 2, &["`--measure`"]),
-            (&["run", "insert", "--table-rows=18446744073709551615"], 2, &["`--table-rows`", "is not between"]),
+            (
+                &["run", "insert", "--table-rows=18446744073709551615"],
+                2,
+                &["`--table-rows`", "is not between"],
+            ),
             (&["run", "insert", "--set", "novalue"], 2, &["--set novalue", "NAME=VALUE"]),
             (&["run", "insert", "--transactions=18446744073709551615"], 2, &["--transactions"]),
-            (&["sweep", "insert"], 2, &["`insert` with connections=8 is one configuration", "--vary NAME=LEVEL,LEVEL"]),
+            (
+                &["sweep", "insert"],
+                2,
+                &["`insert` with connections=8 is one configuration", "--vary NAME=LEVEL,LEVEL"],
+            ),
             (&["sweep", "insrt"], 2, &["unknown plan `insrt`", "did you mean `insert`?"]),
             (&["sweep", "insert", "--vary", "a=1,1"], 2, &["`factors.a`: names a level twice"]),
-            (&["sweep", "insert", "--vary", "a"], 2, &["--vary", "has no `=`: write NAME=LEVEL,LEVEL"]),
+            (
+                &["sweep", "insert", "--vary", "a"],
+                2,
+                &["--vary", "has no `=`: write NAME=LEVEL,LEVEL"],
+            ),
             (&["sweep", "insert", "--vary=a=1,2", "--vary=a=1"], 2, &["--vary a: is given twice"]),
             (&["sweep", "insert", "--vary=a=1,2", "--set=a=1"], 2, &["--set a: is a factor too"]),
-            (&["sweep", "insert", "--vary=connections=1", "-c=1"], 2, &["--vary connections and --connections"]),
-            (&["sweep", "insert", "-c=1,abc"], 2, &["invalid value 'abc'", "not a whole number, such as 8"]),
+            (
+                &["sweep", "insert", "--vary=connections=1", "-c=1"],
+                2,
+                &["--vary connections and --connections"],
+            ),
+            (
+                &["sweep", "insert", "-c=1,abc"],
+                2,
+                &["invalid value 'abc'", "not a whole number, such as 8"],
+            ),
             (&["sweep", "insert", "-c=1,2", "--measure=0"], 2, &["`--measure`: 0 is not between"]),
             (
                 &["sweep", "hot-rows", "--table-rows=5"],
                 2,
                 &["--table-rows: the workload `hot-row` has tables of its own"],
             ),
-            (&["sweep", "insert", "-c=1,2", "--save-plan=x"], 2, &["--save-plan x: a plan's file ends in .toml"]),
+            (
+                &["sweep", "insert", "-c=1,2", "--save-plan=x"],
+                2,
+                &["--save-plan x: a plan's file ends in .toml"],
+            ),
             (&["sweep", "--resume", "--vary=a=1,2"], 2, &["cannot be used with"]),
-            (&["plan", "check", "insert"], 2, &["`insert` is a workload", "truetps sweep insert --vary"]),
-            (&["run", "insert", "-c=1,8"], 2, &["not a whole number", "truetps sweep WORKLOAD -c 1,8"]),
+            (
+                &["plan", "check", "insert"],
+                2,
+                &["`insert` is a workload", "truetps sweep insert --vary"],
+            ),
+            (
+                &["run", "insert", "-c=1,8"],
+                2,
+                &["not a whole number", "truetps sweep WORKLOAD -c 1,8"],
+            ),
             (&["run", "insert", "--repeat=0"], 2, &["--repeat"]),
             (&["run", "insert", "--repeat=2", "--find-max"], 2, &["cannot be used with"]),
             (&["sweep", "durability", "--resume"], 2, &["--resume", "cannot be used with"]),
@@ -89,19 +169,41 @@ fn wrong_words_for_folders_and_the_gateway() {
         &Place::new(),
         &[
             (&["report"], 2, &["runs/latest", "hint: start an experiment"]),
-            (&["report", "."], 2, &["not a run folder: it has neither experiment.json nor run.json"]),
+            (
+                &["report", "."],
+                2,
+                &["not a run folder: it has neither experiment.json nor run.json"],
+            ),
             (&["sweep", "--resume", "nowhere"], 2, &["nowhere"]),
             (&["gateway"], 2, &["--dsn"]),
             (&["gateway", "--dsn=mysql://x@h/s"], 2, &["no table is named", "--table"]),
-            (&["gateway", "--dsn=mysql://x@h/s", "--table=a/b"], 2, &["`a/b` cannot be a part of a path"]),
-            (&["gateway", "--dsn=mysql://x@h/s", "--table=t", "--listen=0.0.0.0:0"], 2, &["--listen-remote"]),
             (
-                &["gateway", "--dsn=mysql://x@h/s", "--table=t", "--listen=0.0.0.0:0", "--listen-remote"],
+                &["gateway", "--dsn=mysql://x@h/s", "--table=a/b"],
+                2,
+                &["`a/b` cannot be a part of a path"],
+            ),
+            (
+                &["gateway", "--dsn=mysql://x@h/s", "--table=t", "--listen=0.0.0.0:0"],
+                2,
+                &["--listen-remote"],
+            ),
+            (
+                &[
+                    "gateway",
+                    "--dsn=mysql://x@h/s",
+                    "--table=t",
+                    "--listen=0.0.0.0:0",
+                    "--listen-remote",
+                ],
                 2,
                 &["without a token", "TRUETPS_GATEWAY_TOKENS"],
             ),
             (&["gateway", "--private", "--dsn=mysql://x@h/s"], 2, &["cannot be used with"]),
-            (&["gateway", "--dsn=mysql://x@h/s", "--config=missing.toml"], 2, &["missing.toml", "No such file"]),
+            (
+                &["gateway", "--dsn=mysql://x@h/s", "--config=missing.toml"],
+                2,
+                &["missing.toml", "No such file"],
+            ),
         ],
     );
 }
@@ -118,16 +220,35 @@ fn wrong_plans_are_named_with_file_and_key() {
     let custom = "\"custom\"\n[[workload.table]]\nname = \"t\"\ncreate = [\"CREATE TABLE t (a INT)\"]\n\
                   [[workload.statements]]\nsql = \"INSERT INTO t VALUES (?)\"";
     place.write("custom.toml", &with("\"insert\"", custom));
-    place.write("huge.toml", &with("[1]", "[1]\n[design]\nblocks = 1000\n[load]\nmeasure_s = 86400"));
+    place.write(
+        "huge.toml",
+        &with("[1]", "[1]\n[design]\nblocks = 1000\n[load]\nmeasure_s = 86400"),
+    );
     check(
         &place,
         &[
-            (&["sweep", "./key.toml"], 2, &["key.toml", "unknown key `factor` in `plan`", "did you mean `factors`?"]),
-            (&["sweep", "./level.toml"], 2, &["`factors.connections`", "`one` is not a whole number"]),
+            (
+                &["sweep", "./key.toml"],
+                2,
+                &["key.toml", "unknown key `factor` in `plan`", "did you mean `factors`?"],
+            ),
+            (
+                &["sweep", "./level.toml"],
+                2,
+                &["`factors.connections`", "`one` is not a whole number"],
+            ),
             (&["sweep", "./syntax.toml"], 2, &["syntax.toml", "line 6"]),
             (&["plan", "check", "./workload.toml"], 2, &["unknown workload `inserts`"]),
-            (&["plan", "check", "./unused.toml"], 2, &["`workload.key` means nothing to `insert`", "`delete-insert`"]),
-            (&["plan", "check", "./custom.toml"], 2, &["`workload.statements[0]`: 1 `?` and 0 `params`"]),
+            (
+                &["plan", "check", "./unused.toml"],
+                2,
+                &["`workload.key` means nothing to `insert`", "`delete-insert`"],
+            ),
+            (
+                &["plan", "check", "./custom.toml"],
+                2,
+                &["`workload.statements[0]`: 1 `?` and 0 `params`"],
+            ),
             (&["sweep", "./custom.toml"], 2, &["`workload.statements[0]`: 1 `?` and 0 `params`"]),
             (&["sweep", "./huge.toml"], 2, &["takes long", "about 48 0", "--yes"]),
         ],
@@ -157,11 +278,22 @@ fn a_folder_of_the_user_is_no_place_for_private_servers() {
     std::fs::create_dir_all(precious.parent().unwrap()).unwrap();
     std::fs::write(&precious, "precious").unwrap();
     let disk = place.path().join("disk");
-    for words in [&["server", "list"][..], &["server", "clean"], &["server", "add", "a"], &["sweep", "--quick"]] {
-        let ran: Ran = place.command(words).env("TRUETPS_SANDBOX_DIR", &disk).output().unwrap().into();
+    for words in [
+        &["server", "list"][..],
+        &["server", "clean"],
+        &["server", "add", "a"],
+        &["sweep", "--quick"],
+    ] {
+        let ran: Ran =
+            place.command(words).env("TRUETPS_SANDBOX_DIR", &disk).output().unwrap().into();
         assert_eq!(ran.code, Some(2), "{words:?}: {}", ran.stderr);
-        for expect in ["has not created", "servers/prod", "hint: ", "--sandbox-dir", "disk/truetps"] {
-            assert!(ran.stderr.contains(expect), "{words:?}: {}\nshould contain {expect}", ran.stderr);
+        for expect in ["has not created", "servers/prod", "hint: ", "--sandbox-dir", "disk/truetps"]
+        {
+            assert!(
+                ran.stderr.contains(expect),
+                "{words:?}: {}\nshould contain {expect}",
+                ran.stderr
+            );
         }
     }
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
@@ -172,9 +304,18 @@ fn a_folder_of_the_user_is_no_place_for_private_servers() {
 fn folders_that_cannot_be_used() {
     let place = Place::new();
     let file = place.write("a file", "");
-    let ran: Ran = place.command(&["server", "list"]).env("TRUETPS_SANDBOX_DIR", &file).output().unwrap().into();
+    let ran: Ran = place
+        .command(&["server", "list"])
+        .env("TRUETPS_SANDBOX_DIR", &file)
+        .output()
+        .unwrap()
+        .into();
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("a file") && ran.stderr.contains("--sandbox-dir"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("a file") && ran.stderr.contains("--sandbox-dir"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -184,7 +325,11 @@ fn shipped_plans_are_listed_and_shown_whole() {
     assert_eq!(list.code, Some(0));
     assert!(list.stdout.contains("durability") && list.stdout.contains(" min "), "{}", list.stdout);
     let full = place.run(&["plan", "list", "--full"]);
-    assert!(full.stdout.contains("durability") && full.stdout.contains("trials"), "{}", full.stdout);
+    assert!(
+        full.stdout.contains("durability") && full.stdout.contains("trials"),
+        "{}",
+        full.stdout
+    );
     let show = place.run(&["plan", "show", "durability"]);
     assert_eq!(show.stdout, include_str!("../../../../plans/durability.toml"));
 }
@@ -227,36 +372,82 @@ fn help_names_every_command_and_the_exit_codes() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of command lines")]
 fn preallocation_without_a_server() {
     let place = Place::new();
     check(
         &place,
         &[
-            (&["sweep", "insert", "--vary", "prealloc=0,fast"], 2, &["neither 0, nor a number of files", "\"ahead\""]),
+            (
+                &["sweep", "insert", "--vary", "prealloc=0,fast"],
+                2,
+                &["neither 0, nor a number of files", "\"ahead\""],
+            ),
             (
                 &["sweep", "insert", "--vary", "prealloc=0,65"],
                 2,
                 &["`65` is neither 0, nor a number of files up to 64"],
             ),
             (
-                &["sweep", "insert", "--vary", "prealloc=0,ahead", "--dsn", "mysql://root@127.0.0.1:1"],
+                &[
+                    "sweep",
+                    "insert",
+                    "--vary",
+                    "prealloc=0,ahead",
+                    "--dsn",
+                    "mysql://root@127.0.0.1:1",
+                ],
                 2,
                 &["prealloc as a factor is for private servers", "truetps prealloc advise"],
             ),
-            (&["sweep", "insert", "--vary", "table_rows=1,2", "--dsn", "mysql://root@127.0.0.1:1"], 2, &["table_rows"]),
-            (&["prealloc", "status", "."], 2, &["no binlog is in this folder", "/var/log/mysql/binlog"]),
-            (&["prealloc", "status", "postgresql://me@127.0.0.1:1/x"], 2, &["PostgreSQL has no binlog"]),
+            (
+                &[
+                    "sweep",
+                    "insert",
+                    "--vary",
+                    "table_rows=1,2",
+                    "--dsn",
+                    "mysql://root@127.0.0.1:1",
+                ],
+                2,
+                &["table_rows"],
+            ),
+            (
+                &["prealloc", "status", "."],
+                2,
+                &["no binlog is in this folder", "/var/log/mysql/binlog"],
+            ),
+            (
+                &["prealloc", "status", "postgresql://me@127.0.0.1:1/x"],
+                2,
+                &["PostgreSQL has no binlog"],
+            ),
             (&["prealloc", "pause", "./binlog"], 2, &["binlog.prealloc"]),
             (&["prealloc", "trim", "./binlog"], 2, &["no binlog of this basename"]),
-            (&["prealloc", "install", "/data/binlog", "--mode", "0"], 2, &["--mode 0: is off", "uninstall"]),
-            (&["prealloc", "install", "/data/binlog", "--service", "../x"], 2, &["--service ../x: is no name"]),
-            (&["explain", "--plan", "insert"], 2, &["A and B are missing, and the plan insert does not compare two"]),
+            (
+                &["prealloc", "install", "/data/binlog", "--mode", "0"],
+                2,
+                &["--mode 0: is off", "uninstall"],
+            ),
+            (
+                &["prealloc", "install", "/data/binlog", "--service", "../x"],
+                2,
+                &["--service ../x: is no name"],
+            ),
+            (
+                &["explain", "--plan", "insert"],
+                2,
+                &["A and B are missing, and the plan insert does not compare two"],
+            ),
             (&["explain", "x.cnf", "--plan", "hot-row"], 2, &["B is missing"]),
         ],
     );
     installation_without_a_server(&place);
     // A path from here becomes one from the root; this one has a blank in it.
-    place.refused(&["prealloc", "install", "./binlog"], &["a character that a file of systemd cannot have"]);
+    place.refused(
+        &["prealloc", "install", "./binlog"],
+        &["a character that a file of systemd cannot have"],
+    );
     // A binlog of which a crash has left nothing but zeros.
     place.write("binlog.000001", &"\u{0}".repeat(100));
     let trimmed = place.run(&["prealloc", "trim", "./binlog"]);
@@ -266,7 +457,11 @@ fn preallocation_without_a_server() {
         "{}",
         trimmed.stdout
     );
-    assert!(trimmed.stdout.contains("1 of 1 binlog end with their last event"), "{}", trimmed.stdout);
+    assert!(
+        trimmed.stdout.contains("1 of 1 binlog end with their last event"),
+        "{}",
+        trimmed.stdout
+    );
 }
 
 /// Root's unit names this program: only where no other user can replace it, or the folder of the library.
@@ -281,17 +476,30 @@ fn installation_without_a_server(place: &Place) {
         ],
         Err(_) => &["STOP  the program would run", "Nothing is installed"],
     };
-    assert!(expected.iter().all(|words| installed.stdout.contains(words)), "{}{}", installed.stdout, installed.stderr);
+    assert!(
+        expected.iter().all(|words| installed.stdout.contains(words)),
+        "{}{}",
+        installed.stdout,
+        installed.stderr
+    );
     let open = tempfile::tempdir().unwrap();
     fs::set_permissions(open.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let program = open.path().join("truetps");
     fs::copy(env!("CARGO_BIN_EXE_truetps"), &program).unwrap();
     #[allow(clippy::disallowed_methods, reason = "the program in another folder")]
-    let ran =
-        std::process::Command::new(&program).args(install).arg("--library-dir").arg(open.path()).output().unwrap();
+    let ran = std::process::Command::new(&program)
+        .args(install)
+        .arg("--library-dir")
+        .arg(open.path())
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&ran.stdout);
     assert_eq!(ran.status.code(), Some(4), "{text}");
-    for words in ["STOP  the program would run", "STOP  the folder of the library would run", "Nothing is installed"] {
+    for words in [
+        "STOP  the program would run",
+        "STOP  the folder of the library would run",
+        "Nothing is installed",
+    ] {
         assert!(text.contains(words), "{text}");
     }
 }
@@ -308,7 +516,13 @@ fn a_plan_without_a_binlog_gets_one_where_sync_binlog_is_varied() {
     };
     let (plan, said) = saved("varied.toml", &[]);
     assert!(plan.contains("log_bin = true"), "{plan}");
-    assert!(said.contains("log_bin = ON replaces log_bin = OFF of the plan: sync_binlog has no effect"), "{said}");
+    assert!(
+        said.contains("log_bin = ON replaces log_bin = OFF of the plan: sync_binlog has no effect"),
+        "{said}"
+    );
     let (plan, said) = saved("typed.toml", &["--set", "log_bin=OFF"]);
-    assert!(!plan.contains("log_bin = true") && !said.contains("replaces"), "the user's own word\n{plan}{said}");
+    assert!(
+        !plan.contains("log_bin = true") && !said.contains("replaces"),
+        "the user's own word\n{plan}{said}"
+    );
 }

@@ -28,7 +28,9 @@ fn a_leftover_that_is_kept_is_named() {
     let place = Place::new();
     let folder = leave(&place, "4194305-1");
     let mut by_hand = std::process::Command::new("/bin/sh");
-    by_hand.args(["-c", "read line", "mysqld"]).arg(format!("--datadir={}", folder.join("data").display()));
+    by_hand
+        .args(["-c", "read line", "mysqld"])
+        .arg(format!("--datadir={}", folder.join("data").display()));
     // It ends with its input.
     let mut child = by_hand.stdin(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
@@ -51,9 +53,11 @@ impl Disk {
     pub(crate) fn mount(place: &Place, test: &str) -> Option<Self> {
         let path = place.path().join("disk");
         fs::create_dir(&path).unwrap();
-        if let Err(error) = mount("none", &path, "tmpfs", MountFlags::empty(), c"size=4m,mode=755") {
+        if let Err(error) = mount("none", &path, "tmpfs", MountFlags::empty(), c"size=4m,mode=755")
+        {
             // Past the harness, which hides what passing tests print.
-            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: a tmpfs cannot be mounted: {error}");
+            let _ =
+                writeln!(std::io::stderr(), "SKIPPED {test}: a tmpfs cannot be mounted: {error}");
             return None;
         }
         Some(Self(path))
@@ -94,7 +98,18 @@ const COMMANDS: [&[&str]; 5] = [
     &["server", "clean"],
     &["server", "add", "a"],
     &["server", "start", "a"],
-    &["run", "insert", "--measure", "0.5", "--warm-up", "0.1", "--table-rows", "100", "--connections", "1"],
+    &[
+        "run",
+        "insert",
+        "--measure",
+        "0.5",
+        "--warm-up",
+        "0.1",
+        "--table-rows",
+        "100",
+        "--connections",
+        "1",
+    ],
 ];
 
 /// Runs a command with this home; `None`: for want of a server it says nothing about homes.
@@ -109,15 +124,28 @@ fn all_refused(place: &Place, home: &Path, expect: &str) {
     for words in COMMANDS {
         let Some(ran) = at(place, home, words) else { continue };
         assert_eq!(ran.code, Some(2), "{words:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains(expect) && ran.stderr.contains("hint: "), "{words:?}: {}", ran.stderr);
-        assert_eq!(ran.stderr.matches(&home.display().to_string()).count(), 1, "{words:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains(expect) && ran.stderr.contains("hint: "),
+            "{words:?}: {}",
+            ran.stderr
+        );
+        assert_eq!(
+            ran.stderr.matches(&home.display().to_string()).count(),
+            1,
+            "{words:?}: {}",
+            ran.stderr
+        );
     }
 }
 
 #[test]
 fn a_home_on_a_full_disk_is_reported_before_anything_starts() {
     let place = Place::new();
-    let Some(disk) = Disk::mount(&place, "a_home_on_a_full_disk_is_reported_before_anything_starts") else { return };
+    let Some(disk) =
+        Disk::mount(&place, "a_home_on_a_full_disk_is_reported_before_anything_starts")
+    else {
+        return;
+    };
     let home = disk.0.join("home");
     assert_eq!(at(&place, &home, COMMANDS[0]).unwrap().code, Some(0));
     disk.fill();
@@ -127,8 +155,17 @@ fn a_home_on_a_full_disk_is_reported_before_anything_starts() {
     for words in [COMMANDS[2], COMMANDS[4]] {
         let Some(ran) = at(&place, &home, words) else { continue };
         assert_eq!(ran.code, Some(2), "{words:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains("No space left") && ran.stderr.contains("hint: free some space"), "{}", ran.stderr);
-        assert_eq!(ran.stderr.matches("home").count(), 1, "the path stands there twice: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("No space left") && ran.stderr.contains("hint: free some space"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(
+            ran.stderr.matches("home").count(),
+            1,
+            "the path stands there twice: {}",
+            ran.stderr
+        );
     }
 }
 
@@ -165,7 +202,11 @@ fn a_foreign_folder_and_a_linked_one_are_refused_and_left_as_they_are() {
         for words in COMMANDS {
             let Some(ran) = at(&place, &home, words) else { continue };
             assert_eq!(ran.code, Some(2), "{words:?}: {}", ran.stderr);
-            assert!(ran.stderr.contains(expect) && ran.stderr.contains("--sandbox-dir"), "{words:?}: {}", ran.stderr);
+            assert!(
+                ran.stderr.contains(expect) && ran.stderr.contains("--sandbox-dir"),
+                "{words:?}: {}",
+                ran.stderr
+            );
         }
     }
     assert!(files.iter().all(|name| fs::read_to_string(foreign.join(name)).unwrap() == "precious"));
@@ -185,6 +226,11 @@ fn a_closed_umask_closes_no_folder_of_a_home() {
     }
     let open = if geteuid().is_root() { 0o711 } else { 0o700 };
     for folder in [home.clone(), home.join("servers"), home.join("templates")] {
-        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, open, "{}", folder.display());
+        assert_eq!(
+            fs::metadata(&folder).unwrap().permissions().mode() & 0o777,
+            open,
+            "{}",
+            folder.display()
+        );
     }
 }

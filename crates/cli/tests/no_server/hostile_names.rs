@@ -11,7 +11,10 @@ const NAME: &str = "x\nEVIL=1\n";
 fn lines(place: &Place, args: &[&str]) -> Vec<String> {
     let ran = place.run(args);
     let lines: Vec<_> = ran.stdout.lines().chain(ran.stderr.lines()).map(str::to_owned).collect();
-    assert!(lines.iter().any(|line| line.contains("EVIL=1")), "{args:?}: the text is shown: {lines:?}");
+    assert!(
+        lines.iter().any(|line| line.contains("EVIL=1")),
+        "{args:?}: the text is shown: {lines:?}"
+    );
     lines
 }
 
@@ -47,8 +50,14 @@ fn what_a_plan_says_about_itself_is_no_line_of_the_answer() {
     copy_folder(BEFORE_PROBE.as_ref(), &run);
     let plan = run.join("plan.toml");
     let text = fs::read_to_string(&plan).unwrap();
-    fs::write(&plan, text.replace("What does a flush cost?", "What?\\nEVIL=1\\nAnswer    all is well")).unwrap();
-    for args in [&["report", "run"][..], &["report", "run", "--full"], &["report", "run", "--format", "md"]] {
+    fs::write(
+        &plan,
+        text.replace("What does a flush cost?", "What?\\nEVIL=1\\nAnswer    all is well"),
+    )
+    .unwrap();
+    for args in
+        [&["report", "run"][..], &["report", "run", "--full"], &["report", "run", "--format", "md"]]
+    {
         check(&place, args);
         let answers = lines(&place, args).iter().filter(|line| line.starts_with("Answer")).count();
         assert!(answers <= 1, "{args:?}: {answers}");

@@ -1,6 +1,10 @@
 //! What needs no server: wrong input, which is found before anything starts, and folders of earlier runs.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and says loudly what it skips"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -22,8 +22,7 @@ fn place_with_parts() -> Place {
         experiment["part"] = json!({"index": index, "of": 2, "pid": 7, "meeting": "m"});
         fs::write(&path, experiment.to_string()).unwrap();
         for trial in 1..=4 {
-            let start =
-                json!({"server_us": 1_795_916_671_867_727_i64, "uncertainty_us": 150.0, "clock_offset_us": 0.0});
+            let start = json!({"server_us": 1_795_916_671_867_727_i64, "uncertainty_us": 150.0, "clock_offset_us": 0.0});
             set_start(&folder.join(format!("trial-000{trial}")), &start);
         }
     }
@@ -40,7 +39,8 @@ fn set_start(trial: &Path, start: &Value) {
 const MERGE: [&str; 3] = ["merge", "part-0", "part-1"];
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut entries: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     entries
 }
@@ -57,7 +57,11 @@ fn a_part_that_cannot_be_read_leaves_no_merged_run() {
     let path = place.path().join("part-1/trial-0004/latency.hdr");
     let text = fs::read_to_string(&path).unwrap();
     for (file, edited, problem) in [
-        ("latency.hdr", format!("{text}Tag=measure,1.000\n"), "part-1/trial-0004: latency.hdr: line "),
+        (
+            "latency.hdr",
+            format!("{text}Tag=measure,1.000\n"),
+            "part-1/trial-0004: latency.hdr: line ",
+        ),
         ("intervals.jsonl", "{}\n".to_owned(), "part-1/trial-0004/intervals.jsonl: line 1: "),
     ] {
         fs::write(path.with_file_name(file), edited).unwrap();
@@ -90,9 +94,18 @@ fn a_latest_that_is_no_link_loses_no_run() {
     fs::create_dir_all(runs.join("latest/taken")).unwrap();
     let merged = place.run(&MERGE);
     assert_eq!(merged.code, Some(3), "nothing is decided: {}", merged.stderr);
-    assert!(merged.stderr.contains("warning: runs/latest: not set to this run: Is a directory"), "{}", merged.stderr);
+    assert!(
+        merged.stderr.contains("warning: runs/latest: not set to this run: Is a directory"),
+        "{}",
+        merged.stderr
+    );
     assert!(merged.stdout.contains("4 of 4 valid"), "{}", merged.stdout);
-    assert_eq!(entries(&runs).len(), 2, "the merged run, and what was there before: {:?}", entries(&runs));
+    assert_eq!(
+        entries(&runs).len(),
+        2,
+        "the merged run, and what was there before: {:?}",
+        entries(&runs)
+    );
 }
 
 /// `sweep --resume` refuses a merged run.
@@ -106,7 +119,12 @@ fn what_is_open_is_decided_by_all_parts_anew() {
     assert!(report.stderr.contains("start all parts again with --blocks "), "{}", report.stderr);
     let part = place.run(&["report", "part-1"]);
     for ran in [merged, report, part] {
-        assert!(!format!("{}{}", ran.stdout, ran.stderr).contains("--resume"), "{}{}", ran.stdout, ran.stderr);
+        assert!(
+            !format!("{}{}", ran.stdout, ran.stderr).contains("--resume"),
+            "{}{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
 }
 
@@ -122,9 +140,14 @@ fn a_part_that_did_not_start_with_the_others_makes_the_trial_invalid() {
         let valid = if problem.is_some() { "3 of 4 valid, 1 invalid" } else { "4 of 4 valid" };
         assert!(joined.contains(valid), "{start}: {joined}");
         let run: Value =
-            serde_json::from_slice(&fs::read(place.latest().join("trial-0002/run.json")).unwrap()).unwrap();
+            serde_json::from_slice(&fs::read(place.latest().join("trial-0002/run.json")).unwrap())
+                .unwrap();
         let reason = problem.map(|problem| format!("part 1/2: {problem}"));
-        assert_eq!(run["validity"]["reason"]["problem"].as_str(), reason.as_deref(), "{start}: {run}");
+        assert_eq!(
+            run["validity"]["reason"]["problem"].as_str(),
+            reason.as_deref(),
+            "{start}: {run}"
+        );
     };
     let at = 1_795_916_671_867_727_i64;
     let start = |server_us: i64, uncertainty_us: f64| json!({"server_us": server_us, "uncertainty_us": uncertainty_us, "clock_offset_us": 0.0});
@@ -150,9 +173,10 @@ fn every_format_says_that_it_is_no_whole_load() {
         fs::write(&path, text.replace("\"of\":2", "\"of\":4")).unwrap();
     }
     place.run(&MERGE);
-    for (folder, words, value) in
-        [("part-1", "nly part 1/4 of a load", "1/4"), ("runs/latest", "art 2/4, 3/4 is missing", "without 2/4 3/4")]
-    {
+    for (folder, words, value) in [
+        ("part-1", "nly part 1/4 of a load", "1/4"),
+        ("runs/latest", "art 2/4, 3/4 is missing", "without 2/4 3/4"),
+    ] {
         let said = |format: &str| {
             let ran = place.run(&["report", folder, "--format", format]);
             (ran.stdout, ran.stderr)
@@ -169,7 +193,10 @@ fn every_format_says_that_it_is_no_whole_load() {
         let (table, _) = said("csv");
         let rows: Vec<_> = table.lines().map(|line| line.split(',').collect::<Vec<_>>()).collect();
         let column = rows[0].iter().position(|name| *name == "part_of_load").unwrap();
-        assert!(rows.len() == 3 && rows[1..].iter().all(|row| row[column] == value), "{folder}: {table}");
+        assert!(
+            rows.len() == 3 && rows[1..].iter().all(|row| row[column] == value),
+            "{folder}: {table}"
+        );
         let (metrics, _) = said("prometheus");
         let mut samples = metrics.lines().filter(|line| !line.starts_with('#')).peekable();
         assert!(samples.peek().is_some(), "{folder}: {metrics}");
@@ -180,5 +207,8 @@ fn every_format_says_that_it_is_no_whole_load() {
         assert!(stalls.stderr.contains(words), "{folder}: {}", stalls.stderr);
     }
     let compared = place.run(&["compare", "part-0", "part-1", "--format", "csv"]);
-    assert!(compared.stderr.contains("only part 0/4 of a load") && compared.stderr.contains("only part 1/4 of a load"));
+    assert!(
+        compared.stderr.contains("only part 0/4 of a load")
+            && compared.stderr.contains("only part 1/4 of a load")
+    );
 }

@@ -11,8 +11,10 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use crate::common::{Place, Ran, copy_folder};
 
 /// A run of a version before the probe: two trials, without buckets, gaps and profile.
-pub(super) const BEFORE_PROBE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe");
-const FORMATS: [&str; 8] = ["text", "json", "csv", "md", "jsonl", "sysbench", "junit", "prometheus"];
+pub(super) const BEFORE_PROBE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe");
+const FORMATS: [&str; 8] =
+    ["text", "json", "csv", "md", "jsonl", "sysbench", "junit", "prometheus"];
 
 struct Copied {
     place: Place,
@@ -84,13 +86,20 @@ fn a_folder_of_an_older_version_has_all_formats() {
     let old = Copied::new();
     let ran = old.report();
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("Stalls    not known: the record has whole seconds only"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("Stalls    not known: the record has whole seconds only"),
+        "{}",
+        ran.stdout
+    );
     let run = |format: &str| old.place.good(&["report", "a run", "--format", format]).stdout;
     assert!(run("sysbench").contains("    transactions:                        "));
     let lines = run("jsonl");
     assert_eq!(lines.lines().count(), 2);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
-    assert_eq!((&first["name"], &first["stalls"]["absent"]["reason"]), (&"trial-0001".into(), &"seconds_only".into()));
+    assert_eq!(
+        (&first["name"], &first["stalls"]["absent"]["reason"]),
+        (&"trial-0001".into(), &"seconds_only".into())
+    );
     let page = fs::read_to_string(old.folder.join("report.html")).unwrap();
     assert!(
         page.contains("How response times are spread") && !page.contains("probe.jsonl\""),
@@ -105,17 +114,23 @@ fn what_was_cut_off_is_named() {
         copied.edit(file, |text| text[..to].to_owned());
         copied
     };
-    let length = |file: &str| fs::metadata(Path::new(BEFORE_PROBE).join(file)).unwrap().len() as usize;
+    let length =
+        |file: &str| fs::metadata(Path::new(BEFORE_PROBE).join(file)).unwrap().len() as usize;
     let (intervals, latency) = ("trial-0001/intervals.jsonl", "trial-0001/latency.hdr");
     cut(intervals, length(intervals) - 40)
         .shown(0, &["not read: trial-0001/intervals.jsonl: its last line is cut off"]);
-    let half = "trial-0001/intervals.jsonl: has 1.0 of the 2.0 s that were measured: the rest is missing";
+    let half =
+        "trial-0001/intervals.jsonl: has 1.0 of the 2.0 s that were measured: the rest is missing";
     cut(intervals, length(intervals) - 500).shown(0, &[half]);
-    let all = "trial-0001/intervals.jsonl: has 0.0 of the 2.0 s that were measured: the rest is missing";
+    let all =
+        "trial-0001/intervals.jsonl: has 0.0 of the 2.0 s that were measured: the rest is missing";
     cut(intervals, 0).shown(0, &[all]);
-    cut(latency, length(latency) - 40).shown(0, &["trial-0001/latency.hdr: has 3 of 4 intervals: the rest is missing"]);
-    cut(latency, 0).shown(0, &["trial-0001/latency.hdr: has 0 of 4 intervals: the rest is missing"]);
-    cut("trial-0001/server/variables.json", 20).shown(0, &["trial-0001/server/variables.json: EOF"]);
+    cut(latency, length(latency) - 40)
+        .shown(0, &["trial-0001/latency.hdr: has 3 of 4 intervals: the rest is missing"]);
+    cut(latency, 0)
+        .shown(0, &["trial-0001/latency.hdr: has 0 of 4 intervals: the rest is missing"]);
+    cut("trial-0001/server/variables.json", 20)
+        .shown(0, &["trial-0001/server/variables.json: EOF"]);
     let lost = ["not read: trial-0001/run.json: EOF", "1 of 2 valid, 1 unreadable"];
     cut("trial-0001/run.json", 700).shown(4, &lost);
     cut("trial-0001/run.json", 0).shown(4, &lost);
@@ -136,8 +151,20 @@ fn numbers_that_cannot_be_are_named() {
         copied.shown(code, &[expect]);
     };
     let (run, intervals) = ("trial-0001/run.json", "trial-0001/intervals.jsonl");
-    check(run, "\"tps\": ", "-5.0", 4, "trial-0001/run.json: measured.tps is -5: no measurement has such a value");
-    check(run, "\"tps\": ", "1e308", 4, "trial-0001/run.json: measured.tps is 1e308: no measurement has such a value");
+    check(
+        run,
+        "\"tps\": ",
+        "-5.0",
+        4,
+        "trial-0001/run.json: measured.tps is -5: no measurement has such a value",
+    );
+    check(
+        run,
+        "\"tps\": ",
+        "1e308",
+        4,
+        "trial-0001/run.json: measured.tps is 1e308: no measurement has such a value",
+    );
     check(run, "\"tps\": ", "NaN", 4, "trial-0001/run.json: expected value at line");
     check(run, "\"tps\": ", "1e999", 4, "trial-0001/run.json: number out of range");
     check(run, "\"tps\": ", "\"fast\"", 4, "trial-0001/run.json: invalid type: string \"fast\"");
@@ -151,8 +178,20 @@ fn numbers_that_cannot_be_are_named() {
     );
     check(run, "\"state\": ", "\"sure\"", 4, "trial-0001/run.json: unknown variant `sure`");
     check(intervals, "\"tps\":", "-1.0", 0, "trial-0001/intervals.jsonl: line 1: tps is -1");
-    check(intervals, "\"length_ms\":", "1e300", 0, "trial-0001/intervals.jsonl: line 1: length_ms is 1");
-    check(intervals, "\"response_us_p99\":", "\"?\"", 0, "trial-0001/intervals.jsonl: line 1: invalid type");
+    check(
+        intervals,
+        "\"length_ms\":",
+        "1e300",
+        0,
+        "trial-0001/intervals.jsonl: line 1: length_ms is 1",
+    );
+    check(
+        intervals,
+        "\"response_us_p99\":",
+        "\"?\"",
+        0,
+        "trial-0001/intervals.jsonl: line 1: invalid type",
+    );
 }
 
 #[test]
@@ -171,9 +210,11 @@ fn files_that_are_missing() {
     };
     without("trial-0001/run.json")
         .shown(4, &["trial-0001/run.json: is missing, although other files of the trial exist"]);
-    without("trial-0001/latency.hdr").shown(0, &["trial-0001/latency.hdr: is missing, although other files"]);
+    without("trial-0001/latency.hdr")
+        .shown(0, &["trial-0001/latency.hdr: is missing, although other files"]);
     without("trial-0001/intervals.jsonl").shown(0, &["trial-0001/intervals.jsonl: No such file"]);
-    without("experiment.json").refused(2, &["not a run folder: it has neither experiment.json nor run.json"]);
+    without("experiment.json")
+        .refused(2, &["not a run folder: it has neither experiment.json nor run.json"]);
     without("plan.toml").refused(4, &["plan.toml: No such file"]);
     let copied = Copied::new();
     fs::remove_dir_all(copied.folder.join("trial-0001")).unwrap();
@@ -190,7 +231,8 @@ fn a_newer_version_is_refused_by_name() {
         copied
     };
     let said = "written by a newer truetps (schema version 99; this one reads up to 2)";
-    newer("experiment.json").refused(4, &["experiment.json: ", said, "hint: use truetps 0.1.0, or a newer one"]);
+    newer("experiment.json")
+        .refused(4, &["experiment.json: ", said, "hint: use truetps 0.1.0, or a newer one"]);
     newer("trial-0002/run.json").shown(4, &[&format!("not read: trial-0002/run.json: {said}")]);
 }
 
@@ -201,9 +243,10 @@ fn other_folders_are_refused() {
     place.refused(&["report", "empty"], &["not a run folder", "hint: "]);
     place.refused(&["report", "nowhere"], &["nowhere: No such file", "hint: "]);
     let copied = Copied::new();
-    copied
-        .place
-        .refused(&["report", "a run/trial-0001"], &["is the folder of one trial: the experiment is the one above it"]);
+    copied.place.refused(
+        &["report", "a run/trial-0001"],
+        &["is the folder of one trial: the experiment is the one above it"],
+    );
 }
 
 #[test]
@@ -215,7 +258,8 @@ fn a_schedule_that_no_plan_can_have_is_refused() {
         schedule.resize(20_001, schedule[0].clone());
         experiment.to_string()
     });
-    let problem = "experiment.json: schedule has 20001 trials: more than 20000, the limit of a plan";
+    let problem =
+        "experiment.json: schedule has 20001 trials: more than 20000, the limit of a plan";
     copied.refused(4, &[problem]);
     copied.place.refused(&["stalls", "a run"], &[problem]);
     let resumed = copied.place.run(&["sweep", "--resume", "a run"]);
@@ -250,13 +294,18 @@ fn names_of_trials_stay_within_the_folder() {
 
 #[test]
 fn a_record_without_connections_is_named() {
-    let (run, levels) = ("trial-0001/run.json", ["0.5", "0", "-8", "true", "\"many\"", "4294967296"]);
+    let (run, levels) =
+        ("trial-0001/run.json", ["0.5", "0", "-8", "true", "\"many\"", "4294967296"]);
     for level in levels {
         let copied = Copied::new();
         copied.replace(run, "\"connections\": 2", &format!("\"connections\": {level}"));
         copied.shown(4, &[&format!("not read: {run}: configuration.connections is ")]);
         let copied = Copied::new();
-        copied.replace("experiment.json", "\"connections\": 2", &format!("\"connections\": {level}"));
+        copied.replace(
+            "experiment.json",
+            "\"connections\": 2",
+            &format!("\"connections\": {level}"),
+        );
         copied.refused(4, &["experiment.json: trial-000", ": configuration.connections is "]);
     }
     let copied = Copied::new();
@@ -277,7 +326,9 @@ fn numbers_at_the_end_of_their_range_are_shown() {
         let run = format!("{trial}/run.json");
         copied.edit(&run, |text| {
             let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-            let with = |name: &str| (format!("\"{name}\": {}", json[name]), format!("\"{name}\": {}", u32::MAX));
+            let with = |name: &str| {
+                (format!("\"{name}\": {}", json[name]), format!("\"{name}\": {}", u32::MAX))
+            };
             let (block, position) = (with("block"), with("position"));
             text.replacen(&block.0, &block.1, 1).replacen(&position.0, &position.1, 1)
         });
@@ -288,7 +339,8 @@ fn numbers_at_the_end_of_their_range_are_shown() {
 /// A pipe has no end, and a reader that waits for one hangs.
 #[test]
 fn what_is_no_file_is_named() {
-    let files = ["run.json", "intervals.jsonl", "latency.hdr", "probe.jsonl", "server/variables.json"];
+    let files =
+        ["run.json", "intervals.jsonl", "latency.hdr", "probe.jsonl", "server/variables.json"];
     for file in files {
         let copied = Copied::new();
         let path = copied.folder.join("trial-0001").join(file);
@@ -305,7 +357,12 @@ fn what_is_no_file_is_named() {
         assert_ne!(copied.report().code, Some(0));
     }
     let copied = Copied::new();
-    fs::File::options().write(true).open(copied.folder.join("trial-0001/run.json")).unwrap().set_len(1 << 40).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(copied.folder.join("trial-0001/run.json"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
     copied.shown(4, &["trial-0001/run.json: is larger than"]);
 }
 
@@ -324,16 +381,20 @@ fn no_link_below_a_run_folder_is_followed() {
         symlink(&secret, &link).unwrap();
         copy_folder(Path::new(BEFORE_PROBE), &copied.place.path().join("whole"));
         let ran = copied.place.run(args);
-        let said =
-            [&ran.stdout, " ", &ran.stderr].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).concat();
+        let said = [&ran.stdout, " ", &ran.stderr]
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+            .concat();
         assert!(said.contains(&format!("{name}: is a symbolic link")), "{args:?} {name}: {said}");
         let page = fs::read_to_string(copied.folder.join("report.html")).unwrap_or_default();
-        assert!(!said.contains("SECRETVAL") && !page.contains("SECRETVAL"), "{args:?} {name}: {said}");
+        assert!(
+            !said.contains("SECRETVAL") && !page.contains("SECRETVAL"),
+            "{args:?} {name}: {said}"
+        );
     };
     let of_experiment = ["plan.toml", "experiment.json"];
     let of_trial = ["trial-0001", "trial-0001/run.json"];
-    let series =
-        ["intervals.jsonl", "latency.hdr", "server", "server/variables.json"].map(|name| format!("trial-0001/{name}"));
+    let series = ["intervals.jsonl", "latency.hdr", "server", "server/variables.json"]
+        .map(|name| format!("trial-0001/{name}"));
     let read_by_all = of_experiment.into_iter().chain(of_trial);
     for name in read_by_all.clone().chain(series.iter().map(String::as_str)) {
         is_refused(name, &["report", "a run"]);
@@ -360,7 +421,8 @@ fn links_lead_to_a_run_folder() {
 /// square of their number, a report took more than half an hour.
 #[test]
 fn twenty_thousand_configurations_are_read_in_seconds() {
-    let levels = |number: u32| (1..=number).map(|level| level.to_string()).collect::<Vec<_>>().join(", ");
+    let levels =
+        |number: u32| (1..=number).map(|level| level.to_string()).collect::<Vec<_>>().join(", ");
     for (format, factors) in [
         ("text", format!("connections = [{}]", levels(20_000))),
         ("csv", format!("connections = [1, 2]\nsync_binlog = [{}]", levels(10_000))),
@@ -393,7 +455,8 @@ fn watched() -> Copied {
             );
             format!("{server}\n{host}\n")
         };
-        let header = "{\"schema_version\":1,\"interval_ms\":500.0,\"family\":\"mysql\"}\n".to_owned();
+        let header =
+            "{\"schema_version\":1,\"interval_ms\":500.0,\"family\":\"mysql\"}\n".to_owned();
         let samples: String = (0..=5).map(sample).collect();
         fs::write(copied.folder.join(trial).join("probe.jsonl"), header + &samples).unwrap();
     }
@@ -411,8 +474,10 @@ impl Copied {
                 let ran = self.place.run(&[args, &["--format", format]].concat());
                 assert_eq!(ran.code, Some(code), "{args:?} {format}: {}{}", ran.stdout, ran.stderr);
                 // Text is broken into lines.
-                let joined = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ").replace("\\_", "_");
-                let is_in_answer = !["csv", "jsonl", "sysbench", "junit", "prometheus"].contains(format);
+                let joined =
+                    ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ").replace("\\_", "_");
+                let is_in_answer =
+                    !["csv", "jsonl", "sysbench", "junit", "prometheus"].contains(format);
                 let place = if is_in_answer { &joined } else { &ran.stderr };
                 assert!(place.contains(said), "{args:?} {format}: {place}\nshould contain {said}");
             }
@@ -447,7 +512,10 @@ fn damage_of_the_probe_is_named_and_what_is_left_is_used() {
     assert_eq!(whole.report().code, Some(0));
     let trial = whole.trial_json();
     assert_eq!(pages(&trial), (false, Some("Innodb_pages_written")));
-    assert!(!whole.place.run(&["report", "a run"]).stdout.contains("not read"), "nothing is damaged");
+    assert!(
+        !whole.place.run(&["report", "a run"]).stdout.contains("not read"),
+        "nothing is damaged"
+    );
     let damage = |said: &str, change: &dyn Fn(&Path)| {
         let copied = watched();
         change(&copied.folder.join("trial-0001/probe.jsonl"));
@@ -460,18 +528,29 @@ fn damage_of_the_probe_is_named_and_what_is_left_is_used() {
         trial
     };
     let lost = (true, Some("probe.jsonl"));
-    let cut = |to: usize| move |path: &Path| fs::write(path, &fs::read(path).unwrap()[..to]).unwrap();
-    assert_eq!(pages(&damage("is missing, although the plan says", &|path| fs::remove_file(path).unwrap())), lost);
+    let cut =
+        |to: usize| move |path: &Path| fs::write(path, &fs::read(path).unwrap()[..to]).unwrap();
+    assert_eq!(
+        pages(&damage("is missing, although the plan says", &|path| fs::remove_file(path).unwrap())),
+        lost
+    );
     assert_eq!(pages(&damage("has no complete line", &cut(0))), lost);
     assert_eq!(pages(&damage("has no complete line", &cut(30))), lost);
     assert_eq!(pages(&damage("has no reading", &cut(80))), lost);
     assert!(pages(&damage("its readings end 2.0 s before the measure phase does", &cut(400))).0);
     let last = |path: &Path| cut(fs::read(path).unwrap().len() - 9)(path);
-    assert_eq!(pages(&damage("its last line is cut off", &last)), (false, Some("Innodb_pages_written")));
+    assert_eq!(
+        pages(&damage("its last line is cut off", &last)),
+        (false, Some("Innodb_pages_written"))
+    );
     let binary = |path: &Path| fs::write(path, b"\x7fELF\x00\xff\n\x00\xff").unwrap();
     assert_eq!(pages(&damage("its first line is not the header of a probe", &binary)), lost);
     let newer = |path: &Path| {
-        let text = fs::read_to_string(path).unwrap().replacen("\"schema_version\":1", "\"schema_version\":99", 1);
+        let text = fs::read_to_string(path).unwrap().replacen(
+            "\"schema_version\":1",
+            "\"schema_version\":99",
+            1,
+        );
         fs::write(path, text).unwrap();
     };
     assert_eq!(pages(&damage("written by a newer truetps (schema version 99;", &newer)), lost);
@@ -494,7 +573,8 @@ fn damage_of_the_series_is_named_and_what_is_left_is_used() {
     };
     let remove = |path: &Path| fs::remove_file(path).unwrap();
     let intervals = "intervals.jsonl";
-    let trial = damage("has 1.0 of the 2.0 s that were measured: the rest is missing", intervals, &keep(2));
+    let trial =
+        damage("has 1.0 of the 2.0 s that were measured: the rest is missing", intervals, &keep(2));
     assert_eq!(
         (&trial["stalls"]["absent"], &trial["stalls"]["watched_ms"]),
         (&serde_json::Value::Null, &1000.0.into())
@@ -522,7 +602,9 @@ fn a_plan_or_a_schedule_that_is_cut_off_has_a_hint_everywhere() {
         let copied = Copied::new();
         copied.edit(file, |text| text[..60].to_owned());
         for args in [&["stalls", "a run"][..], &["compare", "a run", "a run"]] {
-            copied.place.refused(args, &[file, "hint: plan.toml and experiment.json record the run"]);
+            copied
+                .place
+                .refused(args, &[file, "hint: plan.toml and experiment.json record the run"]);
         }
     }
     let copied = Copied::new();
@@ -530,6 +612,9 @@ fn a_plan_or_a_schedule_that_is_cut_off_has_a_hint_everywhere() {
         copied.edit(&format!("{trial}/run.json"), |text| text[..700].to_owned());
     }
     for args in [&["stalls", "a run"][..], &["compare", "a run", "a run"]] {
-        copied.place.refused(args, &["trial-0001/run.json: EOF", "can be read", "hint: `truetps report` says"]);
+        copied.place.refused(
+            args,
+            &["trial-0001/run.json: EOF", "can be read", "hint: `truetps report` says"],
+        );
     }
 }

@@ -68,11 +68,15 @@ fn a_report_has_the_old_figures() {
 fn a_stall_is_found_with_what_happened_beside_it() {
     let place = place_with(&[SWEEP]);
     let text = place.good(&["stalls", SWEEP, "--full"]).stdout;
-    for expect in ["longest 624 ms", "stall  1.1 s  624 ms     99 %  4 390 tps", "server CPU: 0.13 cores, usually 0.29"]
-    {
+    for expect in [
+        "longest 624 ms",
+        "stall  1.1 s  624 ms     99 %  4 390 tps",
+        "server CPU: 0.13 cores, usually 0.29",
+    ] {
         assert!(text.contains(expect), "{expect}: {text}");
     }
-    let list: Value = serde_json::from_str(&place.good(&["stalls", SWEEP, "--format", "json"]).stdout).unwrap();
+    let list: Value =
+        serde_json::from_str(&place.good(&["stalls", SWEEP, "--format", "json"]).stdout).unwrap();
     let stall = &list["trials"][1]["stalls"]["list"][0];
     assert_eq!((&stall["start_ms"], &stall["length_ms"]), (&1100.0.into(), &623.534_408.into()));
 }
@@ -81,7 +85,8 @@ fn a_stall_is_found_with_what_happened_beside_it() {
 fn two_levels_are_compared() {
     let place = place_with(&[SWEEP]);
     let (a, b) = ("innodb_flush_log_at_trx_commit=1", "innodb_flush_log_at_trx_commit=2");
-    let text = place.run(&["compare", SWEEP, SWEEP, "--a-levels", a, "--b-levels", b, "--full"]).stdout;
+    let text =
+        place.run(&["compare", SWEEP, SWEEP, "--a-levels", a, "--b-levels", b, "--full"]).stdout;
     for expect in [
         "×11.0 [0.204, 589] tps, 2 trials each",
         "A 1 stall in 4.00 s (16 % of it), longest 624 ms; B none in 4.00 s",
@@ -105,8 +110,18 @@ fn reasons_are_the_texts_that_were_written() {
     let text = place.run(&["report", INTERRUPTED, "--full"]).stdout;
     assert!(text.contains("trial-0001 (connections=2) partial: the user interrupted it"), "{text}");
 
-    replace(&place, "trial-0003", "\"state\": \"valid\"", "\"state\": \"invalid\", \"reason\": \"the disk was full\"");
-    replace(&place, "trial-0004", "\"errors\": []", "\"errors\": [], \"generator_limited\": \"a worker was busy\"");
+    replace(
+        &place,
+        "trial-0003",
+        "\"state\": \"valid\"",
+        "\"state\": \"invalid\", \"reason\": \"the disk was full\"",
+    );
+    replace(
+        &place,
+        "trial-0004",
+        "\"errors\": []",
+        "\"errors\": [], \"generator_limited\": \"a worker was busy\"",
+    );
     let text = place.run(&["report", SWEEP, "--full"]).stdout;
     for expect in ["invalid: the disk was full", "a worker was busy"] {
         assert!(text.contains(expect), "{expect}: {text}");
@@ -118,7 +133,9 @@ fn reasons_are_the_texts_that_were_written() {
 fn a_folder_of_servers_is_distinguished_from_an_address() {
     let place = place_with(&[SWEEP, SCRIPT]);
     let of = |folder: &str| -> (Value, Value) {
-        let report: Value = serde_json::from_str(&place.run(&["report", folder, "--format", "json"]).stdout).unwrap();
+        let report: Value =
+            serde_json::from_str(&place.run(&["report", folder, "--format", "json"]).stdout)
+                .unwrap();
         let experiment = &report["experiment"];
         (experiment["sandbox_dir"].clone(), experiment["server_address"].clone())
     };
@@ -133,11 +150,15 @@ fn a_folder_of_experiments_is_the_newest_of_them() {
     for folder in ["runs-before", "runs-after"] {
         fs::create_dir(place.path().join(folder)).unwrap();
         copy_folder(&Path::new(FOLDERS).join(SWEEP), &place.path().join(folder).join("the-run"));
-        copy_folder(&Path::new(FOLDERS).join(SCRIPT), &place.path().join(folder).join("an-older-one"));
+        copy_folder(
+            &Path::new(FOLDERS).join(SCRIPT),
+            &place.path().join(folder).join("an-older-one"),
+        );
         std::os::unix::fs::symlink("the-run", place.path().join(folder).join("latest")).unwrap();
     }
     let by_folders = place.run(&["compare", "runs-before", "runs-after", "--format", "csv"]);
-    let by_runs = place.run(&["compare", "runs-before/the-run", "runs-after/the-run", "--format", "csv"]);
+    let by_runs =
+        place.run(&["compare", "runs-before/the-run", "runs-after/the-run", "--format", "csv"]);
     assert_eq!(by_folders.code, by_runs.code, "{}", by_folders.stderr);
     let figures = |csv: &str| csv.replace("/latest", "/the-run");
     assert_eq!(figures(&by_folders.stdout), by_runs.stdout);

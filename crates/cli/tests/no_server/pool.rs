@@ -8,8 +8,14 @@ use crate::common::{Place, copy_folder};
 fn searches_that_cannot_be() {
     let place = Place::new();
     for (flags, words) in [
-        (&["--format", "csv"][..], &["invalid value 'csv' for '--format <FORMAT>'", "text, json, md"][..]),
-        (&["--current", "65", "--most", "64"], &["--current 65", "at most 64 are tried", "--most 65"]),
+        (
+            &["--format", "csv"][..],
+            &["invalid value 'csv' for '--format <FORMAT>'", "text, json, md"][..],
+        ),
+        (
+            &["--current", "65", "--most", "64"],
+            &["--current 65", "at most 64 are tried", "--most 65"],
+        ),
         (&["--current", "513"], &["--current 513", "at most 512 are tried"]),
         (&["--p99", "0ms"], &["--p99", "a limit of 0 allows nothing"]),
         (&["--p99", "fast"], &["--p99", "fast"]),
@@ -37,5 +43,8 @@ fn another_experiment_is_no_search_for_a_pool() {
     let place = Place::new();
     let sweep = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1/sweep");
     copy_folder(&sweep, &place.path().join("sweep"));
-    place.refused(&["pool", "--resume", "sweep"], &["is no search for a pool", "truetps sweep --resume"]);
+    place.refused(
+        &["pool", "--resume", "sweep"],
+        &["is no search for a pool", "truetps sweep --resume"],
+    );
 }

@@ -24,9 +24,11 @@ fn run_in(place: &Place, folder: &str, variables: &[(&str, &str)], args: &[&str]
 
 /// The line of a setting in `config show --origin`, its columns with one space between them.
 fn origin(place: &Place, variables: &[(&str, &str)], setting: &str) -> String {
-    let Ran { code, stdout, stderr } = run_in(place, "project/inner", variables, &["config", "show", "--origin"]);
+    let Ran { code, stdout, stderr } =
+        run_in(place, "project/inner", variables, &["config", "show", "--origin"]);
     assert_eq!(code, Some(0), "{stderr}");
-    let line = stdout.lines().find(|line| line.starts_with(&format!("{setting} "))).unwrap_or_default();
+    let line =
+        stdout.lines().find(|line| line.starts_with(&format!("{setting} "))).unwrap_or_default();
     let words: Vec<_> = line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
     words.join(" ").replace(place.path().canonicalize().unwrap().to_str().unwrap(), "DIR")
 }
@@ -36,7 +38,8 @@ fn a_value_comes_from_the_nearest_place() {
     let place = Place::new();
     fs::create_dir_all(place.path().join("project")).unwrap();
     fs::create_dir_all(place.path().join(".config/truetps")).unwrap();
-    let users = "sandbox_dir = '/nvme'\nruns = '/users'\nworkers = 3\ndsn = 'mysql://u:secret@h/'\n";
+    let users =
+        "sandbox_dir = '/nvme'\nruns = '/users'\nworkers = 3\ndsn = 'mysql://u:secret@h/'\n";
     place.write(".config/truetps/config.toml", users);
     place.write("project/truetps.toml", "# of the project\nruns = 'r'\nworkers = 2\n");
     let check = |variables: &[(&str, &str)], setting: &str, expect: &str| {
@@ -54,13 +57,23 @@ fn a_value_comes_from_the_nearest_place() {
     assert!(origin(&place, &[], "dsn").contains("u@h"), "{}", origin(&place, &[], "dsn"));
     assert!(!origin(&place, &[], "dsn").contains("secret"));
     // And the commands get them: a typed flag is above all.
-    let report = |args: &[&str]| run_in(&place, "project/inner", &[], &[&["report"], args].concat()).stderr;
+    let report =
+        |args: &[&str]| run_in(&place, "project/inner", &[], &[&["report"], args].concat()).stderr;
     assert!(report(&[]).contains("project/r/latest"), "{}", report(&[]));
     for command in [&["report"][..], &["compare", "latest", "latest"]] {
-        let ran = run_in(&place, "project/inner", &[("TRUETPS_RUNS", ""), ("TRUETPS_SANDBOX_DIR", "")], command);
+        let ran = run_in(
+            &place,
+            "project/inner",
+            &[("TRUETPS_RUNS", ""), ("TRUETPS_SANDBOX_DIR", "")],
+            command,
+        );
         assert!(ran.stderr.contains("project/r/latest"), "{command:?}: {}", ran.stderr);
     }
-    assert!(report(&["--runs", "typed"]).contains("typed/latest"), "{}", report(&["--runs", "typed"]));
+    assert!(
+        report(&["--runs", "typed"]).contains("typed/latest"),
+        "{}",
+        report(&["--runs", "typed"])
+    );
 }
 
 #[test]
@@ -77,7 +90,10 @@ fn config_show_prints_a_file_of_settings() {
 fn a_broken_file_is_refused_before_anything_starts() {
     let place = Place::new();
     place.write("truetps.toml", "\nsandbox-dir = '/x'\n");
-    let words = ["truetps.toml:2: unknown setting `sandbox-dir` (did you mean `sandbox_dir`?)", "hint: `truetps help "];
+    let words = [
+        "truetps.toml:2: unknown setting `sandbox-dir` (did you mean `sandbox_dir`?)",
+        "hint: `truetps help ",
+    ];
     for line in [&["run", "insert"][..], &["config", "show"], &["report"], &["slap", "-a"]] {
         let Ran { code, stderr, .. } = place.run(line);
         assert_eq!(code, Some(2), "{line:?}: {stderr}");
@@ -86,7 +102,12 @@ fn a_broken_file_is_refused_before_anything_starts() {
         }
     }
     // What explains the file works with it.
-    for line in [&["help", "reference/config"][..], &["--version"], &["run", "--help"], &["completions", "bash"]] {
+    for line in [
+        &["help", "reference/config"][..],
+        &["--version"],
+        &["run", "--help"],
+        &["completions", "bash"],
+    ] {
         place.good(line);
     }
 }
@@ -116,7 +137,10 @@ fn a_file_of_another_user_is_ignored() {
     let path = place.write("truetps.toml", "basedir = '/tmp/evil'\n");
     chown(&path, Some(65_534), None).unwrap();
     let Ran { code, stdout, stderr } = place.run(&["config", "show"]);
-    assert!(code == Some(0) && stderr.contains("truetps.toml: ignored, belongs to another user"), "{stderr}");
+    assert!(
+        code == Some(0) && stderr.contains("truetps.toml: ignored, belongs to another user"),
+        "{stderr}"
+    );
     assert!(!stdout.contains("evil"), "{stdout}");
     // The owner of the link chooses the file.
     chown(&path, Some(0), None).unwrap();
@@ -124,7 +148,11 @@ fn a_file_of_another_user_is_ignored() {
     symlink("of_root.toml", &path).unwrap();
     chownat(CWD, &path, Some(Uid::from_raw(65_534)), None, AtFlags::SYMLINK_NOFOLLOW).unwrap();
     let ran = place.run(&["config", "show"]);
-    assert!(ran.stderr.contains("ignored, belongs to another user") && !ran.stdout.contains("evil"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("ignored, belongs to another user") && !ran.stdout.contains("evil"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// A plan may have statements that run programs of the server's user, or of the client's.
@@ -134,7 +162,8 @@ fn an_experiment_of_another_user_is_resumed_only_by_its_name() {
         return;
     }
     let place = Place::new();
-    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1/interrupted");
+    let recorded =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1/interrupted");
     fs::create_dir(place.path().join("runs")).unwrap();
     copy_folder(&recorded, &place.path().join("runs/theirs"));
     symlink("theirs", place.path().join("runs/latest")).unwrap();
@@ -142,7 +171,10 @@ fn an_experiment_of_another_user_is_resumed_only_by_its_name() {
         let path = place.path().join(foreign);
         chown(&path, Some(65_534), None).unwrap();
         for command in ["sweep", "explain", "pool"] {
-            place.refused(&[command, "--resume"], &["belongs to another user", "name the folder after --resume"]);
+            place.refused(
+                &[command, "--resume"],
+                &["belongs to another user", "name the folder after --resume"],
+            );
         }
         chown(&path, Some(0), None).unwrap();
     }

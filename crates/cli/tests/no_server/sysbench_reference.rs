@@ -74,16 +74,23 @@ fn assert_same(what: &str, listed: &Names, real: &Names) {
 
 /// The text between two marks, wherever they come.
 fn between<'a>(text: &'a str, begin: &str, end: &str) -> Vec<&'a str> {
-    text.split(begin).skip(1).filter_map(|rest| rest.split_once(end)).map(|(inner, _)| inner).collect()
+    text.split(begin)
+        .skip(1)
+        .filter_map(|rest| rest.split_once(end))
+        .map(|(inner, _)| inner)
+        .collect()
 }
 
 /// Runs a script's command, and reads lines of `group name`.
 fn reported(place: &Place, script: &str, flags: &[&str]) -> BTreeMap<String, Names> {
     place.write("reported.lua", script);
-    let ran = place.run(&[&["sysbench", "./reported.lua", "--mysql-dry-run", "prepare"], flags].concat());
+    let ran =
+        place.run(&[&["sysbench", "./reported.lua", "--mysql-dry-run", "prepare"], flags].concat());
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let mut groups: BTreeMap<String, Names> = BTreeMap::new();
-    for (group, name) in ran.stdout.lines().filter_map(|line| line.strip_prefix("> ")?.split_once(' ')) {
+    for (group, name) in
+        ran.stdout.lines().filter_map(|line| line.strip_prefix("> ")?.split_once(' '))
+    {
         groups.entry(group.to_owned()).or_default().insert(name.to_owned());
     }
     groups
@@ -104,10 +111,12 @@ end
 #[test]
 fn options() {
     let ran = Place::new().run(&["sysbench", "--help"]);
-    let name = |line: &str| Some(line.strip_prefix("  --")?.split(['=', '[', ' ']).next()?.to_owned());
+    let name =
+        |line: &str| Some(line.strip_prefix("  --")?.split(['=', '[', ' ']).next()?.to_owned());
     let real: Names = ran.stdout.lines().filter_map(name).map(|name| format!("--{name}")).collect();
     let sections = sections();
-    let listed = sections.values().flat_map(|section| &section.there).filter(|name| name.starts_with("--"));
+    let listed =
+        sections.values().flat_map(|section| &section.there).filter(|name| name.starts_with("--"));
     assert_same("options", &listed.cloned().collect(), &real);
 }
 
@@ -124,7 +133,8 @@ fn tables_of_scripts() {
     // Those that are there when the script has set them.
     real.get_mut("sysbench.cmdline").unwrap().extend(["options", "commands"].map(str::to_owned));
     for (heading, real) in &real {
-        let section = sections.get(heading).unwrap_or_else(|| panic!("there is no section {heading}"));
+        let section =
+            sections.get(heading).unwrap_or_else(|| panic!("there is no section {heading}"));
         assert_same(heading, &section.there, real);
     }
 }
@@ -132,10 +142,16 @@ fn tables_of_scripts() {
 #[test]
 fn methods_and_fields_of_objects() {
     let sections = sections();
-    let methods = |source: &str, object: &str| words(between(source, &format!("\nfunction {object}:"), "("));
+    let methods =
+        |source: &str, object: &str| words(between(source, &format!("\nfunction {object}:"), "("));
     for (heading, source, object, fields) in [
         ("Driver", SQL, "driver", &["sname", "lname"][..]),
-        ("Connection", SQL, "connection", &["error", "sql_errno", "sql_state", "sql_errmsg", "driver"]),
+        (
+            "Connection",
+            SQL,
+            "connection",
+            &["error", "sql_errno", "sql_state", "sql_errmsg", "driver"],
+        ),
         ("Statement", SQL, "statement", &[]),
         ("Parameter", SQL, "methods", &["type", "buffer", "data_len", "is_null", "max_len"]),
         ("Result", SQL, "result", &["nrows", "nfields", "counter", "statement"]),
@@ -162,20 +178,27 @@ function prepare()
   look("Parameter", statement:bind_create(sysbench.sql.type.INT), [[PARAMETER]])
 end
 "#;
-    let filled = ["Driver", "Connection", "Statement", "Parameter"].iter().fold(script.to_owned(), |text, heading| {
-        let names: Vec<_> = sections[*heading].there.iter().map(String::as_str).collect();
-        text.replace(&heading.to_uppercase(), &names.join(" "))
-    });
+    let filled = ["Driver", "Connection", "Statement", "Parameter"].iter().fold(
+        script.to_owned(),
+        |text, heading| {
+            let names: Vec<_> = sections[*heading].there.iter().map(String::as_str).collect();
+            text.replace(&heading.to_uppercase(), &names.join(" "))
+        },
+    );
     assert_eq!(reported(&Place::new(), &filled, &[])["looked"].len(), 4);
 }
 
 #[test]
 fn hooks_and_what_reports_get() {
     let sections = sections();
-    let mut real = words(between(REPORTS, "\"report_", "\"")).iter().map(|name| format!("report_{name}")).collect();
+    let mut real = words(between(REPORTS, "\"report_", "\""))
+        .iter()
+        .map(|name| format!("report_{name}"))
+        .collect();
     for source in [CLIENT, SQL] {
         for rest in source.split("hooks.").skip(1) {
-            let name: String = rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+            let name: String =
+                rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
             Names::insert(&mut real, name);
         }
     }
@@ -200,11 +223,16 @@ fn c_functions_types_and_constants() {
     assert!(!absent.is_empty() && absent.is_disjoint(&exported), "{absent:?}");
 
     let names = DECLARATIONS.split(|c| !is_name(c)).filter(|name| !name.is_empty());
-    let is_type = |name: &&str| name.starts_with("sql_") && !["sql_errno", "sql_errmsg", "sql_state"].contains(name);
-    let is_other_type = |name: &&str| name.starts_with("sb_") && name.ends_with("_t") || *name == "sb_counter_type";
-    let is_constant =
-        |name: &&str| ["DB_ERROR_", "SB_CNT_", "SQL_TYPE_", "SB_ARG_TYPE_"].iter().any(|p| name.starts_with(p));
-    let declared = words(names.filter(|name| is_type(name) || is_other_type(name) || is_constant(name)));
+    let is_type = |name: &&str| {
+        name.starts_with("sql_") && !["sql_errno", "sql_errmsg", "sql_state"].contains(name)
+    };
+    let is_other_type =
+        |name: &&str| name.starts_with("sb_") && name.ends_with("_t") || *name == "sb_counter_type";
+    let is_constant = |name: &&str| {
+        ["DB_ERROR_", "SB_CNT_", "SQL_TYPE_", "SB_ARG_TYPE_"].iter().any(|p| name.starts_with(p))
+    };
+    let declared =
+        words(names.filter(|name| is_type(name) || is_other_type(name) || is_constant(name)));
     assert_same("C types and constants", &sections["C types and constants"].there, &declared);
     let absent = &sections["C types and constants"].absent;
     assert!(absent.is_disjoint(&declared), "{absent:?}");
@@ -217,7 +245,10 @@ fn intended_differences_are_documented() {
         // A text may go on behind the end of a line.
         let cases: Vec<_> = cases.split("\\\n").map(str::trim_start).collect();
         let cases = cases.concat();
-        for list in [between(&cases, "deviations: &[", "]"), between(&cases, "&[Deviation] =", "];")].concat() {
+        for list in
+            [between(&cases, "deviations: &[", "]"), between(&cases, "&[Deviation] =", "];")]
+                .concat()
+        {
             // Pairs of a part of the command line and a reason.
             for reason in list.split('"').skip(3).step_by(4) {
                 assert!(PAGE.contains(reason), "docs/reference/sysbench.md does not say: {reason}");
@@ -230,7 +261,8 @@ fn intended_differences_are_documented() {
 
 #[test]
 fn every_row_has_a_state() {
-    let with_names = |heading: &str| sections().get(heading).is_some_and(|section| !section.there.is_empty());
+    let with_names =
+        |heading: &str| sections().get(heading).is_some_and(|section| !section.there.is_empty());
     assert!(with_names("General options") && with_names("Options of truetps"));
     let states = [SUPPORTED, DIFFERS, NOT_SUPPORTED];
     let mut in_list = false;

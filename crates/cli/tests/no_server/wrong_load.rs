@@ -37,13 +37,25 @@ fn rates_that_cannot_be() {
         (&["--rate", "1e9"], &["`--rate`: 1000000000 is not between"]),
         (&["--rate", "0.00001"], &["`--rate`: 0.00001 is not between"]),
         (&["--rate-per-client", "1e9"], &["`--rate-per-client`: 1000000000 is not between"]),
-        (&["--rate-per-client", "1e5", "--clients", "1000"], &["`--rate-per-client`", "for 1000 clients together"]),
-        (&["--rate", "5", "--rate-per-client", "1"], &["--rate", "--rate-per-client", "cannot be used with"]),
+        (
+            &["--rate-per-client", "1e5", "--clients", "1000"],
+            &["`--rate-per-client`", "for 1000 clients together"],
+        ),
+        (
+            &["--rate", "5", "--rate-per-client", "1"],
+            &["--rate", "--rate-per-client", "cannot be used with"],
+        ),
         (&["--ramp-to", "10"], &["`--ramp-to`: needs `--rate` or `--rate-per-client`"]),
         (&["--rate", "5", "--ramp-to", "1e9"], &["`--ramp-to`: 1000000000 is not between"]),
         (&["--rate", "5", "--arrivals", "uniform"], &["--arrivals", "poisson"]),
-        (&["--latency-limit", "10ms"], &["`--latency-limit`: needs `--rate` or `--rate-per-client`"]),
-        (&["--rate", "5", "--latency-limit", "0s"], &["`--latency-limit`: 0 is not between", " ms"]),
+        (
+            &["--latency-limit", "10ms"],
+            &["`--latency-limit`: needs `--rate` or `--rate-per-client`"],
+        ),
+        (
+            &["--rate", "5", "--latency-limit", "0s"],
+            &["`--latency-limit`: 0 is not between", " ms"],
+        ),
         (&["--rate", "5", "--latency-limit", "10"], &["--latency-limit", "10"]),
     ]);
 }
@@ -52,16 +64,25 @@ fn rates_that_cannot_be() {
 fn searches_that_cannot_be() {
     check(&[
         (&["--find-max", "--slo", "fast"], &["--slo", "`fast` is not of the form FIGURE<LIMIT"]),
-        (&["--find-max", "--slo", "p98<1s"], &["--slo", "`p98` is none of the figures", "did you mean"]),
+        (
+            &["--find-max", "--slo", "p98<1s"],
+            &["--slo", "`p98` is none of the figures", "did you mean"],
+        ),
         (&["--find-max", "--slo", "p99<1"], &["--slo", "`1` in `p99<1` is not a time"]),
         (&["--find-max", "--slo", "failed<1s"], &["--slo", "is not a share"]),
         (&["--find-max", "--slo", "p99>1s"], &["--slo", "FIGURE<LIMIT"]),
         (&["--find-max", "--slo", ""], &["--slo"]),
         (&["--slo", "p99<1s"], &["--find-max"]),
         (&["--find-max", "--rate", "5"], &["--find-max", "cannot be used with", "--rate"]),
-        (&["--find-max", "--rate-per-client", "5"], &["--find-max", "cannot be used with", "--rate-per-client"]),
+        (
+            &["--find-max", "--rate-per-client", "5"],
+            &["--find-max", "cannot be used with", "--rate-per-client"],
+        ),
         (&["--find-max", "--ramp-to", "5"], &["--find-max", "cannot be used with", "--ramp-to"]),
-        (&["--find-max", "--transactions", "5"], &["--find-max", "cannot be used with", "--transactions"]),
+        (
+            &["--find-max", "--transactions", "5"],
+            &["--find-max", "cannot be used with", "--transactions"],
+        ),
     ]);
 }
 
@@ -76,20 +97,32 @@ fn cores_and_modes_that_cannot_be() {
     ]);
     // All cores for the generator: none is left for the server.
     let cores = std::fs::read_to_string("/proc/self/status").expect("Linux has /proc");
-    let cores = cores.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a line of every status");
+    let cores = cores
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .expect("a line of every status");
     check(&[(&["--pin", cores.trim()], &["--pin", "both generator and server need at least one"])]);
 }
 
 #[test]
 fn error_classes_that_cannot_be() {
     check(&[
-        (&["--retry", "dedlock"], &["--retry", "`dedlock` is no error class (did you mean `deadlock`?)"]),
+        (
+            &["--retry", "dedlock"],
+            &["--retry", "`dedlock` is no error class (did you mean `deadlock`?)"],
+        ),
         (&["--ignore", "1062"], &["--ignore", "`1062` is no error class", "`other(NUMBER)`"]),
         (&["--fatal", "other(toolong)"], &["--fatal", "is no error class"]),
         (&["--retry", "connection_lost"], &["`--retry`", "whether its transaction was committed"]),
         (&["--retry", "deadlock,deadlock"], &["`--retry`", "is in `--retry` already"]),
-        (&["--ignore", "read_only", "--fatal", "read_only"], &["`--fatal`", "is in `--ignore` already"]),
-        (&["--retries-max", "99999999"], &["`--retries-max`: 99999999 is not between 0 and 1000000"]),
+        (
+            &["--ignore", "read_only", "--fatal", "read_only"],
+            &["`--fatal`", "is in `--ignore` already"],
+        ),
+        (
+            &["--retries-max", "99999999"],
+            &["`--retries-max`: 99999999 is not between 0 and 1000000"],
+        ),
         (&["--reconnect=-1"], &["`--reconnect`: -1 is not between"]),
     ]);
 }
@@ -115,8 +148,14 @@ fn keys_of_a_plan_that_cannot_be() {
     check("[load]\nrate = \"5/s\"", &["rate", "5/s"]);
     check("[load]\narrivals = \"regular\"", &["arrivals", "regular"]);
     check("[load]\nmode = \"threads\"", &["mode", "threads"]);
-    check("[load.errors]\nretries = 5", &["unknown key `retries` in `load.errors`", "did you mean `retries_max`"]);
-    check("[load.errors]\nignore = [\"dedlock\"]", &["`load.errors.ignore`", "did you mean `deadlock`?"]);
+    check(
+        "[load.errors]\nretries = 5",
+        &["unknown key `retries` in `load.errors`", "did you mean `retries_max`"],
+    );
+    check(
+        "[load.errors]\nignore = [\"dedlock\"]",
+        &["`load.errors.ignore`", "did you mean `deadlock`?"],
+    );
     assert!(!place.path().join("runs").exists());
 }
 
@@ -134,7 +173,10 @@ fn addresses_that_cannot_be() {
         (&["--dsn", "mysql://root@/db"], &["--dsn: no server is given"]),
         (&["--dsn", "mysql://h?socket=/s"], &["--dsn: both a socket and the host `h` are given"]),
         (&["--dsn", ""], &["--dsn"]),
-        (&["--dsn", "mysql://h", "--schema", "My Data"], &["--schema My Data", "lower-case letters"]),
+        (
+            &["--dsn", "mysql://h", "--schema", "My Data"],
+            &["--schema My Data", "lower-case letters"],
+        ),
         (&["--dsn", "mysql://h", "--schema", "a`b"], &["--schema a`b", "lower-case letters"]),
         (&["--dsn", "mysql://h", "--schema", ""], &["--schema"]),
         (&["--schema", "other"], &["--dsn"]),
@@ -163,7 +205,10 @@ fn an_address_in_a_wrong_place_is_printed_without_its_password() {
     ] {
         let ran = place.run(words);
         let shown = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(ran.code != Some(0) && shown.contains("***") && !shown.contains("topsecret"), "{words:?}: {shown}");
+        assert!(
+            ran.code != Some(0) && shown.contains("***") && !shown.contains("topsecret"),
+            "{words:?}: {shown}"
+        );
     }
 }
 
@@ -183,7 +228,9 @@ fn a_password_that_breaks_its_address_is_not_printed() {
     ] {
         let ran = place.run(&["run", "insert", "--dsn", dsn]);
         assert_eq!(ran.code, Some(2), "{dsn}: {}", ran.stderr);
-        let leaked = ["top", "sec", "ret"].iter().any(|part| ran.stderr.contains(part) || ran.stdout.contains(part));
+        let leaked = ["top", "sec", "ret"]
+            .iter()
+            .any(|part| ran.stderr.contains(part) || ran.stdout.contains(part));
         assert!(ran.stderr.contains("--dsn") && !leaked, "{dsn}: {}", ran.stderr);
     }
 }

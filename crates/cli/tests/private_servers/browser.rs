@@ -10,8 +10,9 @@ use crate::common::{Place, SMALL, has_server, with_small_redo};
 pub(crate) fn browser() -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    let found =
-        std::env::split_paths(&paths).flat_map(|dir| names.map(|name| dir.join(name))).find(|path| path.is_file());
+    let found = std::env::split_paths(&paths)
+        .flat_map(|dir| names.map(|name| dir.join(name)))
+        .find(|path| path.is_file());
     if found.is_none() {
         assert!(
             std::env::var_os("TRUETPS_REQUIRE_BROWSER").is_none(),
@@ -33,8 +34,18 @@ impl Opened {
         let profile = place.path().join("profile");
         #[expect(clippy::disallowed_methods, reason = "a real browser")]
         let output = Command::new(browser)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+            ])
+            .args([
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ])
             .args(["--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom"])
             .args(options)
             .arg(format!("--user-data-dir={}", profile.display()))
@@ -43,7 +54,8 @@ impl Opened {
             .unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let opened = Self { dom: text(output.stdout), log: text(output.stderr) };
-        let complaints: Vec<_> = opened.log.lines().filter(|line| line.contains("CONSOLE")).collect();
+        let complaints: Vec<_> =
+            opened.log.lines().filter(|line| line.contains("CONSOLE")).collect();
         assert!(complaints.is_empty(), "{complaints:?}");
         opened
     }
@@ -64,13 +76,17 @@ fn the_report_draws_its_charts_offline() {
         return;
     }
     let place = Place::with_templates();
-    place.write("page.toml", &with_small_redo(&SMALL.replace("a test", "a test <b>with</b> marks")));
+    place
+        .write("page.toml", &with_small_redo(&SMALL.replace("a test", "a test <b>with</b> marks")));
     let ran = place.run(&["sweep", "./page.toml"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
     let opened = Opened::new(&browser, &place, &place.latest().join("report.html"), &[]);
     opened.has_all_charts(6);
     let dom = &opened.dom;
-    assert!(dom.contains("&lt;b&gt;with&lt;/b&gt;") && !dom.contains("<b>with</b>"), "the plan's words are text");
+    assert!(
+        dom.contains("&lt;b&gt;with&lt;/b&gt;") && !dom.contains("<b>with</b>"),
+        "the plan's words are text"
+    );
 }
 
 /// The page of text and tables in the newest folder, in a window and on a telephone: its navigation, with a section of this
@@ -89,8 +105,11 @@ pub(crate) fn check_document_page(place: &Place, heading: &str) {
     let check = |setting: &str, button: &str| {
         let dom = Opened::new(&browser, place, &page, &[setting]).dom;
         assert!(dom.contains(&format!(">{button}</button>")), "{setting}: {dom}");
-        let anchor = dom.split("<a href=\"#").find(|link| link.contains(&format!("\">{heading}</a>")));
-        let anchor = anchor.and_then(|link| link.split('"').next()).unwrap_or_else(|| panic!("{heading}: {dom}"));
+        let anchor =
+            dom.split("<a href=\"#").find(|link| link.contains(&format!("\">{heading}</a>")));
+        let anchor = anchor
+            .and_then(|link| link.split('"').next())
+            .unwrap_or_else(|| panic!("{heading}: {dom}"));
         assert!(dom.contains(&format!("<section id=\"{anchor}\">")), "{anchor}: {dom}");
     };
     check("--blink-settings=preferredColorScheme=0", "Light theme");
@@ -99,7 +118,11 @@ pub(crate) fn check_document_page(place: &Place, heading: &str) {
     fs::write(&frame, FRAME).unwrap();
     let dom = Opened::new(&browser, place, &frame, &["--allow-file-access-from-files"]).dom;
     fs::remove_file(&frame).unwrap();
-    let width = dom.split("data-width=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+    let width = dom
+        .split("data-width=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .unwrap_or_default();
     assert!(width.split_once(" of ").is_some_and(|(width, of)| width == of), "{width}: {dom}");
     assert!(dom.contains("data-hidden=\"0\""), "names without their place: {dom}");
 }
@@ -157,10 +180,16 @@ fn a_telephone_shows_the_page_without_scrolling_sideways() {
     let opened = Opened::new(&browser, &place, &frame, &["--allow-file-access-from-files"]);
     let dom = &opened.dom;
     let said = |name: &str| {
-        let rest = dom.split(&format!("data-{name}=\"")).nth(1).unwrap_or_else(|| panic!("{name}: {}", opened.log));
+        let rest = dom
+            .split(&format!("data-{name}=\""))
+            .nth(1)
+            .unwrap_or_else(|| panic!("{name}: {}", opened.log));
         rest.split('"').next().unwrap().to_owned()
     };
-    let (width, of) = said("width").split_once(" of ").map(|(one, other)| (one.to_owned(), other.to_owned())).unwrap();
+    let (width, of) = said("width")
+        .split_once(" of ")
+        .map(|(one, other)| (one.to_owned(), other.to_owned()))
+        .unwrap();
     assert_eq!(width, of, "the page is as wide as its frame");
     assert_eq!(said("beyond"), "none");
     // The first chart is on the first screen, and tables that are cut at the right say that they scroll.

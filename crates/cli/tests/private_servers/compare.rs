@@ -13,7 +13,9 @@ use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::quiet_machine;
 use truetps_testkit::take_machine;
 
-use crate::common::{Place, Ran, SMALL_REDO, has_server, has_strace, signal, wait_until, with_small_redo};
+use crate::common::{
+    Place, Ran, SMALL_REDO, has_server, has_strace, signal, wait_until, with_small_redo,
+};
 use crate::support::Owned;
 
 /// The answer without its line breaks.
@@ -22,13 +24,21 @@ fn flat(ran: &Ran) -> String {
 }
 
 fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
+    serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
 }
 
 /// A run whose server is stopped for some seconds, some seconds after the warm-up.
 fn stopped_run(place: &Place, measure_s: u64, after_s: u64, stopped_s: u64, more: &[&str]) {
-    let run =
-        ["run", "insert", "--connections=4", "--table-rows=1000", "--warm-up=1", "--measure", &measure_s.to_string()];
+    let run = [
+        "run",
+        "insert",
+        "--connections=4",
+        "--table-rows=1000",
+        "--warm-up=1",
+        "--measure",
+        &measure_s.to_string(),
+    ];
     let child = place.start(&[&run[..], more].concat());
     place.wait_for_interval("trial-0001");
     sleep(Duration::from_secs(after_s));
@@ -45,14 +55,19 @@ fn stopped_run(place: &Place, measure_s: u64, after_s: u64, stopped_s: u64, more
 #[test]
 fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
     let _machine = take_machine();
-    let Some(binary) = mariadb("a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds") else { return };
+    let Some(binary) =
+        mariadb("a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds")
+    else {
+        return;
+    };
     let place = Place::with_templates();
     // A commit that waits for no disk: what a busy machine does to flushes is no stall of this test.
     let setting = "--set=innodb_flush_log_at_trx_commit=2";
     stopped_run(&place, 9, 4, 2, &[setting, "--basedir", &binary.path.display().to_string()]);
     let found = json(&place.good(&["stalls", "--format=json"]));
     let stalls = found["trials"][0]["stalls"]["list"].as_array().unwrap();
-    let long: Vec<_> = stalls.iter().filter(|stall| stall["length_ms"].as_f64().unwrap() > 1000.0).collect();
+    let long: Vec<_> =
+        stalls.iter().filter(|stall| stall["length_ms"].as_f64().unwrap() > 1000.0).collect();
     assert_eq!(long.len(), 1, "{stalls:?}");
     let length = long[0]["length_ms"].as_f64().unwrap();
     assert!((length - 2000.0).abs() <= 200.0, "{length}");
@@ -60,12 +75,18 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
     assert!(long[0]["depth"].as_f64().unwrap() > 0.9, "{long:?}");
     // The server used less CPU than else.
     let signs = long[0]["coincident"]["signs"].as_array().unwrap();
-    let cpu = signs.iter().find(|sign| sign["name"] == "server CPU").unwrap_or_else(|| panic!("{signs:?}"));
+    let cpu = signs
+        .iter()
+        .find(|sign| sign["name"] == "server CPU")
+        .unwrap_or_else(|| panic!("{signs:?}"));
     assert!(cpu["value"].as_f64().unwrap() < cpu["usual"].as_f64().unwrap(), "{cpu}");
 
     let folder = place.latest().join("trial-0001");
     let short = flat(&place.good(&["stalls", folder.to_str().unwrap()]));
-    assert!(short.contains("Answer Stalled: ") && short.contains("the server did not answer the probe"), "{short}");
+    assert!(
+        short.contains("Answer Stalled: ") && short.contains("the server did not answer the probe"),
+        "{short}"
+    );
     let text = flat(&place.good(&["stalls", folder.to_str().unwrap(), "--full"]));
     assert!(text.contains("stall at ") && text.contains("server CPU"), "{text}");
     assert!(place.good(&["stalls", "--format=csv"]).stdout.contains("trial-0001,stall,"));
@@ -78,13 +99,22 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
 #[test]
 fn a_standstill_to_the_end_is_reported_with_the_age_of_what_waited() {
     let _machine = take_machine();
-    let Some(binary) = mariadb("a_standstill_to_the_end_is_reported_with_the_age_of_what_waited") else { return };
+    let Some(binary) = mariadb("a_standstill_to_the_end_is_reported_with_the_age_of_what_waited")
+    else {
+        return;
+    };
     let place = Place::with_templates();
     stopped_run(&place, 5, 2, 5, &["--basedir", &binary.path.display().to_string()]);
-    let is_reported = |text: &str| text.contains("4 transactions were still in flight at the end, the oldest for ");
+    let is_reported = |text: &str| {
+        text.contains("4 transactions were still in flight at the end, the oldest for ")
+    };
     let report = place.good(&["report"]);
     assert!(is_reported(&flat(&report)), "{}", report.stdout);
-    assert!(flat(&report).contains("the server did not answer the probe for "), "{}", report.stdout);
+    assert!(
+        flat(&report).contains("the server did not answer the probe for "),
+        "{}",
+        report.stdout
+    );
     let found = json(&place.good(&["report", "--format=json"]));
     let trial = &found["trials"][0];
     assert!(is_reported(trial["notes"][0].as_str().unwrap()), "{trial}");
@@ -95,7 +125,11 @@ fn a_standstill_to_the_end_is_reported_with_the_age_of_what_waited() {
     assert!(is_reported(&fs::read_to_string(place.latest().join("report.html")).unwrap()));
     let other = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe/trial-0001");
     let compared = place.run(&["compare", "latest", other, "--full"]);
-    assert!(flat(&compared).contains("A: trial-0001: 4 transactions were still in flight"), "{}", compared.stdout);
+    assert!(
+        flat(&compared).contains("A: trial-0001: 4 transactions were still in flight"),
+        "{}",
+        compared.stdout
+    );
 }
 
 /// Counts what a process asks of its disk, until it is ended.
@@ -110,7 +144,15 @@ impl Strace {
         let (summary, log) = (place.path().join(name), place.path().join(format!("{name}.log")));
         let messages = fs::File::create(&log).unwrap();
         let child = Command::new("strace")
-            .args(["-f", "-c", "-U", "calls,name", "-e", "trace=fsync,fdatasync,sync_file_range,msync", "-o"])
+            .args([
+                "-f",
+                "-c",
+                "-U",
+                "calls,name",
+                "-e",
+                "trace=fsync,fdatasync,sync_file_range,msync",
+                "-o",
+            ])
             .arg(&summary)
             .args(["-p", &pid.to_string()])
             .stderr(messages)
@@ -153,8 +195,16 @@ fn the_ledgers_syncs_match_strace() {
     let run = |transactions: u32| {
         let strace = Strace::attach(&place, owned.server.pid(), &format!("strace-{transactions}"));
         let (dsn, number) = (owned.socket_dsn(), transactions.to_string());
-        let args =
-            ["run", "insert", "--dsn", &dsn, "--connections=1", "--table-rows=500", "--warm-up=0", "--measure=60"];
+        let args = [
+            "run",
+            "insert",
+            "--dsn",
+            &dsn,
+            "--connections=1",
+            "--table-rows=500",
+            "--warm-up=0",
+            "--measure=60",
+        ];
         let ran = place.good(&[&args[..], &["--format=json", "--transactions", &number]].concat());
         (strace.end(), json(&ran))
     };
@@ -162,12 +212,18 @@ fn the_ledgers_syncs_match_strace() {
     let seen = (long - short) / 4000.0;
     let lines = report["trials"][0]["ledger"]["lines"].as_array().unwrap();
     let line = |key: &str| {
-        let line = lines.iter().find(|line| line["key"] == key).unwrap_or_else(|| panic!("{key}: {lines:?}"));
+        let line = lines
+            .iter()
+            .find(|line| line["key"] == key)
+            .unwrap_or_else(|| panic!("{key}: {lines:?}"));
         line["per_tx"].as_f64().unwrap_or_else(|| panic!("{line}"))
     };
     let counted = line("engine_syncs_per_tx") + line("binlog_syncs_per_tx");
     assert!((counted / seen - 1.0).abs() < 0.05, "the ledger says {counted}, strace {seen}");
-    assert!((line("redo_syncs_per_tx") - 1.0).abs() < 0.05 && (line("binlog_syncs_per_tx") - 1.0).abs() < 0.05);
+    assert!(
+        (line("redo_syncs_per_tx") - 1.0).abs() < 0.05
+            && (line("binlog_syncs_per_tx") - 1.0).abs() < 0.05
+    );
 }
 
 const TWO_KEYS: &str = r#"
@@ -196,9 +252,13 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     place.write("two.toml", &with_small_redo(TWO_KEYS));
     let swept = place.run(&["sweep", "./two.toml"]);
     assert!(matches!(swept.code, Some(0 | 3)), "{}", swept.stderr);
-    let levels = ["compare", "latest", "latest", "--a-levels=key=deleted", "--b-levels", "key=auto"];
+    let levels =
+        ["compare", "latest", "latest", "--a-levels=key=deleted", "--b-levels", "key=auto"];
     let short = place.run(&levels);
-    assert!(matches!(short.code, Some(0 | 3)) && flat(&short).contains("2 trials each, interleaved"), "{short:?}");
+    assert!(
+        matches!(short.code, Some(0 | 3)) && flat(&short).contains("2 trials each, interleaved"),
+        "{short:?}"
+    );
     let text = place.run(&[&levels[..], &["--full"]].concat());
     assert!(matches!(text.code, Some(0 | 3)), "{}", text.stderr);
     for part in [
@@ -216,9 +276,17 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     let comparison = &document["comparisons"][0]["comparison"];
     assert_eq!((&comparison["pairing"], &comparison["pairs"]), (&"blocks".into(), &2.into()));
     assert_eq!(document["comparisons"][0]["conditions"][0]["what"], "workload.key");
-    assert!(place.run(&[&levels[..], &["--format=md"]].concat()).stdout.contains("## What a transaction cost"));
+    assert!(
+        place
+            .run(&[&levels[..], &["--format=md"]].concat())
+            .stdout
+            .contains("## What a transaction cost")
+    );
     let csv = place.run(&[&levels[..], &["--format=csv"]].concat()).stdout;
-    assert!(csv.lines().any(|line| line.contains(",tps,")) && csv.starts_with("a,b,figure,"), "{csv}");
+    assert!(
+        csv.lines().any(|line| line.contains(",tps,")) && csv.starts_with("a,b,figure,"),
+        "{csv}"
+    );
 
     // Each way to cross a threshold, and to keep it: neither side is a hundred times as fast.
     let judged = |text: &str| place.run(&[&levels[..], &["--fail-if", text]].concat()).code;
@@ -226,11 +294,17 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     assert_eq!(judged("tps<100000000%"), Some(1));
     assert_eq!(judged("tps>100000000%"), Some(0));
     assert_eq!(judged("binlog_syncs_per_tx>5%"), Some(3), "these were not counted");
-    place.refused(&[&levels[..], &["--fail-if=qps<1%"]].concat(), &["--fail-if 'qps<1%'", "unknown figure `qps`"]);
+    place.refused(
+        &[&levels[..], &["--fail-if=qps<1%"]].concat(),
+        &["--fail-if 'qps<1%'", "unknown figure `qps`"],
+    );
 
     // Connections were not named, and are the same on both sides.
     place.refused(&["compare", "latest", "latest"], &["same trials", "--a-levels"]);
-    place.refused(&["compare", "latest", "latest", "--a-levels=key=x"], &["--a-levels key=x", "key=deleted"]);
+    place.refused(
+        &["compare", "latest", "latest", "--a-levels=key=x"],
+        &["--a-levels key=x", "key=deleted"],
+    );
     place.refused(&["compare", "latest", "nowhere"], &["nowhere"]);
     assert_eq!(place.run(&["stalls", "nowhere"]).code, Some(2));
 }
@@ -258,11 +332,13 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
         assert!(matches!(swept.code, Some(0 | 3)), "{}", swept.stderr);
         place.latest().display().to_string()
     };
-    let (a, b) = (run("INSERT INTO shop (id, k) VALUES (7, 1)"), run("INSERT INTO shop (k) VALUES (1)"));
+    let (a, b) =
+        (run("INSERT INTO shop (id, k) VALUES (7, 1)"), run("INSERT INTO shop (k) VALUES (1)"));
     let text = place.run(&["compare", &a, &b, "--full"]).stdout;
     let section = text.split("What was different").nth(1).unwrap_or_else(|| panic!("{text}"));
     assert!(section.trim_start().starts_with("workload.statements: - A, + B"), "{section}");
-    for line in ["-INSERT INTO shop (id, k) VALUES (7, 1)\n", "+INSERT INTO shop (k) VALUES (1)\n"] {
+    for line in ["-INSERT INTO shop (id, k) VALUES (7, 1)\n", "+INSERT INTO shop (k) VALUES (1)\n"]
+    {
         assert!(section.contains(line), "{line}\n{section}");
     }
 }
@@ -274,7 +350,16 @@ fn explain_is_the_next_command_where_more_than_one_thing_differs() {
     }
     let place = Place::with_templates();
     let run = |folder: &str, settings: &[&str]| {
-        let short = ["run", "insert", "-c=2", "--table-rows=100", "--warm-up=0.1", "--measure=0.4", "--runs", folder];
+        let short = [
+            "run",
+            "insert",
+            "-c=2",
+            "--table-rows=100",
+            "--warm-up=0.1",
+            "--measure=0.4",
+            "--runs",
+            folder,
+        ];
         place.run(&[&short[..], &[SMALL_REDO], settings].concat());
     };
     run("a", &["--set=innodb_flush_log_at_trx_commit=1"]);
@@ -282,16 +367,28 @@ fn explain_is_the_next_command_where_more_than_one_thing_differs() {
     run("c", &["--set=innodb_flush_log_at_trx_commit=0", "--set=join_buffer_size=1M"]);
     let next = |b: &str| {
         let compared = place.run(&["compare", "a/latest", b]);
-        let line = compared.stderr.lines().find(|line| line.starts_with("Next   truetps explain")).map(str::to_owned);
+        let line = compared
+            .stderr
+            .lines()
+            .find(|line| line.starts_with("Next   truetps explain"))
+            .map(str::to_owned);
         line.map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     };
     let words = next("c/latest").expect("two settings differ");
     assert_eq!(next("b/latest"), None, "one setting differs: it is the cause");
     // The folders of the command are sides that explain takes; without time it ends before the first trial.
-    let explained = place.run(&["explain", &words[3], &words[4], SMALL_REDO, "--budget", "1ms", "--format", "json"]);
-    let document: Value = serde_json::from_str(&explained.stdout).unwrap_or_else(|_| panic!("{}", explained.stderr));
-    let names: Vec<_> = document["factors"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
-    assert_eq!(names, ["innodb_flush_log_at_trx_commit", "join_buffer_size"], "{}", explained.stderr);
+    let explained = place
+        .run(&["explain", &words[3], &words[4], SMALL_REDO, "--budget", "1ms", "--format", "json"]);
+    let document: Value =
+        serde_json::from_str(&explained.stdout).unwrap_or_else(|_| panic!("{}", explained.stderr));
+    let names: Vec<_> =
+        document["factors"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(
+        names,
+        ["innodb_flush_log_at_trx_commit", "join_buffer_size"],
+        "{}",
+        explained.stderr
+    );
 }
 
 #[test]
@@ -336,22 +433,30 @@ fn survives_less(place: &Place, a: &Path, b: &Path) {
     let judged = |a: &str, b: &str| place.run(&["compare", a, b, "--fail-if=durability"]);
     let less = judged(from, to);
     assert_eq!(less.code, Some(1), "{}", less.stdout);
-    let risk =
-        "a crash of the server process or a power failure can cost B up to about 1 s of acknowledged transactions";
-    let said =
-        "B risks more commits in a crash. A crash of the server process or a power failure can cost B up to about 1 s";
-    assert!(flat(&less).contains(said) && less.stdout.contains("durability: crossed"), "{}", less.stdout);
+    let risk = "a crash of the server process or a power failure can cost B up to about 1 s of acknowledged transactions";
+    let said = "B risks more commits in a crash. A crash of the server process or a power failure can cost B up to about 1 s";
+    assert!(
+        flat(&less).contains(said) && less.stdout.contains("durability: crossed"),
+        "{}",
+        less.stdout
+    );
     assert!(flat(&place.run(&["compare", from, to, "--full"])).contains(risk));
     assert_eq!(judged(to, from).code, Some(0));
     let csv = place.run(&["compare", from, to, "--fail-if=durability", "--format=csv"]);
-    assert!(csv.code == Some(1) && csv.stderr.contains("--fail-if durability: crossed"), "{}", csv.stderr);
+    assert!(
+        csv.code == Some(1) && csv.stderr.contains("--fail-if durability: crossed"),
+        "{}",
+        csv.stderr
+    );
     // An old folder has no settings: neither the same nor less.
     let recorded = b.join("trial-0001/server/variables.json");
     let text = fs::read(&recorded).unwrap();
     fs::remove_file(&recorded).unwrap();
     let unknown = judged(from, to);
     assert_eq!(unknown.code, Some(3), "{}", unknown.stdout);
-    assert!(flat(&unknown).contains("durability: cannot be judged") && !flat(&unknown).contains(risk));
+    assert!(
+        flat(&unknown).contains("durability: cannot be judged") && !flat(&unknown).contains(risk)
+    );
     fs::write(&recorded, text).unwrap();
 }
 
@@ -373,26 +478,37 @@ fn damaged(place: &Place, a: &Path, b: &Path) {
         let ran = place.run(&["compare", a, b]);
         assert_eq!(ran.code, Some(3), "{file}");
         assert!(
-            flat(&ran).contains(&format!("B: not read: trial-0001/{file}: its last line is cut off")),
+            flat(&ran)
+                .contains(&format!("B: not read: trial-0001/{file}: its last line is cut off")),
             "{}",
             ran.stdout
         );
         restore(whole);
     }
-    let newer = edit("run.json", &|text| text.replacen("\"schema_version\": 2", "\"schema_version\": 99", 1));
+    let newer = edit("run.json", &|text| {
+        text.replacen("\"schema_version\": 2", "\"schema_version\": 99", 1)
+    });
     place.refused(&["compare", a, b], &["run.json", "newer truetps"]);
     restore(newer);
     let edited = edit("intervals.jsonl", &|text| text.replacen("\"start_ms\":", "\"start\":", 1));
     // The trial's figures are in another file.
     for args in [&["compare", a, b][..], &["stalls", b]] {
         let ran = place.run(args);
-        assert!(flat(&ran).contains("trial-0001/intervals.jsonl: line 1: missing field"), "{args:?}: {}", ran.stdout);
+        assert!(
+            flat(&ran).contains("trial-0001/intervals.jsonl: line 1: missing field"),
+            "{args:?}: {}",
+            ran.stdout
+        );
     }
     restore(edited);
     let nonsense = edit("probe.jsonl", &|_| "nonsense\n".to_owned());
     let ran = place.run(&["compare", a, b, "--full"]);
     assert!(ran.code == Some(3) && ran.stdout.contains("Figures"), "{}{}", ran.stdout, ran.stderr);
-    assert!(flat(&ran).contains("probe.jsonl: its first line is not the header of a probe"), "{}", ran.stdout);
+    assert!(
+        flat(&ran).contains("probe.jsonl: its first line is not the header of a probe"),
+        "{}",
+        ran.stdout
+    );
     restore(nonsense);
     fs::remove_file(trial.join("probe.jsonl")).unwrap();
     assert_eq!(place.run(&["compare", a, b]).code, Some(3));
@@ -407,7 +523,10 @@ fn examples(name: &str) -> std::path::PathBuf {
 /// The command of a job's file: its lines are folded into one.
 fn command_of(file: &str) -> String {
     let text = fs::read_to_string(examples("ci").join(file)).unwrap();
-    let lines = text.lines().map(str::trim).skip_while(|line| !line.starts_with("ci/compare-with-base.sh "));
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .skip_while(|line| !line.starts_with("ci/compare-with-base.sh "));
     lines.take(2).collect::<Vec<_>>().join(" ")
 }
 
@@ -425,7 +544,13 @@ impl CiJob {
         Self { place, summary }
     }
 
-    fn run(&self, plan: &str, levels: [&str; 3], conditions: &[&str], variables: &[(&str, &str)]) -> Ran {
+    fn run(
+        &self,
+        plan: &str,
+        levels: [&str; 3],
+        conditions: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Ran {
         let plan = format!("ci/{plan}");
         let fail_if = conditions.iter().flat_map(|condition| ["--fail-if", condition]);
         let args: Vec<_> = [plan.as_str()].into_iter().chain(levels).chain(fail_if).collect();
@@ -434,7 +559,9 @@ impl CiJob {
 
     fn run_program(&self, program: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
         let mut command = self.place.program(program, args);
-        command.env("TRUETPS", env!("CARGO_BIN_EXE_truetps")).env("GITHUB_STEP_SUMMARY", &self.summary);
+        command
+            .env("TRUETPS", env!("CARGO_BIN_EXE_truetps"))
+            .env("GITHUB_STEP_SUMMARY", &self.summary);
         command
             .env("SWEEP_FLAGS", format!("--quick --blocks 2 {SMALL_REDO}"))
             .env_remove("GITHUB_ACTIONS")
@@ -462,11 +589,21 @@ fn a_ci_job_fails_where_a_condition_is_crossed_and_else_does_not() {
     let ran = job.run_program(Path::new("/bin/sh"), &["-c", &command], &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     let summary = fs::read_to_string(&job.summary).unwrap();
-    assert!(summary.starts_with("# Before\n# ") && summary.contains("durability: crossed"), "{summary}");
+    assert!(
+        summary.starts_with("# Before\n# ") && summary.contains("durability: crossed"),
+        "{summary}"
+    );
     assert_eq!(ran.stdout, job.result("comparison.md"));
-    assert!(ran.stdout.contains("interleaved") && !ran.stdout.contains("not interleaved"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("interleaved") && !ran.stdout.contains("not interleaved"),
+        "{}",
+        ran.stdout
+    );
     let junit = job.result("junit.xml");
-    assert!(junit.contains("<failure type=\"threshold\" message=\"durability: crossed\">"), "{junit}");
+    assert!(
+        junit.contains("<failure type=\"threshold\" message=\"durability: crossed\">"),
+        "{junit}"
+    );
     let metrics = job.result("metrics.prom");
     assert!(metrics.contains("level_innodb_flush_log_at_trx_commit=\"2\""), "{metrics}");
     assert!(job.result("sweep.md").contains("settings-check"));

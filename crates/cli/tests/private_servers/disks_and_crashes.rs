@@ -7,19 +7,30 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{Place, SMALL_REDO, has_disks, has_server, mounts_below, signal, wait_until, with_small_redo};
+use crate::common::{
+    Place, SMALL_REDO, has_disks, has_server, mounts_below, signal, wait_until, with_small_redo,
+};
 
 const PLAN: &str = "name = \"c\"\nabout = \"What is lost?\"\n[workload]\nname = \"insert\"\n\
     [factors]\ninnodb_flush_log_at_trx_commit = [2]\nlog_bin = [false]\nconnections = [4]\n";
 
-const ON_A_DISK: [&str; 8] =
-    ["run", "insert", "--disk", "hdd7200", "--connections=2", "--warm-up=0.2", "--table-rows=500", SMALL_REDO];
+const ON_A_DISK: [&str; 8] = [
+    "run",
+    "insert",
+    "--disk",
+    "hdd7200",
+    "--connections=2",
+    "--warm-up=0.2",
+    "--table-rows=500",
+    SMALL_REDO,
+];
 
 fn crashes(place: &Place, args: &[&str]) -> (Option<i32>, Value) {
     let plan = place.write("crash.toml", &with_small_redo(PLAN));
     let words = ["crash", plan.to_str().unwrap(), "--format", "json"];
     let ran = place.run(&[&words[..], args].concat());
-    let document = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{:?}: {}", ran.code, ran.stderr));
+    let document = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|_| panic!("{:?}: {}", ran.code, ran.stderr));
     assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
     assert_eq!(mounts_below(&place.home()), Vec::<String>::new());
     (ran.code, document)
@@ -28,7 +39,10 @@ fn crashes(place: &Place, args: &[&str]) -> (Option<i32>, Value) {
 /// The summary of a role and a kind.
 fn summary<'a>(document: &'a Value, role: &str, kind: &str) -> &'a Value {
     let cells = document["cells"].as_array().unwrap().iter().filter(|cell| cell["role"] == role);
-    cells.flat_map(|cell| cell["kinds"].as_array().unwrap()).find(|one| one["kind"] == kind).unwrap()
+    cells
+        .flat_map(|cell| cell["kinds"].as_array().unwrap())
+        .find(|one| one["kind"] == kind)
+        .unwrap()
 }
 
 #[test]
@@ -59,19 +73,25 @@ fn a_power_cut_loses_what_was_not_flushed() {
         return;
     }
     let place = Place::with_templates();
-    let (code, document) = crashes(&place, &["--disk", "native", "--kinds", "os,power", "--crashes", "2"]);
+    let (code, document) =
+        crashes(&place, &["--disk", "native", "--kinds", "os,power", "--crashes", "2"]);
     assert_eq!(code, Some(0), "{document}");
     for kind in ["os", "power"] {
         assert_eq!(summary(&document, "keeps_all", kind)["verdict"], "kept", "{document}");
         assert_eq!(summary(&document, "cell", kind)["verdict"], "lost_as_allowed", "{document}");
-        assert_eq!(summary(&document, "loses_some", kind)["verdict"], "lost_as_allowed", "{document}");
+        assert_eq!(
+            summary(&document, "loses_some", kind)["verdict"],
+            "lost_as_allowed",
+            "{document}"
+        );
     }
     let folder = document_folder(&place);
     let report = place.run(&["report", folder.to_str().unwrap(), "--full"]);
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.contains("<h2>Controls</h2>") && !page.contains("src=\"http"), "{page}");
     assert!(
-        report.code == Some(0) && report.stdout.contains("losses only where the settings allow them"),
+        report.code == Some(0)
+            && report.stdout.contains("losses only where the settings allow them"),
         "{report:?}"
     );
 }
@@ -87,15 +107,25 @@ fn a_binlog_that_is_flushed_has_what_the_table_has() {
         return;
     }
     let place = Place::with_templates();
-    let plan =
-        PLAN.replace("[2]", "[1]").replace("[false]", "[true]").replace("log_bin", "sync_binlog = [1, 0]\nlog_bin");
+    let plan = PLAN
+        .replace("[2]", "[1]")
+        .replace("[false]", "[true]")
+        .replace("log_bin", "sync_binlog = [1, 0]\nlog_bin");
     let plan = place.write("binlog.toml", &with_small_redo(&plan));
-    let ran =
-        place.run(&["crash", plan.to_str().unwrap(), "--disk=native", "--kinds=os", "--crashes=2", "--format=json"]);
+    let ran = place.run(&[
+        "crash",
+        plan.to_str().unwrap(),
+        "--disk=native",
+        "--kinds=os",
+        "--crashes=2",
+        "--format=json",
+    ]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let mut seen = 0;
-    for crash in document["crashes"].as_array().unwrap().iter().filter(|crash| crash["role"] == "cell") {
+    for crash in
+        document["crashes"].as_array().unwrap().iter().filter(|crash| crash["role"] == "cell")
+    {
         let (is_flushed, binlog) = (crash["configuration"]["sync_binlog"] == 1, &crash["binlog"]);
         assert_eq!(binlog["binlog_only"], 0, "{crash}");
         assert!(!is_flushed || binlog["rows"].as_u64() > Some(0), "{crash}");
@@ -116,9 +146,18 @@ fn kinds_without_a_disk_are_refused_before_anything_starts() {
         &["invalid value 'csv' for '--format <FORMAT>'", "text, json, md"],
     );
     place.refused(&["crash", plan, "--kinds", "fire"], &["not one of kill, os, power"]);
-    place.refused(&["run", "insert", "--disk", "hdd720"], &["there is no disk profile `hdd720`", "hdd7200"]);
-    let nonsense = place.write("mine.toml", "name = \"mine\"\nabout = \"\"\nvolatile_cache_mb = 1\nwrite_us = -1\n");
-    place.refused(&["run", "insert", "--disk", nonsense.to_str().unwrap()], &["mine.toml", "write_us"]);
+    place.refused(
+        &["run", "insert", "--disk", "hdd720"],
+        &["there is no disk profile `hdd720`", "hdd7200"],
+    );
+    let nonsense = place.write(
+        "mine.toml",
+        "name = \"mine\"\nabout = \"\"\nvolatile_cache_mb = 1\nwrite_us = -1\n",
+    );
+    place.refused(
+        &["run", "insert", "--disk", nonsense.to_str().unwrap()],
+        &["mine.toml", "write_us"],
+    );
 }
 
 #[test]
@@ -127,16 +166,23 @@ fn a_commit_on_a_spinning_disk_takes_a_revolution() {
         return;
     }
     let place = Place::with_templates();
-    let ran = place.good(&[&ON_A_DISK[..], &["--measure=1", "--set", "log_bin=OFF", "--format", "json"]].concat());
+    let ran = place.good(
+        &[&ON_A_DISK[..], &["--measure=1", "--set", "log_bin=OFF", "--format", "json"]].concat(),
+    );
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let disk = &document["disks"][0];
-    assert_eq!((&disk["profile"], disk["overwrite_flushes"].as_f64()), (&"hdd7200".into(), Some(1.0)), "{disk}");
+    assert_eq!(
+        (&disk["profile"], disk["overwrite_flushes"].as_f64()),
+        (&"hdd7200".into(), Some(1.0)),
+        "{disk}"
+    );
     // Half a revolution at least, on a machine as busy as may be.
     let p50_us = document["trials"][0]["response_us_p50"].as_f64().unwrap();
     assert!(p50_us > 4_000.0, "{p50_us}");
     let text = place.good(&["report", "--full"]);
     assert!(
-        text.stdout.contains("Disk      hdd7200, emulated (level block): a page written and flushed"),
+        text.stdout
+            .contains("Disk      hdd7200, emulated (level block): a page written and flushed"),
         "{}",
         text.stdout
     );
@@ -160,7 +206,8 @@ fn a_killed_run_on_a_disk_leaves_nothing() {
     assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
     let home = place.home().display().to_string();
     for device in fs::read_dir("/sys/block").unwrap() {
-        let file = fs::read_to_string(device.unwrap().path().join("loop/backing_file")).unwrap_or_default();
+        let file = fs::read_to_string(device.unwrap().path().join("loop/backing_file"))
+            .unwrap_or_default();
         assert!(!file.contains(&home), "{file}");
     }
 }
@@ -210,10 +257,20 @@ fn crashes_that_are_interrupted_are_kept_and_leave_nothing() {
     }
     let place = Place::with_templates();
     let plan = place.write("crash.toml", &with_small_redo(PLAN));
-    let child = place.start(&["crash", plan.to_str().unwrap(), "--disk", "native", "--kinds", "os", "--crashes", "9"]);
+    let child = place.start(&[
+        "crash",
+        plan.to_str().unwrap(),
+        "--disk",
+        "native",
+        "--kinds",
+        "os",
+        "--crashes",
+        "9",
+    ]);
     let recorded = || {
         let runs = fs::read_dir(place.path().join("runs")).into_iter().flatten().flatten();
-        let texts = runs.filter_map(|run| fs::read_to_string(run.path().join("crashes.jsonl")).ok());
+        let texts =
+            runs.filter_map(|run| fs::read_to_string(run.path().join("crashes.jsonl")).ok());
         texts.map(|text| text.lines().count()).sum::<usize>()
     };
     wait_until("two crashes", || recorded() >= 2);
@@ -222,7 +279,11 @@ fn crashes_that_are_interrupted_are_kept_and_leave_nothing() {
     signal(child.id(), Signal::INT);
     let ran: crate::common::Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(130), "{ran:?}");
-    assert!(ran.stderr.contains("Saved  ") && ran.stdout.contains("not all planned crashes have happened"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("Saved  ")
+            && ran.stdout.contains("not all planned crashes have happened"),
+        "{ran:?}"
+    );
     assert!(recorded() >= 2);
     check_nothing_is_left(&place);
 }
@@ -231,7 +292,11 @@ fn crashes_that_are_interrupted_are_kept_and_leave_nothing() {
 fn run_after(place: &Place, commands: &str, args: &[&str]) -> crate::common::Ran {
     let script = format!("set -e; {commands}; exec \"$0\" \"$@\"");
     let words = ["-m", "sh", "-c", &script, env!("CARGO_BIN_EXE_truetps")];
-    place.program(std::path::Path::new("unshare"), &[&words[..], args].concat()).output().unwrap().into()
+    place
+        .program(std::path::Path::new("unshare"), &[&words[..], args].concat())
+        .output()
+        .unwrap()
+        .into()
 }
 
 #[test]
@@ -247,7 +312,11 @@ fn what_a_machine_lacks_for_a_disk_is_named() {
         let ran = run_after(&place, commands, args);
         assert_eq!(ran.code, Some(code), "{commands}: {ran:?}");
         for words in expect {
-            assert!(ran.stderr.contains(words), "{commands}: {}\nshould contain {words}", ran.stderr);
+            assert!(
+                ran.stderr.contains(words),
+                "{commands}: {}\nshould contain {words}",
+                ran.stderr
+            );
         }
         check_nothing_is_left(&place);
     };
@@ -257,20 +326,37 @@ fn what_a_machine_lacks_for_a_disk_is_named() {
         let none = format!("{devices}; mount --move dev /dev");
         // A trial can do without: the file system is emulated, too. A disk that stays cannot.
         let is_trial = args[0] == "run";
-        let (code, expect) = if is_trial { (0, "Saved  ") } else { (2, "the kernel has no loop devices") };
+        let (code, expect) =
+            if is_trial { (0, "Saved  ") } else { (2, "the kernel has no loop devices") };
         check(&none, args, code, &[expect]);
         if is_trial {
             let short = place.good(&["report"]).stdout;
             assert!(short.contains("disk hdd7200, emulated (level file_system)"), "{short}");
             let text = place.good(&["report", "--full"]).stdout;
             assert!(text.contains("emulated (level file_system)"), "{text}");
-            assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("loss of metadata is not shown"));
+            assert!(
+                text.split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ")
+                    .contains("loss of metadata is not shown")
+            );
         }
-        let no_fuse = format!("{devices}; rm dev/fuse; touch dev/loop-control; mount --move dev /dev");
+        let no_fuse =
+            format!("{devices}; rm dev/fuse; touch dev/loop-control; mount --move dev /dev");
         check(&no_fuse, args, 2, &["/dev/fuse: the kernel has no FUSE"]);
         let used_up = format!("{devices}; cp -a /dev/null dev/loop-control; mount --move dev /dev");
-        check(&used_up, args, 4, &["losetup --find", "unused loop device", "hint: detach loop devices"]);
-        check("mount --bind /bin/false /usr/sbin/mkfs.ext4", args, 4, &["`mkfs.ext4 ", "exit status: 1"]);
+        check(
+            &used_up,
+            args,
+            4,
+            &["losetup --find", "unused loop device", "hint: detach loop devices"],
+        );
+        check(
+            "mount --bind /bin/false /usr/sbin/mkfs.ext4",
+            args,
+            4,
+            &["`mkfs.ext4 ", "exit status: 1"],
+        );
     }
     let small = format!("{devices}; mount -t tmpfs -o size=2G,mode=711 none small");
     let home = place.path().join("small/home");

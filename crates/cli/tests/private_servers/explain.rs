@@ -16,12 +16,14 @@ use crate::common::{Place, SMALL_REDO, has_disks, has_server, signal, wait_until
 const SHORT: [&str; 8] = ["--table-rows", "500", "-c", "4", "--measure", "0.4", "--warm-up", "0.1"];
 
 /// Settings that make no difference.
-const HARMLESS: &str = "net_buffer_length=8192,max_connect_errors=7,join_buffer_size=1M,lock_wait_timeout=99";
+const HARMLESS: &str =
+    "net_buffer_length=8192,max_connect_errors=7,join_buffer_size=1M,lock_wait_timeout=99";
 
 fn explain(place: &Place, a: &str, b: &str, more: &[&str]) -> (Option<i32>, Value, String) {
     let args = [&["explain", a, b, SMALL_REDO, "--format", "json"][..], &SHORT, more].concat();
     let ran = place.run(&args);
-    let document = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
+    let document = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
     (ran.code, document, ran.stderr)
 }
 
@@ -33,16 +35,26 @@ fn what_differs_is_measured_and_the_rest_is_listed() {
     let place = Place::with_templates();
     place.write("a.cnf", "[mysqld]\ninnodb_flush_log_at_trx_commit = 1\nport = 3307\n");
     let lines = HARMLESS.replace(',', "\n");
-    place.write("b.cnf", &format!("[mysqld]\ninnodb_flush_log_at_trx_commit = 0\nport = 3308\n{lines}\n"));
+    place.write(
+        "b.cnf",
+        &format!("[mysqld]\ninnodb_flush_log_at_trx_commit = 0\nport = 3308\n{lines}\n"),
+    );
     let (_, document, stderr) = explain(&place, "a.cnf", "b.cnf", &["--budget", "9s"]);
-    let factors: Vec<_> =
-        document["factors"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let factors: Vec<_> = document["factors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
     assert_eq!(factors.len(), 5, "{factors:?}\n{stderr}");
     assert_eq!(factors[0], "innodb_flush_log_at_trx_commit", "the most suspicious first");
     // MariaDB since 10.8 derives another setting from it, which is no question of its own.
     assert!(!factors.contains(&"innodb_log_file_buffering"), "{factors:?}");
     let left_out = document["left_out"].as_array().unwrap();
-    let port = left_out.iter().find(|one| one["name"] == "port").expect("what a private server has itself is listed");
+    let port = left_out
+        .iter()
+        .find(|one| one["name"] == "port")
+        .expect("what a private server has itself is listed");
     assert!(port["reason"].as_str().unwrap().contains("a private server has its own"), "{port}");
     assert!(document["findings"]["trials"].as_u64().unwrap() >= 1, "{document}");
     assert!(document["findings"]["not_started"] == serde_json::json!([]));
@@ -50,8 +62,10 @@ fn what_differs_is_measured_and_the_rest_is_listed() {
     // Every trial has the levels that its mixture says.
     let trials = document["trials"].as_array().unwrap();
     for trial in trials.iter().take(12) {
-        let with: Vec<_> = trial["with"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
-        let path = place.latest().join(trial["name"].as_str().unwrap()).join("server/variables.json");
+        let with: Vec<_> =
+            trial["with"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        let path =
+            place.latest().join(trial["name"].as_str().unwrap()).join("server/variables.json");
         let variables: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
         let expect = if with.contains(&factors[0]) { "0" } else { "1" };
         assert_eq!(variables[factors[0]], expect, "{trial}");
@@ -84,7 +98,10 @@ fn a_restart_only_setting_and_one_that_needs_its_own_data() {
     assert!(matches!(code, Some(0 | 3)), "{stderr}");
     let change = |name: &str| {
         let factors = document["factors"].as_array().unwrap();
-        factors.iter().find(|factor| factor["name"] == name).map(|factor| factor["change"].as_str().unwrap().to_owned())
+        factors
+            .iter()
+            .find(|factor| factor["name"] == name)
+            .map(|factor| factor["change"].as_str().unwrap().to_owned())
     };
     assert_eq!(change("log_bin").as_deref(), Some("restart"));
     assert_eq!(change("innodb_log_file_size").as_deref(), Some("new_data"));
@@ -99,14 +116,24 @@ fn a_side_that_does_not_start_is_named() {
         return;
     }
     let place = Place::with_templates();
-    place.refused(&["explain", "defaults", "innodb_page_size=3000", SMALL_REDO], &["innodb_page_size"]);
+    place.refused(
+        &["explain", "defaults", "innodb_page_size=3000", SMALL_REDO],
+        &["innodb_page_size"],
+    );
     // The program accepts this name, and the server aborts with it.
     let ran = place.run(&["explain", "defaults", "default_storage_engine=nonsense", SMALL_REDO]);
     let said = ran.stderr.split("error: ").nth(1).unwrap_or_default();
-    assert!(ran.code != Some(0) && said.starts_with("default_storage_engine=nonsense: "), "{}", ran.stderr);
+    assert!(
+        ran.code != Some(0) && said.starts_with("default_storage_engine=nonsense: "),
+        "{}",
+        ran.stderr
+    );
     assert!(said.contains("Unknown/unsupported storage engine"), "{}", ran.stderr);
     assert!(place.servers().is_empty(), "{:?}", place.servers());
-    assert!(!place.path().join("runs").exists() || fs::read_dir(place.path().join("runs")).unwrap().next().is_none());
+    assert!(
+        !place.path().join("runs").exists()
+            || fs::read_dir(place.path().join("runs")).unwrap().next().is_none()
+    );
 }
 
 #[test]
@@ -127,7 +154,8 @@ fn it_ends_with_its_budget_and_goes_on_later() {
     );
     let folder = place.latest();
     let measured = |folder: &std::path::Path| {
-        let document: Value = serde_json::from_slice(&fs::read(folder.join("explanation.json")).unwrap()).unwrap();
+        let document: Value =
+            serde_json::from_slice(&fs::read(folder.join("explanation.json")).unwrap()).unwrap();
         document["mixtures"].as_array().unwrap().clone()
     };
     let before = measured(&folder);
@@ -141,7 +169,11 @@ fn it_ends_with_its_budget_and_goes_on_later() {
     assert!(matches!(ran.code, Some(0 | 3)), "{}{}", ran.stdout, ran.stderr);
     let after = measured(&folder);
     assert!(after.len() > before.len() && after.starts_with(&before), "{before:?} {after:?}");
-    assert_eq!(fs::read(folder.join("trial-0001/run.json")).unwrap(), first, "what was measured is kept");
+    assert_eq!(
+        fs::read(folder.join("trial-0001/run.json")).unwrap(),
+        first,
+        "what was measured is kept"
+    );
     // Before both sides had the server's default of what one of them sets, truetps chose it.
     edit(&folder.join("experiment.json"), |document| {
         let chosen = document["server"]["chosen_settings"].as_array_mut().unwrap();
@@ -149,8 +181,13 @@ fn it_ends_with_its_budget_and_goes_on_later() {
     });
     let ran = place.run(&["explain", "--resume", "--budget", "5s"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
-    let why = "started under other conditions: innodb_io_capacity was 333, and is left to the server now";
-    assert!(ran.stderr.contains(why) && ran.stderr.contains("hint: restore what has changed"), "{}", ran.stderr);
+    let why =
+        "started under other conditions: innodb_io_capacity was 333, and is left to the server now";
+    assert!(
+        ran.stderr.contains(why) && ran.stderr.contains("hint: restore what has changed"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(measured(&folder).len(), after.len(), "nothing is measured");
 }
 
@@ -169,11 +206,15 @@ fn ctrl_c_keeps_what_was_measured() {
     let b = format!("innodb_flush_log_at_trx_commit=2,{HARMLESS}");
     let args = [&["explain", "defaults", &b, SMALL_REDO][..], &SHORT].concat();
     let child = place.start(&args);
-    wait_until("the fifth trial", || place.path().join("runs/latest/trial-0005/intervals.jsonl").exists());
+    wait_until("the fifth trial", || {
+        place.path().join("runs/latest/trial-0005/intervals.jsonl").exists()
+    });
     signal(child.id(), Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&fs::read(place.latest().join("explanation.json")).unwrap()).unwrap();
+    let document: Value =
+        serde_json::from_slice(&fs::read(place.latest().join("explanation.json")).unwrap())
+            .unwrap();
     assert!(document["mixtures"].as_array().unwrap().len() >= 5);
     assert!(place.servers().is_empty(), "{:?}", place.servers());
 }
@@ -185,17 +226,32 @@ fn sides_that_cannot_be_explained() {
     }
     let place = Place::with_templates();
     place.write("a.cnf", "[mysqld]\nsync_binlog = 1\n");
-    place.refused(&["explain", "defaults", "no_such_setting=1"], &["no_such_setting", "no_such_setting=1"]);
-    place.refused(&["explain", "defaults", "sync_binlog=0", "--plan", "no-such-plan"], &["no-such-plan"]);
+    place.refused(
+        &["explain", "defaults", "no_such_setting=1"],
+        &["no_such_setting", "no_such_setting=1"],
+    );
+    place.refused(
+        &["explain", "defaults", "sync_binlog=0", "--plan", "no-such-plan"],
+        &["no-such-plan"],
+    );
     place.refused(&["explain", "nowhere.cnf", "sync_binlog=0"], &["nowhere.cnf", "is no file"]);
-    place.refused(&["explain", "mysql://root@127.0.0.1", "sync_binlog=0"], &["truetps server capture"]);
+    place.refused(
+        &["explain", "mysql://root@127.0.0.1", "sync_binlog=0"],
+        &["truetps server capture"],
+    );
     place.refused(&["explain", "defaults"], &["<B>"]);
     place.refused(&["explain", "defaults", "sync_binlog=0", "--format", "csv"], &["csv"]);
     place.refused(&["explain", "defaults", "sync_binlog=0,sync_binlog=1"], &["set twice"]);
     place.refused(&["explain", "defaults", "sync_binlog"], &["is no file"]);
     place.refused(&["explain", "server=x", "sync_binlog=0"], &["a server is a side of its own"]);
-    place.refused(&["explain", "sync_binlog=0", "disk=sata-ssd"], &["sync_binlog=0: has no level of disk"]);
-    place.refused(&["explain", "connections=1", "connections=2", "-c", "4"], &["--connections: A and B differ"]);
+    place.refused(
+        &["explain", "sync_binlog=0", "disk=sata-ssd"],
+        &["sync_binlog=0: has no level of disk"],
+    );
+    place.refused(
+        &["explain", "connections=1", "connections=2", "-c", "4"],
+        &["--connections: A and B differ"],
+    );
     place.refused(
         &["explain", "defaults", "sync_binlog=0", "--dsn", "mysql://root@127.0.0.1:1"],
         &["private servers only", "truetps server capture"],
@@ -213,15 +269,22 @@ fn default_of(binary: &ServerBinary, name: &str) -> String {
 fn level_of_a(document: &Value, name: &str) -> String {
     let factors = document["factors"].as_array().unwrap();
     let mut levels = factors.iter().flat_map(|factor| factor["levels"].as_array().unwrap());
-    let level = levels.find(|level| level["name"] == name).unwrap_or_else(|| panic!("{name} is no factor: {document}"));
+    let level = levels
+        .find(|level| level["name"] == name)
+        .unwrap_or_else(|| panic!("{name} is no factor: {document}"));
     level["a"].to_string()
 }
 
 #[test]
 fn what_a_side_leaves_unset_is_the_default_of_its_server() {
-    let Some(binary) = mariadb("what_a_side_leaves_unset_is_the_default_of_its_server") else { return };
+    let Some(binary) = mariadb("what_a_side_leaves_unset_is_the_default_of_its_server") else {
+        return;
+    };
     let place = Place::with_templates();
-    place.write("bp.cnf", "[mysqld]\ninnodb_buffer_pool_size=1G\ninnodb_flush_log_at_trx_commit=1\n");
+    place.write(
+        "bp.cnf",
+        "[mysqld]\ninnodb_buffer_pool_size=1G\ninnodb_flush_log_at_trx_commit=1\n",
+    );
     let (_, document, _) = explain(&place, "defaults", "bp.cnf", &["--budget", "9s"]);
     let pool = "innodb_buffer_pool_size";
     assert_eq!(level_of_a(&document, pool), default_of(&binary, pool));
@@ -229,29 +292,41 @@ fn what_a_side_leaves_unset_is_the_default_of_its_server() {
     let same = left_out.iter().find(|one| one["name"] == "innodb_flush_log_at_trx_commit").unwrap();
     assert!(same["reason"].as_str().unwrap().contains("has the same without setting it"), "{same}");
     for trial in document["trials"].as_array().unwrap() {
-        let path = place.latest().join(trial["name"].as_str().unwrap()).join("server/variables.json");
+        let path =
+            place.latest().join(trial["name"].as_str().unwrap()).join("server/variables.json");
         let variables: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
         let is_a = trial["with"].as_array().unwrap().is_empty();
         let expect = if is_a { default_of(&binary, pool) } else { (1_u64 << 30).to_string() };
         assert_eq!(variables[pool], expect, "{trial}");
     }
     let full = place.run(&["report", "--full"]).stdout;
-    assert!(full.contains("128 MiB") && full.contains("1 GiB") && !full.contains("134217728"), "{full}");
+    assert!(
+        full.contains("128 MiB") && full.contains("1 GiB") && !full.contains("134217728"),
+        "{full}"
+    );
     let short = place.run(&["report"]).stdout;
-    assert!(short.contains("Both sides have: performance schema OFF (chosen by truetps)"), "{short}");
+    assert!(
+        short.contains("Both sides have: performance schema OFF (chosen by truetps)"),
+        "{short}"
+    );
 }
 
 #[test]
 fn what_a_side_leaves_unset_on_mysql() {
-    let Some(server) = fetched_server("what_a_side_leaves_unset_on_mysql", "mysql-9.7") else { return };
+    let Some(server) = fetched_server("what_a_side_leaves_unset_on_mysql", "mysql-9.7") else {
+        return;
+    };
     let place = Place::with_templates();
     place.write("a.cnf", "[mysqld]\nmax_allowed_packet=32M\n");
-    let lines = "innodb_buffer_pool_size=256M\ninnodb_redo_log_capacity=64M\nperformance_schema=OFF\n";
+    let lines =
+        "innodb_buffer_pool_size=256M\ninnodb_redo_log_capacity=64M\nperformance_schema=OFF\n";
     place.write("b.cnf", &format!("[mysqld]\nmax_allowed_packet=32M\n{lines}"));
     let basedir = server.basedir.display().to_string();
-    let args = ["explain", "a.cnf", "b.cnf", "--basedir", &basedir, "--format", "json", "--budget", "1s"];
+    let args =
+        ["explain", "a.cnf", "b.cnf", "--basedir", &basedir, "--format", "json", "--budget", "1s"];
     let ran = place.run(&[&args[..], &SHORT].concat());
-    let document = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
+    let document = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
     for name in ["innodb_buffer_pool_size", "innodb_redo_log_capacity", "performance_schema"] {
         assert_eq!(level_of_a(&document, name), default_of(&server.binary, name), "{name}");
     }
@@ -264,10 +339,20 @@ fn what_a_side_leaves_unset_on_postgresql() {
     let place = Place::with_templates();
     let basedir = binary.basedir.display().to_string();
     let wal = ["--set", "max_wal_size=128MB", "--set", "min_wal_size=32MB"];
-    let args =
-        ["explain", "defaults", "shared_buffers=64MB", "--basedir", &basedir, "--format", "json", "--budget", "1s"];
+    let args = [
+        "explain",
+        "defaults",
+        "shared_buffers=64MB",
+        "--basedir",
+        &basedir,
+        "--format",
+        "json",
+        "--budget",
+        "1s",
+    ];
     let ran = place.run(&[&args[..], &wal, &SHORT].concat());
-    let document = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
+    let document = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
     assert_eq!(level_of_a(&document, "shared_buffers"), "16384");
     let full = place.run(&["report", "--full"]).stdout;
     assert!(full.contains("128 MiB") && full.contains("64 MiB"), "{full}");
@@ -282,7 +367,11 @@ fn nothing_that_can_be_measured_is_an_answer() {
     place.write("a.cnf", "[mysqld]\nsync_binlog = 1\n");
     place.write("b.cnf", "[mysqld]\nsync_binlog = 1\nport = 3311\nsocket = /x\n");
     let same = place.good(&["explain", "a.cnf", "a.cnf", SMALL_REDO]);
-    assert!(same.stdout.contains("do not differ in anything that can be measured"), "{}", same.stdout);
+    assert!(
+        same.stdout.contains("do not differ in anything that can be measured"),
+        "{}",
+        same.stdout
+    );
     let ports = place.good(&["explain", "a.cnf", "b.cnf", SMALL_REDO]);
     let said = ports.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for expect in ["do not differ", "a private server has its own", ": port, socket"] {
@@ -291,9 +380,15 @@ fn nothing_that_can_be_measured_is_an_answer() {
     let ran = place.good(&["explain", "a.cnf", "b.cnf", SMALL_REDO, "--format", "json"]);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(document["findings"]["outcome"], "not_reproduced");
-    assert!(document["left_out"].as_array().unwrap().iter().any(|one| one["name"] == "port"), "{document}");
+    assert!(
+        document["left_out"].as_array().unwrap().iter().any(|one| one["name"] == "port"),
+        "{document}"
+    );
     let runs = place.path().join("runs");
-    assert!(place.leftovers().is_empty() && (!runs.exists() || fs::read_dir(runs).unwrap().next().is_none()));
+    assert!(
+        place.leftovers().is_empty()
+            && (!runs.exists() || fs::read_dir(runs).unwrap().next().is_none())
+    );
 }
 
 #[test]
@@ -308,5 +403,9 @@ fn the_disk_is_in_the_answer() {
     assert!(short.contains("disk sata-ssd") && !short.contains("one flush"), "{short}");
     let full = place.run(&["report", "--full"]).stdout;
     assert!(full.contains("sata-ssd, emulated"), "{full}");
-    assert!(fs::read_to_string(place.latest().join("report.html")).unwrap().contains("sata-ssd, emulated"));
+    assert!(
+        fs::read_to_string(place.latest().join("report.html"))
+            .unwrap()
+            .contains("sata-ssd, emulated")
+    );
 }

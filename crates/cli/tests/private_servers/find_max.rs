@@ -10,8 +10,15 @@ use truetps_testkit::mysql_family::mariadb;
 use crate::common::{Place, Ran, SMALL_REDO, has_server, signal};
 use crate::support::{ACCOUNT, Owned, run_with_password};
 
-const SEARCH: [&str; 7] =
-    ["run", "insert", "--find-max", "--connections=2", "--measure=0.5", "--warm-up=0.1", "--table-rows=1000"];
+const SEARCH: [&str; 7] = [
+    "run",
+    "insert",
+    "--find-max",
+    "--connections=2",
+    "--measure=0.5",
+    "--warm-up=0.1",
+    "--table-rows=1000",
+];
 
 fn experiment(place: &Place) -> Value {
     serde_json::from_slice(&fs::read(place.latest().join("experiment.json")).unwrap()).unwrap()
@@ -23,7 +30,9 @@ fn a_search_ends_and_keeps_every_trial() {
         return;
     }
     let place = Place::with_templates();
-    let ran = place.run(&[&SEARCH[..], &["--slo", "p99<1s,failed<1%", "--format", "json", SMALL_REDO]].concat());
+    let ran = place.run(
+        &[&SEARCH[..], &["--slo", "p99<1s,failed<1%", "--format", "json", SMALL_REDO]].concat(),
+    );
     // Trials of half a second on a busy machine may contradict each other for ever: this is reported, and is no answer.
     let is_undecided = ran.code == Some(4) && ran.stderr.contains("the search found no rate");
     assert!(ran.code == Some(0) || is_undecided, "{:?}: {}", ran.code, ran.stderr);
@@ -68,7 +77,10 @@ fn ctrl_c_ends_a_search_with_what_it_has() {
     assert_eq!(place.run_json("trial-0001")["validity"]["state"], "valid");
     let last = experiment(&place)["schedule"].as_array().unwrap().last().unwrap().clone();
     let last = place.run_json(last["name"].as_str().unwrap());
-    assert!(last["validity"]["state"] == "partial" || last["validity"]["state"] == "valid", "{last}");
+    assert!(
+        last["validity"]["state"] == "partial" || last["validity"]["state"] == "valid",
+        "{last}"
+    );
     assert_eq!(owned.belongings(), before);
     let report = place.run(&["report", "--format", "json"]);
     assert!(matches!(report.code, Some(0 | 3)), "{}", report.stderr);
@@ -82,11 +94,14 @@ fn a_search_without_a_beginning_says_why() {
     owned.execute(&[&format!("ALTER USER {ACCOUNT}@'%' WITH MAX_USER_CONNECTIONS 10")]);
     // Two addresses look like two servers, each of which would have room.
     let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{0},127.0.0.1:{0}", owned.port);
-    let ran =
-        run_with_password(&place, &[&SEARCH[..3], &["--dsn", &dsn, "--connections=16", "--table-rows=100"]].concat());
+    let ran = run_with_password(
+        &place,
+        &[&SEARCH[..3], &["--dsn", &dsn, "--connections=16", "--table-rows=100"]].concat(),
+    );
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("closed-loop trial before the search") && ran.stderr.contains("max_user_connections"),
+        ran.stderr.contains("closed-loop trial before the search")
+            && ran.stderr.contains("max_user_connections"),
         "{}",
         ran.stderr
     );

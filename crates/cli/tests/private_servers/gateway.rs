@@ -33,25 +33,43 @@ fn a_try_has_a_page_that_draws() {
     let body = r#"{"client":1,"seq":1,"value":0.5}"#;
     let mut stream = TcpStream::connect(&page).unwrap();
     let head = "POST /v1/readings HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json";
-    stream.write_all(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
+    stream
+        .write_all(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes())
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     if let Some(browser) = browser() {
         #[expect(clippy::disallowed_methods, reason = "a real browser")]
         let opened = Command::new(browser)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr"])
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--enable-logging=stderr",
+            ])
             .args(["--virtual-time-budget=4000", "--dump-dom"])
             .arg(format!("--user-data-dir={}", place.path().join("profile").display()))
             .arg(format!("http://{page}/"))
             .output()
             .unwrap();
-        let (dom, log) = (String::from_utf8_lossy(&opened.stdout), String::from_utf8_lossy(&opened.stderr));
+        let (dom, log) =
+            (String::from_utf8_lossy(&opened.stdout), String::from_utf8_lossy(&opened.stderr));
         assert!(!log.contains("CONSOLE"), "{log}");
-        assert!(dom.contains("<h2>readings</h2>") && dom.contains("X-Durability: commit-fsync"), "{dom}");
+        assert!(
+            dom.contains("<h2>readings</h2>") && dom.contains("X-Durability: commit-fsync"),
+            "{dom}"
+        );
         assert_eq!(dom.matches("<canvas").count(), 6, "{dom}");
-        assert!(dom.contains(r#"data-figure="readings.rows">0/s"#), "two readings make a rate: {dom}");
-        assert!(dom.contains(r#"data-top="readings.rows">1/s at the upper line, at most 0<"#), "{dom}");
+        assert!(
+            dom.contains(r#"data-figure="readings.rows">0/s"#),
+            "two readings make a rate: {dom}"
+        );
+        assert!(
+            dom.contains(r#"data-top="readings.rows">1/s at the upper line, at most 0<"#),
+            "{dom}"
+        );
         assert_eq!(dom.matches(" · 120 s ago</span><span>now</span>").count(), 6, "{dom}");
     }
     signal(child.id(), Signal::TERM);

@@ -100,12 +100,17 @@ fn processes(place: &Place) -> Vec<(u32, String)> {
 }
 
 fn helpers(place: &Place) -> Vec<u32> {
-    processes(place).into_iter().filter(|(_, line)| line.contains("disk-helper")).map(|(pid, _)| pid).collect()
+    processes(place)
+        .into_iter()
+        .filter(|(_, line)| line.contains("disk-helper"))
+        .map(|(pid, _)| pid)
+        .collect()
 }
 
 fn loops_below(folder: &Path) -> Vec<String> {
     let files = fs::read_dir("/sys/block").unwrap().flatten();
-    let files = files.filter_map(|entry| fs::read_to_string(entry.path().join("loop/backing_file")).ok());
+    let files =
+        files.filter_map(|entry| fs::read_to_string(entry.path().join("loop/backing_file")).ok());
     files.filter(|file| file.contains(&folder.display().to_string())).collect()
 }
 
@@ -173,7 +178,8 @@ impl Foreign {
     /// Which of these FUSE connections are there, and mounted nowhere: another process may have got their numbers.
     fn connections_left(&self, ours: &BTreeSet<String>) -> BTreeSet<String> {
         let mounted = connections(&fs::read_to_string("/proc/self/mountinfo").unwrap());
-        let left = ours.difference(&mounted).filter(|number| self.connections.join(number).exists());
+        let left =
+            ours.difference(&mounted).filter(|number| self.connections.join(number).exists());
         left.cloned().collect()
     }
 }
@@ -186,8 +192,10 @@ impl Drop for Foreign {
         for name in ["files", "memory", "connections"] {
             let _ = unmount(self.place.path().join(name), UnmountFlags::DETACH);
         }
-        let device =
-            printed("losetup", &["--noheadings".as_ref(), "--output=NAME".as_ref(), "-j".as_ref(), image.as_path()]);
+        let device = printed(
+            "losetup",
+            &["--noheadings".as_ref(), "--output=NAME".as_ref(), "-j".as_ref(), image.as_path()],
+        );
         if !device.trim().is_empty() {
             printed("losetup", &["--detach".as_ref(), Path::new(device.trim())]);
         }
@@ -213,11 +221,16 @@ fn check_nothing_is_left(place: &Place, foreign: &Foreign, connections: &BTreeSe
     assert_eq!(loops_below(place.path()), Vec::<String>::new());
     assert_eq!(processes(place), Vec::new());
     let servers = fs::read_dir(place.home().join("servers")).unwrap();
-    let servers: Vec<_> = servers.map(|entry| entry.unwrap().file_name()).filter(|name| name != ".lock").collect();
+    let servers: Vec<_> =
+        servers.map(|entry| entry.unwrap().file_name()).filter(|name| name != ".lock").collect();
     assert!(servers.is_empty(), "{servers:?}");
     let end = Instant::now() + CONNECTION_TIME_LIMIT;
     while !foreign.connections_left(connections).is_empty() {
-        assert!(Instant::now() < end, "FUSE connections {:?}", foreign.connections_left(connections));
+        assert!(
+            Instant::now() < end,
+            "FUSE connections {:?}",
+            foreign.connections_left(connections)
+        );
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -235,7 +248,8 @@ fn killed_runs_on_a_disk_leave_nothing_after_a_cleaning() {
     let (mut longest, mut helpers_killed, mut mounted) = (Duration::ZERO, 0, 0);
     for kill in 1..=kills {
         let (after, victim) = (draws.seconds(0.1, 8.0), Victim::draw(&mut draws));
-        let mut child = place.command(&RUN).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child =
+            place.command(&RUN).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         thread::sleep(after);
         let mounts = mounts_below(&place.home());
         mounted += usize::from(!mounts.is_empty());

@@ -16,7 +16,15 @@ impl Place {
 
     fn disk_pid(&self) -> u32 {
         let status = self.status();
-        status.split_once("emulated by process ").unwrap().1.lines().next().unwrap().parse().unwrap()
+        status
+            .split_once("emulated by process ")
+            .unwrap()
+            .1
+            .lines()
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap()
     }
 
     fn rows(&self) -> String {
@@ -53,14 +61,25 @@ fn the_life_of_a_named_server_on_a_disk() {
 fn it_keeps_its_data_on_any_profile(place: &Place) {
     let started = place.good(&["server", "start", "slow", "--disk", "sata-ssd"]);
     assert!(
-        started.stderr.contains("disk sata-ssd: overwrite ") && started.stderr.contains(", append "),
+        started.stderr.contains("disk sata-ssd: overwrite ")
+            && started.stderr.contains(", append "),
         "{started:?}"
     );
     assert!(started.stdout.contains("sata-ssd, emulated by process"), "{started:?}");
     assert!(place.good(&["server", "list"]).stdout.contains("  on sata-ssd  "));
-    place.good(&["server", "sql", "slow", "CREATE DATABASE x; CREATE TABLE x.t (a INT)", "INSERT x.t VALUES (1)"]);
+    place.good(&[
+        "server",
+        "sql",
+        "slow",
+        "CREATE DATABASE x; CREATE TABLE x.t (a INT)",
+        "INSERT x.t VALUES (1)",
+    ]);
     place.good(&["server", "stop", "slow"]);
-    assert!(place.is_unmounted() && place.status().contains("sata-ssd, emulated, not mounted"), "{}", place.status());
+    assert!(
+        place.is_unmounted() && place.status().contains("sata-ssd, emulated, not mounted"),
+        "{}",
+        place.status()
+    );
     // Cleaning is about killed processes.
     place.good(&["server", "clean"]);
     let again = place.good(&["server", "start", "slow"]);
@@ -79,7 +98,10 @@ fn a_killed_helper_is_a_crash_of_its_host(place: &Place) {
     wait_until("the end of a server without its disk", || place.servers().is_empty());
     assert!(place.status().contains("nvme, emulated, not mounted") && !place.is_unmounted());
     let cleaned = place.good(&["server", "clean"]);
-    assert!(cleaned.stdout.contains("its process was killed") && place.is_unmounted(), "{cleaned:?}");
+    assert!(
+        cleaned.stdout.contains("its process was killed") && place.is_unmounted(),
+        "{cleaned:?}"
+    );
     place.good(&["server", "start", "slow"]);
     assert_eq!(place.rows(), "2");
     // Without a cleaning in between.
@@ -104,8 +126,14 @@ fn it_ends_in_each_way_and_is_unmounted(place: &Place) {
     let open = File::open(place.home().join("named/slow/disk/files")).unwrap();
     let helper = place.disk_pid();
     let stopped = place.run(&["server", "stop", "slow"]);
-    assert!(stopped.code == Some(4) && stopped.stderr.contains("could not be unmounted"), "{stopped:?}");
-    assert!(stopped.stderr.contains("fuser") && stopped.stderr.contains(&helper.to_string()), "{stopped:?}");
+    assert!(
+        stopped.code == Some(4) && stopped.stderr.contains("could not be unmounted"),
+        "{stopped:?}"
+    );
+    assert!(
+        stopped.stderr.contains("fuser") && stopped.stderr.contains(&helper.to_string()),
+        "{stopped:?}"
+    );
     drop(open);
     wait_until("an unmount", || place.is_unmounted());
 }
@@ -122,7 +150,10 @@ fn data_on_the_disk_of_the_host_stay_there() {
         &["server", "start", "slow", "--disk", "nvme"],
         &["are on the disk of this host", "truetps server remove slow"],
     );
-    place.refused(&["server", "start", "slow", "--disk", "nvmee"], &["there is no disk profile `nvmee`"]);
+    place.refused(
+        &["server", "start", "slow", "--disk", "nvmee"],
+        &["there is no disk profile `nvmee`"],
+    );
     assert!(!place.home().join("named/slow/disk").exists());
     place.good(&["server", "start", "slow"]);
 }
@@ -135,9 +166,14 @@ fn a_disk_too_slow_for_a_start_is_named() {
     let profile = "name = \"tape\"\nabout = \"\"\nvolatile_cache_mb = 1\nflush_us = 250000\n";
     let profile = place.write("tape.toml", profile);
     place.good(&["server", "add", "slow"]);
-    let ran = place.run(&["server", "start", "slow", "--wait", "1", "--disk", profile.to_str().unwrap()]);
+    let ran =
+        place.run(&["server", "start", "slow", "--wait", "1", "--disk", profile.to_str().unwrap()]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
-    for words in ["was not ready after 1 s on the emulated disk `tape`", "takes 250.0 ms on this disk", "--wait"] {
+    for words in [
+        "was not ready after 1 s on the emulated disk `tape`",
+        "takes 250.0 ms on this disk",
+        "--wait",
+    ] {
         assert!(ran.stderr.contains(words), "{}\nshould contain {words}", ran.stderr);
     }
     assert!(place.servers().is_empty() && place.is_unmounted());
@@ -169,5 +205,7 @@ fn a_killed_start_disturbs_no_later_one() {
     }
     place.good(&["server", "start", "slow", "--disk", "nvme"]);
     place.good(&["server", "remove", "slow", "--force"]);
-    assert!(place.is_unmounted() && fs::read_dir(place.home().join("named")).unwrap().next().is_none());
+    assert!(
+        place.is_unmounted() && fs::read_dir(place.home().join("named")).unwrap().next().is_none()
+    );
 }

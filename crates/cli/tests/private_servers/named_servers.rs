@@ -12,7 +12,9 @@ use rustix::process::Signal;
 use truetps_sandbox::{ServerUser, find};
 use truetps_testkit::mysql_family::{FetchedServer, fetched_server};
 
-use crate::common::{Ends, Place, Ran, SMALL_REDO, has_server, signal, wait_until, with_small_redo};
+use crate::common::{
+    Ends, Place, Ran, SMALL_REDO, has_server, signal, wait_until, with_small_redo,
+};
 
 impl Place {
     fn value(&self, name: &str, sql: &str) -> String {
@@ -58,7 +60,10 @@ fn left_by_a_kill(place: &Place, args: &[&str], is_begun: impl Fn() -> bool) {
     child.kill().unwrap();
     child.wait().unwrap();
     let listed = place.good(&["server", "list"]);
-    assert!(listed.stdout.contains("left behind, half made") && listed.stderr.contains("server clean"), "{listed:?}");
+    assert!(
+        listed.stdout.contains("left behind, half made") && listed.stderr.contains("server clean"),
+        "{listed:?}"
+    );
     assert!(place.good(&["server", "clean"]).stdout.contains("removed "));
     assert!(!is_begun());
 }
@@ -81,20 +86,36 @@ fn a_server_started_by_hand_is_left_alone(place: &Place) {
     #[expect(clippy::disallowed_methods, reason = "not by truetps")]
     let mut command = Command::new(program);
     command.args(["--no-defaults", "--skip-networking"]);
-    for (option, name) in [("datadir", "data"), ("socket", "tmp/hand"), ("pid-file", "tmp/pid"), ("tmpdir", "tmp")] {
+    for (option, name) in
+        [("datadir", "data"), ("socket", "tmp/hand"), ("pid-file", "tmp/pid"), ("tmpdir", "tmp")]
+    {
         command.arg(format!("--{option}={}", folder.join(name).display()));
     }
     if user.switch {
         command.uid(user.uid).gid(user.gid);
     }
-    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).current_dir(&folder).spawn().unwrap();
+    let child =
+        command.stdout(Stdio::null()).stderr(Stdio::null()).current_dir(&folder).spawn().unwrap();
     let mut hand = ByHand(child);
     let held = format!("process {}", hand.0.id());
-    wait_until("a server by hand", || folder.join("tmp/hand").exists() || hand.0.try_wait().unwrap().is_some());
+    wait_until("a server by hand", || {
+        folder.join("tmp/hand").exists() || hand.0.try_wait().unwrap().is_some()
+    });
     let status = place.run(&["server", "status", "maria"]);
     assert!(status.code == Some(1) && status.stdout.contains(&held), "{}", status.stdout);
-    assert!(status.stdout.contains("maria was stopped") && !status.stdout.contains("dsn"), "{}", status.stdout);
-    for words in [&["stop"][..], &["stop", "--kill"], &["start"], &["sql"], &["remove"], &["remove", "--force"]] {
+    assert!(
+        status.stdout.contains("maria was stopped") && !status.stdout.contains("dsn"),
+        "{}",
+        status.stdout
+    );
+    for words in [
+        &["stop"][..],
+        &["stop", "--kill"],
+        &["start"],
+        &["sql"],
+        &["remove"],
+        &["remove", "--force"],
+    ] {
         let mut args = vec!["server", words[0], "maria"];
         args.extend(&words[1..]);
         args.extend((words[0] == "sql").then_some("SELECT 1"));
@@ -112,7 +133,10 @@ fn compared_by_its_name(place: &Place, started: &str) {
     let mut command = place.command(&["diff", "one.json", "maria"]);
     let ran = command.env("TRUETPS_PASSWORD", "of another one").output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
-    assert!(String::from_utf8_lossy(&ran.stdout).contains("nothing that could matter differs"), "{ran:?}");
+    assert!(
+        String::from_utf8_lossy(&ran.stdout).contains("nothing that could matter differs"),
+        "{ran:?}"
+    );
     place.good(&["diff", "maria", "maria"]);
     fs::write(place.path().join("maria"), "{").unwrap();
     place.refused(&["diff", "one.json", "maria"], &["maria: "]);
@@ -153,20 +177,34 @@ fn it_is_added_and_wrong_words_are_named(place: &Place) {
         &["server", "start", "maria", "--set", "innodb_flush_log_at_trx_comit=2"],
         &["did you mean `innodb_flush_log_at_trx_commit`"],
     );
-    place.refused(&["server", "start", "maria", "--set", "innodb_flush_log_at_trx_commit=9"], &["unsigned value 9"]);
+    place.refused(
+        &["server", "start", "maria", "--set", "innodb_flush_log_at_trx_commit=9"],
+        &["unsigned value 9"],
+    );
     assert!(place.servers().is_empty());
     let templates = || fs::read_dir(place.home().join("templates")).unwrap().flatten();
-    let is_begun = || templates().any(|entry| entry.file_name().to_string_lossy().ends_with(".building"));
+    let is_begun =
+        || templates().any(|entry| entry.file_name().to_string_lossy().ends_with(".building"));
     left_by_a_kill(place, &["server", "start", "maria"], is_begun);
 }
 
 fn it_is_started_and_kept(place: &Place) {
-    let started = place.good(&["server", "start", "maria", "--set", "innodb_flush_log_at_trx_commit=2"]);
+    let started =
+        place.good(&["server", "start", "maria", "--set", "innodb_flush_log_at_trx_commit=2"]);
     compared_by_its_name(place, &started.stdout);
     assert!(started.stderr.contains("Next   truetps server sql maria"), "{}", started.stderr);
     assert_eq!(place.value("maria", "SELECT @@innodb_flush_log_at_trx_commit"), "2");
-    place.good(&["server", "sql", "maria", "CREATE DATABASE x; CREATE TABLE x.t (a INT)", "INSERT x.t VALUES (7)"]);
-    place.refused(&["server", "start", "maria"], &["server `maria` runs (pid", "truetps server stop maria"]);
+    place.good(&[
+        "server",
+        "sql",
+        "maria",
+        "CREATE DATABASE x; CREATE TABLE x.t (a INT)",
+        "INSERT x.t VALUES (7)",
+    ]);
+    place.refused(
+        &["server", "start", "maria"],
+        &["server `maria` runs (pid", "truetps server stop maria"],
+    );
     place.refused(&["server", "remove", "maria"], &["runs (pid"]);
     // The process that started it may have been killed before it recorded the server.
     let pid = place.pid("maria");
@@ -193,7 +231,9 @@ fn it_ends_in_each_way_and_keeps_its_data(place: &Place) {
     assert_eq!(place.value("maria", "SELECT a FROM x.t"), "7");
     let stopped = place.good(&["server", "stop", "maria"]);
     assert!(stopped.stdout.contains("stopped cleanly"), "{}", stopped.stdout);
-    assert!(place.good(&["server", "log", "maria", "-n", "5"]).stdout.contains("Shutdown complete"));
+    assert!(
+        place.good(&["server", "log", "maria", "-n", "5"]).stdout.contains("Shutdown complete")
+    );
     place.refused(&["server", "stop", "maria"], &["it was stopped"]);
     a_server_started_by_hand_is_left_alone(place);
     place.good(&["server", "start", "maria"]);
@@ -210,7 +250,8 @@ fn it_ends_in_each_way_and_keeps_its_data(place: &Place) {
 }
 
 fn no_statement_outlives_who_waits_for_it(place: &Place) {
-    const SLEEPS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP%'";
+    const SLEEPS: &str =
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP%'";
     let late = place.run(&["server", "sql", "maria", "SELECT SLEEP(100)", "--wait", "1"]);
     let message = "not answered the statement within 1 s (--wait): it was ended there";
     assert!(late.code == Some(4) && late.stderr.contains(message), "{}", late.stderr);
@@ -231,7 +272,11 @@ fn no_statement_outlives_who_waits_for_it(place: &Place) {
     signal(pid, Signal::STOP);
     let late = place.run(&["server", "sql", "maria", "SELECT 1", "--wait", "1"]);
     signal(pid, Signal::CONT);
-    assert!(late.code == Some(4) && late.stderr.contains("the login within 1 s (--wait)"), "{}", late.stderr);
+    assert!(
+        late.code == Some(4) && late.stderr.contains("the login within 1 s (--wait)"),
+        "{}",
+        late.stderr
+    );
 }
 
 #[test]
@@ -244,17 +289,27 @@ fn a_port_and_statements_from_stdin() {
     place.good(&["server", "add", "maria"]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = listener.local_addr().unwrap().port().to_string();
-    place.refused(&["server", "start", "maria", "--port", &taken], &[&format!("port {taken} cannot be used")]);
+    place.refused(
+        &["server", "start", "maria", "--port", &taken],
+        &[&format!("port {taken} cannot be used")],
+    );
     drop(listener);
     let (port, _) = place.start_on_a_port("maria");
     assert_eq!(place.value("maria", "SELECT @@port, @@bind_address"), format!("{port}\t127.0.0.1"));
     // Its owner has no password, and can log in through the socket only.
-    let by_port = |account: &str| place.run(&["server", "capture", &format!("mysql://{account}@127.0.0.1:{port}")]);
+    let by_port = |account: &str| {
+        place.run(&["server", "capture", &format!("mysql://{account}@127.0.0.1:{port}")])
+    };
     assert_eq!(by_port("root").code, Some(2));
     place.good(&["server", "sql", "maria", "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'word'"]);
     assert_eq!((by_port("app").code, by_port("app:word").code), (Some(2), Some(0)));
     let mut command = place.command(&["server", "sql", "maria"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(b"SELECT ';' AS a; -- none\nSELECT NULL").unwrap();
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "a\n;\nNULL\n\\N\n"), "{}", ran.stderr);
@@ -264,7 +319,11 @@ fn a_port_and_statements_from_stdin() {
     let text = format!("CREATE DATABASE d;\nDELIMITER //\n{routine} //\nDELIMITER ;\nCALL d.p();");
     assert_eq!(place.good(&["server", "sql", "maria", &text]).stdout, "a\n1\n");
     let cut = place.run(&["server", "sql", "maria", routine]);
-    assert!(cut.code == Some(4) && cut.stderr.contains("put a line `DELIMITER //`"), "{}", cut.stderr);
+    assert!(
+        cut.code == Some(4) && cut.stderr.contains("put a line `DELIMITER //`"),
+        "{}",
+        cut.stderr
+    );
     let several = place.run(&["server", "sql", "maria", "SELECT 1;\n\nSELEC 2;\nSELECT 3"]);
     assert!(several.stderr.contains("statement 2 of 3 (line 3), `SELEC 2`"), "{}", several.stderr);
     assert_eq!(place.value("maria", "SELECT x'00FF80', 'a'"), "0x00FF80\ta");
@@ -277,7 +336,8 @@ fn a_port_and_statements_from_stdin() {
 /// Names of failed logins are texts of others.
 fn the_log_moves_no_cursor(place: &Place) {
     assert_eq!(place.good(&["server", "log", "maria", "-n", "0"]).stderr, "");
-    let mut log = File::options().append(true).open(place.home().join("named/maria/error.log")).unwrap();
+    let mut log =
+        File::options().append(true).open(place.home().join("named/maria/error.log")).unwrap();
     log.write_all(b"Access denied for user '\x1b[2J'\n").unwrap();
     let shown = place.good(&["server", "log", "maria", "-n", "9"]).stdout;
     assert!(shown.contains("user ' [2J'") && !shown.contains('\u{1b}'), "{shown:?}");
@@ -285,7 +345,8 @@ fn the_log_moves_no_cursor(place: &Place) {
 
 fn with_closed_umask(place: &Place, args: &[&str]) {
     let script = ["-c", "umask 077; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_truetps")];
-    let ran: Ran = place.program(Path::new("/bin/sh"), &[&script, args].concat()).output().unwrap().into();
+    let ran: Ran =
+        place.program(Path::new("/bin/sh"), &[&script, args].concat()).output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{args:?}\n{}{}", ran.stdout, ran.stderr);
 }
 
@@ -308,7 +369,10 @@ fn a_server_from_its_archive() {
     hangs.append_data(&mut header, "bin/mysqld", script.as_slice()).unwrap();
     hangs.into_inner().unwrap();
     place.refused(&["server", "add", "old", text.to_str().unwrap()], &["text.tar.gz"]);
-    place.refused(&["server", "add", "old", "no-such.tar"], &["there is no file or folder no-such.tar"]);
+    place.refused(
+        &["server", "add", "old", "no-such.tar"],
+        &["there is no file or folder no-such.tar"],
+    );
     assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
     left_by_a_kill(&place, &["server", "add", "old", "hangs.tar"], || {
         place.home().join("named/.old.adding/tree/bin/mysqld").exists()
@@ -334,7 +398,10 @@ fn a_server_from_its_archive() {
     fs::write(place.home().join("named/tree/server.json"), "{").unwrap();
     let listed = place.good(&["server", "list"]).stdout;
     assert!(listed.contains("tree  BROKEN: ") && listed.contains("server.json"), "{listed}");
-    place.refused(&["server", "remove", "tree"], &["server.json", "truetps server remove tree --force"]);
+    place.refused(
+        &["server", "remove", "tree"],
+        &["server.json", "truetps server remove tree --force"],
+    );
     place.good(&["server", "remove", "tree", "--force"]);
     assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
     assert!(server.binary.path.is_file(), "a folder of the user's stays");
@@ -365,17 +432,26 @@ fn a_start_that_fails_leaves_no_process() {
     // It does not become the server: the server is a child of it.
     behind_a_script(&place, "parent", "\"$real\" \"$@\"\nexit $?");
     let ran = place.run(&["server", "start", "parent"]);
-    assert!(ran.code == Some(4) && ran.stderr.contains("not the server that was started"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(4) && ran.stderr.contains("not the server that was started"),
+        "{}",
+        ran.stderr
+    );
     wait_until("the end of what a script has started", || place.servers().is_empty());
     assert!(place.run(&["server", "status", "parent"]).stdout.contains("last start failed"));
 
     // It never answers: Ctrl-C ends it, and so does another command. It starts no process, which would look like it.
     let never = "case \"$*\" in *--socket=*) kill -STOP $$;; esac\nexec \"$real\" \"$@\"";
     behind_a_script(&place, "never", never);
-    for (end, code) in [(None, 130), (Some(["stop", "never", "--kill"]), 4), (Some(["remove", "never", "--force"]), 4)]
-    {
+    for (end, code) in [
+        (None, 130),
+        (Some(["stop", "never", "--kill"]), 4),
+        (Some(["remove", "never", "--force"]), 4),
+    ] {
         let child = place.start(&["server", "start", "never"]);
-        wait_until("a process", || place.good(&["server", "list"]).stdout.contains("never  runs, pid"));
+        wait_until("a process", || {
+            place.good(&["server", "list"]).stdout.contains("never  runs, pid")
+        });
         match end {
             None => signal(child.id(), Signal::INT),
             Some(words) => drop(place.good(&[&["server"][..], &words].concat())),
@@ -425,9 +501,14 @@ fn the_server_is_a_factor() {
     place.good(&["server", "add", "old", server.basedir.to_str().unwrap()]);
     let checked = place.good(&["plan", "check", "two.toml"]).stdout;
     assert!(checked.contains("asked maria: ") && checked.contains("asked old: "), "{checked}");
-    let wrong = TWO.replace("[workload]", "[server.settings]\nbinlog_commit_wait_usec = 1\n[workload]");
+    let wrong =
+        TWO.replace("[workload]", "[server.settings]\nbinlog_commit_wait_usec = 1\n[workload]");
     place.write("wrong.toml", &wrong);
-    let expect = ["server `old`: mysql", "no setting `binlog_commit_wait_usec`", "`binlog_group_commit_sync_delay`"];
+    let expect = [
+        "server `old`: mysql",
+        "no setting `binlog_commit_wait_usec`",
+        "`binlog_group_commit_sync_delay`",
+    ];
     place.refused(&["plan", "check", "wrong.toml"], &expect);
     place.refused(&["sweep", "two.toml", "--server", "old"], &["the plan names `maria`, `old`"]);
 
@@ -439,10 +520,15 @@ fn the_server_is_a_factor() {
         assert_eq!(trial["validity"]["state"], "valid", "{trial}");
         assert_eq!(trial["configuration"]["server"], trial["server"]["name"], "{trial}");
     }
-    let version_of = |trial: &serde_json::Value| trial["server"]["version"].as_str().unwrap().to_owned();
+    let version_of =
+        |trial: &serde_json::Value| trial["server"]["version"].as_str().unwrap().to_owned();
     assert_eq!(version_of(&seen[3]), server.binary.version.to_string());
     assert_ne!(version_of(&seen[0]), version_of(&seen[3]));
-    assert!(ran.stdout.contains("old (mysql") && ran.stdout.contains("server=old"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("old (mysql") && ran.stdout.contains("server=old"),
+        "{}",
+        ran.stdout
+    );
     assert!(place.servers().is_empty());
 
     // Its program stays while a run needs it. A folder of the environment is for those who name no server.
@@ -466,5 +552,10 @@ fn the_server_is_a_factor() {
     place.refused(&["server", "remove", "old", "--force"], &["server `old` is in use by a run"]);
     place.refused(&["server", "add", "old", "--replace"], &["server `old` is in use by a run"]);
     let ran: Ran = child.wait_with_output().unwrap().into();
-    assert!(ran.code == Some(0) && ran.stdout.contains("old (mysql"), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.code == Some(0) && ran.stdout.contains("old (mysql"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
 }

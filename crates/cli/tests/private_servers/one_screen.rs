@@ -10,7 +10,8 @@ const LINES_MAX: usize = 35;
 const FOLDERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/version-1");
 
 fn at_width(place: &Place, words: &[&str], columns: usize) -> Ran {
-    let ran: Ran = place.command(words).env("COLUMNS", columns.to_string()).output().unwrap().into();
+    let ran: Ran =
+        place.command(words).env("COLUMNS", columns.to_string()).output().unwrap().into();
     assert!(!ran.stderr.contains("panicked"), "{words:?} at {columns}: {}", ran.stderr);
     ran
 }
@@ -20,7 +21,12 @@ fn check(place: &Place, words: &[&str]) {
     for columns in [80, 100, 160] {
         let ran = at_width(place, words, columns);
         let lines = ran.stdout.lines().count() + ran.stderr.lines().count();
-        assert!(lines <= LINES_MAX, "{words:?} at {columns}: {lines} lines\n{}{}", ran.stdout, ran.stderr);
+        assert!(
+            lines <= LINES_MAX,
+            "{words:?} at {columns}: {lines} lines\n{}{}",
+            ran.stdout,
+            ran.stderr
+        );
         let is_wide = |line: &&str| display_width(line) > columns && !line.contains('/');
         let wide: Vec<_> = ran.stdout.lines().filter(is_wide).collect();
         assert!(wide.is_empty(), "{words:?} at {columns}: {wide:#?}");
@@ -89,10 +95,15 @@ fn the_full_report_is_a_flag_away() {
     let short = place.run(&["report", "sweep"]);
     assert!(short.stderr.contains("truetps report sweep --full"), "{}", short.stderr);
     let full = place.run(&["report", "sweep", "--full"]);
-    for heading in ["Verdict  ", "Stalls  ", "Ledger  ", "Server  ", "Load  ", "Host  ", "What it means"] {
+    for heading in
+        ["Verdict  ", "Stalls  ", "Ledger  ", "Server  ", "Load  ", "Host  ", "What it means"]
+    {
         assert!(full.stdout.contains(heading), "{heading}\n{}", full.stdout);
     }
-    assert!(full.stdout.lines().count() > short.stdout.lines().count() && !full.stderr.contains("--full"));
+    assert!(
+        full.stdout.lines().count() > short.stdout.lines().count()
+            && !full.stderr.contains("--full")
+    );
     assert_eq!(full.code, short.code, "the answer decides the exit code");
     let differ = |more: &[&str]| place.run(&[&["diff", "a.cnf", "b.cnf"], more].concat()).stdout;
     assert!(differ(&["--full"]).contains("most likely to matter first"), "{}", differ(&["--full"]));
@@ -125,8 +136,18 @@ fn commands_on_a_server() {
     let (port, _) = place.start_on_a_port("watched");
     let dsn = format!("mysql://root@127.0.0.1:{port}");
     let probe = place.run(&["probe", "watched", "--duration=2s"]);
-    assert!(probe.stdout.lines().count() <= LINES_MAX - 5, "{dsn}\n{}{}", probe.stdout, probe.stderr);
-    assert!(probe.stdout.contains("Answer    In 2 s the server committed nothing"), "{}{}", probe.stdout, probe.stderr);
+    assert!(
+        probe.stdout.lines().count() <= LINES_MAX - 5,
+        "{dsn}\n{}{}",
+        probe.stdout,
+        probe.stderr
+    );
+    assert!(
+        probe.stdout.contains("Answer    In 2 s the server committed nothing"),
+        "{}{}",
+        probe.stdout,
+        probe.stderr
+    );
     check(&place, &["server", "list"]);
     place.run(&["server", "stop", "watched"]);
 }

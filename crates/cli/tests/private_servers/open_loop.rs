@@ -43,7 +43,8 @@ fn check_stretch(stretch: &Value) {
         "{stretch}"
     );
     for figure in ["p50", "p95", "p99", "max"] {
-        let (response, service) = (&stretch[format!("response_us_{figure}")], &open[format!("service_us_{figure}")]);
+        let (response, service) =
+            (&stretch[format!("response_us_{figure}")], &open[format!("service_us_{figure}")]);
         assert_eq!(response.is_null(), service.is_null(), "{stretch}");
         if let (Some(response), Some(service)) = (response.as_f64(), service.as_f64()) {
             // Histograms keep three digits.
@@ -57,7 +58,8 @@ fn check_counts(place: &Place, trial: &Value) {
     let measured = &trial["measured"];
     check_stretch(measured);
     let text = fs::read_to_string(place.latest().join("trial-0001/intervals.jsonl")).unwrap();
-    let intervals: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let intervals: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     intervals.iter().for_each(check_stretch);
     for pair in intervals.windows(2) {
         assert_eq!(pair[1]["open_loop"]["queued_in"], pair[0]["open_loop"]["queued"]);
@@ -65,7 +67,11 @@ fn check_counts(place: &Place, trial: &Value) {
     }
     let in_phase = || intervals.iter().filter(|interval| interval["phase"] == "measure");
     for name in ["started", "ok", "failed"] {
-        assert_eq!(in_phase().map(|interval| count(interval, name)).sum::<u64>(), count(measured, name), "{name}");
+        assert_eq!(
+            in_phase().map(|interval| count(interval, name)).sum::<u64>(),
+            count(measured, name),
+            "{name}"
+        );
     }
     for name in ["scheduled", "skipped"] {
         let sum: u64 = in_phase().map(|interval| count(&interval["open_loop"], name)).sum();
@@ -86,7 +92,10 @@ fn a_rate_is_kept_and_recorded() {
     let steady = trial(&["--rate", "200/s", "--connections", "4", "--measure=1.5"]);
     let open = &steady["measured"]["open_loop"];
     assert_near(count(open, "scheduled"), 300, 1);
-    assert!(steady["measured"]["sustained"].is_boolean() && count(open, "skipped") == 0, "{steady}");
+    assert!(
+        steady["measured"]["sustained"].is_boolean() && count(open, "skipped") == 0,
+        "{steady}"
+    );
     for name in ["lag_us_p50", "lag_us_p99", "lag_us_max"] {
         assert!(open[name].as_f64().unwrap() >= 0.0, "{name}");
     }
@@ -100,7 +109,8 @@ fn a_rate_is_kept_and_recorded() {
 
     // Times between starts are drawn, from the seed: their number is near the rate, and the same again.
     let poisson = || trial(&["--rate=400", "--arrivals=poisson", "--measure=1", "--connections=4"]);
-    let [first, again] = [poisson(), poisson()].map(|trial| count(&trial["measured"]["open_loop"], "scheduled"));
+    let [first, again] =
+        [poisson(), poisson()].map(|trial| count(&trial["measured"]["open_loop"], "scheduled"));
     assert_near(first, 400, 140);
     assert_eq!(first, again);
 }
@@ -109,8 +119,14 @@ fn a_rate_is_kept_and_recorded() {
 fn a_hundred_clients_each_at_their_own_rate() {
     let Some(binary) = mariadb("a_hundred_clients") else { return };
     let (owned, place) = (Owned::start(&binary, &[]), Place::with_templates());
-    let trial = trial(&place, &["--dsn", &owned.socket_dsn(), "--clients=100", "--rate-per-client=1/s", "--measure=2"]);
-    assert_eq!((&trial["engine"]["clients"], &trial["engine"]["clients_failed"]), (&100.into(), &0.into()));
+    let trial = trial(
+        &place,
+        &["--dsn", &owned.socket_dsn(), "--clients=100", "--rate-per-client=1/s", "--measure=2"],
+    );
+    assert_eq!(
+        (&trial["engine"]["clients"], &trial["engine"]["clients_failed"]),
+        (&100.into(), &0.into())
+    );
     assert_eq!(trial["engine"]["mode"], "multiplexed");
     // Each client has a phase of its own: two starts in two seconds, regardless of the phase.
     assert_eq!(count(&trial["measured"]["open_loop"], "scheduled"), 200);
@@ -129,15 +145,24 @@ fn overload_is_a_result() {
     let queue = trial(&["--rate=500000", "--connections=2", "--measure=0.5"]);
     let measured = &queue["measured"];
     assert_eq!(measured["sustained"], false, "{queue}");
-    assert!(count(&measured["open_loop"], "queued") > 0 && count(&measured["open_loop"], "skipped") == 0, "{queue}");
+    assert!(
+        count(&measured["open_loop"], "queued") > 0
+            && count(&measured["open_loop"], "skipped") == 0,
+        "{queue}"
+    );
     // The wait for a client is in the response time, and the service time knows nothing of it.
-    let (response, service) = (&measured["response_us_p50"], &measured["open_loop"]["service_us_p50"]);
+    let (response, service) =
+        (&measured["response_us_p50"], &measured["open_loop"]["service_us_p50"]);
     assert!(response.as_f64().unwrap() > 2.0 * service.as_f64().unwrap(), "{queue}");
 
-    let skipping = trial(&["--rate=500000", "--connections=2", "--measure=0.5", "--latency-limit=20ms"]);
+    let skipping =
+        trial(&["--rate=500000", "--connections=2", "--measure=0.5", "--latency-limit=20ms"]);
     let measured = &skipping["measured"];
     assert_eq!(measured["sustained"], false, "{skipping}");
-    assert!(count(&measured["open_loop"], "skipped") > 0 && count(measured, "ok") > 0, "{skipping}");
+    assert!(
+        count(&measured["open_loop"], "skipped") > 0 && count(measured, "ok") > 0,
+        "{skipping}"
+    );
     // What had to wait longer than the limit was not sent. (Between the look at the clock and the sending, a busy machine
     // may pause the generator.)
     assert!(measured["open_loop"]["lag_us_p99"].as_f64().unwrap() <= 25_000.0, "{skipping}");
@@ -149,10 +174,13 @@ fn ctrl_c_keeps_what_an_open_loop_has_measured() {
         return;
     }
     let place = Place::with_templates();
-    let child = place.start(&[&SHORT[..], &["--rate=100", "--connections=2", "--measure=60", SMALL_REDO]].concat());
+    let child = place.start(
+        &[&SHORT[..], &["--rate=100", "--connections=2", "--measure=60", SMALL_REDO]].concat(),
+    );
     wait_until("an interval of the measure phase", || {
         let path = place.path().join("runs/latest/trial-0001/intervals.jsonl");
-        fs::read_to_string(path).is_ok_and(|text| text.lines().any(|line| line.contains("\"measure\"")))
+        fs::read_to_string(path)
+            .is_ok_and(|text| text.lines().any(|line| line.contains("\"measure\"")))
     });
     signal(child.id(), Signal::INT);
     let ran: Ran = child.wait_with_output().unwrap().into();
@@ -169,7 +197,15 @@ fn modes_are_those_that_were_asked_for() {
     let Some(binary) = mariadb("modes_are_those") else { return };
     let (owned, place) = (Owned::start(&binary, &[]), Place::with_templates());
     let dsn = owned.socket_dsn();
-    let common = ["--dsn", &dsn, "--rate-per-client=30", "--connections=3", "--measure=0.5", "--workers=1", "--mode"];
+    let common = [
+        "--dsn",
+        &dsn,
+        "--rate-per-client=30",
+        "--connections=3",
+        "--measure=0.5",
+        "--workers=1",
+        "--mode",
+    ];
     for (mode, workers) in [("blocking", 3), ("multiplexed", 1)] {
         let trial = trial(&place, &[&common[..], &[mode]].concat());
         assert_eq!(trial["engine"]["mode"], mode, "{trial}");
@@ -188,7 +224,8 @@ fn generator_and_private_server_have_cores_of_their_own() {
         return;
     }
     let place = Place::with_templates();
-    let pinned = trial(&place, &["--rate=100", "--connections=3", "--measure=0.5", "--pin", SMALL_REDO]);
+    let pinned =
+        trial(&place, &["--rate=100", "--connections=3", "--measure=0.5", "--pin", SMALL_REDO]);
     assert!(!pinned["engine"]["pinned_to"].as_array().unwrap().is_empty(), "{pinned}");
     assert_eq!(pinned["engine"]["shares_cores"], false, "{pinned}");
 }

@@ -34,7 +34,8 @@ fn a_search_advises_and_its_answer_can_be_read_again() {
         return;
     }
     let place = Place::with_templates();
-    let ran = place.run(&[&SEARCH[..], &["--current=3", "--rate=10", "--p99=1m", "--format=json"]].concat());
+    let ran = place
+        .run(&[&SEARCH[..], &["--current=3", "--rate=10", "--p99=1m", "--format=json"]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let answer = document(&ran);
     assert_eq!(answer["findings"]["outcome"], "advised");
@@ -43,12 +44,21 @@ fn a_search_advises_and_its_answer_can_be_read_again() {
     assert!((1..=4).contains(&advice), "{advice}");
     let trials = connections_of_trials(&answer);
     assert_eq!(trials[..2], [1, 2], "the climb comes first");
-    assert!(trials.contains(&3) && trials.iter().all(|number| (1..=4).contains(number)), "{trials:?}");
+    assert!(
+        trials.contains(&3) && trials.iter().all(|number| (1..=4).contains(number)),
+        "{trials:?}"
+    );
     // The server's own limit, read from its variables.
     let parameters = &answer["parameters"];
     // Ten a second are far below what three connections carry: they stay.
-    assert_eq!((&answer["rate"]["current"], &answer["rate"]["connections"]), (&"carries".into(), &3.into()));
-    assert_eq!((&parameters["size"], &parameters["max_lifetime_s"]), (&Value::from(3), &Value::from(60)));
+    assert_eq!(
+        (&answer["rate"]["current"], &answer["rate"]["connections"]),
+        (&"carries".into(), &3.into())
+    );
+    assert_eq!(
+        (&parameters["size"], &parameters["max_lifetime_s"]),
+        (&Value::from(3), &Value::from(60))
+    );
     assert_eq!(answer["libraries"].as_array().unwrap().len(), 7);
     assert!(place.servers().is_empty());
 
@@ -62,8 +72,14 @@ fn a_search_advises_and_its_answer_can_be_read_again() {
                 "initial = least = most = 3",
             ][..],
         ),
-        (&["report", "--full"], &["HikariCP", "maximumPoolSize=", "SetMaxOpenConns(", "wait_timeout of 90 s"]),
-        (&["report", "--format", "md"], &["# insert: how many connections does it need?", "maximumPoolSize="]),
+        (
+            &["report", "--full"],
+            &["HikariCP", "maximumPoolSize=", "SetMaxOpenConns(", "wait_timeout of 90 s"],
+        ),
+        (
+            &["report", "--format", "md"],
+            &["# insert: how many connections does it need?", "maximumPoolSize="],
+        ),
     ] {
         let ran = place.good(args);
         for word in words {
@@ -88,7 +104,10 @@ fn a_search_goes_on_where_ctrl_c_ended_it() {
     assert_eq!(ran.code, Some(130), "{}", ran.stderr);
     assert!(ran.stderr.contains("truetps pool --resume "), "{}", ran.stderr);
     let before = place.run(&["report", "--format", "json"]);
-    assert_eq!((before.code, &document(&before)["findings"]["outcome"]), (Some(3), &Value::from("unfinished")));
+    assert_eq!(
+        (before.code, &document(&before)["findings"]["outcome"]),
+        (Some(3), &Value::from("unfinished"))
+    );
     let measured = document(&before)["trials"].clone();
 
     let ran = place.run(&["pool", "--resume", "--format", "json"]);
@@ -96,6 +115,9 @@ fn a_search_goes_on_where_ctrl_c_ended_it() {
     let answer = document(&ran);
     assert_eq!(answer["findings"]["outcome"], "advised");
     let (measured, trials) = (measured.as_array().unwrap(), answer["trials"].as_array().unwrap());
-    assert!(!measured.is_empty() && trials.starts_with(measured), "what was measured is not measured again");
+    assert!(
+        !measured.is_empty() && trials.starts_with(measured),
+        "what was measured is not measured again"
+    );
     assert!(place.servers().is_empty());
 }

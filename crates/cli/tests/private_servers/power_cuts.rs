@@ -58,10 +58,19 @@ fn power_cuts(server: &FetchedServer) {
     for survival in survivals {
         for order in orders {
             let basedir = server.basedir.to_str().unwrap();
-            let words = ["crash", plan.to_str().unwrap(), "--basedir", basedir, "--format=json", "--kinds=power"];
-            let more = ["--at=all", "--torn", survival, "--crashes", cuts.as_deref().unwrap_or("1")];
+            let words = [
+                "crash",
+                plan.to_str().unwrap(),
+                "--basedir",
+                basedir,
+                "--format=json",
+                "--kinds=power",
+            ];
+            let more =
+                ["--at=all", "--torn", survival, "--crashes", cuts.as_deref().unwrap_or("1")];
             let ran = place.run(&[&words[..], &more, order].concat());
-            let document: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.stderr));
+            let document: Value =
+                serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.stderr));
             let own_faults = check(&document, &format!("{} {survival} {order:?}", server.name));
             assert_eq!(ran.code, Some(i32::from(own_faults > 0)), "{}", ran.stderr);
         }
@@ -70,25 +79,34 @@ fn power_cuts(server: &FetchedServer) {
 
 /// MariaDB closes its last binlog, and says in it that it did, before the commits of InnoDB are durable: after a power cut in
 /// between it finds prepared transactions, and does not start. It does so without preallocation as well.
-const FAULT_OF_MARIADB: &str = "prepared transactions! It means that server was not shut down properly";
+const FAULT_OF_MARIADB: &str =
+    "prepared transactions! It means that server was not shut down properly";
 
 /// Returns how many crashes met the server's own fault.
 fn check(document: &Value, label: &str) -> usize {
     let mut seen = std::collections::BTreeSet::new();
     let mut own_faults = 0;
-    for crash in document["crashes"].as_array().unwrap().iter().filter(|crash| crash["role"] == "cell") {
+    for crash in
+        document["crashes"].as_array().unwrap().iter().filter(|crash| crash["role"] == "cell")
+    {
         seen.insert((crash["configuration"][PREALLOC].to_string(), crash["step"].to_string()));
         let problem = crash["table_problem"].as_str();
-        if crash["step"] == "stop" && problem.is_some_and(|problem| problem.contains(FAULT_OF_MARIADB)) {
+        if crash["step"] == "stop"
+            && problem.is_some_and(|problem| problem.contains(FAULT_OF_MARIADB))
+        {
             own_faults += 1;
             continue;
         }
         let binlog = &crash["binlog"];
         let counts = [&crash["lost"], &crash["unexpected"], &crash["holes"]];
-        let differences = ["binlog_only", "table_only", "torn_files", "gtid_gaps"].map(|key| &binlog[key]);
+        let differences =
+            ["binlog_only", "table_only", "torn_files", "gtid_gaps"].map(|key| &binlog[key]);
         let is_right = counts.into_iter().chain(differences).all(|count| *count == 0);
         assert!(is_right && problem.is_none(), "{label}: {crash}");
-        assert!(crash["acknowledged"].as_u64() > Some(0) && binlog["rows"].as_u64() > Some(0), "{label}: {crash}");
+        assert!(
+            crash["acknowledged"].as_u64() > Some(0) && binlog["rows"].as_u64() > Some(0),
+            "{label}: {crash}"
+        );
     }
     assert!(seen.len() >= 8 && !seen.iter().any(|(_, step)| step == "null"), "{label}: {seen:?}");
     own_faults

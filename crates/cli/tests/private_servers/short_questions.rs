@@ -35,7 +35,10 @@ fn a_question_needs_no_plan_file() {
         return;
     }
     let place = Place::with_templates();
-    let ran = sweep(&place, &["insert", "--vary", "sync_binlog=1,0", "-c", "1,2", "--blocks", "2", "-q", SMALL_REDO]);
+    let ran = sweep(
+        &place,
+        &["insert", "--vary", "sync_binlog=1,0", "-c", "1,2", "--blocks", "2", "-q", SMALL_REDO],
+    );
     assert!([Some(0), Some(3)].contains(&ran.code), "{}{}", ran.stdout, ran.stderr);
     // A trial in which the disk stood still is named there, too.
     let said: Vec<_> = ran.stderr.lines().filter(|line| !line.contains("NOT VALID")).collect();
@@ -47,7 +50,8 @@ fn a_question_needs_no_plan_file() {
     );
     assert_eq!(plan.factors["connections"].len(), 2);
     // Two levels, two numbers of connections, and the twin, in two blocks.
-    let found: Vec<_> = (1..=10).map(|n| variable(&place, &format!("trial-{n:04}"), "sync_binlog")).collect();
+    let found: Vec<_> =
+        (1..=10).map(|n| variable(&place, &format!("trial-{n:04}"), "sync_binlog")).collect();
     assert!(found.contains(&"0".to_owned()) && found.contains(&"1".to_owned()), "{found:?}");
     assert_eq!(variable(&place, "trial-0001", "log_bin"), "ON");
     let report = place.run(&["report", "--format", "json"]);
@@ -61,7 +65,14 @@ fn a_saved_plan_runs_as_it_was_asked() {
         return;
     }
     let place = Place::with_templates();
-    let question = ["insert", "--vary", "innodb_flush_log_at_trx_commit=1,2", "--save-plan", "mine.toml", "--blocks=1"];
+    let question = [
+        "insert",
+        "--vary",
+        "innodb_flush_log_at_trx_commit=1,2",
+        "--save-plan",
+        "mine.toml",
+        "--blocks=1",
+    ];
     let saved = sweep(&place, &question);
     assert_eq!(saved.code, Some(0), "{}", saved.stderr);
     assert!(saved.stderr.contains("Next   truetps sweep ./mine.toml"), "{}", saved.stderr);
@@ -117,21 +128,37 @@ fn plans_are_checked_on_a_running_server() {
     let (socket, tcp) = (owned.socket_dsn(), owned.tcp_dsn());
     // log_bin of the plan cannot be set there, and need not be.
     let checked = place.good(&["plan", "check", "sync-binlog", "--dsn", &socket]);
-    assert!(checked.stdout.contains("restored: innodb_flush_log_at_trx_commit, sync_binlog"), "{}", checked.stdout);
+    assert!(
+        checked.stdout.contains("restored: innodb_flush_log_at_trx_commit, sync_binlog"),
+        "{}",
+        checked.stdout
+    );
     let plan = |levels: &str| {
         let factors = format!("{levels}\nconnections = [1]");
         format!("name = 'p'\nabout = 'a'\n[workload]\nname = 'insert'\n[factors]\n{factors}\n")
     };
     for (levels, words) in [
-        ("sync_binlog = [1, 99999999999]", "`sync_binlog = 99999999999`: the server accepts 0 to 4294967295"),
-        ("innodb_flush_log_at_trx_commit = [1, 'x']", "`innodb_flush_log_at_trx_commit = x`: is not a number"),
+        (
+            "sync_binlog = [1, 99999999999]",
+            "`sync_binlog = 99999999999`: the server accepts 0 to 4294967295",
+        ),
+        (
+            "innodb_flush_log_at_trx_commit = [1, 'x']",
+            "`innodb_flush_log_at_trx_commit = x`: is not a number",
+        ),
         // Tried in a session of its own.
         ("sql_mode = ['', 'NEVER']", "the server refused sql_mode = NEVER"),
-        ("log_bin = [true, false]", "`log_bin` cannot be set on a running server: the server reads it when it starts"),
+        (
+            "log_bin = [true, false]",
+            "`log_bin` cannot be set on a running server: the server reads it when it starts",
+        ),
         ("sync_binlgo = [1]", "did you mean `sync_binlog`"),
     ] {
         place.write("p.toml", &plan(levels));
-        place.refused(&["plan", "check", "./p.toml", "--dsn", &socket], &["plan `./p.toml`: ", words]);
+        place.refused(
+            &["plan", "check", "./p.toml", "--dsn", &socket],
+            &["plan `./p.toml`: ", words],
+        );
     }
     place.refused(&["plan", "check", "crash", "--dsn", &socket], &["crashes private servers"]);
     assert!(place.good(&["plan", "check", "crash"]).stderr.contains("Next   truetps crash crash"));
@@ -140,7 +167,11 @@ fn plans_are_checked_on_a_running_server() {
     let refused = run_with_password(&place, &["plan", "check", "./p.toml", "--dsn", &tcp]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
     let hint = format!("GRANT BINLOG ADMIN ON *.* TO '{ACCOUNT}'@'%'");
-    assert!(refused.stderr.contains("may not set global variables (sync_binlog)"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("may not set global variables (sync_binlog)"),
+        "{}",
+        refused.stderr
+    );
     assert!(!binary.is_mariadb() || refused.stderr.contains(&hint), "{}", refused.stderr);
     assert_eq!(owned.belongings(), before);
     assert!(!place.path().join("runs").exists() && !place.path().join("state").exists());
@@ -155,10 +186,16 @@ fn levels_are_varied_on_a_running_server() {
     let dsn = owned.socket_dsn();
     let refused = sweep(&place, &["insert", "--vary", "log_bin=1,0", "--dsn", &dsn]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-    let words = ["`log_bin` cannot be set on a running server: the server reads it when it starts", "hint: omit --dsn"];
+    let words = [
+        "`log_bin` cannot be set on a running server: the server reads it when it starts",
+        "hint: omit --dsn",
+    ];
     assert!(words.iter().all(|words| refused.stderr.contains(words)), "{}", refused.stderr);
     assert_eq!(owned.belongings(), before);
-    let ran = sweep(&place, &["insert", "--vary", "sync_binlog=1,0", "-c=1", "--blocks=1", "--dsn", &dsn]);
+    let ran = sweep(
+        &place,
+        &["insert", "--vary", "sync_binlog=1,0", "-c=1", "--blocks=1", "--dsn", &dsn],
+    );
     assert!([Some(0), Some(3)].contains(&ran.code), "{}", ran.stderr);
     assert!(!ran.stderr.contains("log_bin = ON was added"), "{}", ran.stderr);
     assert_eq!(place.run_json("trial-0001")["validity"]["state"], "valid");
@@ -174,7 +211,10 @@ fn servers_are_varied_over_a_plan() {
     let _ends = Ends(&place);
     place.good(&["server", "add", "maria"]);
     place.good(&["server", "add", "mysql", mysql.basedir.to_str().unwrap()]);
-    let ran = sweep(&place, &["server-log-bin", "--vary", "server=maria,mysql", "-c=1", "--blocks=1", SMALL_REDO]);
+    let ran = sweep(
+        &place,
+        &["server-log-bin", "--vary", "server=maria,mysql", "-c=1", "--blocks=1", SMALL_REDO],
+    );
     assert!([Some(0), Some(3)].contains(&ran.code), "{}", ran.stderr);
     assert_eq!(plan(&place).design.baseline["server"].to_string(), "maria");
     let trials: Vec<_> = (1..=4).map(|n| place.run_json(&format!("trial-{n:04}"))).collect();
@@ -213,8 +253,19 @@ fn a_private_server_has_the_users_own_my_cnf() {
     assert!(added.stdout.contains("4 settings of "), "{}", added.stdout);
     // The file's settings replace what truetps chooses, and --set replaces them.
     let ran = place.run(
-        &[&["run", "insert", "--server=prod", "-c=1", "--set=sync_binlog=3", "--full", SMALL_REDO][..], &SHORT]
-            .concat(),
+        &[
+            &[
+                "run",
+                "insert",
+                "--server=prod",
+                "-c=1",
+                "--set=sync_binlog=3",
+                "--full",
+                SMALL_REDO,
+            ][..],
+            &SHORT,
+        ]
+        .concat(),
     );
     valid_trial(&place, &ran);
     let found = ["max_connections", "innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin"]
@@ -223,15 +274,19 @@ fn a_private_server_has_the_users_own_my_cnf() {
     assert!(ran.stdout.contains("max_connections=311"), "{}", ran.stdout);
     // Its own instance has them, too.
     place.good(&["server", "start", "prod", "--set", "max_connections=312"]);
-    let asked = place.good(&["server", "sql", "prod", "SELECT @@sync_binlog, @@max_connections"]).stdout;
+    let asked =
+        place.good(&["server", "sql", "prod", "SELECT @@sync_binlog, @@max_connections"]).stdout;
     assert!(asked.contains("7\t312"), "{asked}");
     place.good(&["server", "stop", "prod"]);
     // Without a name.
-    let ran = place.run(&[&["run", "insert", "--my-cnf=my.cnf", "-c=1", SMALL_REDO][..], &SHORT].concat());
+    let ran = place
+        .run(&[&["run", "insert", "--my-cnf=my.cnf", "-c=1", SMALL_REDO][..], &SHORT].concat());
     valid_trial(&place, &ran);
     assert_eq!(variable(&place, "trial-0001", "max_connections"), "311");
     // A file that the server would not start with.
-    for (line, words) in [("nosuch = 1", "has no setting `nosuch`"), ("sync_binlog = x", "`sync_binlog = x`")] {
+    for (line, words) in
+        [("nosuch = 1", "has no setting `nosuch`"), ("sync_binlog = x", "`sync_binlog = x`")]
+    {
         place.write("bad.cnf", &format!("[mysqld]\n{line}\n"));
         place.refused(
             &["server", "add", "bad", "mariadb", "--my-cnf", "bad.cnf"],
@@ -239,7 +294,10 @@ fn a_private_server_has_the_users_own_my_cnf() {
         );
         place.refused(&["run", "insert", "--my-cnf", "bad.cnf"], &["--my-cnf bad.cnf", words]);
     }
-    place.refused(&["server", "add", "bad", "--my-cnf", "none.cnf"], &["--my-cnf none.cnf: No such file"]);
+    place.refused(
+        &["server", "add", "bad", "--my-cnf", "none.cnf"],
+        &["--my-cnf none.cnf: No such file"],
+    );
     assert_eq!(place.leftovers().iter().filter(|name| name.contains("bad")).count(), 0);
 }
 
@@ -254,9 +312,17 @@ fn no_name_means_another_family() {
     assert_eq!(pg.code == Some(0), has_postgres, "{}{}", pg.stdout, pg.stderr);
     assert!(!pg.stdout.contains("mariadb"), "{}", pg.stdout);
     assert!(place.good(&["server", "add", "maria-1"]).stdout.contains("mariadb"));
-    assert!(place.good(&["server", "add", "prod"]).stdout.contains("mariadb"), "any server is fine for this name");
+    assert!(
+        place.good(&["server", "add", "prod"]).stdout.contains("mariadb"),
+        "any server is fine for this name"
+    );
     let mysql = place.run(&["server", "add", "mysql-8.0"]);
-    assert!(mysql.code == Some(2) || mysql.stdout.contains("  mysql "), "{}{}", mysql.stdout, mysql.stderr);
+    assert!(
+        mysql.code == Some(2) || mysql.stdout.contains("  mysql "),
+        "{}{}",
+        mysql.stdout,
+        mysql.stderr
+    );
     place.refused(&["server", "add", "y", "nosuch"], &["there is no file or folder nosuch"]);
 }
 
@@ -267,11 +333,16 @@ fn rows_per_insert_is_a_factor() {
         return;
     }
     let place = Place::with_templates();
-    let question = ["bulk-insert", "--vary", "rows_per_insert=1,10", "-c", "1,2", "--blocks", "2", SMALL_REDO];
+    let question =
+        ["bulk-insert", "--vary", "rows_per_insert=1,10", "-c", "1,2", "--blocks", "2", SMALL_REDO];
     let ran = sweep(&place, &question);
     assert!([Some(0), Some(3)].contains(&ran.code), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("rows/s"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("       truetps pool '"), "the numbers between are a command away: {}", ran.stderr);
+    assert!(
+        ran.stderr.contains("       truetps pool '"),
+        "the numbers between are a command away: {}",
+        ran.stderr
+    );
     let report = place.run(&["report", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
     let cells = report["analysis"]["cells"].as_array().unwrap();
@@ -279,11 +350,16 @@ fn rows_per_insert_is_a_factor() {
     for cell in cells {
         // The server counts the rows.
         let rows = cell["configuration"]["rows_per_insert"].as_f64().unwrap();
-        let [tps, rows_per_s] = [&cell["tps"]["value"], &cell["rows_changed_per_s"]].map(|one| one.as_f64().unwrap());
+        let [tps, rows_per_s] =
+            [&cell["tps"]["value"], &cell["rows_changed_per_s"]].map(|one| one.as_f64().unwrap());
         assert!((rows_per_s / tps / rows - 1.0).abs() < 0.02, "{cell}");
     }
     let refused = place.run(&["sweep", "insert", "--vary", "rows_per_insert=1,10"]);
-    assert!(refused.code == Some(2) && refused.stderr.contains("bulk-insert"), "{}", refused.stderr);
+    assert!(
+        refused.code == Some(2) && refused.stderr.contains("bulk-insert"),
+        "{}",
+        refused.stderr
+    );
 }
 
 /// Two settings at once: the effect of each over the levels of the other.
@@ -293,14 +369,23 @@ fn several_settings_have_main_effects() {
         return;
     }
     let place = Place::with_templates();
-    let vary = ["--vary", "innodb_flush_log_at_trx_commit=1,0", "--vary", "join_buffer_size=256K,512K"];
-    let ran = sweep(&place, &[&["insert", "-c", "2", "--blocks", "2", SMALL_REDO][..], &vary].concat());
+    let vary =
+        ["--vary", "innodb_flush_log_at_trx_commit=1,0", "--vary", "join_buffer_size=256K,512K"];
+    let ran =
+        sweep(&place, &[&["insert", "-c", "2", "--blocks", "2", SMALL_REDO][..], &vary].concat());
     assert!([Some(0), Some(3)].contains(&ran.code), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("Each setting over all levels of the others: "), "{}", ran.stdout);
     let report = place.run(&["report", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
     let effects = report["analysis"]["main_effects"].as_array().unwrap();
-    let names: Vec<_> = effects.iter().map(|one| (one["factor"].as_str(), one["tps_ratio"]["n"].as_u64())).collect();
+    let names: Vec<_> = effects
+        .iter()
+        .map(|one| (one["factor"].as_str(), one["tps_ratio"]["n"].as_u64()))
+        .collect();
     let (flush, buffer) = (Some("innodb_flush_log_at_trx_commit"), Some("join_buffer_size"));
-    assert_eq!(names, [(flush, Some(4)), (buffer, Some(4))], "two blocks at two levels of the other");
+    assert_eq!(
+        names,
+        [(flush, Some(4)), (buffer, Some(4))],
+        "two blocks at two levels of the other"
+    );
 }

@@ -46,7 +46,10 @@ fn a_run_gives_its_answer_after_the_picture() {
     let output = ended(child);
     let rest = terminal.is_left("a good end");
     assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}: {rest}", output.status);
-    assert_eq!(serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["schema_version"], 2);
+    assert_eq!(
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["schema_version"],
+        2
+    );
     wait_until("the last line", || terminal.text().contains("Next   open"));
     let text = terminal.text();
     assert!(text.contains("run-insert") && text.contains("\x1b[0;32m"), "{text:?}");
@@ -100,8 +103,10 @@ fn signals_from_elsewhere_give_the_terminal_back() {
 fn a_further_signal_ends_a_program_whose_terminal_accepts_nothing() {
     let (place, terminal) = (Place::with_templates(), Terminal::new());
     place.write("idle.lua", "function event() end");
-    let mut command =
-        terminal.command(&place, &["sysbench", "./idle.lua", "--time=600", "--runs=none", "--ui", "--rate=10", "run"]);
+    let mut command = terminal.command(
+        &place,
+        &["sysbench", "./idle.lua", "--time=600", "--runs=none", "--ui", "--rate=10", "run"],
+    );
     let mut child = command.stdout(terminal.program.try_clone().unwrap()).spawn().unwrap();
     terminal.wait_for_measuring();
     tcflow(&terminal.program, Action::OOff).unwrap();
@@ -123,7 +128,8 @@ fn a_suspended_run_lends_the_terminal_and_takes_it_again() {
     terminal.wait_for_measuring();
     terminal.types("\x1a");
     let state = || {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
         stat[stat.rfind(')').unwrap() + 2..].chars().next().unwrap()
     };
     wait_until("the run to be stopped", || state() == 'T');
@@ -143,8 +149,11 @@ fn without_colour_there_is_none() {
     let (place, terminal) = (Place::with_templates(), Terminal::new());
     let all = [&["--ctty", env!("CARGO_BIN_EXE_truetps")], &SHORT[..]].concat();
     let mut command = place.program(Path::new("setsid"), &all);
-    command.stdin(terminal.program.try_clone().unwrap()).stderr(terminal.program.try_clone().unwrap());
-    let child = command.stdout(Stdio::null()).env("TERM", "xterm").env("NO_COLOR", "1").spawn().unwrap();
+    command
+        .stdin(terminal.program.try_clone().unwrap())
+        .stderr(terminal.program.try_clone().unwrap());
+    let child =
+        command.stdout(Stdio::null()).env("TERM", "xterm").env("NO_COLOR", "1").spawn().unwrap();
     assert!(matches!(ended(child).status.code(), Some(0 | 3)));
     terminal.is_left("a good end");
     let text = terminal.text();
@@ -160,7 +169,8 @@ fn a_picture_needs_a_terminal_that_can_show_it() {
     place.refused(&["sweep", "--quick", "--ui"], &["--ui needs a terminal on stderr"]);
     let terminal = Terminal::new();
     let mut command = place.command(&SHORT);
-    let child = command.stderr(terminal.program.try_clone().unwrap()).env("TERM", "dumb").spawn().unwrap();
+    let child =
+        command.stderr(terminal.program.try_clone().unwrap()).env("TERM", "dumb").spawn().unwrap();
     assert_eq!(ended(child).status.code(), Some(2));
     wait_until("the error", || terminal.text().contains("TERM is not set, or `dumb`"));
     assert!(!terminal.text().contains('\x1b'));

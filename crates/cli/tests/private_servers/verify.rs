@@ -6,8 +6,15 @@ use truetps_testkit::mysql_family::mariadb;
 use crate::common::{Place, SMALL_REDO};
 
 fn verify(place: &Place, flags: &[&str]) -> (Option<i32>, Value, String) {
-    let mut args =
-        vec!["verify", "--clients=20", "--closed-loop", "--measure=6", "--kill=2", "--format=json", SMALL_REDO];
+    let mut args = vec![
+        "verify",
+        "--clients=20",
+        "--closed-loop",
+        "--measure=6",
+        "--kill=2",
+        "--format=json",
+        SMALL_REDO,
+    ];
     args.extend(flags);
     let ran = place.run(&args);
     (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_default(), ran.stderr)
@@ -46,7 +53,11 @@ fn a_killed_server_keeps_what_it_flushes_and_loses_the_rest() {
     }
     let again = place.run(&["verify", "--resume"]);
     assert_eq!(again.code, Some(4), "{}", again.stderr);
-    assert!(again.stderr.contains("in a private server, which ended with its run"), "{}", again.stderr);
+    assert!(
+        again.stderr.contains("in a private server, which ended with its run"),
+        "{}",
+        again.stderr
+    );
 }
 
 #[test]

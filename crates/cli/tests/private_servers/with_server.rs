@@ -9,7 +9,8 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::common::{
-    Place, Ran, SMALL, SMALL_REDO, has_server, reason_of, signal, signal_taken, wait_until, with_small_redo,
+    Place, Ran, SMALL, SMALL_REDO, has_server, reason_of, signal, signal_taken, wait_until,
+    with_small_redo,
 };
 
 /// One configuration, three long trials: to be disturbed. The server sleeps for most of them, so that other tests do not.
@@ -49,10 +50,15 @@ fn a_sweep_leaves_a_whole_record_and_no_server() {
     place.write("small.toml", &with_small_redo(SMALL));
     let ran = place.run(&["sweep", "./small.toml", "--format", "json"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{:?}\n{}", ran.code, ran.stderr);
-    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).expect("one JSON document on stdout");
+    let answer: serde_json::Value =
+        serde_json::from_str(&ran.stdout).expect("one JSON document on stdout");
     assert_eq!(answer["schema_version"], 2);
     let blocks: Vec<_> = ran.stderr.lines().filter(|line| line.starts_with("block ")).collect();
-    assert!(blocks.len() == 2 && blocks[1].contains("[10/10]  5 of 5 trials valid"), "{}", ran.stderr);
+    assert!(
+        blocks.len() == 2 && blocks[1].contains("[10/10]  5 of 5 trials valid"),
+        "{}",
+        ran.stderr
+    );
     assert!(!ran.stderr.contains('\x1b'), "no control characters where stderr is no terminal");
 
     let experiment = json(&place, "experiment.json");
@@ -62,14 +68,24 @@ fn a_sweep_leaves_a_whole_record_and_no_server() {
         assert_eq!(trial["validity"]["state"], "valid", "{trial}");
         let measured = &trial["measured"];
         let count = |name: &str| measured[name].as_u64().unwrap();
-        assert_eq!(count("carried_in") + count("started"), count("ok") + count("failed") + count("in_flight"));
+        assert_eq!(
+            count("carried_in") + count("started"),
+            count("ok") + count("failed") + count("in_flight")
+        );
         assert!(count("ok") > 0 && count("failed") == 0);
         let folder = place.latest().join(format!("trial-{n:04}"));
-        for file in ["intervals.jsonl", "latency.hdr", "server/my.cnf", "server/variables.json", "server/error.log"] {
+        for file in [
+            "intervals.jsonl",
+            "latency.hdr",
+            "server/my.cnf",
+            "server/variables.json",
+            "server/error.log",
+        ] {
             assert!(folder.join(file).is_file(), "{file}");
         }
         let variables: serde_json::Value =
-            serde_json::from_slice(&fs::read(folder.join("server/variables.json")).unwrap()).unwrap();
+            serde_json::from_slice(&fs::read(folder.join("server/variables.json")).unwrap())
+                .unwrap();
         let level = trial["configuration"]["innodb_flush_log_at_trx_commit"].to_string();
         assert_eq!(
             variables["innodb_flush_log_at_trx_commit"],
@@ -84,7 +100,10 @@ fn a_sweep_leaves_a_whole_record_and_no_server() {
     let again = place.run(&["report", "--format", "json"]);
     assert_eq!(again.stdout, ran.stdout);
     for format in ["text", "csv", "md"] {
-        assert!(place.run(&["report", "--format", format]).stdout.contains("connections"), "{format}");
+        assert!(
+            place.run(&["report", "--format", format]).stdout.contains("connections"),
+            "{format}"
+        );
     }
 }
 
@@ -104,7 +123,12 @@ fn levels_are_started_with(levels: &str, blocks: u32) {
     let blocks_line = format!("blocks = {blocks}");
     place.write(
         "plan.toml",
-        &with_small_redo(&SMALL.replace("[1, 0]", levels).replace("[1, 4]", "[1]").replace("blocks = 2", &blocks_line)),
+        &with_small_redo(
+            &SMALL
+                .replace("[1, 0]", levels)
+                .replace("[1, 4]", "[1]")
+                .replace("blocks = 2", &blocks_line),
+        ),
     );
     let ran = place.run(&["sweep", "./plan.toml", "--full"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
@@ -113,14 +137,25 @@ fn levels_are_started_with(levels: &str, blocks: u32) {
         let trial = place.run_json(&format!("trial-{n:04}"));
         let level = &trial["configuration"]["innodb_flush_log_at_trx_commit"];
         let path = place.latest().join(format!("trial-{n:04}/server/variables.json"));
-        let variables: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        let variables: serde_json::Value =
+            serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
         for coupling in couplings.iter().filter(|coupling| coupling["level"] == *level) {
-            assert_eq!(variables[coupling["name"].as_str().unwrap()], coupling["value"], "{coupling}");
+            assert_eq!(
+                variables[coupling["name"].as_str().unwrap()],
+                coupling["value"],
+                "{coupling}"
+            );
         }
     }
     // MariaDB since 10.8 has at least this one.
-    if let Some(buffering) = couplings.iter().find(|coupling| coupling["name"] == "innodb_log_file_buffering") {
-        assert!(ran.stdout.contains("innodb_log_file_buffering"), "{buffering} is reported\n{}", ran.stdout);
+    if let Some(buffering) =
+        couplings.iter().find(|coupling| coupling["name"] == "innodb_log_file_buffering")
+    {
+        assert!(
+            ran.stdout.contains("innodb_log_file_buffering"),
+            "{buffering} is reported\n{}",
+            ran.stdout
+        );
     }
 }
 
@@ -132,7 +167,10 @@ fn restart_only_factors_and_fresh_copies() {
     let place = Place::with_templates();
     // The binlog is decided when the server starts; sync_binlog is not.
     let plan = SMALL
-        .replace("innodb_flush_log_at_trx_commit = [1, 0]", "log_bin = [false, true]\nsync_binlog = [0, 1]")
+        .replace(
+            "innodb_flush_log_at_trx_commit = [1, 0]",
+            "log_bin = [false, true]\nsync_binlog = [0, 1]",
+        )
         .replace("connections = [1, 4]", "connections = [2]")
         .replace("blocks = 2", "blocks = 1");
     for datadir in ["refill", "fresh_copy"] {
@@ -144,7 +182,8 @@ fn restart_only_factors_and_fresh_copies() {
             let trial = place.run_json(&format!("trial-{n:04}"));
             assert_eq!(trial["validity"]["state"], "valid", "{trial}");
             let variables: serde_json::Value =
-                serde_json::from_slice(&fs::read(folder.join("server/variables.json")).unwrap()).unwrap();
+                serde_json::from_slice(&fs::read(folder.join("server/variables.json")).unwrap())
+                    .unwrap();
             let wanted = if trial["configuration"]["log_bin"] == true { "ON" } else { "OFF" };
             assert_eq!(variables["log_bin"], wanted, "{datadir} {n}");
         }
@@ -169,15 +208,29 @@ fn settings_and_levels_are_checked_before_anything_is_recorded() {
         }
     };
     let factor = "innodb_flush_log_at_trx_commit = [1, 0]";
-    check(factor, "inodb_flush_log_at_trx_commit = [1, 0]", &["inodb_flush", "innodb_flush_log_at_trx_commit"]);
-    check(factor, "innodb_flush_log_at_trx_commit = [1, 77]", &["innodb_flush_log_at_trx_commit", "77"]);
+    check(
+        factor,
+        "inodb_flush_log_at_trx_commit = [1, 0]",
+        &["inodb_flush", "innodb_flush_log_at_trx_commit"],
+    );
+    check(
+        factor,
+        "innodb_flush_log_at_trx_commit = [1, 77]",
+        &["innodb_flush_log_at_trx_commit", "77"],
+    );
     check(factor, "innodb_flush_method = [\"O_DIRECTT\"]", &["innodb_flush_method", "O_DIRECTT"]);
-    let words = ["it is one of PostgreSQL", "hint: for a private PostgreSQL write `flavour = \"postgresql\"`"];
+    let words = [
+        "it is one of PostgreSQL",
+        "hint: for a private PostgreSQL write `flavour = \"postgresql\"`",
+    ];
     check(factor, "synchronous_commit = [\"on\", \"off\"]", &words);
     check(factor, "datadir = [\"/tmp\"]", &["datadir"]);
     assert!(!place.path().join("runs").exists());
     // The program takes the level; this host has no room for it.
-    place.write("plan.toml", &SMALL.replace(factor, "innodb_buffer_pool_size = [\"64M\", \"8000G\"]"));
+    place.write(
+        "plan.toml",
+        &SMALL.replace(factor, "innodb_buffer_pool_size = [\"64M\", \"8000G\"]"),
+    );
     let ran = place.run(&["sweep", "./plan.toml"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("of memory"), "{}", ran.stderr);
     assert_eq!(fs::read_dir(place.path().join("runs")).map_or(0, Iterator::count), 0);
@@ -213,7 +266,10 @@ fn ctrl_c_keeps_what_was_measured_and_resume_does_the_rest() {
     for trial in ["trial-0002", "trial-0003"] {
         assert_eq!(place.run_json(trial)["validity"]["state"], "valid");
     }
-    assert!(place.latest().join("trial-0002.attempt-1/run.json").is_file(), "the first attempt is kept");
+    assert!(
+        place.latest().join("trial-0002.attempt-1/run.json").is_file(),
+        "the first attempt is kept"
+    );
 }
 
 #[test]
@@ -225,12 +281,19 @@ fn an_experiment_is_extended_by_more_blocks() {
     place.write("small.toml", &with_small_redo(&SMALL.replace("blocks = 2", "blocks = 1")));
     let first = place.run(&["sweep", "./small.toml"]);
     assert!(!first.stdout.contains("extended"), "{}", first.stdout);
-    let experiment = || serde_json::from_slice(&fs::read(place.latest().join("experiment.json")).unwrap()).unwrap();
+    let experiment = || {
+        serde_json::from_slice(&fs::read(place.latest().join("experiment.json")).unwrap()).unwrap()
+    };
     let before: serde_json::Value = experiment();
     place.refused(&["sweep", "--resume", "--blocks", "0"], &["--blocks"]);
 
     let ran = place.run(&["sweep", "--resume", "--blocks", "2", "--full"]);
-    assert!(ran.stdout.contains("10 of 10 valid; 2 blocks in random order"), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout.contains("10 of 10 valid; 2 blocks in random order"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
     assert!(ran.stdout.contains("extended from 1 to 2 blocks"), "{}", ran.stdout);
     let after: serde_json::Value = experiment();
     let trials = |json: &serde_json::Value| json["schedule"].as_array().unwrap().clone();
@@ -238,7 +301,10 @@ fn an_experiment_is_extended_by_more_blocks() {
     assert_eq!(trials(&after)[..5], trials(&before)[..]);
     let extension = &after["extensions"][0];
     assert_eq!((&extension["blocks_before"], &extension["blocks"]), (&1.into(), &2.into()));
-    place.refused(&["sweep", "--resume", "--blocks", "1"], &["the experiment has 2 blocks", "hint: "]);
+    place.refused(
+        &["sweep", "--resume", "--blocks", "1"],
+        &["the experiment has 2 blocks", "hint: "],
+    );
     assert_nothing_left(&place);
 }
 
@@ -250,7 +316,10 @@ fn more_blocks_follow_until_it_is_decided() {
     }
     let place = Place::with_templates();
     place.write("small.toml", &with_small_redo(SMALL));
-    place.refused(&["sweep", "./small.toml", "--until-decided", "--at-most", "1s"], &["--at-most 1 s", "hint: "]);
+    place.refused(
+        &["sweep", "./small.toml", "--until-decided", "--at-most", "1s"],
+        &["--at-most 1 s", "hint: "],
+    );
     place.refused(&["sweep", "./small.toml", "--at-most", "1h"], &["--until-decided"]);
     place.refused(&["sweep", "./small.toml", "--add-blocks", "1"], &["--resume"]);
 
@@ -290,7 +359,11 @@ fn kill_9_leaves_a_readable_folder_and_no_server() {
     wait_until("the server to be gone", || place.servers().is_empty());
     assert_eq!(place.run_json("trial-0001")["validity"]["state"], "partial");
     let report = place.run(&["report"]);
-    assert!(report.stdout.contains("partial") || report.stdout.contains("not finished"), "{}", report.stdout);
+    assert!(
+        report.stdout.contains("partial") || report.stdout.contains("not finished"),
+        "{}",
+        report.stdout
+    );
 
     let list = place.run(&["server", "list"]);
     assert!(list.stdout.contains("left behind"), "{}", list.stdout);
@@ -306,9 +379,10 @@ fn a_server_that_dies_or_hangs_costs_its_trial_only() {
     }
     // Beside each other: it takes a while until a server hangs.
     thread::scope(|scope| {
-        for (what, with, words) in
-            [("dies", Signal::KILL, "the server died"), ("hangs", Signal::STOP, "no longer answers")]
-        {
+        for (what, with, words) in [
+            ("dies", Signal::KILL, "the server died"),
+            ("hangs", Signal::STOP, "no longer answers"),
+        ] {
             scope.spawn(move || a_disturbed_server_costs_its_trial_only(what, with, words));
         }
     });
@@ -341,7 +415,8 @@ fn a_suspended_generator_blames_no_server() {
     }
     for loop_flags in [&["-c", "2"][..], &["-c", "4", "--rate", "300"]] {
         let place = Place::with_templates();
-        let flags = ["run", "insert", "--table-rows=500", "--warm-up=0.1", "--measure=4", SMALL_REDO];
+        let flags =
+            ["run", "insert", "--table-rows=500", "--warm-up=0.1", "--measure=4", SMALL_REDO];
         let child = place.start(&[&flags, loop_flags].concat());
         place.wait_for_interval("trial-0001");
         signal(child.id(), Signal::STOP);
@@ -354,7 +429,10 @@ fn a_suspended_generator_blames_no_server() {
         let reason = reason_of(&trial);
         assert!(reason.contains("the load generator was suspended for "), "{reason}");
         let suspensions = trial["engine"]["suspensions"].as_array().unwrap();
-        assert!(suspensions.iter().any(|one| one["length_ms"].as_f64().unwrap() >= 900.0), "{trial}");
+        assert!(
+            suspensions.iter().any(|one| one["length_ms"].as_f64().unwrap() >= 900.0),
+            "{trial}"
+        );
         assert!(trial["measured"]["sustained"].is_null(), "{trial}");
         let stalls = place.run(&["stalls", "runs/latest"]);
         let report = place.run(&["report", "runs/latest"]);
@@ -363,9 +441,15 @@ fn a_suspended_generator_blames_no_server() {
                 assert!(!text.contains(blame), "{blame}: {text}");
             }
         }
-        assert!(stalls.stdout.contains("the load generator was suspended"), "{}{}", stalls.stdout, stalls.stderr);
+        assert!(
+            stalls.stdout.contains("the load generator was suspended"),
+            "{}{}",
+            stalls.stdout,
+            stalls.stderr
+        );
         let stalls: serde_json::Value =
-            serde_json::from_str(&place.run(&["stalls", "runs/latest", "--format=json"]).stdout).unwrap();
+            serde_json::from_str(&place.run(&["stalls", "runs/latest", "--format=json"]).stdout)
+                .unwrap();
         assert_eq!(stalls["trials"][0]["stalls"]["absent"]["reason"], "suspended", "{stalls}");
     }
 }
@@ -378,7 +462,8 @@ fn a_signal_that_was_ignored_at_the_start_ends_nothing() {
     }
     let place = Place::with_templates();
     let program = env!("CARGO_BIN_EXE_truetps");
-    let run = ["run", "insert", "-c=2", "--table-rows=500", "--warm-up=0.1", "--measure=3", SMALL_REDO];
+    let run =
+        ["run", "insert", "-c=2", "--table-rows=500", "--warm-up=0.1", "--measure=3", SMALL_REDO];
     for (ignored, sent, expect) in [
         ("HUP", Signal::HUP, Some(0)),
         ("INT", Signal::INT, Some(0)),
@@ -418,7 +503,11 @@ fn clients_that_cannot_connect_make_the_trial_invalid() {
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     let trial = place.run_json("trial-0001");
     let reason = reason_of(&trial);
-    assert!(reason.contains("of 20 clients could not connect") && reason.contains("Too many connections"), "{reason}");
+    assert!(
+        reason.contains("of 20 clients could not connect")
+            && reason.contains("Too many connections"),
+        "{reason}"
+    );
     let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("Too many connections"), "{}", ran.stdout);
 }
@@ -470,7 +559,13 @@ fn a_full_disk_ends_the_experiment_with_what_it_has() {
     // the first trial something else takes most of it.
     let runs = place.path().join("runs");
     fs::create_dir(&runs).unwrap();
-    let mounted = rustix::mount::mount("none", &runs, "tmpfs", rustix::mount::MountFlags::empty(), c"size=720k");
+    let mounted = rustix::mount::mount(
+        "none",
+        &runs,
+        "tmpfs",
+        rustix::mount::MountFlags::empty(),
+        c"size=720k",
+    );
     if let Err(error) = mounted {
         eprintln!("SKIPPED: a small file system cannot be mounted here: {error}");
         return;
@@ -505,7 +600,10 @@ fn the_second_ctrl_c_leaves_at_once() {
     signal(server, Signal::STOP);
     signal_taken(child.id(), Signal::INT);
     std::thread::sleep(Duration::from_millis(300));
-    assert!(child.try_wait().unwrap().is_none(), "the first one waits for the transactions in flight");
+    assert!(
+        child.try_wait().unwrap().is_none(),
+        "the first one waits for the transactions in flight"
+    );
     signal(child.id(), Signal::INT);
     wait_until("the program to leave", || child.try_wait().unwrap().is_some());
     wait_until("its server to be gone", || place.servers().is_empty());

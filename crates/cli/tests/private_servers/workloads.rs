@@ -13,7 +13,8 @@ fn check(place: &Place, args: &[&str]) {
 }
 
 fn run(place: &Place, flags: &[&str]) {
-    let mut args = vec!["run", "--connections", "3", "--warm-up", "0.1", "--measure", "0.5", SMALL_REDO];
+    let mut args =
+        vec!["run", "--connections", "3", "--warm-up", "0.1", "--measure", "0.5", SMALL_REDO];
     args.extend(flags);
     check(place, &args);
 }
@@ -54,11 +55,17 @@ fn a_load_without_transactions_is_no_evidence() {
     let place = Place::with_templates();
     // Aria has no transactions, and so none that InnoDB counts.
     let engine = ["--set=enforce_storage_engine=Aria", "--set=sql_mode="];
-    let ran = place.run(&[&["run", "insert", "-c=2", "--measure=1", "--warm-up=0", SMALL_REDO], &engine[..]].concat());
+    let ran = place.run(
+        &[&["run", "insert", "-c=2", "--measure=1", "--warm-up=0", SMALL_REDO], &engine[..]]
+            .concat(),
+    );
     assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
     let trial = place.run_json("trial-0001");
     let reason = reason_of(&trial);
-    assert!(reason.starts_with("the server counted 0 transactions that write, and the clients had "), "{reason}");
+    assert!(
+        reason.starts_with("the server counted 0 transactions that write, and the clients had "),
+        "{reason}"
+    );
     assert!(trial["measured"]["ok"].as_u64().unwrap() > 0, "what was measured is kept: {trial}");
 }
 
@@ -73,7 +80,11 @@ fn a_custom_workload_runs_from_its_plan() {
     let place = Place::with_templates();
     place.write("orders.toml", &with_small_redo(CUSTOM));
     check(&place, &["sweep", "./orders.toml"]);
-    assert_eq!(place.run_json("trial-0002")["validity"]["state"], "valid", "the tables were refilled");
+    assert_eq!(
+        place.run_json("trial-0002")["validity"]["state"],
+        "valid",
+        "the tables were refilled"
+    );
 }
 
 /// A shipped plan in one block of short trials, on few connections.
@@ -104,13 +115,19 @@ fn the_plan_mtls_runs_on_its_generated_table() {
     let place = Place::with_templates();
     place.write(
         "mtls.toml",
-        &with_small_redo(&shortened(include_str!("../../../../plans/mtls.toml")).replace("[1, 2, 0]", "[1]")),
+        &with_small_redo(
+            &shortened(include_str!("../../../../plans/mtls.toml")).replace("[1, 2, 0]", "[1]"),
+        ),
     );
     check(&place, &["sweep", "./mtls.toml"]);
     let plan = std::fs::read_to_string(place.latest().join("plan.toml")).unwrap();
     assert!(plan.contains("[workload.table]") && plan.contains("varchars = 2"), "{plan}");
     let again = place.run(&["report", place.latest().to_str().unwrap(), "--full"]);
-    assert!(again.stdout.contains("table, prepared statements; 1 table of 0 rows"), "{}", again.stdout);
+    assert!(
+        again.stdout.contains("table, prepared statements; 1 table of 0 rows"),
+        "{}",
+        again.stdout
+    );
 }
 
 #[test]
@@ -119,14 +136,24 @@ fn the_plan_hot_row_leaves_out_what_means_nothing() {
         return;
     }
     let place = Place::with_templates();
-    place.write("hot-row.toml", &with_small_redo(&shortened(include_str!("../../../../plans/hot-row.toml"))));
+    place.write(
+        "hot-row.toml",
+        &with_small_redo(&shortened(include_str!("../../../../plans/hot-row.toml"))),
+    );
     check(&place, &["sweep", "./hot-row.toml"]);
     let seen: Vec<_> = (1..=3).map(|number| levels(&place, number)).collect();
     assert!(seen.iter().all(|(_, is_evidence)| *is_evidence), "{seen:?}");
-    assert!(seen.iter().all(|(levels, _)| levels["log_bin"] == true || levels["sync_binlog"] == 0), "{seen:?}");
+    assert!(
+        seen.iter().all(|(levels, _)| levels["log_bin"] == true || levels["sync_binlog"] == 0),
+        "{seen:?}"
+    );
     assert!(!place.latest().join("trial-0004").exists());
     let again = place.run(&["report", place.latest().to_str().unwrap(), "--full"]);
-    assert!(again.stdout.contains("sql, text protocol; 1 table, created by the plan's SQL"), "{}", again.stdout);
+    assert!(
+        again.stdout.contains("sql, text protocol; 1 table, created by the plan's SQL"),
+        "{}",
+        again.stdout
+    );
 }
 
 #[test]
@@ -135,13 +162,18 @@ fn the_plan_hot_rows_varies_the_rows_on_one_table() {
         return;
     }
     let place = Place::with_templates();
-    let plan = shortened(include_str!("../../../../plans/hot-rows.toml")).replace("[1, 10, 100, 1000]", "[1, 70]");
+    let plan = shortened(include_str!("../../../../plans/hot-rows.toml"))
+        .replace("[1, 10, 100, 1000]", "[1, 70]");
     place.write("hot-rows.toml", &with_small_redo(&plan.replace("log_bin = [false, true]\n", "")));
     check(&place, &["sweep", "./hot-rows.toml"]);
     let seen: Vec<_> = (1..=2).map(|number| levels(&place, number)).collect();
     assert!(seen.iter().all(|(_, is_evidence)| *is_evidence), "{seen:?}");
     let again = place.run(&["report", place.latest().to_str().unwrap(), "--full"]);
-    assert!(again.stdout.contains("1 table of 70 rows") && again.stdout.contains("hot_rows"), "{}", again.stdout);
+    assert!(
+        again.stdout.contains("1 table of 70 rows") && again.stdout.contains("hot_rows"),
+        "{}",
+        again.stdout
+    );
 }
 
 #[test]
@@ -152,7 +184,10 @@ fn the_plan_primary_key_varies_the_key_on_one_table() {
     let place = Place::with_templates();
     let plan = shortened(include_str!("../../../../plans/primary-key.toml"));
     let plan = plan.replace("innodb_buffer_pool_size = [\"64M\", \"1G\"]\n", "");
-    place.write("primary-key.toml", &with_small_redo(&plan.replace("table_rows = 1_000_000", "table_rows = 2_000")));
+    place.write(
+        "primary-key.toml",
+        &with_small_redo(&plan.replace("table_rows = 1_000_000", "table_rows = 2_000")),
+    );
     check(&place, &["sweep", "./primary-key.toml"]);
     let mut seen = Vec::new();
     for number in 1..=3 {
@@ -207,7 +242,10 @@ fn statements_of_a_plan_work_on_tables_of_their_own() {
     let measured = &place.run_json("trial-0002")["measured"];
     let count = |name: &str| measured[name].as_u64().unwrap();
     // Those that the phase began or ended with may lack some.
-    assert!(count("statements") * 10 > count("ok") * 45, "BEGIN, three statements, COMMIT: {measured}");
+    assert!(
+        count("statements") * 10 > count("ok") * 45,
+        "BEGIN, three statements, COMMIT: {measured}"
+    );
     let wrong = TWO_TABLES.replace("TABLE sold", "TABLE shop.sold");
     place.write("wrong.toml", &wrong);
     let ran = place.run(&["plan", "check", "./wrong.toml"]);

@@ -45,7 +45,8 @@ pub(crate) fn schemas(owned: &Owned) -> Vec<String> {
 
 /// Journals, and what was kept of those that had something to leave.
 pub(crate) fn journals(place: &Place) -> Vec<String> {
-    let files = fs::read_dir(place.path().join("state/truetps/journals")).into_iter().flatten().flatten();
+    let files =
+        fs::read_dir(place.path().join("state/truetps/journals")).into_iter().flatten().flatten();
     files
         .map(|file| file.file_name().into_string().unwrap())
         .filter(|name| name.contains(".json") || name.contains(".left"))
@@ -58,7 +59,11 @@ pub(crate) fn server(binary: &ServerBinary) -> Owned {
     let id = if old { &[("server_id", "7")][..] } else { &[] };
     Owned::start(
         binary,
-        &[&[("log_bin", "ON"), ("sync_binlog", "3"), ("innodb_flush_log_at_trx_commit", "1")][..], id].concat(),
+        &[
+            &[("log_bin", "ON"), ("sync_binlog", "3"), ("innodb_flush_log_at_trx_commit", "1")][..],
+            id,
+        ]
+        .concat(),
     )
 }
 
@@ -66,5 +71,8 @@ pub(crate) fn server(binary: &ServerBinary) -> Owned {
 pub(crate) fn binaries(test: &str) -> Vec<(String, ServerBinary)> {
     let mariadb = mariadb(test).map(|binary| ("mariadb".to_owned(), binary));
     let mysql = [fetched_server(test, "mysql-8.0"), chosen_server(test, "mysql-9.7", &[])];
-    mariadb.into_iter().chain(mysql.into_iter().flatten().map(|one| (one.name.to_owned(), one.binary))).collect()
+    mariadb
+        .into_iter()
+        .chain(mysql.into_iter().flatten().map(|one| (one.name.to_owned(), one.binary)))
+        .collect()
 }

@@ -20,8 +20,8 @@ use truetps_disk::{DiskCrash, DiskProfile, LabLevel};
 use truetps_driver::Client;
 use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Home, RunningServer, Sandbox, SandboxDisk, SandboxError, SandboxOptions, ServerBinary, ServerVersion, Settings,
-    StartOptions,
+    Home, RunningServer, Sandbox, SandboxDisk, SandboxError, SandboxOptions, ServerBinary,
+    ServerVersion, Settings, StartOptions,
 };
 use truetps_testkit::{TestHome, free_port};
 
@@ -68,7 +68,8 @@ impl Owned {
         }
         let options = SandboxOptions { settings: made_with, ..SandboxOptions::default() };
         let sandbox = Sandbox::create(home, binary, &options).unwrap();
-        let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
+        let (server, port) =
+            start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
         let owned = Self { server, port, sandbox, _home: None };
         owned.execute(&[
             "CREATE DATABASE precious",
@@ -86,11 +87,18 @@ impl Owned {
     }
 
     /// The same, after it has been down for so long at least.
-    pub(crate) fn restarted_after(self, down: Duration, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
+    pub(crate) fn restarted_after(
+        self,
+        down: Duration,
+        binary: &ServerBinary,
+        settings: &[(&str, &str)],
+    ) -> Self {
         let Self { server, port, sandbox, _home: home } = self;
         server.stop(SOON).unwrap();
         sleep(down);
-        let server = start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat()).unwrap();
+        let server =
+            start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat())
+                .unwrap();
         Self { server, port, sandbox, _home: home }
     }
 
@@ -103,7 +111,11 @@ impl Owned {
     }
 
     /// On an emulated disk, which loses what was not flushed when its power is cut.
-    pub(crate) fn start_on_disk(binary: &ServerBinary, profile: &str, settings: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_on_disk(
+        binary: &ServerBinary,
+        profile: &str,
+        settings: &[(&str, &str)],
+    ) -> Self {
         let home = TestHome::new();
         let disk = SandboxDisk {
             level: LabLevel::Block,
@@ -113,7 +125,8 @@ impl Owned {
         };
         let options = SandboxOptions { disk: Some(disk), ..SandboxOptions::default() };
         let sandbox = Sandbox::create(home.home(), binary, &options).unwrap();
-        let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
+        let (server, port) =
+            start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
         let owned = Self { server, port, sandbox, _home: Some(home) };
         owned.execute(&["CREATE DATABASE precious"]);
         owned
@@ -135,7 +148,9 @@ impl Owned {
         let Self { server, port, sandbox, _home: home } = self;
         server.kill().unwrap();
         let lost = sandbox.crash_disk(crash).unwrap();
-        let server = start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat()).unwrap();
+        let server =
+            start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat())
+                .unwrap();
         (Self { server, port, sandbox, _home: home }, lost)
     }
 
@@ -183,14 +198,19 @@ fn start(sandbox: &Sandbox, settings: &[(&str, &str)]) -> (RunningServer, u16) {
         let port = free_port();
         match start_at(sandbox, port, settings) {
             Ok(server) => return (server, port),
-            Err(SandboxError::Start { log, .. }) if attempt < PORT_TRIES && log.contains("already in use") => {}
+            Err(SandboxError::Start { log, .. })
+                if attempt < PORT_TRIES && log.contains("already in use") => {}
             Err(error) => panic!("{error}"),
         }
     }
     unreachable!()
 }
 
-fn start_at(sandbox: &Sandbox, port: u16, settings: &[(&str, &str)]) -> Result<RunningServer, SandboxError> {
+fn start_at(
+    sandbox: &Sandbox,
+    port: u16,
+    settings: &[(&str, &str)],
+) -> Result<RunningServer, SandboxError> {
     let mut all = Settings::default();
     let mut set = |name: &str, value: &str| all.set(name, SettingValue::Text(value.to_owned()));
     set("skip_networking", "OFF");
@@ -238,7 +258,9 @@ pub(crate) fn assert_secret(place: &Place, ran: &Ran) {
                 folders.push(entry.path());
             } else if kind.is_file() {
                 let bytes = fs::read(entry.path()).unwrap();
-                let is_in = bytes.windows(PASSWORD_PART.len()).any(|window| window == PASSWORD_PART.as_bytes());
+                let is_in = bytes
+                    .windows(PASSWORD_PART.len())
+                    .any(|window| window == PASSWORD_PART.as_bytes());
                 assert!(!is_in, "{} has the password", entry.path().display());
             }
         }

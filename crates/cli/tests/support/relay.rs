@@ -91,7 +91,8 @@ impl Way {
     /// Does what was asked for before the server hears this word.
     fn hear(&self, bytes: &[u8]) {
         let mut before = self.before.lock().unwrap();
-        let is_it = |before: &mut Before| bytes.windows(before.0.len()).any(|window| window == before.0);
+        let is_it =
+            |before: &mut Before| bytes.windows(before.0.len()).any(|window| window == before.0);
         if let Some((_, act)) = before.take_if(is_it) {
             act();
         }
@@ -103,7 +104,12 @@ impl Way {
 }
 
 /// Passes on what comes, until one side is gone; `heard` gets it first.
-fn pass(from: &mut TcpStream, to: &mut TcpStream, way: &Way, heard: impl Fn(&[u8])) -> io::Result<()> {
+fn pass(
+    from: &mut TcpStream,
+    to: &mut TcpStream,
+    way: &Way,
+    heard: impl Fn(&[u8]),
+) -> io::Result<()> {
     let mut buffer = [0; 16 * 1024];
     loop {
         let n = from.read(&mut buffer)?;

@@ -65,7 +65,12 @@ impl RowService {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/rows", listener.local_addr().unwrap());
         let is_over = Arc::new(AtomicBool::new(false));
-        let saver = Saver { target, table: table.to_owned(), choice: Box::new(choice), attempts: Mutex::default() };
+        let saver = Saver {
+            target,
+            table: table.to_owned(),
+            choice: Box::new(choice),
+            attempts: Mutex::default(),
+        };
         let (saver, ends) = (Arc::new(saver), Arc::clone(&is_over));
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -84,7 +89,8 @@ impl RowService {
 impl Drop for RowService {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect(self.url.trim_start_matches("http://").trim_end_matches("/rows"));
+        let _ =
+            TcpStream::connect(self.url.trim_start_matches("http://").trim_end_matches("/rows"));
     }
 }
 
@@ -120,11 +126,22 @@ impl Saver {
     }
 
     /// `None`: the server has refused a statement, or is gone.
-    fn save(&self, deed: Deed, row: &Map<String, Value>, client: &mut Option<Client>) -> Option<()> {
+    fn save(
+        &self,
+        deed: Deed,
+        row: &Map<String, Value>,
+        client: &mut Option<Client>,
+    ) -> Option<()> {
         let insert = |row: &Map<String, Value>| {
             let columns: Vec<_> = row.keys().map(|name| format!("`{name}`")).collect();
-            let values: Vec<_> = row.values().map(|value| value.to_string().replace('"', "'")).collect();
-            format!("INSERT INTO {} ({}) VALUES ({})", self.table, columns.join(", "), values.join(", "))
+            let values: Vec<_> =
+                row.values().map(|value| value.to_string().replace('"', "'")).collect();
+            format!(
+                "INSERT INTO {} ({}) VALUES ({})",
+                self.table,
+                columns.join(", "),
+                values.join(", ")
+            )
         };
         let statements = match deed {
             Deed::Save | Deed::RefuseAndSave | Deed::SaveAndClose => vec![insert(row)],

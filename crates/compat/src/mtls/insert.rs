@@ -10,11 +10,13 @@ use indexmap::IndexMap;
 use truetps_driver::{Client, DriverError};
 use truetps_lab::{TrialContext, replication_warning};
 use truetps_plan::{
-    Design, GeneratedTable, Plan, ProbeSpec, QuickOverrides, ServerSpec, TableInsertSpec, WorkloadKind, WorkloadSpec,
+    Design, GeneratedTable, Plan, ProbeSpec, QuickOverrides, ServerSpec, TableInsertSpec,
+    WorkloadKind, WorkloadSpec,
 };
 use truetps_probe::clock;
 use truetps_record::{
-    CONNECTIONS, Configuration, Personality, Protocol, ServerFacts, SettingValue, SqlDialect, Validity,
+    CONNECTIONS, Configuration, Personality, Protocol, ServerFacts, SettingValue, SqlDialect,
+    Validity,
 };
 use truetps_recording::{LiveView, RunsFolder, is_remarked};
 use truetps_workload::{Commit, TableInsert};
@@ -24,7 +26,8 @@ use super::options::MtlsOptions;
 use super::{FAILED, GOOD, INTERRUPTED, MtlsExit, NAME, failed, full_name, refused, table, target};
 use crate::recording::{CompatRecording, RunsWish, TrialTurn, choose_runs, server_facts};
 use crate::run::{
-    ANSWER_TIMEOUT, FAILED_SHARE_MAX, RunRequest, TrialResult, drive, make_room, unless_stopped, workers,
+    ANSWER_TIMEOUT, FAILED_SHARE_MAX, RunRequest, TrialResult, drive, make_room, unless_stopped,
+    workers,
 };
 use crate::supplement::{Supplement, error_text};
 
@@ -41,7 +44,11 @@ pub(super) struct InsertRun<'a> {
 }
 
 impl InsertRun<'_> {
-    pub(super) fn insert(&self, log: &mut MtlsLog<'_>, out: &mut dyn Write) -> Result<u8, MtlsExit> {
+    pub(super) fn insert(
+        &self,
+        log: &mut MtlsLog<'_>,
+        out: &mut dyn Write,
+    ) -> Result<u8, MtlsExit> {
         let options = self.options;
         let table = table(options, options.batch)?;
         self.check_batch()?;
@@ -58,7 +65,8 @@ impl InsertRun<'_> {
         let recording = self.begin_recording(&place, &table, server)?;
         recording.show_in(options.ui.then(|| (self.live_view)(NAME)).transpose().map_err(failed)?);
         self.log_beginning(&insert, log);
-        let mut truth = Supplement::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);
+        let mut truth =
+            Supplement::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);
         let driven = self.drive(&insert, &admin, &recording, &mut truth)?;
         for other in driven.others.iter().filter(|_| is_remarked(self.runs().is_named)) {
             log.info(&format!("{other} also loaded this host"));
@@ -81,12 +89,15 @@ impl InsertRun<'_> {
         if time.is_some() || rows.is_multiple_of(u64::from(*batch)) {
             return Ok(());
         }
-        Err(failed(format!("--rows={rows} is not a multiple of --batch={batch}: rows would be left over")))
+        Err(failed(format!(
+            "--rows={rows} is not a multiple of --batch={batch}: rows would be left over"
+        )))
     }
 
     /// Asks for the server's identity and its process.
     fn connect(&self) -> Result<(Client, ServerFacts), MtlsExit> {
-        let (target, columns) = (target(self.options)?, format!("SHOW COLUMNS FROM {}", full_name(self.options)));
+        let (target, columns) =
+            (target(self.options)?, format!("SHOW COLUMNS FROM {}", full_name(self.options)));
         let connected = unless_stopped(self.stop, move || -> Result<_, DriverError> {
             let mut admin = Client::connect(&target, ANSWER_TIMEOUT)?;
             let server = server_facts(&mut admin)?;
@@ -96,7 +107,8 @@ impl InsertRun<'_> {
                 _ => Ok((admin, server)),
             }
         });
-        let connected = connected.ok_or_else(|| (INTERRUPTED, "interrupted before anything was sent".to_owned()))?;
+        let connected = connected
+            .ok_or_else(|| (INTERRUPTED, "interrupted before anything was sent".to_owned()))?;
         connected.map_err(|error| refused(&error))
     }
 
@@ -109,8 +121,16 @@ impl InsertRun<'_> {
         let turn = TrialTurn { block: 0, configuration: self.configuration() };
         let target = target(self.options)?;
         let (plan, command) = (self.plan(table), self.command.clone());
-        CompatRecording::begin(place, plan, &[turn], server, &target, command, self.run_request().workers)
-            .map_err(failed)
+        CompatRecording::begin(
+            place,
+            plan,
+            &[turn],
+            server,
+            &target,
+            command,
+            self.run_request().workers,
+        )
+        .map_err(failed)
     }
 
     fn drive(
@@ -121,7 +141,9 @@ impl InsertRun<'_> {
         truth: &mut Supplement,
     ) -> Result<TrialResult, MtlsExit> {
         let asked = self.run_request();
-        let workload = insert.workload(Commit::EveryWithoutBegin(NonZeroU32::MIN), asked.seed).map_err(failed)?;
+        let workload = insert
+            .workload(Commit::EveryWithoutBegin(NonZeroU32::MIN), asked.seed)
+            .map_err(failed)?;
         let context = TrialContext {
             load: asked.load(),
             protocol: self.protocol(),
@@ -189,7 +211,10 @@ impl InsertRun<'_> {
     /// Only for a run that is kept or shown.
     fn probe(&self) -> ProbeSpec {
         let MtlsOptions { probe_interval: probe, ui, .. } = self.options;
-        ProbeSpec { enabled: probe.enabled && (*ui || self.runs().folder.is_some()), ..probe.clone() }
+        ProbeSpec {
+            enabled: probe.enabled && (*ui || self.runs().folder.is_some()),
+            ..probe.clone()
+        }
     }
 
     fn runs(&self) -> RunsWish {
@@ -204,8 +229,10 @@ impl InsertRun<'_> {
             rows_per_insert: (options.batch > 1).then_some(options.batch),
             explicit_commit: None,
         });
-        let until =
-            options.time.map_or_else(|| format!("{} rows", options.rows), |seconds| format!("{seconds} s of rows"));
+        let until = options.time.map_or_else(
+            || format!("{} rows", options.rows),
+            |seconds| format!("{seconds} s of rows"),
+        );
         Plan {
             name: "mtls".to_owned(),
             about: format!("{NAME}: {until} by {} clients", options.parallel),
@@ -214,7 +241,12 @@ impl InsertRun<'_> {
             disk: None,
             workload: WorkloadSpec { protocol: self.protocol(), ..WorkloadSpec::new(kind) },
             load: self.run_request().plan_load(),
-            factors: self.configuration().levels.into_iter().map(|(name, level)| (name, vec![level])).collect(),
+            factors: self
+                .configuration()
+                .levels
+                .into_iter()
+                .map(|(name, level)| (name, vec![level]))
+                .collect(),
             design: Design { blocks: 1, seed: options.seed, aa_pair: false, ..Design::default() },
             probe: self.probe(),
             quick: QuickOverrides::default(),

@@ -50,8 +50,12 @@ mod tests {
     #[test]
     fn a_message_of_a_server_moves_no_cursor() {
         let mut out = Vec::new();
-        let mut log =
-            MtlsLog { out: &mut out, level: LogLevel::Info, pid: 7, now: || "2026-11-22T07:11:32.143Z".to_owned() };
+        let mut log = MtlsLog {
+            out: &mut out,
+            level: LogLevel::Info,
+            pid: 7,
+            now: || "2026-11-22T07:11:32.143Z".to_owned(),
+        };
         log.error("1064: near '\u{1b}[2J\n\u{202e}'");
         assert!(String::from_utf8(out).unwrap().ends_with("  ERROR  1064: near ' [2J  '\n"));
     }
@@ -59,8 +63,12 @@ mod tests {
     #[test]
     fn a_line() {
         let mut out = Vec::new();
-        let mut log =
-            MtlsLog { out: &mut out, level: LogLevel::Info, pid: 7, now: || "2026-11-22T07:11:32.1434Z".to_owned() };
+        let mut log = MtlsLog {
+            out: &mut out,
+            level: LogLevel::Info,
+            pid: 7,
+            now: || "2026-11-22T07:11:32.1434Z".to_owned(),
+        };
         log.info("****");
         log.level = LogLevel::Error;
         log.info("not said");

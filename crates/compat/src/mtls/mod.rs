@@ -78,7 +78,9 @@ pub fn run(mut arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
 /// Printed on the first Ctrl-C.
 fn interrupt_message() -> String {
     let seconds = PATIENCE.as_secs();
-    format!("{NAME}: interrupted: running inserts are ended after {seconds} s; Ctrl-C again exits at once\n")
+    format!(
+        "{NAME}: interrupted: running inserts are ended after {seconds} s; Ctrl-C again exits at once\n"
+    )
 }
 
 /// The exit status, and a line of the log.
@@ -86,7 +88,9 @@ type MtlsExit = (u8, String);
 
 fn refused(error: &DriverError) -> MtlsExit {
     let text = match error {
-        DriverError::Server(error) => format!("{} ({}): {}", error.code, error.sqlstate, error.message),
+        DriverError::Server(error) => {
+            format!("{} ({}): {}", error.code, error.sqlstate, error.message)
+        }
         other => server_message(other),
     };
     (REFUSED, text)
@@ -113,8 +117,10 @@ fn target(options: &MtlsOptions) -> Result<Target, MtlsExit> {
         Some(path) => Endpoint::Unix(path.clone()),
         None => Endpoint::Tcp { host: options.host.clone(), port: options.port },
     };
-    let password = Some(options.password.clone()).filter(|text| !text.is_empty()).map(Password::new);
-    let login = Login { user: options.user.clone(), password, database: Some(options.database.clone()) };
+    let password =
+        Some(options.password.clone()).filter(|text| !text.is_empty()).map(Password::new);
+    let login =
+        Login { user: options.user.clone(), password, database: Some(options.database.clone()) };
     let files = [&options.ssl_ca, &options.ssl_cert, &options.ssl_key].map(Clone::clone);
     let tls = ssl::tls(options.ssl_mode, files, options.get_server_public_key).map_err(failed)?;
     Ok(ssl::without_needless_tls(Target::new(SqlDialect::Mysql, vec![endpoint], login, tls)))
@@ -153,15 +159,21 @@ fn table(options: &MtlsOptions, rows_per_insert: u32) -> Result<GeneratedTable, 
 fn create(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
     let sql = TableInsert::new(&table(options, 1)?, 1, SqlDialect::Mysql).create_sql;
     // The blanks are the original's: they are printed in its log.
-    let (head, full) = (format!("table {} (", options.table), format!("table {} ( ", full_name(options)));
+    let (head, full) =
+        (format!("table {} (", options.table), format!("table {} ( ", full_name(options)));
     let sql = sql.replace(", ", ",").replacen(&head, &full, 1);
     log.info(&format!("create table sql statement: {sql};"));
     execute(options, sql, log, stop)
 }
 
-fn drop_table(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
+fn drop_table(
+    options: &MtlsOptions,
+    log: &mut MtlsLog<'_>,
+    stop: &AtomicBool,
+) -> Result<u8, MtlsExit> {
     // Only the table's name matters here.
-    let named = GeneratedTable { name: options.table.clone(), ints: 1, ..GeneratedTable::default() };
+    let named =
+        GeneratedTable { name: options.table.clone(), ints: 1, ..GeneratedTable::default() };
     named.check(1).map_err(wrong_table)?;
     let sql = format!("drop table {}", full_name(options));
     log.info(&format!("drop table sql statement: {sql};"));
@@ -169,11 +181,19 @@ fn drop_table(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -
 }
 
 /// Waits until the server has finished, or the user interrupts.
-fn execute(options: &MtlsOptions, sql: String, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
+fn execute(
+    options: &MtlsOptions,
+    sql: String,
+    log: &mut MtlsLog<'_>,
+    stop: &AtomicBool,
+) -> Result<u8, MtlsExit> {
     let target = target(options)?;
     let done = unless_stopped(stop, move || connect_unmeasured(&target)?.execute(&sql));
     let Some(done) = done else {
-        return Err((INTERRUPTED, "interrupted: the server may still finish the statement".to_owned()));
+        return Err((
+            INTERRUPTED,
+            "interrupted: the server may still finish the statement".to_owned(),
+        ));
     };
     done.map_err(|error| refused(&error))?;
     log.info("complete");
@@ -184,13 +204,15 @@ fn execute(options: &MtlsOptions, sql: String, log: &mut MtlsLog<'_>, stop: &Ato
 fn full_name(options: &MtlsOptions) -> String {
     let database = &options.database;
     let is_plain = database.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let database = if is_plain { database.clone() } else { format!("`{}`", database.replace('`', "``")) };
+    let database =
+        if is_plain { database.clone() } else { format!("`{}`", database.replace('`', "``")) };
     format!("{database}.{}", options.table)
 }
 
 /// What the process list shows instead of the words of a command line, its name first; `None`: the word itself.
 pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
-    let all: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let all: Vec<_> =
+        arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     mask::masked(&all, &without_secrets(arguments)[..all.len()])
 }
 
@@ -218,8 +240,12 @@ mod tests {
     #[test]
     fn no_password_is_recorded() {
         let words = ["mtls", "--password", "secret", "--pass=secret", "insert"].map(OsString::from);
-        assert_eq!(without_secrets(&words), ["truetps mtls", "--password", "…", "--password=…", "insert"]);
-        let masks = [None, None, Some("x"), Some("--password=x"), None].map(|mask| mask.map(OsString::from));
+        assert_eq!(
+            without_secrets(&words),
+            ["truetps mtls", "--password", "…", "--password=…", "insert"]
+        );
+        let masks = [None, None, Some("x"), Some("--password=x"), None]
+            .map(|mask| mask.map(OsString::from));
         assert_eq!(masked(&words), masks);
         assert!(masked(&[]).is_empty());
     }
@@ -231,10 +257,22 @@ mod tests {
             let (exit, text) = table(&options, options.batch).unwrap_err();
             assert_eq!((exit, text.contains(expect)), (FAILED, true), "{text}");
         };
-        check(&["insert", "--ints=4000000000", "--texts=4000000000"], "8000000000 columns are more than");
-        check(&["create", "--texts=1", "--value-length=4000000000"], "--value-length: 4000000000 is not between 1 and");
-        check(&["create", "--decimals=1", "--decimal-scale=13"], "--decimal-scale: 13 is not between 0 and 12");
-        check(&["create", "--varchars=1", "--varchar-length=0"], "--varchar-length: 0 is not between 1 and");
+        check(
+            &["insert", "--ints=4000000000", "--texts=4000000000"],
+            "8000000000 columns are more than",
+        );
+        check(
+            &["create", "--texts=1", "--value-length=4000000000"],
+            "--value-length: 4000000000 is not between 1 and",
+        );
+        check(
+            &["create", "--decimals=1", "--decimal-scale=13"],
+            "--decimal-scale: 13 is not between 0 and 12",
+        );
+        check(
+            &["create", "--varchars=1", "--varchar-length=0"],
+            "--varchar-length: 0 is not between 1 and",
+        );
         check(&["create", "--ints=1", "--table=a b"], "--table: a table's name is");
         check(&["insert", "--ints=100", "--batch=1000"], "--batch: 1000 rows of 100 values");
         check(&["create"], "do not have any columns in table tempdb.t");
@@ -243,9 +281,11 @@ mod tests {
     #[test]
     fn tls_is_asked_for_by_the_options_of_mysql() {
         let read = |words: &[&str]| {
-            let options =
-                MtlsOptions::try_parse_from([&["mtls", "insert"], words].concat()).map_err(|error| error.to_string());
-            target(&options?).map(|target| target.tls).map_err(|(exit, text)| format!("{exit}: {text}"))
+            let options = MtlsOptions::try_parse_from([&["mtls", "insert"], words].concat())
+                .map_err(|error| error.to_string());
+            target(&options?)
+                .map(|target| target.tls)
+                .map_err(|(exit, text)| format!("{exit}: {text}"))
         };
         let mode = |words: &[&str]| read(words).unwrap().mode;
         assert_eq!(mode(&[]), TlsMode::Preferred);
@@ -254,16 +294,34 @@ mod tests {
         assert_eq!(mode(&["--ssl-mode=DISABLED"]), TlsMode::Off);
         assert_eq!(mode(&["--ssl-ca=a.pem"]), TlsMode::VerifyCa);
         assert_eq!(mode(&["--ssl-cert=a.pem", "--ssl-key=a.key"]), TlsMode::Required);
-        assert!(!read(&[]).unwrap().takes_server_key && read(&["--get-server-public-key"]).unwrap().takes_server_key);
-        assert_eq!(read(&["--ssl-key=a.key"]).unwrap_err(), "2: --ssl-cert and --ssl-key go together");
-        assert!(read(&["--ssl-mode=on"]).unwrap_err().contains("none of disabled, preferred, required, verify_ca"));
+        assert!(
+            !read(&[]).unwrap().takes_server_key
+                && read(&["--get-server-public-key"]).unwrap().takes_server_key
+        );
+        assert_eq!(
+            read(&["--ssl-key=a.key"]).unwrap_err(),
+            "2: --ssl-cert and --ssl-key go together"
+        );
+        assert!(
+            read(&["--ssl-mode=on"])
+                .unwrap_err()
+                .contains("none of disabled, preferred, required, verify_ca")
+        );
     }
 
     #[test]
     fn the_options_of_mtls_are_named_where_no_key_is_taken() {
-        let error = LoginError::UnknownKey { plugin: "sha256_password".to_owned(), account: "a".to_owned() };
+        let error = LoginError::UnknownKey {
+            plugin: "sha256_password".to_owned(),
+            account: "a".to_owned(),
+        };
         let (exit, text) = refused(&DriverError::Login(error));
-        assert!(exit == REFUSED && text.contains("--get-server-public-key") && text.contains("--ssl-mode="), "{text}");
+        assert!(
+            exit == REFUSED
+                && text.contains("--get-server-public-key")
+                && text.contains("--ssl-mode="),
+            "{text}"
+        );
     }
 
     #[test]
@@ -276,7 +334,10 @@ mod tests {
     fn a_database_is_quoted_where_it_must_be() {
         let check = |database: &str, expect: &str| {
             let option = format!("--database={database}");
-            assert_eq!(full_name(&MtlsOptions::try_parse_from(["mtls", "drop", &option]).unwrap()), expect);
+            assert_eq!(
+                full_name(&MtlsOptions::try_parse_from(["mtls", "drop", &option]).unwrap()),
+                expect
+            );
         };
         check("temp_db1", "temp_db1.t");
         check("my-db`", "`my-db```.t");

@@ -168,7 +168,10 @@ fn truth(text: &str) -> Result<bool, String> {
 
 fn seconds(text: &str) -> Result<f64, String> {
     const MAX: f64 = 1e7;
-    text.parse().ok().filter(|seconds| *seconds > 0.0 && *seconds <= MAX).ok_or_else(|| "not a time in seconds".into())
+    text.parse()
+        .ok()
+        .filter(|seconds| *seconds > 0.0 && *seconds <= MAX)
+        .ok_or_else(|| "not a time in seconds".into())
 }
 
 fn probe(text: &str) -> Result<ProbeSpec, String> {
@@ -179,7 +182,11 @@ fn probe(text: &str) -> Result<ProbeSpec, String> {
 fn rate(text: &str) -> Result<f64, String> {
     let rate = parse_rate(text)?;
     let fits = (RATE_MIN..=RATE_MAX).contains(&rate);
-    if fits { Ok(rate) } else { Err(format!("not between {RATE_MIN} and {RATE_MAX} transactions a second")) }
+    if fits {
+        Ok(rate)
+    } else {
+        Err(format!("not between {RATE_MIN} and {RATE_MAX} transactions a second"))
+    }
 }
 
 #[cfg(test)]
@@ -192,13 +199,26 @@ mod tests {
 
     #[test]
     fn as_argparse_reads_it() {
-        let options =
-            read(&["--ints=4", "--floats", "2", "--varchars=2", "--paral=8", "--rows=80000", "insert"]).unwrap();
+        let options = read(&[
+            "--ints=4",
+            "--floats",
+            "2",
+            "--varchars=2",
+            "--paral=8",
+            "--rows=80000",
+            "insert",
+        ])
+        .unwrap();
         assert_eq!((options.ints, options.floats, options.varchars), (4, 2, 2));
-        assert_eq!((options.parallel, options.rows, options.action), (8, 80_000, MtlsAction::Insert));
+        assert_eq!(
+            (options.parallel, options.rows, options.action),
+            (8, 80_000, MtlsAction::Insert)
+        );
         assert!(options.auto_primary_key);
         for no in ["False", "false", "nonsense"] {
-            assert!(!read(&["create", &format!("--auto-primary-key={no}")]).unwrap().auto_primary_key);
+            assert!(
+                !read(&["create", &format!("--auto-primary-key={no}")]).unwrap().auto_primary_key
+            );
         }
         for wrong in [
             &["insert", "--ints=x"][..],

@@ -42,7 +42,8 @@ impl OptionFiles {
         groups: &[&str],
         environment: &dyn Fn(&str) -> Option<OsString>,
     ) -> Self {
-        let (mut only, mut extra, mut suffix, mut none, mut prints) = (None, None, None, false, false);
+        let (mut only, mut extra, mut suffix, mut none, mut prints) =
+            (None, None, None, false, false);
         while let Some(word) = words.front() {
             if word == "--no-defaults" {
                 none = true;
@@ -61,7 +62,8 @@ impl OptionFiles {
         }
         // MariaDB's clients know both names, in this order.
         let first_set = |names: [&str; 2]| names.into_iter().find_map(environment);
-        let of_variable = || first_set(["MARIADB_GROUP_SUFFIX", "MYSQL_GROUP_SUFFIX"])?.into_string().ok();
+        let of_variable =
+            || first_set(["MARIADB_GROUP_SUFFIX", "MYSQL_GROUP_SUFFIX"])?.into_string().ok();
         let suffix = suffix.or_else(of_variable);
         let mut all: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
         if let Some(suffix) = suffix {
@@ -76,7 +78,8 @@ impl OptionFiles {
                 let home = environment("HOME").map(|home| usual(Path::new(&home).join(".my.cnf")));
                 let global = ["/etc/my.cnf", "/etc/mysql/my.cnf"].map(|path| usual(path.into()));
                 let of_variable = first_set(["MARIADB_HOME", "MYSQL_HOME"]);
-                let of_variable = of_variable.map(|folder| usual(Path::new(&folder).join("my.cnf")));
+                let of_variable =
+                    of_variable.map(|folder| usual(Path::new(&folder).join("my.cnf")));
                 global.into_iter().chain(of_variable).chain(extra.map(named)).chain(home).collect()
             }
         };
@@ -87,7 +90,8 @@ impl OptionFiles {
     pub(crate) fn read(&self) -> Result<FileWords, WordRefusal> {
         let mut reader = OptionFileReader { groups: &self.groups, read: FileWords::default() };
         for file in &self.files {
-            let walk = OptionWalk::new(OptionStyle::Groups, OptionReader::Program, &mut reader).file(&file.path);
+            let walk = OptionWalk::new(OptionStyle::Groups, OptionReader::Program, &mut reader)
+                .file(&file.path);
             let source = match walk {
                 Err(OptionFileError::Read { source, .. }) => source,
                 Ok(()) => continue,
@@ -97,13 +101,19 @@ impl OptionFiles {
                 }
             };
             if file.must_exist {
-                let text = format!("Could not open required defaults file: {} ({source})", file.path.display());
+                let text = format!(
+                    "Could not open required defaults file: {} ({source})",
+                    file.path.display()
+                );
                 return Err(WordRefusal::new(NO_FILE, text));
             }
             // Most of the default paths do not exist. A file that exists is meant to be used: without it the login
             // would use another account.
             if !source.is_not_found() {
-                reader.read.warnings.push(format!("'{}' is not used: {source}", file.path.display()));
+                reader
+                    .read
+                    .warnings
+                    .push(format!("'{}' is not used: {source}", file.path.display()));
             }
         }
         Ok(reader.read)
@@ -121,7 +131,9 @@ impl OptionVisitor for OptionFileReader<'_> {
     }
 
     fn setting(&mut self, _: &Path, name: &str, value: Option<&str>) -> bool {
-        self.read.words.push(value.map_or_else(|| format!("--{name}"), |value| format!("--{name}={value}")));
+        self.read
+            .words
+            .push(value.map_or_else(|| format!("--{name}"), |value| format!("--{name}={value}")));
         true
     }
 
@@ -130,7 +142,9 @@ impl OptionVisitor for OptionFileReader<'_> {
     }
 
     fn open_to_all(&mut self, file: &Path) {
-        self.read.warnings.push(format!("World-writable config file '{}' is ignored", file.display()));
+        self.read
+            .warnings
+            .push(format!("World-writable config file '{}' is ignored", file.display()));
         self.read.open_to_all.push(file.to_owned());
     }
 }
@@ -170,7 +184,14 @@ mod tests {
         let read = files.read().unwrap();
         assert_eq!(
             read.words,
-            ["--user=me", "--password=a b # c", "--socket=/a b", "--skip-ssl", "--no-drop", "--port=7"]
+            [
+                "--user=me",
+                "--password=a b # c",
+                "--socket=/a b",
+                "--skip-ssl",
+                "--no-drop",
+                "--port=7"
+            ]
         );
         assert_eq!(read.warnings.len(), 1);
     }
@@ -182,7 +203,9 @@ mod tests {
         let environment = move |name: &str| (name == "HOME").then(|| place.clone());
         write(home.path(), ".my.cnf", "[client]\nuser=home\n");
         let read = |first: &[&str]| {
-            OptionFiles::take_options(&mut deque(first), &["client"], &environment).read().map(|read| read.words)
+            OptionFiles::take_options(&mut deque(first), &["client"], &environment)
+                .read()
+                .map(|read| read.words)
         };
         assert_eq!(read(&[]).unwrap().last().unwrap(), "--user=home");
         assert_eq!(read(&["--no-defaults"]).unwrap(), [""; 0]);
@@ -199,8 +222,10 @@ mod tests {
         let place = home.path().as_os_str().to_owned();
         let environment = move |name: &str| (name == "HOME").then(|| place.clone());
         let warnings = || {
-            let warnings =
-                OptionFiles::take_options(&mut deque(&[]), &["client"], &environment).read().unwrap().warnings;
+            let warnings = OptionFiles::take_options(&mut deque(&[]), &["client"], &environment)
+                .read()
+                .unwrap()
+                .warnings;
             warnings.into_iter().filter(|warning| warning.contains("/.my.cnf")).collect::<Vec<_>>()
         };
         assert_eq!(warnings(), [""; 0], "none is there");

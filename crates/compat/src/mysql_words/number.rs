@@ -20,9 +20,13 @@ pub(super) fn read(name: &str, text: &str) -> Result<u64, WordRefusal> {
     }
     let digits_end = trimmed.find(|c: char| !c.is_ascii_digit()).unwrap_or(trimmed.len());
     let (digits, suffix) = trimmed.split_at(digits_end);
-    let unit = SUFFIXES.iter().position(|known| suffix.eq_ignore_ascii_case(known)).map(|power| 1 << (10 * power));
+    let unit = SUFFIXES
+        .iter()
+        .position(|known| suffix.eq_ignore_ascii_case(known))
+        .map(|power| 1 << (10 * power));
     let digits = if digits.is_empty() { "0" } else { digits };
-    let number = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    let number =
+        digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
     number.ok_or_else(|| {
         let first = suffix.chars().next().map_or(String::new(), String::from);
         wrong(
@@ -45,8 +49,16 @@ mod tests {
         assert_eq!(read("1G"), Ok(1 << 30));
         assert_eq!((read(""), read("K")), (Ok(0), Ok(0)));
         let wrong = read("x").unwrap_err();
-        assert_eq!((wrong.exit, wrong.text.as_str()), (9, "Error while setting value 'x' to 'commit'"));
-        assert!(wrong.before.unwrap().starts_with("Unknown suffix 'x' used for variable 'commit' (value 'x')."));
+        assert_eq!(
+            (wrong.exit, wrong.text.as_str()),
+            (9, "Error while setting value 'x' to 'commit'")
+        );
+        assert!(
+            wrong
+                .before
+                .unwrap()
+                .starts_with("Unknown suffix 'x' used for variable 'commit' (value 'x').")
+        );
         assert_eq!(read("-1").unwrap_err().exit, 13);
         assert!(read(" ").unwrap_err().before.unwrap().starts_with("Unknown suffix ' ' used"));
         for text in [" ", "1x", "99999999999999999999", "16E"] {

@@ -94,7 +94,13 @@ pub(crate) fn parse(
     from_files: Vec<String>,
     typed: VecDeque<String>,
 ) -> MysqlWords {
-    let mut parser = Parser { specs, program, words: from_files.into(), is_typed: false, read: MysqlWords::default() };
+    let mut parser = Parser {
+        specs,
+        program,
+        words: from_files.into(),
+        is_typed: false,
+        read: MysqlWords::default(),
+    };
     parser.all();
     parser.read.from_files = parser.read.shown.len();
     parser.words = typed;
@@ -160,7 +166,9 @@ impl Parser {
     }
 
     fn long(&mut self, word: &str) -> Result<(), WordRefusal> {
-        let (typed, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value.to_owned())));
+        let (typed, value) = word
+            .split_once('=')
+            .map_or((word, None), |(name, value)| (name, Some(value.to_owned())));
         let named = self.named(typed, value.as_deref());
         let shown = match &named {
             Ok(Some((spec, _))) if spec.kind != WordKind::Secret => word.to_owned(),
@@ -196,7 +204,8 @@ impl Parser {
                 }
                 return Ok(Some((spec, turned)));
             }
-            let stripped = PREFIXES.iter().find_map(|(text, state)| Some((rest.strip_prefix(text)?, *state)));
+            let stripped =
+                PREFIXES.iter().find_map(|(text, state)| Some((rest.strip_prefix(text)?, *state)));
             let Some((behind, state)) = stripped else { break };
             (rest, turned) = (behind, state);
             is_loose |= state.is_none();
@@ -214,15 +223,17 @@ impl Parser {
             return Ok(Some(spec));
         }
         let near = self.specs.iter().filter(|spec| !name.is_empty() && spec.name.starts_with(name));
-        let (mut originals, mut others): (Vec<&Spec>, Vec<&Spec>) = near.partition(|spec| spec.is_original);
+        let (mut originals, mut others): (Vec<&Spec>, Vec<&Spec>) =
+            near.partition(|spec| spec.is_original);
         let near = if originals.is_empty() { &mut others } else { &mut originals };
         near.sort_by_key(|spec| spec.name);
         match &near[..] {
             [] => Ok(None),
             [only] => Ok(Some(only)),
-            [first, .., last] => {
-                Err(WordRefusal::new(AMBIGUOUS, format!("ambiguous option '--{name}' ({}, {})", first.name, last.name)))
-            }
+            [first, .., last] => Err(WordRefusal::new(
+                AMBIGUOUS,
+                format!("ambiguous option '--{name}' ({}, {})", first.name, last.name),
+            )),
         }
     }
 
@@ -242,7 +253,11 @@ impl Parser {
                 continue;
             }
             let is_hidden = spec.kind == WordKind::Secret && !rest.is_empty();
-            let shown = if is_hidden { format!("-{}{HIDDEN}", &letters[..end]) } else { format!("-{letters}") };
+            let shown = if is_hidden {
+                format!("-{}{HIDDEN}", &letters[..end])
+            } else {
+                format!("-{letters}")
+            };
             self.show(&shown);
             let attached = (!rest.is_empty()).then(|| rest.to_owned());
             return self.value(spec, &format!("-{letter}"), attached);
@@ -252,10 +267,17 @@ impl Parser {
     }
 
     /// An option after `--skip-` or `--enable-`. One that takes a value gets 0 or 1.
-    fn turned(&mut self, spec: &'static Spec, is_on: bool, value: Option<&str>) -> Result<(), WordRefusal> {
+    fn turned(
+        &mut self,
+        spec: &'static Spec,
+        is_on: bool,
+        value: Option<&str>,
+    ) -> Result<(), WordRefusal> {
         let given = match spec.kind {
             // `--skip-x=0` turns it on, and `--enable-x=0` off.
-            WordKind::Switch => GivenValue::Switch(is_on != (value.and_then(switch) == Some(false))),
+            WordKind::Switch => {
+                GivenValue::Switch(is_on != (value.and_then(switch) == Some(false)))
+            }
             WordKind::Count => return Err(takes_none(spec)),
             WordKind::Text => GivenValue::Text(u8::from(is_on).to_string()),
             WordKind::Number => GivenValue::Number(is_on.into()),
@@ -266,12 +288,20 @@ impl Parser {
         Ok(())
     }
 
-    fn value(&mut self, spec: &'static Spec, typed: &str, value: Option<String>) -> Result<(), WordRefusal> {
+    fn value(
+        &mut self,
+        spec: &'static Spec,
+        typed: &str,
+        value: Option<String>,
+    ) -> Result<(), WordRefusal> {
         let given = match (spec.kind, value) {
             (WordKind::Switch, None) => GivenValue::Switch(true),
             (WordKind::Switch, Some(value)) => {
                 let Some(is_on) = switch(&value) else {
-                    self.warn(&format!("ignoring option '--{}' due to invalid value '{value}'", spec.name));
+                    self.warn(&format!(
+                        "ignoring option '--{}' due to invalid value '{value}'",
+                        spec.name
+                    ));
                     return Ok(());
                 };
                 GivenValue::Switch(is_on)
@@ -279,10 +309,14 @@ impl Parser {
             (WordKind::Count, None) => GivenValue::Count(self.read.count(spec.name) + 1),
             (WordKind::Count, Some(_)) => return Err(takes_none(spec)),
             (WordKind::OptionalText | WordKind::Secret, None) => GivenValue::NoText,
-            (WordKind::Text | WordKind::OptionalText | WordKind::Secret, Some(value)) => GivenValue::Text(value),
+            (WordKind::Text | WordKind::OptionalText | WordKind::Secret, Some(value)) => {
+                GivenValue::Text(value)
+            }
             (WordKind::Text, None) => GivenValue::Text(self.argument(typed)?),
             (WordKind::Number, Some(value)) => GivenValue::Number(number::read(spec.name, &value)?),
-            (WordKind::Number, None) => GivenValue::Number(number::read(spec.name, &self.argument(typed)?)?),
+            (WordKind::Number, None) => {
+                GivenValue::Number(number::read(spec.name, &self.argument(typed)?)?)
+            }
         };
         self.give(spec, given);
         Ok(())
@@ -291,8 +325,9 @@ impl Parser {
     /// The next word. A line of a file has none: the next line is another option.
     fn argument(&mut self, typed: &str) -> Result<String, WordRefusal> {
         let next = if self.is_typed { self.words.pop_front() } else { None };
-        let word =
-            next.ok_or_else(|| WordRefusal::new(WITHOUT_ARGUMENT, format!("option '{typed}' requires an argument")))?;
+        let word = next.ok_or_else(|| {
+            WordRefusal::new(WITHOUT_ARGUMENT, format!("option '{typed}' requires an argument"))
+        })?;
         // `--user --password=…` takes the second word as the user.
         self.show(if word.starts_with('-') { HIDDEN } else { &word });
         Ok(word)
@@ -321,7 +356,8 @@ fn takes_none(spec: &Spec) -> WordRefusal {
 
 fn unknown_long(typed: &str, value: Option<&str>) -> WordRefusal {
     // A password with a misspelt option name is still a password.
-    let is_like_password = ["pas", "pw"].iter().any(|part| typed.to_ascii_lowercase().contains(part));
+    let is_like_password =
+        ["pas", "pw"].iter().any(|part| typed.to_ascii_lowercase().contains(part));
     match value {
         None => WordRefusal::new(UNKNOWN, format!("unknown option '--{typed}'")),
         Some(value) => {
@@ -355,7 +391,8 @@ mod tests {
     ];
 
     fn all(files: &[&str], typed: &[&str]) -> MysqlWords {
-        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let owned =
+            |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         parse(&SPECS, "slap", owned(files), owned(typed).into())
     }
 
@@ -366,13 +403,24 @@ mod tests {
 
     #[test]
     fn long_and_short() {
-        let read = words(&["-asvc5", "--port", "3307", "--csv", "--VERBOSE", "x", "-psecret", "--", "-a"]).unwrap();
+        let read =
+            words(&["-asvc5", "--port", "3307", "--csv", "--VERBOSE", "x", "-psecret", "--", "-a"])
+                .unwrap();
         assert!(read.is_on("auto-generate-sql") && read.is_on("silent"));
-        assert_eq!((read.text("concurrency"), read.number("port"), read.count("verbose")), (Some("5"), Some(3307), 2));
-        assert_eq!((read.get("csv"), read.text("password")), (Some(&GivenValue::NoText), Some("secret")));
+        assert_eq!(
+            (read.text("concurrency"), read.number("port"), read.count("verbose")),
+            (Some("5"), Some(3307), 2)
+        );
+        assert_eq!(
+            (read.get("csv"), read.text("password")),
+            (Some(&GivenValue::NoText), Some("secret"))
+        );
         assert_eq!((read.strays, read.notices.len()), (2, 0));
         assert_eq!(words(&["-c", "5"]).unwrap().text("concurrency"), Some("5"));
-        assert!(words(&["--verb"]).unwrap().notices[0].starts_with("Info: Using unique option prefix 'verb' is"));
+        assert!(
+            words(&["--verb"]).unwrap().notices[0]
+                .starts_with("Info: Using unique option prefix 'verb' is")
+        );
     }
 
     #[test]
@@ -439,14 +487,23 @@ mod tests {
             "--loose-skip-silent",
             "--enable-skip-silent",
         ] {
-            assert_eq!(words(&["-s", off]).unwrap().get("silent"), Some(&GivenValue::Switch(false)), "{off}");
+            assert_eq!(
+                words(&["-s", off]).unwrap().get("silent"),
+                Some(&GivenValue::Switch(false)),
+                "{off}"
+            );
         }
-        for on in ["--enable-silent", "--skip-silent=0", "--skip-enable-silent", "--skip-loose-silent"] {
+        for on in
+            ["--enable-silent", "--skip-silent=0", "--skip-enable-silent", "--skip-loose-silent"]
+        {
             assert!(words(&[on]).unwrap().is_on("silent"), "{on}");
         }
         let odd = words(&["-s", "--silent=maybe"]).unwrap();
         assert!(odd.is_on("silent"));
-        assert_eq!(odd.notices, ["Warning: slap: ignoring option '--silent' due to invalid value 'maybe'"]);
+        assert_eq!(
+            odd.notices,
+            ["Warning: slap: ignoring option '--silent' due to invalid value 'maybe'"]
+        );
         for (loose, text) in [
             ("--loose-frills=3", "unknown variable 'loose-frills=3'"),
             ("--loose-skip-x", "unknown option '--loose-skip-x'"),
@@ -454,7 +511,14 @@ mod tests {
         ] {
             assert_eq!(words(&[loose]).unwrap().notices, [format!("Warning: slap: {text}")]);
         }
-        let read = words(&["-psecret", "--skip-password", "--skip-csv", "--skip-concurrency", "--skip-port"]).unwrap();
+        let read = words(&[
+            "-psecret",
+            "--skip-password",
+            "--skip-csv",
+            "--skip-concurrency",
+            "--skip-port",
+        ])
+        .unwrap();
         assert_eq!(read.get("password"), Some(&GivenValue::Switch(false)));
         assert_eq!((read.text("concurrency"), read.number("port")), (Some("0"), Some(0)));
     }
@@ -467,8 +531,16 @@ mod tests {
             (&["--pasword=x"], 7, "unknown variable 'pasword=…'"),
             (&["-Z"], 2, "unknown option '-Z'"),
             (&["--"], 0, ""),
-            (&["--auto"], 3, "ambiguous option '--auto' (auto-generate-sql, auto-generate-sql-write-number)"),
-            (&["--auto-"], 3, "ambiguous option '--auto-' (auto-generate-sql, auto-generate-sql-write-number)"),
+            (
+                &["--auto"],
+                3,
+                "ambiguous option '--auto' (auto-generate-sql, auto-generate-sql-write-number)",
+            ),
+            (
+                &["--auto-"],
+                3,
+                "ambiguous option '--auto-' (auto-generate-sql, auto-generate-sql-write-number)",
+            ),
             (&["-c"], 5, "option '-c' requires an argument"),
             (&["--conc"], 5, "option '--concurrency' requires an argument"),
             (&["--verbose=3"], 4, "option '--verbose' cannot take an argument"),
@@ -477,13 +549,18 @@ mod tests {
         ] {
             match words(line) {
                 Ok(_) => assert_eq!(exit, 0, "{line:?}"),
-                Err(refusal) => assert_eq!((refusal.exit, refusal.text.as_str()), (exit, text), "{line:?}"),
+                Err(refusal) => {
+                    assert_eq!((refusal.exit, refusal.text.as_str()), (exit, text), "{line:?}");
+                }
             }
         }
         // An option of the original is preferred; options of truetps can be abbreviated, too.
         assert_eq!(words(&["--ver"]).unwrap().count("verbose"), 1);
         assert!(words(&["--veri"]).unwrap().is_on("verify"));
-        assert_eq!(words(&["--auto-o"]).unwrap().get("auto-other"), Some(&GivenValue::Switch(true)));
+        assert_eq!(
+            words(&["--auto-o"]).unwrap().get("auto-other"),
+            Some(&GivenValue::Switch(true))
+        );
         // An exact name wins over all names that begin with it.
         assert!(words(&["--auto-generate-sql"]).unwrap().is_on("auto-generate-sql"));
     }

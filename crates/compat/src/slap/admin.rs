@@ -40,12 +40,17 @@ impl StatementWatch {
 
 impl Admin {
     /// `schema`: the schema of its statements, once it exists.
-    pub(super) fn connect(target: &Target, schema: &str, stop: Arc<AtomicBool>) -> Result<Self, DriverError> {
+    pub(super) fn connect(
+        target: &Target,
+        schema: &str,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, DriverError> {
         let mut target = target.clone();
         let sessions = RunSessions::of(&mut target, vec![schema.to_owned(), String::new()]);
         let client = connect_unmeasured(&target)?;
         let at_work = Mutex::new(None);
-        let watch = Arc::new(StatementWatch { at_work, stop, is_over: AtomicBool::new(false), sessions });
+        let watch =
+            Arc::new(StatementWatch { at_work, stop, is_over: AtomicBool::new(false), sessions });
         let watched = Arc::clone(&watch);
         let watcher = Some(thread::spawn(move || end_when_wanted(&watched)));
         Ok(Self { target, client, watch, watcher })

@@ -37,7 +37,9 @@ impl LoadType {
     /// Chosen by the first letter, as in the original.
     pub(super) fn of(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|one| text.starts_with(&one.name()[..1]));
-        found.ok_or_else(|| format!("--auto-generate-sql-load-type={text} is none of {}", Self::NAMES.join(", ")))
+        found.ok_or_else(|| {
+            format!("--auto-generate-sql-load-type={text} is none of {}", Self::NAMES.join(", "))
+        })
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -94,17 +96,25 @@ impl AutoSql {
         if self.load_type == LoadType::Key && self.key == AutoKey::None {
             return Err("Can't perform key test without a primary key!".to_owned());
         }
-        let columns = self.ints.count.saturating_add(self.chars.count).saturating_add(self.secondary_indexes);
+        let columns =
+            self.ints.count.saturating_add(self.chars.count).saturating_add(self.secondary_indexes);
         if self.ints.count.saturating_add(self.chars.count) == 0 || columns > COLUMNS_MAX {
-            return Err(format!("a table of {columns} columns: there are 1 to {COLUMNS_MAX}, beside a key"));
+            return Err(format!(
+                "a table of {columns} columns: there are 1 to {COLUMNS_MAX}, beside a key"
+            ));
         }
-        if self.unique_rows > UNIQUE_MAX || self.unique_queries > UNIQUE_MAX || self.rows > ROWS_MAX {
-            return Err(format!("at most {UNIQUE_MAX} different statements are made, and {ROWS_MAX} rows"));
+        if self.unique_rows > UNIQUE_MAX || self.unique_queries > UNIQUE_MAX || self.rows > ROWS_MAX
+        {
+            return Err(format!(
+                "at most {UNIQUE_MAX} different statements are made, and {ROWS_MAX} rows"
+            ));
         }
         let unique = self.unique_rows.saturating_add(self.unique_queries).saturating_add(1);
         if unique.saturating_mul(columns * COLUMN_BYTES) > UNIQUE_BYTES_MAX {
             let megabytes = UNIQUE_BYTES_MAX >> 20;
-            return Err(format!("{unique} different statements on {columns} columns are more than {megabytes} MiB"));
+            return Err(format!(
+                "{unique} different statements on {columns} columns are more than {megabytes} MiB"
+            ));
         }
         self.check_keys()
     }
@@ -112,7 +122,8 @@ impl AutoSql {
     /// Keys are read once the table is full: too many of them are refused before.
     fn check_keys(&self) -> Result<(), String> {
         let Some((.., bytes)) = self.key.parts() else { return Ok(()) };
-        let takes_keys = matches!(self.load_type, LoadType::Key | LoadType::Update | LoadType::Mixed);
+        let takes_keys =
+            matches!(self.load_type, LoadType::Key | LoadType::Update | LoadType::Mixed);
         let keys_max = KEYS_BYTES_MAX / (KEY_PLACE_BYTES + bytes);
         if takes_keys && self.rows > keys_max {
             let rows = self.rows;
@@ -125,14 +136,17 @@ impl AutoSql {
 
     pub(super) fn create(&self) -> String {
         let mut columns = Vec::from_iter(self.key.parts().map(|(column, ..)| column.to_owned()));
-        columns.extend((0..self.secondary_indexes).map(|n| format!("id{n} varchar(36) unique key")));
+        columns
+            .extend((0..self.secondary_indexes).map(|n| format!("id{n} varchar(36) unique key")));
         // The blanks are the original's: they are printed in its messages.
         let int = |n| {
-            let index = if self.ints.indexed { format!(", INDEX(intcol{n})") } else { " ".to_owned() };
+            let index =
+                if self.ints.indexed { format!(", INDEX(intcol{n})") } else { " ".to_owned() };
             format!("intcol{n} INT(32){index}")
         };
         let char = |n| {
-            let index = if self.chars.indexed { format!(", INDEX(charcol{n}) ") } else { String::new() };
+            let index =
+                if self.chars.indexed { format!(", INDEX(charcol{n}) ") } else { String::new() };
             format!("charcol{n} VARCHAR(128){index}")
         };
         columns.extend((1..=self.ints.count).map(int));
@@ -143,7 +157,8 @@ impl AutoSql {
     /// Statements that fill the table: the different ones, repeatedly.
     pub(super) fn fill(&self, seed: u64) -> impl Iterator<Item = String> {
         let mut random = RandomStream::new(seed, 0);
-        let unique: Vec<String> = (0..self.unique_rows.max(1)).map(|_| self.insert(&mut random)).collect();
+        let unique: Vec<String> =
+            (0..self.unique_rows.max(1)).map(|_| self.insert(&mut random)).collect();
         (0..self.rows.saturating_sub(1)).map(move |row| unique[row as usize % unique.len()].clone())
     }
 
@@ -157,7 +172,9 @@ impl AutoSql {
                 LoadType::Key => Query { sql: self.select(), takes_key: true },
                 LoadType::Write => Query { sql: self.insert(&mut random), takes_key: false },
                 LoadType::Update => Query { sql: self.update(&mut random), takes_key: has_key },
-                LoadType::Mixed if n % 2 == 0 => Query { sql: self.insert(&mut random), takes_key: false },
+                LoadType::Mixed if n % 2 == 0 => {
+                    Query { sql: self.insert(&mut random), takes_key: false }
+                }
                 LoadType::Mixed => Query { sql: self.select(), takes_key: has_key },
             })
             .collect()
@@ -195,7 +212,8 @@ fn number(random: &mut RandomStream) -> String {
 }
 
 fn text(random: &mut RandomStream) -> String {
-    let letters = (0..TEXT_LENGTH).map(|_| char::from(LETTERS[random.below(LETTERS.len() as u64) as usize]));
+    let letters =
+        (0..TEXT_LENGTH).map(|_| char::from(LETTERS[random.below(LETTERS.len() as u64) as usize]));
     format!("'{}'", letters.collect::<String>())
 }
 
@@ -221,9 +239,15 @@ mod tests {
     #[test]
     fn load_types_by_their_first_letter() {
         let of = |text: &str| LoadType::of(text).map(LoadType::name);
-        assert_eq!(["reads", "keys", "w", "mix"].map(of), [Ok("read"), Ok("key"), Ok("write"), Ok("mixed")]);
+        assert_eq!(
+            ["reads", "keys", "w", "mix"].map(of),
+            [Ok("read"), Ok("key"), Ok("write"), Ok("mixed")]
+        );
         for other in ["insert", "delete", "READ", ""] {
-            assert!(of(other).unwrap_err().contains("is none of mixed, update, write, key, read"), "{other}");
+            assert!(
+                of(other).unwrap_err().contains("is none of mixed, update, write, key, read"),
+                "{other}"
+            );
         }
     }
 
@@ -265,8 +289,15 @@ mod tests {
         let error = AutoSql { chars: wide, ..many }.check().unwrap_err();
         assert!(error.contains("100011 different statements on 501 columns"), "{error}");
         let long = |load_type, key| AutoSql { rows: 20_000_000, ..auto(load_type, key) }.check();
-        assert_eq!((long(LoadType::Key, AutoKey::Counted), long(LoadType::Write, AutoKey::Guid)), (Ok(()), Ok(())));
-        assert!(long(LoadType::Update, AutoKey::Guid).unwrap_err().contains("at most 17602324 such keys"));
+        assert_eq!(
+            (long(LoadType::Key, AutoKey::Counted), long(LoadType::Write, AutoKey::Guid)),
+            (Ok(()), Ok(()))
+        );
+        assert!(
+            long(LoadType::Update, AutoKey::Guid)
+                .unwrap_err()
+                .contains("at most 17602324 such keys")
+        );
     }
 
     #[test]
@@ -275,10 +306,18 @@ mod tests {
         let mixed = all(LoadType::Mixed, AutoKey::Counted);
         assert_eq!(mixed.len(), 11);
         assert!(mixed[0].sql.starts_with("INSERT") && !mixed[0].takes_key);
-        assert_eq!(mixed[1], Query { sql: "SELECT intcol1,charcol1 FROM t1".to_owned(), takes_key: true });
-        assert!(!all(LoadType::Mixed, AutoKey::None)[1].takes_key && !all(LoadType::Read, AutoKey::Guid)[0].takes_key);
+        assert_eq!(
+            mixed[1],
+            Query { sql: "SELECT intcol1,charcol1 FROM t1".to_owned(), takes_key: true }
+        );
+        assert!(
+            !all(LoadType::Mixed, AutoKey::None)[1].takes_key
+                && !all(LoadType::Read, AutoKey::Guid)[0].takes_key
+        );
         assert!(all(LoadType::Update, AutoKey::Guid)[3].takes_key);
-        assert!(all(LoadType::Update, AutoKey::None)[3].sql.starts_with("UPDATE t1 SET intcol1 = "));
+        assert!(
+            all(LoadType::Update, AutoKey::None)[3].sql.starts_with("UPDATE t1 SET intcol1 = ")
+        );
         assert!(auto(LoadType::Key, AutoKey::None).check().is_err());
     }
 }

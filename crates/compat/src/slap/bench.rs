@@ -60,8 +60,11 @@ impl SlapRun<'_, '_> {
         let first = format!("{name}: interrupted: running statements are ended after {seconds} s");
         // A schema that is meant to stay is not reported.
         let (first, second) = if self.has_made_schema && !self.settings.keeps_schema {
-            let again = format!("and the schema {schema} is dropped; Ctrl-C again leaves it behind");
-            let left = format!("{name}: the schema {schema} is left behind; to drop it: DROP SCHEMA `{schema}`\n");
+            let again =
+                format!("and the schema {schema} is dropped; Ctrl-C again leaves it behind");
+            let left = format!(
+                "{name}: the schema {schema} is left behind; to drop it: DROP SCHEMA `{schema}`\n"
+            );
             (format!("{first}, {again}\n"), left)
         } else {
             (format!("{first}; Ctrl-C again leaves at once\n"), String::new())
@@ -73,7 +76,10 @@ impl SlapRun<'_, '_> {
     pub(super) fn run(&mut self) -> Result<(), Stop> {
         self.announce_interrupt();
         if let StatementSource::Generated(auto) = &self.settings.source {
-            self.print_verbose(2, "Building Create Statements for Auto\nBuilding Query Statements for Auto\n");
+            self.print_verbose(
+                2,
+                "Building Create Statements for Auto\nBuilding Query Statements for Auto\n",
+            );
             if auto.load_type == LoadType::Key {
                 self.print_verbose(2, "Generating SELECT for keys Statements for Auto\n");
             }
@@ -92,7 +98,8 @@ impl SlapRun<'_, '_> {
     }
 
     fn test(&mut self, engine: Option<&Engine>, clients: u32) -> Result<(), Stop> {
-        let (mut truth, mut lengths) = (Supplement::new(self.unit(), self.settings.seed), Vec::new());
+        let (mut truth, mut lengths) =
+            (Supplement::new(self.unit(), self.settings.seed), Vec::new());
         let mut stopped = Ok(());
         for _ in 0..self.settings.iterations {
             stopped = self.iteration(engine, clients, &mut truth, &mut lengths);
@@ -188,7 +195,10 @@ impl SlapRun<'_, '_> {
         let schema = &self.settings.schema;
         let sql = format!("DROP SCHEMA IF EXISTS `{schema}`");
         let failed = |error: DriverError| {
-            Stop::Failed(format!("Cannot drop database '{schema}' ERROR : {}", server_message(&error)))
+            Stop::Failed(format!(
+                "Cannot drop database '{schema}' ERROR : {}",
+                server_message(&error)
+            ))
         };
         if self.settings.output.verbose >= 3 {
             let _ = writeln!(self.env.out, "{sql};");
@@ -218,7 +228,8 @@ impl SlapRun<'_, '_> {
             return Ok(Arc::new([SOME_KEY.to_owned()]));
         }
         let rows = self.query("SELECT id from t1", server_message)?.rows;
-        let keys: Arc<[String]> = rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
+        let keys: Arc<[String]> =
+            rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
         if keys.is_empty() {
             return Err(Stop::Failed("there is no row with a key to look up".to_owned()));
         }
@@ -236,11 +247,18 @@ impl SlapRun<'_, '_> {
     /// `shown`: the statement as printed in messages.
     fn execute_as(&mut self, sql: &str, shown: &str) -> Result<(), Stop> {
         self.print_verbose(3, &format!("{sql};\n"));
-        self.query(sql, |error| format!("Cannot run query {shown} ERROR : {}", server_message(error))).map(drop)
+        self.query(sql, |error| {
+            format!("Cannot run query {shown} ERROR : {}", server_message(error))
+        })
+        .map(drop)
     }
 
     /// Runs a statement, unless the user has pressed Ctrl-C; a running one then ends soon.
-    fn query(&mut self, sql: &str, failure: impl Fn(&DriverError) -> String) -> Result<QueryResult, Stop> {
+    fn query(
+        &mut self,
+        sql: &str,
+        failure: impl Fn(&DriverError) -> String,
+    ) -> Result<QueryResult, Stop> {
         self.check_stop()?;
         let result = self.admin.query(sql);
         // Its result is ignored: it may have been ended.
@@ -249,7 +267,10 @@ impl SlapRun<'_, '_> {
     }
 
     /// A terminal's Ctrl-C reaches the command as well.
-    #[expect(clippy::disallowed_methods, reason = "commands of the user's own, which the command line names")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "commands of the user's own, which the command line names"
+    )]
     fn shell(&mut self, name: &str, command: Option<&str>) -> Result<(), Stop> {
         use std::os::unix::process::ExitStatusExt;
         let Some(command) = command else { return Ok(()) };
@@ -266,7 +287,8 @@ impl SlapRun<'_, '_> {
             Err(error) => Some(error.to_string()),
         };
         if let Some(returned) = returned {
-            let _ = writeln!(self.env.err, "Warning: Execution of {name} option returned {returned}.");
+            let _ =
+                writeln!(self.env.err, "Warning: Execution of {name} option returned {returned}.");
         }
         self.check_stop()
     }
@@ -298,23 +320,38 @@ impl SlapRun<'_, '_> {
 
     fn load(&self, clients: u32) -> LoadSpec {
         let settings = self.settings;
-        let asked =
-            RunRequest { transactions: self.transactions(clients), ..run_request(settings, clients, self.workers) };
+        let asked = RunRequest {
+            transactions: self.transactions(clients),
+            ..run_request(settings, clients, self.workers)
+        };
         // A connection ends after a transaction.
-        let reconnect_every =
-            settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(settings.batch())));
+        let reconnect_every = settings
+            .detach
+            .and_then(|statements| NonZeroU64::new(statements.div_ceil(settings.batch())));
         LoadSpec { reconnect_every, ..asked.load() }
     }
 
-    fn drive(&mut self, clients: u32, keys: Arc<[String]>, truth: &mut Supplement) -> Result<TrialResult, Stop> {
+    fn drive(
+        &mut self,
+        clients: u32,
+        keys: Arc<[String]>,
+        truth: &mut Supplement,
+    ) -> Result<TrialResult, Stop> {
         let failed = |error: &dyn std::fmt::Display| Stop::Failed(error.to_string());
-        let commit = self.settings.commit.and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX)));
+        let commit = self
+            .settings
+            .commit
+            .and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX)));
         let commit = commit.map_or(Commit::Each, Commit::EveryWithoutBegin);
         let list = SqlList::workload(self.script.list(), keys, commit, self.settings.seed);
         let mut list = list.map_err(|error| failed(&error))?;
         if let Some(total) = self.total(clients) {
             let is_shared = self.settings.rate.is_some();
-            list = if is_shared { list.with_shared_total(total) } else { list.with_total(total, clients) };
+            list = if is_shared {
+                list.with_shared_total(total)
+            } else {
+                list.with_total(total, clients)
+            };
         }
         let mut target = self.target.clone();
         target.login.database = Some(self.settings.schema.clone());
@@ -350,30 +387,47 @@ impl SlapRun<'_, '_> {
     fn complain(&mut self, outcome: &RunOutcome, has_ended_connections: bool) {
         for error in &outcome.connect_errors {
             let is_prepared = self.settings.prepared && is_of_statement(error.code);
-            let what = if is_prepared { "Cannot prepare a query" } else { "Error when connecting to server" };
+            let what = if is_prepared {
+                "Cannot prepare a query"
+            } else {
+                "Error when connecting to server"
+            };
             self.warn(&format!("{what}: {}", error.first_message));
         }
         let is_stopped = self.admin.is_stopped();
         let is_lost = |error: &ErrorCount| error.class == ErrorClass::ConnectionLost;
-        let is_ended =
-            |error: &&ErrorCount| is_stopped && (error.code == INTERRUPTED || has_ended_connections && is_lost(error));
-        for error in outcome.errors.iter().chain(&outcome.errors_elsewhere).filter(|error| !is_ended(error)) {
+        let is_ended = |error: &&ErrorCount| {
+            is_stopped && (error.code == INTERRUPTED || has_ended_connections && is_lost(error))
+        };
+        for error in
+            outcome.errors.iter().chain(&outcome.errors_elsewhere).filter(|error| !is_ended(error))
+        {
             let times = error.count + error.retried;
             // If no query failed, a new connection came later than planned.
             if error.count == 0 {
                 let text = format!("{} ({times} times, and was tried again)", error.first_message);
                 self.warn(&format!("Error when connecting to server: {text}"));
             } else {
-                self.warn(&format!("Cannot run query ERROR : {} ({times} times)", error.first_message));
+                self.warn(&format!(
+                    "Cannot run query ERROR : {} ({times} times)",
+                    error.first_message
+                ));
             }
         }
     }
 
     fn warn(&mut self, text: &str) {
-        let _ = writeln!(self.env.err, "{}: {}", super::NAME, truetps_record::printable_lines(text));
+        let _ =
+            writeln!(self.env.err, "{}: {}", super::NAME, truetps_record::printable_lines(text));
     }
 
-    fn report(&mut self, engine: Option<&Engine>, clients: u32, truth: &Supplement, lengths: &[Duration]) {
+    fn report(
+        &mut self,
+        engine: Option<&Engine>,
+        clients: u32,
+        truth: &Supplement,
+        lengths: &[Duration],
+    ) {
         self.print_verbose(2, "Generating stats\n");
         let output = &self.settings.output;
         let load_type = match &self.settings.source {
@@ -417,7 +471,11 @@ impl SlapRun<'_, '_> {
     /// ended and everything was acknowledged.
     fn who_ran(&self, clients: u32, truth: &Supplement) -> (u32, u64) {
         let runs = truth.runs.len().max(1) as u64;
-        let ran = truth.runs.iter().map(|run| u64::from(run.clients.saturating_sub(run.clients_failed))).sum::<u64>();
+        let ran = truth
+            .runs
+            .iter()
+            .map(|run| u64::from(run.clients.saturating_sub(run.clients_failed)))
+            .sum::<u64>();
         let (batch, most) = (self.settings.batch(), self.total(clients).unwrap_or(u64::MAX));
         // The last transaction of a client may be shorter: the sum shows how many are.
         let queries = truth.runs.iter().map(|run| run.acknowledged.saturating_mul(batch).min(most));
@@ -465,8 +523,10 @@ fn cannot_use(schema: &str, error: &DriverError) -> Stop {
 /// test has logged in the same way before. Without an error number it is not the server's.
 fn is_of_statement(code: u16) -> bool {
     // Limits of connections, and accounts and databases that were changed since.
-    const LOGIN: [u16; 17] =
-        [0, 1040, 1044, 1045, 1049, 1129, 1130, 1158, 1203, 1226, 1251, 1524, 1698, 1820, 1862, 3118, 4151];
+    const LOGIN: [u16; 17] = [
+        0, 1040, 1044, 1045, 1049, 1129, 1130, 1158, 1203, 1226, 1251, 1524, 1698, 1820, 1862,
+        3118, 4151,
+    ];
     !LOGIN.contains(&code)
 }
 

@@ -20,8 +20,12 @@ use std::sync::atomic::Ordering;
 use indexmap::IndexMap;
 use truetps_driver::Target;
 use truetps_lab::replication_warning;
-use truetps_plan::{Design, Plan, ProbeSpec, QuickOverrides, ServerSpec, SqlSpec, WorkloadKind, WorkloadSpec};
-use truetps_record::{CONNECTIONS, Configuration, Personality, Protocol, SettingValue, printable_text};
+use truetps_plan::{
+    Design, Plan, ProbeSpec, QuickOverrides, ServerSpec, SqlSpec, WorkloadKind, WorkloadSpec,
+};
+use truetps_record::{
+    CONNECTIONS, Configuration, Personality, Protocol, SettingValue, printable_text,
+};
 use truetps_recording::RunsFolder;
 
 use self::admin::Admin;
@@ -60,7 +64,8 @@ pub fn run(arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
 
 /// What the process list shows instead of the words of a command line, its name first; `None`: the word itself.
 pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
-    let all: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let all: Vec<_> =
+        arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let mut typed: VecDeque<_> = all.iter().skip(1).cloned().collect();
     OptionFiles::take_options(&mut typed, &specs::GROUPS, &|_| None);
     let first = all.len() - typed.len();
@@ -72,7 +77,8 @@ pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
 
 fn refuse(refusal: &WordRefusal, env: &mut CompatEnv<'_>) -> u8 {
     let before = refusal.before.as_ref().map_or_else(String::new, |line| format!("{line}\n"));
-    let named = if refusal.text.is_empty() { String::new() } else { format!("{NAME}: {}\n", refusal.text) };
+    let named =
+        if refusal.text.is_empty() { String::new() } else { format!("{NAME}: {}\n", refusal.text) };
     let _ = write!(env.err, "{}", printable_text(&format!("{before}{named}")));
     refusal.exit
 }
@@ -89,7 +95,10 @@ fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u
     let mut words = parse(&specs::SPECS, NAME, from_files.words, typed);
     if files.prints {
         let line = words.shown().join(" ");
-        let _ = writeln!(env.out, "{NAME} would have been started with the following arguments:\n{line}");
+        let _ = writeln!(
+            env.out,
+            "{NAME} would have been started with the following arguments:\n{line}"
+        );
         return Ok(GOOD);
     }
     for notice in &words.notices {
@@ -108,7 +117,11 @@ fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u
 }
 
 /// `about_files`: the words that name option files.
-fn run_words(words: &MysqlWords, about_files: Vec<String>, env: &mut CompatEnv<'_>) -> Result<u8, WordRefusal> {
+fn run_words(
+    words: &MysqlWords,
+    about_files: Vec<String>,
+    env: &mut CompatEnv<'_>,
+) -> Result<u8, WordRefusal> {
     if words.count("help") > 0 || words.count("version") > 0 {
         let text = if words.count("help") > 0 { help::page() } else { help::version() };
         let _ = env.out.write_all(text.as_bytes());
@@ -135,10 +148,13 @@ fn run_words(words: &MysqlWords, about_files: Vec<String>, env: &mut CompatEnv<'
     let ask = || {
         ask_password(&env.stop).map_err(|problem| match problem {
             NoPassword::Interrupted => WordRefusal::new(INTERRUPTED, "interrupted"),
-            NoPassword::NoTerminal(error) => {
-                WordRefusal::new(FAILED, format!("a password cannot be asked for without a terminal: {error}"))
+            NoPassword::NoTerminal(error) => WordRefusal::new(
+                FAILED,
+                format!("a password cannot be asked for without a terminal: {error}"),
+            ),
+            NoPassword::Problem(error) => {
+                WordRefusal::new(FAILED, format!("the password cannot be read: {error}"))
             }
-            NoPassword::Problem(error) => WordRefusal::new(FAILED, format!("the password cannot be read: {error}")),
         })
     };
     let target = settings::target(words, env.environment, &ask)?;
@@ -156,13 +172,17 @@ fn run_words(words: &MysqlWords, about_files: Vec<String>, env: &mut CompatEnv<'
 fn place(settings: &SlapSettings, env: &mut CompatEnv<'_>) -> Result<RunsFolder, WordRefusal> {
     if let Csv::File(path) = &settings.output.csv {
         bench::append(path, "").map_err(|error| {
-            WordRefusal::new(FAILED, format!("Could not open csv file: {} ({error})", path.display()))
+            WordRefusal::new(
+                FAILED,
+                format!("Could not open csv file: {} ({error})", path.display()),
+            )
         })?;
     }
     let mut warn = |text: &str| {
         let _ = writeln!(env.err, "Warning: {NAME}: {}", printable_text(text));
     };
-    choose_runs(&settings.runs, env.environment, &mut warn).map_err(|text| WordRefusal::new(FAILED, text))
+    choose_runs(&settings.runs, env.environment, &mut warn)
+        .map_err(|text| WordRefusal::new(FAILED, text))
 }
 
 fn test(
@@ -176,8 +196,9 @@ fn test(
     let failed = |text: String| WordRefusal::new(FAILED, text);
     make_room(settings.concurrency.iter().copied().max().unwrap_or(1), target).map_err(failed)?;
     let connected = Admin::connect(target, &settings.schema, Arc::clone(&env.stop));
-    let mut admin =
-        connected.map_err(|error| failed(format!("Error when connecting to server: {}", server_message(&error))))?;
+    let mut admin = connected.map_err(|error| {
+        failed(format!("Error when connecting to server: {}", server_message(&error)))
+    })?;
     let server = server_facts(admin.client()).map_err(|error| failed(server_message(&error)))?;
     let asked = target.clone();
     let warning = unless_stopped(&env.stop, move || replication_warning(&asked)).flatten();
@@ -185,10 +206,18 @@ fn test(
         let _ = writeln!(env.err, "{NAME}: {}", truetps_record::printable_lines(&warning));
     }
     let workers = workers(settings.workers, env.cores);
-    let recording =
-        CompatRecording::begin(place, plan(settings, script), &turns(settings), server, target, command, workers);
+    let recording = CompatRecording::begin(
+        place,
+        plan(settings, script),
+        &turns(settings),
+        server,
+        target,
+        command,
+        workers,
+    );
     let recording = recording.map_err(|error| failed(error.to_string()))?;
-    recording.show_in(settings.output.ui.then(|| (env.live_view)(NAME)).transpose().map_err(failed)?);
+    recording
+        .show_in(settings.output.ui.then(|| (env.live_view)(NAME)).transpose().map_err(failed)?);
     let mut bench = SlapRun {
         settings,
         script,
@@ -207,9 +236,13 @@ fn test(
     let SlapRun { recording, env, is_good, .. } = bench;
     let is_stopped = env.stop.load(Ordering::Relaxed);
     let ended = match (stopped, cleaned) {
-        (Err(Stop::Failed(why)), Err(Stop::Failed(also))) => Err(failed(format!("{why}\n{NAME}: {also}"))),
+        (Err(Stop::Failed(why)), Err(Stop::Failed(also))) => {
+            Err(failed(format!("{why}\n{NAME}: {also}")))
+        }
         (Err(Stop::Failed(text)), _) => Err(failed(text)),
-        (_, Err(Stop::Failed(text))) => Err(WordRefusal::new(if is_stopped { INTERRUPTED } else { FAILED }, text)),
+        (_, Err(Stop::Failed(text))) => {
+            Err(WordRefusal::new(if is_stopped { INTERRUPTED } else { FAILED }, text))
+        }
         (Err(Stop::Interrupted), _) | (_, Err(Stop::Interrupted)) => Ok(INTERRUPTED),
         (Ok(()), Ok(())) if is_stopped => Ok(INTERRUPTED),
         (Ok(()), Ok(())) => Ok(if is_good { GOOD } else { FAILED }),
@@ -227,15 +260,22 @@ fn turns(settings: &SlapSettings) -> Vec<TrialTurn> {
     let mut turns = Vec::new();
     for engine in settings.tested_engines() {
         for clients in &settings.concurrency {
-            let mut levels = IndexMap::from([(CONNECTIONS.to_owned(), SettingValue::Int((*clients).into()))]);
+            let mut levels =
+                IndexMap::from([(CONNECTIONS.to_owned(), SettingValue::Int((*clients).into()))]);
             if let Some(engine) = engine {
                 levels.insert(ENGINE.to_owned(), SettingValue::Text(engine.name.clone()));
             }
             let configuration = Configuration { levels };
             // A setting named twice is one configuration with twice the repetitions.
-            let before = turns.iter().filter(|turn: &&TrialTurn| turn.configuration == configuration).count() as u32;
+            let before = turns
+                .iter()
+                .filter(|turn: &&TrialTurn| turn.configuration == configuration)
+                .count() as u32;
             let blocks = 0..u32::try_from(settings.iterations).unwrap_or(u32::MAX);
-            turns.extend(blocks.map(|n| TrialTurn { block: before + n, configuration: configuration.clone() }));
+            turns.extend(
+                blocks
+                    .map(|n| TrialTurn { block: before + n, configuration: configuration.clone() }),
+            );
         }
     }
     turns
@@ -272,7 +312,8 @@ fn plan(settings: &SlapSettings, script: &SlapScript) -> Plan {
         design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
         // Only for runs that are kept or shown.
         probe: ProbeSpec {
-            enabled: settings.probe.enabled && (settings.output.ui || settings.runs.folder.is_some()),
+            enabled: settings.probe.enabled
+                && (settings.output.ui || settings.runs.folder.is_some()),
             ..settings.probe.clone()
         },
         quick: QuickOverrides::default(),
@@ -302,7 +343,8 @@ mod tests {
             "--query=select '…'",
         ];
         let shown = typed.iter().zip(masked(&typed.map(OsString::from)));
-        let shown: Vec<_> = shown.map(|(word, mask)| mask.unwrap_or(word.into()).into_string().unwrap()).collect();
+        let shown: Vec<_> =
+            shown.map(|(word, mask)| mask.unwrap_or(word.into()).into_string().unwrap()).collect();
         let expect = "slap --no-defaults --port=1 -apx -p x --pas=x -u me --password= --loose-passwort=x -px --password \
                       --query=select '…'";
         assert_eq!(shown.join(" "), expect);

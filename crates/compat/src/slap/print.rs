@@ -12,7 +12,11 @@ pub(super) const SOME_KEY: &str = "796c4422-1d94-102a-9d6d-00e0812d";
 
 /// A query as text.
 pub(super) fn query(query: &Query) -> String {
-    if query.takes_key { format!("{} WHERE id = '{SOME_KEY}'", query.sql) } else { query.sql.clone() }
+    if query.takes_key {
+        format!("{} WHERE id = '{SOME_KEY}'", query.sql)
+    } else {
+        query.sql.clone()
+    }
 }
 
 /// Prints all statements, each with `;` and on a line of its own. For each client, the queries of its first pass
@@ -44,7 +48,10 @@ impl Printer<'_> {
                         self.print_statement(&format!("CREATE SCHEMA `{}`", settings.schema))?;
                         self.print_statement(&format!("use {}", settings.schema))?;
                     }
-                    script.create_with(engine).iter().try_for_each(|sql| self.print_statement(sql))?;
+                    script
+                        .create_with(engine)
+                        .iter()
+                        .try_for_each(|sql| self.print_statement(sql))?;
                     if let StatementSource::Generated(auto) = &settings.source {
                         auto.fill(settings.seed).try_for_each(|sql| self.print_statement(&sql))?;
                     }
@@ -73,7 +80,9 @@ impl Printer<'_> {
         }
         let length = script.queries.len() as u64;
         let count = match (settings.queries, settings.queries_each) {
-            (Some(all), _) => all / u64::from(clients) + u64::from(u64::from(client) < all % u64::from(clients)),
+            (Some(all), _) => {
+                all / u64::from(clients) + u64::from(u64::from(client) < all % u64::from(clients))
+            }
             (None, Some(each)) => each,
             (None, None) => length,
         };

@@ -20,13 +20,15 @@ fn seconds(lengths: &[Duration]) -> [String; 3] {
     let ms = |length: &Duration| length.as_millis();
     let mean = lengths.iter().map(ms).sum::<u128>() / lengths.len().max(1) as u128;
     let (least, most) = (lengths.iter().map(ms).min(), lengths.iter().map(ms).max());
-    [mean, least.unwrap_or(0), most.unwrap_or(0)].map(|ms| format!("{}.{:03}", ms / 1000, ms % 1000))
+    [mean, least.unwrap_or(0), most.unwrap_or(0)]
+        .map(|ms| format!("{}.{:03}", ms / 1000, ms % 1000))
 }
 
 /// Lines with a tab before each, and an empty one at the end.
 pub(super) fn benchmark(test: &Test) -> String {
     let [mean, least, most] = seconds(test.lengths);
-    let engine = test.engine.map_or_else(String::new, |engine| format!("\tRunning for engine {engine}\n"));
+    let engine =
+        test.engine.map_or_else(String::new, |engine| format!("\tRunning for engine {engine}\n"));
     format!(
         "Benchmark\n{engine}\
          \tAverage number of seconds to run all queries: {mean} seconds\n\
@@ -52,8 +54,13 @@ mod tests {
     #[test]
     fn to_the_letter() {
         let lengths = [622, 427, 918].map(Duration::from_millis);
-        let test =
-            Test { engine: Some("innodb"), load_type: "mixed", lengths: &lengths, clients: 100, queries_each: 100 };
+        let test = Test {
+            engine: Some("innodb"),
+            load_type: "mixed",
+            lengths: &lengths,
+            clients: 100,
+            queries_each: 100,
+        };
         assert_eq!(
             benchmark(&test),
             "Benchmark\n\tRunning for engine innodb\n\

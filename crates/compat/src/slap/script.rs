@@ -30,23 +30,34 @@ impl SlapScript {
     pub(super) fn load(settings: &SlapSettings) -> Result<Self, String> {
         let split = |flag: &str, text: &str| {
             let text = text_or_file(flag, text)?;
-            split_sql(&text, &settings.delimiter, SqlDialect::Mysql).map_err(|error| format!("--{flag}: {error}"))
+            split_sql(&text, &settings.delimiter, SqlDialect::Mysql)
+                .map_err(|error| format!("--{flag}: {error}"))
         };
         let optional = |flag: &str, text: &Option<String>| match text {
             Some(text) => split(flag, text),
             None => Ok(Vec::new()),
         };
-        let (pre, post) = (optional("pre-query", &settings.pre_query)?, optional("post-query", &settings.post_query)?);
+        let (pre, post) = (
+            optional("pre-query", &settings.pre_query)?,
+            optional("post-query", &settings.post_query)?,
+        );
         let (create, queries) = match &settings.source {
             StatementSource::Generated(auto) => (vec![auto.create()], auto.queries(settings.seed)),
             StatementSource::Given { query, create } => {
                 let needed = |flag: &str, text: &str| match split(flag, text)? {
-                    none if none.is_empty() => Err(format!("--{flag}={text}: there is no statement in it")),
+                    none if none.is_empty() => {
+                        Err(format!("--{flag}={text}: there is no statement in it"))
+                    }
                     some => Ok(some),
                 };
                 let plain = |sql| Query { sql, takes_key: false };
                 let queries = needed("query", query)?.into_iter().map(plain).collect();
-                (create.as_ref().map_or_else(|| Ok(Vec::new()), |text| needed("create", text))?, queries)
+                (
+                    create
+                        .as_ref()
+                        .map_or_else(|| Ok(Vec::new()), |text| needed("create", text))?,
+                    queries,
+                )
             }
         };
         Ok(Self { create, queries, pre, post })
@@ -117,9 +128,15 @@ mod tests {
         fs::write(&path, "\u{feff}select 1").unwrap();
         assert_eq!(&*text_or_file("query", path.to_str().unwrap()).unwrap(), "select 1");
         assert_eq!(&*text_or_file("query", "select 1/2").unwrap(), "select 1/2");
-        assert!(text_or_file("query", "/nowhere/q.sql").unwrap_err().ends_with("there is no such file"));
+        assert!(
+            text_or_file("query", "/nowhere/q.sql").unwrap_err().ends_with("there is no such file")
+        );
         assert!(text_or_file("query", "q.SQL").is_err());
-        assert!(text_or_file("query", folder.path().to_str().unwrap()).unwrap_err().contains("a folder"));
+        assert!(
+            text_or_file("query", folder.path().to_str().unwrap())
+                .unwrap_err()
+                .contains("a folder")
+        );
     }
 
     #[test]
@@ -131,14 +148,19 @@ mod tests {
         assert!(error.contains("symbolic links") && !error.contains("no such file"), "{error}");
         let path = folder.path().join("bytes.sql");
         fs::write(&path, [0xff]).unwrap();
-        assert!(text_or_file("query", path.to_str().unwrap()).unwrap_err().ends_with("is not valid UTF-8"));
+        assert!(
+            text_or_file("query", path.to_str().unwrap())
+                .unwrap_err()
+                .ends_with("is not valid UTF-8")
+        );
     }
 
     #[test]
     fn a_pipe_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .unwrap();
         let text = path.to_str().unwrap().to_owned();
         let reader = std::thread::spawn(move || text_or_file("query", &text));
         fs::write(&path, "select 1;").unwrap();

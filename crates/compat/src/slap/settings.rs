@@ -23,8 +23,12 @@ const NUMBER_MAX: u64 = i64::MAX as u64;
 /// Limits of a run's length in a plan, in seconds.
 const TIMES_S: std::ops::RangeInclusive<f64> = 0.1..=86_400.0;
 /// Default socket paths of distributions; the first existing one is used.
-const SOCKETS: [&str; 4] =
-    ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
+const SOCKETS: [&str; 4] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+];
 
 /// The test itself.
 #[derive(Debug, Clone)]
@@ -113,12 +117,16 @@ impl SlapSettings {
         let limit = |name: &str| words.number(name).filter(|number| *number > 0);
         let csv = match words.get("csv") {
             None | Some(GivenValue::Switch(_)) => Csv::Off,
-            Some(GivenValue::Text(path)) if !path.is_empty() && path != "-" => Csv::File(path.into()),
+            Some(GivenValue::Text(path)) if !path.is_empty() && path != "-" => {
+                Csv::File(path.into())
+            }
             Some(_) => Csv::Stdout,
         };
         let iterations = words.number("iterations").unwrap_or(1);
         if !(1..=ITERATIONS_MAX).contains(&iterations) {
-            return refuse(format!("--iterations={iterations} is not between 1 and {ITERATIONS_MAX}"));
+            return refuse(format!(
+                "--iterations={iterations} is not between 1 and {ITERATIONS_MAX}"
+            ));
         }
         let schema = words.text("create-schema").unwrap_or("mysqlslap").to_owned();
         if schema.is_empty() || schema.chars().count() > 64 || schema.contains(['`', '\0']) {
@@ -138,7 +146,11 @@ impl SlapSettings {
             post_query: words.text("post-query").map(str::to_owned),
             pre_system: words.text("pre-system").map(str::to_owned),
             post_system: words.text("post-system").map(str::to_owned),
-            delimiter: words.text("delimiter").filter(|text| !text.is_empty()).unwrap_or("\n").to_owned(),
+            delimiter: words
+                .text("delimiter")
+                .filter(|text| !text.is_empty())
+                .unwrap_or("\n")
+                .to_owned(),
             keeps_schema: words.is_on("no-drop"),
             only_prints: words.is_on("only-print"),
             output: OutputSettings {
@@ -150,11 +162,17 @@ impl SlapSettings {
             },
             seed: words.number("seed").unwrap_or(1),
             prepared: words.is_on("prepared"),
-            rate: words.text("rate").map(|text| rate(text, limit("commit").unwrap_or(1))).transpose()?,
+            rate: words
+                .text("rate")
+                .map(|text| rate(text, limit("commit").unwrap_or(1)))
+                .transpose()?,
             time: words.text("time").map(time).transpose()?,
-            workers: u32::try_from(words.number("workers").unwrap_or(0)).unwrap_or(u32::MAX).min(1024),
+            workers: u32::try_from(words.number("workers").unwrap_or(0))
+                .unwrap_or(u32::MAX)
+                .min(1024),
             runs: {
-                let typed = words.text("runs").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+                let typed =
+                    words.text("runs").filter(|folder| !folder.is_empty()).map(PathBuf::from);
                 RunsWish::of(typed.or_else(|| named_runs(environment)), environment)
             },
             probe: words.text("probe-interval").map_or_else(|| Ok(ProbeSpec::default()), probe)?,
@@ -181,10 +199,16 @@ impl SlapSettings {
 fn check_conflicts(words: &MysqlWords) -> Result<(), WordRefusal> {
     let auto = words.is_on("auto-generate-sql");
     if auto && (words.text("create").is_some() || words.text("query").is_some()) {
-        return refuse("Can't use --auto-generate-sql when create and query strings are specified!");
+        return refuse(
+            "Can't use --auto-generate-sql when create and query strings are specified!",
+        );
     }
-    if words.is_on("auto-generate-sql-guid-primary") && words.is_on("auto-generate-sql-add-autoincrement") {
-        return refuse("Either auto-generate-sql-guid-primary or auto-generate-sql-add-autoincrement can be used!");
+    if words.is_on("auto-generate-sql-guid-primary")
+        && words.is_on("auto-generate-sql-add-autoincrement")
+    {
+        return refuse(
+            "Either auto-generate-sql-guid-primary or auto-generate-sql-add-autoincrement can be used!",
+        );
     }
     let has = |name: &str| words.number(name).is_some_and(|number| number > 0);
     if has("auto-generate-sql-execute-number") && has("number-of-queries") {
@@ -196,7 +220,9 @@ fn check_conflicts(words: &MysqlWords) -> Result<(), WordRefusal> {
         }
     }
     if !auto && words.text("query").is_none() {
-        return refuse("nothing to run: --query has the statements of a test, --auto-generate-sql makes some");
+        return refuse(
+            "nothing to run: --query has the statements of a test, --auto-generate-sql makes some",
+        );
     }
     Ok(())
 }
@@ -213,7 +239,8 @@ fn check_numbers(words: &MysqlWords) -> Result<(), WordRefusal> {
 
 /// The first statements of each connection.
 fn setup(words: &MysqlWords) -> Vec<String> {
-    let mode = words.text("sql-mode").map(|mode| format!("SET sql_mode='{}'", mode.replace('\'', "''")));
+    let mode =
+        words.text("sql-mode").map(|mode| format!("SET sql_mode='{}'", mode.replace('\'', "''")));
     let init = words.text("init-command").filter(|sql| !sql.is_empty()).map(str::to_owned);
     mode.into_iter().chain(init).collect()
 }
@@ -239,7 +266,10 @@ fn check_unsupported(words: &MysqlWords) -> Result<(), WordRefusal> {
 fn source(words: &MysqlWords) -> Result<StatementSource, WordRefusal> {
     if !words.is_on("auto-generate-sql") {
         let query = words.text("query").unwrap_or_default().to_owned();
-        return Ok(StatementSource::Given { query, create: words.text("create").map(str::to_owned) });
+        return Ok(StatementSource::Given {
+            query,
+            create: words.text("create").map(str::to_owned),
+        });
     }
     let load_type = words.text("auto-generate-sql-load-type").unwrap_or("mixed");
     let key = if words.is_on("auto-generate-sql-add-autoincrement") {
@@ -270,7 +300,9 @@ fn columns(name: &str, words: &MysqlWords) -> Result<GeneratedColumns, WordRefus
     let (count, index) = text.split_once(':').unwrap_or((text, "0"));
     match (count.trim().parse(), index.trim().parse::<u32>()) {
         (Ok(count), Ok(index)) => Ok(GeneratedColumns { count, indexed: index > 0 }),
-        _ => refuse(format!("--{name}={text} is no number of columns: N, or N:1 with an index on each")),
+        _ => refuse(format!(
+            "--{name}={text} is no number of columns: N, or N:1 with an index on each"
+        )),
     }
 }
 
@@ -280,7 +312,11 @@ fn concurrency(text: &str) -> Result<Vec<u32>, WordRefusal> {
         .map(|one| one.trim().parse().ok().filter(|clients| (1..=CLIENTS_MAX).contains(clients)))
         .collect();
     numbers.map_or_else(
-        || refuse(format!("--concurrency={text} is no list of clients: 1 to {CLIENTS_MAX}, with commas")),
+        || {
+            refuse(format!(
+                "--concurrency={text} is no list of clients: 1 to {CLIENTS_MAX}, with commas"
+            ))
+        },
         Ok,
     )
 }
@@ -290,7 +326,8 @@ fn engines(text: &str) -> Result<Vec<Engine>, WordRefusal> {
     let mut list = Vec::new();
     for one in text.split(',').map(str::trim).filter(|one| !one.is_empty()) {
         let (name, options) = one.split_once(':').unwrap_or((one, ""));
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let is_name =
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_name {
             return refuse(format!("--engine: `{name}` is no name of a storage engine"));
         }
@@ -303,7 +340,9 @@ fn engines(text: &str) -> Result<Vec<Engine>, WordRefusal> {
 fn rate(text: &str, batch: u64) -> Result<f64, WordRefusal> {
     let rate = parse_rate(text).or_else(|problem| refuse(format!("--rate={text}: {problem}")))?;
     if !(RATE_MIN..=RATE_MAX).contains(&(rate / batch as f64)) {
-        return refuse(format!("--rate={text} is not between {RATE_MIN} and {RATE_MAX} transactions a second"));
+        return refuse(format!(
+            "--rate={text} is not between {RATE_MIN} and {RATE_MAX} transactions a second"
+        ));
     }
     Ok(rate)
 }
@@ -320,7 +359,10 @@ fn time(text: &str) -> Result<Duration, WordRefusal> {
 
 fn probe(text: &str) -> Result<ProbeSpec, WordRefusal> {
     let spec = text.parse().ok().and_then(ProbeSpec::of_interval);
-    spec.map_or_else(|| refuse(format!("--probe-interval={text} is neither 0 nor between 0.05 and 60 seconds")), Ok)
+    spec.map_or_else(
+        || refuse(format!("--probe-interval={text} is neither 0 nor between 0.05 and 60 seconds")),
+        Ok,
+    )
 }
 
 /// The server that is meant, and who logs in. `ask`: gets a password from the terminal.
@@ -338,7 +380,11 @@ pub(super) fn target(
     };
     let named = words.text("user").filter(|name| !name.is_empty()).map(str::to_owned);
     let user = named.unwrap_or_else(|| current_user(&text_of));
-    let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
+    let login = Login {
+        user,
+        password: password.filter(|text| !text.is_empty()).map(Password::new),
+        database: None,
+    };
     let tls = tls(words)?;
     let endpoints = vec![endpoint(words, &text_of)?];
     let target = Target::new(SqlDialect::Mysql, endpoints, login, tls);
@@ -353,7 +399,10 @@ pub(super) fn unread_login_file(environment: &dyn Fn(&str) -> Option<OsString>) 
     path.is_file().then(|| format!("'{}' is not read: {hint}", path.display()))
 }
 
-fn endpoint(words: &MysqlWords, environment: &dyn Fn(&str) -> Option<String>) -> Result<Endpoint, WordRefusal> {
+fn endpoint(
+    words: &MysqlWords,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Endpoint, WordRefusal> {
     let host = words.text("host").map(str::to_owned).or_else(|| environment("MYSQL_HOST"));
     let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
     let port = match words.number("port").filter(|port| *port > 0) {
@@ -361,7 +410,9 @@ fn endpoint(words: &MysqlWords, environment: &dyn Fn(&str) -> Option<String>) ->
             Ok(port) => port,
             Err(_) => return refuse(format!("--port={port} is no port: 1 to 65535")),
         },
-        None => environment("MYSQL_TCP_PORT").and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_PORT),
+        None => {
+            environment("MYSQL_TCP_PORT").and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_PORT)
+        }
     };
     let protocol = protocol(words)?;
     // As mariadb-slap: a port or a socket that is typed says which of the two is meant, and the last word counts. Only
@@ -377,22 +428,33 @@ fn endpoint(words: &MysqlWords, environment: &dyn Fn(&str) -> Option<String>) ->
     if !by_socket {
         return Ok(Endpoint::Tcp { host, port });
     }
-    let named = words.text("socket").map(PathBuf::from).or_else(|| environment("MYSQL_UNIX_PORT").map(PathBuf::from));
-    let usual = || SOCKETS.iter().map(PathBuf::from).find(|path| path.exists()).unwrap_or_else(|| SOCKETS[0].into());
+    let named = words
+        .text("socket")
+        .map(PathBuf::from)
+        .or_else(|| environment("MYSQL_UNIX_PORT").map(PathBuf::from));
+    let usual = || {
+        SOCKETS
+            .iter()
+            .map(PathBuf::from)
+            .find(|path| path.exists())
+            .unwrap_or_else(|| SOCKETS[0].into())
+    };
     Ok(Endpoint::Unix(named.unwrap_or_else(usual)))
 }
 
 /// The original takes names that are cut short here, too.
 fn protocol(words: &MysqlWords) -> Result<Option<&'static str>, WordRefusal> {
     let Some(typed) = words.text("protocol") else { return Ok(None) };
-    let is_meant = |name: &&&str| !typed.is_empty() && name.starts_with(&typed.to_ascii_uppercase());
+    let is_meant =
+        |name: &&&str| !typed.is_empty() && name.starts_with(&typed.to_ascii_uppercase());
     let found = ["TCP", "SOCKET"].iter().find(is_meant);
     let wrong = if typed.is_empty() {
         "No option given to protocol".to_owned()
     } else {
         format!("Unknown option to protocol: {typed}")
     };
-    let lines = WordRefusal::without_name(WRONG, format!("{wrong}\nAlternatives are: 'TCP','SOCKET'"));
+    let lines =
+        WordRefusal::without_name(WRONG, format!("{wrong}\nAlternatives are: 'TCP','SOCKET'"));
     found.map_or(Err(lines), |name| Ok(Some(*name)))
 }
 
@@ -419,7 +481,8 @@ mod tests {
     use crate::mysql_words::parse;
 
     fn words(files: &[&str], typed: &[&str]) -> MysqlWords {
-        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let owned =
+            |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let words = parse(&SPECS, "slap", owned(files), owned(typed).into());
         assert_eq!(words.refusal, None);
         words
@@ -462,10 +525,14 @@ mod tests {
     #[test]
     fn protocols() {
         let read = |word: &str| protocol(&words(&[], &[word]));
-        assert_eq!((read("--protocol=tc"), read("--protocol=Socket")), (Ok(Some("TCP")), Ok(Some("SOCKET"))));
-        for (word, text) in
-            [("--protocol=Bogus", "Unknown option to protocol: Bogus"), ("--protocol=", "No option given")]
-        {
+        assert_eq!(
+            (read("--protocol=tc"), read("--protocol=Socket")),
+            (Ok(Some("TCP")), Ok(Some("SOCKET")))
+        );
+        for (word, text) in [
+            ("--protocol=Bogus", "Unknown option to protocol: Bogus"),
+            ("--protocol=", "No option given"),
+        ] {
             let refusal = read(word).unwrap_err();
             assert!(refusal.before.unwrap().starts_with(text) && refusal.text.is_empty(), "{word}");
         }
@@ -474,23 +541,39 @@ mod tests {
     #[test]
     fn limits() {
         for (typed, expect) in [
-            (&["--seed=9223372036854775808"][..], "--seed=9223372036854775808 is more than 9223372036854775807"),
+            (
+                &["--seed=9223372036854775808"][..],
+                "--seed=9223372036854775808 is more than 9223372036854775807",
+            ),
             (&["--number-of-queries=18446744073709551615"], "is more than 9223372036854775807"),
             (&["--commit=4294967296"], "--commit=4294967296 is more than 4294967295"),
-            (&["--rate=1e300"], "--rate=1e300 is not between 0.0001 and 10000000 transactions a second"),
+            (
+                &["--rate=1e300"],
+                "--rate=1e300 is not between 0.0001 and 10000000 transactions a second",
+            ),
             (&["--rate=inf"], "must be more than 0"),
             (&["--rate=1/h"], ""),
             (&["--rate=1/h", "--commit=10"], "is not between"),
             (&["--rate=-1"], "must be more than 0"),
             (&["--rate=x"], "`x` is not a number"),
             (&["--time=1e6"], "--time=1e6 is no number of seconds between 0.1 and 86400"),
-            (&["--time=1", "--number-of-queries=5"], "Either time or number-of-queries can be used"),
-            (&["--time=1", "--auto-generate-sql-execute-number=5"], "Either time or auto-generate-sql-execute-number"),
+            (
+                &["--time=1", "--number-of-queries=5"],
+                "Either time or number-of-queries can be used",
+            ),
+            (
+                &["--time=1", "--auto-generate-sql-execute-number=5"],
+                "Either time or auto-generate-sql-execute-number",
+            ),
         ] {
             match SlapSettings::read(&words(&[], &[&["-a"], typed].concat()), &|_| None) {
                 Ok(_) => assert_eq!(expect, "", "{typed:?}"),
                 Err(refusal) => {
-                    assert!(!expect.is_empty() && refusal.text.contains(expect), "{typed:?}: {}", refusal.text);
+                    assert!(
+                        !expect.is_empty() && refusal.text.contains(expect),
+                        "{typed:?}: {}",
+                        refusal.text
+                    );
                 }
             }
         }

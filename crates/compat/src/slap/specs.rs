@@ -2,12 +2,22 @@
 
 use crate::mysql_words::{Spec, WordKind};
 
-const fn spec(name: &'static str, short: Option<char>, kind: WordKind, about: &'static str) -> Spec {
+const fn spec(
+    name: &'static str,
+    short: Option<char>,
+    kind: WordKind,
+    about: &'static str,
+) -> Spec {
     Spec { name, short, kind, is_original: true, about }
 }
 
 /// An option that `mysqlslap` has and `mariadb-slap` lacks, or an option of truetps.
-const fn other(name: &'static str, short: Option<char>, kind: WordKind, about: &'static str) -> Spec {
+const fn other(
+    name: &'static str,
+    short: Option<char>,
+    kind: WordKind,
+    about: &'static str,
+) -> Spec {
     Spec { is_original: false, ..spec(name, short, kind, about) }
 }
 
@@ -18,10 +28,20 @@ pub(super) static SPECS: [Spec; 76] = [
     spec("help", Some('?'), Count, "this page"),
     spec("version", Some('V'), Count, "the version"),
     spec("auto-generate-sql", Some('a'), Switch, "make a table, its rows and the queries"),
-    spec("auto-generate-sql-add-autoincrement", None, Switch, "the key of the table is AUTO_INCREMENT"),
+    spec(
+        "auto-generate-sql-add-autoincrement",
+        None,
+        Switch,
+        "the key of the table is AUTO_INCREMENT",
+    ),
     spec("auto-generate-sql-execute-number", None, Number, "queries of each client"),
     spec("auto-generate-sql-guid-primary", None, Switch, "its key is a UUID"),
-    spec("auto-generate-sql-load-type", None, Text, "queries {mixed, update, write, key, read}; default mixed"),
+    spec(
+        "auto-generate-sql-load-type",
+        None,
+        Text,
+        "queries {mixed, update, write, key, read}; default mixed",
+    ),
     spec("auto-generate-sql-secondary-indexes", None, Number, "columns with a unique index"),
     spec("auto-generate-sql-unique-query-number", None, Number, "different queries; default 10"),
     spec(
@@ -30,20 +50,55 @@ pub(super) static SPECS: [Spec; 76] = [
         Number,
         "different rows among those that fill the table; default 10",
     ),
-    spec("auto-generate-sql-write-number", None, Number, "rows that fill the table, plus 1; default 100"),
+    spec(
+        "auto-generate-sql-write-number",
+        None,
+        Number,
+        "rows that fill the table, plus 1; default 100",
+    ),
     spec("commit", None, Number, "statements of a transaction; 0: each is one"),
-    spec("concurrency", Some('c'), Text, "clients; several numbers with commas are tested one after the other"),
+    spec(
+        "concurrency",
+        Some('c'),
+        Text,
+        "clients; several numbers with commas are tested one after the other",
+    ),
     spec("create", None, Text, "statements that make tables, or a file with them"),
     spec("create-schema", None, Text, "schema for the test; default mysqlslap"),
-    spec("csv", None, OptionalText, "a line of figures for each test, to a file or the standard output"),
+    spec(
+        "csv",
+        None,
+        OptionalText,
+        "a line of figures for each test, to a file or the standard output",
+    ),
     spec("delimiter", Some('F'), Text, "text between statements, of any length; default newline"),
     spec("detach", None, Number, "statements of a client after which it connects again; 0: never"),
-    spec("engine", Some('e'), Text, "storage engines; 'memory:max_rows=9' gives one of them options"),
+    spec(
+        "engine",
+        Some('e'),
+        Text,
+        "storage engines; 'memory:max_rows=9' gives one of them options",
+    ),
     spec("iterations", Some('i'), Number, "how often each test is run; default 1"),
     spec("no-drop", None, Switch, "leave the schema behind"),
-    spec("number-char-cols", Some('x'), Text, "text columns; 'N:1' with an index on each; default 1"),
-    spec("number-int-cols", Some('y'), Text, "number columns; 'N:1' with an index on each; default 1"),
-    spec("number-of-queries", None, Number, "queries of all clients together; 0: each sends the list once"),
+    spec(
+        "number-char-cols",
+        Some('x'),
+        Text,
+        "text columns; 'N:1' with an index on each; default 1",
+    ),
+    spec(
+        "number-int-cols",
+        Some('y'),
+        Text,
+        "number columns; 'N:1' with an index on each; default 1",
+    ),
+    spec(
+        "number-of-queries",
+        None,
+        Number,
+        "queries of all clients together; 0: each sends the list once",
+    ),
     spec("only-print", None, Switch, "print the statements and send none"),
     spec("post-query", None, Text, "statements, or a file with them, after each run"),
     spec("post-system", None, Text, "command of the shell after each run"),
@@ -57,7 +112,12 @@ pub(super) static SPECS: [Spec; 76] = [
     spec("socket", Some('S'), Text, "path of its socket"),
     spec("protocol", None, Text, "how it is reached {tcp, socket}"),
     spec("user", Some('u'), Text, "user; default who runs this"),
-    spec("password", Some('p'), Secret, "password; without one it is asked for. Better in an option file"),
+    spec(
+        "password",
+        Some('p'),
+        Secret,
+        "password; without one it is asked for. Better in an option file",
+    ),
     spec("ssl", None, Switch, "encrypt where the server can"),
     other("ssl-mode", None, Text, "{disabled, preferred, required, verify_ca, verify_identity}"),
     spec("ssl-ca", None, Text, "PEM file with authorities"),
@@ -86,20 +146,40 @@ pub(super) static SPECS: [Spec; 76] = [
         "without TLS, encrypt the password with the key that the server sends",
     ),
     other("server-public-key-path", None, Text, "taken; use TLS, or --get-server-public-key"),
-    other("enable-cleartext-plugin", None, Switch, "refused: a password is never sent in clear text"),
+    other(
+        "enable-cleartext-plugin",
+        None,
+        Switch,
+        "refused: a password is never sent in clear text",
+    ),
     other("secure-auth", None, Switch, "taken, and changes nothing"),
     other("login-path", None, Text, "refused: use an option file"),
     spec("debug", Some('#'), OptionalText, "taken, and changes nothing"),
     spec("debug-check", None, Switch, "taken, and changes nothing"),
-    spec("debug-info", Some('T'), Switch, "prints at the end what the process has used, on the standard error"),
+    spec(
+        "debug-info",
+        Some('T'),
+        Switch,
+        "prints at the end what the process has used, on the standard error",
+    ),
     other("classic", None, Switch, "the original report alone"),
     other("seed", None, Number, "of generated rows and of chosen keys; default 1"),
     other("prepared", None, Switch, "statements are prepared, and not sent as text"),
     other("rate", None, Text, "queries a second of all clients, whatever the server does"),
     other("time", None, Text, "seconds after which a run ends, in place of a number of queries"),
     other("workers", None, Number, "threads that carry the clients; 0 chooses"),
-    other("runs", None, Text, "folder that runs are kept in, or 'none'; default TRUETPS_RUNS, or a state folder"),
-    other("probe-interval", None, Text, "seconds between readings of server and host; 0 reads neither; default 1"),
+    other(
+        "runs",
+        None,
+        Text,
+        "folder that runs are kept in, or 'none'; default TRUETPS_RUNS, or a state folder",
+    ),
+    other(
+        "probe-interval",
+        None,
+        Text,
+        "seconds between readings of server and host; 0 reads neither; default 1",
+    ),
     other("ui", None, Switch, "show the runs live on the whole terminal"),
 ];
 
@@ -107,4 +187,5 @@ pub(super) static SPECS: [Spec; 76] = [
 pub(super) const FIRST_OF_OURS: &str = "classic";
 
 /// Groups of option files that are read.
-pub(super) const GROUPS: [&str; 5] = ["mysqlslap", "mariadb-slap", "client", "client-server", "client-mariadb"];
+pub(super) const GROUPS: [&str; 5] =
+    ["mysqlslap", "mariadb-slap", "client", "client-server", "client-mariadb"];

@@ -16,7 +16,8 @@ pub(super) struct FolderEntry {
 }
 
 pub(super) fn folder_entries(id: NodeId, node: &FileNode) -> Result<Vec<FolderEntry>, Errno> {
-    let itself = |name: &str| FolderEntry { name: name.into(), inode: id, kind: FileType::Directory };
+    let itself =
+        |name: &str| FolderEntry { name: name.into(), inode: id, kind: FileType::Directory };
     let mut entries = vec![itself("."), itself("..")];
     for entry in fs::read_dir(node.path())? {
         let entry = entry?;

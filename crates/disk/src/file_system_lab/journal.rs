@@ -46,7 +46,13 @@ pub(super) struct FileJournal {
 
 impl FileJournal {
     pub(super) fn new() -> Self {
-        Self { offset: 0, running: 1, committed: 0, is_committing: false, waiting: CommitBatch::default() }
+        Self {
+            offset: 0,
+            running: 1,
+            committed: 0,
+            is_committing: false,
+            waiting: CommitBatch::default(),
+        }
     }
 
     pub(super) fn running(&self) -> u64 {
@@ -111,7 +117,9 @@ mod tests {
         assert!(journal.wait(file(2), Box::new(|_| ())));
         let (batch, commit, record) = journal.begin();
         assert_eq!((batch.files.len(), record.offset, record.length), (1, 0, 8192));
-        assert!(!journal.wait(file(3), Box::new(|_| ())) && !journal.wait(file(4), Box::new(|_| ())));
+        assert!(
+            !journal.wait(file(3), Box::new(|_| ())) && !journal.wait(file(4), Box::new(|_| ()))
+        );
         assert_eq!(journal.commit_block().offset, 8192);
         assert!(!journal.is_committed(commit) && journal.running() == commit + 1);
         assert!(journal.end(commit) && journal.is_committed(commit));

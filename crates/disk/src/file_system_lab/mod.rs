@@ -57,8 +57,9 @@ impl FileSystemLab {
         let opened_to_all = fs::set_permissions(&backing, Permissions::from_mode(0o755));
         opened_to_all.map_err(DiskError::io("open", &backing))?;
         let opened = File::open(&backing).map(OwnedFd::from);
-        let state =
-            opened.and_then(|opened| FileSystemState::new(opened, options.bytes, &options.profile, options.seed));
+        let state = opened.and_then(|opened| {
+            FileSystemState::new(opened, options.bytes, &options.profile, options.seed)
+        });
         let state = Arc::new(Mutex::new(state.map_err(DiskError::io("open", &backing))?));
         let mut lab = Self { options, state, session: None, is_removed: false, _lock: lock };
         lab.mount()?;
@@ -67,7 +68,8 @@ impl FileSystemLab {
 
     fn mount(&mut self) -> Result<(), DiskError> {
         let served = serve_file_system(Arc::clone(&self.state), &self.options.files());
-        let missing = |error: std::io::Error| DiskError::Missing { what: FUSE, problem: error.to_string() };
+        let missing =
+            |error: std::io::Error| DiskError::Missing { what: FUSE, problem: error.to_string() };
         self.session = Some(served.map_err(missing)?);
         Ok(())
     }
@@ -105,7 +107,9 @@ impl DiskLab for FileSystemLab {
     }
 
     fn cut(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
-        locked(&self.state).cut(crash).map_err(DiskError::io("restore", &backing_folder(&self.options)))
+        locked(&self.state)
+            .cut(crash)
+            .map_err(DiskError::io("restore", &backing_folder(&self.options)))
     }
 
     fn start_again(&mut self) -> Result<(), DiskError> {

@@ -9,8 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fuser::{Errno, FileAttr, Request, TimeOrNow};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, linkat, mkdirat, mknodat,
-    openat, readlinkat, renameat_with, symlinkat, unlinkat, utimensat,
+    AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, linkat,
+    mkdirat, mknodat, openat, readlinkat, renameat_with, symlinkat, unlinkat, utimensat,
 };
 
 use super::nodes::{NodeId, attributes, errno};
@@ -44,7 +44,10 @@ pub(super) fn change_attributes(
         fs::set_permissions(&path, Permissions::from_mode(mode & 0o7777))?;
     }
     if change.accessed.is_some() || change.modified.is_some() {
-        let times = Timestamps { last_access: timespec(change.accessed), last_modification: timespec(change.modified) };
+        let times = Timestamps {
+            last_access: timespec(change.accessed),
+            last_modification: timespec(change.modified),
+        };
         utimensat(CWD, &path, &times, AtFlags::empty()).map_err(errno)?;
     }
     // Times are written with each write: a sync of the data alone does not wait for them.
@@ -82,7 +85,8 @@ pub(super) fn create(
     let exclusive = OFlags::from_bits_retain(flags as u32) & OFlags::EXCL;
     // Readable, too: what a write replaces has to be read first.
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | exclusive;
-    let file = openat(state.nodes.get(parent)?.handle(), name, flags, Mode::RUSR | Mode::WUSR).map_err(errno)?;
+    let file = openat(state.nodes.get(parent)?.handle(), name, flags, Mode::RUSR | Mode::WUSR)
+        .map_err(errno)?;
     let (id, attributes) = made(state, request, parent, name, Some(mode))?;
     state.nodes.get_mut(id)?.opened(File::from(file), true);
     Ok((id, attributes))
@@ -128,7 +132,13 @@ pub(super) fn make_link(
 }
 
 /// Gives what was made to the user who wanted it, with the wanted mode: the umask of this process does not count.
-fn made(state: &mut FileSystemState, request: &Request, parent: NodeId, name: &OsStr, mode: Option<u32>) -> NewNode {
+fn made(
+    state: &mut FileSystemState,
+    request: &Request,
+    parent: NodeId,
+    name: &OsStr,
+    mode: Option<u32>,
+) -> NewNode {
     let (id, _) = state.nodes.look_up(parent, name)?;
     let path = state.nodes.get(id)?.path();
     if rustix::process::geteuid().is_root() {
@@ -144,19 +154,31 @@ fn made(state: &mut FileSystemState, request: &Request, parent: NodeId, name: &O
 
 fn give_to_caller(state: &FileSystemState, id: NodeId, request: &Request) -> Result<(), Errno> {
     let node = state.nodes.get(id)?;
-    let (uid, gid) = (rustix::fs::Uid::from_raw(request.uid()), rustix::fs::Gid::from_raw(request.gid()));
+    let (uid, gid) =
+        (rustix::fs::Uid::from_raw(request.uid()), rustix::fs::Gid::from_raw(request.gid()));
     rustix::fs::chownat(node.handle(), "", Some(uid), Some(gid), AtFlags::EMPTY_PATH).map_err(errno)
 }
 
-pub(super) fn add_name(state: &mut FileSystemState, id: NodeId, parent: NodeId, name: &OsStr) -> NewNode {
+pub(super) fn add_name(
+    state: &mut FileSystemState,
+    id: NodeId,
+    parent: NodeId,
+    name: &OsStr,
+) -> NewNode {
     let path = state.nodes.get(id)?.path();
-    linkat(CWD, &path, state.nodes.get(parent)?.handle(), name, AtFlags::SYMLINK_FOLLOW).map_err(errno)?;
+    linkat(CWD, &path, state.nodes.get(parent)?.handle(), name, AtFlags::SYMLINK_FOLLOW)
+        .map_err(errno)?;
     state.note_change(parent, true)?;
     state.note_change(id, true)?;
     state.nodes.look_up(parent, name)
 }
 
-pub(super) fn unlink(state: &mut FileSystemState, parent: NodeId, name: &OsStr, is_folder: bool) -> Result<(), Errno> {
+pub(super) fn unlink(
+    state: &mut FileSystemState,
+    parent: NodeId,
+    name: &OsStr,
+    is_folder: bool,
+) -> Result<(), Errno> {
     let gone = state.nodes.known(parent, name);
     let flags = if is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
     unlinkat(state.nodes.get(parent)?.handle(), name, flags).map_err(errno)?;
@@ -173,7 +195,8 @@ pub(super) fn rename(
     (new_parent, new_name): (NodeId, &OsStr),
     flags: u32,
 ) -> Result<(), Errno> {
-    let (moved, replaced) = (state.nodes.known(parent, name), state.nodes.known(new_parent, new_name));
+    let (moved, replaced) =
+        (state.nodes.known(parent, name), state.nodes.known(new_parent, new_name));
     let (from, to) = (state.nodes.get(parent)?.handle(), state.nodes.get(new_parent)?.handle());
     let flags = rustix::fs::RenameFlags::from_bits_retain(flags);
     renameat_with(from, name, to, new_name, flags).map_err(errno)?;

@@ -97,7 +97,8 @@ impl FileNode {
     /// Both: what a write replaces has to be read first.
     fn open_data(&self) -> io::Result<(File, bool)> {
         let both = File::options().read(true).write(true).open(self.path());
-        both.map(|file| (file, true)).or_else(|error| Ok((File::open(self.path()).map_err(|_| error)?, false)))
+        both.map(|file| (file, true))
+            .or_else(|error| Ok((File::open(self.path()).map_err(|_| error)?, false)))
     }
 
     /// Its data for writing, regardless of its mode: what a crash takes back does not ask for permission.
@@ -155,7 +156,11 @@ impl NodeTable {
     pub(super) fn new(backing: OwnedFd) -> io::Result<Self> {
         let inode = fstat(&backing)?.st_ino;
         let root = FileNode::new(backing, inode);
-        Ok(Self { nodes: HashMap::from([(ROOT, root)]), by_inode: HashMap::from([(inode, ROOT)]), next: ROOT + 1 })
+        Ok(Self {
+            nodes: HashMap::from([(ROOT, root)]),
+            by_inode: HashMap::from([(inode, ROOT)]),
+            next: ROOT + 1,
+        })
     }
 
     pub(super) fn get(&self, id: NodeId) -> Result<&FileNode, Errno> {
@@ -171,9 +176,14 @@ impl NodeTable {
     }
 
     /// A name in a folder. The kernel has one reference more afterwards.
-    pub(super) fn look_up(&mut self, parent: NodeId, name: &OsStr) -> Result<(NodeId, FileAttr), Errno> {
+    pub(super) fn look_up(
+        &mut self,
+        parent: NodeId,
+        name: &OsStr,
+    ) -> Result<(NodeId, FileAttr), Errno> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = openat(&self.get(parent)?.handle, name, flags, Mode::empty()).map_err(errno)?;
+        let handle =
+            openat(&self.get(parent)?.handle, name, flags, Mode::empty()).map_err(errno)?;
         let stat = fstat(&handle).map_err(errno)?;
         let id = *self.by_inode.entry(stat.st_ino).or_insert(self.next);
         if id == self.next {
@@ -187,7 +197,8 @@ impl NodeTable {
     /// The file of a name, if the kernel knows it.
     pub(super) fn known(&self, parent: NodeId, name: &OsStr) -> Option<NodeId> {
         let parent = self.get(parent).ok()?;
-        let stat = rustix::fs::statat(&parent.handle, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let stat =
+            rustix::fs::statat(&parent.handle, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok()?;
         self.by_inode.get(&stat.st_ino).copied()
     }
 

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use fuser::{
-    BackgroundSession, BsdFileFlags, Config, Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo,
-    InitFlags, KernelConfig, LockOwner, MountOption, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate,
-    ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, SessionACL,
-    TimeOrNow, WriteFlags,
+    BackgroundSession, BsdFileFlags, Config, Errno, FileAttr, FileHandle, Filesystem, FopenFlags,
+    Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenAccMode, OpenFlags,
+    RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyOpen, ReplyStatfs, ReplyWrite, Request, SessionACL, TimeOrNow, WriteFlags,
 };
 use rustix::fs::OFlags;
 
@@ -42,7 +42,10 @@ struct MountedFileSystem {
 }
 
 /// Serves the file system at this folder, until the session is dropped.
-pub(super) fn serve_file_system(state: SharedState, folder: &Path) -> io::Result<BackgroundSession> {
+pub(super) fn serve_file_system(
+    state: SharedState,
+    folder: &Path,
+) -> io::Result<BackgroundSession> {
     let file_system = MountedFileSystem {
         state,
         answers: DelayedAnswers::start()?,
@@ -87,7 +90,9 @@ impl MountedFileSystem {
         });
         match written {
             Err(error) => reply.error(error),
-            Ok(_) if write.sync != WriteSync::Later => self.sync_write(id, length, write.sync, reply),
+            Ok(_) if write.sync != WriteSync::Later => {
+                self.sync_write(id, length, write.sync, reply);
+            }
             Ok(None) => reply.written(length),
             Ok(Some(at)) => self.answers.give(at, move || reply.written(length)),
         }
@@ -113,9 +118,11 @@ impl MountedFileSystem {
         match was_flushed {
             Err(error) => reply.error(error),
             Ok(true) => reply.ok(),
-            Ok(false) => sync_file(&self.state, self.answers.queue(), id, is_data_only, move |is_done| {
-                if is_done { reply.ok() } else { reply.error(Errno::EIO) }
-            }),
+            Ok(false) => {
+                sync_file(&self.state, self.answers.queue(), id, is_data_only, move |is_done| {
+                    if is_done { reply.ok() } else { reply.error(Errno::EIO) }
+                });
+            }
         }
     }
 
@@ -131,7 +138,12 @@ impl MountedFileSystem {
     }
 
     /// At its beginning, a folder is read anew: `rewinddir` shows what is new.
-    fn entries_from(&self, id: NodeId, handle: u64, offset: u64) -> Result<Arc<Vec<FolderEntry>>, Errno> {
+    fn entries_from(
+        &self,
+        id: NodeId,
+        handle: u64,
+        offset: u64,
+    ) -> Result<Arc<Vec<FolderEntry>>, Errno> {
         if offset == 0 {
             let entries = Arc::new(folder_entries(id, self.state()?.nodes.get(id)?)?);
             self.folders().insert(handle, entries);
@@ -196,7 +208,11 @@ fn answer_empty(done: Result<(), Errno>, reply: ReplyEmpty) {
 impl Filesystem for MountedFileSystem {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // What an old kernel does not have costs speed and nothing else.
-        for wanted in [InitFlags::FUSE_ASYNC_DIO, InitFlags::FUSE_WRITEBACK_CACHE, InitFlags::FUSE_PARALLEL_DIROPS] {
+        for wanted in [
+            InitFlags::FUSE_ASYNC_DIO,
+            InitFlags::FUSE_WRITEBACK_CACHE,
+            InitFlags::FUSE_PARALLEL_DIROPS,
+        ] {
             let _ = config.add_capabilities(wanted);
         }
         let _ = config.set_max_background(BACKGROUND_MAX);
@@ -238,7 +254,9 @@ impl Filesystem for MountedFileSystem {
         reply: ReplyAttr,
     ) {
         let change = AttributeChange { mode, uid, gid, size, accessed, modified };
-        let changed = self.state().and_then(|mut state| names::change_attributes(&mut state, inode.0, &change));
+        let changed = self
+            .state()
+            .and_then(|mut state| names::change_attributes(&mut state, inode.0, &change));
         answer_attributes(changed.and_then(|()| self.attributes(inode.0)), reply);
     }
 
@@ -249,26 +267,62 @@ impl Filesystem for MountedFileSystem {
         }
     }
 
-    fn mknod(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _: u32, _: u32, reply: ReplyEntry) {
-        let made = self.state().and_then(|mut state| names::make_node(&mut state, request, parent.0, name, mode));
+    fn mknod(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _: u32,
+        _: u32,
+        reply: ReplyEntry,
+    ) {
+        let made = self
+            .state()
+            .and_then(|mut state| names::make_node(&mut state, request, parent.0, name, mode));
         answer_entry(made, reply);
     }
 
-    fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _: u32, reply: ReplyEntry) {
-        let made = self.state().and_then(|mut state| names::make_folder(&mut state, request, parent.0, name, mode));
+    fn mkdir(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _: u32,
+        reply: ReplyEntry,
+    ) {
+        let made = self
+            .state()
+            .and_then(|mut state| names::make_folder(&mut state, request, parent.0, name, mode));
         answer_entry(made, reply);
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        answer_empty(self.state().and_then(|mut state| names::unlink(&mut state, parent.0, name, false)), reply);
+        answer_empty(
+            self.state().and_then(|mut state| names::unlink(&mut state, parent.0, name, false)),
+            reply,
+        );
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        answer_empty(self.state().and_then(|mut state| names::unlink(&mut state, parent.0, name, true)), reply);
+        answer_empty(
+            self.state().and_then(|mut state| names::unlink(&mut state, parent.0, name, true)),
+            reply,
+        );
     }
 
-    fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        let made = self.state().and_then(|mut state| names::make_link(&mut state, request, parent.0, name, target));
+    fn symlink(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        target: &Path,
+        reply: ReplyEntry,
+    ) {
+        let made = self
+            .state()
+            .and_then(|mut state| names::make_link(&mut state, request, parent.0, name, target));
         answer_entry(made, reply);
     }
 
@@ -283,16 +337,24 @@ impl Filesystem for MountedFileSystem {
         reply: ReplyEmpty,
     ) {
         let (from, to) = ((parent.0, name), (new_parent.0, new_name));
-        answer_empty(self.state().and_then(|mut state| names::rename(&mut state, from, to, flags.bits())), reply);
+        answer_empty(
+            self.state().and_then(|mut state| names::rename(&mut state, from, to, flags.bits())),
+            reply,
+        );
     }
 
     fn link(&self, _: &Request, inode: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        answer_entry(self.state().and_then(|mut state| names::add_name(&mut state, inode.0, parent.0, name)), reply);
+        answer_entry(
+            self.state().and_then(|mut state| names::add_name(&mut state, inode.0, parent.0, name)),
+            reply,
+        );
     }
 
     fn open(&self, _: &Request, inode: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let is_for_writing = flags.acc_mode() != OpenAccMode::O_RDONLY;
-        let opened = self.state().and_then(|mut state| Ok(state.nodes.get_mut(inode.0)?.open(is_for_writing)?));
+        let opened = self
+            .state()
+            .and_then(|mut state| Ok(state.nodes.get_mut(inode.0)?.open(is_for_writing)?));
         match opened {
             Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
             Err(error) => reply.error(error),
@@ -309,7 +371,9 @@ impl Filesystem for MountedFileSystem {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        let made = self.state().and_then(|mut state| names::create(&mut state, request, parent.0, name, (mode, flags)));
+        let made = self.state().and_then(|mut state| {
+            names::create(&mut state, request, parent.0, name, (mode, flags))
+        });
         match made {
             Ok((_, attributes)) => {
                 let flags = FopenFlags::FOPEN_KEEP_CACHE;
@@ -372,7 +436,14 @@ impl Filesystem for MountedFileSystem {
         reply.ok();
     }
 
-    fn fsync(&self, _: &Request, inode: INodeNo, _: FileHandle, is_data_only: bool, reply: ReplyEmpty) {
+    fn fsync(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        is_data_only: bool,
+        reply: ReplyEmpty,
+    ) {
         self.sync_and_answer(inode.0, is_data_only, reply);
     }
 
@@ -383,7 +454,14 @@ impl Filesystem for MountedFileSystem {
         }
     }
 
-    fn readdir(&self, _: &Request, inode: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+    fn readdir(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
         match self.entries_from(inode.0, handle.0, offset) {
             Err(error) => reply.error(error),
             Ok(entries) => {
@@ -397,19 +475,37 @@ impl Filesystem for MountedFileSystem {
         }
     }
 
-    fn releasedir(&self, _: &Request, _: INodeNo, handle: FileHandle, _: OpenFlags, reply: ReplyEmpty) {
+    fn releasedir(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        handle: FileHandle,
+        _: OpenFlags,
+        reply: ReplyEmpty,
+    ) {
         self.folders().remove(&handle.0);
         reply.ok();
     }
 
-    fn fsyncdir(&self, _: &Request, inode: INodeNo, _: FileHandle, is_data_only: bool, reply: ReplyEmpty) {
+    fn fsyncdir(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        is_data_only: bool,
+        reply: ReplyEmpty,
+    ) {
         self.sync_and_answer(inode.0, is_data_only, reply);
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         let found = self.state().and_then(|state| {
-            let host = rustix::fs::fstatvfs(state.nodes.get(super::nodes::ROOT)?.handle()).map_err(errno)?;
-            Ok((state.chunks.bytes(), state.chunks.free_bytes().min(host.f_bavail.saturating_mul(host.f_frsize))))
+            let host = rustix::fs::fstatvfs(state.nodes.get(super::nodes::ROOT)?.handle())
+                .map_err(errno)?;
+            Ok((
+                state.chunks.bytes(),
+                state.chunks.free_bytes().min(host.f_bavail.saturating_mul(host.f_frsize)),
+            ))
         });
         match found {
             Err(error) => reply.error(error),
@@ -431,7 +527,8 @@ impl Filesystem for MountedFileSystem {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        let done = self.state().and_then(|mut state| state.allocate(inode.0, offset, length, mode as u32));
+        let done =
+            self.state().and_then(|mut state| state.allocate(inode.0, offset, length, mode as u32));
         answer_empty(done, reply);
     }
 }

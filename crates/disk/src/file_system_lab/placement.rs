@@ -76,7 +76,13 @@ pub(super) struct FilePlaces {
 
 impl FilePlaces {
     /// Gives each block from `first` to before `end` a place. `false`: the device is full.
-    pub(super) fn place(&mut self, device: &mut DeviceChunks, node: NodeId, first: u64, end: u64) -> bool {
+    pub(super) fn place(
+        &mut self,
+        device: &mut DeviceChunks,
+        node: NodeId,
+        first: u64,
+        end: u64,
+    ) -> bool {
         (first / CHUNK_BLOCKS..end.div_ceil(CHUNK_BLOCKS)).all(|chunk| {
             self.chunks.contains_key(&chunk)
                 || device.allocate(node, chunk).is_some_and(|number| {
@@ -93,7 +99,9 @@ impl FilePlaces {
 
     /// Whether the block was ever written to the device: else it is a hole, or was only allocated.
     pub(super) fn is_written(&self, block: u64) -> bool {
-        self.chunks.get(&(block / CHUNK_BLOCKS)).is_some_and(|chunk| chunk.written & bit(block) != 0)
+        self.chunks
+            .get(&(block / CHUNK_BLOCKS))
+            .is_some_and(|chunk| chunk.written & bit(block) != 0)
     }
 
     /// Returns whether this was the first time.
@@ -107,7 +115,9 @@ impl FilePlaces {
     /// Blocks from `first` to before `end` become holes. Returns the written blocks of the device.
     pub(super) fn clear(&mut self, first: u64, end: u64) -> Vec<u64> {
         let mut cleared = Vec::new();
-        for (number, chunk) in self.chunks.range_mut(first / CHUNK_BLOCKS..end.div_ceil(CHUNK_BLOCKS)) {
+        for (number, chunk) in
+            self.chunks.range_mut(first / CHUNK_BLOCKS..end.div_ceil(CHUNK_BLOCKS))
+        {
             let blocks = (first.max(number * CHUNK_BLOCKS)..end.min((number + 1) * CHUNK_BLOCKS))
                 .filter(|block| chunk.written & bit(*block) != 0);
             let blocks: Vec<_> = blocks.collect();
@@ -159,12 +169,21 @@ mod tests {
         let mut device = DeviceChunks::new(JOURNAL_BYTES + 3 * CHUNK_BYTES);
         let (mut first, mut second) = (FilePlaces::default(), FilePlaces::default());
         assert!(first.place(&mut device, 2, 0, CHUNK_BLOCKS + 1));
-        let blocks: Vec<_> = (0..2 * CHUNK_BLOCKS).map(|block| first.device_block(block).unwrap()).collect();
-        assert_eq!(merged_ranges(blocks.clone()), [DiskRange { offset: JOURNAL_BYTES, length: 2 * CHUNK_BYTES }]);
+        let blocks: Vec<_> =
+            (0..2 * CHUNK_BLOCKS).map(|block| first.device_block(block).unwrap()).collect();
+        assert_eq!(
+            merged_ranges(blocks.clone()),
+            [DiskRange { offset: JOURNAL_BYTES, length: 2 * CHUNK_BYTES }]
+        );
         assert_eq!(device.owner_of(blocks[17]), Some((2, 17)));
-        assert!(second.place(&mut device, 3, 0, 1) && !second.place(&mut device, 3, 0, CHUNK_BLOCKS + 1));
+        assert!(
+            second.place(&mut device, 3, 0, 1)
+                && !second.place(&mut device, 3, 0, CHUNK_BLOCKS + 1)
+        );
         assert_eq!(first.release(&mut device, 1).len(), 1);
-        assert!(device.free_bytes() == CHUNK_BYTES && second.place(&mut device, 3, 0, CHUNK_BLOCKS + 1));
+        assert!(
+            device.free_bytes() == CHUNK_BYTES && second.place(&mut device, 3, 0, CHUNK_BLOCKS + 1)
+        );
         assert_eq!(device.owner_of(blocks[17]), Some((3, 17)));
     }
 
@@ -173,7 +192,12 @@ mod tests {
         let mut device = DeviceChunks::new(1 << 30);
         let mut file = FilePlaces::default();
         assert!(file.place(&mut device, 2, 0, 4));
-        assert!(!file.is_written(3) && file.set_written(3) && !file.set_written(3) && file.is_written(3));
+        assert!(
+            !file.is_written(3)
+                && file.set_written(3)
+                && !file.set_written(3)
+                && file.is_written(3)
+        );
         assert_eq!(file.clear(0, 100), [file.device_block(3).unwrap()]);
         assert!(!file.is_written(3) && !file.is_written(1000));
     }

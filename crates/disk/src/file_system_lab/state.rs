@@ -40,7 +40,12 @@ pub(super) struct FileSystemState {
 }
 
 impl FileSystemState {
-    pub(super) fn new(backing: OwnedFd, bytes: u64, profile: &DiskProfile, seed: u64) -> io::Result<Self> {
+    pub(super) fn new(
+        backing: OwnedFd,
+        bytes: u64,
+        profile: &DiskProfile,
+        seed: u64,
+    ) -> io::Result<Self> {
         Ok(Self {
             device: DeviceState::new(profile, seed),
             nodes: NodeTable::new(backing)?,
@@ -52,7 +57,12 @@ impl FileSystemState {
     }
 
     /// Reads at most so many bytes. Only what is on the device takes its time.
-    pub(super) fn read(&mut self, id: NodeId, offset: u64, size: u32) -> Result<(Vec<u8>, DoneAt), Errno> {
+    pub(super) fn read(
+        &mut self,
+        id: NodeId,
+        offset: u64,
+        size: u32,
+    ) -> Result<(Vec<u8>, DoneAt), Errno> {
         let node = self.nodes.get(id)?;
         let data = node.data()?;
         let mut found = vec![0; size as usize];
@@ -60,14 +70,22 @@ impl FileSystemState {
         found.truncate(length);
         let content = &node.content;
         let blocks = blocks_of(offset, length as u64);
-        let on_device = blocks.filter(|block| content.places.is_written(*block) && !content.dirty.contains_key(block));
-        let ranges = merged_ranges(on_device.filter_map(|block| content.places.device_block(block)));
+        let on_device = blocks.filter(|block| {
+            content.places.is_written(*block) && !content.dirty.contains_key(block)
+        });
+        let ranges =
+            merged_ranges(on_device.filter_map(|block| content.places.device_block(block)));
         let times = ranges.into_iter().map(|range| self.device.done_at(DiskRequest::Read(range)));
         Ok((found, times.max().unwrap_or(DoneAt::Now)))
     }
 
     /// A write into the page cache.
-    pub(super) fn write_buffered(&mut self, id: NodeId, offset: u64, new: &[u8]) -> Result<(), Errno> {
+    pub(super) fn write_buffered(
+        &mut self,
+        id: NodeId,
+        offset: u64,
+        new: &[u8],
+    ) -> Result<(), Errno> {
         let blocks = blocks_of(offset, new.len() as u64);
         let data = self.place(id, &blocks)?;
         self.keep_dirty(id, &data, blocks)?;
@@ -81,19 +99,28 @@ impl FileSystemState {
 
     /// A write past the page cache, to the device. What the page cache has of these blocks is written with it, as the
     /// kernel does.
-    pub(super) fn write_direct(&mut self, id: NodeId, offset: u64, new: &[u8]) -> Result<DoneAt, Errno> {
+    pub(super) fn write_direct(
+        &mut self,
+        id: NodeId,
+        offset: u64,
+        new: &[u8],
+    ) -> Result<DoneAt, Errno> {
         let blocks = blocks_of(offset, new.len() as u64);
         let data = self.place(id, &blocks)?;
         let node = self.nodes.get_mut(id)?;
         let (mut device_blocks, mut has_grown) = (Vec::new(), false);
         for block in blocks {
-            let Some(device_block) = node.content.places.device_block(block) else { return Err(Errno::EIO) };
+            let Some(device_block) = node.content.places.device_block(block) else {
+                return Err(Errno::EIO);
+            };
             let dirty = node.content.dirty.remove(&block);
             self.dirty_blocks -= usize::from(dirty.is_some());
             if !node.is_unlinked && self.device.undo().needs(device_block) {
                 let before = match dirty {
                     Some(before) => before,
-                    None if node.content.places.is_written(block) => block_content(&read_block(&data, block)?),
+                    None if node.content.places.is_written(block) => {
+                        block_content(&read_block(&data, block)?)
+                    }
                     None => None,
                 };
                 self.device.undo().keep(device_block, before.as_deref().unwrap_or(&ZEROS));
@@ -124,7 +151,11 @@ impl FileSystemState {
     }
 
     /// A sync begins: what the page cache has of the file goes to the device.
-    pub(super) fn begin_sync(&mut self, id: NodeId, is_data_only: bool) -> Result<SyncedFile, Errno> {
+    pub(super) fn begin_sync(
+        &mut self,
+        id: NodeId,
+        is_data_only: bool,
+    ) -> Result<SyncedFile, Errno> {
         self.write_back(id)?;
         let node = self.nodes.get(id)?;
         let change = if is_data_only { node.metadata_change } else { node.any_change };
@@ -201,8 +232,10 @@ impl FileSystemState {
         if is_shrunk {
             self.forget_content(id, size..u64::MAX)?;
             let node = self.nodes.get_mut(id)?;
-            let chunks =
-                node.content.places.release(&mut self.chunks, size.div_ceil(BLOCK_BYTES).div_ceil(CHUNK_BLOCKS));
+            let chunks = node
+                .content
+                .places
+                .release(&mut self.chunks, size.div_ceil(BLOCK_BYTES).div_ceil(CHUNK_BLOCKS));
             self.device.undo().forget_blocks(|block| chunks.contains(&(block / CHUNK_BLOCKS)));
         }
         self.set_durable_size(id, size)?;
@@ -216,14 +249,24 @@ impl FileSystemState {
     }
 
     /// Allocates, or makes a hole. Both are metadata, and durable at once.
-    pub(super) fn allocate(&mut self, id: NodeId, offset: u64, length: u64, mode: u32) -> Result<(), Errno> {
+    pub(super) fn allocate(
+        &mut self,
+        id: NodeId,
+        offset: u64,
+        length: u64,
+        mode: u32,
+    ) -> Result<(), Errno> {
         let flags = FallocateFlags::from_bits_retain(mode);
         let is_hole = flags == FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         if !is_hole && !(FallocateFlags::KEEP_SIZE.contains(flags)) {
             return Err(Errno::EOPNOTSUPP);
         }
         let end = offset.checked_add(length).ok_or(Errno::EFBIG)?;
-        let data = if is_hole { self.nodes.get(id)?.data()? } else { self.place(id, &blocks_of(offset, length))? };
+        let data = if is_hole {
+            self.nodes.get(id)?.data()?
+        } else {
+            self.place(id, &blocks_of(offset, length))?
+        };
         fallocate(&data, flags, offset, length).map_err(super::nodes::errno)?;
         if is_hole {
             self.forget_content(id, offset..end)?;

@@ -68,7 +68,11 @@ fn flush_is_done(held: &mut FileSystemState, flush: Option<FlushNumber>) -> bool
 }
 
 /// A commit begins: the data and the record of what has changed must be durable before its commit block is.
-fn write_record(state: &SharedState, queue: &AnswerQueue, mut held: MutexGuard<'_, FileSystemState>) {
+fn write_record(
+    state: &SharedState,
+    queue: &AnswerQueue,
+    mut held: MutexGuard<'_, FileSystemState>,
+) {
     let (batch, commit, range) = held.journal.begin();
     let _ = held.device.inner_done_at(DiskRequest::Write(range));
     let (flush, at) = held.device.inner_flush();

@@ -60,7 +60,8 @@ impl FlashModel {
             self.next_by_iops_ns = begin_ns + each_ns;
         }
         // 10^6 bytes a second are a byte in a microsecond.
-        if let Some(whole_ns) = (bytes * 1_000).checked_div(u64::from(self.profile.bandwidth_mb_s)) {
+        if let Some(whole_ns) = (bytes * 1_000).checked_div(u64::from(self.profile.bandwidth_mb_s))
+        {
             self.next_by_bytes_ns = begin_ns + whole_ns;
         }
         let done_ns = (begin_ns + latency_ns).max(self.next_by_bytes_ns);
@@ -76,7 +77,8 @@ impl FlashModel {
             return us(median_us);
         }
         // Box and Muller's normal number.
-        let (radius, angle) = ((-2.0 * self.random.open_unit().ln()).sqrt(), TAU * self.random.open_unit());
+        let (radius, angle) =
+            ((-2.0 * self.random.open_unit().ln()).sqrt(), TAU * self.random.open_unit());
         (us(median_us) as f64 * (self.profile.jitter * radius * angle.cos()).exp()) as u64
     }
 }

@@ -46,7 +46,9 @@ impl RotatingModel {
         match request {
             DiskRequest::Read(range) if self.is_cached(range) => now_ns + self.write_ns,
             DiskRequest::Read(range) => self.head.serve(now_ns, range),
-            DiskRequest::Write(range) if range.length > self.cache_bytes => self.head.serve(now_ns, range),
+            DiskRequest::Write(range) if range.length > self.cache_bytes => {
+                self.head.serve(now_ns, range)
+            }
             DiskRequest::Write(range) => self.write_into_cache(now_ns, range),
             DiskRequest::Flush => {
                 while self.destage_one(None) {}
@@ -71,11 +73,13 @@ impl RotatingModel {
     /// Drops what the cache has of a range that is written again.
     fn forget(&mut self, range: DiskRange) {
         let end = range.offset + range.length;
-        let overlaps =
-            |(offset, dirty): (&u64, &Dirty)| (offset + dirty.length > range.offset).then_some((*offset, *dirty));
+        let overlaps = |(offset, dirty): (&u64, &Dirty)| {
+            (offset + dirty.length > range.offset).then_some((*offset, *dirty))
+        };
         // Pieces do not overlap, so only the last one before the range reaches into it.
         let before = self.dirty.range(..range.offset).next_back().and_then(overlaps);
-        let within: Vec<_> = self.dirty.range(range.offset..end).map(|(offset, dirty)| (*offset, *dirty)).collect();
+        let within: Vec<_> =
+            self.dirty.range(range.offset..end).map(|(offset, dirty)| (*offset, *dirty)).collect();
         for (offset, dirty) in before.into_iter().chain(within) {
             self.dirty.remove(&offset);
             self.dirty_bytes -= dirty.length;
@@ -106,8 +110,12 @@ impl RotatingModel {
         let begin_ns = self.head.free_ns.max(first_ns);
         let after_head = self.dirty.range(self.head.offset..);
         let before_head = self.dirty.range(..self.head.offset);
-        let arrived = after_head.chain(before_head).filter(|(_, dirty)| dirty.arrived_ns <= begin_ns).take(QUEUE);
-        let ranges = arrived.map(|(offset, dirty)| DiskRange { offset: *offset, length: dirty.length });
+        let arrived = after_head
+            .chain(before_head)
+            .filter(|(_, dirty)| dirty.arrived_ns <= begin_ns)
+            .take(QUEUE);
+        let ranges =
+            arrived.map(|(offset, dirty)| DiskRange { offset: *offset, length: dirty.length });
         let Some((done_ns, range)) =
             ranges.map(|range| (self.head.done_ns(begin_ns, range), range)).min_by_key(|it| it.0)
         else {

@@ -137,11 +137,17 @@ fn latencies_limits_and_queues_of_a_flash_disk_are_the_profile_s() {
     check(flush, 1.6 + 0.06 + 0.08, 0.1);
     // 3,000 requests a second, asked for at once.
     let mut model = DeviceModel::new(&DiskProfile::find("gp3").unwrap(), 1);
-    let last =
-        (0..3000).map(|n| model.done_ns(0, DiskRequest::Write(DiskRange { offset: n * PAGE, length: PAGE }))).max();
+    let last = (0..3000)
+        .map(|n| model.done_ns(0, DiskRequest::Write(DiskRange { offset: n * PAGE, length: PAGE })))
+        .max();
     check(last.unwrap() as f64 / 1e6, 1000.0, 0.05);
     let last = (0..100)
-        .map(|n| model.done_ns(10_000_000_000, DiskRequest::Read(DiskRange { offset: n, length: 1 << 20 })))
+        .map(|n| {
+            model.done_ns(
+                10_000_000_000,
+                DiskRequest::Read(DiskRange { offset: n, length: 1 << 20 }),
+            )
+        })
         .max();
     check(last.unwrap() as f64 / 1e6 - 10_000.0, 100.0 * 1.048_576 / 0.125, 0.05);
 }

@@ -78,10 +78,12 @@ impl ResponseReader {
         loop {
             let step = match self.place {
                 Place::Head => self.read_head(bytes)?,
-                Place::Body(left) => self.skip(bytes, left, |left| (left > 0).then_some(Place::Body(left)))?,
-                Place::Chunk(left) => {
-                    self.skip(bytes, left, |left| Some(if left > 0 { Place::Chunk(left) } else { Place::ChunkSize }))?
+                Place::Body(left) => {
+                    self.skip(bytes, left, |left| (left > 0).then_some(Place::Body(left)))?
                 }
+                Place::Chunk(left) => self.skip(bytes, left, |left| {
+                    Some(if left > 0 { Place::Chunk(left) } else { Place::ChunkSize })
+                })?,
                 Place::ChunkSize => self.read_chunk_size(bytes)?,
                 Place::Trailer => read_trailer(bytes),
                 Place::UntilClose => {
@@ -91,7 +93,9 @@ impl ResponseReader {
             };
             match step {
                 Step::NeedsMore if bytes.len() > HEAD_BYTES_MAX => {
-                    return Err(DriverError::Protocol("the headers of a response are longer than 32 KB"));
+                    return Err(DriverError::Protocol(
+                        "the headers of a response are longer than 32 KB",
+                    ));
                 }
                 Step::NeedsMore => {
                     self.held = bytes.to_vec();
@@ -127,11 +131,15 @@ impl ResponseReader {
             Err(httparse::Error::TooManyHeaders) => {
                 return Err(DriverError::Protocol("a response has more than 100 headers"));
             }
-            Err(_) => return Err(DriverError::Protocol("the answer is not a response of HTTP/1.1")),
+            Err(_) => {
+                return Err(DriverError::Protocol("the answer is not a response of HTTP/1.1"));
+            }
         };
         let status = parsed.code.unwrap_or_default();
         if status == 101 {
-            return Err(DriverError::Protocol("the service changes to another protocol (status 101)"));
+            return Err(DriverError::Protocol(
+                "the service changes to another protocol (status 101)",
+            ));
         }
         if status < 200 {
             // An interim response, such as 100 Continue.
@@ -151,7 +159,12 @@ impl ResponseReader {
     }
 
     /// Skips bytes of a body of which `left` are missing. `next` is the place that follows; `None`: the body has ended.
-    fn skip(&mut self, bytes: &[u8], left: u64, next: impl Fn(u64) -> Option<Place>) -> Result<Step, DriverError> {
+    fn skip(
+        &mut self,
+        bytes: &[u8],
+        left: u64,
+        next: impl Fn(u64) -> Option<Place>,
+    ) -> Result<Step, DriverError> {
         let count = left.min(bytes.len() as u64) as usize;
         self.body_bytes += count as u64;
         if self.body_bytes > BODY_BYTES_MAX {
@@ -182,7 +195,9 @@ impl ResponseReader {
                 Ok(Step::Taken(length))
             }
             Ok(Status::Partial) => Ok(Step::NeedsMore),
-            Err(_) => Err(DriverError::Protocol("the chunks of a response are not as HTTP/1.1 has them")),
+            Err(_) => {
+                Err(DriverError::Protocol("the chunks of a response are not as HTTP/1.1 has them"))
+            }
         }
     }
 }
@@ -215,12 +230,16 @@ struct Framing {
 }
 
 fn framing(status: u16, headers: &[Header<'_>]) -> Result<Framing, DriverError> {
-    let (mut length, mut is_chunked, mut retry_after, mut closes, mut keeps) = (None, false, None, false, false);
+    let (mut length, mut is_chunked, mut retry_after, mut closes, mut keeps) =
+        (None, false, None, false, false);
     for Header { name, value } in headers {
         let text = str::from_utf8(value).unwrap_or_default().trim();
-        let has_word = |word: &str| text.split(',').any(|one| one.trim().eq_ignore_ascii_case(word));
+        let has_word =
+            |word: &str| text.split(',').any(|one| one.trim().eq_ignore_ascii_case(word));
         if name.eq_ignore_ascii_case("content-length") {
-            let found: u64 = text.parse().map_err(|_| DriverError::Protocol("a Content-Length is not a number"))?;
+            let found: u64 = text
+                .parse()
+                .map_err(|_| DriverError::Protocol("a Content-Length is not a number"))?;
             if length.is_some_and(|length| length != found) {
                 return Err(DriverError::Protocol("a response has two lengths"));
             }
@@ -232,7 +251,8 @@ fn framing(status: u16, headers: &[Header<'_>]) -> Result<Framing, DriverError> 
             keeps |= has_word("keep-alive");
         } else if name.eq_ignore_ascii_case("retry-after") {
             // A date is left out: the clocks of two machines differ.
-            retry_after = text.parse().ok().map(|seconds| Duration::from_secs(seconds).min(RETRY_AFTER_MAX));
+            retry_after =
+                text.parse().ok().map(|seconds| Duration::from_secs(seconds).min(RETRY_AFTER_MAX));
         }
     }
     let body = match (status, is_chunked, length) {
@@ -250,7 +270,8 @@ mod tests {
 
     /// The response, however it is cut.
     fn read_cut(text: &str) -> Result<Option<Response>, String> {
-        let whole = ResponseReader::default().on_bytes(text.as_bytes()).map_err(|error| error.to_string());
+        let whole =
+            ResponseReader::default().on_bytes(text.as_bytes()).map_err(|error| error.to_string());
         for cut in 1..text.len() {
             let mut reader = ResponseReader::default();
             let (first, second) = text.as_bytes().split_at(cut);
@@ -262,7 +283,10 @@ mod tests {
         }
         let mut reader = ResponseReader::default();
         let bytes = text.as_bytes().chunks(1).find_map(|byte| reader.on_bytes(byte).transpose());
-        assert_eq!(bytes.transpose().map(|done| done.is_some()).ok(), whole.as_ref().ok().map(Option::is_some));
+        assert_eq!(
+            bytes.transpose().map(|done| done.is_some()).ok(),
+            whole.as_ref().ok().map(Option::is_some)
+        );
         whole
     }
 
@@ -278,14 +302,22 @@ mod tests {
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;x=1\r\nWiki\r\nA\r\n0123456789\r\n0\r\n";
         assert_eq!(status(&format!("{chunked}\r\n")), 200);
         assert_eq!(status(&format!("{chunked}Sum: 1\r\nMore: 2\r\n\r\n")), 200);
-        assert_eq!(status("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"), 202);
+        assert_eq!(
+            status(
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+            ),
+            202
+        );
     }
 
     #[test]
     fn errors_keep_the_beginning_of_their_body_and_when_to_come_again() {
         let text = "HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 9\r\nConnection: close\r\n\r\nnot today";
         let found = read_cut(text).unwrap().unwrap();
-        assert_eq!((found.status, found.reason.as_str(), &found.sample[..]), (503, "Busy", &b"not today"[..]));
+        assert_eq!(
+            (found.status, found.reason.as_str(), &found.sample[..]),
+            (503, "Busy", &b"not today"[..])
+        );
         assert_eq!((found.retry_after, found.closes), (Some(Duration::from_secs(7)), true));
         let long = format!("HTTP/1.1 500 X\r\nContent-Length: 1000\r\n\r\n{}", "e".repeat(1000));
         let found = ResponseReader::default().on_bytes(long.as_bytes()).unwrap().unwrap();
@@ -299,7 +331,10 @@ mod tests {
         let found = reader.on_close().unwrap();
         assert_eq!((found.status, found.closes), (200, true));
         let mut cut = ResponseReader::default();
-        assert_eq!(cut.on_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome").unwrap(), None);
+        assert_eq!(
+            cut.on_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome").unwrap(),
+            None
+        );
         assert_eq!(cut.on_close(), None);
         let old = "HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: Keep-Alive\r\n\r\nx";
         assert!(!ResponseReader::default().on_bytes(old.as_bytes()).unwrap().unwrap().closes);
@@ -308,7 +343,8 @@ mod tests {
     #[test]
     fn what_is_no_http_is_refused() {
         let check = |text: &str, part: &str| {
-            let error = ResponseReader::default().on_bytes(text.as_bytes()).unwrap_err().to_string();
+            let error =
+                ResponseReader::default().on_bytes(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         };
         check("SSH-2.0-OpenSSH_9.2\r\n", "not a response");
@@ -316,7 +352,10 @@ mod tests {
         check("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "not a number");
         check("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "two lengths");
         check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "chunks");
-        check(&format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(HEAD_BYTES_MAX)), "longer than 32 KB");
+        check(
+            &format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(HEAD_BYTES_MAX)),
+            "longer than 32 KB",
+        );
         check(&format!("HTTP/1.1 200 OK\r\n{}\r\n", "X: y\r\n".repeat(101)), "more than 100");
         let mut reader = ResponseReader::default();
         reader.on_bytes(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();

@@ -7,7 +7,8 @@ use super::response::{Response, ResponseReader};
 use super::url::HttpTarget;
 use crate::tls::say_plain;
 use crate::{
-    DriverError, ParamType, Params, Reply, ResultSets, ServerError, Session, SessionEvent, TlsClient, TlsLayer,
+    DriverError, ParamType, Params, Reply, ResultSets, ServerError, Session, SessionEvent,
+    TlsClient, TlsLayer,
 };
 
 /// A connection to a service: its only statement is the request of the template.
@@ -29,10 +30,20 @@ enum HttpEncryption {
 impl HttpSession {
     pub fn new(target: Arc<HttpTarget>, tls: Option<TlsClient>) -> Self {
         let encryption = tls.map_or(HttpEncryption::Off, HttpEncryption::Wanted);
-        Self { target, reader: ResponseReader::default(), encryption, is_waiting: false, closes: false }
+        Self {
+            target,
+            reader: ResponseReader::default(),
+            encryption,
+            is_waiting: false,
+            closes: false,
+        }
     }
 
-    fn on_plain(reader: &mut ResponseReader, is_waiting: bool, bytes: &[u8]) -> Result<Option<Response>, DriverError> {
+    fn on_plain(
+        reader: &mut ResponseReader,
+        is_waiting: bool,
+        bytes: &[u8],
+    ) -> Result<Option<Response>, DriverError> {
         match reader.on_bytes(bytes)? {
             Some(_) if !is_waiting => Err(DriverError::Protocol("a response without a request")),
             response => Ok(response),
@@ -83,7 +94,8 @@ impl Session for HttpSession {
             HttpEncryption::Wanted(_) => return Err(DriverError::Protocol("TLS could not begin")),
             HttpEncryption::On(layer) => {
                 let was_handshaking = layer.is_handshaking();
-                let response = layer.on_bytes(bytes, out, |plain, _| Self::on_plain(reader, is_waiting, plain))?;
+                let response = layer
+                    .on_bytes(bytes, out, |plain, _| Self::on_plain(reader, is_waiting, plain))?;
                 has_begun = was_handshaking && !layer.is_handshaking();
                 response
             }
@@ -118,11 +130,21 @@ impl Session for HttpSession {
     /// There is no SQL: nothing is sent.
     fn send_bytes(&mut self, _sql: &[u8], _out: &mut Vec<u8>) {}
 
-    fn prepare(&mut self, _sql: &[u8], _types: &[ParamType], _out: &mut Vec<u8>) -> Result<(), DriverError> {
+    fn prepare(
+        &mut self,
+        _sql: &[u8],
+        _types: &[ParamType],
+        _out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         Err(NO_STATEMENTS)
     }
 
-    fn execute(&mut self, _handle: u32, _params: &Params, _out: &mut Vec<u8>) -> Result<(), DriverError> {
+    fn execute(
+        &mut self,
+        _handle: u32,
+        _params: &Params,
+        _out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         Err(NO_STATEMENTS)
     }
 
@@ -187,8 +209,12 @@ mod tests {
         let event = session.on_bytes(b"ngth: 2\r\n\r\nok", &mut Vec::new()).unwrap();
         assert_eq!(event, SessionEvent::Reply(Reply { affected_rows: 1, ..Reply::default() }));
         assert!(!session.is_closing());
-        let unasked = session.on_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", &mut Vec::new());
-        assert_eq!(unasked.unwrap_err().to_string(), "the server broke the protocol: a response without a request");
+        let unasked =
+            session.on_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", &mut Vec::new());
+        assert_eq!(
+            unasked.unwrap_err().to_string(),
+            "the server broke the protocol: a response without a request"
+        );
     }
 
     #[test]
@@ -196,7 +222,9 @@ mod tests {
         let mut session = session();
         send(&mut session);
         let text = b"HTTP/1.1 429 Slow\r\nRetry-After: 2\r\nConnection: close\r\nContent-Length: 6\r\n\r\nno\n\x1bx!";
-        let SessionEvent::Reply(reply) = session.on_bytes(text, &mut Vec::new()).unwrap() else { panic!("no reply") };
+        let SessionEvent::Reply(reply) = session.on_bytes(text, &mut Vec::new()).unwrap() else {
+            panic!("no reply")
+        };
         let error = reply.error.unwrap();
         assert_eq!((error.code, error.message.as_str()), (429, "HTTP 429 Slow: no  x!"));
         assert_eq!(error.class(), truetps_record::ErrorClass::Overloaded);
@@ -208,7 +236,9 @@ mod tests {
     fn a_connection_that_ends_in_a_response_is_lost_and_one_that_ends_a_response_is_not() {
         let mut session = session();
         send(&mut session);
-        session.on_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", &mut Vec::new()).unwrap();
+        session
+            .on_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", &mut Vec::new())
+            .unwrap();
         assert!(matches!(session.on_close(), Err(DriverError::Closed)));
         let mut old = self::session();
         send(&mut old);

@@ -34,7 +34,12 @@ pub enum TemplateError {
     #[error("the address of the service: {0}")]
     Url(#[from] UrlError),
     #[error("`{{{field}}}` in the {place} is no field{}", did_you_mean_or(near, "known", known))]
-    UnknownField { field: String, place: &'static str, near: Vec<String>, known: &'static [&'static str] },
+    UnknownField {
+        field: String,
+        place: &'static str,
+        near: Vec<String>,
+        known: &'static [&'static str],
+    },
     #[error("the header `{0}` is not like Name: value")]
     BadHeader(String),
     #[error("the header `{0}` is set by truetps")]
@@ -69,7 +74,11 @@ impl HttpTemplate {
             head.push(TemplatePart::Text(b"\r\n".to_vec()));
         }
         let template = Self { head: joined(head), body: joined(parts(body, "body", fields)?) };
-        Ok(HttpTarget { endpoint: url.endpoint.clone(), tls: url.tls(), template: Arc::new(template) })
+        Ok(HttpTarget {
+            endpoint: url.endpoint.clone(),
+            tls: url.tls(),
+            template: Arc::new(template),
+        })
     }
 
     /// Numbers of the fields that the requests have.
@@ -114,7 +123,9 @@ fn part_bytes(part: &TemplatePart, params: &Params) -> usize {
         TemplatePart::Field(number) => match params.values()[*number] {
             Value::Text { start, end } | Value::Bytes { start, end } => (end - start) as usize,
             Value::Int(number) => {
-                usize::from(number < 0) + number.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1
+                usize::from(number < 0)
+                    + number.unsigned_abs().checked_ilog10().unwrap_or(0) as usize
+                    + 1
             }
             Value::Double(number) => number.to_string().len(),
             Value::Null => 0,
@@ -122,14 +133,20 @@ fn part_bytes(part: &TemplatePart, params: &Params) -> usize {
     }
 }
 
-fn parts(text: &str, place: &'static str, fields: &'static [&'static str]) -> Result<Vec<TemplatePart>, TemplateError> {
+fn parts(
+    text: &str,
+    place: &'static str,
+    fields: &'static [&'static str],
+) -> Result<Vec<TemplatePart>, TemplateError> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some((before, name, after)) = next_field(rest) {
-        let number = fields.iter().position(|field| *field == name).ok_or_else(|| TemplateError::UnknownField {
-            field: name.to_owned(),
-            place,
-            near: near_matches(name, fields.iter().copied()),
-            known: fields,
+        let number = fields.iter().position(|field| *field == name).ok_or_else(|| {
+            TemplateError::UnknownField {
+                field: name.to_owned(),
+                place,
+                near: near_matches(name, fields.iter().copied()),
+                known: fields,
+            }
         })?;
         parts.push(TemplatePart::Text(before.as_bytes().to_vec()));
         parts.push(TemplatePart::Field(number));
@@ -199,8 +216,11 @@ mod tests {
 
     #[test]
     fn fields_get_their_values_and_the_length_is_the_body_s() {
-        let text =
-            request("http://h:1/r/{client}?q={}", &["X-Key: {client}-{payload}"], r#"{"c":{client},"p":"{payload}"}"#);
+        let text = request(
+            "http://h:1/r/{client}?q={}",
+            &["X-Key: {client}-{payload}"],
+            r#"{"c":{client},"p":"{payload}"}"#,
+        );
         let expect = "POST /r/42?q={} HTTP/1.1\r\nHost: h:1\r\nX-Key: 42-xyz\r\nContent-Length: 18\r\n\r\n\
                       {\"c\":42,\"p\":\"xyz\"}";
         assert_eq!(text.unwrap(), expect);
@@ -213,16 +233,26 @@ mod tests {
         for number in [0, 7, 10, -1, -10, i64::MAX, i64::MIN] {
             let mut params = Params::default();
             params.push_int(number);
-            assert_eq!(part_bytes(&TemplatePart::Field(0), &params), number.to_string().len(), "{number}");
+            assert_eq!(
+                part_bytes(&TemplatePart::Field(0), &params),
+                number.to_string().len(),
+                "{number}"
+            );
         }
     }
 
     #[test]
     fn an_unknown_field_is_named() {
         let error = request("http://h/", &[], r#"{"c":{cleint}}"#).unwrap_err();
-        assert_eq!(error.to_string(), "`{cleint}` in the body is no field (did you mean `client`?)");
+        assert_eq!(
+            error.to_string(),
+            "`{cleint}` in the body is no field (did you mean `client`?)"
+        );
         let error = request("http://h/{row}", &[], "").unwrap_err();
-        assert_eq!(error.to_string(), "`{row}` in the address is no field (known: `client`, `payload`)");
+        assert_eq!(
+            error.to_string(),
+            "`{row}` in the address is no field (known: `client`, `payload`)"
+        );
     }
 
     #[test]

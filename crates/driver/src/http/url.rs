@@ -23,7 +23,9 @@ pub struct HttpTarget {
 pub enum UrlError {
     #[error("not an address like http://host:port/path")]
     NotAUrl,
-    #[error("has a user or a password before the host: give them in a header, such as Authorization")]
+    #[error(
+        "has a user or a password before the host: give them in a header, such as Authorization"
+    )]
     HasUser,
     #[error("the port is not a number from 1 to 65535")]
     BadPort,
@@ -81,14 +83,23 @@ fn name_and_port(host: &str, default: u16) -> Result<(&str, u16), UrlError> {
     let (name, port) = match host.strip_prefix('[') {
         Some(rest) => {
             let (name, port) = rest.split_once(']').ok_or(UrlError::NotAUrl)?;
-            (name, if port.is_empty() { None } else { Some(port.strip_prefix(':').ok_or(UrlError::BadPort)?) })
+            (
+                name,
+                if port.is_empty() {
+                    None
+                } else {
+                    Some(port.strip_prefix(':').ok_or(UrlError::BadPort)?)
+                },
+            )
         }
         None => host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port))),
     };
     if name.is_empty() {
         return Err(UrlError::NotAUrl);
     }
-    let port = port.map_or(Ok(default), |port| port.parse().ok().filter(|port| *port > 0).ok_or(UrlError::BadPort))?;
+    let port = port.map_or(Ok(default), |port| {
+        port.parse().ok().filter(|port| *port > 0).ok_or(UrlError::BadPort)
+    })?;
     Ok((name, port))
 }
 

@@ -57,7 +57,10 @@ pub(super) type MysqlPrepareEnd = Result<ServerStatement, ServerError>;
 
 impl MysqlPreparing {
     /// Takes the next packet; `Some` where it was the last one.
-    pub(super) fn packet(&mut self, payload: &[u8]) -> Result<Option<MysqlPrepareEnd>, DriverError> {
+    pub(super) fn packet(
+        &mut self,
+        payload: &[u8],
+    ) -> Result<Option<MysqlPrepareEnd>, DriverError> {
         if payload.first() == Some(&0xff) {
             return Ok(Some(Err(parse_error(payload)?)));
         }

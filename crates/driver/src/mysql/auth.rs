@@ -49,8 +49,14 @@ pub(super) enum Plugin {
 }
 
 impl Plugin {
-    const ALL: [Self; 6] =
-        [Self::NativePassword, Self::CachingSha2, Self::Sha256, Self::Ed25519, Self::Parsec, Self::ClearPassword];
+    const ALL: [Self; 6] = [
+        Self::NativePassword,
+        Self::CachingSha2,
+        Self::Sha256,
+        Self::Ed25519,
+        Self::Parsec,
+        Self::ClearPassword,
+    ];
 
     pub(super) fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|plugin| plugin.name() == name)
@@ -113,7 +119,9 @@ impl Auth {
             Plugin::ClearPassword => &[],
             Plugin::Ed25519 => nonce(data, ED25519_NONCE_BYTES)?,
             Plugin::Parsec => nonce(data, PARSEC_NONCE_BYTES)?,
-            Plugin::NativePassword | Plugin::CachingSha2 | Plugin::Sha256 => nonce(data, NONCE_BYTES)?,
+            Plugin::NativePassword | Plugin::CachingSha2 | Plugin::Sha256 => {
+                nonce(data, NONCE_BYTES)?
+            }
         };
         let mut auth = Self { plugin, nonce: nonce.to_vec(), requested: None };
         let answer = match plugin {
@@ -125,17 +133,26 @@ impl Auth {
                 Vec::new()
             }
             Plugin::Sha256 if password.is_empty() => vec![0],
-            Plugin::Sha256 if matches!(channel, Channel::Encrypted | Channel::Verified) => clear(password),
+            Plugin::Sha256 if matches!(channel, Channel::Encrypted | Channel::Verified) => {
+                clear(password)
+            }
             Plugin::Sha256 => auth.ask_key(1, channel)?,
             // With this plugin the server receives the password itself, so it must be verified.
-            Plugin::ClearPassword if matches!(channel, Channel::Unix | Channel::Verified) => clear(password),
+            Plugin::ClearPassword if matches!(channel, Channel::Unix | Channel::Verified) => {
+                clear(password)
+            }
             Plugin::ClearPassword => return Err(Problem::NotSecret),
         };
         Ok((auth, answer))
     }
 
     /// Answers the server's next request; `None` if it only reports success.
-    pub(super) fn more(&mut self, data: &[u8], password: &[u8], channel: Channel) -> Result<Option<Vec<u8>>, Problem> {
+    pub(super) fn more(
+        &mut self,
+        data: &[u8],
+        password: &[u8],
+        channel: Channel,
+    ) -> Result<Option<Vec<u8>>, Problem> {
         const FAST_PATH_IS_ENOUGH: &[u8] = &[3];
         const FULL_EXCHANGE: &[u8] = &[4];
         match self.requested.take() {
@@ -151,7 +168,9 @@ impl Auth {
         }
         match (self.plugin, data) {
             (Plugin::CachingSha2, FAST_PATH_IS_ENOUGH) => Ok(None),
-            (Plugin::CachingSha2, FULL_EXCHANGE) if matches!(channel, Channel::Open | Channel::Trusted) => {
+            (Plugin::CachingSha2, FULL_EXCHANGE)
+                if matches!(channel, Channel::Open | Channel::Trusted) =>
+            {
                 self.ask_key(2, channel).map(Some)
             }
             (Plugin::CachingSha2, FULL_EXCHANGE) => Ok(Some(clear(password))),
@@ -171,10 +190,17 @@ impl Auth {
     /// The password, mixed with the nonce and encrypted with the server's public key.
     fn encrypted(&self, pem: &[u8], password: &[u8]) -> Result<Vec<u8>, Problem> {
         let bad_key = Problem::Exchange("the server's public key cannot be read");
-        let pem = std::str::from_utf8(pem).ok().filter(|pem| pem.len() <= KEY_BYTES_MAX).ok_or(bad_key)?;
-        let key = RsaPublicKey::from_public_key_pem(pem.trim_end_matches('\0').trim()).map_err(|_| bad_key)?;
-        let mixed: Vec<u8> =
-            clear(password).iter().zip(self.nonce.iter().cycle()).map(|(byte, nonce)| byte ^ nonce).collect();
+        let pem = std::str::from_utf8(pem)
+            .ok()
+            .filter(|pem| pem.len() <= KEY_BYTES_MAX)
+            .ok_or(bad_key)?;
+        let key = RsaPublicKey::from_public_key_pem(pem.trim_end_matches('\0').trim())
+            .map_err(|_| bad_key)?;
+        let mixed: Vec<u8> = clear(password)
+            .iter()
+            .zip(self.nonce.iter().cycle())
+            .map(|(byte, nonce)| byte ^ nonce)
+            .collect();
         key.encrypt(&mut OsRng, Oaep::new::<Sha1>(), &mixed)
             .map_err(|_| Problem::NotEncrypted("it is too long for the server's RSA key"))
     }
@@ -183,7 +209,11 @@ impl Auth {
 /// Servers end a nonce with a zero byte that does not belong to it.
 fn nonce(data: &[u8], length: usize) -> Result<&[u8], Problem> {
     let nonce = if data.len() > length { data.strip_suffix(&[0]).unwrap_or(data) } else { data };
-    if nonce.len() == length { Ok(nonce) } else { Err(Problem::Exchange("the server's nonce has the wrong length")) }
+    if nonce.len() == length {
+        Ok(nonce)
+    } else {
+        Err(Problem::Exchange("the server's nonce has the wrong length"))
+    }
 }
 
 fn clear(password: &[u8]) -> Vec<u8> {
@@ -226,9 +256,11 @@ fn parsec_key(extended_salt: &[u8], password: &[u8]) -> Result<SigningKey, Probl
     if salt.is_empty() || salt.len() > PARSEC_SALT_BYTES_MAX {
         return Err(Problem::Exchange("the server's salt has the wrong length"));
     }
-    let rounds = (factor <= PARSEC_FACTOR_MAX).then(|| 1024_u32 << factor).and_then(NonZeroU32::new);
     let rounds =
-        rounds.ok_or(Problem::Exchange("the server demands more than 1,048,576 rounds (its parsec_iterations)"))?;
+        (factor <= PARSEC_FACTOR_MAX).then(|| 1024_u32 << factor).and_then(NonZeroU32::new);
+    let rounds = rounds.ok_or(Problem::Exchange(
+        "the server demands more than 1,048,576 rounds (its parsec_iterations)",
+    ))?;
     let mut seed = [0; 32];
     pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA512, rounds, salt, password, &mut seed);
     Ok(SigningKey::from_bytes(&seed))
@@ -257,12 +289,13 @@ mod tests {
     #[test]
     fn answers_match_other_implementations() {
         let nonce = [
-            0x4e, 0x52, 0x33, 0x48, 0x50, 0x3a, 0x71, 0x49, 0x59, 0x61, 0x5f, 0x39, 0x3d, 0x64, 0x62, 0x3f, 0x53, 0x64,
-            0x7b, 0x60,
+            0x4e, 0x52, 0x33, 0x48, 0x50, 0x3a, 0x71, 0x49, 0x59, 0x61, 0x5f, 0x39, 0x3d, 0x64,
+            0x62, 0x3f, 0x53, 0x64, 0x7b, 0x60,
         ];
         let expect = [
-            0x4f, 0x97, 0xbb, 0xfd, 0x20, 0x24, 0x01, 0xc4, 0x2a, 0x69, 0xde, 0xaa, 0xe5, 0x3b, 0xda, 0x07, 0x7e, 0xd7,
-            0x57, 0x85, 0x63, 0xc1, 0xa8, 0x0e, 0xb8, 0x16, 0xc8, 0x21, 0x19, 0xb6, 0x8d, 0x2e,
+            0x4f, 0x97, 0xbb, 0xfd, 0x20, 0x24, 0x01, 0xc4, 0x2a, 0x69, 0xde, 0xaa, 0xe5, 0x3b,
+            0xda, 0x07, 0x7e, 0xd7, 0x57, 0x85, 0x63, 0xc1, 0xa8, 0x0e, 0xb8, 0x16, 0xc8, 0x21,
+            0x19, 0xb6, 0x8d, 0x2e,
         ];
         assert_eq!(caching_sha2(&nonce, b"G!ider27"), expect);
         assert!(native_password(&nonce, b"").is_empty() && caching_sha2(&nonce, b"").is_empty());
@@ -271,7 +304,8 @@ mod tests {
     #[test]
     fn an_ed25519_answer_is_a_valid_signature() {
         let nonce = [7; ED25519_NONCE_BYTES];
-        let key = VerifyingKey::from(&ExpandedSecretKey::from_bytes(&Sha512::digest(b"secret").into()));
+        let key =
+            VerifyingKey::from(&ExpandedSecretKey::from_bytes(&Sha512::digest(b"secret").into()));
         let answer: [u8; 64] = ed25519(&nonce, b"secret").try_into().unwrap();
         key.verify_strict(&nonce, &ed25519_dalek::Signature::from_bytes(&answer)).unwrap();
     }
@@ -279,15 +313,16 @@ mod tests {
     /// What MariaDB 11.8.9 keeps of an account with the password `s3cret`:
     /// P0:hpYsAROjkbyWQ52ABr0bXlJn:STtbtC8GXjNPL4QbcIavu9BSUmTQxcQYLn3lL+0G5YY
     const PARSEC_SALT: &[u8] = &[
-        b'P', 0, 0x86, 0x96, 0x2c, 0x01, 0x13, 0xa3, 0x91, 0xbc, 0x96, 0x43, 0x9d, 0x80, 0x06, 0xbd, 0x1b, 0x5e, 0x52,
-        0x67,
+        b'P', 0, 0x86, 0x96, 0x2c, 0x01, 0x13, 0xa3, 0x91, 0xbc, 0x96, 0x43, 0x9d, 0x80, 0x06,
+        0xbd, 0x1b, 0x5e, 0x52, 0x67,
     ];
 
     #[test]
     fn a_parsec_key_is_the_one_that_the_server_keeps() {
         let public = [
-            0x49, 0x3b, 0x5b, 0xb4, 0x2f, 0x06, 0x5e, 0x33, 0x4f, 0x2f, 0x84, 0x1b, 0x70, 0x86, 0xaf, 0xbb, 0xd0, 0x52,
-            0x52, 0x64, 0xd0, 0xc5, 0xc4, 0x18, 0x2e, 0x7d, 0xe5, 0x2f, 0xed, 0x06, 0xe5, 0x86,
+            0x49, 0x3b, 0x5b, 0xb4, 0x2f, 0x06, 0x5e, 0x33, 0x4f, 0x2f, 0x84, 0x1b, 0x70, 0x86,
+            0xaf, 0xbb, 0xd0, 0x52, 0x52, 0x64, 0xd0, 0xc5, 0xc4, 0x18, 0x2e, 0x7d, 0xe5, 0x2f,
+            0xed, 0x06, 0xe5, 0x86,
         ];
         let key = parsec_key(PARSEC_SALT, b"s3cret").unwrap();
         assert_eq!(key.verifying_key().to_bytes(), public);
@@ -311,16 +346,23 @@ mod tests {
     #[test]
     fn a_hostile_parsec_salt_is_refused_at_once() {
         let refused = |salt: &[u8]| {
-            let (mut auth, _) = Auth::begin(Plugin::Parsec, &[7; 32], b"p", Channel::Verified).unwrap();
+            let (mut auth, _) =
+                Auth::begin(Plugin::Parsec, &[7; 32], b"p", Channel::Verified).unwrap();
             auth.more(salt, b"p", Channel::Verified).unwrap_err()
         };
         let started = std::time::Instant::now();
         for salt in [&b""[..], b"P", b"P\0", b"S\0saltsalt", &[&b"P\0"[..], &[1; 65]].concat()] {
-            assert!(matches!(refused(salt), Problem::Exchange(problem) if problem.contains("salt")), "{salt:?}");
+            assert!(
+                matches!(refused(salt), Problem::Exchange(problem) if problem.contains("salt")),
+                "{salt:?}"
+            );
         }
         for factor in [11, 20, 21, 22, 31, 32, 62, 127, 128, 255] {
             let problem = refused(&[b'P', factor, 1, 2, 3, 4]);
-            assert!(matches!(problem, Problem::Exchange(problem) if problem.contains("rounds")), "{factor}");
+            assert!(
+                matches!(problem, Problem::Exchange(problem) if problem.contains("rounds")),
+                "{factor}"
+            );
         }
         assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
     }
@@ -334,11 +376,20 @@ mod tests {
             assert_eq!(first(Plugin::ClearPassword, b"p", channel).unwrap(), b"p\0");
         }
         assert_eq!(first(Plugin::Sha256, b"p", Channel::Encrypted).unwrap(), b"p\0");
-        assert_eq!(first(Plugin::Sha256, b"p", Channel::Trusted).unwrap(), [1], "the key is asked for");
+        assert_eq!(
+            first(Plugin::Sha256, b"p", Channel::Trusted).unwrap(),
+            [1],
+            "the key is asked for"
+        );
         assert_eq!(first(Plugin::Sha256, b"p", Channel::Open), Err(Problem::UnknownKey));
-        assert_eq!(first(Plugin::Sha256, b"", Channel::Open).unwrap(), [0], "there is nothing to hide");
+        assert_eq!(
+            first(Plugin::Sha256, b"", Channel::Open).unwrap(),
+            [0],
+            "there is nothing to hide"
+        );
         let full = |channel| {
-            let (mut auth, _) = Auth::begin(Plugin::CachingSha2, &[1; NONCE_BYTES], b"p", channel).unwrap();
+            let (mut auth, _) =
+                Auth::begin(Plugin::CachingSha2, &[1; NONCE_BYTES], b"p", channel).unwrap();
             auth.more(&[4], b"p", channel).map(Option::unwrap)
         };
         assert_eq!(full(Channel::Open), Err(Problem::UnknownKey));
@@ -350,17 +401,25 @@ mod tests {
     #[test]
     fn a_hostile_server_gets_errors() {
         for data in [&[][..], &[1; 19], &[1; 22], &[1; 31], &[0; 200]] {
-            for plugin in Plugin::ALL.into_iter().filter(|plugin| *plugin != Plugin::ClearPassword) {
+            for plugin in Plugin::ALL.into_iter().filter(|plugin| *plugin != Plugin::ClearPassword)
+            {
                 assert!(Auth::begin(plugin, data, b"p", Channel::Open).is_err());
             }
         }
         let long = vec![b'-'; 20_000];
-        let keys = [&b""[..], b"\xff", b"-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----", &long];
+        let keys = [
+            &b""[..],
+            b"\xff",
+            b"-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----",
+            &long,
+        ];
         for key in keys {
-            let (mut auth, _) = Auth::begin(Plugin::Sha256, &[1; NONCE_BYTES], b"p", Channel::Trusted).unwrap();
+            let (mut auth, _) =
+                Auth::begin(Plugin::Sha256, &[1; NONCE_BYTES], b"p", Channel::Trusted).unwrap();
             assert!(auth.more(key, b"p", Channel::Trusted).is_err());
         }
-        let (mut auth, _) = Auth::begin(Plugin::NativePassword, &[1; NONCE_BYTES], b"p", Channel::Unix).unwrap();
+        let (mut auth, _) =
+            Auth::begin(Plugin::NativePassword, &[1; NONCE_BYTES], b"p", Channel::Unix).unwrap();
         assert!(auth.more(&[4], b"p", Channel::Unix).is_err());
     }
 }

@@ -53,7 +53,9 @@ pub(super) fn put_value(
         kind::DATE | kind::NEWDATE => put_date(sets, column, reader, false)?,
         kind::DATETIME | kind::TIMESTAMP => put_date(sets, column, reader, true)?,
         kind::TIME => put_time(sets, column, reader)?,
-        kind::NULL => return Err(DriverError::Protocol("a value of the type NULL that is not NULL")),
+        kind::NULL => {
+            return Err(DriverError::Protocol("a value of the type NULL that is not NULL"));
+        }
         // DECIMAL, strings, BIT, JSON, ENUM, GEOMETRY...: bytes with a length, the same as in text.
         _ => {
             let bytes = reader.lenenc_bytes()?;
@@ -110,7 +112,8 @@ fn put_shortest(out: &mut Vec<u8>, number: f64, digits: Option<usize>) {
     const TIE_BYTES: usize = 17;
     let number = digits.map_or(number, |digits| rounded(number, digits));
     let (start, size) = (out.len(), number.abs());
-    let is_plain = size == 0.0 || (1e-15..1e15).contains(&size) || (size >= 1e15 && number.fract() != 0.0);
+    let is_plain =
+        size == 0.0 || (1e-15..1e15).contains(&size) || (size >= 1e15 && number.fract() != 0.0);
     if is_plain {
         put(out, format_args!("{number}"));
     } else {
@@ -137,7 +140,8 @@ fn rounded(number: f64, digits: usize) -> f64 {
     let mut rest = &mut text[..];
     let written = write!(rest, "{number:.*e}", digits - 1);
     let length = 32 - rest.len();
-    let parsed = written.ok().and_then(|()| std::str::from_utf8(&text[..length]).ok()?.parse().ok());
+    let parsed =
+        written.ok().and_then(|()| std::str::from_utf8(&text[..length]).ok()?.parse().ok());
     parsed.unwrap_or(number)
 }
 
@@ -152,8 +156,10 @@ fn put_date(
     if !matches!(length, 0 | 4 | 7 | 11) {
         return Err(DriverError::Protocol("a date with an impossible length"));
     }
-    let (year, month, day) = if length >= 4 { (reader.uint(2)?, reader.u8()?, reader.u8()?) } else { (0, 0, 0) };
-    let (hour, minute, second) = if length >= 7 { (reader.u8()?, reader.u8()?, reader.u8()?) } else { (0, 0, 0) };
+    let (year, month, day) =
+        if length >= 4 { (reader.uint(2)?, reader.u8()?, reader.u8()?) } else { (0, 0, 0) };
+    let (hour, minute, second) =
+        if length >= 7 { (reader.u8()?, reader.u8()?, reader.u8()?) } else { (0, 0, 0) };
     let microseconds = if length == 11 { reader.uint(4)? } else { 0 };
     sets.value_with(|out| {
         put(out, format_args!("{year:04}-{month:02}-{day:02}"));
@@ -166,13 +172,19 @@ fn put_date(
 }
 
 /// Sign, days, hours, minutes, seconds and microseconds; the hours of the text go on beyond 24.
-fn put_time(sets: &mut ResultSets, column: BinaryColumn, reader: &mut PayloadReader<'_>) -> Result<(), DriverError> {
+fn put_time(
+    sets: &mut ResultSets,
+    column: BinaryColumn,
+    reader: &mut PayloadReader<'_>,
+) -> Result<(), DriverError> {
     let length = reader.u8()?;
     if !matches!(length, 0 | 8 | 12) {
         return Err(DriverError::Protocol("a time with an impossible length"));
     }
-    let (is_negative, days) = if length > 0 { (reader.u8()? != 0, reader.uint(4)?) } else { (false, 0) };
-    let (hour, minute, second) = if length > 0 { (reader.u8()?, reader.u8()?, reader.u8()?) } else { (0, 0, 0) };
+    let (is_negative, days) =
+        if length > 0 { (reader.u8()? != 0, reader.uint(4)?) } else { (false, 0) };
+    let (hour, minute, second) =
+        if length > 0 { (reader.u8()?, reader.u8()?, reader.u8()?) } else { (0, 0, 0) };
     let microseconds = if length == 12 { reader.uint(4)? } else { 0 };
     let hours = days * 24 + u64::from(hour);
     sets.value_with(|out| {
@@ -200,7 +212,13 @@ mod tests {
     use super::*;
 
     /// The text of a value; `decimals` and `zerofill` as the column has them.
-    fn read(kind: u8, is_unsigned: bool, decimals: u8, zerofill: u8, bytes: &[u8]) -> Result<String, DriverError> {
+    fn read(
+        kind: u8,
+        is_unsigned: bool,
+        decimals: u8,
+        zerofill: u8,
+        bytes: &[u8],
+    ) -> Result<String, DriverError> {
         let column = BinaryColumn { kind, decimals, is_unsigned, zerofill };
         let (mut sets, mut reader) = (ResultSets::default(), PayloadReader::new(bytes));
         sets.open(1);
@@ -243,11 +261,19 @@ mod tests {
         check(1_234_567_890_123_456.8, "1234567890123456.8");
         assert_eq!(double(-0.005, 2, 0), "-0.01");
         assert_eq!(double(1.5, 31, 6), "0001.5");
-        let float = |number: f32, decimals| read(kind::FLOAT, false, decimals, 0, &number.to_le_bytes()).unwrap();
-        assert_eq!((float(0.1, 31), float(16_777_216.0, 31)), ("0.1".to_owned(), "16777200".to_owned()));
+        let float = |number: f32, decimals| {
+            read(kind::FLOAT, false, decimals, 0, &number.to_le_bytes()).unwrap()
+        };
+        assert_eq!(
+            (float(0.1, 31), float(16_777_216.0, 31)),
+            ("0.1".to_owned(), "16777200".to_owned())
+        );
         assert_eq!((float(3.4e38, 39), float(1.25, 3)), ("3.4e38".to_owned(), "1.250".to_owned()));
         // No server has these; any text will do.
-        assert_eq!((double(f64::NAN, 31, 0), double(f64::INFINITY, 2, 0)), ("NaN".to_owned(), "inf".to_owned()));
+        assert_eq!(
+            (double(f64::NAN, 31, 0), double(f64::INFINITY, 2, 0)),
+            ("NaN".to_owned(), "inf".to_owned())
+        );
     }
 
     #[test]
@@ -259,7 +285,12 @@ mod tests {
         check(kind::DATE, 0, &[4, 0xe8, 7, 2, 29], "2024-02-29");
         check(kind::DATETIME, 0, &[4, 0xe8, 7, 2, 29], "2024-02-29 00:00:00");
         check(kind::DATETIME, 3, &[0], "0000-00-00 00:00:00.000");
-        check(kind::TIMESTAMP, 3, &[11, 0xe8, 7, 2, 29, 1, 2, 3, 0x40, 0xe2, 1, 0], "2024-02-29 01:02:03.123");
+        check(
+            kind::TIMESTAMP,
+            3,
+            &[11, 0xe8, 7, 2, 29, 1, 2, 3, 0x40, 0xe2, 1, 0],
+            "2024-02-29 01:02:03.123",
+        );
         check(kind::DATETIME, 6, &[7, 0xe8, 7, 2, 29, 1, 2, 3], "2024-02-29 01:02:03.000000");
         check(kind::TIME, 0, &[0], "00:00:00");
         check(kind::TIME, 0, &[8, 1, 34, 0, 0, 0, 22, 59, 59], "-838:59:59");

@@ -27,12 +27,17 @@ pub(super) fn column(payload: &[u8]) -> Result<BinaryColumn, DriverError> {
     let kind = reader.u8()?;
     let flags = reader.uint(2)?;
     let decimals = reader.u8()?;
-    let zerofill = if flags & ZEROFILL == 0 { 0 } else { u8::try_from(display_digits).unwrap_or(u8::MAX) };
+    let zerofill =
+        if flags & ZEROFILL == 0 { 0 } else { u8::try_from(display_digits).unwrap_or(u8::MAX) };
     Ok(BinaryColumn { kind, decimals, is_unsigned: flags & UNSIGNED != 0, zerofill })
 }
 
 /// The rows of a text statement.
-pub(super) fn text_row(payload: &[u8], columns: u32, sets: &mut ResultSets) -> Result<(), DriverError> {
+pub(super) fn text_row(
+    payload: &[u8],
+    columns: u32,
+    sets: &mut ResultSets,
+) -> Result<(), DriverError> {
     sets.row(payload.len() + columns as usize * size_of::<u32>());
     if sets.has_overflown {
         return Ok(());

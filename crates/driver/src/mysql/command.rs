@@ -176,7 +176,11 @@ mod tests {
                     text[at] = byte;
                     let mut out = Vec::new();
                     put_quoted(&mut out, &text);
-                    assert_eq!(out, [b"'", &text[..at], escape, &text[at + 1..], b"'"].concat(), "{at} of {length}");
+                    assert_eq!(
+                        out,
+                        [b"'", &text[..at], escape, &text[at + 1..], b"'"].concat(),
+                        "{at} of {length}"
+                    );
                 }
             }
         }
@@ -193,7 +197,10 @@ mod tests {
         params.push_bytes(|out| out.extend_from_slice(&[0, 0xff]));
         let mut out = Vec::new();
         put_text_statement(&mut out, &statement, &params);
-        assert_eq!(&out[5..], br"SET @a=-9223372036854775808, @b='it\'s a \\ \0', @c=NULL, @d=-0.5, @e=x'00ff'");
+        assert_eq!(
+            &out[5..],
+            br"SET @a=-9223372036854775808, @b='it\'s a \\ \0', @c=NULL, @d=-0.5, @e=x'00ff'"
+        );
     }
 
     #[test]

@@ -63,7 +63,13 @@ pub(super) fn parse_greeting(payload: &[u8]) -> Result<Greeting, DriverError> {
     // Twelve bytes and a zero byte, regardless of the announced length.
     back.copy_from_slice(&reader.bytes(nonce_bytes.saturating_sub(8).max(13))?[..12]);
     let plugin = if capabilities & PLUGIN_AUTH != 0 { reader.text_to_zero() } else { &[] };
-    Ok(Greeting { capabilities, version, connection, nonce, plugin: String::from_utf8_lossy(plugin).into_owned() })
+    Ok(Greeting {
+        capabilities,
+        version,
+        connection,
+        nonce,
+        plugin: String::from_utf8_lossy(plugin).into_owned(),
+    })
 }
 
 pub(super) const NOT_A_GREETING: DriverError =
@@ -166,7 +172,10 @@ mod tests {
     #[test]
     fn a_greeting_is_read() {
         let found = parse_greeting(&greeting(10, "9.7.4", 0x8a00)).unwrap();
-        assert_eq!((&found.nonce, found.plugin.as_str()), (b"abcdefghijklmnopqrst", "caching_sha2_password"));
+        assert_eq!(
+            (&found.nonce, found.plugin.as_str()),
+            (b"abcdefghijklmnopqrst", "caching_sha2_password")
+        );
         assert!(found.offers_tls() && found.connection == 1);
         assert!(!parse_greeting(&greeting(10, "9.7.4", 0x8200)).unwrap().offers_tls());
         let whole = greeting(10, "9.7.4", 0x8a00);
@@ -188,7 +197,10 @@ mod tests {
         let plain = Target::mysql_unix("/s", "me", None);
         let asked = |offered| asked_by(&plain, offered);
         assert_eq!(asked(0) & (MULTI_STATEMENTS | FOUND_ROWS), 0);
-        assert_eq!(asked(u32::MAX) & (MULTI_STATEMENTS | FOUND_ROWS | SSL | LOCAL_FILES), MULTI_STATEMENTS);
+        assert_eq!(
+            asked(u32::MAX) & (MULTI_STATEMENTS | FOUND_ROWS | SSL | LOCAL_FILES),
+            MULTI_STATEMENTS
+        );
         let with_files = Target { sends_local_files: true, ..plain.clone() };
         assert_eq!(asked_by(&with_files, u32::MAX) & LOCAL_FILES, LOCAL_FILES);
         assert_eq!(asked_by(&with_files, 0) & LOCAL_FILES, 0);
@@ -196,7 +208,9 @@ mod tests {
 
     #[test]
     fn old_servers_are_recognised_by_their_version() {
-        for bytes in [greeting(9, "3.23.58", 0), greeting(10, "3.23.58", 0x0200), greeting(10, "3.23.58", 0)] {
+        for bytes in
+            [greeting(9, "3.23.58", 0), greeting(10, "3.23.58", 0x0200), greeting(10, "3.23.58", 0)]
+        {
             let error = parse_greeting(&bytes).unwrap_err().to_string();
             assert!(error.contains("3.23.58"), "{error}");
         }
@@ -206,7 +220,8 @@ mod tests {
 
     #[test]
     fn replies_to_a_login() {
-        let check = |payload: &[u8], expect| assert_eq!(parse_login_reply(payload).unwrap(), expect);
+        let check =
+            |payload: &[u8], expect| assert_eq!(parse_login_reply(payload).unwrap(), expect);
         check(b"\0\0\0\x02\0\0\0", LoginReply::LoggedIn);
         check(b"\xfe", LoginReply::Switch { plugin: b"mysql_old_password", data: b"" });
         check(b"\xfeplugin\0data\0", LoginReply::Switch { plugin: b"plugin", data: b"data\0" });

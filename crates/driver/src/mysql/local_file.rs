@@ -45,16 +45,23 @@ impl LocalFiles {
             Some(files)
         });
         let Some(files) = named else {
-            let message = format!("refused: the server asked for the file `{shown}` of this machine");
+            let message =
+                format!("refused: the server asked for the file `{shown}` of this machine");
             return Err(own_error(FILE_REFUSED, message));
         };
-        files.sending = Some(open_regular(Path::new(std::ffi::OsStr::from_bytes(name))).map_err(|error| {
-            match error.raw_os_error().and_then(|number| u16::try_from(number).ok()) {
-                // Number and words are as in MariaDB's client library.
-                Some(number) => own_error(number, format!("File '{shown}' not found (Errcode: {number})")),
-                None => own_error(FILE_REFUSED, format!("File '{shown}' {error}: only such a file is sent")),
-            }
-        })?);
+        files.sending =
+            Some(open_regular(Path::new(std::ffi::OsStr::from_bytes(name))).map_err(|error| {
+                match error.raw_os_error().and_then(|number| u16::try_from(number).ok()) {
+                    // Number and words are as in MariaDB's client library.
+                    Some(number) => {
+                        own_error(number, format!("File '{shown}' not found (Errcode: {number})"))
+                    }
+                    None => own_error(
+                        FILE_REFUSED,
+                        format!("File '{shown}' {error}: only such a file is sent"),
+                    ),
+                }
+            })?);
         Ok(())
     }
 
@@ -65,7 +72,8 @@ impl LocalFiles {
     /// Appends the next piece; nothing at the end of the file, and if it cannot be read any more.
     pub(super) fn read(&mut self, out: &mut Vec<u8>) -> Result<(), ServerError> {
         let start = out.len();
-        let read = self.sending.as_mut().map_or(Ok(0), |file| file.take(PIECE_BYTES).read_to_end(out));
+        let read =
+            self.sending.as_mut().map_or(Ok(0), |file| file.take(PIECE_BYTES).read_to_end(out));
         if read.is_err() {
             out.truncate(start);
         }
@@ -77,14 +85,16 @@ impl LocalFiles {
 }
 
 fn read_error(error: &io::Error) -> ServerError {
-    let number = error.raw_os_error().and_then(|number| u16::try_from(number).ok()).unwrap_or(FILE_REFUSED);
+    let number =
+        error.raw_os_error().and_then(|number| u16::try_from(number).ok()).unwrap_or(FILE_REFUSED);
     own_error(number, format!("the file could not be read to its end: {error}"))
 }
 
 /// Whether the word is anywhere in the text: nearly no statement has it, and long ones have few letters of its kind.
 fn has_infile(sql: &[u8]) -> bool {
-    let is_it =
-        |at: usize| sql.get(at.wrapping_sub(2)..at + 4).is_some_and(|word| word.eq_ignore_ascii_case(b"infile"));
+    let is_it = |at: usize| {
+        sql.get(at.wrapping_sub(2)..at + 4).is_some_and(|word| word.eq_ignore_ascii_case(b"infile"))
+    };
     sql.iter().enumerate().any(|(at, byte)| byte | 0x20 == b'f' && is_it(at))
 }
 
@@ -95,7 +105,8 @@ fn names_of(sql: &[u8]) -> Vec<Vec<u8>> {
         match first {
             b'\'' | b'"' | b'`' => {
                 let text = take_quoted(&mut rest, first);
-                let is_name = before.eq_ignore_ascii_case(b"local") && last.eq_ignore_ascii_case(b"infile");
+                let is_name =
+                    before.eq_ignore_ascii_case(b"local") && last.eq_ignore_ascii_case(b"infile");
                 if is_name && first != b'`' {
                     names.push(text);
                 }
@@ -125,12 +136,16 @@ fn is_of_word(byte: u8) -> bool {
 
 /// Length of the comment that begins here, or of one end of a comment whose contents the server executes.
 fn comment_bytes(rest: &[u8]) -> usize {
-    let through = |end: &[u8]| rest.windows(end.len()).position(|at| at == end).map_or(rest.len(), |at| at + end.len());
+    let through = |end: &[u8]| {
+        rest.windows(end.len()).position(|at| at == end).map_or(rest.len(), |at| at + end.len())
+    };
     match rest {
         [b'#', ..] | [b'-', b'-', b' ' | b'\t' | b'\n', ..] => through(b"\n"),
         [b'/', b'*', b'M', b'!', after @ ..] => 4 + digits(after),
         [b'/', b'*', b'!', after @ ..] => 3 + digits(after),
-        [b'/', b'*', after @ ..] => 2 + after.windows(2).position(|at| at == b"*/").map_or(after.len(), |at| at + 2),
+        [b'/', b'*', after @ ..] => {
+            2 + after.windows(2).position(|at| at == b"*/").map_or(after.len(), |at| at + 2)
+        }
         [b'*', b'/', ..] => 2,
         _ => 0,
     }
@@ -190,11 +205,17 @@ mod tests {
     fn only_a_file_that_the_statement_itself_names_is_offered() {
         for (sql, expect) in [
             ("LOAD DATA LOCAL INFILE '/a' INTO TABLE t", &["/a"][..]),
-            ("load /* 'x' */ data concurrent local -- local infile '/z'\n infile\"/a b\" into table t", &["/a b"]),
+            (
+                "load /* 'x' */ data concurrent local -- local infile '/z'\n infile\"/a b\" into table t",
+                &["/a b"],
+            ),
             ("LOAD XML LOCAL INFILE '/a'; SELECT '?'; load data local infile '/b'", &["/a", "/b"]),
             (r"LOAD DATA /*!50000 LOCAL*/ INFILE '/a''b\'c\\' INTO", &[r"/a'b'c\"]),
             ("LOAD DATA INFILE '/a' INTO TABLE t", &[]),
-            (r#"INSERT INTO t VALUES ('LOCAL INFILE ''/a''', "LOCAL INFILE '/a'", 'x\' LOCAL INFILE ', '/a')"#, &[]),
+            (
+                r#"INSERT INTO t VALUES ('LOCAL INFILE ''/a''', "LOCAL INFILE '/a'", 'x\' LOCAL INFILE ', '/a')"#,
+                &[],
+            ),
             ("SELECT 1 /* LOCAL INFILE '/a' */ # LOCAL INFILE '/a'", &[]),
             ("LOCAL INFILE `/a`", &[]),
             ("LOCAL INFILE = '/a'", &[]),
@@ -215,7 +236,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [path, gone] = ["a", "gone"].map(|name| folder.path().join(name));
         fs::write(&path, vec![b'x'; PIECE_BYTES as usize + 1]).unwrap();
-        let load = |path: &Path| format!("LOAD DATA LOCAL INFILE '{}' INTO TABLE t", path.display()).into_bytes();
+        let load = |path: &Path| {
+            format!("LOAD DATA LOCAL INFILE '{}' INTO TABLE t", path.display()).into_bytes()
+        };
         let mut files = LocalFiles::default();
         files.offer(&load(&path));
         LocalFiles::open(Some(&mut files), path.as_os_str().as_bytes()).unwrap();
@@ -234,7 +257,10 @@ mod tests {
 
         files.offer(&load(&gone));
         let missing = refusal(&mut files, &gone);
-        assert_eq!((missing.code, missing.message), (2, format!("File '{}' not found (Errcode: 2)", gone.display())));
+        assert_eq!(
+            (missing.code, missing.message),
+            (2, format!("File '{}' not found (Errcode: 2)", gone.display()))
+        );
         files.offer(&load(folder.path()));
         assert!(refusal(&mut files, folder.path()).message.contains("is not a regular file"));
         assert!(!files.is_sending());

@@ -46,15 +46,21 @@ impl LoginExchange {
     }
 
     /// Takes the server's next packet.
-    pub(super) fn packet(&mut self, payload: &[u8], target: &Target) -> Result<LoginStep, DriverError> {
+    pub(super) fn packet(
+        &mut self,
+        payload: &[u8],
+        target: &Target,
+    ) -> Result<LoginStep, DriverError> {
         // MariaDB before 11.8.4 sends the salt of PARSEC without the byte that begins all other requests of a plugin.
-        let is_bare_salt = self.auth.requested == Some(Requested::ParsecSalt) && payload.first() == Some(&b'P');
+        let is_bare_salt =
+            self.auth.requested == Some(Requested::ParsecSalt) && payload.first() == Some(&b'P');
         if is_bare_salt {
             return self.answer_request(payload, target);
         }
         let reply = parse_login_reply(payload).map_err(|refusal| match refusal {
             DriverError::Server(said)
-                if said.code == ACCESS_DENIED && self.auth.requested == Some(Requested::PublicKey) =>
+                if said.code == ACCESS_DENIED
+                    && self.auth.requested == Some(Requested::PublicKey) =>
             {
                 error(target, self.auth.plugin, Problem::NotEncrypted("the server has no RSA key"))
             }
@@ -62,7 +68,9 @@ impl LoginExchange {
         });
         match reply? {
             LoginReply::LoggedIn => Ok(LoginStep::LoggedIn),
-            LoginReply::Switch { plugin, data } => self.switch(plugin, data, target).map(LoginStep::Answer),
+            LoginReply::Switch { plugin, data } => {
+                self.switch(plugin, data, target).map(LoginStep::Answer)
+            }
             LoginReply::More(data) => self.answer_request(data, target),
         }
     }
@@ -73,7 +81,12 @@ impl LoginExchange {
         Ok(answer.map_or(LoginStep::Wait, LoginStep::Answer))
     }
 
-    fn switch(&mut self, name: &[u8], data: &[u8], target: &Target) -> Result<Vec<u8>, DriverError> {
+    fn switch(
+        &mut self,
+        name: &[u8],
+        data: &[u8],
+        target: &Target,
+    ) -> Result<Vec<u8>, DriverError> {
         self.switches += 1;
         if self.switches > SWITCHES_MAX {
             return Err(DriverError::Protocol("it asks for too many plugins in turn"));

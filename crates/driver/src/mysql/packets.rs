@@ -80,7 +80,10 @@ impl Packets {
         if self.body == Body::None && self.header_bytes == 0 && bytes.len() >= HEADER_BYTES {
             let (length, sequence) = read_header(bytes);
             // Longer packets are handled below.
-            if sequence == self.sequence && length <= BUFFER_BYTES_KEPT && bytes.len() >= HEADER_BYTES + length {
+            if sequence == self.sequence
+                && length <= BUFFER_BYTES_KEPT
+                && bytes.len() >= HEADER_BYTES + length
+            {
                 let payload = &bytes[HEADER_BYTES..HEADER_BYTES + length];
                 *bytes = &bytes[HEADER_BYTES + length..];
                 self.sequence = sequence.wrapping_add(1);
@@ -145,7 +148,11 @@ impl Packets {
     }
 
     /// Whether the header of the next chunk is complete.
-    fn take_header(&mut self, bytes: &mut &[u8], wanted: PacketWanted) -> Result<bool, DriverError> {
+    fn take_header(
+        &mut self,
+        bytes: &mut &[u8],
+        wanted: PacketWanted,
+    ) -> Result<bool, DriverError> {
         let have = usize::from(self.header_bytes);
         let (piece, rest) = bytes.split_at(bytes.len().min(HEADER_BYTES - have));
         self.header[have..have + piece.len()].copy_from_slice(piece);
@@ -183,8 +190,11 @@ impl Packets {
     /// The only packet that a server sends out of order: why it is about to close the connection.
     fn ended<'a>(&mut self, skims: bool) -> Result<Packet<'a>, DriverError> {
         if self.is_out_of_order {
-            let error =
-                if self.stored.first() == Some(&0xff) { parse_error(&self.stored)?.into() } else { OUT_OF_ORDER };
+            let error = if self.stored.first() == Some(&0xff) {
+                parse_error(&self.stored)?.into()
+            } else {
+                OUT_OF_ORDER
+            };
             return Err(error);
         }
         Ok(if skims { Packet::Skimmed } else { Packet::Stored })
@@ -199,7 +209,11 @@ fn decided(how: PacketHandling, bytes: &[u8]) -> Option<PacketHandling> {
         0xfe => length < 9,
         _ => false,
     };
-    Some(if is_of_interest && length <= PAYLOAD_BYTES_MAX { PacketHandling::Store } else { PacketHandling::Skim })
+    Some(if is_of_interest && length <= PAYLOAD_BYTES_MAX {
+        PacketHandling::Store
+    } else {
+        PacketHandling::Skim
+    })
 }
 
 const OUT_OF_ORDER: DriverError = DriverError::Protocol("packets out of order");
@@ -211,7 +225,11 @@ mod tests {
     use super::*;
 
     /// The result of `stream` in pieces.
-    fn read(stream: &[u8], piece: usize, wanted: PacketWanted) -> Result<Vec<Option<Vec<u8>>>, String> {
+    fn read(
+        stream: &[u8],
+        piece: usize,
+        wanted: PacketWanted,
+    ) -> Result<Vec<Option<Vec<u8>>>, String> {
         let (mut packets, mut found) = (Packets::default(), Vec::new());
         for mut bytes in stream.chunks(piece) {
             loop {
@@ -251,7 +269,11 @@ mod tests {
 
     #[test]
     fn long_payloads_are_put_together_or_passed_over() {
-        let payloads = [vec![b'a'; CHUNK_BYTES_MAX], vec![b'b'; CHUNK_BYTES_MAX + 7], b"\xfe\0\0\0\0".to_vec()];
+        let payloads = [
+            vec![b'a'; CHUNK_BYTES_MAX],
+            vec![b'b'; CHUNK_BYTES_MAX + 7],
+            b"\xfe\0\0\0\0".to_vec(),
+        ];
         let stream = stream(&payloads);
         for piece in [65_536, stream.len()] {
             let whole = read(&stream, piece, PacketWanted::Whole(1 << 30)).unwrap();
@@ -274,9 +296,14 @@ mod tests {
     #[test]
     fn an_error_out_of_turn_is_reported() {
         for piece in [1, 100] {
-            let error = read(b"\x0c\0\0\x07\xff\x1d\x04#08S01bye", piece, PacketWanted::Whole(100)).unwrap_err();
+            let error = read(b"\x0c\0\0\x07\xff\x1d\x04#08S01bye", piece, PacketWanted::Whole(100))
+                .unwrap_err();
             assert_eq!(error, "bye (error 1053, SQLSTATE 08S01)", "{piece}");
-            assert!(read(b"\x01\0\0\x07x", piece, PacketWanted::Whole(100)).unwrap_err().contains("out of order"));
+            assert!(
+                read(b"\x01\0\0\x07x", piece, PacketWanted::Whole(100))
+                    .unwrap_err()
+                    .contains("out of order")
+            );
         }
     }
 }

@@ -110,11 +110,15 @@ impl MysqlReplyReader {
     pub(super) fn packet_wanted(&self) -> PacketWanted {
         match self.part {
             ReplyPart::First | ReplyPart::EndOfColumns => PacketWanted::Whole(PAYLOAD_BYTES_MAX),
-            ReplyPart::Columns { .. } | ReplyPart::Rows if self.rows == Rows::Counted => PacketWanted::Kind,
+            ReplyPart::Columns { .. } | ReplyPart::Rows if self.rows == Rows::Counted => {
+                PacketWanted::Kind
+            }
             ReplyPart::Columns { .. } | ReplyPart::Rows if self.rows == Rows::Kept => {
                 PacketWanted::Whole(KEPT_BYTES_MAX / 2)
             }
-            ReplyPart::Columns { .. } if self.rows == Rows::Binary => PacketWanted::Whole(PAYLOAD_BYTES_MAX),
+            ReplyPart::Columns { .. } if self.rows == Rows::Binary => {
+                PacketWanted::Whole(PAYLOAD_BYTES_MAX)
+            }
             ReplyPart::Columns { .. } => PacketWanted::Kind,
             ReplyPart::Rows => PacketWanted::Whole(COLLECTED_BYTES_MAX),
         }
@@ -182,7 +186,9 @@ impl MysqlReplyReader {
             }
             (Rows::Text | Rows::Binary, Some(sets)) => {
                 match sets.open_columns() {
-                    Some(columns) if self.rows == Rows::Text => collect::text_row(payload, columns, sets)?,
+                    Some(columns) if self.rows == Rows::Text => {
+                        collect::text_row(payload, columns, sets)?;
+                    }
                     Some(_) => collect::binary_row(payload, sets)?,
                     None => {}
                 }
@@ -204,7 +210,8 @@ impl MysqlReplyReader {
     }
 
     fn column_ended(&mut self, left: u32) {
-        self.part = if left > 1 { ReplyPart::Columns { left: left - 1 } } else { ReplyPart::EndOfColumns };
+        self.part =
+            if left > 1 { ReplyPart::Columns { left: left - 1 } } else { ReplyPart::EndOfColumns };
     }
 
     fn first(&mut self, payload: &[u8]) -> Result<PacketOutcome, DriverError> {
@@ -229,7 +236,11 @@ impl MysqlReplyReader {
             Some(_) => {
                 let left = match reader.lenenc()? {
                     Some(left @ 1..=COLUMNS_MAX) if reader.rest().is_empty() => left as u32,
-                    _ => return Err(DriverError::Protocol("a result with an impossible number of columns")),
+                    _ => {
+                        return Err(DriverError::Protocol(
+                            "a result with an impossible number of columns",
+                        ));
+                    }
                 };
                 if self.rows == Rows::Kept {
                     *self.result() = QueryResult::default();
@@ -344,7 +355,10 @@ mod tests {
         let mut reader = MysqlReplyReader::default();
         assert_eq!(done(reader.packet(&OK)).affected_rows, 1);
         let error = done(reader.packet(b"\xff\xbd\x04#40001Deadlock")).error.unwrap();
-        assert_eq!((error.code, error.sqlstate.as_str(), error.message.as_str()), (1213, "40001", "Deadlock"));
+        assert_eq!(
+            (error.code, error.sqlstate.as_str(), error.message.as_str()),
+            (1213, "40001", "Deadlock")
+        );
         assert_eq!(done(reader.packet(&OK)).error, None);
     }
 
@@ -374,7 +388,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_counted() {
-        let rows: [&[u8]; 3] = [&b"\x01a".repeat(20), &[0xfb; 20], &b"\x05\xff\xff\xff\xff\xff".repeat(20)];
+        let rows: [&[u8]; 3] =
+            [&b"\x01a".repeat(20), &[0xfb; 20], &b"\x05\xff\xff\xff\xff\xff".repeat(20)];
         for row in rows {
             let mut reader = MysqlReplyReader::default();
             let measured = allocation_counter::measure(|| {
@@ -397,11 +412,17 @@ mod tests {
     fn a_statement_whose_file_was_not_sent_has_failed() {
         for end in [&OK[..], b"\xff\xbd\x04#HY000no such file"] {
             let mut reader = MysqlReplyReader::default();
-            assert_eq!(reader.packet(b"\xfb/etc/passwd").unwrap(), PacketOutcome::FileWanted((*b"/etc/passwd").into()));
+            assert_eq!(
+                reader.packet(b"\xfb/etc/passwd").unwrap(),
+                PacketOutcome::FileWanted((*b"/etc/passwd").into())
+            );
             reader.file_failed(own_error(2068, "refused".to_owned()));
             let error = done(reader.packet(end)).error.unwrap();
             assert_eq!((error.code, error.message.as_str()), (2068, "refused"));
-            assert_eq!(truetps_record::ErrorClass::of_code(error.code), truetps_record::ErrorClass::Protocol);
+            assert_eq!(
+                truetps_record::ErrorClass::of_code(error.code),
+                truetps_record::ErrorClass::Protocol
+            );
             assert_eq!(done(reader.packet(&OK)).error, None, "the session goes on");
         }
     }
@@ -409,7 +430,15 @@ mod tests {
     #[test]
     fn hostile_packets_are_errors() {
         let too_many_columns = b"\xfd\0\0\x01";
-        for packet in [&[][..], &[0], &[0xff], b"\xff\xff\xff\x01\x01", &[0x00, 0xfe, 1], too_many_columns, &[1, 1]] {
+        for packet in [
+            &[][..],
+            &[0],
+            &[0xff],
+            b"\xff\xff\xff\x01\x01",
+            &[0x00, 0xfe, 1],
+            too_many_columns,
+            &[1, 1],
+        ] {
             assert!(MysqlReplyReader::default().packet(packet).is_err(), "{packet:?}");
         }
         let mut reader = MysqlReplyReader::default();

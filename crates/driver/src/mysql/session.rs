@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::ad_hoc::{MysqlPrepareEnd, MysqlPreparing, MysqlStatements, parse_prepared};
-use super::command::{put_close, put_execute, put_prepare, put_query, put_quit, put_text_statement};
+use super::command::{
+    put_close, put_execute, put_prepare, put_query, put_quit, put_text_statement,
+};
 use super::handshake::{Greeting, NOT_A_GREETING, parse_greeting, put_tls_request};
 use super::local_file::LocalFiles;
 use super::login::{LoginExchange, LoginStep};
@@ -13,8 +15,8 @@ use super::reply::{MysqlReplyReader, PacketOutcome, parse_error};
 use super::wire::put_packets;
 use crate::tls::say_plain;
 use crate::{
-    DriverError, Endpoint, ParamType, Params, Reply, ResultSets, Session, SessionEvent, Statement, Target, TlsClient,
-    TlsError, TlsLayer,
+    DriverError, Endpoint, ParamType, Params, Reply, ResultSets, Session, SessionEvent, Statement,
+    Target, TlsClient, TlsError, TlsLayer,
 };
 
 /// Servers have some twenty, with the names of their builds.
@@ -126,9 +128,14 @@ impl MysqlSession {
         Ok((bytes, SessionEvent::Pending))
     }
 
-    fn on_encrypted(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
+    fn on_encrypted(
+        &mut self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<SessionEvent, DriverError> {
         let Some(mut layer) = self.encryption.take() else { return Ok(SessionEvent::Pending) };
-        let event = layer.on_bytes(bytes, out, |plain, said| self.on_plain(plain, said).map(|(_, event)| event));
+        let event = layer
+            .on_bytes(bytes, out, |plain, said| self.on_plain(plain, said).map(|(_, event)| event));
         self.encryption = Some(layer);
         event
     }
@@ -140,7 +147,9 @@ impl MysqlSession {
         out: &mut Vec<u8>,
         say: impl FnOnce(&mut Self, &mut Vec<u8>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let Some(mut layer) = self.encryption.take() else { return say_plain(out, |out| say(self, out)) };
+        let Some(mut layer) = self.encryption.take() else {
+            return say_plain(out, |out| say(self, out));
+        };
         let outcome = layer.append_encrypted(out, |said| say(self, said));
         self.encryption = Some(layer);
         outcome
@@ -159,9 +168,8 @@ impl MysqlSession {
     fn packet_wanted(&self) -> PacketWanted {
         match self.phase {
             MysqlPhase::InFlight | MysqlPhase::SetUp(_) => self.reply.packet_wanted(),
-            MysqlPhase::Prepare { left: Some(_) } | MysqlPhase::PrepareOne(MysqlPreparing::Described { .. }) => {
-                PacketWanted::Kind
-            }
+            MysqlPhase::Prepare { left: Some(_) }
+            | MysqlPhase::PrepareOne(MysqlPreparing::Described { .. }) => PacketWanted::Kind,
             _ => PacketWanted::Whole(PAYLOAD_BYTES_MAX),
         }
     }
@@ -169,7 +177,9 @@ impl MysqlSession {
     #[inline]
     fn packet(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         if self.has_more_to_send() {
-            return Err(DriverError::Protocol("a reply before the end of the file that the server asked for"));
+            return Err(DriverError::Protocol(
+                "a reply before the end of the file that the server asked for",
+            ));
         }
         match self.phase {
             MysqlPhase::InFlight => match self.reply.packet(payload)? {
@@ -238,9 +248,20 @@ impl MysqlSession {
         Ok(SessionEvent::Pending)
     }
 
-    fn log_in(&mut self, greeting: &Greeting, is_encrypted: bool, out: &mut Vec<u8>) -> Result<(), DriverError> {
+    fn log_in(
+        &mut self,
+        greeting: &Greeting,
+        is_encrypted: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         let mut payload = Vec::new();
-        let login = LoginExchange::begin(&self.target, self.endpoint(), is_encrypted, greeting, &mut payload)?;
+        let login = LoginExchange::begin(
+            &self.target,
+            self.endpoint(),
+            is_encrypted,
+            greeting,
+            &mut payload,
+        )?;
         self.answer(&payload, out);
         self.phase = MysqlPhase::Login(Box::new(login));
         Ok(())
@@ -248,7 +269,8 @@ impl MysqlSession {
 
     /// Appends the next packet of an exchange.
     fn answer(&mut self, payload: &[u8], out: &mut Vec<u8>) -> SessionEvent {
-        self.packets.sequence = put_packets(out, self.packets.sequence, |out| out.extend_from_slice(payload));
+        self.packets.sequence =
+            put_packets(out, self.packets.sequence, |out| out.extend_from_slice(payload));
         SessionEvent::Pending
     }
 
@@ -257,7 +279,8 @@ impl MysqlSession {
             Some(_) if is_offered => Ok(true),
             Some(client) if client.mode.is_required() => Err(TlsError::NotOffered.into()),
             None if self.target.tls.mode.is_required() => {
-                Err(TlsError::Other("this session was made without the target's TLS".to_owned()).into())
+                Err(TlsError::Other("this session was made without the target's TLS".to_owned())
+                    .into())
             }
             _ => Ok(false),
         }
@@ -272,7 +295,12 @@ impl MysqlSession {
         SessionEvent::Pending
     }
 
-    fn setting_up(&mut self, index: usize, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
+    fn setting_up(
+        &mut self,
+        index: usize,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<SessionEvent, DriverError> {
         match self.reply.packet(payload)? {
             PacketOutcome::More => Ok(SessionEvent::Pending),
             PacketOutcome::Done(Reply { error: Some(error), .. }) => {
@@ -298,7 +326,8 @@ impl MysqlSession {
     fn put_piece(&mut self, out: &mut Vec<u8>) {
         let Some(files) = &mut self.files else { return };
         let mut read = Ok(());
-        self.packets.sequence = put_packets(out, self.packets.sequence, |out| read = files.read(out));
+        self.packets.sequence =
+            put_packets(out, self.packets.sequence, |out| read = files.read(out));
         if let Err(problem) = read {
             self.reply.file_failed(problem);
         }
@@ -327,10 +356,16 @@ impl MysqlSession {
         SessionEvent::Pending
     }
 
-    fn prepared_ok(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
+    fn prepared_ok(
+        &mut self,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<SessionEvent, DriverError> {
         let (statement, packets) = parse_prepared(payload)?;
         if usize::from(statement.params) != self.statements[self.ids.len()].param_count() {
-            return Err(DriverError::Protocol("the prepared statement has a different number of parameters"));
+            return Err(DriverError::Protocol(
+                "the prepared statement has a different number of parameters",
+            ));
         }
         self.ids.push(statement.id);
         match packets {
@@ -364,8 +399,10 @@ impl MysqlSession {
 
 /// The version in the greeting, without the prefix that MariaDB adds for old replicas.
 fn version(text: &str) -> Box<str> {
-    let text =
-        text.strip_prefix("5.5.5-").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(text);
+    let text = text
+        .strip_prefix("5.5.5-")
+        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        .unwrap_or(text);
     text.chars().take(VERSION_CHARS_MAX).collect()
 }
 
@@ -390,7 +427,9 @@ impl Session for MysqlSession {
             Ok(([], event)) => Ok(event),
             // They arrived with the greeting, before TLS: they are not trusted.
             Ok((rest, _)) => self.on_encrypted(rest, out),
-            Err(DriverError::Protocol(_)) if matches!(self.phase, MysqlPhase::Greeting) => Err(NOT_A_GREETING),
+            Err(DriverError::Protocol(_)) if matches!(self.phase, MysqlPhase::Greeting) => {
+                Err(NOT_A_GREETING)
+            }
             Err(error) => Err(error),
         }
     }
@@ -416,14 +455,24 @@ impl Session for MysqlSession {
         self.sent(false);
     }
 
-    fn prepare(&mut self, sql: &[u8], _types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
+    fn prepare(
+        &mut self,
+        sql: &[u8],
+        _types: &[ParamType],
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         self.check_idle()?;
         self.say_all(out, |session, out| session.packets.sequence = put_prepare(out, sql));
         self.phase = MysqlPhase::PrepareOne(MysqlPreparing::Asked);
         Ok(())
     }
 
-    fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError> {
+    fn execute(
+        &mut self,
+        handle: u32,
+        params: &Params,
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         self.check_idle()?;
         let id = self.ad_hoc.id(handle, params)?;
         // The client libraries send no file for an execution, either.
@@ -475,21 +524,32 @@ impl Session for MysqlSession {
                 "before it sent anything",
                 "it may be shutting down, refuse this address, or not be a server of the MySQL family",
             ),
-            MysqlPhase::Login(_) if self.encryption.as_ref().is_some_and(|encryption| encryption.is_handshaking()) => (
-                "during the TLS handshake",
-                "its TLS may be set up wrongly, or too old; its error log may say more. tls=off connects without",
-            ),
+            MysqlPhase::Login(_)
+                if self
+                    .encryption
+                    .as_ref()
+                    .is_some_and(|encryption| encryption.is_handshaking()) =>
+            {
+                (
+                    "during the TLS handshake",
+                    "its TLS may be set up wrongly, or too old; its error log may say more. tls=off connects without",
+                )
+            }
             MysqlPhase::Login(_) => (
                 "during the login",
                 "it may be shutting down or at a limit of its own (connect_timeout, a proxy's number of connections)",
             ),
-            MysqlPhase::SetUp(_) => {
-                ("while setup statements ran", "one of them may have ended the connection; its error log may say more")
+            MysqlPhase::SetUp(_) => (
+                "while setup statements ran",
+                "one of them may have ended the connection; its error log may say more",
+            ),
+            MysqlPhase::Prepare { .. } => (
+                "while statements were prepared",
+                "it may have crashed or been stopped; its error log may say more",
+            ),
+            MysqlPhase::Idle | MysqlPhase::InFlight | MysqlPhase::PrepareOne(_) => {
+                return DriverError::Closed;
             }
-            MysqlPhase::Prepare { .. } => {
-                ("while statements were prepared", "it may have crashed or been stopped; its error log may say more")
-            }
-            MysqlPhase::Idle | MysqlPhase::InFlight | MysqlPhase::PrepareOne(_) => return DriverError::Closed,
         };
         DriverError::ClosedEarly { when, likely }
     }

@@ -13,7 +13,11 @@ fn target(mode: TlsMode, password: Option<&str>) -> Target {
     Target {
         dialect: SqlDialect::Mysql,
         endpoints: vec![Endpoint::Tcp { host: "db.example".to_owned(), port: 3306 }],
-        login: Login { user: "me".to_owned(), password: password.map(Password::new), database: Some("d".to_owned()) },
+        login: Login {
+            user: "me".to_owned(),
+            password: password.map(Password::new),
+            database: Some("d".to_owned()),
+        },
         tls: Tls { mode, ..Tls::default() },
         setup: Vec::new(),
         connections: None,
@@ -41,7 +45,11 @@ fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 fn packets(first: u8, payloads: &[&[u8]]) -> Vec<u8> {
-    payloads.iter().enumerate().flat_map(|(n, payload)| packet(first.wrapping_add(n as u8), payload)).collect()
+    payloads
+        .iter()
+        .enumerate()
+        .flat_map(|(n, payload)| packet(first.wrapping_add(n as u8), payload))
+        .collect()
 }
 
 /// A greeting with these upper and lower capabilities of the server.
@@ -74,7 +82,8 @@ fn ready(sql: &[&str]) -> MysqlSession {
         let prepared = [0, 9, 0, 0, 0, 0, 0, params, 0, 0, 0, 0];
         event = feed(&mut session, &packet(1, &prepared)).unwrap().0;
         if params > 0 {
-            let described: Vec<&[u8]> = std::iter::repeat_n(&b"param"[..], params.into()).chain([EOF]).collect();
+            let described: Vec<&[u8]> =
+                std::iter::repeat_n(&b"param"[..], params.into()).chain([EOF]).collect();
             event = feed(&mut session, &packets(2, &described)).unwrap().0;
         }
     }
@@ -108,12 +117,20 @@ fn both_forms_of_a_parsec_salt_are_answered() {
     for salt in [&b"P\0eighteen bytes salt"[..], b"\x01P\0eighteen bytes salt"] {
         let mut session = switched();
         let (event, answer) = feed(&mut session, &packet(4, salt)).unwrap();
-        assert_eq!((event, answer.len(), answer[3]), (SessionEvent::Pending, 4 + 32 + 64, 5), "{salt:?}");
+        assert_eq!(
+            (event, answer.len(), answer[3]),
+            (SessionEvent::Pending, 4 + 32 + 64, 5),
+            "{salt:?}"
+        );
         assert_eq!(feed(&mut session, &packet(6, OK)).unwrap(), (SessionEvent::Ready, Vec::new()));
     }
-    let refusal = |payload: &[u8]| feed(&mut switched(), &packet(4, payload)).unwrap_err().to_string();
+    let refusal =
+        |payload: &[u8]| feed(&mut switched(), &packet(4, payload)).unwrap_err().to_string();
     let rounds = refusal(b"P\x15eighteen bytes salt");
-    assert!(rounds.contains("plugin `parsec`") && rounds.contains("more than 1,048,576 rounds"), "{rounds}");
+    assert!(
+        rounds.contains("plugin `parsec`") && rounds.contains("more than 1,048,576 rounds"),
+        "{rounds}"
+    );
     assert!(refusal(b"Q\0salt").contains("unknown answer to the login"));
     assert!(refusal(b"\xff\x15\x04#28000Access denied").contains("Access denied"));
 }
@@ -137,15 +154,25 @@ fn setup_statements_come_between_login_and_preparing() {
     let (event, said) = feed(&mut session, &packet(1, OK)).unwrap();
     assert_eq!((event, said), (SessionEvent::Pending, packet(0, b"\x16SELECT 2")));
     let prepared = [0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    assert_eq!(feed(&mut session, &packet(1, &prepared)).unwrap(), (SessionEvent::Ready, Vec::new()));
+    assert_eq!(
+        feed(&mut session, &packet(1, &prepared)).unwrap(),
+        (SessionEvent::Ready, Vec::new())
+    );
 
     let mut session = logged_in();
     let error = feed(&mut session, &packet(1, b"\xff\x28\x04#42000no such thing")).unwrap_err();
-    assert_eq!((error.code(), error.class()), (1064, truetps_record::ErrorClass::ConnectFailed), "{error}");
+    assert_eq!(
+        (error.code(), error.class()),
+        (1064, truetps_record::ErrorClass::ConnectFailed),
+        "{error}"
+    );
     assert!(error.to_string().ends_with("; setup statement: SELECT 1"), "{error}");
     // A local file is refused here too.
     let mut session = logged_in();
-    assert_eq!(feed(&mut session, &packet(1, b"\xfb/etc/passwd")).unwrap(), (SessionEvent::Pending, packet(2, b"")));
+    assert_eq!(
+        feed(&mut session, &packet(1, b"\xfb/etc/passwd")).unwrap(),
+        (SessionEvent::Pending, packet(2, b""))
+    );
     let error = feed(&mut session, &packet(3, OK)).unwrap_err();
     assert_eq!(error.code(), 2068, "{error}");
     assert!(logged_in().closed().to_string().contains("while setup statements ran"));
@@ -158,9 +185,15 @@ fn plugins_that_are_not_there_are_named() {
         feed(&mut session, &greeting(WITHOUT_TLS, "auth_gssapi_client")).unwrap();
         let error = feed(&mut session, &packet(2, switch)).unwrap_err();
         assert!(error.to_string().contains(message), "{error}");
-        assert!(error.hint().unwrap().contains(hint) && error.class().to_string() == "connect_failed");
+        assert!(
+            error.hint().unwrap().contains(hint) && error.class().to_string() == "connect_failed"
+        );
     };
-    check(b"\xfedialog\0Password: ", "account `me` uses the plugin `dialog`", "caching_sha2_password");
+    check(
+        b"\xfedialog\0Password: ",
+        "account `me` uses the plugin `dialog`",
+        "caching_sha2_password",
+    );
     check(b"\xfe", "plugin `mysql_old_password`", "ALTER USER");
     check(b"\xfemysql_clear_password\0", "would send the password itself", "tls=verify-identity");
 }
@@ -181,7 +214,9 @@ fn the_server_s_key_is_used_on_this_machine_or_with_consent() {
         let error = full_exchange("db.example", false, asks).unwrap_err();
         assert!(error.to_string().contains("may be the key of an attacker"), "{error}");
         assert!(error.hint().unwrap().contains("get_server_public_key=true"));
-        for (host, agrees) in [("db.example", true), ("127.0.0.1", false), ("::1", false), ("localhost", false)] {
+        for (host, agrees) in
+            [("db.example", true), ("127.0.0.1", false), ("::1", false), ("localhost", false)]
+        {
             assert!(full_exchange(host, agrees, asks).is_ok(), "{host}");
         }
     }
@@ -208,11 +243,17 @@ fn tls_is_asked_for_where_it_is_wanted_and_offered() {
         let mut session = session_to(target(mode, Some("secret")), &[]);
         match (feed(&mut session, &greeting(low, "mysql_native_password")), expect) {
             (Ok((_, out)), Some(true)) => {
-                assert_eq!((out[0], out[3], out[4 + 32], out[4 + 33]), (32, 1, 0x16, 3), "a request, then a hello");
+                assert_eq!(
+                    (out[0], out[3], out[4 + 32], out[4 + 33]),
+                    (32, 1, 0x16, 3),
+                    "a request, then a hello"
+                );
                 assert!(!out.windows(3).any(|window| window == b"me\0"), "the login waits");
             }
             (Ok((_, out)), Some(false)) => assert!(out.windows(3).any(|window| window == b"me\0")),
-            (Err(error), None) => assert!(error.to_string().contains("does not offer TLS"), "{error}"),
+            (Err(error), None) => {
+                assert!(error.to_string().contains("does not offer TLS"), "{error}");
+            }
             (other, _) => panic!("{mode:?} {other:?}"),
         }
     };
@@ -240,13 +281,20 @@ fn a_target_with_tls_is_never_plain_by_mistake() {
 
 #[test]
 fn other_servers_are_recognised() {
-    for bytes in [&b"SSH-2.0-OpenSSH_9.2p1\r\n"[..], b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x04\0\0\0\x0b1.0"] {
+    for bytes in [
+        &b"SSH-2.0-OpenSSH_9.2p1\r\n"[..],
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"\x04\0\0\0\x0b1.0",
+    ] {
         let error = feed(&mut session(&[]), bytes).unwrap_err().to_string();
         assert!(error.contains("not the greeting of a MySQL-family server"), "{error}");
     }
-    let error = feed(&mut session(&[]), &packet(0, b"\x093.20\0\x01\0\0\0abcdefgh\0")).unwrap_err().to_string();
+    let error = feed(&mut session(&[]), &packet(0, b"\x093.20\0\x01\0\0\0abcdefgh\0"))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("(3.20)"), "{error}");
-    let error = feed(&mut session(&[]), &packet(0, b"\xff\x10\x04Too many connections")).unwrap_err();
+    let error =
+        feed(&mut session(&[]), &packet(0, b"\xff\x10\x04Too many connections")).unwrap_err();
     assert!(error.code() == 1040 && error.hint().unwrap().contains("max_connections"), "{error}");
 }
 
@@ -271,10 +319,15 @@ fn a_file_is_refused_with_an_empty_packet() {
     session.send_sql("LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE t", &mut out);
     let (event, out) = feed(&mut session, &packet(1, b"\xfb/etc/passwd")).unwrap();
     assert_eq!((event, out), (SessionEvent::Pending, vec![0, 0, 0, 2]));
-    let SessionEvent::Reply(reply) = feed(&mut session, &packet(3, OK)).unwrap().0 else { panic!("a reply") };
+    let SessionEvent::Reply(reply) = feed(&mut session, &packet(3, OK)).unwrap().0 else {
+        panic!("a reply")
+    };
     assert!(reply.error.unwrap().message.contains("refused"));
     session.send_sql("DO 1", &mut Vec::new());
-    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, SessionEvent::Reply(Reply { error: None, .. })));
+    assert!(matches!(
+        feed(&mut session, &packet(1, OK)).unwrap().0,
+        SessionEvent::Reply(Reply { error: None, .. })
+    ));
 }
 
 #[test]
@@ -300,21 +353,33 @@ fn a_file_that_the_statement_names_is_sent_and_no_other_one() {
         session.put_more(&mut sent);
     }
     assert_eq!(sent, packets(2, &[b"1,a\n", b""]));
-    let SessionEvent::Reply(reply) = feed(&mut session, &packet(4, OK)).unwrap().0 else { panic!("a reply") };
+    let SessionEvent::Reply(reply) = feed(&mut session, &packet(4, OK)).unwrap().0 else {
+        panic!("a reply")
+    };
     assert_eq!((reply.affected_rows, reply.error), (1, None));
 
     // The same session; a statement that names no file, another file, and a second time.
-    for (sql, name) in [("SELECT 1", path.as_str()), (&load, "/etc/passwd"), ("SELECT 1", "/etc/passwd")] {
+    for (sql, name) in
+        [("SELECT 1", path.as_str()), (&load, "/etc/passwd"), ("SELECT 1", "/etc/passwd")]
+    {
         session.send_sql(sql, &mut Vec::new());
-        assert_eq!(feed(&mut session, &wanted(name)).unwrap(), (SessionEvent::Pending, vec![0, 0, 0, 2]));
-        let SessionEvent::Reply(reply) = feed(&mut session, &packet(3, OK)).unwrap().0 else { panic!("a reply") };
+        assert_eq!(
+            feed(&mut session, &wanted(name)).unwrap(),
+            (SessionEvent::Pending, vec![0, 0, 0, 2])
+        );
+        let SessionEvent::Reply(reply) = feed(&mut session, &packet(3, OK)).unwrap().0 else {
+            panic!("a reply")
+        };
         assert!(reply.error.unwrap().message.contains("refused"));
     }
 
     let mut early = sending();
     early.send_sql(&load, &mut Vec::new());
     feed(&mut early, &wanted(&path)).unwrap();
-    assert!(matches!(feed(&mut early, &packet(2, OK)), Err(DriverError::Protocol(_))), "a reply amid the file");
+    assert!(
+        matches!(feed(&mut early, &packet(2, OK)), Err(DriverError::Protocol(_))),
+        "a reply amid the file"
+    );
 }
 
 #[test]
@@ -326,7 +391,9 @@ fn executions_with_rows_are_counted_and_not_kept() {
     session.send(0, &params, &mut Vec::new());
     let binary_row = b"\0\0\x01\0\0\0\0\0\0\0";
     let reply = packets(1, &[&[1], b"column", EOF, binary_row, binary_row, EOF]);
-    let SessionEvent::Reply(reply) = feed(&mut session, &reply).unwrap().0 else { panic!("a reply") };
+    let SessionEvent::Reply(reply) = feed(&mut session, &reply).unwrap().0 else {
+        panic!("a reply")
+    };
     assert_eq!((reply.rows, reply.result, reply.error), (2, None, None));
 }
 
@@ -334,17 +401,26 @@ fn executions_with_rows_are_counted_and_not_kept() {
 fn the_reply_to_a_long_statement_counts_on() {
     let mut session = ready(&[]);
     session.send_sql(&"x".repeat(40_000_000), &mut Vec::new());
-    assert!(matches!(feed(&mut session, &packet(3, OK)).unwrap().0, SessionEvent::Reply(Reply { error: None, .. })));
+    assert!(matches!(
+        feed(&mut session, &packet(3, OK)).unwrap().0,
+        SessionEvent::Reply(Reply { error: None, .. })
+    ));
 }
 
 #[test]
 fn an_unexpected_packet_is_an_error_with_the_server_s_reason() {
-    let idle = b"\xff\xbf\x0f#HY000The client was disconnected by the server because of inactivity.";
+    let idle =
+        b"\xff\xbf\x0f#HY000The client was disconnected by the server because of inactivity.";
     let error = feed(&mut ready(&[]), &packet(0, idle)).unwrap_err();
     assert!(error.code() == 4031 && error.class().to_string() == "connection_lost", "{error}");
     let mut session = ready(&[]);
     let sequence = session.packets.sequence;
-    assert!(feed(&mut session, &packet(sequence, OK)).unwrap_err().to_string().contains("an unexpected reply"));
+    assert!(
+        feed(&mut session, &packet(sequence, OK))
+            .unwrap_err()
+            .to_string()
+            .contains("an unexpected reply")
+    );
 }
 
 #[test]
@@ -398,9 +474,12 @@ fn prepared(session: &mut MysqlSession, params: u8, columns: u8) -> Prepared {
 
 /// Affected rows, columns and values of each result.
 fn seen(reply: &Reply) -> Vec<(u64, u32, Vec<Option<String>>)> {
-    let text = |value: Option<&[u8]>| value.map(|value| String::from_utf8_lossy(value).into_owned());
+    let text =
+        |value: Option<&[u8]>| value.map(|value| String::from_utf8_lossy(value).into_owned());
     let sets = reply.sets.as_ref().unwrap();
-    sets.iter().map(|set| (set.affected_rows, set.columns, set.values().map(text).collect())).collect()
+    sets.iter()
+        .map(|set| (set.affected_rows, set.columns, set.values().map(text).collect()))
+        .collect()
 }
 
 #[test]
@@ -421,17 +500,28 @@ fn a_statement_is_prepared_executed_and_closed() {
     let second = prepared(&mut session, 0, 0);
     assert_eq!(second.handle, 1);
     let (mut params, mut out) = (Params::default(), Vec::new());
-    for (handle, expect) in [(0, "number of parameters"), (2, "no statement"), (u32::MAX, "no statement")] {
+    for (handle, expect) in
+        [(0, "number of parameters"), (2, "no statement"), (u32::MAX, "no statement")]
+    {
         let error = session.execute(handle, &params, &mut out).unwrap_err();
         assert!(error.to_string().contains(expect) && out.is_empty(), "{error}");
     }
     params.push_int(-2);
     session.execute(0, &params, &mut out).unwrap();
-    assert_eq!(out, b"\x16\0\0\0\x17\x09\0\0\0\0\x01\0\0\0\0\x01\x08\0\xfe\xff\xff\xff\xff\xff\xff\xff");
+    assert_eq!(
+        out,
+        b"\x16\0\0\0\x17\x09\0\0\0\0\x01\0\0\0\0\x01\x08\0\xfe\xff\xff\xff\xff\xff\xff\xff"
+    );
     out.clear();
-    assert!(matches!(session.prepare(b"DO 1", &[], &mut out), Err(DriverError::Misuse(_))), "one is in flight");
+    assert!(
+        matches!(session.prepare(b"DO 1", &[], &mut out), Err(DriverError::Misuse(_))),
+        "one is in flight"
+    );
     assert!(session.close_statement(0, &mut out).is_err() && out.is_empty());
-    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, SessionEvent::Reply(Reply { sets: None, .. })));
+    assert!(matches!(
+        feed(&mut session, &packet(1, OK)).unwrap().0,
+        SessionEvent::Reply(Reply { sets: None, .. })
+    ));
     session.close_statement(0, &mut out).unwrap();
     assert_eq!(out, b"\x05\0\0\0\x19\x09\0\0\0");
     assert!(session.close_statement(0, &mut Vec::new()).is_err());
@@ -445,7 +535,9 @@ fn a_statement_that_is_refused_leaves_the_session_as_it_was() {
     session.collect(Box::default());
     session.prepare(b"nonsense", &[], &mut Vec::new()).unwrap();
     let refusal = packet(1, b"\xff\x28\x04#42000syntax");
-    let SessionEvent::Reply(reply) = feed(&mut session, &refusal).unwrap().0 else { panic!("a reply") };
+    let SessionEvent::Reply(reply) = feed(&mut session, &refusal).unwrap().0 else {
+        panic!("a reply")
+    };
     assert_eq!((reply.error.as_ref().unwrap().code, seen(&reply)), (1064, vec![]));
     assert_eq!(prepared(&mut session, 3, 0).handle, 0);
 }
@@ -457,8 +549,13 @@ fn results_are_collected_as_text() {
     session.send_bytes(b"several", &mut Vec::new());
     let more_ok = &[0, 5, 0, 10, 0, 0, 0];
     let more = &[0xfe, 0, 0, 10, 0];
-    let bytes = packets(1, &[more_ok, &[2], b"skimmed", b"skimmed", EOF, b"\xfb\0", b"\x02ab\x01c", more, OK]);
-    let SessionEvent::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else { panic!("a reply") };
+    let bytes = packets(
+        1,
+        &[more_ok, &[2], b"skimmed", b"skimmed", EOF, b"\xfb\0", b"\x02ab\x01c", more, OK],
+    );
+    let SessionEvent::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else {
+        panic!("a reply")
+    };
     let values = vec![None, Some(String::new()), Some("ab".to_owned()), Some("c".to_owned())];
     assert_eq!(seen(&reply), [(5, 0, vec![]), (0, 2, values), (1, 0, vec![])]);
     assert_eq!((reply.affected_rows, reply.rows), (6, 2));
@@ -466,18 +563,34 @@ fn results_are_collected_as_text() {
     // The buffer comes again, and the one before it is forgotten. A later statement fails among its rows.
     session.collect(reply.sets.unwrap());
     session.send_bytes(b"several", &mut Vec::new());
-    let bytes = packets(1, &[more_ok, &[1], b"skimmed", EOF, b"\x01a", b"\xff\x25\x05#70100killed"]);
-    let SessionEvent::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else { panic!("a reply") };
+    let bytes =
+        packets(1, &[more_ok, &[1], b"skimmed", EOF, b"\x01a", b"\xff\x25\x05#70100killed"]);
+    let SessionEvent::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else {
+        panic!("a reply")
+    };
     assert_eq!((seen(&reply), reply.error.unwrap().code), (vec![(5, 0, vec![])], 1317));
     // Nothing was lent this time.
     session.send_bytes(b"DO 1", &mut Vec::new());
-    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, SessionEvent::Reply(Reply { sets: None, .. })));
+    assert!(matches!(
+        feed(&mut session, &packet(1, OK)).unwrap().0,
+        SessionEvent::Reply(Reply { sets: None, .. })
+    ));
 }
 
 #[test]
 fn binary_results_are_collected_whatever_the_pieces() {
-    let reply =
-        packets(1, &[&[2], LONG_COLUMN, LONG_COLUMN, EOF, b"\0\x08\x2a\0\0\0", b"\0\0\xff\xff\xff\xff\x01\0\0\0", EOF]);
+    let reply = packets(
+        1,
+        &[
+            &[2],
+            LONG_COLUMN,
+            LONG_COLUMN,
+            EOF,
+            b"\0\x08\x2a\0\0\0",
+            b"\0\0\xff\xff\xff\xff\x01\0\0\0",
+            EOF,
+        ],
+    );
     for size in 1..=reply.len() {
         let mut session = ready(&[]);
         let handle = prepared(&mut session, 0, 2).handle;
@@ -491,7 +604,11 @@ fn binary_results_are_collected_whatever_the_pieces() {
         let SessionEvent::Reply(reply) = event else { panic!("a reply") };
         assert_eq!(
             seen(&reply),
-            [(0, 2, vec![Some("42".to_owned()), None, Some("-1".to_owned()), Some("1".to_owned())])]
+            [(
+                0,
+                2,
+                vec![Some("42".to_owned()), None, Some("-1".to_owned()), Some("1".to_owned())]
+            )]
         );
     }
 }
@@ -504,7 +621,14 @@ fn hostile_results_are_errors() {
         session.send_bytes(b"SELECT", &mut Vec::new());
         feed(&mut session, &packets(1, &[&[2], b"skimmed", b"skimmed", EOF, rows]))
     };
-    for row in [&b"\x01a"[..], b"", b"\x01a\x01b\x01c", b"\x05abc\0", b"\xfd\xff\xff\xffabc", b"\x01a\xfe\0"] {
+    for row in [
+        &b"\x01a"[..],
+        b"",
+        b"\x01a\x01b\x01c",
+        b"\x05abc\0",
+        b"\xfd\xff\xff\xffabc",
+        b"\x01a\xfe\0",
+    ] {
         assert!(text(row).is_err(), "{row:?}");
     }
     let binary = |column: &[u8], row: &[u8]| {
@@ -546,7 +670,11 @@ fn nothing_of_a_large_row_stays_with_an_idle_session() {
 
 /// All events until the session is ready or has failed, for bytes cut at `cuts`; and all that it said. What it was about
 /// to say when it failed is not sent, so that a stream in larger pieces may have less.
-fn outcome(session: &mut MysqlSession, bytes: &[u8], piece: impl Fn(usize) -> usize) -> (String, Vec<u8>) {
+fn outcome(
+    session: &mut MysqlSession,
+    bytes: &[u8],
+    piece: impl Fn(usize) -> usize,
+) -> (String, Vec<u8>) {
     let (mut out, mut at, mut n) = (Vec::new(), 0, 0);
     while at < bytes.len() {
         let end = (at + piece(n).max(1)).min(bytes.len());

@@ -152,7 +152,8 @@ mod tests {
     #[test]
     fn a_payload_over_16_mb_travels_in_chunks() {
         let mut out = Vec::new();
-        let next = put_packets(&mut out, 0, |out| out.resize(out.len() + CHUNK_BYTES_MAX + 10, b'x'));
+        let next =
+            put_packets(&mut out, 0, |out| out.resize(out.len() + CHUNK_BYTES_MAX + 10, b'x'));
         assert_eq!(next, 2);
         assert_eq!(read_header(&out), (CHUNK_BYTES_MAX, 0));
         assert_eq!(read_header(&out[HEADER_BYTES + CHUNK_BYTES_MAX..]), (10, 1));

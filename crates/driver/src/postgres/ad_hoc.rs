@@ -16,9 +16,16 @@ pub(crate) struct PostgresStatements {
 
 impl PostgresStatements {
     /// Appends the messages that prepare a statement.
-    pub(crate) fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
+    pub(crate) fn prepare(
+        &mut self,
+        sql: &[u8],
+        types: &[ParamType],
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         if sql.contains(&0) {
-            return Err(DriverError::Misuse("a statement with a zero byte cannot be sent to PostgreSQL"));
+            return Err(DriverError::Misuse(
+                "a statement with a zero byte cannot be sent to PostgreSQL",
+            ));
         }
         let from = out.len();
         for handle in &self.closing {
@@ -27,7 +34,9 @@ impl PostgresStatements {
         let params = put_prepare(out, self.open.next(), sql, types);
         if params > PARAMETERS_MAX || types.len() > PARAMETERS_MAX {
             out.truncate(from);
-            return Err(DriverError::Misuse("a prepared statement of PostgreSQL has at most 65535 parameters"));
+            return Err(DriverError::Misuse(
+                "a prepared statement of PostgreSQL has at most 65535 parameters",
+            ));
         }
         self.closing = Vec::new();
         Ok(())
@@ -100,7 +109,11 @@ impl PrepareOne {
                 let end = match (self.error.take(), self.params) {
                     (Some(error), _) => Err(*error),
                     (None, Some(params)) => Ok(statements.insert(params, self.columns)),
-                    (None, None) => return Err(DriverError::Protocol("the end of a prepare without an answer")),
+                    (None, None) => {
+                        return Err(DriverError::Protocol(
+                            "the end of a prepare without an answer",
+                        ));
+                    }
                 };
                 return Ok(Some((end, BodyReader::new(body).u8()?)));
             }
@@ -130,7 +143,8 @@ mod tests {
         statements.prepare(b"SELECT ?", &[], &mut out).unwrap();
         let parse = b"P\0\0\0\x13h0\0SELECT $1\0\0\0";
         assert_eq!(out, [&parse[..], ENDS].concat());
-        let messages = [(b'1', &b""[..]), (b't', b"\0\x01\0\0\0\x14"), (b'T', b"\0\x02"), (b'Z', b"T")];
+        let messages =
+            [(b'1', &b""[..]), (b't', b"\0\x01\0\0\0\x14"), (b'T', b"\0\x02"), (b'Z', b"T")];
         let end = prepared(&mut PrepareOne::default(), &mut statements, &messages);
         let expect = Prepared { handle: 0, params: 1, columns: 2 };
         assert!(matches!(end, Some((Ok(found), b'T')) if found == expect));
@@ -154,7 +168,11 @@ mod tests {
     fn refusals_and_hostile_answers() {
         let mut statements = PostgresStatements::default();
         let error = (b'E', &b"VERROR\0C42601\0Msyntax\0\0"[..]);
-        let end = prepared(&mut PrepareOne::default(), &mut statements, &[(b'3', b""), error, (b'Z', b"E")]);
+        let end = prepared(
+            &mut PrepareOne::default(),
+            &mut statements,
+            &[(b'3', b""), error, (b'Z', b"E")],
+        );
         assert!(matches!(end, Some((Err(error), b'E')) if error.sqlstate == "42601"));
         let hostile: [(u8, &[u8]); 7] = [
             (b't', b"\0"),

@@ -7,7 +7,8 @@ use super::wire::{BodyReader, put_counted, put_message};
 use crate::error::A_PASSWORD;
 use crate::{DriverError, Login, Password};
 
-const OTHER_METHOD_HINT: &str = "truetps does not support it; set scram-sha-256 for this user in pg_hba.conf";
+const OTHER_METHOD_HINT: &str =
+    "truetps does not support it; set scram-sha-256 for this user in pg_hba.conf";
 const NO_PASSWORD_HINT: &str = "set it in the environment: TRUETPS_PASSWORD";
 const CLEARTEXT_HINT: &str = "it is sent only over a unix socket, or to a server whose certificate was checked: use \
      tls=verify-identity and ca=FILE, or set scram-sha-256 for this user in pg_hba.conf";
@@ -59,7 +60,10 @@ impl Authentication {
             (Self::Open, code::MD5) => {
                 let salt = reader.u32()?.to_be_bytes();
                 let password = password_of(login)?.reveal();
-                put_password(out, md5_hash(login.user.as_bytes(), password.as_bytes(), salt).as_bytes())?;
+                put_password(
+                    out,
+                    md5_hash(login.user.as_bytes(), password.as_bytes(), salt).as_bytes(),
+                )?;
                 Self::Answered
             }
             (Self::Open, code::SASL) => {
@@ -67,17 +71,22 @@ impl Authentication {
                 // Channel binding is not implemented, with TLS or without: `n`, since `y` would mean that only the
                 // server lacks it.
                 let password = password_of(login)?.reveal();
-                let scram = Box::new(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));
+                let scram =
+                    Box::new(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));
                 put_scram_first(out, scram.message());
                 Self::ScramFirst(scram)
             }
             (Self::ScramFirst(mut scram), code::SASL_CONTINUE) => {
-                scram.update(reader.rest()).map_err(|_| DriverError::Protocol("an invalid SCRAM challenge"))?;
+                scram
+                    .update(reader.rest())
+                    .map_err(|_| DriverError::Protocol("an invalid SCRAM challenge"))?;
                 put_message(out, b'p', |out| out.extend_from_slice(scram.message()));
                 Self::ScramFinal(scram)
             }
             (Self::ScramFinal(mut scram), code::SASL_FINAL) => {
-                let unproven = |_| DriverError::Protocol("it did not prove that it knows the password (SCRAM)");
+                let unproven = |_| {
+                    DriverError::Protocol("it did not prove that it knows the password (SCRAM)")
+                };
                 scram.finish(reader.rest()).map_err(unproven)?;
                 Self::Answered
             }
@@ -162,7 +171,8 @@ mod tests {
         assert_eq!(answer(b"\0\0\0\x03", &with, true).unwrap(), b"p\0\0\0\x0dpassword\0");
         let md5 = answer(b"\0\0\0\x05\x2a\x3d\x8f\xe0", &with, false).unwrap();
         assert_eq!(&md5[5..], b"md562af4dd09bbb41884907a838a3233294\0");
-        let scram = answer(b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0", &with, true).unwrap();
+        let scram =
+            answer(b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0", &with, true).unwrap();
         assert!(scram[5..].starts_with(b"SCRAM-SHA-256\0\0\0\0\x20n,,n=,r="), "{scram:?}");
     }
 
@@ -172,13 +182,24 @@ mod tests {
             let error = answer(body, &login(password), false).unwrap_err();
             assert!(error.contains(expect), "{error}");
         };
-        check(b"\0\0\0\x03", Some("p"), "clear text: it is sent only over a unix socket, or to a server whose");
+        check(
+            b"\0\0\0\x03",
+            Some("p"),
+            "clear text: it is sent only over a unix socket, or to a server whose",
+        );
         check(b"\0\0\0\x05abcd", None, "a password: set it in the environment: TRUETPS_PASSWORD");
         assert!(password_of(&login(None)).unwrap_err().wants_password());
-        assert!(!unsupported("a password in clear text", CLEARTEXT_HINT).wants_password(), "it could not be sent");
+        assert!(
+            !unsupported("a password in clear text", CLEARTEXT_HINT).wants_password(),
+            "it could not be sent"
+        );
         check(b"\0\0\0\x07", Some("p"), "GSSAPI: truetps does not support it");
         check(b"\0\0\0\x63", Some("p"), "method number 99");
-        check(b"\0\0\0\x0aOAUTHBEARER\0\0", Some("p"), "SASL OAUTHBEARER: truetps does not support it");
+        check(
+            b"\0\0\0\x0aOAUTHBEARER\0\0",
+            Some("p"),
+            "SASL OAUTHBEARER: truetps does not support it",
+        );
         check(b"\0\0\0\x0aOAUTHBEARER\0", Some("p"), "shorter than it announces");
         check(b"\0\0\0\x05ab", Some("p"), "shorter than it announces");
         check(b"\0\0\0\x0bnonsense", Some("p"), "authentication method number 11");
@@ -192,6 +213,10 @@ mod tests {
         assert!(authentication.message(b"\0\0\0\0", &login, false, &mut out).is_err());
         let mut authentication = Authentication::default();
         authentication.message(b"\0\0\0\x0aSCRAM-SHA-256\0\0", &login, false, &mut out).unwrap();
-        assert!(authentication.message(b"\0\0\0\x0br=other,s=c2FsdA==,i=4096", &login, false, &mut out).is_err());
+        assert!(
+            authentication
+                .message(b"\0\0\0\x0br=other,s=c2FsdA==,i=4096", &login, false, &mut out)
+                .is_err()
+        );
     }
 }

@@ -85,7 +85,12 @@ pub(crate) fn put_copy_fail(out: &mut Vec<u8>) {
 
 /// Prepares text of any kind, whose parameters are `?`, and requests its parameters and columns. Returns the number of
 /// parameters; if it exceeds [`PARAMETERS_MAX`], nothing may be sent.
-pub(crate) fn put_prepare(out: &mut Vec<u8>, handle: u32, sql: &[u8], types: &[ParamType]) -> usize {
+pub(crate) fn put_prepare(
+    out: &mut Vec<u8>,
+    handle: u32,
+    sql: &[u8],
+    types: &[ParamType],
+) -> usize {
     let name = Name::AdHoc(handle);
     let mut params = 0;
     put_message(out, b'P', |out| {

@@ -81,10 +81,18 @@ impl Framer {
         let skipped = self.skip.min(bytes.len());
         self.skip -= skipped;
         *bytes = &bytes[skipped..];
-        if self.partial.is_empty() { self.next_in_place(bytes, wants) } else { self.next_in_pieces(bytes, wants) }
+        if self.partial.is_empty() {
+            self.next_in_place(bytes, wants)
+        } else {
+            self.next_in_pieces(bytes, wants)
+        }
     }
 
-    fn next_in_place<'b>(&mut self, bytes: &mut &'b [u8], wants: Wants) -> Result<Option<Message<'b>>, DriverError> {
+    fn next_in_place<'b>(
+        &mut self,
+        bytes: &mut &'b [u8],
+        wants: Wants,
+    ) -> Result<Option<Message<'b>>, DriverError> {
         let Some(header) = read_header(bytes)? else {
             self.keep(bytes, usize::MAX);
             return Ok(None);
@@ -104,7 +112,11 @@ impl Framer {
         Ok(Some(Message { kind: header.kind, body: &message[HEADER_BYTES..] }))
     }
 
-    fn next_in_pieces(&mut self, bytes: &mut &[u8], wants: Wants) -> Result<Option<Message<'_>>, DriverError> {
+    fn next_in_pieces(
+        &mut self,
+        bytes: &mut &[u8],
+        wants: Wants,
+    ) -> Result<Option<Message<'_>>, DriverError> {
         self.keep(bytes, HEADER_BYTES.saturating_sub(self.partial.len()));
         let Some(header) = read_header(&self.partial)? else { return Ok(None) };
         if !wants.body(header.kind) {
@@ -141,7 +153,8 @@ fn check_length(body_bytes: usize, wants: Wants) -> Result<(), DriverError> {
 mod tests {
     use super::*;
 
-    const WANTS: Wants = Wants { rows: false, columns: false, settings: false, body_bytes_max: 100 };
+    const WANTS: Wants =
+        Wants { rows: false, columns: false, settings: false, body_bytes_max: 100 };
 
     fn all(framer: &mut Framer, mut bytes: &[u8], wants: Wants) -> Vec<(u8, Vec<u8>)> {
         let mut messages = Vec::new();
@@ -162,7 +175,8 @@ mod tests {
             assert_eq!((&whole[0], &whole[4]), (&(b'C', b"abc".to_vec()), &(b'D', row)));
             for size in 1..stream.len() {
                 let mut framer = Framer::default();
-                let pieces: Vec<_> = stream.chunks(size).flat_map(|chunk| all(&mut framer, chunk, wants)).collect();
+                let pieces: Vec<_> =
+                    stream.chunks(size).flat_map(|chunk| all(&mut framer, chunk, wants)).collect();
                 assert_eq!(pieces, whole, "in pieces of {size}");
                 assert!(framer.skip == 0 && (framer.is_done || framer.partial.is_empty()));
             }

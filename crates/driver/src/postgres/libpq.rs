@@ -45,7 +45,11 @@ pub enum LibpqError {
 }
 
 fn right_values(right: &[&str]) -> String {
-    if right.is_empty() { String::new() } else { format!(", except with the value {}", right.join(" or ")) }
+    if right.is_empty() {
+        String::new()
+    } else {
+        format!(", except with the value {}", right.join(" or "))
+    }
 }
 
 enum ParameterUse {
@@ -97,7 +101,11 @@ const PARAMETERS: [(&str, &str, ParameterUse); 45] = [
     ("sslnegotiation", "PGSSLNEGOTIATION", ParameterUse::Only(&["postgres"])),
     ("sslpassword", "", ParameterUse::Only(&[])),
     ("sslsni", "PGSSLSNI", ParameterUse::Only(&["1"])),
-    ("ssl_min_protocol_version", "PGSSLMINPROTOCOLVERSION", ParameterUse::Only(&["TLSv1", "TLSv1.1", "TLSv1.2"])),
+    (
+        "ssl_min_protocol_version",
+        "PGSSLMINPROTOCOLVERSION",
+        ParameterUse::Only(&["TLSv1", "TLSv1.1", "TLSv1.2"]),
+    ),
     ("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", ParameterUse::Only(&["TLSv1.3"])),
     ("keepalives", "", ParameterUse::Only(&["0"])),
     ("keepalives_idle", "", ParameterUse::Only(&["0"])),
@@ -116,16 +124,26 @@ const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 impl Target {
     /// The PostgreSQL server and the login that libpq would find.
-    pub fn of_libpq(given: &LibpqGiven<'_>, environment: LibpqEnvironment<'_>) -> Result<LibpqTarget, LibpqError> {
+    pub fn of_libpq(
+        given: &LibpqGiven<'_>,
+        environment: LibpqEnvironment<'_>,
+    ) -> Result<LibpqTarget, LibpqError> {
         let found = LibpqParameters::read(given, environment)?;
         let home = environment("HOME").map(PathBuf::from);
-        let (tls, connect_timeout) = (found.tls(home.as_deref())?, timeout(found.values.get("connect_timeout"))?);
+        let (tls, connect_timeout) =
+            (found.tls(home.as_deref())?, timeout(found.values.get("connect_timeout"))?);
         let (host, port) = (found.text("host"), found.text("port"));
         let port = if port.is_empty() { 5432 } else { found.number("port")? };
         if host.contains(',') {
-            return Err(LibpqError::Unsupported { place: "a list of hosts".to_owned(), right: &[] });
+            return Err(LibpqError::Unsupported {
+                place: "a list of hosts".to_owned(),
+                right: &[],
+            });
         }
-        let usual = SOCKET_FOLDERS.into_iter().find(|path| Path::new(path).is_dir()).unwrap_or(SOCKET_FOLDERS[0]);
+        let usual = SOCKET_FOLDERS
+            .into_iter()
+            .find(|path| Path::new(path).is_dir())
+            .unwrap_or(SOCKET_FOLDERS[0]);
         let host = if host.is_empty() { usual } else { host };
         let endpoint = if host.starts_with('/') {
             Endpoint::Unix(PathBuf::from(format!("{host}/.s.PGSQL.{port}")))
@@ -139,7 +157,8 @@ impl Target {
         let mut warnings = Vec::new();
         let mut password = found.text("password").to_owned();
         if password.is_empty() {
-            let of_file = PasswordFile::open(found.text("passfile"), home.as_deref(), &mut warnings);
+            let of_file =
+                PasswordFile::open(found.text("passfile"), home.as_deref(), &mut warnings);
             let host = if host == usual && host.starts_with('/') { "localhost" } else { host };
             let wanted = [host, &port.to_string(), database.as_deref().unwrap_or(&user), &user];
             password = of_file.and_then(|file| file.password(wanted)).unwrap_or_default();
@@ -194,7 +213,8 @@ impl LibpqParameters {
             ("sslmode", given.sslmode),
         ];
         let mut typed = connection_string(given.database)?;
-        let is_known = |name: &str| !name.is_empty() && PARAMETERS.iter().any(|(known, ..)| *known == name);
+        let is_known =
+            |name: &str| !name.is_empty() && PARAMETERS.iter().any(|(known, ..)| *known == name);
         if let Some(name) = typed.keys().find(|name| !is_known(name)) {
             return Err(LibpqError::Unknown(name.clone()));
         }
@@ -202,7 +222,11 @@ impl LibpqParameters {
         let (mut values, mut settings) = (BTreeMap::new(), Vec::new());
         for (name, variable, usage) in &PARAMETERS {
             let passed = passed.iter().find(|(of, value)| of == name && !value.is_empty());
-            let typed = || typed.get(*name).map(|value| (format!("`{name}` in the connection string"), value.clone()));
+            let typed = || {
+                typed
+                    .get(*name)
+                    .map(|value| (format!("`{name}` in the connection string"), value.clone()))
+            };
             let set = || {
                 let value = (!variable.is_empty()).then(|| environment(variable)).flatten()?;
                 let value = value.to_string_lossy().into_owned();
@@ -215,7 +239,8 @@ impl LibpqParameters {
                     values.insert(*name, value);
                 }
                 ParameterUse::Setting(name) => settings.push((name.to_owned(), value)),
-                ParameterUse::Only(right) if right.iter().any(|right| right.eq_ignore_ascii_case(&value)) => {}
+                ParameterUse::Only(right)
+                    if right.iter().any(|right| right.eq_ignore_ascii_case(&value)) => {}
                 ParameterUse::Only(right) => return Err(LibpqError::Unsupported { place, right }),
             }
         }
@@ -247,7 +272,9 @@ impl LibpqParameters {
             "verify-full" => TlsMode::VerifyIdentity,
             other => return Err(LibpqError::Invalid { name: "sslmode", value: other.to_owned() }),
         };
-        let usual = |name: &str| home.map(|home| home.join(".postgresql").join(name)).filter(|path| path.exists());
+        let usual = |name: &str| {
+            home.map(|home| home.join(".postgresql").join(name)).filter(|path| path.exists())
+        };
         let named = |name: &str| self.values.get(name).map(PathBuf::from);
         let ca = match self.text("sslrootcert") {
             "system" => None,
@@ -265,23 +292,32 @@ impl LibpqParameters {
 
 /// The parameters in a text; a text that is no connection string is the name of a database.
 fn connection_string(text: &str) -> Result<BTreeMap<String, String>, LibpqError> {
-    if let Some(rest) = ["postgresql://", "postgres://"].iter().find_map(|scheme| text.strip_prefix(scheme)) {
+    if let Some(rest) =
+        ["postgresql://", "postgres://"].iter().find_map(|scheme| text.strip_prefix(scheme))
+    {
         return uri(rest);
     }
-    if text.contains('=') { keywords(text) } else { Ok(BTreeMap::from([("dbname".to_owned(), text.to_owned())])) }
+    if text.contains('=') {
+        keywords(text)
+    } else {
+        Ok(BTreeMap::from([("dbname".to_owned(), text.to_owned())]))
+    }
 }
 
 /// `name=value name='a value'`, with a backslash before a quote, a backslash or a blank that belongs to the value.
 fn keywords(text: &str) -> Result<BTreeMap<String, String>, LibpqError> {
     let (mut found, mut rest) = (BTreeMap::new(), text.trim_start());
     while !rest.is_empty() {
-        let (name, after) = rest.split_once('=').ok_or(LibpqError::Malformed("a name without a value"))?;
+        let (name, after) =
+            rest.split_once('=').ok_or(LibpqError::Malformed("a name without a value"))?;
         let (mut value, after) = (String::new(), after.trim_start());
         let quoted = after.strip_prefix('\'');
         let mut chars = quoted.unwrap_or(after).chars();
         loop {
             match chars.next() {
-                None if quoted.is_some() => return Err(LibpqError::Malformed("a quote is not closed")),
+                None if quoted.is_some() => {
+                    return Err(LibpqError::Malformed("a quote is not closed"));
+                }
                 Some('\'') if quoted.is_some() => break,
                 Some(c) if quoted.is_none() && c.is_ascii_whitespace() => break,
                 None => break,
@@ -308,16 +344,27 @@ fn uri(text: &str) -> Result<BTreeMap<String, String>, LibpqError> {
         Some((host, port)) => (host, port.strip_prefix(':').unwrap_or_default()),
         None => host.split_once(':').unwrap_or((host, "")),
     };
-    let parts = [("host", host), ("port", port), ("user", user), ("password", password), ("dbname", database)];
+    let parts = [
+        ("host", host),
+        ("port", port),
+        ("user", user),
+        ("password", password),
+        ("dbname", database),
+    ];
     let parameters = parameters.split('&').filter(|one| !one.is_empty());
-    let named = parameters.map(|one| one.split_once('=').ok_or(LibpqError::Malformed("a name without a value")));
+    let named = parameters
+        .map(|one| one.split_once('=').ok_or(LibpqError::Malformed("a name without a value")));
     let mut found = BTreeMap::new();
     for part in parts.into_iter().map(Ok).chain(named) {
         let (name, value) = part?;
-        let plain =
-            |text| decoded(text, "").map_err(|_| LibpqError::Malformed("a % without two hexadecimal digits behind it"));
+        let plain = |text| {
+            decoded(text, "")
+                .map_err(|_| LibpqError::Malformed("a % without two hexadecimal digits behind it"))
+        };
         let (name, value) = match (plain(name)?, plain(value)?) {
-            (name, value) if name == "ssl" && value == "true" => ("sslmode".to_owned(), "require".to_owned()),
+            (name, value) if name == "ssl" && value == "true" => {
+                ("sslmode".to_owned(), "require".to_owned())
+            }
             pair => pair,
         };
         if !value.is_empty() {
@@ -359,7 +406,8 @@ impl PasswordFile {
     fn password(&self, wanted: [&str; 4]) -> Option<String> {
         self.0.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
             let mut fields = fields(line).into_iter();
-            let fits = wanted.iter().all(|wanted| fields.next().is_some_and(|field| field.fits(wanted)));
+            let fits =
+                wanted.iter().all(|wanted| fields.next().is_some_and(|field| field.fits(wanted)));
             fields.next().filter(|_| fits).map(|field| field.text)
         })
     }
@@ -384,7 +432,10 @@ fn fields(line: &str) -> Vec<Field> {
         raw += 1;
         match c {
             ':' if fields.len() < 4 => {
-                fields.push(Field { is_any: raw == 2 && text == "*", text: std::mem::take(&mut text) });
+                fields.push(Field {
+                    is_any: raw == 2 && text == "*",
+                    text: std::mem::take(&mut text),
+                });
                 raw = 0;
             }
             '\\' => {
@@ -406,7 +457,9 @@ mod tests {
 
     fn of(database: &str, variables: &[(&str, &str)]) -> Result<LibpqTarget, LibpqError> {
         let given = LibpqGiven { host: "h", user: "u", database, ..LibpqGiven::default() };
-        let value = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+        let value = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+        };
         Target::of_libpq(&given, &value)
     }
 
@@ -417,9 +470,14 @@ mod tests {
         let folder = home.path().join(".postgresql");
         fs::create_dir(&folder).unwrap();
         let at = home.path().to_str().unwrap();
-        let tls = |variables: &[(&str, &str)]| of("d", &[variables, &[("HOME", at)]].concat()).unwrap().target.tls;
+        let tls = |variables: &[(&str, &str)]| {
+            of("d", &[variables, &[("HOME", at)]].concat()).unwrap().target.tls
+        };
         assert_eq!(tls(&[]), Tls { mode: TlsMode::Preferred, ..Tls::default() });
-        assert_eq!(tls(&[("PGSSLMODE", "verify-full")]), Tls { mode: TlsMode::VerifyIdentity, ..Tls::default() });
+        assert_eq!(
+            tls(&[("PGSSLMODE", "verify-full")]),
+            Tls { mode: TlsMode::VerifyIdentity, ..Tls::default() }
+        );
         fs::write(folder.join("root.crt"), "").unwrap();
         fs::write(folder.join("postgresql.crt"), "").unwrap();
         let required = tls(&[("PGSSLMODE", "require")]);
@@ -428,7 +486,8 @@ mod tests {
             (TlsMode::VerifyCa, Some(folder.join("root.crt")), None)
         );
         fs::write(folder.join("postgresql.key"), "").unwrap();
-        let named = tls(&[("PGSSLMODE", "verify-ca"), ("PGSSLROOTCERT", "/ca"), ("PGSSLCERT", "/cert")]);
+        let named =
+            tls(&[("PGSSLMODE", "verify-ca"), ("PGSSLROOTCERT", "/ca"), ("PGSSLCERT", "/cert")]);
         let paths = [named.ca, named.cert, named.key].map(Option::unwrap);
         assert_eq!(paths, ["/ca".into(), "/cert".into(), folder.join("postgresql.key")]);
         let system = tls(&[("PGSSLMODE", "verify-full"), ("PGSSLROOTCERT", "system")]);
@@ -437,7 +496,9 @@ mod tests {
 
     #[test]
     fn a_password_is_of_the_first_line_that_fits() {
-        let file = PasswordFile("#a:1:d:u:x\na:1:d:u\nb:*:*:u:b\\:\\\\c:d\n*:2:d:\\*:star\n*:*:*:*:any\n".to_owned());
+        let file = PasswordFile(
+            "#a:1:d:u:x\na:1:d:u\nb:*:*:u:b\\:\\\\c:d\n*:2:d:\\*:star\n*:*:*:*:any\n".to_owned(),
+        );
         let password = |wanted| file.password(wanted).unwrap();
         assert_eq!(password(["b", "1", "d", "u"]), "b:\\c:d");
         assert_eq!(password(["a", "2", "d", "u"]), "any");
@@ -447,13 +508,25 @@ mod tests {
 
     #[test]
     fn a_connection_string_that_cannot_be_read_is_refused() {
-        for text in ["a b", "host", "x='", "=", "postgres://h:1/d?x", "postgres://%zz/d", "postgres://a,b/d"] {
+        for text in [
+            "a b",
+            "host",
+            "x='",
+            "=",
+            "postgres://h:1/d?x",
+            "postgres://%zz/d",
+            "postgres://a,b/d",
+        ] {
             let is_name = !text.contains('=') && !text.contains("://");
             assert_eq!(of(text, &[]).is_ok(), is_name, "{text}");
         }
-        let timeout = |text| of("d", &[("PGCONNECT_TIMEOUT", text)]).map(|found| found.connect_timeout);
+        let timeout =
+            |text| of("d", &[("PGCONNECT_TIMEOUT", text)]).map(|found| found.connect_timeout);
         assert_eq!(timeout("1"), Ok(Some(Duration::from_secs(2))));
-        assert_eq!((timeout("0"), timeout("-1")), (Ok(Some(Duration::MAX)), Ok(Some(Duration::MAX))));
+        assert_eq!(
+            (timeout("0"), timeout("-1")),
+            (Ok(Some(Duration::MAX)), Ok(Some(Duration::MAX)))
+        );
         assert!(timeout("x").is_err());
         let secret = of("sslpassword=hidden", &[]).unwrap_err().to_string();
         assert!(secret.contains("sslpassword") && !secret.contains("hidden"), "{secret}");

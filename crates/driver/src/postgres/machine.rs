@@ -5,14 +5,16 @@ use std::sync::Arc;
 use super::ad_hoc::{PostgresPrepareEnd, PostgresStatements, PrepareOne};
 use super::authentication::Authentication;
 use super::command::{
-    Name, PARAMETERS_MAX, put_copy_fail, put_execute, put_parse, put_query, put_sync, put_text_statement,
+    Name, PARAMETERS_MAX, put_copy_fail, put_execute, put_parse, put_query, put_sync,
+    put_text_statement,
 };
 use super::framer::{Framer, LOGIN_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Message, Wants};
 use super::reply::{MessageOutcome, PostgresReplyReader};
 use super::report::parse_report;
 use super::wire::BodyReader;
 use crate::{
-    COLLECTED_BYTES_MAX, DriverError, ParamType, Params, Reply, ServerError, SessionEvent, Statement, Target, TlsMode,
+    COLLECTED_BYTES_MAX, DriverError, ParamType, Params, Reply, ServerError, SessionEvent,
+    Statement, Target, TlsMode,
 };
 
 const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentication_timeout, a proxy's number of \
@@ -80,7 +82,12 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(target: Arc<Target>, statements: Arc<[Statement]>, prepared: bool, is_private: bool) -> Self {
+    pub(crate) fn new(
+        target: Arc<Target>,
+        statements: Arc<[Statement]>,
+        prepared: bool,
+        is_private: bool,
+    ) -> Self {
         Self {
             target,
             statements,
@@ -104,7 +111,8 @@ impl Machine {
     pub(crate) fn becomes_encrypted(&mut self) {
         // With an unverified certificate, the peer may be an attacker in the middle who asks for the password that the
         // server itself would never receive.
-        self.is_private = matches!(self.target.tls.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
+        self.is_private =
+            matches!(self.target.tls.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
     }
 
     /// The meaning of a connection that the server closes now.
@@ -113,10 +121,13 @@ impl Machine {
             return error.clone().into();
         }
         let (when, likely) = match self.phase {
-            PostgresPhase::Login(_) | PostgresPhase::Settings => ("during the login", CLOSED_LOGIN_HINT),
-            PostgresPhase::SetUp(_) => {
-                ("while setup statements ran", "one of them may have ended the connection; its log may say more")
+            PostgresPhase::Login(_) | PostgresPhase::Settings => {
+                ("during the login", CLOSED_LOGIN_HINT)
             }
+            PostgresPhase::SetUp(_) => (
+                "while setup statements ran",
+                "one of them may have ended the connection; its log may say more",
+            ),
             PostgresPhase::Prepare(_) => ("while statements were prepared", "its log says why"),
             PostgresPhase::Idle | PostgresPhase::InFlight { .. } | PostgresPhase::PrepareOne(_) => {
                 return DriverError::Closed;
@@ -171,14 +182,24 @@ impl Machine {
         self.sent(false, 0);
     }
 
-    pub(crate) fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
+    pub(crate) fn prepare(
+        &mut self,
+        sql: &[u8],
+        types: &[ParamType],
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         self.check_idle()?;
         self.ad_hoc.prepare(sql, types, out)?;
         self.phase = PostgresPhase::PrepareOne(PrepareOne::default());
         Ok(())
     }
 
-    pub(crate) fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError> {
+    pub(crate) fn execute(
+        &mut self,
+        handle: u32,
+        params: &Params,
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         self.check_idle()?;
         let columns = self.ad_hoc.columns(handle, params)?;
         self.ad_hoc.put_off(out);
@@ -203,8 +224,10 @@ impl Machine {
     }
 
     fn wants(&self) -> Wants {
-        let (settings, is_prepared) =
-            (matches!(self.phase, PostgresPhase::Settings), matches!(self.phase, PostgresPhase::PrepareOne(_)));
+        let (settings, is_prepared) = (
+            matches!(self.phase, PostgresPhase::Settings),
+            matches!(self.phase, PostgresPhase::PrepareOne(_)),
+        );
         let body_bytes_max = match self.phase {
             PostgresPhase::Login(_) | PostgresPhase::Settings => LOGIN_MESSAGE_BYTES_MAX,
             PostgresPhase::InFlight { .. } if self.reply.collects() => COLLECTED_BYTES_MAX,
@@ -214,7 +237,11 @@ impl Machine {
         Wants { rows, columns, settings, body_bytes_max }
     }
 
-    fn message(&mut self, message: Message<'_>, out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
+    fn message(
+        &mut self,
+        message: Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<SessionEvent, DriverError> {
         let Message { kind, body } = message;
         match self.phase {
             PostgresPhase::Settings if kind == b'S' => self.setting(body),
@@ -222,14 +249,18 @@ impl Machine {
             _ if matches!(kind, b'N' | b'S' | b'A') => Ok(SessionEvent::Pending),
             PostgresPhase::InFlight { extended } => self.in_flight(kind, body, extended, out),
             PostgresPhase::SetUp(index) => self.setting_up(index, kind, body, out),
-            PostgresPhase::Prepare(ref mut preparing) => match preparing.message(kind, body, &self.statements)? {
-                Some(status) => self.ready(status),
-                None => Ok(SessionEvent::Pending),
-            },
-            PostgresPhase::PrepareOne(ref mut preparing) => match preparing.message(kind, body, &mut self.ad_hoc)? {
-                Some((end, status)) => self.prepared_one(end, status),
-                None => Ok(SessionEvent::Pending),
-            },
+            PostgresPhase::Prepare(ref mut preparing) => {
+                match preparing.message(kind, body, &self.statements)? {
+                    Some(status) => self.ready(status),
+                    None => Ok(SessionEvent::Pending),
+                }
+            }
+            PostgresPhase::PrepareOne(ref mut preparing) => {
+                match preparing.message(kind, body, &mut self.ad_hoc)? {
+                    Some((end, status)) => self.prepared_one(end, status),
+                    None => Ok(SessionEvent::Pending),
+                }
+            }
             _ if kind == b'E' => Err(parse_report(body)?.error.into()),
             PostgresPhase::Login(ref mut authentication) => match kind {
                 b'R' => {
@@ -256,12 +287,17 @@ impl Machine {
     fn setting(&mut self, body: &[u8]) -> Result<SessionEvent, DriverError> {
         let mut reader = BodyReader::new(body);
         if reader.string()? == b"server_version" {
-            self.version = String::from_utf8_lossy(reader.string()?).chars().take(VERSION_CHARS_MAX).collect();
+            self.version =
+                String::from_utf8_lossy(reader.string()?).chars().take(VERSION_CHARS_MAX).collect();
         }
         Ok(SessionEvent::Pending)
     }
 
-    fn prepared_one(&mut self, end: PostgresPrepareEnd, status: u8) -> Result<SessionEvent, DriverError> {
+    fn prepared_one(
+        &mut self,
+        end: PostgresPrepareEnd,
+        status: u8,
+    ) -> Result<SessionEvent, DriverError> {
         self.ready(status)?;
         Ok(match end {
             Ok(prepared) => SessionEvent::Prepared(prepared),
@@ -271,7 +307,12 @@ impl Machine {
 
     /// The server is ready, with this transaction status: sends the setup statement with this index. After the last
     /// one, statements are prepared.
-    fn set_up(&mut self, index: usize, status: u8, out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
+    fn set_up(
+        &mut self,
+        index: usize,
+        status: u8,
+        out: &mut Vec<u8>,
+    ) -> Result<SessionEvent, DriverError> {
         let Some(sql) = self.target.setup.get(index) else { return self.prepare_all(status, out) };
         put_query(out, sql.as_bytes());
         self.phase = PostgresPhase::SetUp(index);
@@ -293,7 +334,9 @@ impl Machine {
                 Ok(SessionEvent::Pending)
             }
             Ok(MessageOutcome::Done { reply: Reply { error: Some(error), .. }, .. })
-            | Err(DriverError::Server(error)) => Err(DriverError::setup(&self.target.setup[index], error)),
+            | Err(DriverError::Server(error)) => {
+                Err(DriverError::setup(&self.target.setup[index], error))
+            }
             Ok(MessageOutcome::Done { status, .. }) => self.set_up(index + 1, status, out),
             Err(error) => Err(error),
         }
@@ -305,7 +348,9 @@ impl Machine {
         if !self.prepared || !self.statements.iter().any(is_wanted) {
             return self.ready(status);
         }
-        for (index, statement) in self.statements.iter().enumerate().filter(|(_, statement)| is_wanted(statement)) {
+        for (index, statement) in
+            self.statements.iter().enumerate().filter(|(_, statement)| is_wanted(statement))
+        {
             check_parameters(statement)?;
             put_parse(out, index, statement);
         }
@@ -360,19 +405,27 @@ impl Machine {
 
 impl PostgresPreparing {
     /// Takes the next message; `Some` is the transaction status at the end.
-    fn message(&mut self, kind: u8, body: &[u8], statements: &[Statement]) -> Result<Option<u8>, DriverError> {
+    fn message(
+        &mut self,
+        kind: u8,
+        body: &[u8],
+        statements: &[Statement],
+    ) -> Result<Option<u8>, DriverError> {
         match kind {
             b'1' => self.done += 1,
             b'E' => {
                 let mut error = parse_report(body)?.error;
-                let refused = statements.iter().filter(|statement| !statement.is_text_only()).nth(self.done);
+                let refused =
+                    statements.iter().filter(|statement| !statement.is_text_only()).nth(self.done);
                 if let Some(statement) = refused {
                     error.message.push_str("; statement: ");
                     error.message.push_str(statement.sql());
                 }
                 return Err(error.into());
             }
-            b'Z' if self.done == statements.iter().filter(|statement| !statement.is_text_only()).count() => {
+            b'Z' if self.done
+                == statements.iter().filter(|statement| !statement.is_text_only()).count() =>
+            {
                 return BodyReader::new(body).u8().map(Some);
             }
             _ => return Err(DriverError::Protocol("an unexpected message during a prepare")),
@@ -387,6 +440,8 @@ fn check_parameters(statement: &Statement) -> Result<(), DriverError> {
     if count <= PARAMETERS_MAX {
         return Ok(());
     }
-    let message = format!("a prepared statement with {count} parameters: the protocol takes {PARAMETERS_MAX}");
+    let message = format!(
+        "a prepared statement with {count} parameters: the protocol takes {PARAMETERS_MAX}"
+    );
     Err(ServerError { code: 0, sqlstate: "54023".to_owned(), message, position: 0 }.into())
 }

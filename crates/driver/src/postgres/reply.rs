@@ -87,7 +87,9 @@ impl PostgresReplyReader {
             // BindComplete, CloseComplete, NoData, CopyData, CopyDone
             b'2' | b'3' | b'n' | b'd' | b'c' => {}
             // CopyInResponse
-            b'G' if self.has_copy => return Err(DriverError::Protocol("a COPY after one that was refused")),
+            b'G' if self.has_copy => {
+                return Err(DriverError::Protocol("a COPY after one that was refused"));
+            }
             b'G' => {
                 self.has_copy = true;
                 return Ok(MessageOutcome::RefuseCopy);
@@ -116,7 +118,9 @@ impl PostgresReplyReader {
 
     fn ready(&mut self, body: &[u8]) -> Result<MessageOutcome, DriverError> {
         if !std::mem::take(&mut self.has_end) {
-            return Err(DriverError::Protocol("ready for the next statement before this one has ended"));
+            return Err(DriverError::Protocol(
+                "ready for the next statement before this one has ended",
+            ));
         }
         (self.has_copy, self.kept_bytes) = (false, 0);
         match &self.reply.sets {
@@ -125,7 +129,10 @@ impl PostgresReplyReader {
             _ => {}
         }
         self.has_end = false;
-        Ok(MessageOutcome::Done { reply: std::mem::take(&mut self.reply), status: BodyReader::new(body).u8()? })
+        Ok(MessageOutcome::Done {
+            reply: std::mem::take(&mut self.reply),
+            status: BodyReader::new(body).u8()?,
+        })
     }
 
     fn command_complete(&mut self, body: &[u8]) -> Result<(), DriverError> {
@@ -139,7 +146,9 @@ impl PostgresReplyReader {
     /// A statement has ended successfully.
     fn set_ended(&mut self, affected_rows: u64) {
         // The end of a refused statement is ignored.
-        let Some(sets) = self.reply.sets.as_mut().filter(|_| self.reply.error.is_none()) else { return };
+        let Some(sets) = self.reply.sets.as_mut().filter(|_| self.reply.error.is_none()) else {
+            return;
+        };
         if sets.open_columns().is_some() {
             sets.close(affected_rows);
         } else {
@@ -218,7 +227,11 @@ fn collect_row(sets: &mut ResultSets, body: &[u8]) -> Result<(), DriverError> {
     for _ in 0..count {
         sets.value(reader.value()?);
     }
-    if reader.rest().is_empty() { Ok(()) } else { Err(DriverError::Protocol("a row that is longer than its cells")) }
+    if reader.rest().is_empty() {
+        Ok(())
+    } else {
+        Err(DriverError::Protocol("a row that is longer than its cells"))
+    }
 }
 
 /// The error of a server that is out of memory.
@@ -265,7 +278,8 @@ mod tests {
 
     #[test]
     fn tags() {
-        let check = |tag: &str, expect| assert_eq!(affected_rows(tag.as_bytes()).unwrap(), expect, "{tag}");
+        let check =
+            |tag: &str, expect| assert_eq!(affected_rows(tag.as_bytes()).unwrap(), expect, "{tag}");
         check("INSERT 0 12", 12);
         check("UPDATE 3", 3);
         check("DELETE 18446744073709551615", u64::MAX);
@@ -286,7 +300,8 @@ mod tests {
         let null = (b'D', &b"\0\x01\xff\xff\xff\xff"[..]);
         let (insert, select) = ((b'C', &b"INSERT 0 2\0"[..]), (b'C', &b"SELECT 1\0"[..]));
         let columns = (b'T', COLUMN);
-        let reply = read(&mut reader, &[insert, columns, row, select, columns, row, null, select, READY]);
+        let reply =
+            read(&mut reader, &[insert, columns, row, select, columns, row, null, select, READY]);
         assert_eq!((reply.affected_rows, reply.rows), (2, 3));
         let result = reply.result.unwrap();
         assert_eq!(
@@ -312,7 +327,10 @@ mod tests {
         assert_eq!(reader.message(b'G', b"\0\0\0").unwrap(), MessageOutcome::RefuseCopy);
         assert!(reader.message(b'G', b"\0\0\0").is_err());
         let mut reader = PostgresReplyReader::default();
-        let reply = read(&mut reader, &[(b'H', b"\0\0\0"), (b'd', b""), (b'c', b""), (b'C', b"COPY 1\0"), READY]);
+        let reply = read(
+            &mut reader,
+            &[(b'H', b"\0\0\0"), (b'd', b""), (b'c', b""), (b'C', b"COPY 1\0"), READY],
+        );
         assert_eq!(reply.error.unwrap().sqlstate, "0A000");
     }
 
@@ -333,8 +351,10 @@ mod tests {
         let (columns, empty) = ((b'T', COLUMN), (b'I', &b""[..]));
         reader.collect(Box::default());
         reader.expect_reply(0);
-        let reply = read(&mut reader, &[insert, columns, row, null, select, columns, select, empty, READY]);
-        let expect = [(2, 0, vec![]), (0, 1, vec![Some(&b"a"[..]), None]), (0, 1, vec![]), (0, 0, vec![])];
+        let reply =
+            read(&mut reader, &[insert, columns, row, null, select, columns, select, empty, READY]);
+        let expect =
+            [(2, 0, vec![]), (0, 1, vec![Some(&b"a"[..]), None]), (0, 1, vec![]), (0, 0, vec![])];
         assert_eq!(seen(&reply), expect);
         // Without a description: the rows say how many columns there are, or else the caller.
         for (rows, expect) in [(&[row][..], vec![Some(&b"a"[..])]), (&[], vec![])] {
@@ -347,7 +367,10 @@ mod tests {
         reader.collect(Box::default());
         reader.expect_reply(0);
         let reply = read(&mut reader, &[insert, columns, row, error, READY]);
-        assert_eq!((seen(&reply), reply.error.as_ref().unwrap().sqlstate.as_str()), (vec![(2, 0, vec![])], "22012"));
+        assert_eq!(
+            (seen(&reply), reply.error.as_ref().unwrap().sqlstate.as_str()),
+            (vec![(2, 0, vec![])], "22012")
+        );
         assert_eq!(read(&mut reader, &[insert, READY]).sets, None, "nothing was lent");
     }
 
@@ -376,7 +399,8 @@ mod tests {
     fn what_is_kept_is_counted() {
         for cell in [&b"\0\0\0\x01a"[..], b"\xff\xff\xff\xff", b"\0\0\0\x04\xff\xff\xff\xff"] {
             let row = [b"\0\x14", &cell.repeat(20)[..]].concat();
-            let mut reader = PostgresReplyReader { keeps_rows: true, ..PostgresReplyReader::default() };
+            let mut reader =
+                PostgresReplyReader { keeps_rows: true, ..PostgresReplyReader::default() };
             let measured = allocation_counter::measure(|| {
                 for _ in 0..1100 {
                     reader.message(b'D', &row).unwrap();
@@ -390,7 +414,8 @@ mod tests {
     #[test]
     fn hostile_messages_are_errors() {
         let check = |kind: u8, body: &[u8]| {
-            let mut reader = PostgresReplyReader { keeps_rows: true, ..PostgresReplyReader::default() };
+            let mut reader =
+                PostgresReplyReader { keeps_rows: true, ..PostgresReplyReader::default() };
             assert!(reader.message(kind, body).is_err(), "{kind} {body:?}");
         };
         check(b'Z', b"I"); // nothing has ended

@@ -36,8 +36,9 @@ pub(crate) fn parse_report(body: &[u8]) -> Result<ErrorReport, DriverError> {
     }
     let is_fatal = matches!(severity, b"FATAL" | b"PANIC");
     let sqlstate = sqlstate_of(sqlstate)?;
-    let with =
-        |label: &str, value: Option<&[u8]>| value.map_or_else(String::new, |v| format!("; {label}: {}", text(v)));
+    let with = |label: &str, value: Option<&[u8]>| {
+        value.map_or_else(String::new, |v| format!("; {label}: {}", text(v)))
+    };
     let message = text(message) + &with("detail", detail) + &with("hint", hint);
     Ok(ErrorReport { error: ServerError { code: 0, sqlstate, message, position }, is_fatal })
 }
@@ -65,7 +66,8 @@ mod tests {
         assert!(!report.is_fatal);
         assert_eq!(report.error.class(), ErrorClass::DuplicateKey);
         assert_eq!(report.error.position, 12);
-        let expect = "duplicate key; detail: Key (id)=(1) already exists.; hint: try (SQLSTATE 23505)";
+        let expect =
+            "duplicate key; detail: Key (id)=(1) already exists.; hint: try (SQLSTATE 23505)";
         assert_eq!(report.error.to_string(), expect);
         assert!(parse_report(b"SFATAL\0VFATAL\0C57P01\0Mbye\0\0").unwrap().is_fatal);
         let long = [&b"M"[..], &[b'x'; 9000], b"\0\0"].concat();

@@ -10,8 +10,8 @@ use super::machine::{Machine, TransactionStatus};
 use super::startup::{put_ssl_request, put_startup};
 use crate::tls::say_plain;
 use crate::{
-    DriverError, Endpoint, ParamType, Params, ResultSets, Session, SessionEvent, Statement, Target, TlsClient,
-    TlsError, TlsLayer,
+    DriverError, Endpoint, ParamType, Params, ResultSets, Session, SessionEvent, Statement, Target,
+    TlsClient, TlsError, TlsLayer,
 };
 
 /// A session of a PostgreSQL server. A few hundred bytes without TLS: thousands are cheap.
@@ -48,10 +48,16 @@ impl PgSession {
         let endpoint = target.endpoint(client);
         let is_local = matches!(endpoint, Endpoint::Unix(_));
         let encryption = match tls {
-            Some(client) if !is_local => Encryption::Wanted(TlsWanted { client, endpoint: endpoint.clone() }),
+            Some(client) if !is_local => {
+                Encryption::Wanted(TlsWanted { client, endpoint: endpoint.clone() })
+            }
             _ => Encryption::Off,
         };
-        Self { framer: Framer::default(), machine: Machine::new(target, statements, prepared, is_local), encryption }
+        Self {
+            framer: Framer::default(),
+            machine: Machine::new(target, statements, prepared, is_local),
+            encryption,
+        }
     }
 
     /// Appends what `say` appends, encrypted if TLS is on; appends nothing if `say` fails.
@@ -88,7 +94,9 @@ impl TlsWanted {
             b"S" => TlsLayer::client(&self.client, &self.endpoint, out).map(Some),
             b"N" if self.client.mode.is_required() => Err(TlsError::NotOffered.into()),
             b"N" => Ok(None),
-            _ if is_greeting_of_mysql(bytes) => Err(DriverError::OtherFamily { is: SqlDialect::Mysql }),
+            _ if is_greeting_of_mysql(bytes) => {
+                Err(DriverError::OtherFamily { is: SqlDialect::Mysql })
+            }
             // This includes bytes after the answer: an attacker in the middle may have inserted them, to be taken for
             // the server's own once TLS has begun (CVE-2021-23222).
             _ => Err(DriverError::Protocol("an invalid answer to the request for TLS")),
@@ -117,7 +125,9 @@ impl Session for PgSession {
                 Err(DriverError::OtherFamily { is: SqlDialect::Mysql })
             }
             Encryption::Off => say_plain(out, |out| machine.on_bytes(framer, bytes, out)),
-            Encryption::On(layer) => layer.on_bytes(bytes, out, |plain, said| machine.on_bytes(framer, plain, said)),
+            Encryption::On(layer) => {
+                layer.on_bytes(bytes, out, |plain, said| machine.on_bytes(framer, plain, said))
+            }
             Encryption::Wanted(_) if bytes.is_empty() => Ok(SessionEvent::Pending),
             Encryption::Wanted(wanted) => {
                 *encryption = match wanted.on_answer(bytes, out)? {
@@ -141,11 +151,21 @@ impl Session for PgSession {
         self.say_all(out, |machine, out| machine.send_bytes(sql, out));
     }
 
-    fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
+    fn prepare(
+        &mut self,
+        sql: &[u8],
+        types: &[ParamType],
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         self.append_sealed(out, |machine, out| machine.prepare(sql, types, out))
     }
 
-    fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError> {
+    fn execute(
+        &mut self,
+        handle: u32,
+        params: &Params,
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         self.append_sealed(out, |machine, out| machine.execute(handle, params, out))
     }
 
@@ -178,7 +198,9 @@ impl Session for PgSession {
 
     fn closed(&self) -> DriverError {
         let (when, likely) = match &self.encryption {
-            Encryption::Wanted(_) => ("before it sent anything", "it may be shutting down, or not be PostgreSQL"),
+            Encryption::Wanted(_) => {
+                ("before it sent anything", "it may be shutting down, or not be PostgreSQL")
+            }
             Encryption::On(layer) if layer.is_handshaking() => (
                 "during the TLS handshake",
                 "its TLS may be set up wrongly, or too old; its log may say more. tls=off connects without",

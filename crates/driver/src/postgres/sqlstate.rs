@@ -3,7 +3,9 @@
 /// How to fix it, if that is known.
 pub(crate) fn hint(sqlstate: &str) -> Option<&'static str> {
     Some(match sqlstate {
-        "28P01" => "check user and password; a password can be given in the environment: TRUETPS_PASSWORD",
+        "28P01" => {
+            "check user and password; a password can be given in the environment: TRUETPS_PASSWORD"
+        }
         "28000" => {
             "let pg_hba.conf allow this user, database and address (hostssl lines require TLS; a \
              certificate: cert=FILE and key=FILE), or create the role"
@@ -23,7 +25,12 @@ mod tests {
     #[test]
     fn classes_come_from_the_number_or_else_from_the_sqlstate() {
         let check = |code, sqlstate: &str, expect: &str| {
-            let error = ServerError { code, sqlstate: sqlstate.to_owned(), message: "m".to_owned(), position: 0 };
+            let error = ServerError {
+                code,
+                sqlstate: sqlstate.to_owned(),
+                message: "m".to_owned(),
+                position: 0,
+            };
             assert_eq!(error.class().to_string(), expect, "{code} {sqlstate}");
         };
         check(1213, "40001", "deadlock");
@@ -47,7 +54,8 @@ mod tests {
     #[test]
     fn hints_are_the_family_s_own() {
         let hint = |code, sqlstate: &str| {
-            ServerError { code, sqlstate: sqlstate.to_owned(), message: String::new(), position: 0 }.hint()
+            ServerError { code, sqlstate: sqlstate.to_owned(), message: String::new(), position: 0 }
+                .hint()
         };
         assert!(hint(0, "28000").unwrap().contains("pg_hba.conf"));
         assert!(!hint(1045, "28000").unwrap().contains("pg_hba.conf"));

@@ -30,7 +30,9 @@ pub(crate) fn put_startup(out: &mut Vec<u8>, target: &Target) {
         let database = login.database.as_deref().map(|database| ("database", database));
         let own = SETTINGS.into_iter().filter(|(name, _)| !is_given(startup_settings, name));
         let given = startup_settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        for (name, value) in [("user", login.user.as_str())].into_iter().chain(database).chain(given).chain(own) {
+        for (name, value) in
+            [("user", login.user.as_str())].into_iter().chain(database).chain(given).chain(own)
+        {
             put_string(out, name);
             put_string(out, value);
         }
@@ -40,7 +42,8 @@ pub(crate) fn put_startup(out: &mut Vec<u8>, target: &Target) {
 
 /// A name for the sessions may also be among the `options`, which the server reads first.
 fn is_given(startup_settings: &[(String, String)], name: &str) -> bool {
-    let in_options = |given: &str, value: &str| given == "options" && name == NAME && value.contains(NAME);
+    let in_options =
+        |given: &str, value: &str| given == "options" && name == NAME && value.contains(NAME);
     startup_settings.iter().any(|(given, value)| given == name || in_options(given, value))
 }
 

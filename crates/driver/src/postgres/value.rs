@@ -34,7 +34,9 @@ pub(crate) fn put_literal(out: &mut Vec<u8>, value: Value, params: &Params) {
         Value::Double(number) if !number.is_finite() => {
             let _ = write!(out, "'{number}'::float8");
         }
-        Value::Double(number) if number.is_sign_negative() => in_parentheses(out, |out| put_double(out, number)),
+        Value::Double(number) if number.is_sign_negative() => {
+            in_parentheses(out, |out| put_double(out, number));
+        }
         Value::Double(number) => put_double(out, number),
         Value::Text { start, end } => put_quoted(out, params.text(start, end)),
         Value::Bytes { start, end } => {
@@ -111,22 +113,30 @@ mod tests {
     #[test]
     fn literals() {
         assert_eq!(literal(Params::push_null), "NULL");
-        let check_int = |number, expect: &str| assert_eq!(literal(|params| params.push_int(number)), expect);
+        let check_int =
+            |number, expect: &str| assert_eq!(literal(|params| params.push_int(number)), expect);
         check_int(0, "0");
         check_int(-7, "(-7)");
         check_int(i64::MIN, "(-9223372036854775808)");
-        let check_double = |number, expect: &str| assert_eq!(literal(|params| params.push_double(number)), expect);
+        let check_double =
+            |number, expect: &str| assert_eq!(literal(|params| params.push_double(number)), expect);
         check_double(5.0, "5");
         check_double(-0.5, "(-0.5)");
         check_double(1e300, "1e300");
         check_double(-1.5e-7, "(-1.5e-7)");
         let check_text = |text: &str, expect: &str| {
-            assert_eq!(literal(|params| params.push_text(|out| out.extend_from_slice(text.as_bytes()))), expect);
+            assert_eq!(
+                literal(|params| params.push_text(|out| out.extend_from_slice(text.as_bytes()))),
+                expect
+            );
         };
         check_text("", "''");
         check_text("it's a \\ 'é'", "'it''s a \\ ''é'''");
         check_text("zero \0 inside", "E'\\000'");
-        assert_eq!(literal(|params| params.push_bytes(|out| out.extend_from_slice(&[0, 0xff]))), "'\\x00ff'::bytea");
+        assert_eq!(
+            literal(|params| params.push_bytes(|out| out.extend_from_slice(&[0, 0xff]))),
+            "'\\x00ff'::bytea"
+        );
     }
 
     #[test]

@@ -40,8 +40,12 @@ impl TlsClient {
         let roots = || named.map_or_else(system_roots, Ok);
         let trust = match tls.mode {
             TlsMode::Off | TlsMode::Preferred | TlsMode::Required => CertificateTrust::Any,
-            TlsMode::VerifyCa => CertificateTrust::Authorities { roots: roots()?, checks_name: false },
-            TlsMode::VerifyIdentity => CertificateTrust::Authorities { roots: roots()?, checks_name: true },
+            TlsMode::VerifyCa => {
+                CertificateTrust::Authorities { roots: roots()?, checks_name: false }
+            }
+            TlsMode::VerifyIdentity => {
+                CertificateTrust::Authorities { roots: roots()?, checks_name: true }
+            }
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -51,12 +55,16 @@ impl TlsClient {
         let mut config = match (&tls.cert, &tls.key) {
             (None, None) => config.with_no_client_auth(),
             (Some(cert), Some(key)) => {
-                let chain = certificates(cert, CHAIN_MAX).map_err(|problem| client_failed(cert, problem))?;
+                let chain = certificates(cert, CHAIN_MAX)
+                    .map_err(|problem| client_failed(cert, problem))?;
                 let failed = |error: rustls::Error| client_failed(cert, error.to_string());
                 config.with_client_auth_cert(chain, private_key(key)?).map_err(failed)?
             }
             (Some(path), None) | (None, Some(path)) => {
-                return Err(client_failed(path, "a certificate needs its key, and a key its certificate".to_owned()));
+                return Err(client_failed(
+                    path,
+                    "a certificate needs its key, and a key its certificate".to_owned(),
+                ));
             }
         };
         // No resumption, so that the last of a thousand clients connects in the same way as the first.
@@ -72,7 +80,9 @@ impl TlsClient {
         };
         match ServerName::try_from(host) {
             Ok(name) => Ok(name.to_owned()),
-            Err(_) if self.mode == TlsMode::VerifyIdentity => Err(TlsError::NoSuchName(host.to_owned())),
+            Err(_) if self.mode == TlsMode::VerifyIdentity => {
+                Err(TlsError::NoSuchName(host.to_owned()))
+            }
             // It is not checked; an address is not sent to the server.
             Err(_) => Ok(ServerName::IpAddress(IpAddr::V4([0, 0, 0, 0].into()))),
         }
@@ -86,7 +96,8 @@ pub(super) struct Roots {
 }
 
 fn file_roots(path: &Path) -> Result<Roots, TlsError> {
-    let failed = |problem: String| TlsError::Authorities { place: path.display().to_string(), problem };
+    let failed =
+        |problem: String| TlsError::Authorities { place: path.display().to_string(), problem };
     let certificates = certificates(path, AUTHORITIES_MAX).map_err(failed)?;
     let mut store = RootCertStore::empty();
     for certificate in &certificates {
@@ -98,7 +109,8 @@ fn file_roots(path: &Path) -> Result<Roots, TlsError> {
 
 /// The certificates of a file, or what is wrong with it.
 fn certificates(path: &Path, most: usize) -> Result<Vec<CertificateDer<'static>>, String> {
-    let found = CertificateDer::pem_file_iter(path).and_then(|found| found.take(most).collect::<Result<Vec<_>, _>>());
+    let found = CertificateDer::pem_file_iter(path)
+        .and_then(|found| found.take(most).collect::<Result<Vec<_>, _>>());
     match found {
         Ok(found) if found.is_empty() => Err("no certificate in it".to_owned()),
         Ok(found) => Ok(found),
@@ -124,8 +136,12 @@ fn system_roots() -> Result<Roots, TlsError> {
     let mut store = RootCertStore::empty();
     let (added, _unreadable) = store.add_parsable_certificates(found.certs);
     if added == 0 {
-        let problem = found.errors.first().map_or_else(|| "there are none".to_owned(), ToString::to_string);
-        return Err(TlsError::Authorities { place: "the system's authorities".to_owned(), problem });
+        let problem =
+            found.errors.first().map_or_else(|| "there are none".to_owned(), ToString::to_string);
+        return Err(TlsError::Authorities {
+            place: "the system's authorities".to_owned(),
+            problem,
+        });
     }
     Ok(Roots { store, certificates: Vec::new() })
 }

@@ -56,17 +56,24 @@ impl TlsError {
             },
             // A bad signature: the authority has the name of a known one, but another key. Servers that make their own
             // certificates all use the same authority name.
-            CertificateError::UnknownIssuer | CertificateError::BadSignature => Self::UnknownAuthority,
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                Self::UnknownAuthority
+            }
             CertificateError::ExpiredContext { time, not_after } => {
-                let days = (time.as_secs() - not_after.as_secs().min(time.as_secs())) / SECONDS_OF_DAY;
+                let days =
+                    (time.as_secs() - not_after.as_secs().min(time.as_secs())) / SECONDS_OF_DAY;
                 Self::Dates(format!("has expired, {days} days ago"))
             }
             CertificateError::Expired => Self::Dates("has expired".to_owned()),
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 Self::Dates("is not valid yet; check the clocks of both machines".to_owned())
             }
-            CertificateError::Other(other) if format!("{other:?}").contains("UnsupportedCertVersion") => {
-                Self::BadCertificate("it is of X.509 version 1, which cannot be verified".to_owned())
+            CertificateError::Other(other)
+                if format!("{other:?}").contains("UnsupportedCertVersion") =>
+            {
+                Self::BadCertificate(
+                    "it is of X.509 version 1, which cannot be verified".to_owned(),
+                )
             }
             CertificateError::Other(other) => Self::BadCertificate(format!("{other:?}")),
             other => Self::BadCertificate(other.to_string()),
@@ -79,18 +86,22 @@ impl TlsError {
             Self::NotOffered => Some(
                 "turn TLS on in the server, or connect without it: tls=off (tls=preferred encrypts if the server supports it)",
             ),
-            Self::Authorities { .. } => Some("name a PEM file with the authority's certificate: ca=FILE"),
-            Self::ClientCertificate { .. } => {
-                Some("name PEM files with the client's certificate and its private key: cert=FILE and key=FILE")
+            Self::Authorities { .. } => {
+                Some("name a PEM file with the authority's certificate: ca=FILE")
             }
-            Self::OtherName { .. } | Self::NoSuchName(_) => {
-                Some("connect to a name in the certificate; tls=verify-ca checks the signature and not the name")
-            }
+            Self::ClientCertificate { .. } => Some(
+                "name PEM files with the client's certificate and its private key: cert=FILE and key=FILE",
+            ),
+            Self::OtherName { .. } | Self::NoSuchName(_) => Some(
+                "connect to a name in the certificate; tls=verify-ca checks the signature and not the name",
+            ),
             Self::UnknownAuthority | Self::AuthorityAsServer => Some(
                 "name the authority's certificate with ca=FILE (MySQL writes its own to ca.pem in the datadir); \
                  tls=required encrypts with any certificate",
             ),
-            Self::Dates(_) => Some("give the server a new certificate; tls=required accepts it unchecked"),
+            Self::Dates(_) => {
+                Some("give the server a new certificate; tls=required accepts it unchecked")
+            }
             Self::BadCertificate(_) => Some(
                 "sign it again with a subjectAltName (`openssl x509 -req -extfile ...`); tls=required accepts it unchecked",
             ),
@@ -102,9 +113,9 @@ impl TlsError {
                 "enable TLS 1.2 in the server (tls_version=TLSv1.2; servers built with yaSSL cannot), or connect with \
                  tls=off",
             ),
-            Self::Refused(alert) if alert.contains("Certificate") => {
-                Some("the server may require a client certificate, or another one: cert=FILE and key=FILE")
-            }
+            Self::Refused(alert) if alert.contains("Certificate") => Some(
+                "the server may require a client certificate, or another one: cert=FILE and key=FILE",
+            ),
             Self::Refused(_) | Self::Other(_) => None,
         }
     }
@@ -119,5 +130,9 @@ fn bare_name(presented: &str) -> String {
 }
 
 fn names(found: &[String]) -> String {
-    if found.is_empty() { "no name at all (it has no subjectAltName)".to_owned() } else { found.join(", ") }
+    if found.is_empty() {
+        "no name at all (it has no subjectAltName)".to_owned()
+    } else {
+        found.join(", ")
+    }
 }

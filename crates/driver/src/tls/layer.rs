@@ -31,9 +31,14 @@ pub struct TlsLayer {
 impl TlsLayer {
     /// Begins the handshake: appends to `out` what must be sent first. `endpoint` has the name that the certificate
     /// must be for.
-    pub fn client(client: &TlsClient, endpoint: &Endpoint, out: &mut Vec<u8>) -> Result<Self, DriverError> {
+    pub fn client(
+        client: &TlsClient,
+        endpoint: &Endpoint,
+        out: &mut Vec<u8>,
+    ) -> Result<Self, DriverError> {
         let name = client.server_name(endpoint)?;
-        let mut connection = ClientConnection::new(client.config.clone(), name).map_err(TlsError::of_rustls)?;
+        let mut connection =
+            ClientConnection::new(client.config.clone(), name).map_err(TlsError::of_rustls)?;
         // One statement is in flight: it bounds the bytes that wait for encryption, which must not be cut off.
         connection.set_buffer_limit(None);
         let mut layer = Self { connection, heard: Vec::new(), said: Vec::new() };
@@ -56,7 +61,8 @@ impl TlsLayer {
     ) -> Result<T, DriverError> {
         let mut heard = std::mem::take(&mut self.heard);
         let opened = self.open(cipher, &mut heard, out);
-        let answered = opened.and_then(|()| self.append_encrypted(out, |said| answer(&heard, said)));
+        let answered =
+            opened.and_then(|()| self.append_encrypted(out, |said| answer(&heard, said)));
         self.heard = heard;
         empty(&mut self.heard);
         answered
@@ -84,11 +90,19 @@ impl TlsLayer {
         self.take_encrypted(out);
     }
 
-    fn open(&mut self, mut cipher: &[u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), DriverError> {
+    fn open(
+        &mut self,
+        mut cipher: &[u8],
+        plain: &mut Vec<u8>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), DriverError> {
         while !cipher.is_empty() {
             // Reading from memory cannot fail; the library refuses more only while plain text waits, which is taken in
             // each turn.
-            let taken = self.connection.read_tls(&mut cipher).map_err(|error| TlsError::Other(error.to_string()))?;
+            let taken = self
+                .connection
+                .read_tls(&mut cipher)
+                .map_err(|error| TlsError::Other(error.to_string()))?;
             let state = self.connection.process_new_packets();
             // Also on errors: an error has an alert, which informs the server.
             self.take_encrypted(out);
@@ -122,7 +136,10 @@ impl TlsLayer {
 }
 
 /// Appends what `say` appends, unencrypted, for a session without TLS; appends nothing if `say` fails.
-pub(crate) fn say_plain<T, E>(out: &mut Vec<u8>, say: impl FnOnce(&mut Vec<u8>) -> Result<T, E>) -> Result<T, E> {
+pub(crate) fn say_plain<T, E>(
+    out: &mut Vec<u8>,
+    say: impl FnOnce(&mut Vec<u8>) -> Result<T, E>,
+) -> Result<T, E> {
     let from = out.len();
     let outcome = say(out);
     if outcome.is_err() {

@@ -14,7 +14,11 @@ fn target(dialect: SqlDialect, port: u16, ca: &Path) -> Target {
     Target {
         dialect,
         endpoints: vec![Endpoint::Tcp { host: "127.0.0.1".to_owned(), port }],
-        login: Login { user: "the-user".to_owned(), password: Some(Password::new(PASSWORD)), database: None },
+        login: Login {
+            user: "the-user".to_owned(),
+            password: Some(Password::new(PASSWORD)),
+            database: None,
+        },
         tls: Tls { mode: TlsMode::VerifyIdentity, ca: Some(ca.to_owned()), ..Tls::default() },
         setup: Vec::new(),
         connections: None,
@@ -50,17 +54,24 @@ fn refusal(
         let said = answer_in_one_record(heard, &made, &answer);
         assert!(said.windows(8).any(|window| window == b"the-user"), "the login came through TLS");
     });
-    let error = Client::connect(&target(dialect, port, &ca), Duration::from_secs(20)).err().unwrap();
+    let error =
+        Client::connect(&target(dialect, port, &ca), Duration::from_secs(20)).err().unwrap();
     let raw = server.join().unwrap();
     (error, raw[request_bytes..].to_vec())
 }
 
 /// All bytes are records of TLS.
 fn check_sealed(mut raw: &[u8]) {
-    assert!(!raw.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes()), "the password");
+    assert!(
+        !raw.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes()),
+        "the password"
+    );
     while let [kind, 3, minor, high, low, rest @ ..] = raw {
         let length = usize::from(u16::from_be_bytes([*high, *low]));
-        assert!((20..=23).contains(kind) && (1..=3).contains(minor) && length <= rest.len(), "{raw:?}");
+        assert!(
+            (20..=23).contains(kind) && (1..=3).contains(minor) && length <= rest.len(),
+            "{raw:?}"
+        );
         raw = &rest[length..];
     }
     assert!(raw.is_empty(), "not a record of TLS: {raw:?}");
@@ -80,11 +91,14 @@ fn postgres_says_nothing_beside_tls_when_an_error_follows_the_request() {
 
 #[test]
 fn mysql_says_nothing_beside_tls_when_an_error_follows_the_request() {
-    const GREETING: &[u8] = b"\x57\0\0\0\x0a9.7.4-and-some-more\0\x01\0\0\0abcdefgh\0\0\x8a\x2d\x02\0\x08\0\x15\
+    const GREETING: &[u8] =
+        b"\x57\0\0\0\x0a9.7.4-and-some-more\0\x01\0\0\0abcdefgh\0\0\x8a\x2d\x02\0\x08\0\x15\
         \0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0caching_sha2_password\0";
     assert_eq!(usize::from(GREETING[0]), GREETING.len() - 4);
     for request in [&b"\x02\0\0\x03\x01\x04"[..], b"\x16\0\0\x03\xfemysql_clear_password\0"] {
-        for behind in [&b"\x0d\0\0\x05\xff\xbd\x04#40001gone"[..], b"\x01\0\0\x09\x00", b"\x01\0\0\x05\x33"] {
+        for behind in
+            [&b"\x0d\0\0\x05\xff\xbd\x04#40001gone"[..], b"\x01\0\0\x09\x00", b"\x01\0\0\x05\x33"]
+        {
             let answer = [request, behind].concat();
             let (_, raw) = refusal(SqlDialect::Mysql, GREETING, 36, true, answer);
             check_sealed(&raw);

@@ -20,7 +20,10 @@ pub(crate) struct TestCertificate {
     pub(crate) key: Vec<u8>,
 }
 
-pub(crate) fn make_certificate(name: &str, change: impl FnOnce(&mut CertificateParams)) -> TestCertificate {
+pub(crate) fn make_certificate(
+    name: &str,
+    change: impl FnOnce(&mut CertificateParams),
+) -> TestCertificate {
     let ca_key = KeyPair::generate().unwrap();
     let mut ca = CertificateParams::new(Vec::new()).unwrap();
     ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -48,7 +51,10 @@ pub(crate) fn server(made: &TestCertificate) -> ServerConnection {
     server
 }
 
-pub(crate) fn client(mode: TlsMode, ca: Option<&str>) -> (tempfile::TempDir, Result<TlsClient, TlsError>) {
+pub(crate) fn client(
+    mode: TlsMode,
+    ca: Option<&str>,
+) -> (tempfile::TempDir, Result<TlsClient, TlsError>) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ca.pem");
     std::fs::write(&path, ca.unwrap_or_default()).unwrap();
@@ -83,7 +89,9 @@ impl Write for Heard {
 
 /// Accepts one client on a port of its own, which is returned, and runs the script for it; then reads what else the
 /// client sends. The thread returns all that came.
-pub(crate) fn serve(script: impl FnOnce(&mut Heard) + Send + 'static) -> (u16, JoinHandle<Vec<u8>>) {
+pub(crate) fn serve(
+    script: impl FnOnce(&mut Heard) + Send + 'static,
+) -> (u16, JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = std::thread::spawn(move || {
@@ -99,7 +107,11 @@ pub(crate) fn serve(script: impl FnOnce(&mut Heard) + Send + 'static) -> (u16, J
 }
 
 /// Accepts TLS, waits for the first thing that the client says in it, and answers in one record.
-pub(crate) fn answer_in_one_record(heard: &mut Heard, made: &TestCertificate, answer: &[u8]) -> Vec<u8> {
+pub(crate) fn answer_in_one_record(
+    heard: &mut Heard,
+    made: &TestCertificate,
+    answer: &[u8],
+) -> Vec<u8> {
     let mut connection = server(made);
     let mut said = vec![0; 4096];
     let length = rustls::Stream::new(&mut connection, heard).read(&mut said).unwrap();

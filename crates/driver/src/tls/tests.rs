@@ -17,7 +17,12 @@ fn say(layer: &mut TlsLayer, text: &[u8], out: &mut Vec<u8>) {
     said.unwrap();
 }
 
-fn hear(layer: &mut TlsLayer, bytes: &[u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), DriverError> {
+fn hear(
+    layer: &mut TlsLayer,
+    bytes: &[u8],
+    plain: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> Result<(), DriverError> {
     layer.on_bytes(bytes, out, |heard, _| {
         plain.extend_from_slice(heard);
         Ok(())
@@ -73,7 +78,8 @@ fn trouble(mode: TlsMode, ca: &str, host: &str, made: &TestCertificate) -> TlsEr
 fn bytes_come_back_whatever_the_pieces() {
     let made = make_certificate("db.example", |_| {});
     let text: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
-    for mode in [TlsMode::Preferred, TlsMode::Required, TlsMode::VerifyCa, TlsMode::VerifyIdentity] {
+    for mode in [TlsMode::Preferred, TlsMode::Required, TlsMode::VerifyCa, TlsMode::VerifyIdentity]
+    {
         let (_dir, client) = client(mode, Some(&made.ca_pem));
         let client = client.unwrap();
         for piece in [1, 5, 4096, 1 << 20] {
@@ -124,13 +130,21 @@ fn certificate_trouble_says_which_check_failed() {
     let error = trouble(TlsMode::VerifyIdentity, &address.ca_pem, "::1", &address);
     assert_eq!(error.to_string(), "the server's certificate is for 127.0.0.1, not for ::1");
     let error = trouble(TlsMode::VerifyIdentity, &good.ca_pem, "other.example", &good);
-    assert_eq!(error.to_string(), "the server's certificate is for db.example, not for other.example");
+    assert_eq!(
+        error.to_string(),
+        "the server's certificate is for db.example, not for other.example"
+    );
     assert!(error.hint().unwrap().contains("tls=verify-ca"));
 
     let error = trouble(TlsMode::VerifyCa, &other.ca_pem, "db.example", &good);
-    assert!(error == TlsError::UnknownAuthority && error.hint().unwrap().contains("ca=FILE"), "{error}");
+    assert!(
+        error == TlsError::UnknownAuthority && error.hint().unwrap().contains("ca=FILE"),
+        "{error}"
+    );
 
-    let expired = make_certificate("db.example", |params| params.not_after = rcgen::date_time_ymd(2001, 2, 3));
+    let expired = make_certificate("db.example", |params| {
+        params.not_after = rcgen::date_time_ymd(2001, 2, 3);
+    });
     let error = trouble(TlsMode::VerifyCa, &expired.ca_pem, "db.example", &expired).to_string();
     assert!(error.contains("has expired"), "{error}");
     let early = make_certificate("db.example", |params| {
@@ -163,14 +177,19 @@ fn a_self_signed_certificate_can_be_its_own_authority() {
             key: key.serialize_der(),
         };
         let (_dir, client) = client(TlsMode::VerifyIdentity, Some(&made.ca_pem));
-        assert_eq!(echo(&client.unwrap(), "db.example", &made, 100, b"text").unwrap(), b"text", "{is_authority}");
+        assert_eq!(
+            echo(&client.unwrap(), "db.example", &made, 100, b"text").unwrap(),
+            b"text",
+            "{is_authority}"
+        );
     }
 }
 
 #[test]
 fn authorities_that_cannot_be_read_are_named() {
     let missing = |mode| Tls { mode, ca: Some(PathBuf::from("/no/such/ca.pem")), ..Tls::default() };
-    for mode in [TlsMode::Preferred, TlsMode::Required, TlsMode::VerifyCa, TlsMode::VerifyIdentity] {
+    for mode in [TlsMode::Preferred, TlsMode::Required, TlsMode::VerifyCa, TlsMode::VerifyIdentity]
+    {
         let error = TlsClient::new(&missing(mode)).unwrap_err();
         assert!(error.to_string().contains("/no/such/ca.pem: No such file"), "{error}");
         let (_dir, client) = client(mode, Some("not PEM"));
@@ -183,7 +202,8 @@ fn authorities_that_cannot_be_read_are_named() {
 fn a_client_s_certificate_that_cannot_be_used_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new(vec!["me".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let certificate =
+        CertificateParams::new(vec!["me".to_owned()]).unwrap().self_signed(&key).unwrap();
     let file = |name: &str, text: &str| {
         std::fs::write(dir.path().join(name), text).unwrap();
         Some(dir.path().join(name))
@@ -197,7 +217,10 @@ fn a_client_s_certificate_that_cannot_be_used_is_named() {
     assert_eq!(client(&cert, &key), Ok(()));
     let check = |cert: &Option<PathBuf>, key: &Option<PathBuf>, expect: &str| {
         let error = client(cert, key).unwrap_err();
-        assert!(error.to_string().contains(expect) && error.hint().unwrap().contains("key=FILE"), "{error}");
+        assert!(
+            error.to_string().contains(expect) && error.hint().unwrap().contains("key=FILE"),
+            "{error}"
+        );
     };
     check(&cert, &None, "cert.pem: a certificate needs its key");
     check(&None, &key, "key.pem: a certificate needs its key");
@@ -212,12 +235,20 @@ fn noise_is_an_error_and_no_panic() {
     let (_dir, client) = client(TlsMode::Required, None);
     let client = client.unwrap();
     let endpoint = Endpoint::Unix(PathBuf::from("/s"));
-    for noise in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], &[0xff; 100], &[0x16, 3, 3, 0, 0], &[21, 3, 1, 0, 2, 2, 70]]
-    {
+    for noise in [
+        &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
+        &[0xff; 100],
+        &[0x16, 3, 3, 0, 0],
+        &[21, 3, 1, 0, 2, 2, 70],
+    ] {
         let (mut out, mut plain) = (Vec::new(), Vec::new());
         let mut layer = TlsLayer::client(&client, &endpoint, &mut out).unwrap();
         let error = hear(&mut layer, noise, &mut plain, &mut out).unwrap_err();
-        assert_eq!(matches!(&error, DriverError::Tls(TlsError::OldProtocol)), noise[0] == 21, "{error}");
+        assert_eq!(
+            matches!(&error, DriverError::Tls(TlsError::OldProtocol)),
+            noise[0] == 21,
+            "{error}"
+        );
         assert!(plain.is_empty());
     }
 }

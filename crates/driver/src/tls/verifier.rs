@@ -69,11 +69,18 @@ impl ServerCertVerifier for CertificateCheck {
         };
         let certificate = ParsedCertificate::try_from(end_entity)?;
         let algorithms = self.algorithms.all;
-        match verify_server_cert_signed_by_trust_anchor(&certificate, &roots.store, intermediates, now, algorithms) {
+        match verify_server_cert_signed_by_trust_anchor(
+            &certificate,
+            &roots.store,
+            intermediates,
+            now,
+            algorithms,
+        ) {
             Ok(()) => {}
             // The server shows an authority's certificate as its own, which it may where the user has named that very
             // certificate: self-signed ones are often made so. Its dates were checked before this error.
-            Err(error) if is_authority_as_server(&error) && roots.certificates.contains(end_entity) => {}
+            Err(error)
+                if is_authority_as_server(&error) && roots.certificates.contains(end_entity) => {}
             Err(error) => return Err(error),
         }
         if *checks_name {

@@ -88,7 +88,8 @@ fn binary_rows_become_the_text_that_the_server_would_have_sent(server: &Server) 
     assert_eq!((as_text.len(), as_text[0].1, as_text[0].2.len()), (1, 33, ROWS.len()));
     for (text, binary) in as_text[0].2.iter().zip(&as_binary[0].2) {
         for (n, pair) in text.iter().zip(binary).enumerate() {
-            let [text, binary] = [pair.0, pair.1].map(|v| v.as_deref().map(|v| String::from_utf8_lossy(v)));
+            let [text, binary] =
+                [pair.0, pair.1].map(|v| v.as_deref().map(|v| String::from_utf8_lossy(v)));
             assert_eq!(text, binary, "column {n}");
         }
     }
@@ -104,7 +105,14 @@ fn floating_point_numbers_are_printed_as_the_server_prints_them(server: &Server)
     link.sets("CREATE TABLE r (id INT AUTO_INCREMENT PRIMARY KEY, d DOUBLE, f FLOAT)");
     let mut insert = "INSERT INTO r (d, f) VALUES (0, 0)".to_owned();
     for exponent in -37..=37 {
-        for digits in ["1", "-9.99999949", "1.2345678901234567", "9.9999996", "3.3333333333333335", "-1.000001"] {
+        for digits in [
+            "1",
+            "-9.99999949",
+            "1.2345678901234567",
+            "9.9999996",
+            "3.3333333333333335",
+            "-1.000001",
+        ] {
             let _ = write!(insert, ", ({digits}e{exponent}, {digits}e{exponent})");
         }
     }
@@ -117,7 +125,9 @@ fn floating_point_numbers_are_printed_as_the_server_prints_them(server: &Server)
     let (text, binary) = (link.sets(select), link.prepared_sets(select));
     for (text, binary) in text[0].2.iter().zip(&binary[0].2) {
         let show = |row: &[Option<Vec<u8>>]| {
-            row.iter().map(|v| String::from_utf8_lossy(v.as_deref().unwrap()).into_owned()).collect::<Vec<_>>()
+            row.iter()
+                .map(|v| String::from_utf8_lossy(v.as_deref().unwrap()).into_owned())
+                .collect::<Vec<_>>()
         };
         assert_eq!(show(text), show(binary));
     }
@@ -126,23 +136,28 @@ fn floating_point_numbers_are_printed_as_the_server_prints_them(server: &Server)
 fn several_statements_and_one_that_fails(server: &Server) {
     let mut link = connect(server, "several");
     link.sets("CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (1, 1), (2, 2)");
-    let sets = link.sets("SELECT 1, NULL; UPDATE t SET b = b + 1; SELECT a FROM t WHERE a > 5; DO 1;");
+    let sets =
+        link.sets("SELECT 1, NULL; UPDATE t SET b = b + 1; SELECT a FROM t WHERE a > 5; DO 1;");
     let row = vec![Some(b"1".to_vec()), None];
     assert_eq!(sets, [(0, 2, vec![row]), (2, 0, vec![]), (0, 1, vec![]), (0, 0, vec![])]);
     // Rows that are as they were are not changed ones.
     assert_eq!(link.sets("UPDATE t SET b = b")[0].0, 0);
 
-    let (reply, sets) = link.run("INSERT INTO t VALUES (3, 3); SELECT 7; SELECT nonsense; SELECT 8");
+    let (reply, sets) =
+        link.run("INSERT INTO t VALUES (3, 3); SELECT 7; SELECT nonsense; SELECT 8");
     assert_eq!(reply.error.unwrap().code, 1054);
     assert_eq!((sets.len(), sets[0].0, &sets[1].2), (2, 1, &vec![texts(&["7"])]));
     // It fails in the middle of its rows.
-    let (reply, sets) = link.run("SELECT 7; SELECT a, (SELECT x.a FROM t x WHERE x.a >= t.a) FROM t ORDER BY a DESC");
+    let (reply, sets) = link
+        .run("SELECT 7; SELECT a, (SELECT x.a FROM t x WHERE x.a >= t.a) FROM t ORDER BY a DESC");
     assert_eq!((reply.error.unwrap().code, sets.len()), (1242, 1));
     assert_eq!(link.sets("SELECT 9")[0].2, [texts(&["9"])]);
 
     link.sets("CREATE PROCEDURE p() BEGIN SELECT 1.5 AS a; UPDATE t SET b = 0; SELECT a, 'x' FROM t ORDER BY a; END");
-    let expect =
-        [(0, 1, vec![texts(&["1.5"])]), (0, 2, vec![texts(&["1", "x"]), texts(&["2", "x"]), texts(&["3", "x"])])];
+    let expect = [
+        (0, 1, vec![texts(&["1.5"])]),
+        (0, 2, vec![texts(&["1", "x"]), texts(&["2", "x"]), texts(&["3", "x"])]),
+    ];
     for sets in [link.sets("CALL p()"), link.prepared_sets("CALL p()")] {
         assert_eq!((sets.len(), &sets[..2]), (3, &expect[..]));
     }
@@ -176,16 +191,25 @@ fn statements_are_prepared_executed_and_closed_at_any_time(server: &Server) {
     assert!(link.misuse(select.handle, |_| {}).contains("number of parameters"));
     assert!(link.misuse(77, |_| {}).contains("no statement is open"));
     link.close(select.handle);
-    assert!(link.misuse(select.handle, |params| params.push_int(1)).contains("no statement is open"));
+    assert!(
+        link.misuse(select.handle, |params| params.push_int(1)).contains("no statement is open")
+    );
     assert!(link.link.close_statement(select.handle, &mut link.scratch).is_err());
     let again = link.prepare("SELECT ?");
     assert_eq!(again.handle, select.handle);
-    assert_eq!(link.execute(again.handle, |params| params.push_text(text(b"x"))).1[0].2, [texts(&["x"])]);
+    assert_eq!(
+        link.execute(again.handle, |params| params.push_text(text(b"x"))).1[0].2,
+        [texts(&["x"])]
+    );
     link.close(again.handle);
     link.close(insert.handle);
     let open = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = \
                     'Prepared_stmt_count'";
-    let open = if link.run(open).0.error.is_none() { open } else { "SHOW STATUS LIKE 'Prepared_stmt_count'" };
+    let open = if link.run(open).0.error.is_none() {
+        open
+    } else {
+        "SHOW STATUS LIKE 'Prepared_stmt_count'"
+    };
     assert_eq!(link.sets(open)[0].2[0].last().unwrap().as_deref(), Some(&b"0"[..]));
 }
 
@@ -197,7 +221,10 @@ fn bytes_of_any_kind_and_the_server_s_version(server: &Server) {
     );
     let version = link.link.session().server_version().to_owned();
     let found = link.sets("SELECT VERSION()")[0].2[0][0].clone().unwrap();
-    assert!(String::from_utf8(found).unwrap().starts_with(&version) && !version.is_empty(), "{version}");
+    assert!(
+        String::from_utf8(found).unwrap().starts_with(&version) && !version.is_empty(),
+        "{version}"
+    );
     assert_eq!(link.link.session().transaction_status(), None);
 }
 
@@ -212,7 +239,10 @@ fn results_that_are_too_large_are_passed_over(server: &Server) {
 fn a_wait_that_is_over_too_early_can_be_taken_up_again(server: &Server) {
     let mut link = connect(server, "wait");
     link.link.send_bytes(b"SELECT SLEEP(0.5)", &mut link.scratch).unwrap();
-    let error = link.link.wait(&mut link.scratch, Some(Instant::now() + Duration::from_millis(50))).unwrap_err();
+    let error = link
+        .link
+        .wait(&mut link.scratch, Some(Instant::now() + Duration::from_millis(50)))
+        .unwrap_err();
     let DriverError::Io(error) = error else { panic!("{error}") };
     assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
     // A command is in flight: no other one may begin.

@@ -8,7 +8,8 @@ use truetps_testkit::mysql_family::{mariadb, mariadb_with_plugins};
 
 use crate::support::{Prepared, Server, connect, refusal, tls_version};
 
-const ACCOUNT: &str = "CREATE USER native@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('s3cret p@ss')";
+const ACCOUNT: &str =
+    "CREATE USER native@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('s3cret p@ss')";
 const NATIVE: &str = "native:s3cret%20p%40ss";
 
 #[test]
@@ -23,7 +24,9 @@ fn logins_and_their_refusals() {
         "CREATE USER locked@'%' IDENTIFIED BY 'x' ACCOUNT LOCK",
         "CREATE USER elsewhere@'10.1.2.3' IDENTIFIED BY 'x'",
     ]);
-    for target in [server.tcp(NATIVE, "?tls=off"), server.tcp("empty", "?tls=off"), server.socket(NATIVE, "")] {
+    for target in
+        [server.tcp(NATIVE, "?tls=off"), server.tcp("empty", "?tls=off"), server.socket(NATIVE, "")]
+    {
         let user = connect(&target).unwrap().query_value("SELECT USER()").unwrap().unwrap();
         assert!(user.starts_with(&target.login.user), "{user}");
     }
@@ -35,7 +38,10 @@ fn logins_and_their_refusals() {
     let check = |target, code, hint: &str| {
         let error = refusal(&target);
         assert_eq!((error.code(), error.class()), (code, ErrorClass::ConnectFailed), "{error}");
-        assert!(error.hint().unwrap().contains(hint) && !error.to_string().contains("s3cret"), "{error}");
+        assert!(
+            error.hint().unwrap().contains(hint) && !error.to_string().contains("s3cret"),
+            "{error}"
+        );
     };
     check(server.tcp("native:wrong", "?tls=off"), 1045, "TRUETPS_PASSWORD");
     check(server.tcp("native", ""), 1045, "TRUETPS_PASSWORD");
@@ -55,13 +61,21 @@ fn an_expired_password_may_log_in_and_do_nothing() {
     let server = Server::start(&binary, &[]);
     server.run(&["CREATE USER old@'%' IDENTIFIED BY 'x'", "ALTER USER old@'%' PASSWORD EXPIRE"]);
     // The server asks clients whether they can do with that; this one says no.
-    let error = connect(&server.tcp("old:x", "")).and_then(|mut client| client.query("SELECT 1")).unwrap_err();
-    assert!([1820, 1862].contains(&error.code()) && error.hint().unwrap().contains("expired"), "{error}");
+    let error = connect(&server.tcp("old:x", ""))
+        .and_then(|mut client| client.query("SELECT 1"))
+        .unwrap_err();
+    assert!(
+        [1820, 1862].contains(&error.code()) && error.hint().unwrap().contains("expired"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_client_that_waited_in_vain_takes_no_late_reply_for_another() {
-    let Some(binary) = mariadb("a_client_that_waited_in_vain_takes_no_late_reply_for_another") else { return };
+    let Some(binary) = mariadb("a_client_that_waited_in_vain_takes_no_late_reply_for_another")
+    else {
+        return;
+    };
     let server = Server::start(&binary, &[]);
     let mut client = connect(&server.socket("root", "")).unwrap();
     client.set_timeout(Duration::from_millis(100)).unwrap();
@@ -80,10 +94,17 @@ fn a_client_that_waited_in_vain_takes_no_late_reply_for_another() {
 fn limits_of_connections() {
     let Some(binary) = mariadb("limits_of_connections") else { return };
     let server = Server::start(&binary, &[("max_connections", "10")]);
-    server.run(&["CREATE USER few@'%' IDENTIFIED BY 'x' WITH MAX_USER_CONNECTIONS 1", "CREATE USER many@'%'"]);
+    server.run(&[
+        "CREATE USER few@'%' IDENTIFIED BY 'x' WITH MAX_USER_CONNECTIONS 1",
+        "CREATE USER many@'%'",
+    ]);
     let first = connect(&server.tcp("few:x", "")).unwrap();
     let error = refusal(&server.tcp("few:x", ""));
-    assert!([1203, 1226].contains(&error.code()) && error.hint().unwrap().contains("max_user_connections"), "{error}");
+    assert!(
+        [1203, 1226].contains(&error.code())
+            && error.hint().unwrap().contains("max_user_connections"),
+        "{error}"
+    );
     drop(first);
     let mut clients = Vec::new();
     let error = loop {
@@ -110,7 +131,11 @@ fn tls_in_all_its_modes() {
         assert_eq!(tls(options), "TLSv1.3", "{options}");
     }
     assert_eq!(tls_version(&server.socket(NATIVE, "&tls=required")), "TLSv1.3");
-    assert_eq!(tls_version(&server.host("localhost", NATIVE, &format!("?{ca}"))), "TLSv1.3", "another name");
+    assert_eq!(
+        tls_version(&server.host("localhost", NATIVE, &format!("?{ca}"))),
+        "TLSv1.3",
+        "another name"
+    );
     assert_eq!(tls_version(&server.tcp("strict:x", "")), "TLSv1.3");
     assert_eq!(refusal(&server.tcp("strict:x", "?tls=off")).code(), 1045);
     server.run(&["CREATE USER certified@'%' IDENTIFIED BY 'x' REQUIRE X509"]);
@@ -131,7 +156,10 @@ fn tls_in_all_its_modes() {
     assert_eq!((wanted.as_str(), names), ("localhost", found));
     assert_eq!(tls_error(server.tcp(NATIVE, &format!("?{other}"))), TlsError::UnknownAuthority);
     let system = tls_error(server.tcp(NATIVE, "?tls=verify-ca"));
-    assert!(matches!(system, TlsError::UnknownAuthority | TlsError::Authorities { .. }), "{system}");
+    assert!(
+        matches!(system, TlsError::UnknownAuthority | TlsError::Authorities { .. }),
+        "{system}"
+    );
 }
 
 #[test]
@@ -141,11 +169,15 @@ fn servers_with_old_tls_or_none() {
     server.run(&[ACCOUNT]);
     assert_eq!(tls_version(&server.tcp(NATIVE, "")), "");
     let error = refusal(&server.tcp(NATIVE, "?tls=required"));
-    assert!(matches!(error, DriverError::Tls(TlsError::NotOffered)) && error.hint().is_some(), "{error}");
+    assert!(
+        matches!(error, DriverError::Tls(TlsError::NotOffered)) && error.hint().is_some(),
+        "{error}"
+    );
     drop(server);
 
     // A low security level, or OpenSSL would not speak so old a protocol.
-    let server = Server::start(&binary, &[("tls_version", "TLSv1.1"), ("ssl_cipher", "ALL:@SECLEVEL=0")]);
+    let server =
+        Server::start(&binary, &[("tls_version", "TLSv1.1"), ("ssl_cipher", "ALL:@SECLEVEL=0")]);
     server.run(&[ACCOUNT]);
     let error = refusal(&server.tcp(NATIVE, "?tls=required"));
     assert!(matches!(error, DriverError::Tls(TlsError::OldProtocol)), "{error:?}");
@@ -171,7 +203,9 @@ fn long_packets_both_ways() {
             let found = client.query_value(&format!("SELECT REPEAT('x', {length})")).unwrap();
             assert!(found.as_deref() == Some(&text), "{options} {length}");
         }
-        let mut prepared = Prepared::connect(&server.tcp(NATIVE, options), &["SELECT ?, LENGTH(?)", "DO 1"]).unwrap();
+        let mut prepared =
+            Prepared::connect(&server.tcp(NATIVE, options), &["SELECT ?, LENGTH(?)", "DO 1"])
+                .unwrap();
         for length in [3, 17_000_000] {
             let reply = prepared.execute(0, |params| {
                 params.push_bytes(|out| out.resize(out.len() + length, b'y'));
@@ -189,11 +223,21 @@ fn a_statement_that_is_too_long_says_so() {
     let Some(binary) = mariadb("a_statement_that_is_too_long_says_so") else { return };
     let server = Server::start(&binary, &[("max_allowed_packet", "1M")]);
     server.run(&[ACCOUNT]);
-    for target in [server.tcp(NATIVE, "?tls=off"), server.tcp(NATIVE, "?tls=required"), server.socket(NATIVE, "")] {
+    for target in [
+        server.tcp(NATIVE, "?tls=off"),
+        server.tcp(NATIVE, "?tls=required"),
+        server.socket(NATIVE, ""),
+    ] {
         for length in [1_100_000, 40_000_000] {
-            let error = connect(&target).unwrap().query(&format!("DO '{}'", "x".repeat(length))).unwrap_err();
+            let error = connect(&target)
+                .unwrap()
+                .query(&format!("DO '{}'", "x".repeat(length)))
+                .unwrap_err();
             assert_eq!(error.class(), ErrorClass::ConnectionLost, "{target} {length}: {error}");
-            assert!(error.hint().unwrap().contains("max_allowed_packet"), "{target} {length}: {error}");
+            assert!(
+                error.hint().unwrap().contains("max_allowed_packet"),
+                "{target} {length}: {error}"
+            );
         }
     }
 }
@@ -215,7 +259,9 @@ fn several_results_and_a_file_that_is_not_sent() {
     assert!(matches!(error, DriverError::Server(_)), "{error}");
     assert_eq!(client.query_value("SELECT COUNT(*) FROM d.t").unwrap().as_deref(), Some("1"));
 
-    let mut prepared = Prepared::connect(&server.socket("root", ""), &["CALL d.p()", "SELECT * FROM d.t"]).unwrap();
+    let mut prepared =
+        Prepared::connect(&server.socket("root", ""), &["CALL d.p()", "SELECT * FROM d.t"])
+            .unwrap();
     let reply = prepared.execute(0, |_| {}).unwrap();
     assert_eq!((reply.rows, reply.affected_rows, reply.error), (3, 1, None));
     assert_eq!(prepared.execute(1, |_| {}).unwrap().rows, 2);
@@ -238,11 +284,19 @@ fn passwords_of_every_length(server: &Server, plugins: &[&str]) {
         for password in ["", "p", "0123456789abcdefghij", &foreign, &long] {
             let using = format!("IDENTIFIED VIA {plugin} USING PASSWORD('{password}')");
             server.run(&[&format!("CREATE OR REPLACE USER acc@'%' {using}")]);
-            for target in [server.tcp("acc", "?tls=off"), server.tcp("acc", "?tls=required"), server.socket("acc", "")]
-            {
-                connect(&target.clone().with_password(password))
-                    .unwrap_or_else(|error| panic!("{plugin} {} {target}: {error}", password.len()));
-                assert_eq!(refusal(&target.with_password(format!("{password}x"))).code(), 1045, "{plugin}");
+            for target in [
+                server.tcp("acc", "?tls=off"),
+                server.tcp("acc", "?tls=required"),
+                server.socket("acc", ""),
+            ] {
+                connect(&target.clone().with_password(password)).unwrap_or_else(|error| {
+                    panic!("{plugin} {} {target}: {error}", password.len())
+                });
+                assert_eq!(
+                    refusal(&target.with_password(format!("{password}x"))).code(),
+                    1045,
+                    "{plugin}"
+                );
             }
         }
     }
@@ -257,7 +311,11 @@ fn plugins_of_mariadb() {
         "CREATE USER ed@'%' IDENTIFIED VIA ed25519 USING PASSWORD('s3cret')",
         "CREATE USER two@'%' IDENTIFIED VIA ed25519 USING PASSWORD('a') OR mysql_native_password USING PASSWORD('b')",
     ]);
-    for target in [server.tcp("ed:s3cret", "?tls=off"), server.tcp("ed:s3cret", ""), server.socket("ed:s3cret", "")] {
+    for target in [
+        server.tcp("ed:s3cret", "?tls=off"),
+        server.tcp("ed:s3cret", ""),
+        server.socket("ed:s3cret", ""),
+    ] {
         connect(&target).unwrap_or_else(|error| panic!("{target}: {error}"));
     }
     for password in ["a", "b"] {
@@ -277,8 +335,11 @@ fn parsec_of_mariadb() {
         "CREATE USER par@'%' IDENTIFIED VIA parsec USING PASSWORD('s3cret')",
         "CREATE USER two@'%' IDENTIFIED VIA parsec USING PASSWORD('a') OR mysql_native_password USING PASSWORD('b')",
     ]);
-    for target in [server.tcp("par:s3cret", "?tls=off"), server.tcp("par:s3cret", ""), server.socket("par:s3cret", "")]
-    {
+    for target in [
+        server.tcp("par:s3cret", "?tls=off"),
+        server.tcp("par:s3cret", ""),
+        server.socket("par:s3cret", ""),
+    ] {
         let mut client = connect(&target).unwrap_or_else(|error| panic!("{target}: {error}"));
         let user = client.query_value("SELECT CURRENT_USER()").unwrap();
         assert_eq!(user.as_deref(), Some("par@%"));

@@ -16,7 +16,10 @@ fn user_of(target: &Target) -> String {
 fn caching_sha2_over_each_kind_of_connection() {
     let Some((binary, _)) = mysql("caching_sha2_over_each_kind_of_connection") else { return };
     let server = Server::start(&binary, &[]);
-    server.run(&["CREATE USER sha2@'%' IDENTIFIED BY 's3cret'", "CREATE USER noone@'%' IDENTIFIED BY ''"]);
+    server.run(&[
+        "CREATE USER sha2@'%' IDENTIFIED BY 's3cret'",
+        "CREATE USER noone@'%' IDENTIFIED BY ''",
+    ]);
     let ca = server.certificates.ca("ca.pem");
     let targets = |account: &str| {
         [
@@ -52,7 +55,9 @@ fn a_long_password_of_all_letters() {
     let password: String = "pässwörd €'\"\\ %/:@?".repeat(6);
     let quoted = password.replace('\\', "\\\\").replace('\'', "\\'");
     server.run(&[&format!("CREATE USER lengthy@'%' IDENTIFIED BY '{quoted}'")]);
-    for target in [server.tcp("lengthy", "?tls=off"), server.tcp("lengthy", ""), server.socket("lengthy", "")] {
+    for target in
+        [server.tcp("lengthy", "?tls=off"), server.tcp("lengthy", ""), server.socket("lengthy", "")]
+    {
         let target = target.with_password(&*password);
         server.run(&["FLUSH PRIVILEGES"]);
         assert!(user_of(&target).starts_with("lengthy@"));
@@ -63,7 +68,9 @@ fn a_long_password_of_all_letters() {
 fn sha256_password() {
     let Some((binary, _)) = mysql("sha256_password") else { return };
     let server = Server::start(&binary, &[("loose_sha256_password_auto_generate_rsa_keys", "ON")]);
-    if let Err(error) = server.admin().execute("CREATE USER old@'%' IDENTIFIED WITH sha256_password BY 's3cret'") {
+    if let Err(error) =
+        server.admin().execute("CREATE USER old@'%' IDENTIFIED WITH sha256_password BY 's3cret'")
+    {
         // Servers from some version on do not have it.
         assert_eq!(error.code(), 1524, "{error}");
         return;
@@ -86,7 +93,10 @@ fn passwords_of_every_length_on_every_version() {
     for server in fetched("passwords_of_every_length_on_every_version") {
         // Before 5.7 no statement names a plugin and a password.
         if !server.binary.is_mariadb() && server.binary.version >= ServerVersion::new(5, 7, 0) {
-            log_in_with_all_passwords(server.name, &Server::start(&server.binary, &[(SHA256_KEYS, "ON")]));
+            log_in_with_all_passwords(
+                server.name,
+                &Server::start(&server.binary, &[(SHA256_KEYS, "ON")]),
+            );
         }
     }
 }
@@ -131,21 +141,28 @@ fn log_in_with_all_passwords(name: &str, server: &Server) {
 fn log_in_twice(target: &Target, password: &str, plugin: &str) {
     let right = target.clone().with_password(password);
     let is_unix = matches!(target.endpoints[0], Endpoint::Unix(_));
-    let by_key =
-        !target.tls.mode.is_required() && (plugin == "sha256_password" || plugin.starts_with("cach") && !is_unix);
+    let by_key = !target.tls.mode.is_required()
+        && (plugin == "sha256_password" || plugin.starts_with("cach") && !is_unix);
     for _ in 0..2 {
         let about = format!("{plugin} {} {target}", password.len());
         match connect(&right) {
             Ok(mut client) => drop(client.query("DO 1").unwrap()),
             Err(error) => {
                 assert!(by_key && password.len() > 213, "{about}: {error}");
-                assert!(error.to_string().contains("too long for the server's RSA key"), "{about}: {error}");
+                assert!(
+                    error.to_string().contains("too long for the server's RSA key"),
+                    "{about}: {error}"
+                );
                 assert!(error.hint().unwrap().contains("tls=required"), "{about}");
             }
         }
     }
     if password.len() < 213 {
-        assert_eq!(refusal(&target.clone().with_password(format!("{password}x"))).code(), 1045, "{plugin} {target}");
+        assert_eq!(
+            refusal(&target.clone().with_password(format!("{password}x"))).code(),
+            1045,
+            "{plugin} {target}"
+        );
     }
 }
 
@@ -156,7 +173,8 @@ fn a_server_without_a_key_is_no_wrong_password() {
         if server.binary.is_mariadb() {
             continue;
         }
-        let keys = [(SHA256_KEYS, "OFF"), ("loose_caching_sha2_password_auto_generate_rsa_keys", "OFF")];
+        let keys =
+            [(SHA256_KEYS, "OFF"), ("loose_caching_sha2_password_auto_generate_rsa_keys", "OFF")];
         let (name, server) = (server.name, Server::start(&server.binary, &keys));
         for plugin in ["caching_sha2_password", "sha256_password"] {
             let made = format!("CREATE USER {plugin}@'%' IDENTIFIED WITH {plugin} BY 'right'");
@@ -164,7 +182,10 @@ fn a_server_without_a_key_is_no_wrong_password() {
                 continue;
             }
             let error = refusal(&server.tcp(&format!("{plugin}:right"), "?tls=off"));
-            assert!(error.to_string().ends_with("the server has no RSA key"), "{name} {plugin}: {error}");
+            assert!(
+                error.to_string().ends_with("the server has no RSA key"),
+                "{name} {plugin}: {error}"
+            );
             assert!(error.hint().unwrap().contains("auto_generate_rsa_keys=ON"), "{name}");
         }
         // An account that the server remembers needs no key; before 8.0 there is none of this plugin.
@@ -202,7 +223,10 @@ fn what_a_server_refuses() {
     server.wait_for_end_of(&mut idle);
     let error = idle.query("SELECT 1").unwrap_err();
     // Servers before 8.0.24 close the connection and say nothing.
-    assert!(error.class() == ErrorClass::ConnectionLost && [0, 4031].contains(&error.code()), "{error}");
+    assert!(
+        error.class() == ErrorClass::ConnectionLost && [0, 4031].contains(&error.code()),
+        "{error}"
+    );
 }
 
 #[test]
@@ -215,7 +239,10 @@ fn certificates_that_a_server_makes_itself() {
     let ca = format!("?tls=verify-ca&ca={datadir}ca.pem");
     assert!(tls_version(&server.tcp("ok:x", &ca)).starts_with("TLSv1."));
     let error = refusal(&server.tcp("ok:x", &ca.replace("verify-ca", "verify-identity")));
-    assert!(matches!(error, DriverError::Tls(_)) && error.to_string().contains("certificate"), "{error}");
+    assert!(
+        matches!(error, DriverError::Tls(_)) && error.to_string().contains("certificate"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -228,8 +255,12 @@ fn prepared_statements_over_tls() {
         "CREATE USER ok@'%' IDENTIFIED BY 'x'",
         "GRANT ALL ON *.* TO ok@'%'",
     ]);
-    let statements =
-        ["INSERT INTO t (a, b, c, d) VALUES (?, ?, ?, ?)", "SELECT * FROM t WHERE a = ?", "BEGIN", "COMMIT"];
+    let statements = [
+        "INSERT INTO t (a, b, c, d) VALUES (?, ?, ?, ?)",
+        "SELECT * FROM t WHERE a = ?",
+        "BEGIN",
+        "COMMIT",
+    ];
     for options in ["d?tls=off", "d?tls=required"] {
         let mut prepared = Prepared::connect(&server.tcp("ok:x", options), &statements).unwrap();
         prepared.execute(2, |_| {}).unwrap();
@@ -248,5 +279,8 @@ fn prepared_statements_over_tls() {
         let wrong = prepared.run("INSERT INTO t (id) VALUES (1)").unwrap().error.unwrap();
         assert_eq!(wrong.code, 1062);
     }
-    assert_eq!(server.admin().query_value("SELECT COUNT(*) FROM d.t").unwrap().as_deref(), Some("40"));
+    assert_eq!(
+        server.admin().query_value("SELECT COUNT(*) FROM d.t").unwrap().as_deref(),
+        Some("40")
+    );
 }

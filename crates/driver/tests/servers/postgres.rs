@@ -5,7 +5,8 @@ use truetps_testkit::{PostgresOptions, PostgresServer};
 
 use crate::postgres_common::{Driven, client};
 
-const TABLE: &str = "CREATE TABLE t (id bigint PRIMARY KEY, i bigint, d double precision, s text, b bytea)";
+const TABLE: &str =
+    "CREATE TABLE t (id bigint PRIMARY KEY, i bigint, d double precision, s text, b bytea)";
 const INSERT: &str = "INSERT INTO t (id, i, d, s, b) VALUES (?, ?, ?, ?, ?)";
 const BIG_BYTES: usize = 20 << 20;
 
@@ -51,7 +52,8 @@ fn values_of_every_kind_come_back_as_they_went() {
         });
         assert_eq!((reply.error, reply.affected_rows), (None, 1));
 
-        let result = root.query("SELECT i, d, s, encode(b, 'hex') AS b FROM t ORDER BY id").unwrap();
+        let result =
+            root.query("SELECT i, d, s, encode(b, 'hex') AS b FROM t ORDER BY id").unwrap();
         assert_eq!(result.columns, ["i", "d", "s", "b"]);
         assert_eq!(result.rows.len(), rows.len() + 1);
         for (row, (i, d, s, b)) in result.rows.iter().zip(&rows) {
@@ -70,10 +72,15 @@ fn values_beside_operators_and_in_columns_of_other_types() {
     let Some(server) = server("values_beside_operators") else { return };
     for prepared in [false, true] {
         let statements = ["SELECT 10 -? AS a, -?::bigint AS b", "INSERT INTO n VALUES (?, ?)"];
-        server.connect().unwrap().execute("DROP TABLE IF EXISTS n; CREATE TABLE n (i integer, v varchar(9))").unwrap();
+        server
+            .connect()
+            .unwrap()
+            .execute("DROP TABLE IF EXISTS n; CREATE TABLE n (i integer, v varchar(9))")
+            .unwrap();
         let mut driven = Driven::log_in(&server.target(), &statements, prepared).unwrap();
         driven.keep_rows();
-        let reply = driven.execute(0, |params| [-3, -4].into_iter().for_each(|n| params.push_int(n)));
+        let reply =
+            driven.execute(0, |params| [-3, -4].into_iter().for_each(|n| params.push_int(n)));
         let result = reply.result.unwrap();
         assert_eq!(result.columns, ["a", "b"]);
         assert_eq!(result.rows, [[Some("13".to_owned()), Some("4".to_owned())]]);
@@ -89,9 +96,11 @@ fn values_beside_operators_and_in_columns_of_other_types() {
 fn text_that_cannot_be_is_an_error_and_the_session_goes_on() {
     let Some(server) = server("text_that_cannot_be") else { return };
     for prepared in [false, true] {
-        let mut driven = Driven::log_in(&server.target(), &["SELECT length(?::text)"], prepared).unwrap();
+        let mut driven =
+            Driven::log_in(&server.target(), &["SELECT length(?::text)"], prepared).unwrap();
         for bad in [&b"a\0b"[..], b"\xff"] {
-            let reply = driven.execute(0, |params| params.push_text(|out| out.extend_from_slice(bad)));
+            let reply =
+                driven.execute(0, |params| params.push_text(|out| out.extend_from_slice(bad)));
             assert_eq!(reply.error.unwrap().sqlstate, "22021");
         }
         let reply = driven.execute(0, |params| params.push_text(text("ab")));
@@ -106,19 +115,23 @@ fn text_that_cannot_be_is_an_error_and_the_session_goes_on() {
 fn several_results_and_none() {
     let Some(server) = server("several_results_and_none") else { return };
     let mut driven = Driven::log_in(&server.target(), &[], false).unwrap();
-    let all = format!("{TABLE}; INSERT INTO t (id) VALUES (1), (2); SELECT * FROM t; UPDATE t SET i = 0 WHERE id = 1;");
+    let all = format!(
+        "{TABLE}; INSERT INTO t (id) VALUES (1), (2); SELECT * FROM t; UPDATE t SET i = 0 WHERE id = 1;"
+    );
     let reply = driven.sql(&format!("{all} DELETE FROM t; SELECT 1"));
     assert_eq!((reply.error, reply.affected_rows, reply.rows), (None, 2 + 1 + 2, 2 + 1));
     for empty in ["", ";", "-- nothing"] {
         let reply = driven.sql(empty);
         assert_eq!((reply.error, reply.affected_rows, reply.rows), (None, 0, 0));
     }
-    let reply = driven.sql("INSERT INTO t (id) VALUES (5); SELECT 1 / 0; INSERT INTO t (id) VALUES (6)");
+    let reply =
+        driven.sql("INSERT INTO t (id) VALUES (5); SELECT 1 / 0; INSERT INTO t (id) VALUES (6)");
     assert_eq!(reply.error.unwrap().class().to_string(), "other(22012)");
     let mut client = client(&server.target()).unwrap();
     // One simple query is one transaction.
     assert_eq!(client.query_value("SELECT count(*) FROM t").unwrap().as_deref(), Some("0"));
-    let result = client.query("SELECT 1 AS one; SELECT 2 AS two, NULL AS three WHERE false").unwrap();
+    let result =
+        client.query("SELECT 1 AS one; SELECT 2 AS two, NULL AS three WHERE false").unwrap();
     assert_eq!((result.columns, result.rows), (vec!["two".to_owned(), "three".to_owned()], vec![]));
     assert!(client.query("SELECT nonsense").unwrap_err().to_string().contains("(SQLSTATE 42703)"));
     assert_eq!(client.execute("INSERT INTO t (id) SELECT generate_series(1, 10)").unwrap(), 10);
@@ -129,7 +142,9 @@ fn what_comes_at_any_time_is_passed_over() {
     let Some(server) = server("what_comes_at_any_time") else { return };
     let mut driven = Driven::log_in(&server.target(), &["SELECT 1"], true).unwrap();
     driven.sql("LISTEN c");
-    let reply = driven.sql("DO $$ BEGIN RAISE NOTICE 'notice'; END $$; SET TimeZone = 'UTC'; NOTIFY c, 'to us too'");
+    let reply = driven.sql(
+        "DO $$ BEGIN RAISE NOTICE 'notice'; END $$; SET TimeZone = 'UTC'; NOTIFY c, 'to us too'",
+    );
     assert_eq!(reply.error, None);
     // While nothing is in flight, from another session.
     server.connect().unwrap().execute("NOTIFY c").unwrap();
@@ -146,10 +161,15 @@ fn a_failed_transaction_goes_on_after_rollback() {
     for prepared in [false, true] {
         let mut statements = vec![Statement::new("INSERT INTO t (id) VALUES (?)").unwrap()];
         statements.extend(["BEGIN", "COMMIT"].map(Statement::text_only));
-        let mut driven = Driven::with_statements(&server.target(), statements.into(), prepared).unwrap();
+        let mut driven =
+            Driven::with_statements(&server.target(), statements.into(), prepared).unwrap();
         let one = |params: &mut Params| params.push_int(1);
         for (statement, expect) in [(1, None), (0, None), (0, Some("23505")), (0, Some("25P02"))] {
-            let reply = if statement == 0 { driven.execute(0, one) } else { driven.execute(statement, |_| {}) };
+            let reply = if statement == 0 {
+                driven.execute(0, one)
+            } else {
+                driven.execute(statement, |_| {})
+            };
             assert_eq!(reply.error.map(|error| error.sqlstate).as_deref(), expect);
         }
         assert_eq!(driven.sql("ROLLBACK").error, None);
@@ -166,13 +186,20 @@ fn a_failed_transaction_goes_on_after_rollback() {
 #[test]
 fn copy_is_refused_and_the_session_goes_on() {
     let Some(server) = server("copy_is_refused") else { return };
-    server.connect().unwrap().execute(&format!("{TABLE}; INSERT INTO t (id) VALUES (1), (2)")).unwrap();
+    server
+        .connect()
+        .unwrap()
+        .execute(&format!("{TABLE}; INSERT INTO t (id) VALUES (1), (2)"))
+        .unwrap();
     let statements = ["COPY t FROM STDIN", "COPY t TO STDOUT", "SELECT 1"];
     for prepared in [false, true] {
         let mut driven = Driven::log_in(&server.target(), &statements, prepared).unwrap();
         for _ in 0..2 {
             let error = driven.execute(0, |_| {}).error.unwrap();
-            assert!(error.sqlstate == "57014" && error.message.contains("truetps sends no COPY data"), "{error}");
+            assert!(
+                error.sqlstate == "57014" && error.message.contains("truetps sends no COPY data"),
+                "{error}"
+            );
             assert_eq!(driven.execute(1, |_| {}).error.unwrap().sqlstate, "0A000");
             assert_eq!(driven.execute(2, |_| {}).rows, 1);
         }
@@ -221,7 +248,8 @@ fn errors_have_their_classes() {
 fn a_session_that_is_ended_says_by_what() {
     let Some(mut server) = server("a_session_that_is_ended") else { return };
     let mut root = server.connect().unwrap();
-    let ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+    let ended =
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
         AND backend_type = 'client backend'";
     let mut asleep = Driven::log_in(&server.target(), &[], false).unwrap();
     asleep.begin_sql("SELECT pg_sleep(60)");
@@ -229,7 +257,10 @@ fn a_session_that_is_ended_says_by_what() {
     root.query(ended).unwrap();
     for driven in [&mut asleep, &mut idle] {
         let error = driven.event().unwrap_err();
-        assert!(matches!(&error, DriverError::Server(error) if error.sqlstate == "57P01"), "{error}");
+        assert!(
+            matches!(&error, DriverError::Server(error) if error.sqlstate == "57P01"),
+            "{error}"
+        );
         assert_eq!(error.class().to_string(), "connection_lost");
     }
 

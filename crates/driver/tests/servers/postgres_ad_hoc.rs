@@ -6,7 +6,8 @@ use std::path::Path;
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use truetps_driver::{
-    Connector, DriverError, ParamType, Scratch, SessionEvent, Statement, Target, Tls, TlsMode, TransactionStatus,
+    Connector, DriverError, ParamType, Scratch, SessionEvent, Statement, Target, Tls, TlsMode,
+    TransactionStatus,
 };
 use truetps_testkit::{PostgresOptions, PostgresServer, TlsFiles};
 
@@ -25,13 +26,16 @@ fn several_statements_and_one_that_fails() {
     let Some(server) = server("several_statements") else { return };
     let mut link = AdHoc::connect(&server.target());
     link.sets("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 1), (2, 2)");
-    let sets = link.sets("SELECT 1, NULL; UPDATE t SET b = 0; SELECT a FROM t WHERE a > 5; ; SET lock_timeout = 0");
+    let sets = link.sets(
+        "SELECT 1, NULL; UPDATE t SET b = 0; SELECT a FROM t WHERE a > 5; ; SET lock_timeout = 0",
+    );
     let row = vec![Some(b"1".to_vec()), None];
     assert_eq!(sets, [(0, 2, vec![row]), (2, 0, vec![]), (0, 1, vec![]), (0, 0, vec![])]);
     assert_eq!(link.sets("DELETE FROM t WHERE a = 2 RETURNING b"), [(1, 1, vec![texts(&["0"])])]);
     assert_eq!(link.sets(""), [(0, 0, vec![])]);
 
-    let (reply, sets) = link.run("SELECT 7; SELECT g, 1 / (3 - g) FROM generate_series(1, 5) g; SELECT 8");
+    let (reply, sets) =
+        link.run("SELECT 7; SELECT g, 1 / (3 - g) FROM generate_series(1, 5) g; SELECT 8");
     assert_eq!((reply.error.unwrap().sqlstate.as_str(), sets.len()), ("22012", 1));
     assert_eq!(link.sets("SELECT 9")[0].2, [texts(&["9"])]);
     let (reply, sets) = link.run(b"SELECT '\xff'");
@@ -56,7 +60,9 @@ fn statements_are_prepared_executed_and_closed_at_any_time() {
         params.push_null();
     });
     assert_eq!((reply.error, reply.affected_rows, sets), (None, 1, vec![(1, 0, vec![])]));
-    let select = link.try_prepare("SELECT i, d, s, b, n, '?' FROM t WHERE i = ?", &[ParamType::INT8]).unwrap();
+    let select = link
+        .try_prepare("SELECT i, d, s, b, n, '?' FROM t WHERE i = ?", &[ParamType::INT8])
+        .unwrap();
     assert_eq!((select.handle, select.params, select.columns), (1, 1, 6));
     let (_, sets) = link.execute(select.handle, |params| params.push_int(i64::MIN));
     let mut row = texts(&["-9223372036854775808", "-1.5e-300", "it's a \\ ?", "\\x00ff"]);
@@ -69,7 +75,10 @@ fn statements_are_prepared_executed_and_closed_at_any_time() {
 
     for _ in 0..2 {
         let echo = link.prepare("SELECT ?::text");
-        assert_eq!(link.execute(echo.handle, |params| params.push_text(text(b"x"))).1[0].2, [texts(&["x"])]);
+        assert_eq!(
+            link.execute(echo.handle, |params| params.push_text(text(b"x"))).1[0].2,
+            [texts(&["x"])]
+        );
         link.close(echo.handle);
     }
     let refused = link.try_prepare("SELECT nonsense", &[]).unwrap_err();
@@ -80,10 +89,15 @@ fn statements_are_prepared_executed_and_closed_at_any_time() {
     assert!(matches!(zero, DriverError::Misuse(_)), "{zero}");
 
     link.close(select.handle);
-    assert!(link.misuse(select.handle, |params| params.push_int(1)).contains("no statement is open"));
+    assert!(
+        link.misuse(select.handle, |params| params.push_int(1)).contains("no statement is open")
+    );
     let again = link.prepare("SELECT ?::text");
     assert_eq!(again.handle, select.handle);
-    assert_eq!(link.execute(again.handle, |params| params.push_text(text(b"x"))).1[0].2, [texts(&["x"])]);
+    assert_eq!(
+        link.execute(again.handle, |params| params.push_text(text(b"x"))).1[0].2,
+        [texts(&["x"])]
+    );
     link.close(again.handle);
     link.close(insert.handle);
     let open = link.sets("SELECT count(*) FROM pg_prepared_statements");
@@ -126,9 +140,14 @@ fn statements_of_the_list_are_collected_too_and_stay_apart() {
         scratch.params.push_int(found);
         link.collect(Box::default());
         link.send(0, &mut scratch).unwrap();
-        let SessionEvent::Reply(reply) = link.wait(&mut scratch, None).unwrap() else { panic!("a reply") };
+        let SessionEvent::Reply(reply) = link.wait(&mut scratch, None).unwrap() else {
+            panic!("a reply")
+        };
         let set = reply.sets.as_ref().unwrap().get(0).unwrap();
-        assert_eq!((set.columns, set.rows, set.values().all(|value| value == Some(b"5"))), (1, rows, true));
+        assert_eq!(
+            (set.columns, set.rows, set.values().all(|value| value == Some(b"5"))),
+            (1, rows, true)
+        );
     }
     link.quit(&mut scratch);
 }
@@ -137,7 +156,8 @@ fn statements_of_the_list_are_collected_too_and_stay_apart() {
 fn results_that_are_too_large_are_passed_over() {
     let Some(server) = server("results_that_are_too_large") else { return };
     let mut link = AdHoc::connect(&server.target());
-    let (reply, sets) = link.run("SELECT 1; SELECT repeat('x', 30000000) FROM generate_series(1, 10)");
+    let (reply, sets) =
+        link.run("SELECT 1; SELECT repeat('x', 30000000) FROM generate_series(1, 10)");
     assert_eq!((reply.error.unwrap().sqlstate.as_str(), sets.len(), reply.rows), ("53200", 0, 11));
     assert_eq!(link.sets("SELECT 3")[0].2, [texts(&["3"])]);
 }
@@ -172,17 +192,26 @@ fn a_client_shows_its_certificate() {
         tls: Some(TlsFiles { certificate_pem, key_pem }),
         settings: vec![("ssl_ca_file".to_owned(), ca.display().to_string())],
     };
-    let Some(server) = PostgresServer::start("a_client_shows_its_certificate", &options) else { return };
-    let (cert, key) = (write(folder.path(), "client.pem", &cert), write(folder.path(), "client.key", &key));
+    let Some(server) = PostgresServer::start("a_client_shows_its_certificate", &options) else {
+        return;
+    };
+    let (cert, key) =
+        (write(folder.path(), "client.pem", &cert), write(folder.path(), "client.key", &key));
     let target = |cert: Option<&Path>, key: Option<&Path>| Target {
-        tls: Tls { mode: TlsMode::Required, cert: cert.map(Into::into), key: key.map(Into::into), ..Tls::default() },
+        tls: Tls {
+            mode: TlsMode::Required,
+            cert: cert.map(Into::into),
+            key: key.map(Into::into),
+            ..Tls::default()
+        },
         ..server.tcp_target_for("127.0.0.1", "truetps", None)
     };
     let mut link = AdHoc::connect(&target(Some(&cert), Some(&key)));
     let name = link.sets("SELECT client_dn FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
     assert!(String::from_utf8_lossy(name[0].2[0][0].as_ref().unwrap()).contains("CN=truetps"));
-    let refused =
-        |target: &Target| truetps_driver::Client::connect(target, std::time::Duration::from_secs(20)).map(drop);
+    let refused = |target: &Target| {
+        truetps_driver::Client::connect(target, std::time::Duration::from_secs(20)).map(drop)
+    };
     let error = refused(&target(None, None)).unwrap_err();
     assert!(error.hint().unwrap().contains("cert=FILE"), "{error}");
     let error = refused(&target(Some(&cert), None)).unwrap_err().to_string();

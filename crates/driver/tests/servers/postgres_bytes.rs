@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use truetps_driver::{
-    Endpoint, Login, Params, Password, PgSession, Prepared, Reply, Session, SessionEvent, Statement, Target, Tls,
-    TlsClient, TlsMode,
+    Endpoint, Login, Params, Password, PgSession, Prepared, Reply, Session, SessionEvent,
+    Statement, Target, Tls, TlsClient, TlsMode,
 };
 use truetps_record::SqlDialect;
 
@@ -42,7 +42,8 @@ fn target() -> Target {
 }
 
 fn session(start: Start, keeps_rows: bool) -> PgSession {
-    let tls = matches!(start, Start::TlsAsked).then_some(Tls { mode: TlsMode::Preferred, ..Tls::default() });
+    let tls = matches!(start, Start::TlsAsked)
+        .then_some(Tls { mode: TlsMode::Preferred, ..Tls::default() });
     let tls = tls.and_then(|tls| TlsClient::new(&tls).unwrap());
     let prepared = matches!(start, Start::Preparing | Start::Extended);
     let statements: Arc<[Statement]> = Arc::new([Statement::new("SELECT ?").unwrap()]);
@@ -72,7 +73,10 @@ fn session(start: Start, keeps_rows: bool) -> PgSession {
     }
     if matches!(start, Start::Executed) {
         let described = b"1\0\0\0\x04t\0\0\0\x06\0\0n\0\0\0\x04Z\0\0\0\x05I";
-        assert!(matches!(session.on_bytes(described, &mut out).unwrap(), SessionEvent::Prepared(_)));
+        assert!(matches!(
+            session.on_bytes(described, &mut out).unwrap(),
+            SessionEvent::Prepared(_)
+        ));
         session.execute(0, &Params::default(), &mut out).unwrap();
     }
     if matches!(start, Start::Collecting) {
@@ -102,7 +106,9 @@ fn outcome(mut session: PgSession, pieces: &[&[u8]]) -> Outcome {
             Ok(SessionEvent::Ready) => outcome = Outcome::Ready,
             Ok(SessionEvent::Prepared(prepared)) => outcome = Outcome::Prepared(prepared),
             Ok(SessionEvent::Reply(reply)) => outcome = Outcome::Reply(reply),
-            Err(truetps_driver::DriverError::Server(error)) => return Outcome::ServerError(error.to_string()),
+            Err(truetps_driver::DriverError::Server(error)) => {
+                return Outcome::ServerError(error.to_string());
+            }
             Err(_) => return Outcome::Error,
         }
         // A server cannot make the client say much.
@@ -206,7 +212,10 @@ fn a_whole_conversation_reaches_its_replies() {
     let reply = b"2\0\0\0\x04D\0\0\0\x0b\0\x01\0\0\0\x01aC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
     let expect = Reply { rows: 1, ..Reply::default() };
     assert_eq!(outcome(session(Start::Extended, false), &[reply]), Outcome::Reply(expect));
-    assert_eq!(outcome(session(Start::Preparing, false), &[b"1\0\0\0\x04Z\0\0\0\x05I"]), Outcome::Ready);
+    assert_eq!(
+        outcome(session(Start::Preparing, false), &[b"1\0\0\0\x04Z\0\0\0\x05I"]),
+        Outcome::Ready
+    );
     let selected = b"D\0\0\0\x0b\0\x01\0\0\0\x01aC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
     let set = b"C\0\0\0\x08SET\0Z\0\0\0\x05I";
     assert_eq!(outcome(session(Start::SettingUp, false), &[selected]), Outcome::Nothing);
@@ -220,7 +229,9 @@ fn a_whole_conversation_reaches_its_replies() {
 
 #[test]
 fn nothing_may_come_with_the_answer_to_the_request_for_tls() {
-    for (answer, expect) in [(&b"S"[..], Outcome::Nothing), (b"N", Outcome::Nothing), (b"E", Outcome::Error)] {
+    for (answer, expect) in
+        [(&b"S"[..], Outcome::Nothing), (b"N", Outcome::Nothing), (b"E", Outcome::Error)]
+    {
         assert_eq!(outcome(session(Start::TlsAsked, false), &[answer]), expect);
         let injected = [answer, b"R\0\0\0\x08\0\0\0\0"].concat();
         assert_eq!(outcome(session(Start::TlsAsked, false), &[&injected]), Outcome::Error);

@@ -21,7 +21,10 @@ fn server(test: &str, settings: &[(&str, &str)]) -> Option<PostgresServer> {
     let options = PostgresOptions {
         hba: lines.collect(),
         tcp: true,
-        settings: settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        settings: settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
         ..PostgresOptions::default()
     };
     let server = PostgresServer::start(test, &options)?;
@@ -39,9 +42,10 @@ fn server(test: &str, settings: &[(&str, &str)]) -> Option<PostgresServer> {
 fn every_method_over_unix_and_tcp() {
     let Some(server) = server("every_method_over_unix_and_tcp", &[]) else { return };
     for (user, method) in METHODS {
-        for target in
-            [server.target_for(user, Some(PASSWORD)), server.tcp_target_for("127.0.0.1", user, Some(PASSWORD))]
-        {
+        for target in [
+            server.target_for(user, Some(PASSWORD)),
+            server.tcp_target_for("127.0.0.1", user, Some(PASSWORD)),
+        ] {
             if method == "password" && target != server.target_for(user, Some(PASSWORD)) {
                 let error = client(&target).map(drop).unwrap_err();
                 assert_eq!(error.to_string(), "the server asks for a password in clear text");
@@ -59,13 +63,24 @@ fn failed_logins_say_why() {
     let Some(server) = server("failed_logins_say_why", &[]) else { return };
     for user in ["md5_user", "scram_user"] {
         let (text, class) = refusal(&server.target_for(user, Some("wrong")));
-        assert_eq!(text, format!("password authentication failed for user \"{user}\" (SQLSTATE 28P01)"));
+        assert_eq!(
+            text,
+            format!("password authentication failed for user \"{user}\" (SQLSTATE 28P01)")
+        );
         assert_eq!(class, "connect_failed");
         let (text, class) = refusal(&server.target_for(user, None));
-        assert_eq!((text.as_str(), class.as_str()), ("the server asks for a password", "connect_failed"));
+        assert_eq!(
+            (text.as_str(), class.as_str()),
+            ("the server asks for a password", "connect_failed")
+        );
     }
     let (text, class) = refusal(&server.target_for("nobody_at_all", None));
-    assert!(text.contains("no pg_hba.conf entry") && text.contains("28000") && class == "connect_failed", "{text}");
+    assert!(
+        text.contains("no pg_hba.conf entry")
+            && text.contains("28000")
+            && class == "connect_failed",
+        "{text}"
+    );
     let mut other = server.target();
     other.login.database = Some("no_such_database".to_owned());
     let (text, class) = refusal(&other);
@@ -75,7 +90,11 @@ fn failed_logins_say_why() {
 
 #[test]
 fn too_many_connections() {
-    let settings = [("max_connections", "5"), ("superuser_reserved_connections", "1"), ("max_wal_senders", "0")];
+    let settings = [
+        ("max_connections", "5"),
+        ("superuser_reserved_connections", "1"),
+        ("max_wal_senders", "0"),
+    ];
     let Some(server) = server("too_many_connections", &settings) else { return };
     let target = server.target_for("trusted", None);
     // The superuser's own connection ends on the server's side a moment after it was dropped.
@@ -96,7 +115,8 @@ fn too_many_connections() {
 fn a_statement_that_cannot_be_prepared_is_named() {
     let Some(server) = server("a_statement_that_cannot_be_prepared", &[]) else { return };
     let statements = ["SELECT 1", "SELECT * FROM nowhere WHERE id = ?"];
-    let error = Driven::log_in(&server.target(), &statements, true).map(drop).unwrap_err().to_string();
+    let error =
+        Driven::log_in(&server.target(), &statements, true).map(drop).unwrap_err().to_string();
     let expect = "relation \"nowhere\" does not exist; statement: SELECT * FROM nowhere WHERE id = ? (SQLSTATE 42P01)";
     assert_eq!(error, expect);
     let many = format!("SELECT {}", vec!["?"; 65_536].join(","));

@@ -30,7 +30,10 @@ fn authority() -> (String, Issuer<'static, KeyPair>) {
 fn secure(test: &str) -> Option<Secure> {
     let (ca_pem, issuer) = authority();
     let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+    let certificate = CertificateParams::new(vec!["localhost".to_owned()])
+        .unwrap()
+        .signed_by(&key, &issuer)
+        .unwrap();
     let options = PostgresOptions {
         hba: vec![
             "local all all trust".to_owned(),
@@ -90,7 +93,10 @@ fn passwords_go_through_tls() {
     assert_eq!(sees_tls(&target("scram", TlsMode::Required)), "t");
     assert_eq!(sees_tls(&target("clear", TlsMode::VerifyCa)), "t");
     // Encrypted, but for whom?
-    assert_eq!(refusal(&target("clear", TlsMode::Required)).0, "the server asks for a password in clear text");
+    assert_eq!(
+        refusal(&target("clear", TlsMode::Required)).0,
+        "the server asks for a password in clear text"
+    );
     for user in ["clear", "scram"] {
         let (text, _) = refusal(&target(user, TlsMode::Off));
         assert!(text.contains("no pg_hba.conf entry") && text.contains("no encryption"), "{text}");
@@ -106,7 +112,8 @@ fn large_statements_and_rows_go_through_tls() {
         let mut driven = Driven::log_in(&target, &["SELECT ?::text, 'end'"], prepared).unwrap();
         driven.keep_rows();
         for _ in 0..2 {
-            let reply = driven.execute(0, |params| params.push_text(|out| out.extend_from_slice(&value)));
+            let reply =
+                driven.execute(0, |params| params.push_text(|out| out.extend_from_slice(&value)));
             let result = reply.result.unwrap();
             assert!(result.rows[0][0].as_ref().is_some_and(|text| text.as_bytes() == value));
             assert_eq!(driven.execute(0, Params::push_null).rows, 1);
@@ -122,7 +129,10 @@ fn a_server_without_tls_and_a_unix_socket() {
     let tcp = || server.tcp_target_for("127.0.0.1", "truetps", None);
     assert_eq!(sees_tls(&with(tcp(), TlsMode::Preferred)), "f");
     let (text, class) = refusal(&with(tcp(), TlsMode::Required));
-    assert_eq!((text.as_str(), class.as_str()), ("the server does not offer TLS", "connect_failed"));
+    assert_eq!(
+        (text.as_str(), class.as_str()),
+        ("the server does not offer TLS", "connect_failed")
+    );
     // PostgreSQL has no TLS there, and its own clients do not ask for any.
     assert_eq!(sees_tls(&with(server.target(), TlsMode::Required)), "f");
 }

@@ -14,7 +14,11 @@ use crate::support::{SOON, Server, connect, refusal};
 fn log_in(target: Target, sql: &str) -> Result<(), DriverError> {
     let statements = Arc::new([Statement::new(sql).unwrap()]);
     let mut scratch = Scratch::default();
-    let mut link = Connector::new(target, statements, true)?.connect(0, &mut scratch, Some(Instant::now() + SOON))?;
+    let mut link = Connector::new(target, statements, true)?.connect(
+        0,
+        &mut scratch,
+        Some(Instant::now() + SOON),
+    )?;
     link.send(0, &mut scratch)?;
     let event = link.wait(&mut scratch, Some(Instant::now() + SOON))?;
     assert!(matches!(&event, SessionEvent::Reply(reply) if reply.error.is_none()), "{event:?}");
@@ -23,7 +27,10 @@ fn log_in(target: Target, sql: &str) -> Result<(), DriverError> {
 
 fn check_refusal(error: &DriverError, statement: &str, names: &str) {
     assert_eq!(error.class(), ErrorClass::ConnectFailed, "{error}");
-    assert!(matches!(error, DriverError::Setup { statement: found, .. } if **found == *statement), "{error:?}");
+    assert!(
+        matches!(error, DriverError::Setup { statement: found, .. } if **found == *statement),
+        "{error:?}"
+    );
     assert!(error.to_string().contains(names) && error.to_string().ends_with(statement), "{error}");
 }
 
@@ -44,23 +51,32 @@ fn mariadb_sessions_are_set_up() {
     log_in(server.tcp("me:x", "?tls=required").with_setup(setup), "SELECT * FROM t").unwrap();
 
     let wrong = "SET no_such_variable = 1";
-    for target in [plain.clone().with_setup(["SELECT 1", wrong, "SELECT 2"]), plain.clone().with_setup([wrong])] {
+    for target in [
+        plain.clone().with_setup(["SELECT 1", wrong, "SELECT 2"]),
+        plain.clone().with_setup([wrong]),
+    ] {
         let error = refusal(&target);
         check_refusal(&error, wrong, "no_such_variable");
         assert_eq!(error.code(), 1193);
         check_refusal(&log_in(target, "SELECT 1").unwrap_err(), wrong, "no_such_variable");
     }
     let error = refusal(&plain.with_setup(["KILL CONNECTION_ID()"]));
-    assert!(matches!(error, DriverError::Setup { .. } | DriverError::ClosedEarly { .. }), "{error:?}");
+    assert!(
+        matches!(error, DriverError::Setup { .. } | DriverError::ClosedEarly { .. }),
+        "{error:?}"
+    );
 }
 
 #[test]
 fn postgres_sessions_are_set_up() {
-    let Some(server) = PostgresServer::start("postgres_sessions_are_set_up", &PostgresOptions::default()) else {
+    let Some(server) =
+        PostgresServer::start("postgres_sessions_are_set_up", &PostgresOptions::default())
+    else {
         return;
     };
     server.connect().unwrap().execute("CREATE SCHEMA s; CREATE TABLE s.t (a int)").unwrap();
-    let setup = ["SELECT generate_series(1, 3)", "SET search_path = s", "SET work_mem = '1234kB'", "BEGIN"];
+    let setup =
+        ["SELECT generate_series(1, 3)", "SET search_path = s", "SET work_mem = '1234kB'", "BEGIN"];
     let target = server.target().with_setup(setup);
     let mut client = connect(&target).unwrap();
     assert_eq!(client.query_value("SHOW work_mem").unwrap().unwrap(), "1234kB");

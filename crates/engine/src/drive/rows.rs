@@ -63,7 +63,11 @@ impl Drive<'_, '_> {
         if let Err(error) = write(&mut *rows.writer) {
             rows.has_failed = true;
             // Another worker may have been the first.
-            let _ = self.worker.shared.fatal.set(format!("the log of answers cannot be written: {error}"));
+            let _ = self
+                .worker
+                .shared
+                .fatal
+                .set(format!("the log of answers cannot be written: {error}"));
             self.timeline.end_now();
         }
     }
@@ -96,7 +100,12 @@ impl Drive<'_, '_> {
     }
 
     /// Notes that an attempt may have saved its row; returns whether the row will be sent again.
-    pub(super) fn plan_resend(&mut self, slot: usize, failure: &AttemptFailure, now_ns: u64) -> bool {
+    pub(super) fn plan_resend(
+        &mut self,
+        slot: usize,
+        failure: &AttemptFailure,
+        now_ns: u64,
+    ) -> bool {
         let Some(rows) = &self.rows else { return false };
         let client = &mut self.worker.clients[slot];
         client.row.may_be_saved = true;
@@ -114,7 +123,9 @@ impl Drive<'_, '_> {
 
     /// Sends rows again that are due, and gives up connections whose answer is overdue.
     pub(super) fn look_at_rows(&mut self, now_ns: u64) {
-        let Some(rows) = self.rows.as_mut().filter(|rows| rows.next_look_ns <= now_ns) else { return };
+        let Some(rows) = self.rows.as_mut().filter(|rows| rows.next_look_ns <= now_ns) else {
+            return;
+        };
         rows.next_look_ns = now_ns + ns(LOOK);
         let timeout = rows.spec.answer_timeout;
         for slot in 0..self.worker.clients.len() {
@@ -162,7 +173,13 @@ impl Drive<'_, '_> {
     }
 
     /// The connection of a row in flight broke; returns whether the row will be sent again.
-    pub(super) fn row_lost(&mut self, slot: usize, failure: &AttemptFailure, error: &DriverError, now_ns: u64) -> bool {
+    pub(super) fn row_lost(
+        &mut self,
+        slot: usize,
+        failure: &AttemptFailure,
+        error: &DriverError,
+        now_ns: u64,
+    ) -> bool {
         if self.plan_resend(slot, failure, now_ns) {
             return true;
         }

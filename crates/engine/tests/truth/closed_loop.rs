@@ -22,7 +22,8 @@ fn counts_obey_their_equations() {
         check_equations(&outcome, &kept);
         let phases: Vec<_> = kept.intervals.iter().map(|interval| interval.phase).collect();
         assert_eq!(phases, [Phase::WarmUp, Phase::Measure, Phase::Measure, Phase::Drain]);
-        let lengths: Vec<_> = kept.intervals.iter().map(|interval| interval.length_ms.round() as u64).collect();
+        let lengths: Vec<_> =
+            kept.intervals.iter().map(|interval| interval.length_ms.round() as u64).collect();
         assert_eq!(lengths[..3], [100, 1000, 300]);
         assert_eq!(outcome.measure_length, Duration::from_millis(1300));
         assert_eq!(kept.phases, [Phase::WarmUp, Phase::Measure, Phase::Drain]);
@@ -51,14 +52,18 @@ fn a_stall_is_in_the_response_times() {
     let max_us = outcome.response.response_us_max.unwrap();
     // Once: no client pays twice for it.
     assert!((400_000.0..800_000.0).contains(&max_us), "{max_us}");
-    assert!(outcome.response.response_us_p50.unwrap() < 50_000.0, "one of many transactions stalled");
+    assert!(
+        outcome.response.response_us_p50.unwrap() < 50_000.0,
+        "one of many transactions stalled"
+    );
 }
 
 /// Readings once a second saw a thread of a short run only before it began, or not at all.
 #[test]
 fn switches_of_a_short_run_are_counted() {
     let _machine = quiet_machine();
-    let server = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(5)));
+    let server =
+        FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(5)));
     let (outcome, _) = drive_simply(&server, &LoadSpec { warm_up: Duration::ZERO, ..load(4, 300) });
     let ok = outcome.measured.unwrap().ok;
     // A worker sleeps until an answer is there; it may find several.
@@ -70,7 +75,8 @@ fn switches_of_a_short_run_are_counted() {
 #[test]
 fn response_times_of_a_steady_closed_loop_fill_its_time() {
     let _machine = quiet_machine();
-    let server = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(2)));
+    let server =
+        FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(2)));
     let (outcome, _) = drive_simply(&server, &load(4, 600));
     let mean_us = outcome.response.response_us_mean.unwrap();
     let ratio = outcome.measured.unwrap().ok as f64 * mean_us / (4.0 * 600_000.0);
@@ -98,7 +104,11 @@ fn clients_that_finish_nothing_are_counted() {
 fn clients_that_cannot_connect_are_counted_and_named() {
     let server = FakeServer::start(
         |number| {
-            if number >= 3 { Welcome::Refuse { code: 1040, message: "Too many connections" } } else { Welcome::Greet }
+            if number >= 3 {
+                Welcome::Refuse { code: 1040, message: "Too many connections" }
+            } else {
+                Welcome::Greet
+            }
         },
         |_, _, _| Act::Ok,
     );
@@ -138,34 +148,50 @@ fn clients_lost_while_others_connect_are_counted_once() {
     let mut load = load(6, 200);
     load.workers = 1;
     let (outcome, kept) = drive_simply(&server, &load);
-    assert_eq!((outcome.clients_connected, outcome.clients_not_connected), (4, 2), "{:?}", outcome.connect_errors);
+    assert_eq!(
+        (outcome.clients_connected, outcome.clients_not_connected),
+        (4, 2),
+        "{:?}",
+        outcome.connect_errors
+    );
     check_equations(&outcome, &kept);
 }
 
 #[test]
 fn a_server_that_closes_all_ends_the_run() {
-    let server = FakeServer::start(|_| Welcome::Greet, |_, n, _| if n > 20 { Act::Close } else { Act::Ok });
+    let server =
+        FakeServer::start(|_| Welcome::Greet, |_, n, _| if n > 20 { Act::Close } else { Act::Ok });
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &load(4, 20_000));
     assert_eq!(outcome.ending, RunEnding::AllClientsLost);
     assert_eq!(outcome.end.lost, 4);
-    assert!(began.elapsed() < Duration::from_secs(15), "it does not wait for the end of the measure phase");
+    assert!(
+        began.elapsed() < Duration::from_secs(15),
+        "it does not wait for the end of the measure phase"
+    );
     check_equations(&outcome, &kept);
-    let errors: u64 = outcome.errors.iter().chain(&outcome.errors_elsewhere).map(|error| error.count).sum();
+    let errors: u64 =
+        outcome.errors.iter().chain(&outcome.errors_elsewhere).map(|error| error.count).sum();
     assert_eq!(errors, 4);
 }
 
 #[test]
 fn a_server_that_hangs_leaves_unanswered_clients() {
     let _machine = take_machine();
-    let server = FakeServer::start(|_| Welcome::Greet, |client, _, _| if client == 0 { Act::Hang } else { Act::Ok });
+    let server = FakeServer::start(
+        |_| Welcome::Greet,
+        |client, _, _| if client == 0 { Act::Hang } else { Act::Ok },
+    );
     let (outcome, kept) = drive_simply(&server, &load(3, 300));
     assert_eq!((outcome.ending.clone(), outcome.end.unanswered), (RunEnding::Complete, 1));
     check_equations(&outcome, &kept);
     assert_eq!(kept.intervals.last().unwrap().counts.in_flight, 1);
     // It was sent when the warm-up began.
     let oldest = outcome.end.oldest_in_flight.unwrap();
-    assert!((Duration::from_millis(300)..=Duration::from_millis(400)).contains(&oldest), "{oldest:?}");
+    assert!(
+        (Duration::from_millis(300)..=Duration::from_millis(400)).contains(&oldest),
+        "{oldest:?}"
+    );
 }
 
 #[test]
@@ -240,7 +266,10 @@ fn a_stop_keeps_what_was_measured() {
     let began = Instant::now();
     let outcome = drive(&server, &load(2, 60_000), true, &stop, &mut kept);
     assert_eq!(outcome.ending, RunEnding::Interrupted);
-    assert!(began.elapsed() < Duration::from_secs(30), "it does not wait for the end of the measure phase");
+    assert!(
+        began.elapsed() < Duration::from_secs(30),
+        "it does not wait for the end of the measure phase"
+    );
     assert!(outcome.measured.unwrap().ok > 0);
     check_equations(&outcome, &kept);
 }
@@ -252,7 +281,10 @@ fn an_observer_that_fails_ends_the_run() {
     let began = Instant::now();
     let outcome = drive(&server, &load(2, 60_000), true, &AtomicBool::new(false), &mut kept);
     assert_eq!(outcome.ending, RunEnding::ObserverFailed("no space left on device".to_owned()));
-    assert!(began.elapsed() < Duration::from_secs(30), "it does not wait for the end of the measure phase");
+    assert!(
+        began.elapsed() < Duration::from_secs(30),
+        "it does not wait for the end of the measure phase"
+    );
 }
 
 #[test]

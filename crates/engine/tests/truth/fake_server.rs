@@ -66,7 +66,8 @@ impl FakeServer {
         thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
                 let Ok(stream) = stream else { return };
-                let (on_connect, on_statement) = (Arc::clone(&on_connect), Arc::clone(&on_statement));
+                let (on_connect, on_statement) =
+                    (Arc::clone(&on_connect), Arc::clone(&on_statement));
                 // A client that leaves ends its thread with an error, as it should.
                 thread::spawn(move || drop(serve(number, stream, &*on_connect, &*on_statement)));
             }
@@ -89,7 +90,12 @@ const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
 const PREPARE: u8 = 0x16;
 const QUIT: u8 = 0x01;
 
-fn serve(number: usize, mut stream: UnixStream, on_connect: &OnConnect, on_statement: &OnStatement) -> io::Result<()> {
+fn serve(
+    number: usize,
+    mut stream: UnixStream,
+    on_connect: &OnConnect,
+    on_statement: &OnStatement,
+) -> io::Result<()> {
     let welcome = on_connect(number);
     match welcome {
         Welcome::Greet | Welcome::CloseAfterLogin => send(&mut stream, 0, &greeting())?,
@@ -185,7 +191,8 @@ fn send(stream: &mut UnixStream, sequence: u8, payload: &[u8]) -> io::Result<()>
 fn receive(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
     let mut header = [0; 4];
     stream.read_exact(&mut header)?;
-    let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
+    let length =
+        usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
     let mut payload = vec![0; length];
     stream.read_exact(&mut payload)?;
     Ok(payload)

@@ -11,7 +11,13 @@ use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{Kept, check_equations, drive, drive_simply, load};
 
 fn open(rate: f64, of: RateOf) -> OpenPacing {
-    OpenPacing { rate: Rate::constant(rate), of, spacing: Spacing::Constant, latency_limit: None, seed: 3 }
+    OpenPacing {
+        rate: Rate::constant(rate),
+        of,
+        spacing: Spacing::Constant,
+        latency_limit: None,
+        seed: 3,
+    }
 }
 
 fn open_load(clients: u32, measure_ms: u64, open: OpenPacing) -> LoadSpec {
@@ -30,7 +36,11 @@ fn stalling(from: Duration, to: Duration) -> FakeServer {
         |_| Welcome::Greet,
         move |_, _, _| {
             let since = first.get_or_init(Instant::now).elapsed();
-            if (from..to).contains(&since) { Act::OkAfter(to.saturating_sub(since)) } else { Act::Ok }
+            if (from..to).contains(&since) {
+                Act::OkAfter(to.saturating_sub(since))
+            } else {
+                Act::Ok
+            }
         },
     )
 }
@@ -58,7 +68,13 @@ fn a_stall_of_two_seconds_is_in_the_response_times_and_in_no_loss() {
     assert!(figures.lag_us_p99.unwrap() > 1_800_000.0, "{figures:?}");
     // Their wait is not the generator's fault.
     assert!(figures.late_us_p99.unwrap() < 100_000.0, "{figures:?}");
-    let behind = kept.intervals.iter().filter_map(|i| i.open_loop).map(|open| open.starts.queued).max().unwrap();
+    let behind = kept
+        .intervals
+        .iter()
+        .filter_map(|i| i.open_loop)
+        .map(|open| open.starts.queued)
+        .max()
+        .unwrap();
     assert!((900..2_100).contains(&behind), "{behind}");
 }
 
@@ -66,7 +82,8 @@ fn a_stall_of_two_seconds_is_in_the_response_times_and_in_no_loss() {
 fn a_late_start_is_skipped_where_there_is_a_limit() {
     let _machine = quiet_machine();
     let server = stalling(Duration::from_millis(500), Duration::from_millis(1_500));
-    let limit = OpenPacing { latency_limit: Some(Duration::from_millis(200)), ..open(500.0, RateOf::All) };
+    let limit =
+        OpenPacing { latency_limit: Some(Duration::from_millis(200)), ..open(500.0, RateOf::All) };
     let (outcome, kept) = drive_simply(&server, &open_load(4, 2_000, limit));
     check_equations(&outcome, &kept);
     let starts = outcome.open_loop.unwrap().starts;
@@ -80,7 +97,8 @@ fn a_late_start_is_skipped_where_there_is_a_limit() {
 #[test]
 fn overload_is_a_queue_and_no_abort() {
     let _machine = quiet_machine();
-    let server = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(50)));
+    let server =
+        FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(50)));
     let (outcome, kept) = drive_simply(&server, &open_load(1, 2_000, open(100.0, RateOf::All)));
     check_equations(&outcome, &kept);
     assert_eq!(outcome.ending, RunEnding::Complete);
@@ -95,7 +113,9 @@ fn each_client_has_its_own_schedule() {
     // Client 0 meets a slow server: the others do not wait for it.
     let server = FakeServer::start(
         |_| Welcome::Greet,
-        |client, _, _| if client % 20 == 0 { Act::OkAfter(Duration::from_millis(500)) } else { Act::Ok },
+        |client, _, _| {
+            if client % 20 == 0 { Act::OkAfter(Duration::from_millis(500)) } else { Act::Ok }
+        },
     );
     for spacing in [Spacing::Constant, Spacing::Poisson] {
         let pacing = OpenPacing { spacing, ..open(20.0, RateOf::EachClient) };
@@ -119,7 +139,11 @@ fn a_ramp_has_its_area() {
     load.warm_up = Duration::from_millis(500);
     let (outcome, kept) = drive_simply(&server, &load);
     check_equations(&outcome, &kept);
-    assert!(outcome.open_loop.unwrap().starts.scheduled.abs_diff(600) <= 1, "{:?}", outcome.open_loop);
+    assert!(
+        outcome.open_loop.unwrap().starts.scheduled.abs_diff(600) <= 1,
+        "{:?}",
+        outcome.open_loop
+    );
 }
 
 /// The schedule is the same regardless of the number of threads.
@@ -150,7 +174,10 @@ fn threads_of_one_client_follow_their_schedules() {
     let (outcome, kept) = drive_simply(&server, &load);
     check_equations(&outcome, &kept);
     let figures = outcome.open_loop.unwrap();
-    assert_eq!((figures.starts.scheduled, outcome.workers, outcome.mode), (200, 4, DriveMode::Blocking));
+    assert_eq!(
+        (figures.starts.scheduled, outcome.workers, outcome.mode),
+        (200, 4, DriveMode::Blocking)
+    );
     assert!(figures.late_us_p50.unwrap() < 20_000.0, "{figures:?}");
 }
 
@@ -163,7 +190,11 @@ fn a_schedule_too_fast_to_count_ends_in_time_and_when_stopped() {
         let (outcome, kept) = drive_simply(&server, &open_load(2, 1_500, open(1e13, of)));
         check_equations(&outcome, &kept);
         assert_eq!(outcome.ending, RunEnding::Complete);
-        assert!(outcome.measured.unwrap().ok > 100, "clients work during it: {:?}", outcome.measured);
+        assert!(
+            outcome.measured.unwrap().ok > 100,
+            "clients work during it: {:?}",
+            outcome.measured
+        );
         assert!(began.elapsed() < Duration::from_secs(30), "{of:?} {:?}", began.elapsed());
         let (stop, began) = (AtomicBool::new(false), Instant::now());
         let mut kept = Kept::default();

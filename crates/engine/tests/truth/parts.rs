@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use truetps_engine::{LoadSpec, Observer, OpenPacing, Pacing, Quota, Rate, RateOf, RunEnding, RunOutcome};
+use truetps_engine::{
+    LoadSpec, Observer, OpenPacing, Pacing, Quota, Rate, RateOf, RunEnding, RunOutcome,
+};
 use truetps_record::{DriveMode, Histogram, Interval, Part, Phase, Spacing};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
@@ -45,8 +47,13 @@ fn ok(outcomes: &[RunOutcome]) -> u64 {
 #[test]
 fn parts_of_a_closed_loop_send_the_same_statements() {
     for (mode, workers) in [(DriveMode::Multiplexed, 3), (DriveMode::Blocking, 1)] {
-        let whole =
-            LoadSpec { mode, workers, warm_up: Duration::ZERO, quota: Some(Quota::Each(77)), ..load(7, 20_000) };
+        let whole = LoadSpec {
+            mode,
+            workers,
+            warm_up: Duration::ZERO,
+            quota: Some(Quota::Each(77)),
+            ..load(7, 20_000)
+        };
         let (one, _) = sent_by(1, &whole);
         for parts in [2, 4, 7] {
             let (all, outcomes) = sent_by(parts, &whole);
@@ -62,7 +69,12 @@ fn parts_of_an_open_loop_make_every_start() {
     for of in [RateOf::All, RateOf::EachClient] {
         let rate = if of == RateOf::All { Rate::constant(1_500.0) } else { Rate::constant(250.0) };
         let open = OpenPacing { rate, of, spacing: Spacing::Poisson, latency_limit: None, seed: 4 };
-        let whole = LoadSpec { warm_up: Duration::ZERO, workers: 2, pacing: Pacing::Open(open), ..load(6, 400) };
+        let whole = LoadSpec {
+            warm_up: Duration::ZERO,
+            workers: 2,
+            pacing: Pacing::Open(open),
+            ..load(6, 400)
+        };
         let scheduled = |outcomes: &[RunOutcome]| -> u64 {
             outcomes.iter().map(|outcome| outcome.open_loop.unwrap().starts.scheduled).sum()
         };
@@ -78,9 +90,16 @@ fn parts_of_an_open_loop_make_every_start() {
 #[test]
 fn a_number_of_transactions_is_of_all_parts() {
     let (rate, of) = (Rate::constant(2_000.0), RateOf::All);
-    let pacing = Pacing::Open(OpenPacing { rate, of, spacing: Spacing::Constant, latency_limit: None, seed: 4 });
+    let pacing = Pacing::Open(OpenPacing {
+        rate,
+        of,
+        spacing: Spacing::Constant,
+        latency_limit: None,
+        seed: 4,
+    });
     let quota = Some(Quota::Together(103));
-    let (_, outcomes) = sent_by(4, &LoadSpec { warm_up: Duration::ZERO, quota, pacing, ..load(8, 20_000) });
+    let (_, outcomes) =
+        sent_by(4, &LoadSpec { warm_up: Duration::ZERO, quota, pacing, ..load(8, 20_000) });
     let each: Vec<_> = outcomes.iter().map(|outcome| outcome.measured.unwrap().ok).collect();
     assert_eq!(each, [26, 26, 26, 25]);
 }
@@ -121,12 +140,21 @@ fn a_load_starts_when_its_observer_says_or_not_at_all() {
     let drive = |at| {
         let mut gate = Gate { at, zero: None };
         let spec = LoadSpec { warm_up: Duration::ZERO, ..load(3, 50) };
-        let outcome = truetps_engine::run(&spec, &connector, &workload, &AtomicBool::new(false), &mut gate).unwrap();
+        let outcome =
+            truetps_engine::run(&spec, &connector, &workload, &AtomicBool::new(false), &mut gate)
+                .unwrap();
         (outcome, gate.zero)
     };
     let (refused, zero) = drive(Err("part 2 did not come".to_owned()));
-    assert_eq!((refused.ending, zero), (RunEnding::NotStarted("part 2 did not come".to_owned()), None));
-    assert_eq!((refused.measured.is_none(), sent.lock().unwrap().len()), (true, 0), "nothing was sent");
+    assert_eq!(
+        (refused.ending, zero),
+        (RunEnding::NotStarted("part 2 did not come".to_owned()), None)
+    );
+    assert_eq!(
+        (refused.measured.is_none(), sent.lock().unwrap().len()),
+        (true, 0),
+        "nothing was sent"
+    );
     let at = Instant::now() + Duration::from_millis(200);
     let (outcome, zero) = drive(Ok(Some(at)));
     assert_eq!((outcome.ending, zero), (RunEnding::Complete, Some(at)));

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Target};
-use truetps_engine::{EngineError, LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunEnding, RunOutcome, run};
+use truetps_engine::{
+    EngineError, LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunEnding, RunOutcome, run,
+};
 use truetps_plan::ErrorPolicy;
 use truetps_record::{DriveMode, Spacing, SqlDialect};
 use truetps_workload::{Commit, SqlList, SqlStatement, Workload, insert};
@@ -58,12 +60,15 @@ fn ends(outcome: &RunOutcome) -> (u64, u64) {
 
 #[test]
 fn each_client_does_its_share_and_no_more() {
-    for (mode, workers) in [(DriveMode::Multiplexed, 1), (DriveMode::Multiplexed, 3), (DriveMode::Blocking, 1)] {
+    for (mode, workers) in
+        [(DriveMode::Multiplexed, 1), (DriveMode::Multiplexed, 3), (DriveMode::Blocking, 1)]
+    {
         for (all, expect) in [(10, vec![2, 2, 3, 3]), (2, vec![1, 1])] {
             let (server, sent) = counting(|_, _| Act::Ok);
             let outcome = complete(&server, &LoadSpec { mode, workers, ..each(4, all) });
             assert_eq!((ends(&outcome), outcome.clients_connected), ((all, 0), 4));
-            let mut sent: Vec<_> = sent.lock().unwrap().iter().copied().filter(|sent| *sent > 0).collect();
+            let mut sent: Vec<_> =
+                sent.lock().unwrap().iter().copied().filter(|sent| *sent > 0).collect();
             sent.sort_unstable();
             assert_eq!(sent, expect);
         }
@@ -97,12 +102,15 @@ fn the_slowest_client_ends_the_phase() {
 #[test]
 fn a_transaction_that_fails_was_tried() {
     let error = |code| Act::Error { code, message: "as the test wants it" };
-    let (server, sent) = counting(move |connection, _| if connection == 0 { error(1114) } else { Act::Ok });
+    let (server, sent) =
+        counting(move |connection, _| if connection == 0 { error(1114) } else { Act::Ok });
     assert_eq!(ends(&complete(&server, &each(4, 10))), (7, 3));
     assert_eq!(*sent.lock().unwrap(), [3, 3, 2, 2]);
 
     // One that is sent again is the same one.
-    let (server, sent) = counting(move |connection, n| if (connection, n) == (0, 1) { error(1213) } else { Act::Ok });
+    let (server, sent) = counting(
+        move |connection, n| if (connection, n) == (0, 1) { error(1213) } else { Act::Ok },
+    );
     let outcome = complete(&server, &each(4, 10));
     assert_eq!((ends(&outcome), outcome.measured.unwrap().retried), ((10, 0), 1));
     assert_eq!(*sent.lock().unwrap(), [4, 3, 2, 2]);
@@ -110,7 +118,9 @@ fn a_transaction_that_fails_was_tried() {
 
 #[test]
 fn the_rest_of_a_lost_client_s_share_is_dropped() {
-    let closing = |at| counting(move |connection, n| if (connection, n) == (0, at) { Act::Close } else { Act::Ok });
+    let closing = |at| {
+        counting(move |connection, n| if (connection, n) == (0, at) { Act::Close } else { Act::Ok })
+    };
     let (server, sent) = closing(1);
     let outcome = complete(&server, &each(4, 10));
     assert_eq!((ends(&outcome), outcome.end.lost), ((8, 1), 1));
@@ -131,13 +141,17 @@ fn the_rest_of_a_lost_client_s_share_is_dropped() {
     let (server, _) = counting(|_, n| if n == 1 { Act::Close } else { Act::Ok });
     let (outcome, kept) = drive_simply(&server, &each(2, 10));
     check_equations(&outcome, &kept);
-    assert_eq!((outcome.ending.clone(), ends(&outcome), outcome.end.lost), (RunEnding::AllClientsLost, (2, 2), 2));
+    assert_eq!(
+        (outcome.ending.clone(), ends(&outcome), outcome.end.lost),
+        (RunEnding::AllClientsLost, (2, 2), 2)
+    );
 }
 
 #[test]
 fn time_may_be_over_first() {
     let (server, _) = counting(|_, _| Act::OkAfter(Duration::from_millis(20)));
-    let outcome = complete(&server, &LoadSpec { measure: Duration::from_millis(300), ..each(2, 1_000_000) });
+    let outcome =
+        complete(&server, &LoadSpec { measure: Duration::from_millis(300), ..each(2, 1_000_000) });
     assert_eq!(outcome.measure_length, Duration::from_millis(300));
     assert!((2..=30).contains(&ends(&outcome).0), "{outcome:?}");
 }
@@ -146,14 +160,25 @@ fn time_may_be_over_first() {
 fn an_open_loop_has_no_shares() {
     let server = FakeServer::friendly();
     let workload = insert(SqlDialect::Mysql, 1, 1000, 7);
-    let connector = Connector::new(Target::mysql_unix(server.socket(), "root", None), workload.statements(), true);
+    let connector = Connector::new(
+        Target::mysql_unix(server.socket(), "root", None),
+        workload.statements(),
+        true,
+    );
     let load = LoadSpec { pacing: open(10.0, RateOf::EachClient), ..each(2, 10) };
-    let refused = run(&load, &connector.unwrap(), &workload, &AtomicBool::new(false), &mut Kept::default());
+    let refused =
+        run(&load, &connector.unwrap(), &workload, &AtomicBool::new(false), &mut Kept::default());
     assert!(matches!(refused, Err(EngineError::SplitOpenLoop)), "{refused:?}");
 }
 
 fn open(rate: f64, of: RateOf) -> Pacing {
-    Pacing::Open(OpenPacing { rate: Rate::constant(rate), of, spacing: Spacing::Poisson, latency_limit: None, seed: 1 })
+    Pacing::Open(OpenPacing {
+        rate: Rate::constant(rate),
+        of,
+        spacing: Spacing::Poisson,
+        latency_limit: None,
+        seed: 1,
+    })
 }
 
 /// So many transactions of all clients by a schedule, without a limit of time.
@@ -168,9 +193,14 @@ fn an_open_loop_starts_so_many_and_no_more() {
         for warm_up_ms in [0, 100] {
             let (server, sent) = counting(|_, _| Act::OkAfter(Duration::from_millis(8)));
             let warm_up = Duration::from_millis(warm_up_ms);
-            let outcome = complete(&server, &LoadSpec { warm_up, ..together(9, 1_000, open(rate, of)) });
+            let outcome =
+                complete(&server, &LoadSpec { warm_up, ..together(9, 1_000, open(rate, of)) });
             let starts = outcome.open_loop.unwrap().starts;
-            assert_eq!((ends(&outcome), starts.queued, starts.skipped), ((1_000, 0), 0, 0), "{outcome:?}");
+            assert_eq!(
+                (ends(&outcome), starts.queued, starts.skipped),
+                ((1_000, 0), 0, 0),
+                "{outcome:?}"
+            );
             let all: u64 = sent.lock().unwrap().iter().sum();
             assert!(all == 1_000 || warm_up_ms > 0, "{all}");
             assert_eq!(outcome.measured.unwrap().in_flight, 0);
@@ -182,7 +212,8 @@ fn an_open_loop_starts_so_many_and_no_more() {
 fn starts_that_are_skipped_are_of_the_number() {
     let (server, _) = counting(|_, _| Act::OkAfter(Duration::from_millis(20)));
     let Pacing::Open(pacing) = open(1_000.0, RateOf::All) else { unreachable!() };
-    let pacing = Pacing::Open(OpenPacing { latency_limit: Some(Duration::from_millis(30)), ..pacing });
+    let pacing =
+        Pacing::Open(OpenPacing { latency_limit: Some(Duration::from_millis(30)), ..pacing });
     let outcome = complete(&server, &together(4, 500, pacing));
     let starts = outcome.open_loop.unwrap().starts;
     assert_eq!((starts.scheduled, ends(&outcome).0 + starts.skipped, starts.queued), (500, 500, 0));
@@ -193,7 +224,8 @@ fn starts_that_are_skipped_are_of_the_number() {
 #[test]
 fn lost_clients_do_not_hold_the_end_of_a_schedule() {
     for (of, clients) in [(RateOf::EachClient, 4), (RateOf::All, 3)] {
-        let (server, _) = counting(|connection, n| if (connection, n) == (1, 2) { Act::Close } else { Act::Ok });
+        let (server, _) =
+            counting(|connection, n| if (connection, n) == (1, 2) { Act::Close } else { Act::Ok });
         let began = Instant::now();
         let outcome = complete(&server, &together(clients, 100, open(300.0, of)));
         let (ok, failed) = ends(&outcome);
@@ -219,10 +251,13 @@ fn a_shared_number_of_statements_is_sent_to_the_letter() {
         );
         let list = vec![SqlStatement::Fixed("UPDATE t SET a = 1".to_owned())];
         let commit = Commit::EveryWithoutBegin(NonZeroU32::new(batch).unwrap());
-        let list = SqlList::workload(list, Arc::new([]), commit, 1).unwrap().with_shared_total(statements);
+        let list =
+            SqlList::workload(list, Arc::new([]), commit, 1).unwrap().with_shared_total(statements);
         let transactions = statements.div_ceil(batch.into());
-        let (load, mut kept) = (together(7, transactions, open(2_000.0, RateOf::All)), Kept::default());
-        let outcome = drive_workload(&server, &load, &list, false, &AtomicBool::new(false), &mut kept);
+        let (load, mut kept) =
+            (together(7, transactions, open(2_000.0, RateOf::All)), Kept::default());
+        let outcome =
+            drive_workload(&server, &load, &list, false, &AtomicBool::new(false), &mut kept);
         check_equations(&outcome, &kept);
         assert_eq!(ends(&outcome), (transactions, 0));
         let sent = (queries.load(Ordering::Relaxed), commits.load(Ordering::Relaxed));

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use truetps_driver::{Client, Connector, Params, Statement, Target};
 use truetps_engine::{LoadSpec, Observer, Quota, RunEnding, RunOutcome, run};
 use truetps_record::{DriveMode, Histogram, Interval, Phase, SettingValue};
-use truetps_sandbox::{RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions};
+use truetps_sandbox::{
+    RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions,
+};
 use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::{PostgresOptions, PostgresServer, TestHome};
 use truetps_workload::{ClientStream, NextStatement, Table, Workload};
@@ -65,7 +67,12 @@ impl Observer for NullObserver {
 }
 
 /// Twenty transactions of each of three clients, five on each connection.
-fn drive(target: Target, statements: &[&'static str], prepared: bool, mode: DriveMode) -> RunOutcome {
+fn drive(
+    target: Target,
+    statements: &[&'static str],
+    prepared: bool,
+    mode: DriveMode,
+) -> RunOutcome {
     let workload = Listed(statements.to_vec());
     let connector = Connector::new(target, workload.statements(), prepared).unwrap();
     let load = LoadSpec {
@@ -74,8 +81,13 @@ fn drive(target: Target, statements: &[&'static str], prepared: bool, mode: Driv
         mode,
         ..LoadSpec::closed(3, 2, Duration::MAX)
     };
-    let outcome = run(&load, &connector, &workload, &AtomicBool::new(false), &mut NullObserver).unwrap();
-    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 60), "{outcome:?}");
+    let outcome =
+        run(&load, &connector, &workload, &AtomicBool::new(false), &mut NullObserver).unwrap();
+    assert_eq!(
+        (outcome.ending.clone(), outcome.measured.unwrap().ok),
+        (RunEnding::Complete, 60),
+        "{outcome:?}"
+    );
     assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (9, 0, 0));
     outcome
 }
@@ -111,17 +123,26 @@ fn connections_are_renewed_at_a_server_that_is_full() {
     let Some(binary) = mariadb("connections_are_renewed_at_a_server_that_is_full") else { return };
     let (server, _sandbox, _dir) = start(&binary, i64::from(CLIENTS) - 1);
     let workload = Listed(vec!["DO 1"]);
-    let connector = Connector::new(Target::mysql_unix(server.socket(), "root", None), workload.statements(), false);
+    let connector = Connector::new(
+        Target::mysql_unix(server.socket(), "root", None),
+        workload.statements(),
+        false,
+    );
     let load = LoadSpec {
         quota: Some(Quota::Each(u64::from(CLIENTS) * 20)),
         reconnect_every: NonZeroU64::new(1),
         ..LoadSpec::closed(CLIENTS, 2, Duration::MAX)
     };
     let connector = connector.unwrap();
-    let run = || run(&load, &connector, &workload, &AtomicBool::new(false), &mut NullObserver).unwrap();
+    let run =
+        || run(&load, &connector, &workload, &AtomicBool::new(false), &mut NullObserver).unwrap();
     // The session that saw the server start has quit; for a moment the server may count it still.
-    let outcome = (0..50).map(|_| run()).find(|outcome| outcome.clients_not_connected == 0).unwrap();
-    assert_eq!((outcome.ending.clone(), outcome.end.lost, outcome.end.reconnects), (RunEnding::Complete, 0, 0));
+    let outcome =
+        (0..50).map(|_| run()).find(|outcome| outcome.clients_not_connected == 0).unwrap();
+    assert_eq!(
+        (outcome.ending.clone(), outcome.end.lost, outcome.end.reconnects),
+        (RunEnding::Complete, 0, 0)
+    );
     assert_eq!((outcome.measured.unwrap().ok, outcome.end.renewed), (220, 209), "{outcome:?}");
 }
 
@@ -129,21 +150,30 @@ fn connections_are_renewed_at_a_server_that_is_full() {
 fn mariadb_sees_each_connection_come_and_go() {
     let Some(binary) = mariadb("mariadb_sees_each_connection_come_and_go") else { return };
     let (server, _sandbox, _dir) = start(&binary, 151);
-    let mut root = Client::connect_unix(server.socket(), "root", None, Duration::from_mins(1)).unwrap();
+    let mut root =
+        Client::connect_unix(server.socket(), "root", None, Duration::from_mins(1)).unwrap();
     root.execute("CREATE DATABASE d").unwrap();
-    let target =
-        Target::mysql_unix(server.socket(), "root", Some("d")).with_setup(["SET AUTOCOMMIT=0", "SELECT 1", "SET @n=7"]);
+    let target = Target::mysql_unix(server.socket(), "root", Some("d")).with_setup([
+        "SET AUTOCOMMIT=0",
+        "SELECT 1",
+        "SET @n=7",
+    ]);
     for (prepared, mode) in WAYS {
         root.execute("CREATE OR REPLACE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, c BIGINT, a INT, n INT)")
             .unwrap();
-        let (before, aborted) = (status(&mut root, "Connections"), status(&mut root, "Aborted_clients"));
+        let (before, aborted) =
+            (status(&mut root, "Connections"), status(&mut root, "Aborted_clients"));
         let insert = "INSERT INTO t (c, a, n) VALUES (CONNECTION_ID(), @@autocommit, @n)";
         drive(target.clone(), &[insert, "COMMIT"], prepared, mode);
         assert_eq!(status(&mut root, "Connections") - before, 12, "four of each client");
         assert_eq!(status(&mut root, "Aborted_clients"), aborted, "each said goodbye");
         let five = "SELECT COUNT(*) FROM (SELECT c FROM d.t GROUP BY c HAVING COUNT(*) = 5) AS x";
         assert_eq!(number(&mut root, five), 12);
-        assert_eq!(number(&mut root, "SELECT COUNT(*) FROM d.t WHERE a = 0 AND n = 7"), 60, "set up each time");
+        assert_eq!(
+            number(&mut root, "SELECT COUNT(*) FROM d.t WHERE a = 0 AND n = 7"),
+            60,
+            "set up each time"
+        );
     }
     // Without the COMMIT nothing stays: the setup is what makes the transaction.
     root.execute("DELETE FROM d.t").unwrap();
@@ -153,8 +183,10 @@ fn mariadb_sees_each_connection_come_and_go() {
 
 #[test]
 fn postgres_sees_each_connection_come_and_go() {
-    let Some(server) = PostgresServer::start("postgres_sees_each_connection_come_and_go", &PostgresOptions::default())
-    else {
+    let Some(server) = PostgresServer::start(
+        "postgres_sees_each_connection_come_and_go",
+        &PostgresOptions::default(),
+    ) else {
         return;
     };
     let mut root = server.connect().unwrap();
@@ -165,7 +197,11 @@ fn postgres_sees_each_connection_come_and_go() {
         drive(target.clone(), &[insert], prepared, mode);
         let five = "SELECT count(*) FROM (SELECT c FROM t GROUP BY c HAVING count(*) = 5) AS x";
         assert_eq!(number(&mut root, five), 12);
-        assert_eq!(number(&mut root, "SELECT count(*) FROM t WHERE w = '1234kB'"), 60, "set up each time");
+        assert_eq!(
+            number(&mut root, "SELECT count(*) FROM t WHERE w = '1234kB'"),
+            60,
+            "set up each time"
+        );
         let began = Instant::now();
         let others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
             AND pid <> pg_backend_pid()";

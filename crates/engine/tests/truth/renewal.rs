@@ -85,9 +85,16 @@ fn a_connection_has_so_many_transactions_and_no_more() {
     for mode in [DriveMode::Multiplexed, DriveMode::Blocking] {
         let server = Server::friendly();
         let outcome = server.drive(&LoadSpec { mode, ..load(2, 40, 5) });
-        assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 40));
+        assert_eq!(
+            (outcome.ending.clone(), outcome.measured.unwrap().ok),
+            (RunEnding::Complete, 40)
+        );
         assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (6, 0, 0));
-        assert_eq!(server.sent(), [1 + 5; 8], "four connections a client, the last one not renewed");
+        assert_eq!(
+            server.sent(),
+            [1 + 5; 8],
+            "four connections a client, the last one not renewed"
+        );
         assert!(outcome.errors.is_empty() && outcome.errors_elsewhere.is_empty(), "{outcome:?}");
     }
     let server = Server::friendly();
@@ -138,20 +145,36 @@ fn an_end_by_time_loses_no_client() {
 #[test]
 fn a_renewal_that_is_refused_is_a_lost_connection() {
     const FULL: Welcome = Welcome::Refuse { code: 1040, message: "Too many connections" };
-    let server = Server::start(|number| if number == 0 { Welcome::Greet } else { FULL }, |_, _| Act::Ok);
+    let server =
+        Server::start(|number| if number == 0 { Welcome::Greet } else { FULL }, |_, _| Act::Ok);
     let began = Instant::now();
     let outcome = server.drive(&load(1, 10, 5));
-    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::AllClientsLost, 5));
+    assert_eq!(
+        (outcome.ending.clone(), outcome.measured.unwrap().ok),
+        (RunEnding::AllClientsLost, 5)
+    );
     assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (0, 0, 1));
-    assert_eq!((outcome.errors[0].code, outcome.errors[0].retried), (1040, 1), "{:?}", outcome.errors);
+    assert_eq!(
+        (outcome.errors[0].code, outcome.errors[0].retried),
+        (1040, 1),
+        "{:?}",
+        outcome.errors
+    );
     assert!(began.elapsed() > Duration::from_secs(1), "it may have got room");
     assert!(server.sent().len() > 10, "{:?}", server.sent());
 
-    let server = Server::start(|number| if [1, 2].contains(&number) { FULL } else { Welcome::Greet }, |_, _| Act::Ok);
+    let server = Server::start(
+        |number| if [1, 2].contains(&number) { FULL } else { Welcome::Greet },
+        |_, _| Act::Ok,
+    );
     let errors = ErrorPolicy { reconnect_s: 5.0, ..ErrorPolicy::default() };
     let outcome = server.drive(&LoadSpec { errors, ..load(1, 15, 5) });
     assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 15));
-    assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (2, 0, 0), "there was room in time");
+    assert_eq!(
+        (outcome.end.renewed, outcome.end.reconnects, outcome.end.lost),
+        (2, 0, 0),
+        "there was room in time"
+    );
     assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
 
     // So is one whose setup fails.
@@ -179,22 +202,40 @@ fn a_server_that_is_full_gets_a_moment() {
             let full_since = *since.get_or_insert_with(Instant::now);
             let is_full = number >= CLIENTS && full_since.elapsed() < Duration::from_millis(300);
             *count.lock().unwrap() += usize::from(is_full);
-            if is_full { Welcome::Refuse { code: 1040, message: "Too many connections" } } else { Welcome::Greet }
+            if is_full {
+                Welcome::Refuse { code: 1040, message: "Too many connections" }
+            } else {
+                Welcome::Greet
+            }
         };
         let server = Server::start(full, |_, _| Act::Ok);
         let outcome = server.drive(&LoadSpec { mode, ..load(4, 40, 5) });
-        assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 40));
-        assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (4, 0, 0), "{outcome:?}");
+        assert_eq!(
+            (outcome.ending.clone(), outcome.measured.unwrap().ok),
+            (RunEnding::Complete, 40)
+        );
+        assert_eq!(
+            (outcome.end.renewed, outcome.end.reconnects, outcome.end.lost),
+            (4, 0, 0),
+            "{outcome:?}"
+        );
         assert!(*refused.lock().unwrap() >= CLIENTS && outcome.errors.is_empty(), "{outcome:?}");
     }
 }
 
 #[test]
 fn a_silent_server_does_not_hold_a_renewal() {
-    let server = Server::start(|number| if number == 1 { Welcome::Silence } else { Welcome::Greet }, |_, _| Act::Ok);
+    let server = Server::start(
+        |number| if number == 1 { Welcome::Silence } else { Welcome::Greet },
+        |_, _| Act::Ok,
+    );
     let began = Instant::now();
     let outcome = server.drive(&load(1, 10, 5));
     assert_eq!((outcome.ending.clone(), outcome.end.lost), (RunEnding::AllClientsLost, 1));
-    assert!(outcome.errors[0].first_message.contains("no answer to the login"), "{:?}", outcome.errors);
+    assert!(
+        outcome.errors[0].first_message.contains("no answer to the login"),
+        "{:?}",
+        outcome.errors
+    );
     assert!((Duration::from_secs(4)..Duration::from_secs(15)).contains(&began.elapsed()));
 }

@@ -56,7 +56,11 @@ pub(crate) fn drive_workload(
     stop: &AtomicBool,
     kept: &mut Kept,
 ) -> RunOutcome {
-    let connector = Connector::new(Target::mysql_unix(server.socket(), "root", None), workload.statements(), prepared);
+    let connector = Connector::new(
+        Target::mysql_unix(server.socket(), "root", None),
+        workload.statements(),
+        prepared,
+    );
     run(load, &connector.unwrap(), workload, stop, kept).unwrap()
 }
 
@@ -75,7 +79,10 @@ pub(crate) fn check_equations(outcome: &RunOutcome, kept: &Kept) {
         interval.counts.assert_consistent();
         if let Some(open) = &interval.open_loop {
             open.starts.assert_consistent(interval.counts.started);
-            assert_eq!(open.starts.queued_in, queued, "one interval begins as the one before ended");
+            assert_eq!(
+                open.starts.queued_in, queued,
+                "one interval begins as the one before ended"
+            );
             queued = open.starts.queued;
         }
         let append = |total: &mut Option<Counts>| match total {
@@ -83,7 +90,10 @@ pub(crate) fn check_equations(outcome: &RunOutcome, kept: &Kept) {
             Some(total) => total.append(&interval.counts),
         };
         if let Some(before) = all {
-            assert_eq!(before.in_flight, interval.counts.carried_in, "one interval begins as the one before ended");
+            assert_eq!(
+                before.in_flight, interval.counts.carried_in,
+                "one interval begins as the one before ended"
+            );
         }
         append(&mut all);
         if interval.phase == Phase::Measure {

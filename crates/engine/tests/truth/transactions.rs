@@ -80,7 +80,8 @@ fn drive(server: &FakeServer, errors: ErrorPolicy) -> RunOutcome {
     let mut kept = Kept::default();
     let load = LoadSpec { errors, quota: Some(Quota::Together(3)), ..load(1, 20_000) };
     let load = LoadSpec { warm_up: std::time::Duration::ZERO, ..load };
-    let outcome = drive_workload(server, &load, &Numbered, false, &AtomicBool::new(false), &mut kept);
+    let outcome =
+        drive_workload(server, &load, &Numbered, false, &AtomicBool::new(false), &mut kept);
     check_equations(&outcome, &kept);
     outcome
 }
@@ -111,9 +112,17 @@ fn a_conflict_at_commit_is_sent_again() {
         let outcome = drive(&server, ErrorPolicy::default());
         let seen = seen.lock().unwrap();
         assert_eq!(seen[3..6], ["COMMIT", "ROLLBACK", "BEGIN"], "{code}");
-        assert_eq!((&seen[6], &seen[8]), (&"UPDATE t SET n = 1".to_owned(), &"COMMIT".to_owned()), "{code}");
+        assert_eq!(
+            (&seen[6], &seen[8]),
+            (&"UPDATE t SET n = 1".to_owned(), &"COMMIT".to_owned()),
+            "{code}"
+        );
         let counts = outcome.measured.unwrap();
-        assert_eq!((counts.failed, counts.retried, outcome.errors[0].class), (0, 1, class), "{code}");
+        assert_eq!(
+            (counts.failed, counts.retried, outcome.errors[0].class),
+            (0, 1, class),
+            "{code}"
+        );
     }
 }
 

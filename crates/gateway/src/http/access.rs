@@ -51,7 +51,11 @@ impl AccessTokens {
     }
 
     /// 401 without a valid token, 403 with one for something else.
-    pub(super) fn check<B>(&self, request: &Request<B>, scope: TokenScope) -> Result<(), StatusCode> {
+    pub(super) fn check<B>(
+        &self,
+        request: &Request<B>,
+        scope: TokenScope,
+    ) -> Result<(), StatusCode> {
         let (needed, others) = match scope {
             TokenScope::Metrics if !self.metrics.is_empty() => (&self.metrics, &self.rows),
             _ => (&self.rows, &self.metrics),
@@ -70,7 +74,8 @@ impl AccessTokens {
 }
 
 fn parse_tokens(text: &str) -> Result<Vec<String>, String> {
-    let tokens: Vec<_> = text.split([',', ' ', '\t', '\n']).filter(|token| !token.is_empty()).collect();
+    let tokens: Vec<_> =
+        text.split([',', ' ', '\t', '\n']).filter(|token| !token.is_empty()).collect();
     if tokens.is_empty() {
         return Err("it has no token".to_owned());
     }
@@ -108,7 +113,10 @@ fn are_equal(a: &[u8], b: &[u8]) -> bool {
 
 /// Whether the request names one host, as HTTP demands; and, if only this host reaches the gateway (`is_local`), whether
 /// it names this one.
-pub(super) fn check_host<B>(request: &Request<B>, is_local: bool) -> Result<(), (StatusCode, &'static str)> {
+pub(super) fn check_host<B>(
+    request: &Request<B>,
+    is_local: bool,
+) -> Result<(), (StatusCode, &'static str)> {
     let wrong = |text| Err((StatusCode::BAD_REQUEST, text));
     let mut hosts = request.headers().get_all(HOST).iter();
     let (host, target) = (hosts.next(), request.uri().authority().map(Authority::as_str));
@@ -182,15 +190,24 @@ mod tests {
     #[test]
     fn a_text_with_blanks_is_several_tokens() {
         let error = AccessTokens::parse("one two-tokens-0123456789").err().unwrap();
-        assert_eq!(error, "token 1 has fewer than 16 characters; commas, blanks and new lines separate tokens");
+        assert_eq!(
+            error,
+            "token 1 has fewer than 16 characters; commas, blanks and new lines separate tokens"
+        );
     }
 
     #[test]
     fn a_token_for_figures_stores_no_rows() {
         let check = |tokens: &AccessTokens, token: &str, rows: u16, metrics: u16| {
             let request = request("authorization", &format!("Bearer {token}"));
-            let status = |scope| tokens.check(&request, scope).map_or_else(|status| status.as_u16(), |()| 200);
-            assert_eq!((status(TokenScope::Rows), status(TokenScope::Metrics)), (rows, metrics), "{token}");
+            let status = |scope| {
+                tokens.check(&request, scope).map_or_else(|status| status.as_u16(), |()| 200)
+            };
+            assert_eq!(
+                (status(TokenScope::Rows), status(TokenScope::Metrics)),
+                (rows, metrics),
+                "{token}"
+            );
         };
         let rows = AccessTokens::parse(ROWS).unwrap();
         check(&rows, "first-token-0123456789", 200, 200);
@@ -198,14 +215,21 @@ mod tests {
         check(&both, "first-token-0123456789", 200, 403);
         check(&both, "figures-token-0123456789", 403, 200);
         check(&both, "unknown-token-0123456789", 401, 401);
-        assert!(rows.with_metrics_tokens("first-token-0123456789").is_err(), "a token for both would be for rows");
+        assert!(
+            rows.with_metrics_tokens("first-token-0123456789").is_err(),
+            "a token for both would be for rows"
+        );
     }
 
     #[test]
     fn pages_of_other_hosts_do_not_reach_it() {
         let check = |host: &str, expect: u16| {
             let found = check_host(&request("host", host), true);
-            assert_eq!(found.map_or_else(|(status, _)| status.as_u16(), |()| 200), expect, "{host}");
+            assert_eq!(
+                found.map_or_else(|(status, _)| status.as_u16(), |()| 200),
+                expect,
+                "{host}"
+            );
         };
         check("localhost:8080", 200);
         check("127.0.0.1", 200);
@@ -219,10 +243,15 @@ mod tests {
     #[test]
     fn a_request_names_one_host() {
         let check = |target: &str, hosts: &[&str], expect: u16| {
-            let request =
-                hosts.iter().fold(Request::builder().uri(target), |request, host| request.header("host", *host));
+            let request = hosts.iter().fold(Request::builder().uri(target), |request, host| {
+                request.header("host", *host)
+            });
             let found = check_host(&request.body(()).unwrap(), false);
-            assert_eq!(found.map_or_else(|(status, _)| status.as_u16(), |()| 200), expect, "{target} {hosts:?}");
+            assert_eq!(
+                found.map_or_else(|(status, _)| status.as_u16(), |()| 200),
+                expect,
+                "{target} {hosts:?}"
+            );
         };
         check("/healthz", &["a.example"], 200);
         check("/healthz", &[], 400);

@@ -36,14 +36,22 @@ const STORED_OR_DUPLICATE: &[u8] = b"{\"status\":\"stored\",\"duplicate\":null}\
 impl RowStatus {
     pub(super) fn of_answer(answer: CommitAnswer) -> Self {
         match answer {
-            CommitAnswer::Stored { is_duplicate: Some(false) } => Self::stored(RowResult::Stored, STORED),
-            CommitAnswer::Stored { is_duplicate: Some(true) } => Self::stored(RowResult::Duplicate, DUPLICATE),
-            CommitAnswer::Stored { is_duplicate: None } => Self::stored(RowResult::Stored, STORED_OR_DUPLICATE),
+            CommitAnswer::Stored { is_duplicate: Some(false) } => {
+                Self::stored(RowResult::Stored, STORED)
+            }
+            CommitAnswer::Stored { is_duplicate: Some(true) } => {
+                Self::stored(RowResult::Duplicate, DUPLICATE)
+            }
+            CommitAnswer::Stored { is_duplicate: None } => {
+                Self::stored(RowResult::Stored, STORED_OR_DUPLICATE)
+            }
             CommitAnswer::StoredAs { is_duplicate, row } => Self::stored_as(is_duplicate, &row),
             CommitAnswer::Refused(error) => Self::refused(&error),
             CommitAnswer::Changed { column } => {
                 let text = match column {
-                    Some(column) => format!("column `{column}`: the table would keep another value than was sent"),
+                    Some(column) => format!(
+                        "column `{column}`: the table would keep another value than was sent"
+                    ),
                     None => "the table would keep another key, or not keep the row".to_owned(),
                 };
                 Self::final_error(StatusCode::UNPROCESSABLE_ENTITY, RowResult::Refused, &text)
@@ -73,16 +81,22 @@ impl RowStatus {
             class => format!("{} (error {})", class.word(), error_number(error)),
         };
         match class {
-            FaultClass::Conflict => Self::final_error(StatusCode::CONFLICT, RowResult::Conflict, &text),
+            FaultClass::Conflict => {
+                Self::final_error(StatusCode::CONFLICT, RowResult::Conflict, &text)
+            }
             _ => Self::final_error(StatusCode::UNPROCESSABLE_ENTITY, RowResult::Refused, &text),
         }
     }
 
     /// `row`: a JSON object.
     fn stored_as(is_duplicate: Option<bool>, row: &str) -> Self {
-        let duplicate = is_duplicate.map_or("null", |is_duplicate| if is_duplicate { "true" } else { "false" });
-        let body = format!("{{\"status\":\"stored\",\"duplicate\":{duplicate},\"changed\":true,\"row\":{row}}}\n");
-        let result = if is_duplicate == Some(true) { RowResult::Duplicate } else { RowResult::Stored };
+        let duplicate =
+            is_duplicate.map_or("null", |is_duplicate| if is_duplicate { "true" } else { "false" });
+        let body = format!(
+            "{{\"status\":\"stored\",\"duplicate\":{duplicate},\"changed\":true,\"row\":{row}}}\n"
+        );
+        let result =
+            if is_duplicate == Some(true) { RowResult::Duplicate } else { RowResult::Stored };
         Self { status: StatusCode::OK, result, body: body.into(), retry_after: None }
     }
 
@@ -119,7 +133,11 @@ impl RowStatus {
         Self {
             status: StatusCode::SERVICE_UNAVAILABLE,
             result: RowResult::Unknown,
-            body: error_body("unknown", "unknown", "the row may be stored: send it again with the same key"),
+            body: error_body(
+                "unknown",
+                "unknown",
+                "the row may be stored: send it again with the same key",
+            ),
             retry_after: Some(RETRY),
         }
     }
@@ -191,7 +209,11 @@ mod tests {
         };
         let check = |answer, status, retries| {
             let row = RowStatus::of_answer(answer);
-            assert_eq!((row.status.as_u16(), row.retry_after.is_some()), (status, retries), "{row:?}");
+            assert_eq!(
+                (row.status.as_u16(), row.retry_after.is_some()),
+                (status, retries),
+                "{row:?}"
+            );
             assert!(serde_json::from_slice::<serde_json::Value>(&row.body).is_ok(), "{row:?}");
         };
         check(CommitAnswer::Stored { is_duplicate: None }, 200, false);
@@ -200,7 +222,11 @@ mod tests {
         check(CommitAnswer::Refused(error(0, "23505")), 409, false);
         check(CommitAnswer::Refused(error(1526, "HY000")), 422, false);
         check(CommitAnswer::Changed { column: Some("a\"b".to_owned()) }, 422, false);
-        check(CommitAnswer::StoredAs { is_duplicate: Some(true), row: "{\"a\":null}".to_owned() }, 200, false);
+        check(
+            CommitAnswer::StoredAs { is_duplicate: Some(true), row: "{\"a\":null}".to_owned() },
+            200,
+            false,
+        );
         check(CommitAnswer::KeyConflict, 409, false);
         check(CommitAnswer::TooLong, 413, false);
         check(CommitAnswer::NotStored(NotStored::ServerFault(error(1146, "42S02"))), 503, true);
@@ -213,7 +239,8 @@ mod tests {
         let error = |code, state: &str| ServerError {
             code,
             sqlstate: state.to_owned(),
-            message: "INSERT command denied to user 'ingest'@'10.0.0.7' for column 'secret'".to_owned(),
+            message: "INSERT command denied to user 'ingest'@'10.0.0.7' for column 'secret'"
+                .to_owned(),
             position: 0,
         };
         let answers = [

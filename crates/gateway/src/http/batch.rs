@@ -61,7 +61,8 @@ async fn read_batch(
 ) -> Result<ReceivedBody, RowStatus> {
     check_type(request.headers(), &TYPES)?;
     if request.headers().contains_key(IDEMPOTENCY_KEY) {
-        let text = "Idempotency-Key is for one row; rows of a batch have their keys in their columns";
+        let text =
+            "Idempotency-Key is for one row; rows of a batch have their keys in their columns";
         return Err(RowStatus::final_error(StatusCode::BAD_REQUEST, RowResult::Refused, text));
     }
     let check = || table.queue.check(0).map_err(RowStatus::of_refusal);
@@ -81,7 +82,11 @@ async fn read_batch(
 
 type QueuedLine = Result<(oneshot::Receiver<CommitAnswer>, Instant), RowStatus>;
 
-async fn queue_lines(table: &ServedTable, connection: &PeerConnection, body: &[u8]) -> Vec<QueuedLine> {
+async fn queue_lines(
+    table: &ServedTable,
+    connection: &PeerConnection,
+    body: &[u8],
+) -> Vec<QueuedLine> {
     let (mut queued, mut slice) = (Vec::new(), 0);
     for line in body.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         queued.push(queue_row(table, connection, line, None).await);
@@ -98,7 +103,8 @@ async fn queue_lines(table: &ServedTable, connection: &PeerConnection, body: &[u
 fn respond(table: &ServedTable, rows: Vec<RowStatus>, room: HeldRoom) -> GatewayResponse {
     let Some(first) = rows.first() else {
         let text = "the body has no row";
-        return RowStatus::final_error(StatusCode::BAD_REQUEST, RowResult::Refused, text).respond(table);
+        return RowStatus::final_error(StatusCode::BAD_REQUEST, RowResult::Refused, text)
+            .respond(table);
     };
     let is_common = rows.iter().all(|row| row.status == first.status);
     let status = if is_common { first.status } else { StatusCode::MULTI_STATUS };

@@ -59,7 +59,10 @@ impl Body for GatewayBody {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         if self.end.is_some_and(AnswerEnd::is_over) {
             return Poll::Ready(Some(Err(io::ErrorKind::TimedOut.into())));
         }

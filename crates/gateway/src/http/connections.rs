@@ -119,7 +119,13 @@ impl HttpServer {
             // Answers are small: each is sent at once. A failure shows when the connection is used.
             let _ = stream.set_nodelay(true);
             let stream = ProgressStream::new(stream, write_time);
-            let served = ServedConnection { app, door, connection: Arc::clone(connection), idle_time, stopped };
+            let served = ServedConnection {
+                app,
+                door,
+                connection: Arc::clone(connection),
+                idle_time,
+                stopped,
+            };
             let Some(tls) = tls else { return served.serve(stream, &builder).await };
             let accepted = tokio::select! {
                 accepted = timeout(HANDSHAKE_TIME, tls.accept(stream)) => accepted,
@@ -146,7 +152,8 @@ impl ServedConnection {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (app, door, connection) = (Arc::clone(&self.app), self.door, Arc::clone(&self.connection));
+        let (app, door, connection) =
+            (Arc::clone(&self.app), self.door, Arc::clone(&self.connection));
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             Arc::clone(&app).respond(door, Arc::clone(&connection), request)
         });

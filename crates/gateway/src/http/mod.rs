@@ -22,7 +22,8 @@ use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    RETRY_AFTER,
 };
 use hyper::{Method, Request, Response, StatusCode, Version};
 use tokio::sync::watch;
@@ -150,7 +151,11 @@ impl GatewayApp {
             _ => {}
         }
         if is_read && let Some(path) = path.strip_prefix("/readyz") {
-            return readiness::respond(&self.tables, self.is_stopping.load(Ordering::Relaxed), path);
+            return readiness::respond(
+                &self.tables,
+                self.is_stopping.load(Ordering::Relaxed),
+                path,
+            );
         }
         let scope = if path == "/metrics" { TokenScope::Metrics } else { TokenScope::Rows };
         if !(door.is_open_for_metrics && scope == TokenScope::Metrics)
@@ -161,9 +166,14 @@ impl GatewayApp {
         if path == "/metrics" && is_read {
             return self.metrics();
         }
-        let (path, is_batch) = path.strip_suffix("/batch").map_or((path, false), |path| (path, true));
-        let Some(table) = self.tables.iter().find(|table| door.has_rows && table.path == path) else {
-            return plain(StatusCode::NOT_FOUND, "no such path; rows go to /v1/TABLE and /v1/TABLE/batch\n");
+        let (path, is_batch) =
+            path.strip_suffix("/batch").map_or((path, false), |path| (path, true));
+        let Some(table) = self.tables.iter().find(|table| door.has_rows && table.path == path)
+        else {
+            return plain(
+                StatusCode::NOT_FOUND,
+                "no such path; rows go to /v1/TABLE and /v1/TABLE/batch\n",
+            );
         };
         if *request.method() != Method::POST {
             let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "rows are sent with POST\n");
@@ -213,7 +223,11 @@ fn plain(status: StatusCode, text: impl Into<GatewayBody>) -> GatewayResponse {
     with_type(status, "text/plain; charset=utf-8", text)
 }
 
-fn with_type(status: StatusCode, kind: &'static str, body: impl Into<GatewayBody>) -> GatewayResponse {
+fn with_type(
+    status: StatusCode,
+    kind: &'static str,
+    body: impl Into<GatewayBody>,
+) -> GatewayResponse {
     let mut response = Response::new(body.into());
     set_type(&mut response, status, kind);
     response
@@ -224,5 +238,8 @@ fn set_type(response: &mut GatewayResponse, status: StatusCode, kind: &'static s
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
+    headers.insert(
+        HeaderName::from_static("x-content-type-options"),
+        HeaderValue::from_static("nosniff"),
+    );
 }

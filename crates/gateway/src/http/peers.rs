@@ -74,7 +74,9 @@ pub(super) struct UnansweredRequest {
 impl Drop for UnansweredRequest {
     fn drop(&mut self) {
         let connection = &self.connection;
-        connection.waits_since_ms.store(connection.start.elapsed().as_millis() as u64, Ordering::Relaxed);
+        connection
+            .waits_since_ms
+            .store(connection.start.elapsed().as_millis() as u64, Ordering::Relaxed);
         connection.requests.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -107,8 +109,12 @@ impl PeerConnections {
             }
             self.served.insert(number, oldest);
         }
-        let compared: Vec<_> =
-            self.served.range(self.next..).chain(self.served.range(..self.next)).take(COMPARED_MAX).collect();
+        let compared: Vec<_> = self
+            .served
+            .range(self.next..)
+            .chain(self.served.range(..self.next))
+            .take(COMPARED_MAX)
+            .collect();
         self.next = compared.last().map_or(0, |(number, _)| *number + 1);
         let idle = compared.iter().filter_map(|(number, one)| Some((one.waits_since()?, **number)));
         let (since, number) = idle.min()?;
@@ -127,7 +133,10 @@ struct PeersOfConnections {
 impl PeersOfConnections {
     /// Makes a place by ending a connection of this peer.
     fn replace_one_of(&mut self, peer: IpAddr) -> bool {
-        let Some(replaced) = self.by_peer.get_mut(&peer).and_then(PeerConnections::take_waiting) else { return false };
+        let Some(replaced) = self.by_peer.get_mut(&peer).and_then(PeerConnections::take_waiting)
+        else {
+            return false;
+        };
         self.count -= 1;
         self.leaving += 1;
         replaced.is_replaced.notify_one();
@@ -136,7 +145,8 @@ impl PeersOfConnections {
 
     /// The one with the most connections first; of the others only some.
     fn peers_to_try(&self) -> Vec<IpAddr> {
-        let mut peers: Vec<_> = self.by_peer.iter().map(|(peer, connections)| (connections.count(), *peer)).collect();
+        let mut peers: Vec<_> =
+            self.by_peer.iter().map(|(peer, connections)| (connections.count(), *peer)).collect();
         if peers.len() > PEERS_TRIED_MAX {
             peers.select_nth_unstable_by(PEERS_TRIED_MAX, |one, other| other.cmp(one));
             peers.truncate(PEERS_TRIED_MAX);
@@ -211,7 +221,11 @@ impl Peers {
             was_served: AtomicBool::new(false),
             is_replaced: Notify::new(),
         });
-        open.by_peer.entry(peer).or_default().silent.insert(connection.number, Arc::clone(&connection));
+        open.by_peer
+            .entry(peer)
+            .or_default()
+            .silent
+            .insert(connection.number, Arc::clone(&connection));
         Some(CountedConnection { peers: Arc::clone(self), connection })
     }
 
@@ -285,7 +299,10 @@ mod tests {
         let third = open(&peers, 1).expect("the silent one is replaced");
         let request_of_third = third.connection.begin_request().unwrap();
         assert!(open(&peers, 1).is_none(), "both are busy");
-        assert_eq!((peers.counts().open, peers.counts().replaced, peers.counts().refused), (2, 1, 1));
+        assert_eq!(
+            (peers.counts().open, peers.counts().replaced, peers.counts().refused),
+            (2, 1, 1)
+        );
         let other = open(&peers, 2).expect("another peer has its own share");
         assert_eq!(peers.counts().open, 3);
         drop((request, request_of_third));

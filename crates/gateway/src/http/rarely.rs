@@ -44,7 +44,8 @@ impl<F: Future> Future for Rarely<F> {
         if !self.wake.is_woken.load(Ordering::Acquire) {
             return Poll::Pending;
         }
-        *self.wake.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.waker().clone());
+        *self.wake.task.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(context.waker().clone());
         self.wake.is_woken.store(false, Ordering::Release);
         let waker = self.waker.clone();
         self.future.as_mut().poll(&mut Context::from_waker(&waker))
@@ -62,7 +63,11 @@ mod tests {
 
     #[test]
     fn it_is_polled_when_it_was_woken_and_not_beside_others() {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async {
             let polls = Arc::new(Mutex::new(0));
             let counted = Arc::clone(&polls);

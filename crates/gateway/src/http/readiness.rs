@@ -40,7 +40,9 @@ fn state_of(table: &ServedTable) -> Result<(), &'static str> {
     match state {
         _ if !state.is_fit => Err("the table is gone or cannot keep the promise any more"),
         _ if state.is_down => Err("the database takes no rows"),
-        _ if state.rows as f64 > state.limits.rows as f64 * READY_SHARE => Err("the queue is nearly full"),
+        _ if state.rows as f64 > state.limits.rows as f64 * READY_SHARE => {
+            Err("the queue is nearly full")
+        }
         _ if state.expected_wait > state.limits.wait => Err("rows wait too long"),
         _ => Ok(()),
     }

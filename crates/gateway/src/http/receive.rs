@@ -51,7 +51,9 @@ pub(super) async fn read_body(
     let body = request.body_mut();
     let whole = async {
         while let Some(frame) = body.frame().await {
-            let wrong = |error| refused(StatusCode::BAD_REQUEST, &format!("the body is incomplete: {error}"));
+            let wrong = |error| {
+                refused(StatusCode::BAD_REQUEST, &format!("the body is incomplete: {error}"))
+            };
             let Ok(data) = frame.map_err(wrong)?.into_data() else { continue };
             if let Err(status) = arriving.add(data) {
                 discard(body, limits.bytes.saturating_sub(arriving.length)).await;
@@ -94,7 +96,9 @@ impl ArrivingBody {
         let lines = self.limits.lines.map_or(0, |_| piece.split(|byte| *byte == b'\n').count() - 1);
         self.check_lines(lines)?;
         if !self.room.grow(piece.len() + lines * LINE_BYTES) {
-            return Err(RowStatus::of_refusal(QueueRefusal::Busy { retry_after: self.limits.time }));
+            return Err(RowStatus::of_refusal(QueueRefusal::Busy {
+                retry_after: self.limits.time,
+            }));
         }
         if self.length == piece.len() {
             self.first = piece;
@@ -117,7 +121,8 @@ impl ArrivingBody {
     }
 
     fn end(mut self) -> Result<ReceivedBody, RowStatus> {
-        let bytes: Bytes = if self.bytes.is_empty() { self.first.clone() } else { self.bytes.split_off(0).into() };
+        let bytes: Bytes =
+            if self.bytes.is_empty() { self.first.clone() } else { self.bytes.split_off(0).into() };
         // The last line may have no end.
         self.check_lines(usize::from(!bytes.ends_with(b"\n")))?;
         Ok(ReceivedBody { bytes, room: self.room })
@@ -137,24 +142,36 @@ pub(super) fn content_length(request: &Request<Incoming>) -> Option<usize> {
 }
 
 /// The value of a header that may be there once: what reads the first of two may differ from what reads the last.
-pub(super) fn one_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, RowStatus> {
+pub(super) fn one_header<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a HeaderValue>, RowStatus> {
     let mut values = headers.get_all(name).iter();
     let value = values.next();
     match values.next() {
         None => Ok(value),
-        Some(_) => Err(refused(StatusCode::BAD_REQUEST, &format!("the header {name} is there twice"))),
+        Some(_) => {
+            Err(refused(StatusCode::BAD_REQUEST, &format!("the header {name} is there twice")))
+        }
     }
 }
 
 /// Browsers send other types without asking, on behalf of any page.
 pub(super) fn check_type(headers: &HeaderMap, types: &[&str]) -> Result<(), RowStatus> {
     if headers.get_all(CONTENT_ENCODING).iter().any(|encoding| encoding != "identity") {
-        return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "bodies with a Content-Encoding are not read"));
+        return Err(refused(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "bodies with a Content-Encoding are not read",
+        ));
     }
-    let kind = one_header(headers, &CONTENT_TYPE)?.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind =
+        one_header(headers, &CONTENT_TYPE)?.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if types.iter().any(|known| known.eq_ignore_ascii_case(kind)) {
         return Ok(());
     }
-    Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &format!("the header Content-Type must be {}", types[0])))
+    Err(refused(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        &format!("the header Content-Type must be {}", types[0]),
+    ))
 }

@@ -63,7 +63,11 @@ pub(super) struct Rooms {
 
 impl Rooms {
     pub(super) fn new(limits: &HttpLimits) -> Arc<Self> {
-        Arc::new(Self { sizes: RoomSizes::of(limits), used: Used::default(), peers: Mutex::default() })
+        Arc::new(Self {
+            sizes: RoomSizes::of(limits),
+            used: Used::default(),
+            peers: Mutex::default(),
+        })
     }
 
     /// The room of a peer, for one of its connections.

@@ -51,8 +51,12 @@ async fn read_row(
 ) -> Result<AwaitedAnswer, RowStatus> {
     check_type(request.headers(), &TYPES)?;
     let key = one_header(request.headers(), &IDEMPOTENCY_KEY)?.cloned();
-    let limits =
-        BodyLimits { kind: RoomKind::RowBytes, bytes: app.limits.row_kb << 10, lines: None, time: app.body_time() };
+    let limits = BodyLimits {
+        kind: RoomKind::RowBytes,
+        bytes: app.limits.row_kb << 10,
+        lines: None,
+        time: app.body_time(),
+    };
     // Also if it will be refused: after an answer to half a request the connection would have to be closed.
     let body = read_body(limits, &connection.room, request).await?;
     table.queue.check(0).map_err(RowStatus::of_refusal)?;
@@ -62,11 +66,17 @@ async fn read_row(
 }
 
 /// The column of the header Idempotency-Key, and its text.
-fn key_column<'a>(table: &ServedTable, columns: &TableColumns, value: &'a str) -> Result<(usize, &'a str), RowStatus> {
+fn key_column<'a>(
+    table: &ServedTable,
+    columns: &TableColumns,
+    value: &'a str,
+) -> Result<(usize, &'a str), RowStatus> {
     let wrong = |text| RowStatus::final_error(StatusCode::BAD_REQUEST, RowResult::Refused, text);
     let name = table.idempotency_column.as_ref();
-    let column = name.and_then(|name| columns.columns().iter().position(|column| column.name == *name));
-    let column = column.ok_or_else(|| wrong("this table takes no Idempotency-Key: its key is in the row"))?;
+    let column =
+        name.and_then(|name| columns.columns().iter().position(|column| column.name == *name));
+    let column = column
+        .ok_or_else(|| wrong("this table takes no Idempotency-Key: its key is in the row"))?;
     let value = value.trim_matches('"');
     if (1..=KEY_BYTES_MAX).contains(&value.len()) {
         return Ok((column, value));
@@ -92,7 +102,10 @@ pub(super) async fn queue_row(
     let row = read.map_err(ReadError::status)?;
     let began = Instant::now();
     let (reply, receiver) = table.reply();
-    table.queue.push(row, reply, connection.peer_number(), table.answer_time).map_err(RowStatus::of_refusal)?;
+    table
+        .queue
+        .push(row, reply, connection.peer_number(), table.answer_time)
+        .map_err(RowStatus::of_refusal)?;
     Ok((receiver, began))
 }
 
@@ -112,9 +125,14 @@ impl ReadError {
 }
 
 /// For the columns as they are known now.
-fn read_columns(table: &ServedTable, json: &[u8], key: Option<&str>) -> Result<InsertRow, ReadError> {
+fn read_columns(
+    table: &ServedTable,
+    json: &[u8],
+    key: Option<&str>,
+) -> Result<InsertRow, ReadError> {
     let columns = table.queue.columns();
-    let key = key.map(|value| key_column(table, &columns, value)).transpose().map_err(ReadError::Key)?;
+    let key =
+        key.map(|value| key_column(table, &columns, value)).transpose().map_err(ReadError::Key)?;
     columns.read_row(json, key).map_err(ReadError::Row)
 }
 

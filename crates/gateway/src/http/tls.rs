@@ -56,7 +56,10 @@ fn read_key(path: &Path) -> Result<(PrivateKeyDer<'static>, Option<String>), Tls
     let name = path.display();
     if mode & OTHERS != 0 {
         let mode = mode & 0o777;
-        return Err(wrong(path, &format!("all users of this host may read the key (mode {mode:o}): chmod o= {name}")));
+        return Err(wrong(
+            path,
+            &format!("all users of this host may read the key (mode {mode:o}): chmod o= {name}"),
+        ));
     }
     let warning = (mode & GROUP != 0).then(|| format!("{name}: its group may read the key"));
     let mut pem = Vec::new();

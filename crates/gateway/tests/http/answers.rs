@@ -22,10 +22,17 @@ fn each_row_has_its_own_answer() {
         let answer = client.post(ROWS, json);
         assert_eq!(answer.status, status, "{answer:?}");
         assert!(answer.json()["error"].as_str().unwrap().contains(part), "{answer:?}");
-        assert_eq!((answer.json()["outcome"].as_str(), answer.header("retry-after")), (Some("not_stored"), None));
+        assert_eq!(
+            (answer.json()["outcome"].as_str(), answer.header("retry-after")),
+            (Some("not_stored"), None)
+        );
     };
     check(r#"{"client":1,"seq":1,"text":"other"}"#, 409, "other values");
-    check(r#"{"client":1,"seq":2,"text":"longer than twenty characters"}"#, 422, "longer than 20 characters");
+    check(
+        r#"{"client":1,"seq":2,"text":"longer than twenty characters"}"#,
+        422,
+        "longer than 20 characters",
+    );
     check(r#"{"client":1}"#, 422, "`seq`");
     check(r#"{"client":1,"seq":2,"unknown":3}"#, 422, "`unknown`");
     check("[1]", 400, "object");
@@ -49,9 +56,12 @@ fn a_batch_has_a_line_for_each_row() {
         row(2, 3),
     ];
     let answer = client.post_lines("/v1/readings/batch", &mixed);
-    let lines: Vec<serde_json::Value> = answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let codes: Vec<_> =
-        lines.iter().map(|line| (line["row"].as_u64().unwrap(), line["code"].as_u64().unwrap())).collect();
+    let lines: Vec<serde_json::Value> =
+        answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let codes: Vec<_> = lines
+        .iter()
+        .map(|line| (line["row"].as_u64().unwrap(), line["code"].as_u64().unwrap()))
+        .collect();
     assert_eq!(
         (answer.status, &codes[..]),
         (207, &[(1, 200), (2, 200), (3, 400), (4, 422), (5, 200)][..]),
@@ -67,7 +77,11 @@ fn a_key_in_a_header_is_stored_in_its_column() {
     let gateway = database.gateway(|_| {});
     let mut client = client(&gateway);
     let mut post = |path: &str, json: &str, key: &str| {
-        client.send(path, json, &format!("content-type: application/json\r\nidempotency-key: {key}\r\n"))
+        client.send(
+            path,
+            json,
+            &format!("content-type: application/json\r\nidempotency-key: {key}\r\n"),
+        )
     };
     assert_eq!(post("/v1/events", r#"{"text":"a"}"#, "k'1").json()["duplicate"], false);
     assert_eq!(post("/v1/events", r#"{"text":"a"}"#, "\"k'1\"").json()["duplicate"], true);
@@ -107,7 +121,10 @@ fn requests_that_are_no_rows() {
         metrics().contains("truetps_gateway_batch_rows_bucket{table=\"readings\",le=\"1\"} 1\n")
     });
     let metrics = metrics();
-    assert!(metrics.contains("truetps_gateway_rows_total{table=\"readings\",result=\"stored\"} 1\n"), "{metrics}");
+    assert!(
+        metrics.contains("truetps_gateway_rows_total{table=\"readings\",result=\"stored\"} 1\n"),
+        "{metrics}"
+    );
     client.write(b"GET /healthz HTTP/1.1\r\nhost: rebound.example\r\n\r\n").unwrap();
     assert_eq!(client.answer().unwrap().status, 421);
 }
@@ -121,7 +138,9 @@ fn a_request_that_can_be_read_in_two_ways_is_refused() {
         let mut client = client(&gateway);
         let body = r#"{"text":"a"}"#;
         let length = body.len();
-        let head = format!("POST {target} HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: {length}");
+        let head = format!(
+            "POST {target} HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: {length}"
+        );
         client.write(format!("{head}\r\n{headers}\r\n{body}").as_bytes()).unwrap();
         assert_eq!(client.answer().unwrap().status, status, "{target} {headers}");
     };
@@ -129,7 +148,11 @@ fn a_request_that_can_be_read_in_two_ways_is_refused() {
     check(path, "idempotency-key: a\r\n", 400);
     check(path, &format!("{host}host: localhost\r\nidempotency-key: a\r\n"), 400);
     check("http://rebound.example/v1/events", &format!("{host}idempotency-key: a\r\n"), 400);
-    check("http://rebound.example/v1/events", "host: rebound.example\r\nidempotency-key: a\r\n", 421);
+    check(
+        "http://rebound.example/v1/events",
+        "host: rebound.example\r\nidempotency-key: a\r\n",
+        421,
+    );
     check(path, &format!("{host}idempotency-key: a\r\nidempotency-key: b\r\n"), 400);
     check(path, &format!("{host}idempotency-key: a\r\ncontent-type: text/plain\r\n"), 400);
     check(path, &format!("{host}idempotency-key: a\r\ncontent-encoding: gzip\r\n"), 415);
@@ -152,7 +175,10 @@ fn a_table_that_is_down_is_named_and_the_others_are_served() {
         (all.status, &all.body[..]),
         (200, "readings: the table is gone or cannot keep the promise any more\nevents: ready\n")
     );
-    assert_eq!((client.get("/readyz/events").status, client.get("/readyz/other").status), (200, 404));
+    assert_eq!(
+        (client.get("/readyz/events").status, client.get("/readyz/other").status),
+        (200, 404)
+    );
     // No client sends rows of this table.
     database.run("RENAME TABLE events TO events_gone");
     wait_for("a look at a table without rows", || client.get("/readyz/events").status == 503);
@@ -165,7 +191,10 @@ fn a_table_that_is_down_is_named_and_the_others_are_served() {
 #[test]
 fn figures_have_an_address_and_tokens_of_their_own() {
     let Some(database) = TestDatabase::start("figures at their own address") else { return };
-    let tokens = AccessTokens::parse("0123456789abcdef").unwrap().with_metrics_tokens("fedcba9876543210").unwrap();
+    let tokens = AccessTokens::parse("0123456789abcdef")
+        .unwrap()
+        .with_metrics_tokens("fedcba9876543210")
+        .unwrap();
     let gateway = database.gateway_with(
         |config| {
             config.metrics.listen = Some("127.0.0.1:0".parse().unwrap());
@@ -175,11 +204,16 @@ fn figures_have_an_address_and_tokens_of_their_own() {
     );
     let mut client = client(&gateway);
     let mut get = |token: &str| {
-        let head = format!("GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: bearer {token}\r\n\r\n");
+        let head = format!(
+            "GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: bearer {token}\r\n\r\n"
+        );
         client.write(head.as_bytes()).unwrap();
         client.answer().unwrap().status
     };
-    assert_eq!([get("0123456789abcdef"), get("fedcba9876543210"), get("0000000000000000")], [403, 200, 401]);
+    assert_eq!(
+        [get("0123456789abcdef"), get("fedcba9876543210"), get("0000000000000000")],
+        [403, 200, 401]
+    );
     let headers = "content-type: application/json\r\nauthorization: Bearer fedcba9876543210\r\n";
     assert_eq!(client.send(ROWS, &row(1, 1), headers).status, 403);
     let mut scraper = HttpClient::connect(gateway.metrics_address().unwrap());

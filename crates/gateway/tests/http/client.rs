@@ -17,7 +17,9 @@ pub(crate) struct HttpAnswer {
 
 impl HttpAnswer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let fits = |line: &&str| line.split(':').next().is_some_and(|found| found.eq_ignore_ascii_case(name));
+        let fits = |line: &&str| {
+            line.split(':').next().is_some_and(|found| found.eq_ignore_ascii_case(name))
+        };
         self.head.lines().find(fits)?.split_once(':').map(|(_, value)| value.trim())
     }
 
@@ -58,8 +60,9 @@ impl HttpClient {
     /// Sends a request without waiting for its answer.
     pub(crate) fn start(&mut self, path: &str, body: &str, headers: &str) {
         let length = body.len();
-        let text =
-            format!("POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n{body}");
+        let text = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n{body}"
+        );
         self.write(text.as_bytes()).unwrap();
     }
 
@@ -75,9 +78,11 @@ impl HttpClient {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+        let status =
+            head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
         let mut answer = HttpAnswer { status, head, body: String::new() };
-        let length = answer.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        let length =
+            answer.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
         let mut body = vec![0; length];
         self.0.read_exact(&mut body)?;
         answer.body = String::from_utf8(body).unwrap();
@@ -86,6 +91,7 @@ impl HttpClient {
 
     /// Whether the server closes the connection without another answer.
     pub(crate) fn is_closed(&mut self) -> bool {
-        matches!(self.0.read(&mut [0; 1]), Ok(0)) || self.0.get_ref().take_error().is_ok_and(|error| error.is_some())
+        matches!(self.0.read(&mut [0; 1]), Ok(0))
+            || self.0.get_ref().take_error().is_ok_and(|error| error.is_some())
     }
 }

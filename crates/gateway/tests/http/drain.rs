@@ -52,7 +52,8 @@ fn a_drain_without_rows_needs_no_time() {
 #[test]
 fn a_drain_has_a_deadline() {
     let Some(database) = TestDatabase::start("a drain that is too long") else { return };
-    let gateway = database.gateway(|config| (config.queue.wait_ms, config.queue.statement_ms) = (300_000, 60_000));
+    let gateway = database
+        .gateway(|config| (config.queue.wait_ms, config.queue.statement_ms) = (300_000, 60_000));
     let mut admin = database.client();
     admin.execute("LOCK TABLES readings READ").unwrap();
     let mut first = client(&gateway);

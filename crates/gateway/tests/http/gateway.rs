@@ -29,7 +29,9 @@ impl TestDatabase {
             "CREATE TABLE readings (client INT NOT NULL, seq BIGINT NOT NULL, text VARCHAR(20) NULL, \
              PRIMARY KEY (client, seq)) CHARACTER SET utf8mb4",
         );
-        database.run("CREATE TABLE events (id VARCHAR(64) NOT NULL PRIMARY KEY, text VARCHAR(20) NOT NULL)");
+        database.run(
+            "CREATE TABLE events (id VARCHAR(64) NOT NULL PRIMARY KEY, text VARCHAR(20) NOT NULL)",
+        );
         Some(database)
     }
 
@@ -42,7 +44,12 @@ impl TestDatabase {
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.client().query_value("SELECT COUNT(*) FROM readings").unwrap().unwrap().parse().unwrap()
+        self.client()
+            .query_value("SELECT COUNT(*) FROM readings")
+            .unwrap()
+            .unwrap()
+            .parse()
+            .unwrap()
     }
 
     /// A gateway on a free port; `change` edits its configuration.
@@ -50,8 +57,15 @@ impl TestDatabase {
         self.gateway_with(change, AccessTokens::default())
     }
 
-    pub(crate) fn gateway_with(&self, change: impl FnOnce(&mut GatewayConfig), tokens: AccessTokens) -> RunningGateway {
-        let events = TableConfig { idempotency_column: Some("id".to_owned()), ..TableConfig::named("events") };
+    pub(crate) fn gateway_with(
+        &self,
+        change: impl FnOnce(&mut GatewayConfig),
+        tokens: AccessTokens,
+    ) -> RunningGateway {
+        let events = TableConfig {
+            idempotency_column: Some("id".to_owned()),
+            ..TableConfig::named("events")
+        };
         let mut config = GatewayConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             tables: vec![TableConfig::named("readings"), events],

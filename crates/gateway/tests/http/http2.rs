@@ -92,7 +92,9 @@ fn an_answer_that_is_not_taken_is_reset() {
     stream.set_read_timeout(Some(SOON)).unwrap();
     stream.write_all(PREFACE).unwrap();
     stream.write_all(&frame(SETTINGS, 0, 0, &WINDOW_OF_NONE)).unwrap();
-    stream.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &head_of(GET, "/metrics"))).unwrap();
+    stream
+        .write_all(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &head_of(GET, "/metrics")))
+        .unwrap();
     let mut seen = Vec::new();
     while seen.last() != Some(&RST_STREAM) {
         let (kind, _, stream_id, _) = read_frame(&mut stream);
@@ -106,13 +108,21 @@ fn an_answer_that_is_not_taken_is_reset() {
 #[test]
 fn requests_beyond_the_limit_are_refused_on_their_streams() {
     let Some(database) = TestDatabase::start("HTTP/2 with many requests") else { return };
-    let gateway = database.gateway(|config| (config.limits.requests, config.limits.peer_share) = (10, 1.0));
+    let gateway =
+        database.gateway(|config| (config.limits.requests, config.limits.peer_share) = (10, 1.0));
     let mut stream = TcpStream::connect(gateway.address()).unwrap();
     stream.set_read_timeout(Some(SOON)).unwrap();
     stream.write_all(PREFACE).unwrap();
     stream.write_all(&frame(SETTINGS, 0, 0, &WINDOW_OF_NONE)).unwrap();
     for n in 0..20 {
-        stream.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, 2 * n + 1, &head_of(GET, "/metrics"))).unwrap();
+        stream
+            .write_all(&frame(
+                HEADERS,
+                END_HEADERS | END_STREAM,
+                2 * n + 1,
+                &head_of(GET, "/metrics"),
+            ))
+            .unwrap();
     }
     let (mut answered, mut refused) = (0, 0);
     while answered + refused < 20 {

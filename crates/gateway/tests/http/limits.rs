@@ -10,7 +10,8 @@ use crate::gateway::{TestDatabase, client, row};
 #[test]
 fn slow_clients_are_ended_and_others_are_served() {
     let Some(database) = TestDatabase::start("slow clients") else { return };
-    let gateway = database.gateway(|config| (config.limits.header_s, config.limits.body_s) = (1.0, 1.0));
+    let gateway =
+        database.gateway(|config| (config.limits.header_s, config.limits.body_s) = (1.0, 1.0));
     // Each sends a part of its head, and never its end.
     let mut slow: Vec<_> = (0..300)
         .map(|_| {
@@ -24,11 +25,19 @@ fn slow_clients_are_ended_and_others_are_served() {
     let mut fast = client(&gateway);
     assert_eq!(fast.post("/v1/readings", &row(1, 1)).status, 200);
     assert_eq!(half.answer().unwrap().status, 408);
-    let ends = slow.iter_mut().filter_map(|slow| slow.answer().ok()).filter(|answer| answer.status != 408).count();
+    let ends = slow
+        .iter_mut()
+        .filter_map(|slow| slow.answer().ok())
+        .filter(|answer| answer.status != 408)
+        .count();
     assert_eq!(ends, 0, "a request without an end was answered");
     let open = |client: &mut HttpClient| {
         let metrics = client.get("/metrics").body;
-        let line = metrics.lines().find(|line| line.starts_with("truetps_gateway_connections ")).unwrap().to_owned();
+        let line = metrics
+            .lines()
+            .find(|line| line.starts_with("truetps_gateway_connections "))
+            .unwrap()
+            .to_owned();
         line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
     };
     let end = Instant::now() + SOON;
@@ -44,7 +53,8 @@ fn slow_clients_are_ended_and_others_are_served() {
 fn connections_are_limited() {
     let Some(database) = TestDatabase::start("many connections") else { return };
     // One address may have all of them here.
-    let gateway = database.gateway(|config| (config.limits.connections, config.limits.peer_share) = (20, 1.0));
+    let gateway = database
+        .gateway(|config| (config.limits.connections, config.limits.peer_share) = (20, 1.0));
     let mut open: Vec<_> = (0..20).map(|_| client(&gateway)).collect();
     for (n, client) in open.iter_mut().enumerate() {
         assert_eq!(client.post("/v1/readings", &row(n, 1)).status, 200);
@@ -55,7 +65,9 @@ fn connections_are_limited() {
     // The end of a connection takes a moment.
     loop {
         let mut next = client(&gateway);
-        if next.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").is_ok() && next.answer().is_ok() {
+        if next.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").is_ok()
+            && next.answer().is_ok()
+        {
             break;
         }
         assert!(Instant::now() < end, "no connection is accepted any more");
@@ -93,17 +105,25 @@ fn overload_is_refused_early() {
         assert!(Instant::now() < end, "the queue is full and the gateway is ready");
     }
     let refused = late.post("/v1/readings", &row(900, 1));
-    assert_eq!((refused.status, refused.header("retry-after").is_some()), (429, true), "{refused:?}");
+    assert_eq!(
+        (refused.status, refused.header("retry-after").is_some()),
+        (429, true),
+        "{refused:?}"
+    );
     // Many libraries send head and body apart: the body of a refused row does not end the connection.
     let (body, head) = (row(901, 1), "host: localhost\r\ncontent-type: application/json\r\n");
     let length = body.len();
-    late.write(format!("POST /v1/readings HTTP/1.1\r\n{head}content-length: {length}\r\n\r\n").as_bytes()).unwrap();
+    late.write(
+        format!("POST /v1/readings HTTP/1.1\r\n{head}content-length: {length}\r\n\r\n").as_bytes(),
+    )
+    .unwrap();
     thread::sleep(Duration::from_millis(100));
     late.write(body.as_bytes()).unwrap();
     assert_eq!(late.answer().unwrap().status, 429);
     assert_eq!(late.get("/healthz").status, 200);
     admin.execute("UNLOCK TABLES").unwrap();
-    let statuses: Vec<_> = waiting.iter_mut().map(|(_, client)| client.answer().unwrap().status).collect();
+    let statuses: Vec<_> =
+        waiting.iter_mut().map(|(_, client)| client.answer().unwrap().status).collect();
     let stored = statuses.iter().filter(|status| **status == 200).count();
     assert!(statuses.iter().all(|status| matches!(status, 200 | 429)), "{statuses:?}");
     assert_eq!(database.count(), stored as u64);
@@ -164,10 +184,14 @@ fn requests_without_a_body_do_not_refuse_others() {
     let Some(database) = TestDatabase::start("heads without bodies") else { return };
     let gateway = database.gateway(|_| {});
     let mut held = Vec::new();
-    for (path, kind, count) in [("/v1/readings/batch", "x-ndjson", 64), ("/v1/readings", "json", 140)] {
+    for (path, kind, count) in
+        [("/v1/readings/batch", "x-ndjson", 64), ("/v1/readings", "json", 140)]
+    {
         for _ in 0..count {
             let mut client = client(&gateway);
-            let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/{kind}\r\n");
+            let head = format!(
+                "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/{kind}\r\n"
+            );
             client.write(format!("{head}transfer-encoding: chunked\r\n\r\n").as_bytes()).unwrap();
             held.push(client);
         }
@@ -185,13 +209,16 @@ fn bodies_of_batches_do_not_refuse_rows() {
     let Some(database) = TestDatabase::start("bodies without ends") else { return };
     let gateway = database.gateway(|config| {
         let limits = &mut config.limits;
-        (limits.bodies_mb, limits.batch_kb, limits.batch_lines, limits.peer_share) = (4, 1_000, 1_000, 1.0);
+        (limits.bodies_mb, limits.batch_kb, limits.batch_lines, limits.peer_share) =
+            (4, 1_000, 1_000, 1.0);
     });
     let body = " ".repeat(1_000_000);
     let mut held: Vec<_> = (0..4).map(|_| client(&gateway)).collect();
     for client in &mut held {
         let head = "POST /v1/readings/batch HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\n";
-        client.write(format!("{head}content-length: {}\r\n\r\n{body}", body.len() + 1).as_bytes()).unwrap();
+        client
+            .write(format!("{head}content-length: {}\r\n\r\n{body}", body.len() + 1).as_bytes())
+            .unwrap();
     }
     let mut other = client(&gateway);
     let end = Instant::now() + SOON;

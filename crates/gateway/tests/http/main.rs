@@ -1,6 +1,10 @@
 //! A gateway with a real database, over HTTP: answers, limits, and the end.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and says loudly what it skips"
+)]
 
 mod answers;
 mod client;

@@ -85,7 +85,11 @@ fn one_peer_cannot_take_the_place_of_another() {
     assert_eq!(served.post("/v1/readings", &row(3, 1)).status, 200, "the connection was replaced");
     for seq in 0..20 {
         let mut new = HttpClient::of(connect_from(if seq % 2 == 0 { 4 } else { 6 }, address));
-        assert_eq!(new.post("/v1/readings", &row(6, seq)).status, 200, "a silent connection is not replaced");
+        assert_eq!(
+            new.post("/v1/readings", &row(6, seq)).status,
+            200,
+            "a silent connection is not replaced"
+        );
     }
     let metrics = served.get("/metrics").body;
     assert!(metrics.contains("truetps_gateway_connections_limit 20\n"), "{metrics}");
@@ -99,7 +103,10 @@ fn ten_thousand_silent_connections_do_not_slow_others() {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
     if limit.maximum.is_some_and(|most| most < 16_000) {
-        eprintln!("SKIPPED: 10,000 silent connections: the limit of open files is {:?}", limit.maximum);
+        eprintln!(
+            "SKIPPED: 10,000 silent connections: the limit of open files is {:?}",
+            limit.maximum
+        );
         return;
     }
     let gateway = database.gateway(|_| {});

@@ -16,12 +16,19 @@ pub(super) fn settings(text: &str, flavour: Option<Flavour>) -> Option<DumpedSet
     let mut settings = DumpedSettings::new();
     let parts = arguments.trim().strip_prefix("--")?.replace("\n--", " --");
     for argument in parts.split(" --") {
-        let (name, value) = argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)));
+        let (name, value) =
+            argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)));
         let (name, value) = (name.trim(), value.map(str::trim_end));
         let (is_loose, is_bare) = (is_loose(OptionStyle::Groups, name), value.is_none());
-        let Some((name, value)) = server_setting(OptionStyle::Groups, flavour, name, value) else { continue };
+        let Some((name, value)) = server_setting(OptionStyle::Groups, flavour, name, value) else {
+            continue;
+        };
         if !is_secret(&name, &value) {
-            insert_line(&mut settings, name, SideValue { value, is_loose, is_bare, ..SideValue::default() });
+            insert_line(
+                &mut settings,
+                name,
+                SideValue { value, is_loose, is_bare, ..SideValue::default() },
+            );
         }
     }
     (!settings.is_empty()).then_some(settings)
@@ -36,7 +43,11 @@ mod tests {
         let check = |text: &str| {
             let found = settings(text, None).unwrap();
             let value = |name: &str| found[name].value.as_str();
-            assert_eq!((value("sync_binlog"), value("innodb_doublewrite"), found.len()), ("1", "OFF", 3), "{text}");
+            assert_eq!(
+                (value("sync_binlog"), value("innodb_doublewrite"), found.len()),
+                ("1", "OFF", 3),
+                "{text}"
+            );
             assert_eq!(value("sql_mode"), "A B");
         };
         let arguments = "--sync-binlog=1 --skip-innodb-doublewrite --sql_mode=A B --password=x ";

@@ -16,7 +16,9 @@ pub(super) fn boxed(text: &str) -> Option<Vec<DumpRow>> {
         at += 2;
         let Some(mut result) = ColumnRows::new(header, rule) else { continue };
         let mut open = String::new();
-        while let Some(line) = lines.get(at).filter(|line| !open.is_empty() || line.starts_with('|')) {
+        while let Some(line) =
+            lines.get(at).filter(|line| !open.is_empty() || line.starts_with('|'))
+        {
             open += line;
             // A row that does not end in `|` goes on in the next line.
             if line.trim_end().ends_with('|') {
@@ -36,9 +38,12 @@ pub(super) fn boxed(text: &str) -> Option<Vec<DumpRow>> {
 pub(super) fn aligned(text: &str) -> Option<Vec<DumpRow>> {
     let lines: Vec<_> = text.lines().collect();
     let mut records = Vec::new();
-    for (at, rule) in lines.iter().enumerate().skip(1).filter(|(_, line)| is_rule(line) && line.contains('+')) {
+    for (at, rule) in
+        lines.iter().enumerate().skip(1).filter(|(_, line)| is_rule(line) && line.contains('+'))
+    {
         let Some(mut result) = ColumnRows::new(lines[at - 1], rule.trim_end()) else { continue };
-        let is_row = |line: &&&str| !line.starts_with('(') && !line.trim().is_empty() && !is_rule(line);
+        let is_row =
+            |line: &&&str| !line.starts_with('(') && !line.trim().is_empty() && !is_rule(line);
         for line in lines[at + 1..].iter().take_while(is_row) {
             result.add(line);
         }
@@ -82,10 +87,17 @@ struct ColumnRows {
 impl ColumnRows {
     fn new(header: &str, rule: &str) -> Option<Self> {
         let columns = columns_of(header.split('|'));
-        let ends: Vec<_> = rule.chars().enumerate().filter(|(_, c)| "+|".contains(*c)).map(|(at, _)| at).collect();
+        let ends: Vec<_> =
+            rule.chars().enumerate().filter(|(_, c)| "+|".contains(*c)).map(|(at, _)| at).collect();
         let is_of_columns = columns.len() == ends.len() + 1;
         let width = rule.chars().count();
-        is_of_columns.then_some(Self { columns, ends, width, records: Vec::new(), joins: Vec::new() })
+        is_of_columns.then_some(Self {
+            columns,
+            ends,
+            width,
+            records: Vec::new(),
+            joins: Vec::new(),
+        })
     }
 
     fn add(&mut self, row: &str) {
@@ -96,14 +108,19 @@ impl ColumnRows {
             self.joins.clear();
             return;
         };
-        let parts: Vec<_> = cells.iter().enumerate().map(|(column, cell)| self.part(column, cell)).collect();
+        let parts: Vec<_> =
+            cells.iter().enumerate().map(|(column, cell)| self.part(column, cell)).collect();
         match self.records.last_mut().filter(|_| self.joins.iter().any(Option::is_some)) {
             Some(last) => {
-                for (((_, value), (more, _)), join) in last.iter_mut().zip(&parts).zip(&self.joins) {
+                for (((_, value), (more, _)), join) in last.iter_mut().zip(&parts).zip(&self.joins)
+                {
                     value.extend(join.iter().copied().chain(join.map(|_| more.as_str())));
                 }
             }
-            None => self.records.push(record(&self.columns, parts.iter().map(|(part, _)| part.clone()))),
+            None => {
+                self.records
+                    .push(record(&self.columns, parts.iter().map(|(part, _)| part.clone())));
+            }
         }
         self.joins = parts.into_iter().map(|(_, join)| join).collect();
         if self.joins.iter().all(Option::is_none)
@@ -121,7 +138,8 @@ impl ColumnRows {
         let starts = std::iter::once(0).chain(self.ends.iter().map(|end| end + 1));
         let stops = self.ends.iter().copied().chain([row.len()]);
         let is_regular = self.ends.iter().all(|end| row.get(*end) == Some(&'|'));
-        let cell = |(start, stop): (usize, usize)| row.get(start..stop).map(|cell| cell.iter().collect());
+        let cell =
+            |(start, stop): (usize, usize)| row.get(start..stop).map(|cell| cell.iter().collect());
         is_regular.then(|| starts.zip(stops).map(cell).collect())?
     }
 

@@ -10,7 +10,8 @@ const DEPTH_MAX: u32 = 12;
 /// The kind of the document, and what it has.
 pub(super) fn records(text: &str) -> Option<(&'static str, Vec<DumpRow>)> {
     // MySQL Shell prints one document for each row.
-    let documents: Vec<Value> = Deserializer::from_str(text).into_iter().map_while(Result::ok).collect();
+    let documents: Vec<Value> =
+        Deserializer::from_str(text).into_iter().map_while(Result::ok).collect();
     let mut records = Vec::new();
     for document in &documents {
         collect(document, 0, &mut records);
@@ -28,7 +29,8 @@ fn collect(value: &Value, depth: u32, records: &mut Vec<DumpRow>) {
         Value::Array(values) => values.iter().for_each(|value| collect(value, depth + 1, records)),
         Value::Object(object) => {
             let record = record(object);
-            let has = |columns: &[&str]| record.iter().any(|(name, _)| columns.contains(&name.as_str()));
+            let has =
+                |columns: &[&str]| record.iter().any(|(name, _)| columns.contains(&name.as_str()));
             if has(&NAMES) && has(&VALUES) {
                 records.push(record);
                 return;
@@ -36,7 +38,8 @@ fn collect(value: &Value, depth: u32, records: &mut Vec<DumpRow>) {
             for (name, value) in object {
                 match value.get("Value").and_then(text_of) {
                     // SET PERSIST: the name is the key.
-                    Some(text) => records.push(vec![("name".to_owned(), name.clone()), ("value".to_owned(), text)]),
+                    Some(text) => records
+                        .push(vec![("name".to_owned(), name.clone()), ("value".to_owned(), text)]),
                     None => collect(value, depth + 1, records),
                 }
             }
@@ -66,7 +69,12 @@ mod tests {
         let cell = |record: &DumpRow, columns: &[&str]| {
             record.iter().find(|(name, _)| columns.contains(&name.as_str())).unwrap().1.clone()
         };
-        records(text).unwrap().1.iter().map(|record| (cell(record, &NAMES), cell(record, &VALUES))).collect()
+        records(text)
+            .unwrap()
+            .1
+            .iter()
+            .map(|record| (cell(record, &NAMES), cell(record, &VALUES)))
+            .collect()
     }
 
     /// In the forms of MySQL 8.0.15, of 8.0.29 and later, and of three clouds.

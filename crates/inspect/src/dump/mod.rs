@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use truetps_files::OptionStyle;
-use truetps_knowledge::{SettingsSide, SideValue, find_setting, is_loose, option_family, server_setting};
+use truetps_knowledge::{
+    SettingsSide, SideValue, find_setting, is_loose, option_family, server_setting,
+};
 use truetps_record::{Family, Flavour, ServerFacts, is_secret};
 
 use crate::error::InspectError;
@@ -22,9 +24,17 @@ type DumpRow = Vec<(String, String)>;
 /// A server has several hundred variables; fewer rows are a selection.
 const COMPLETE_FROM: usize = 200;
 /// The names of columns that mean the same, wherever they come from.
-const NAMES: [&str; 7] = ["variable_name", "parametername", "name", "variable", "parameter", "option", "setting"];
-const VALUES: [&str; 7] =
-    ["variable_value", "global_value", "parametervalue", "value", "setting", "current_setting", "currentvalue"];
+const NAMES: [&str; 7] =
+    ["variable_name", "parametername", "name", "variable", "parameter", "option", "setting"];
+const VALUES: [&str; 7] = [
+    "variable_value",
+    "global_value",
+    "parametervalue",
+    "value",
+    "setting",
+    "current_setting",
+    "currentvalue",
+];
 /// Columns of a PostgreSQL with the value.
 const POSTGRES_VALUES: [&str; 2] = ["setting", "current_setting"];
 const DEFAULTS: [&str; 3] = ["boot_val", "default_value", "defaultvalue"];
@@ -50,15 +60,24 @@ const STATES: [&str; 14] = [
 ];
 
 /// What a text is, if it is no option file.
-pub(crate) fn read(path: &Path, text: &str, flavour: Option<Flavour>) -> Option<Result<SettingsSide, InspectError>> {
+pub(crate) fn read(
+    path: &Path,
+    text: &str,
+    flavour: Option<Flavour>,
+) -> Option<Result<SettingsSide, InspectError>> {
     if text.starts_with("version https://git-lfs.") {
         let what = "is a pointer of Git LFS, which stands for the file";
-        return Some(Err(InspectError::NoSource { path: path.to_owned(), what, hint: "fetch it with `git lfs pull`" }));
+        return Some(Err(InspectError::NoSource {
+            path: path.to_owned(),
+            what,
+            hint: "fetch it with `git lfs pull`",
+        }));
     }
     if let Some(settings) = arguments::settings(text, flavour) {
         return Some(Ok(side_of(path, "arguments of --print-defaults", settings)));
     }
-    let no_source = |what, hint| Some(Err(InspectError::NoSource { path: path.to_owned(), what, hint }));
+    let no_source =
+        |what, hint| Some(Err(InspectError::NoSource { path: path.to_owned(), what, hint }));
     let Some((kind, records)) = tables::records(text) else {
         if separated::lacks_header(text) {
             let hint = "print it with its header: psql without -t, COPY … WITH CSV HEADER";
@@ -75,7 +94,10 @@ pub(crate) fn read(path: &Path, text: &str, flavour: Option<Flavour>) -> Option<
     let has_known = settings.keys().any(|name| is_known(name));
     // In capitals, as the information schema has them, the names of counters look like others.
     if settings.contains_key("uptime") || !has_known && records.iter().any(is_counter) {
-        return no_source("is SHOW STATUS: counters, and not settings", "dump SHOW GLOBAL VARIABLES");
+        return no_source(
+            "is SHOW STATUS: counters, and not settings",
+            "dump SHOW GLOBAL VARIABLES",
+        );
     }
     if !has_known {
         let what = "is the result of a query, and none of its rows is a known setting";
@@ -92,7 +114,11 @@ fn settings_of(path: &Path, records: &[DumpRow]) -> Result<DumpedSettings, Inspe
         if let Some(SideValue { value: other, .. }) =
             settings.insert(name.clone(), found).filter(|other| other.value != value)
         {
-            return Err(InspectError::Twice { path: path.to_owned(), name, values: [other, value] });
+            return Err(InspectError::Twice {
+                path: path.to_owned(),
+                name,
+                values: [other, value],
+            });
         }
     }
     Ok(settings)
@@ -120,10 +146,16 @@ fn is_formula(value: &str) -> bool {
 type DumpedSettings = BTreeMap<String, SideValue>;
 
 fn side(path: &Path, kind: &str, settings: DumpedSettings) -> SettingsSide {
-    let mut side = SettingsSide { name: path.display().to_string(), kind: kind.to_owned(), ..SettingsSide::default() };
+    let mut side = SettingsSide {
+        name: path.display().to_string(),
+        kind: kind.to_owned(),
+        ..SettingsSide::default()
+    };
     let of = |name: &str| settings.get(name).map(|found| found.value.as_str());
     let version = match (of("version"), of("server_version")) {
-        (Some(version), _) => Some(format!("{version} {}", of("version_comment").unwrap_or_default())),
+        (Some(version), _) => {
+            Some(format!("{version} {}", of("version_comment").unwrap_or_default()))
+        }
         (None, version) => version.map(|version| format!("PostgreSQL {version}")),
     };
     let server = version.map(|text| ServerFacts::from_version_text(&text));
@@ -131,7 +163,8 @@ fn side(path: &Path, kind: &str, settings: DumpedSettings) -> SettingsSide {
     side.flavour = server.as_ref().map(|server| server.flavour);
     side.version = server.map(|server| server.version);
     let names: Vec<_> = settings.keys().map(String::as_str).collect();
-    side.family = Some(side.flavour.map_or_else(|| option_family(OptionStyle::Plain, &names), Family::from));
+    side.family =
+        Some(side.flavour.map_or_else(|| option_family(OptionStyle::Plain, &names), Family::from));
     if !side.is_complete {
         side.notes.push(format!("{} settings of a server that has more", settings.len()));
     }
@@ -140,7 +173,9 @@ fn side(path: &Path, kind: &str, settings: DumpedSettings) -> SettingsSide {
 }
 
 fn cell(record: &DumpRow, columns: &[&str]) -> Option<String> {
-    let of = |column: &&str| record.iter().find(|(name, _)| name == column).map(|(_, cell)| cell.clone());
+    let of = |column: &&str| {
+        record.iter().find(|(name, _)| name == column).map(|(_, cell)| cell.clone())
+    };
     columns.iter().find_map(of)
 }
 
@@ -148,22 +183,27 @@ fn cell(record: &DumpRow, columns: &[&str]) -> Option<String> {
 fn is_counter(record: &DumpRow) -> bool {
     let name = cell(record, &NAMES).unwrap_or_default();
     let mut letters = name.chars();
-    let is_capital = letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_lowercase);
+    let is_capital = letters.next().is_some_and(char::is_uppercase)
+        && letters.next().is_some_and(char::is_lowercase);
     is_capital && !CAPITAL_NAMES.contains(&name.as_str())
 }
 
 /// `None`: a row of something else, a secret, a state, or a line of a file that another one replaces.
 fn setting(record: &DumpRow) -> Option<(String, SideValue)> {
     let cell = |columns: &[&str]| cell(record, columns);
-    let is_replaced =
-        cell(&["applied"]).as_deref() == Some("f") && cell(&["error"]).is_none_or(|error| error.is_empty());
+    let is_replaced = cell(&["applied"]).as_deref() == Some("f")
+        && cell(&["error"]).is_none_or(|error| error.is_empty());
     if is_counter(record) || is_replaced {
         return None;
     }
     let name = cell(&NAMES)?.to_lowercase().replace('-', "_");
     let value = cell(&VALUES)?.trim_end().to_owned();
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    if name.is_empty() || !name.chars().all(is_name) || is_secret(&name, &value) || STATES.contains(&name.as_str()) {
+    if name.is_empty()
+        || !name.chars().all(is_name)
+        || is_secret(&name, &value)
+        || STATES.contains(&name.as_str())
+    {
         return None;
     }
     // Of a PostgreSQL they are states of the transaction; its defaults are `default_transaction_…`.
@@ -171,6 +211,7 @@ fn setting(record: &DumpRow) -> Option<(String, SideValue)> {
         return None;
     }
     let some = |columns: &[&str]| cell(columns).filter(|text| !text.is_empty());
-    let (default, unit, origin) = (some(&DEFAULTS), some(&["unit"]), some(&ORIGINS).map(|text| text.to_lowercase()));
+    let (default, unit, origin) =
+        (some(&DEFAULTS), some(&["unit"]), some(&ORIGINS).map(|text| text.to_lowercase()));
     Some((name, SideValue { value, origin, default, unit, ..SideValue::default() }))
 }

@@ -10,27 +10,34 @@ const SEPARATORS: [char; 4] = ['\t', '|', ',', ';'];
 
 pub(super) fn separated(text: &str) -> Option<Vec<DumpRow>> {
     SEPARATORS.into_iter().find_map(|separator| {
-        let header = text.lines().take(LINES_BEFORE_MAX).position(|line| is_header(line, separator));
+        let header =
+            text.lines().take(LINES_BEFORE_MAX).position(|line| is_header(line, separator));
         let (columns, rows) = if let Some(at) = header {
             let rest: Vec<_> = text.lines().skip(at).collect();
             let mut rows = rows_of(&rest.join("\n"), separator);
             (columns_of(rows.remove(0).iter().map(String::as_str)), rows)
         } else {
             // Without the names of its columns: of `mysql -N` and `psql -t`.
-            let rows = bare_rows(text, separator).filter(|rows| rows.iter().all(|row| row.len() == 2))?;
+            let rows =
+                bare_rows(text, separator).filter(|rows| rows.iter().all(|row| row.len() == 2))?;
             let is_of_postgres = rows.iter().any(|row| row[0] == "shared_buffers");
             let value = if is_of_postgres { "setting" } else { "value" };
             (columns_of(["name", value].into_iter()), rows)
         };
-        let is_row =
-            |row: &Vec<String>| row.len() == columns.len() && columns_of(row.iter().map(String::as_str)) != columns;
-        checked(rows.into_iter().filter(is_row).map(|row| record(&columns, row.into_iter())).collect())
+        let is_row = |row: &Vec<String>| {
+            row.len() == columns.len() && columns_of(row.iter().map(String::as_str)) != columns
+        };
+        checked(
+            rows.into_iter().filter(is_row).map(|row| record(&columns, row.into_iter())).collect(),
+        )
     })
 }
 
 /// Whether it is a result of more than two columns whose names are missing.
 pub(super) fn lacks_header(text: &str) -> bool {
-    let is_wide = |rows: Vec<Vec<String>>| rows[0].len() > 2 && rows.iter().all(|row| row.len() == rows[0].len());
+    let is_wide = |rows: Vec<Vec<String>>| {
+        rows[0].len() > 2 && rows.iter().all(|row| row.len() == rows[0].len())
+    };
     SEPARATORS.into_iter().filter_map(|separator| bare_rows(text, separator)).any(is_wide)
 }
 
@@ -52,7 +59,9 @@ fn bare_rows(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
     let mut rows = rows_of(&text, separator);
     // A value may have the separator, which is not quoted.
     if separator == '|' && rows.iter().any(|row| row.len() == 2) {
-        rows.iter_mut().filter(|row| row.len() > 2).for_each(|row| *row = vec![row[0].clone(), row[1..].join("|")]);
+        rows.iter_mut()
+            .filter(|row| row.len() > 2)
+            .for_each(|row| *row = vec![row[0].clone(), row[1..].join("|")]);
     }
     // Of programs that end each line with a separator.
     let ends_empty = |row: &Vec<String>| row.len() > 2 && row.last().is_some_and(String::is_empty);
@@ -61,13 +70,17 @@ fn bare_rows(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
             row.pop();
         }
     }
-    rows.iter_mut().filter_map(|row| row.first_mut()).for_each(|name| *name = name.trim().to_owned());
+    rows.iter_mut()
+        .filter_map(|row| row.first_mut())
+        .for_each(|name| *name = name.trim().to_owned());
     let are_names = rows.iter().all(|row| row.len() > 1 && is_name(&row[0]));
     (are_names && rows.iter().any(|row| is_known(&row[0].to_lowercase()))).then_some(rows)
 }
 
 fn rows_of(text: &str, separator: char) -> Vec<Vec<String>> {
-    let plain = |line: &str| -> Vec<String> { line.split(separator).map(|cell| cell.trim().to_owned()).collect() };
+    let plain = |line: &str| -> Vec<String> {
+        line.split(separator).map(|cell| cell.trim().to_owned()).collect()
+    };
     match separator {
         ',' | ';' => quoted_rows(text, separator),
         '\t' => text.lines().map(|line| line.split('\t').map(without_escapes).collect()).collect(),
@@ -82,7 +95,8 @@ fn is_name(text: &str) -> bool {
 /// Rows of CSV: a quoted cell may have separators, ends of lines, and quotes written twice. Clients that quote nothing
 /// write quotes inside of a cell.
 fn quoted_rows(text: &str, separator: char) -> Vec<Vec<String>> {
-    let (mut rows, mut row, mut cell, mut is_quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let (mut rows, mut row, mut cell, mut is_quoted) =
+        (Vec::new(), Vec::new(), String::new(), false);
     let mut chars = text.chars().filter(|c| *c != '\r').chain(['\n']).peekable();
     let mut is_start = true;
     while let Some(c) = chars.next() {

@@ -13,7 +13,9 @@ pub(super) fn records(text: &str) -> Option<(&'static str, Vec<DumpRow>)> {
     let readers = [vertical, xml, boxed, expanded, aligned, separated];
     let text = in_ascii(text);
     readers.into_iter().find_map(|read| read(&text)).map(|records| {
-        let has = |wanted: &[&str]| records[0].iter().any(|(column, _)| wanted.contains(&column.as_str()));
+        let has = |wanted: &[&str]| {
+            records[0].iter().any(|(column, _)| wanted.contains(&column.as_str()))
+        };
         let is_of_postgres = has(&POSTGRES_VALUES) && has(&["name"]);
         (if is_of_postgres { POSTGRES } else { MYSQL }, records)
     })
@@ -62,14 +64,17 @@ fn vertical(text: &str) -> Option<Vec<DumpRow>> {
     let mut is_open = false;
     for line in text.lines() {
         is_open &= !is_end(line);
-        let is_head = line.starts_with("***") && line.trim_end().ends_with("***") && line.contains(". row ");
+        let is_head =
+            line.starts_with("***") && line.trim_end().ends_with("***") && line.contains(". row ");
         match (is_head, records.last_mut().filter(|_| is_open)) {
             (true, _) => {
                 records.push(DumpRow::new());
                 is_open = true;
             }
             (false, Some(record)) => match line.split_once(':') {
-                Some((column, value)) if column.trim().chars().all(|c| c.is_ascii_alphabetic() || c == '_') => {
+                Some((column, value))
+                    if column.trim().chars().all(|c| c.is_ascii_alphabetic() || c == '_') =>
+                {
                     record.push((column.trim().to_lowercase(), value.trim_start().to_owned()));
                 }
                 _ => {
@@ -116,7 +121,9 @@ fn expanded(text: &str) -> Option<Vec<DumpRow>> {
     for line in text.lines() {
         if line.starts_with("-[ RECORD ") {
             records.push(DumpRow::new());
-        } else if let (Some(record), Some((column, value))) = (records.last_mut(), line.split_once('|')) {
+        } else if let (Some(record), Some((column, value))) =
+            (records.last_mut(), line.split_once('|'))
+        {
             record.push((column.trim().to_lowercase(), value.trim().to_owned()));
         }
     }
@@ -131,7 +138,10 @@ mod tests {
 
     fn cells(text: &str) -> Vec<Vec<String>> {
         let (_, records) = records(text).unwrap_or_else(|| unreachable!("{text}"));
-        records.into_iter().map(|record| record.into_iter().map(|(_, cell)| cell).collect()).collect()
+        records
+            .into_iter()
+            .map(|record| record.into_iter().map(|(_, cell)| cell).collect())
+            .collect()
     }
 
     /// What results are made of.
@@ -174,9 +184,11 @@ mod tests {
         let mut read = 0;
         for seed in 0..20_000 {
             let mut random = RandomStream::new(seed, 0);
-            let parts = (0..random.below(60)).map(|_| PARTS[random.below(PARTS.len() as u64) as usize]);
+            let parts =
+                (0..random.below(60)).map(|_| PARTS[random.below(PARTS.len() as u64) as usize]);
             let start =
-                ["", "name|setting\n----+---\n", "|name|value|\n|----|---|\n", "name,setting\n"][seed as usize % 4];
+                ["", "name|setting\n----+---\n", "|name|value|\n|----|---|\n", "name,setting\n"]
+                    [seed as usize % 4];
             let parts: Vec<_> = std::iter::once(start).chain(parts.collect::<Vec<_>>()).collect();
             read += u32::from(records(&parts.concat()).is_some());
         }

@@ -41,7 +41,8 @@ fn a_binlog_that_is_called_off_is_on() {
     let (value, notes, verdict) = read("[mysqld]\nlog_bin=OFF\nsync_binlog=0\n", "log_bin", &mysql);
     assert!(value == "ON" && notes[0].contains("turns the binlog on"), "{value} {notes:?}");
     assert!(verdict.contains("a power cut can lose the last group"), "{verdict}");
-    let (value, notes, verdict) = read("[mysqld]\nskip-log-bin=1\nsync_binlog=0\n", "log_bin", &mysql);
+    let (value, notes, verdict) =
+        read("[mysqld]\nskip-log-bin=1\nsync_binlog=0\n", "log_bin", &mysql);
     assert_eq!((value.as_str(), notes.len()), ("OFF", 0));
     assert!(verdict.ends_with("no binlog, so no replica"), "{verdict}");
 }
@@ -49,7 +50,8 @@ fn a_binlog_that_is_called_off_is_on() {
 #[test]
 fn what_is_skipped_with_a_value_is_off() {
     let mysql = server(Flavour::Mysql, "8.0.36");
-    let (value, _, verdict) = read("[mysqld]\nskip-innodb-doublewrite=1\n", "innodb_doublewrite", &mysql);
+    let (value, _, verdict) =
+        read("[mysqld]\nskip-innodb-doublewrite=1\n", "innodb_doublewrite", &mysql);
     assert_eq!(value, "OFF");
     assert!(verdict.contains("torn pages"), "{verdict}");
 }
@@ -64,20 +66,30 @@ fn a_file_of_the_other_family_is_not_judged_by_it() {
         let side = side_of_path(&path, Some(like)).unwrap();
         [diff(&side, like), diff(like, &side)]
     };
-    let unsafe_file = "fsync = off\nsynchronous_commit = off\nshared_buffers = 128MB\nmax_connection = 7\n";
+    let unsafe_file =
+        "fsync = off\nsynchronous_commit = off\nshared_buffers = 128MB\nmax_connection = 7\n";
     let (mysql, postgres) = (server(Flavour::Mysql, "8.0.36"), server(Flavour::Postgresql, "15.8"));
-    for (text, like) in [(unsafe_file, &mysql), ("[mysqld]\nsync_binlog=0\n[mysqld-15.8]\nx=1\n", &postgres)] {
+    for (text, like) in
+        [(unsafe_file, &mysql), ("[mysqld]\nsync_binlog=0\n[mysqld-15.8]\nx=1\n", &postgres)]
+    {
         let [found, turned] = compared(text, like);
         assert_eq!((&found.a.durability, &turned.b.durability), (&None, &None), "{text}");
         for notes in [&found.b.notes, &turned.b.notes] {
             assert!(notes.last().unwrap().contains("need not mean the same"), "{notes:?}");
         }
-        let said = found.a.notes.iter().chain(&turned.b.notes).any(|note| note.contains("did you mean"));
+        let said =
+            found.a.notes.iter().chain(&turned.b.notes).any(|note| note.contains("did you mean"));
         assert!(!said, "{:?}", found.a.notes);
     }
-    assert!(compared(unsafe_file, &mysql)[0].b.notes[0].starts_with("B is of the MySQL family, and A of PostgreSQL"));
+    assert!(
+        compared(unsafe_file, &mysql)[0].b.notes[0]
+            .starts_with("B is of the MySQL family, and A of PostgreSQL")
+    );
     let [judged, _] = compared(unsafe_file, &postgres);
-    assert!(judged.a.durability.unwrap().sentence.contains("can damage"), "by its own family it is");
+    assert!(
+        judged.a.durability.unwrap().sentence.contains("can damage"),
+        "by its own family it is"
+    );
     assert_eq!(judged.b.notes, [""; 0]);
 }
 

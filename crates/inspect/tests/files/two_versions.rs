@@ -8,7 +8,8 @@ use truetps_inspect::side_of_path;
 use truetps_knowledge::{SettingsSide, Version, diff, options_without_variable};
 
 fn captured(name: &str) -> SettingsSide {
-    side_of_path(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name), None).unwrap()
+    side_of_path(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name), None)
+        .unwrap()
 }
 
 #[test]
@@ -20,7 +21,13 @@ fn the_binlog_is_why_mysql_5_7_and_8_0_differ() {
     // Then defaults that have changed. What one version merely has, at its default, stands behind all of them.
     assert_eq!(
         first,
-        ["log_bin", "sync_binlog", "innodb_max_dirty_pages_pct", "innodb_autoinc_lock_mode", "innodb_flush_neighbors"]
+        [
+            "log_bin",
+            "sync_binlog",
+            "innodb_max_dirty_pages_pct",
+            "innodb_autoinc_lock_mode",
+            "innodb_flush_neighbors"
+        ]
     );
     let sync = found.shown().nth(1).unwrap();
     assert_eq!(sync.same_but_for.as_deref(), Some("log_bin"));
@@ -46,7 +53,11 @@ fn lines_that_a_server_takes_raise_no_alarm() {
             assert!(!server.settings.contains_key(option), "{name} shows {option}");
         }
         let found = diff(&side_of_path(&path, Some(&server)).unwrap(), &server);
-        assert_eq!(found.shown().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["sync_binlog"], "{name}");
+        assert_eq!(
+            found.shown().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+            ["sync_binlog"],
+            "{name}"
+        );
         assert!(found.a.notes.is_empty(), "{:?}", found.a.notes);
     }
 }

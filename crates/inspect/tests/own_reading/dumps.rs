@@ -9,8 +9,8 @@ use truetps_inspect::{server_options, side_of_path, side_of_server};
 use truetps_knowledge::{SettingsSide, diff};
 use truetps_record::{Flavour, SettingValue};
 use truetps_sandbox::{
-    Catalogue, HostLimits, RunningServer, Sandbox, SandboxOptions, ServerBinary, ServerLoad, Settings, StartOptions,
-    chosen_settings, effective_variables,
+    Catalogue, HostLimits, RunningServer, Sandbox, SandboxOptions, ServerBinary, ServerLoad,
+    Settings, StartOptions, chosen_settings, effective_variables,
 };
 use truetps_testkit::mysql_family::{mariadb, mysql};
 use truetps_testkit::{TestHome, private_postgres};
@@ -20,7 +20,8 @@ use crate::programs::{our_output, output_of, write};
 /// A private server with a small redo log.
 fn started(home: &TestHome, binary: &ServerBinary) -> (Sandbox, RunningServer) {
     let load = ServerLoad { connections_max: 10, statements_per_connection: 1 };
-    let chosen = chosen_settings(HostLimits::read().memory_bytes, load, binary.flavour, binary.version);
+    let chosen =
+        chosen_settings(HostLimits::read().memory_bytes, load, binary.flavour, binary.version);
     let mut settings = Settings::new(&chosen);
     for (name, value) in [("innodb_log_file_size", "16M"), ("innodb_redo_log_capacity", "32M")] {
         if settings.get(name).is_some() {
@@ -37,8 +38,17 @@ fn variables(server: &RunningServer) -> BTreeMap<String, String> {
 }
 
 /// Nearly all variables of the server, with their values: those that no report shows, and states, are left out.
-fn check(side: &SettingsSide, of_server: &BTreeMap<String, String>, binary: &ServerBinary, form: &str) {
-    assert!(side.is_complete && side.settings.len() + 40 > of_server.len(), "{form}: {}", side.settings.len());
+fn check(
+    side: &SettingsSide,
+    of_server: &BTreeMap<String, String>,
+    binary: &ServerBinary,
+    form: &str,
+) {
+    assert!(
+        side.is_complete && side.settings.len() + 40 > of_server.len(),
+        "{form}: {}",
+        side.settings.len()
+    );
     assert_eq!(
         (side.flavour, side.version.clone()),
         (Some(binary.flavour), Some(binary.version.to_string())),
@@ -81,15 +91,27 @@ fn variables_as_the_mysql_client_prints_them() {
                 let output = our_output(Path::new("mariadb"), &words);
                 assert!(output.status.success(), "{output:?}");
                 let mut side = read(home.folder(), &output.stdout);
-                check_same(&server, &side, "mysql", &format!("{} {form} {statement}", binary.flavour));
+                check_same(
+                    &server,
+                    &side,
+                    "mysql",
+                    &format!("{} {form} {statement}", binary.flavour),
+                );
                 if statement == "SHOW VARIABLES" {
                     side.settings.retain(|name, found| of_server.get(name) == Some(&found.value));
                 }
-                check(&side, &of_server, &binary, &format!("{} {form} {statement}", binary.flavour));
+                check(
+                    &side,
+                    &of_server,
+                    &binary,
+                    &format!("{} {form} {statement}", binary.flavour),
+                );
             }
         }
         let path = home.folder().join("dump");
-        let error = server_options(&path, binary.flavour, &binary.version.to_string()).unwrap_err().to_string();
+        let error = server_options(&path, binary.flavour, &binary.version.to_string())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("all variables of a server"), "{error}");
     }
 }
@@ -104,7 +126,11 @@ fn settings_as_psql_prints_them() {
     let port = server.socket().extension().unwrap().to_str().unwrap().to_owned();
     let columns = "SELECT name, setting, unit, source FROM pg_settings";
     let captured = side_of_server(&server.target("postgres")).unwrap();
-    for statement in [columns, "SELECT * FROM pg_settings ORDER BY name", "SELECT name, setting FROM pg_settings"] {
+    for statement in [
+        columns,
+        "SELECT * FROM pg_settings ORDER BY name",
+        "SELECT name, setting FROM pg_settings",
+    ] {
         for form in [
             &[][..],
             &["-A"],
@@ -118,13 +144,19 @@ fn settings_as_psql_prints_them() {
             &["-P", "format=wrapped", "-P", "columns=90", "-P", "border=2"],
             &["-P", "format=wrapped", "-P", "columns=80", "-P", "linestyle=unicode"],
         ] {
-            let words = [&["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", statement], form].concat();
+            let words =
+                [&["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", statement], form]
+                    .concat();
             let output = our_output(Path::new("psql"), &words);
             assert!(output.status.success(), "{output:?}");
             let side = read(home.folder(), &output.stdout);
             check(&side, &of_server, &binary, &format!("{form:?} {statement}"));
             // A name that only one of two sides has would be shown as a difference: `TimeZone`.
-            let other: Vec<_> = side.settings.keys().filter(|name| !captured.settings.contains_key(*name)).collect();
+            let other: Vec<_> = side
+                .settings
+                .keys()
+                .filter(|name| !captured.settings.contains_key(*name))
+                .collect();
             assert!(other.is_empty(), "{other:?}");
             check_same(&server, &side, "postgres", &format!("{form:?} {statement}"));
         }
@@ -140,18 +172,23 @@ fn results_of_a_session() {
     let of_server = variables(&server);
     let socket = format!("--socket={}", server.socket().display());
     let printed = |form: &str, statements: &str| {
-        let words = ["--no-defaults", "--user=root", &socket, "-vvv", form, "--execute", statements];
+        let words =
+            ["--no-defaults", "--user=root", &socket, "-vvv", form, "--execute", statements];
         let output = our_output(Path::new("mariadb"), &words);
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
     // The last name of each result is beside the line that counts its rows.
-    let three =
-        "SHOW GLOBAL VARIABLES LIKE 'sync%'; SHOW GLOBAL VARIABLES LIKE 'ft%'; SHOW GLOBAL VARIABLES LIKE 'wait%'";
+    let three = "SHOW GLOBAL VARIABLES LIKE 'sync%'; SHOW GLOBAL VARIABLES LIKE 'ft%'; SHOW GLOBAL VARIABLES LIKE 'wait%'";
     let columns = "SELECT VARIABLE_NAME, GLOBAL_VALUE, DEFAULT_VALUE FROM information_schema.SYSTEM_VARIABLES \
                    WHERE GLOBAL_VALUE IS NOT NULL";
     for form in ["--table", "--vertical"] {
-        check(&read(home.folder(), printed(form, "SHOW GLOBAL VARIABLES").as_bytes()), &of_server, &binary, form);
+        check(
+            &read(home.folder(), printed(form, "SHOW GLOBAL VARIABLES").as_bytes()),
+            &of_server,
+            &binary,
+            form,
+        );
         let few = read(home.folder(), printed(form, three).as_bytes());
         let wanted: Vec<_> = of_server
             .iter()
@@ -166,7 +203,10 @@ fn results_of_a_session() {
             let quoted = quoted.replace('\n', &format!("\n{prefix}"));
             check(&read(home.folder(), quoted.as_bytes()), &of_server, &binary, prefix);
         }
-        let twice = printed(form, "SHOW VARIABLES LIKE 'wait_t%'; SET wait_timeout = 7; SHOW VARIABLES LIKE 'wait_t%'");
+        let twice = printed(
+            form,
+            "SHOW VARIABLES LIKE 'wait_t%'; SET wait_timeout = 7; SHOW VARIABLES LIKE 'wait_t%'",
+        );
         let path = home.folder().join("dump");
         write(&path, twice.as_bytes());
         let error = side_of_path(&path, None).unwrap_err().to_string();
@@ -178,11 +218,17 @@ fn results_of_a_session() {
             let path = home.folder().join("dump");
             write(
                 &path,
-                &our_output(Path::new("mariadb"), &["--no-defaults", "--user=root", &socket, form, "-e", statement])
-                    .stdout,
+                &our_output(
+                    Path::new("mariadb"),
+                    &["--no-defaults", "--user=root", &socket, form, "-e", statement],
+                )
+                .stdout,
             );
             let error = side_of_path(&path, None).unwrap_err().to_string();
-            assert!(error.contains("is SHOW STATUS: counters, and not settings"), "{form} {statement}: {error}");
+            assert!(
+                error.contains("is SHOW STATUS: counters, and not settings"),
+                "{form} {statement}: {error}"
+            );
         }
     }
     let both = printed("--table", "SHOW GLOBAL VARIABLES; SHOW GLOBAL STATUS LIKE 'Innodb%'");
@@ -198,7 +244,11 @@ fn exports_of_variables() {
     let of_server = variables(&server);
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let rows = |row: &dyn Fn(&str, &str) -> String| -> String {
-        of_server.iter().filter(|(_, value)| !value.contains('\n')).map(|(name, value)| row(name, value)).collect()
+        of_server
+            .iter()
+            .filter(|(_, value)| !value.contains('\n'))
+            .map(|(name, value)| row(name, value))
+            .collect()
     };
     for (form, text) in [
         (
@@ -211,7 +261,10 @@ fn exports_of_variables() {
         ("without a header", rows(&|name, value| format!("{name},{}\n", quoted(value)))),
         (
             "with semicolons",
-            format!("Variable_name;Value\r\n{}", rows(&|name, value| format!("{name};{}\r\n", quoted(value)))),
+            format!(
+                "Variable_name;Value\r\n{}",
+                rows(&|name, value| format!("{name};{}\r\n", quoted(value)))
+            ),
         ),
         (
             "of Markdown",
@@ -221,7 +274,10 @@ fn exports_of_variables() {
             ),
         ),
         ("without rules", rows(&|name, value| format!("| {name} | {value} |\n"))),
-        ("with a tab at the end", rows(&|name, value| format!("{name}\t{}\t\n", value.replace('\\', "\\\\")))),
+        (
+            "with a tab at the end",
+            rows(&|name, value| format!("{name}\t{}\t\n", value.replace('\\', "\\\\"))),
+        ),
     ] {
         check(&read(home.folder(), text.as_bytes()), &of_server, &binary, form);
     }
@@ -237,7 +293,8 @@ fn rows_of_psql_without_a_header() {
     let folder = server.socket().parent().unwrap().display().to_string();
     let port = server.socket().extension().unwrap().to_str().unwrap().to_owned();
     let printed = |statement: &str, form: &[&str]| {
-        let words = [&["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", statement], form].concat();
+        let words =
+            [&["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", statement], form].concat();
         let output = our_output(Path::new("psql"), &words);
         assert!(output.status.success(), "{output:?}");
         output.stdout
@@ -259,7 +316,10 @@ fn rows_of_psql_without_a_header() {
                 check(&read.unwrap(), &of_server, &binary, &format!("{form:?} {statement}"));
             } else {
                 let error = read.unwrap_err().to_string();
-                assert!(error.contains("without the names of its columns"), "{form:?} {statement}: {error}");
+                assert!(
+                    error.contains("without the names of its columns"),
+                    "{form:?} {statement}: {error}"
+                );
             }
         }
     }
@@ -285,7 +345,10 @@ fn what_psql_shows_of_all() {
         let words = ["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", statement];
         let side = read(home.folder(), &our_output(Path::new("psql"), &words).stdout);
         let value = |name: &str| side.settings[name].value.as_str();
-        assert_eq!((value("wal_level"), value("max_wal_size"), side.is_complete), ("replica", "2GB", true));
+        assert_eq!(
+            (value("wal_level"), value("max_wal_size"), side.is_complete),
+            ("replica", "2GB", true)
+        );
         assert_eq!(side.kind, "pg_settings");
     }
 }
@@ -297,13 +360,18 @@ fn what_a_mysql_keeps_and_prints() {
     let home = TestHome::new();
     let (_sandbox, server) = started(&home, &binary);
     let mut client = server.connect(Duration::from_mins(1)).unwrap();
-    for statement in ["SET PERSIST sync_binlog = 7", "SET PERSIST_ONLY innodb_doublewrite_pages = 64"] {
+    for statement in
+        ["SET PERSIST sync_binlog = 7", "SET PERSIST_ONLY innodb_doublewrite_pages = 64"]
+    {
         client.query(statement).unwrap();
     }
     let text = fs::read(server.datadir().join("mysqld-auto.cnf")).unwrap();
     let side = read(home.folder(), &text);
     let value = |name: &str| side.settings[name].value.as_str();
-    assert_eq!((value("sync_binlog"), value("innodb_doublewrite_pages"), side.settings.len()), ("7", "64", 2));
+    assert_eq!(
+        (value("sync_binlog"), value("innodb_doublewrite_pages"), side.settings.len()),
+        ("7", "64", 2)
+    );
     assert_eq!((side.kind.as_str(), side.is_complete), ("mysqld-auto.cnf", false));
 
     let file = home.folder().join("my.cnf");
@@ -312,13 +380,15 @@ fn what_a_mysql_keeps_and_prints() {
     let printed = output_of(&binary.path, &words.each_ref().map(String::as_str)).stdout;
     let dump = home.folder().join("dump");
     write(&dump, &printed);
-    let [of_file, of_dump] =
-        [&file, &dump].map(|path| server_options(path, binary.flavour, &binary.version.to_string()).unwrap());
+    let [of_file, of_dump] = [&file, &dump]
+        .map(|path| server_options(path, binary.flavour, &binary.version.to_string()).unwrap());
     let values = |side: &SettingsSide| -> Vec<_> {
         side.settings.iter().map(|(name, found)| (name.clone(), found.value.clone())).collect()
     };
     assert_eq!(values(&of_file), values(&of_dump));
-    assert!(Catalogue::ask(&binary, home.home().user()).unwrap().default_value("sync_binlog").is_some());
+    assert!(
+        Catalogue::ask(&binary, home.home().user()).unwrap().default_value("sync_binlog").is_some()
+    );
 }
 
 /// Files that are taken for others.
@@ -336,7 +406,8 @@ fn what_is_no_source_of_settings() {
     ] {
         let path = dir.path().join("file");
         fs::write(&path, text).unwrap();
-        for error in [side_of_path(&path, None), server_options(&path, Flavour::Postgresql, "15.8")] {
+        for error in [side_of_path(&path, None), server_options(&path, Flavour::Postgresql, "15.8")]
+        {
             let error = error.unwrap_err().to_string();
             let is_json = text.starts_with('{') && error.contains("line 1 is neither");
             assert!(error.contains(expect) || is_json, "{text}: {error}");

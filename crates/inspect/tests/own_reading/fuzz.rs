@@ -85,12 +85,14 @@ pub(crate) fn files() -> u64 {
 fn random_files_are_read_as_the_server_reads_them() {
     let number = files();
     let servers = mysql_family("random_files_are_read_as_the_server_reads_them");
-    let (mariadb, mysql): (Vec<_>, Vec<_>) = servers.into_iter().partition(ServerBinary::is_mariadb);
+    let (mariadb, mysql): (Vec<_>, Vec<_>) =
+        servers.into_iter().partition(ServerBinary::is_mariadb);
     let families = [mariadb, mysql].into_iter().filter(|family| !family.is_empty());
     let families: Vec<_> = families.collect();
     let one_of = |family: &Vec<ServerBinary>, seed| family[seed as usize % family.len()].clone();
-    let cases: Vec<_> =
-        (0..number).flat_map(|seed| families.iter().map(move |family| (one_of(family, seed), seed))).collect();
+    let cases: Vec<_> = (0..number)
+        .flat_map(|seed| families.iter().map(move |family| (one_of(family, seed), seed)))
+        .collect();
     check_all(&cases, |(server, seed), dir| {
         compare(server, &file_of(*seed), dir).map_err(|told| format!("seed {seed}: {told}"))
     });

@@ -162,7 +162,8 @@ const FILES: [&[u8]; 26] = [
 ];
 
 /// Lines with which a server does not start.
-const REFUSED: [&str; 8] = ["[mysqld", "[", "[mysqld\nb=1]", "!include", "! include ", "!includedir", " =1", "=1"];
+const REFUSED: [&str; 8] =
+    ["[mysqld", "[", "[mysqld\nb=1]", "!include", "! include ", "!includedir", " =1", "=1"];
 
 #[test]
 fn a_line_has_the_words_that_the_server_makes_of_it() {
@@ -178,7 +179,9 @@ fn a_line_has_the_words_that_the_server_makes_of_it() {
 
 #[test]
 fn a_group_is_read_by_whom_it_is_for() {
-    let cases = GROUPS.map(|group| format!("[mysqld]\na=0\n{group}\nb=1\n[client]\nc=2\n{group}\nd=3\n").into_bytes());
+    let cases = GROUPS.map(|group| {
+        format!("[mysqld]\na=0\n{group}\nb=1\n[client]\nc=2\n{group}\nd=3\n").into_bytes()
+    });
     let before = GROUPS.map(|group| format!("# first\n{group}\nb=1\n").into_bytes());
     check_joined("a_group_is_read_by_whom_it_is_for", &[cases, before].concat());
 }
@@ -201,7 +204,8 @@ fn a_line_may_have_so_many_bytes() {
 }
 
 fn check_words(servers: &[ServerBinary], cases: &[Vec<u8>]) {
-    let all: Vec<_> = servers.iter().flat_map(|server| cases.iter().map(move |case| (server, case))).collect();
+    let all: Vec<_> =
+        servers.iter().flat_map(|server| cases.iter().map(move |case| (server, case))).collect();
     check_all(&all, |(server, case), dir| compare(server, case, dir));
 }
 
@@ -244,16 +248,23 @@ fn includes_are_followed_as_the_server_follows_them() {
         "!include DIR/my.cnf",
         "#!include DIR/one.cnf",
     ];
-    let cases: Vec<_> = servers.iter().flat_map(|server| lines.map(|line| (server, line))).collect();
+    let cases: Vec<_> =
+        servers.iter().flat_map(|server| lines.map(|line| (server, line))).collect();
     check_all(&cases, |(server, line), dir| {
-        let write = |name: &str, text: &str| crate::programs::write(&dir.join(name), text.as_bytes());
+        let write =
+            |name: &str, text: &str| crate::programs::write(&dir.join(name), text.as_bytes());
         write("one.cnf", "[mysqld]\none=1\n[client]\nno=1\n");
         write("before.cnf", "before=1\n[mysqld]\nno=1\n");
         write("group.cnf", "[mysqld]\ngroup=1\n[mysqld\nno=1\n");
         write("nothing.cnf", "[mysqld]\nnothing=1\n!include\nno=1\n");
-        write("again.cnf", &format!("[mysqld]\nagain=1\n!include {}/one.cnf\nlast=1\n", dir.display()));
+        write(
+            "again.cnf",
+            &format!("[mysqld]\nagain=1\n!include {}/one.cnf\nlast=1\n", dir.display()),
+        );
         std::fs::create_dir_all(dir.join("some")).unwrap();
-        for name in ["some/b.cnf", "some/a.cnf", "some/c.conf", "some/.d.cnf", "some/e.ini", "some/f.CNF"] {
+        for name in
+            ["some/b.cnf", "some/a.cnf", "some/c.conf", "some/.d.cnf", "some/e.ini", "some/f.CNF"]
+        {
             write(name, &format!("[mysqld]\n{}=1\n", name.replace(['/', '.'], "_")));
         }
         let line = line.replace("DIR", dir.to_str().unwrap());

@@ -93,8 +93,9 @@ const SETTINGS: [&str; 8] = [
     "application_name",
 ];
 const VALUES: [&str; 24] = [
-    "1", "0", "-1", "64", "64kB", "1MB", "1mb", "1M", "1GB", "'1.5GB'", "15min", "900s", "'15 min'", "0.5", "'0.5'",
-    "on", "off", "of", "t", "yes", "replica", "REPLICA", "'x y'", "0x40",
+    "1", "0", "-1", "64", "64kB", "1MB", "1mb", "1M", "1GB", "'1.5GB'", "15min", "900s",
+    "'15 min'", "0.5", "'0.5'", "on", "off", "of", "t", "yes", "replica", "REPLICA", "'x y'",
+    "0x40",
 ];
 
 /// Values by name, in the order of the file.
@@ -129,7 +130,8 @@ fn compare(binary: &ServerBinary, text: &[u8], name: &str, dir: &Path) -> Result
     let with_file = shown(binary, &path, &[], name);
     let mut read = Values::default();
     let ours = OptionWalk::new(OptionStyle::Plain, OptionReader::Server, &mut read).file(&path);
-    let value = read.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    let value =
+        read.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
     let is_same = match (&ours, value) {
         // What no report could show, or no text.
         (Err(OptionFileError::Encoding { .. } | OptionFileError::Cut { .. }), _) => true,
@@ -146,17 +148,25 @@ fn compare(binary: &ServerBinary, text: &[u8], name: &str, dir: &Path) -> Result
     if is_same {
         Ok(())
     } else {
-        Err(format!("{}: {}: {with_file:?} {ours:?} {value:?}", binary.version, text.escape_ascii()))
+        Err(format!(
+            "{}: {}: {with_file:?} {ours:?} {value:?}",
+            binary.version,
+            text.escape_ascii()
+        ))
     }
 }
 
 #[test]
 fn a_postgresql_conf_has_the_values_that_the_server_has() {
     let servers = every_postgres("a_postgresql_conf_has_the_values_that_the_server_has");
-    let lines = LINES.iter().enumerate().map(|(n, line)| (format!("{line}{}", ENDS[n % ENDS.len()]), "x.y"));
+    let lines = LINES
+        .iter()
+        .enumerate()
+        .map(|(n, line)| (format!("{line}{}", ENDS[n % ENDS.len()]), "x.y"));
     let value = |name| VALUES.map(|value| (format!("{name} = {value}\n"), name));
     let cases: Vec<_> = lines.chain(SETTINGS.into_iter().flat_map(value)).collect();
-    let cases: Vec<_> = servers.iter().flat_map(|server| cases.iter().map(move |case| (server, case))).collect();
+    let cases: Vec<_> =
+        servers.iter().flat_map(|server| cases.iter().map(move |case| (server, case))).collect();
     check_all(&cases, |(server, (text, name)), dir| compare(server, text.as_bytes(), name, dir));
 }
 
@@ -166,14 +176,27 @@ fn what_this_host_lacks_is_left_out() {
     let dir = open_folder();
     let path = dir.path().join("postgresql.conf");
     for binary in every_postgres("what_this_host_lacks_is_left_out") {
-        for line in ["lc_messages = 'xx_YY.UTF-8'", "lc_monetary = 'xx_YY.UTF-8'", "log_timezone = 'Nowhere/Nothing'"] {
+        for line in [
+            "lc_messages = 'xx_YY.UTF-8'",
+            "lc_monetary = 'xx_YY.UTF-8'",
+            "log_timezone = 'Nowhere/Nothing'",
+        ] {
             write(&path, format!("{line}\nsynchronous_commit = off\n").as_bytes());
-            assert_eq!(shown(&binary, &path, &[], "synchronous_commit"), None, "the server refuses it: {line}");
+            assert_eq!(
+                shown(&binary, &path, &[], "synchronous_commit"),
+                None,
+                "the server refuses it: {line}"
+            );
             let side = server_options(&path, binary.flavour, &binary.version.to_string()).unwrap();
             let lines: Vec<_> = side
                 .settings
                 .into_iter()
-                .map(|(name, found)| FileSetting { name, value: found.value, is_loose: false, is_bare: false })
+                .map(|(name, found)| FileSetting {
+                    name,
+                    value: found.value,
+                    is_loose: false,
+                    is_bare: false,
+                })
                 .collect();
             let base = base_settings(&binary, &ServerUser::choose(), &lines).unwrap();
             assert_eq!(base.kept, [("synchronous_commit".to_owned(), "off".to_owned())]);
@@ -230,7 +253,8 @@ const PARTS: [&[u8]; 34] = [
 #[test]
 fn random_postgresql_confs_are_read_as_the_server_reads_them() {
     let servers = every_postgres("random_postgresql_confs_are_read_as_the_server_reads_them");
-    let cases = (0..crate::fuzz::files() / 2).flat_map(|seed| servers.iter().map(move |server| (server, seed)));
+    let cases = (0..crate::fuzz::files() / 2)
+        .flat_map(|seed| servers.iter().map(move |server| (server, seed)));
     let cases: Vec<_> = cases.collect();
     check_all(&cases, |(server, seed), dir| {
         let mut random = RandomStream::new(*seed, 1);

@@ -37,7 +37,13 @@ pub(crate) fn output_of(program: &Path, words: &[&str]) -> Output {
 #[expect(clippy::disallowed_methods, reason = "the servers' own clients")]
 pub(crate) fn our_output(program: &Path, words: &[&str]) -> Output {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    Command::new(program).args(words).env_clear().env("PATH", path).stdin(Stdio::null()).output().unwrap()
+    Command::new(program)
+        .args(words)
+        .env_clear()
+        .env("PATH", path)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }
 
 /// A folder that the servers' user may enter.
@@ -77,7 +83,8 @@ impl OptionVisitor for ReadWords<'_> {
     }
 
     fn setting(&mut self, _: &Path, name: &str, value: Option<&str>) -> bool {
-        self.arguments.push(value.map_or_else(|| format!("--{name}"), |value| format!("--{name}={value}")));
+        self.arguments
+            .push(value.map_or_else(|| format!("--{name}"), |value| format!("--{name}={value}")));
         true
     }
 
@@ -87,15 +94,26 @@ impl OptionVisitor for ReadWords<'_> {
 }
 
 /// The same by truetps, with its notes.
-pub(crate) fn our_words(binary: &ServerBinary, path: &Path) -> (Result<String, OptionFileError>, Vec<String>) {
+pub(crate) fn our_words(
+    binary: &ServerBinary,
+    path: &Path,
+) -> (Result<String, OptionFileError>, Vec<String>) {
     let version = Version::parse(&binary.version.to_string()).unwrap();
-    let mut words = ReadWords { flavour: binary.flavour, version: &version, arguments: Vec::new(), notes: Vec::new() };
+    let mut words = ReadWords {
+        flavour: binary.flavour,
+        version: &version,
+        arguments: Vec::new(),
+        notes: Vec::new(),
+    };
     let read = OptionWalk::new(OptionStyle::Groups, OptionReader::Server, &mut words).file(path);
     (read.map(|()| words.arguments.join(" ").trim_end_matches(' ').to_owned()), words.notes)
 }
 
 /// Runs a check of each case on all cores, and reports every failure.
-pub(crate) fn check_all<T: Sync>(cases: &[T], check: impl Fn(&T, &Path) -> Result<(), String> + Sync) {
+pub(crate) fn check_all<T: Sync>(
+    cases: &[T],
+    check: impl Fn(&T, &Path) -> Result<(), String> + Sync,
+) {
     let wrong = Mutex::new(Vec::new());
     let next = Mutex::new(0..cases.len());
     let threads = thread::available_parallelism().map_or(1, usize::from).min(8);
@@ -131,7 +149,10 @@ pub(crate) fn compare(binary: &ServerBinary, text: &[u8], dir: &Path) -> Result<
     if is_same || known_difference(binary, text, servers.as_ref(), &ours, &notes) {
         return Ok(());
     }
-    Err(format!("{server}: {}\n  the server: {servers:?}\n  truetps:    {ours:?} {notes:?}", text.escape_ascii()))
+    Err(format!(
+        "{server}: {}\n  the server: {servers:?}\n  truetps:    {ours:?} {notes:?}",
+        text.escape_ascii()
+    ))
 }
 
 /// What is read differently on purpose.
@@ -150,7 +171,9 @@ fn known_difference(
         Err(OptionFileError::Line { fault, .. }) => fault.contains("no name"),
         Err(_) => false,
         // It may be read by a program that drops the mark, as Windows' editors write it; a note says so.
-        Ok(_) if text.starts_with(b"\xef\xbb\xbf") => has_note("byte order mark") && servers.is_none(),
+        Ok(_) if text.starts_with(b"\xef\xbb\xbf") => {
+            has_note("byte order mark") && servers.is_none()
+        }
         // The file may be a copy from a host that has the folder.
         Ok(_) if servers.is_none() => has_note("!includedir"),
         // Whether a server is built with NDB is not known by its version; a note says so. 9.7 of Debian is.

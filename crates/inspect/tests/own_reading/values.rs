@@ -6,12 +6,15 @@ use std::path::Path;
 use truetps_inspect::server_options;
 use truetps_knowledge::is_same_list;
 use truetps_record::same_setting;
-use truetps_sandbox::{BaseSettings, Catalogue, FileSetting, ServerBinary, ServerUser, base_settings_of};
+use truetps_sandbox::{
+    BaseSettings, Catalogue, FileSetting, ServerBinary, ServerUser, base_settings_of,
+};
 
 use crate::programs::{check_all, mysql_family, output_of, write};
 
 /// Settings of each type of number, and of a switch.
-const NUMBERS: [&str; 4] = ["max_connections", "max_allowed_packet", "long_query_time", "innodb_log_buffer_size"];
+const NUMBERS: [&str; 4] =
+    ["max_connections", "max_allowed_packet", "long_query_time", "innodb_log_buffer_size"];
 const SWITCHES: [&str; 2] = ["low_priority_updates", "innodb_stats_on_metadata"];
 const VALUES: [&str; 30] = [
     "16",
@@ -125,21 +128,27 @@ fn servers_values(binary: &ServerBinary, path: &Path) -> ServersValues {
         "--server-id=1".to_owned(),
     ];
     let tree = tree.iter().map(String::as_str);
-    let run =
-        |last: &[&str]| output_of(&binary.path, &[&[&*file][..], &tree.clone().collect::<Vec<_>>(), last].concat());
+    let run = |last: &[&str]| {
+        output_of(&binary.path, &[&[&*file][..], &tree.clone().collect::<Vec<_>>(), last].concat())
+    };
     let output = run(&["--verbose", "--help"]);
     let told = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         text.lines().find(|line| line.contains("[ERROR]")).map(str::to_owned)
     };
-    let mut refusal = told(&output.stderr).or_else(|| (!output.status.success()).then(|| "it failed".to_owned()));
+    let mut refusal =
+        told(&output.stderr).or_else(|| (!output.status.success()).then(|| "it failed".to_owned()));
     if refusal.is_none() && !binary.is_mariadb() && binary.version.major >= 9 {
         // Which names it does not know, it says here only.
         let checked = run(&["--validate-config"]);
         refusal = (!checked.status.success()).then(|| told(&checked.stderr).unwrap_or_default());
     }
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let table = text.lines().skip_while(|line| !line.starts_with("-----")).skip(1).take_while(|line| !line.is_empty());
+    let table = text
+        .lines()
+        .skip_while(|line| !line.starts_with("-----"))
+        .skip(1)
+        .take_while(|line| !line.is_empty());
     let row = |line: &str| {
         let (name, value) = line.split_once(' ').unwrap_or((line, ""));
         (name.to_ascii_lowercase().replace('-', "_"), value.trim().to_owned())
@@ -148,17 +157,32 @@ fn servers_values(binary: &ServerBinary, path: &Path) -> ServersValues {
 }
 
 /// What truetps makes of it, or why it refuses it.
-fn ours(catalogue: &Catalogue, binary: &ServerBinary, path: &Path) -> Result<(BaseSettings, Vec<FileSetting>), String> {
-    let side = server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| error.to_string())?;
+fn ours(
+    catalogue: &Catalogue,
+    binary: &ServerBinary,
+    path: &Path,
+) -> Result<(BaseSettings, Vec<FileSetting>), String> {
+    let side = server_options(path, binary.flavour, &binary.version.to_string())
+        .map_err(|error| error.to_string())?;
     let lines = side.settings.into_iter();
     let lines: Vec<_> = lines
-        .map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose, is_bare: found.is_bare })
+        .map(|(name, found)| FileSetting {
+            name,
+            value: found.value,
+            is_loose: found.is_loose,
+            is_bare: found.is_bare,
+        })
         .collect();
     let base = base_settings_of(catalogue, &lines).map_err(|error| error.to_string())?;
     Ok((base, lines))
 }
 
-fn compare(catalogue: &Catalogue, binary: &ServerBinary, line: &str, dir: &Path) -> Result<(), String> {
+fn compare(
+    catalogue: &Catalogue,
+    binary: &ServerBinary,
+    line: &str,
+    dir: &Path,
+) -> Result<(), String> {
     let path = dir.join("my.cnf");
     write(&path, format!("[mysqld]\n{line}\n").as_bytes());
     let server = servers_values(binary, &path);
@@ -170,23 +194,29 @@ fn compare(catalogue: &Catalogue, binary: &ServerBinary, line: &str, dir: &Path)
         (None, Err(error)) => Some(format!("only truetps refuses it: {error}")),
     };
     match problem {
-        Some(problem) if !is_known(binary, line, &problem) => {
-            Err(format!("{} {}: {line:?}: {problem}\n  truetps: {ours:?}", binary.flavour, binary.version))
-        }
+        Some(problem) if !is_known(binary, line, &problem) => Err(format!(
+            "{} {}: {line:?}: {problem}\n  truetps: {ours:?}",
+            binary.flavour, binary.version
+        )),
         _ => Ok(()),
     }
 }
 
 /// A value that the server has otherwise, or a changed one without a note.
-fn differing(values: &BTreeMap<String, String>, base: &BaseSettings, lines: &[FileSetting]) -> Option<String> {
+fn differing(
+    values: &BTreeMap<String, String>,
+    base: &BaseSettings,
+    lines: &[FileSetting],
+) -> Option<String> {
     for (name, kept) in &base.kept {
         let Some(taken) = values.get(name).filter(|_| name != "log_bin") else { continue };
         if !same_setting(kept, taken) && !is_same_list(name, kept, taken) {
             return Some(format!("{name} is {taken}, and not {kept}"));
         }
         let line = lines.iter().find(|line| line.name == *name);
-        let is_changed =
-            line.is_some_and(|line| !same_setting(&line.value, taken) && !is_same_list(name, &line.value, taken));
+        let is_changed = line.is_some_and(|line| {
+            !same_setting(&line.value, taken) && !is_same_list(name, &line.value, taken)
+        });
         if is_changed && !base.notes.iter().any(|note| note.contains(name)) {
             return Some(format!("{name} is {taken} without a note"));
         }
@@ -215,9 +245,11 @@ fn a_private_server_has_the_values_of_the_file() {
     let asked = servers.iter().map(|binary| (binary, Catalogue::ask(binary, &user).unwrap()));
     let asked: Vec<_> = asked.collect();
     let names = NUMBERS.iter().chain(&SWITCHES);
-    let product: Vec<_> = names.flat_map(|name| VALUES.map(|value| format!("{name} = {value}"))).collect();
+    let product: Vec<_> =
+        names.flat_map(|name| VALUES.map(|value| format!("{name} = {value}"))).collect();
     // Each server has its share of these, whose readers are nearly the same, and all of the others.
-    let shares = product.into_iter().enumerate().map(|(n, line)| (&asked[n % asked.len().max(1)], line));
+    let shares =
+        product.into_iter().enumerate().map(|(n, line)| (&asked[n % asked.len().max(1)], line));
     let all = LINES.iter().flat_map(|line| asked.iter().map(|server| (server, (*line).to_owned())));
     let cases: Vec<_> = if asked.is_empty() { Vec::new() } else { shares.chain(all).collect() };
     check_all(&cases, |((binary, catalogue), line), dir| compare(catalogue, binary, line, dir));

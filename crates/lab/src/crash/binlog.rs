@@ -63,9 +63,12 @@ pub(crate) fn compare_binlog(
     end_key: u64,
 ) -> Result<Option<BinlogDifference>, DriverError> {
     let Some(base) = binlog_basename(client)? else { return Ok(None) };
-    let Ok(folder) = OpenFolder::open_named(base.parent().unwrap_or(Path::new("/"))) else { return Ok(None) };
+    let Ok(folder) = OpenFolder::open_named(base.parent().unwrap_or(Path::new("/"))) else {
+        return Ok(None);
+    };
     let text = |row: Vec<Option<String>>| row.into_iter().next().flatten();
-    let names: Vec<_> = client.query("SHOW BINARY LOGS")?.rows.into_iter().filter_map(text).collect();
+    let names: Vec<_> =
+        client.query("SHOW BINARY LOGS")?.rows.into_iter().filter_map(text).collect();
     let Some(newest) = names.last() else { return Ok(None) };
     let mut found = BinlogContent::default();
     for name in &names {
@@ -76,7 +79,8 @@ pub(crate) fn compare_binlog(
     }
     client.execute(&format!("PURGE BINARY LOGS TO {}", quoted(newest)))?;
     let present: BTreeSet<_> = present.iter().copied().collect();
-    let keys: BTreeSet<_> = found.committed.into_iter().filter(|key| (first_key..end_key).contains(key)).collect();
+    let keys: BTreeSet<_> =
+        found.committed.into_iter().filter(|key| (first_key..end_key).contains(key)).collect();
     Ok(Some(BinlogDifference {
         rows: keys.len() as u64,
         binlog_only: keys.difference(&present).count() as u64,
@@ -206,19 +210,38 @@ mod tests {
         let folder = OpenFolder::open(dir.path()).unwrap();
         let read = |name: &str| read_binlog(&folder, &dir.path().join("binlog"), name);
         assert_eq!(read("binlog.000001").as_deref(), Some(&b"content"[..]));
-        for name in ["binlog.000002", "other", "../other", "binlog.000001/../other", "/etc/passwd", "binlog.000003"] {
+        for name in [
+            "binlog.000002",
+            "other",
+            "../other",
+            "binlog.000001/../other",
+            "/etc/passwd",
+            "binlog.000003",
+        ] {
             assert_eq!(read(name), None, "{name}");
         }
     }
 
     #[test]
     fn only_transactions_with_their_end_count() {
-        let events = [gtid(1), insert(event::QUERY, 7), xid(), gtid(2), insert(event::ANNOTATE_ROWS, 8), xid()];
+        let events = [
+            gtid(1),
+            insert(event::QUERY, 7),
+            xid(),
+            gtid(2),
+            insert(event::ANNOTATE_ROWS, 8),
+            xid(),
+        ];
         assert_eq!(committed(&file(&events)), Some(vec![7, 8]));
         let unfinished = [&events[..], &[gtid(3), insert(event::ROWS_QUERY, 9)]].concat();
         assert_eq!(committed(&file(&unfinished)), Some(vec![7, 8]));
-        let rolled_back =
-            [gtid(1), insert(event::QUERY, 7), event(event::ANONYMOUS, b""), insert(event::ROWS_QUERY, 9), xid()];
+        let rolled_back = [
+            gtid(1),
+            insert(event::QUERY, 7),
+            event(event::ANONYMOUS, b""),
+            insert(event::ROWS_QUERY, 9),
+            xid(),
+        ];
         assert_eq!(committed(&file(&rolled_back)), Some(vec![9]));
     }
 
@@ -232,12 +255,16 @@ mod tests {
         let zeros = [&whole[..], &[0; 4096]].concat();
         assert_eq!(committed(&zeros), Some(vec![7, 8]));
         let torn = |files: &[&[u8]]| content(files).unwrap().torn_files;
-        assert_eq!((torn(&[&whole, &zeros]), torn(&[&zeros, &whole]), torn(&[&whole[..200], &whole])), (0, 1, 1));
+        assert_eq!(
+            (torn(&[&whole, &zeros]), torn(&[&zeros, &whole]), torn(&[&whole[..200], &whole])),
+            (0, 1, 1)
+        );
     }
 
     #[test]
     fn numbers_of_transactions_follow_each_other_over_files() {
-        let mysql = |number: u64| event(event::MYSQL_GTID, &[&[0; 17][..], &number.to_le_bytes()].concat());
+        let mysql =
+            |number: u64| event(event::MYSQL_GTID, &[&[0; 17][..], &number.to_le_bytes()].concat());
         let next_file = || event(event::ROTATE, b"binlog.000002");
         let files = [file(&[gtid(4), gtid(5), xid(), next_file()]), file(&[gtid(6), next_file()])];
         let last = file(&[mysql(7), insert(event::QUERY, 7), xid()]);

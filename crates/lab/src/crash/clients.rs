@@ -12,7 +12,8 @@ use super::count::SentRow;
 pub(crate) const TABLE: &str = "crash_log";
 /// Keys of one client in one crash.
 pub(crate) const KEYS_PER_CLIENT: u64 = 1 << 32;
-const PAYLOAD: &str = "what a client wanted to keep: 0123456789 0123456789 0123456789 0123456789 0123456789";
+const PAYLOAD: &str =
+    "what a client wanted to keep: 0123456789 0123456789 0123456789 0123456789 0123456789";
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The rows of all clients, until the crash.
@@ -81,7 +82,8 @@ fn insert_rows(
         rows.push(SentRow { key, sent, acknowledged });
         if let Err(error) = answer {
             // The crash ends connections before its caller knows that it is over: a moment decides.
-            let is_early = !has_crashed.load(Ordering::Acquire) && error.class() != ErrorClass::ConnectionLost;
+            let is_early =
+                !has_crashed.load(Ordering::Acquire) && error.class() != ErrorClass::ConnectionLost;
             return (rows, is_early.then_some(error));
         }
     }

@@ -32,11 +32,17 @@ fn keeps_all(family: Family) -> &'static [(&'static str, &'static str)] {
 /// The settings that must lose something in a crash of this kind.
 fn loses_some(family: Family, kind: CrashKind) -> &'static [(&'static str, &'static str)] {
     match (family, kind) {
-        (Family::Mysql, CrashKind::Kill) => &[("innodb_flush_log_at_trx_commit", "0"), ("log_bin", "OFF")],
-        (Family::Mysql, _) => {
-            &[("innodb_flush_log_at_trx_commit", "1"), ("log_bin", "OFF"), ("innodb_flush_method", "nosync")]
+        (Family::Mysql, CrashKind::Kill) => {
+            &[("innodb_flush_log_at_trx_commit", "0"), ("log_bin", "OFF")]
         }
-        (Family::Postgresql, CrashKind::Kill) => &[("synchronous_commit", "off"), ("wal_writer_delay", "2s")],
+        (Family::Mysql, _) => &[
+            ("innodb_flush_log_at_trx_commit", "1"),
+            ("log_bin", "OFF"),
+            ("innodb_flush_method", "nosync"),
+        ],
+        (Family::Postgresql, CrashKind::Kill) => {
+            &[("synchronous_commit", "off"), ("wal_writer_delay", "2s")]
+        }
         (Family::Postgresql, _) => &[("fsync", "off")],
     }
 }
@@ -44,19 +50,27 @@ fn loses_some(family: Family, kind: CrashKind) -> &'static [(&'static str, &'sta
 /// The controls of an experiment with these kinds of crashes.
 pub(crate) fn controls(family: Family, kinds: &[CrashKind], clients: u32) -> Vec<CrashCell> {
     let configuration = |settings: &[(&str, &str)]| {
-        let settings =
-            settings.iter().map(|(name, value)| ((*name).to_owned(), SettingValue::Text((*value).to_owned())));
+        let settings = settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), SettingValue::Text((*value).to_owned())));
         let connections = (CONNECTIONS.to_owned(), SettingValue::Int(clients.into()));
         Configuration { levels: settings.chain([connections]).collect::<IndexMap<_, _>>() }
     };
-    let keeps =
-        CrashCell { role: CrashRole::KeepsAll, kinds: kinds.to_vec(), configuration: configuration(keeps_all(family)) };
+    let keeps = CrashCell {
+        role: CrashRole::KeepsAll,
+        kinds: kinds.to_vec(),
+        configuration: configuration(keeps_all(family)),
+    };
     let mut cells = vec![keeps];
     for kind in kinds {
         let configuration = configuration(loses_some(family, *kind));
         match cells.iter_mut().find(|cell| cell.configuration == configuration) {
             Some(cell) => cell.kinds.push(*kind),
-            None => cells.push(CrashCell { role: CrashRole::LosesSome, kinds: vec![*kind], configuration }),
+            None => cells.push(CrashCell {
+                role: CrashRole::LosesSome,
+                kinds: vec![*kind],
+                configuration,
+            }),
         }
     }
     cells
@@ -71,8 +85,17 @@ mod tests {
         for family in [Family::Mysql, Family::Postgresql] {
             let cells = controls(family, &CrashKind::ALL, 8);
             for kind in CrashKind::ALL {
-                let of = |role| cells.iter().filter(|cell| cell.role == role && cell.kinds.contains(&kind)).count();
-                assert_eq!((of(CrashRole::KeepsAll), of(CrashRole::LosesSome)), (1, 1), "{family:?} {kind}");
+                let of = |role| {
+                    cells
+                        .iter()
+                        .filter(|cell| cell.role == role && cell.kinds.contains(&kind))
+                        .count()
+                };
+                assert_eq!(
+                    (of(CrashRole::KeepsAll), of(CrashRole::LosesSome)),
+                    (1, 1),
+                    "{family:?} {kind}"
+                );
             }
         }
     }

@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn acknowledged_and_gone_is_lost_and_the_window_begins_at_the_first() {
-        let sent = [row(1, Some(100)), row(2, Some(300)), row(3, Some(400)), row(4, None), row(5, None)];
+        let sent =
+            [row(1, Some(100)), row(2, Some(300)), row(3, Some(400)), row(4, None), row(5, None)];
         let found = count_loss(&sent, &[1, 4], ms(1000));
         let expect = LossCount {
             attempted: 5,

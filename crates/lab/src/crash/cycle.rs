@@ -83,9 +83,12 @@ impl CrashedServer<'_> {
         number: u32,
         random: &mut RandomStream,
     ) -> Result<Option<CrashOutcome>, LabError> {
-        let planned = PlannedCrash { step: planned.step.filter(|_| self.binlogs.is_some()), ..planned };
+        let planned =
+            PlannedCrash { step: planned.step.filter(|_| self.binlogs.is_some()), ..planned };
         let first_key = u64::from(number) * KEYS_PER_CRASH;
-        let Some(mut broken) = self.crash_under_load(server, planned, first_key, random)? else { return Ok(None) };
+        let Some(mut broken) = self.crash_under_load(server, planned, first_key, random)? else {
+            return Ok(None);
+        };
         if planned.step == Some(CrashStep::Recovery)
             && let Some(disk_crash) = self.disk_crash(planned.kind, random)
         {
@@ -94,7 +97,9 @@ impl CrashedServer<'_> {
         let recovered = self.recover(first_key);
         let (server, after) = match recovered {
             Ok((server, after)) => (Some(server), after),
-            Err(error) => (None, AfterCrash { problem: Some(error.to_string()), ..AfterCrash::default() }),
+            Err(error) => {
+                (None, AfterCrash { problem: Some(error.to_string()), ..AfterCrash::default() })
+            }
         };
         let record = self.record(planned, number, &broken, after);
         Ok(Some(CrashOutcome { record, server }))
@@ -105,7 +110,9 @@ impl CrashedServer<'_> {
         match kind {
             CrashKind::Kill => None,
             CrashKind::Os => Some(DiskCrash::Os),
-            CrashKind::Power => Some(DiskCrash::Power { survival: self.survival, seed: random.next_u64() }),
+            CrashKind::Power => {
+                Some(DiskCrash::Power { survival: self.survival, seed: random.next_u64() })
+            }
         }
     }
 
@@ -121,24 +128,27 @@ impl CrashedServer<'_> {
         let cut_first = disk_crash.filter(|_| self.is_live);
         let target = server.target(SCHEMA);
         let clock = Instant::now();
-        let (mut load, crashed) = load_until(&target, self.clients, first_key, clock, |end_load| {
-            let is_complete = wait_unless_stopped(wait, self.stop);
-            if let Some(step) = planned.step.filter(|_| is_complete) {
-                self.wait_for_step(step, &server, random, end_load)?;
-            }
-            let at = clock.elapsed();
-            let blocks_lost = cut_first.map_or(Ok(0), |crash| self.sandbox.cut_disk(crash))?;
-            // Otherwise dead before the disk loses anything: nothing is acknowledged that the disk has not.
-            server.kill()?;
-            Ok::<_, LabError>(is_complete.then_some((at, blocks_lost)))
-        })?;
+        let (mut load, crashed) =
+            load_until(&target, self.clients, first_key, clock, |end_load| {
+                let is_complete = wait_unless_stopped(wait, self.stop);
+                if let Some(step) = planned.step.filter(|_| is_complete) {
+                    self.wait_for_step(step, &server, random, end_load)?;
+                }
+                let at = clock.elapsed();
+                let blocks_lost = cut_first.map_or(Ok(0), |crash| self.sandbox.cut_disk(crash))?;
+                // Otherwise dead before the disk loses anything: nothing is acknowledged that the disk has not.
+                server.kill()?;
+                Ok::<_, LabError>(is_complete.then_some((at, blocks_lost)))
+            })?;
         let Some((crashed, mut blocks_lost)) = crashed? else { return Ok(None) };
         if let Some(error) = load.early {
             return Err(error.into());
         }
         blocks_lost += disk_crash.map_or(Ok(0), |crash| self.sandbox.crash_disk(crash))?;
         if cut_first.is_some() {
-            load.sent.iter_mut().for_each(|row| row.acknowledged = row.acknowledged.filter(|at| *at <= crashed));
+            load.sent
+                .iter_mut()
+                .for_each(|row| row.acknowledged = row.acknowledged.filter(|at| *at <= crashed));
         }
         Ok(Some(BrokenLoad { load, crashed, blocks_lost }))
     }
@@ -177,19 +187,25 @@ impl CrashedServer<'_> {
     }
 
     fn watch_binlogs(&self) -> Result<Option<BinlogWatch>, LabError> {
-        let watch = |basename: &PathBuf| BinlogWatch::new(basename, self.cell.configuration.prealloc());
+        let watch =
+            |basename: &PathBuf| BinlogWatch::new(basename, self.cell.configuration.prealloc());
         let failed = |source| LabError::CrashStep { step: CrashStep::Recovery, source };
         self.binlogs.as_ref().map(watch).transpose().map_err(failed)
     }
 
     /// The server starts, and the disk fails while it changes its binlogs. Returns the blocks that the cache lost.
-    fn crash_in_recovery(&self, disk_crash: DiskCrash, random: &mut RandomStream) -> Result<u64, LabError> {
+    fn crash_in_recovery(
+        &self,
+        disk_crash: DiskCrash,
+        random: &mut RandomStream,
+    ) -> Result<u64, LabError> {
         let Some(mut watch) = self.watch_binlogs()? else { return Ok(0) };
         let failed = |source| LabError::CrashStep { step: CrashStep::Recovery, source };
         let count = 1 + random.below(OCCURRENCES);
         let cut = thread::scope(|scope| {
             let starting = scope.spawn(|| self.sandbox.start(&self.options));
-            let waited = watch.wait(CrashStep::Recovery, count, &|| starting.is_finished()).map_err(failed);
+            let waited =
+                watch.wait(CrashStep::Recovery, count, &|| starting.is_finished()).map_err(failed);
             let cut = self.sandbox.cut_disk(disk_crash);
             // It acknowledges nothing to anyone, so that it may go on without its disk; it need not succeed.
             if let Ok(server) = starting.join().expect("a start does not panic") {
@@ -207,7 +223,8 @@ impl CrashedServer<'_> {
         let server = self.sandbox.start(&self.options)?;
         let mut client = Client::connect(&server.target(SCHEMA), CLIENT_TIMEOUT)?;
         let end_key = first_key + u64::from(self.clients) * KEYS_PER_CLIENT;
-        let accepted = client.execute(&format!("INSERT INTO {TABLE} VALUES ({end_key}, 'after the crash')"));
+        let accepted =
+            client.execute(&format!("INSERT INTO {TABLE} VALUES ({end_key}, 'after the crash')"));
         let recovery = began.elapsed();
         // A table that is gone is a loss of all of its rows.
         let after = match accepted.and_then(|_| self.read_back(&mut client, first_key, end_key)) {
@@ -221,14 +238,21 @@ impl CrashedServer<'_> {
     }
 
     /// What is there of a crash, but for the time that its recovery took.
-    fn read_back(&self, client: &mut Client, first_key: u64, end_key: u64) -> Result<AfterCrash, DriverError> {
-        let found = client.query(&format!("SELECT id FROM {TABLE} WHERE id >= {first_key} AND id < {end_key}"))?;
+    fn read_back(
+        &self,
+        client: &mut Client,
+        first_key: u64,
+        end_key: u64,
+    ) -> Result<AfterCrash, DriverError> {
+        let found = client
+            .query(&format!("SELECT id FROM {TABLE} WHERE id >= {first_key} AND id < {end_key}"))?;
         let keys = found.rows.into_iter().filter_map(|row| row.into_iter().next()??.parse().ok());
         let present: Vec<u64> = keys.collect();
         // Rows are there or not, whatever these two find: their errors are no loss of rows.
         let binlog = compare_binlog(client, &present, first_key, end_key).unwrap_or_default();
-        let problem =
-            self.table_check.and_then(|check| check.problem(client).unwrap_or_else(|error| Some(error.to_string())));
+        let problem = self.table_check.and_then(|check| {
+            check.problem(client).unwrap_or_else(|error| Some(error.to_string()))
+        });
         Ok(AfterCrash { present, problem, binlog, recovery: Duration::ZERO })
     }
 
@@ -307,7 +331,8 @@ pub(crate) fn create_table(client: &mut Client) -> Result<(), DriverError> {
 }
 
 fn p99_us(sent: &[SentRow]) -> Option<f64> {
-    let mut all: Vec<_> = sent.iter().filter_map(|row| row.acknowledged?.checked_sub(row.sent)).collect();
+    let mut all: Vec<_> =
+        sent.iter().filter_map(|row| row.acknowledged?.checked_sub(row.sent)).collect();
     all.sort_unstable();
     let at = (all.len() * 99).div_ceil(100).checked_sub(1)?;
     Some(all[at].as_secs_f64() * 1e6)

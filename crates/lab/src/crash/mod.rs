@@ -62,7 +62,9 @@ pub fn crash(
     options: &CrashOptions,
     listener: &mut dyn Listener,
 ) -> Result<CrashFolder, LabError> {
-    let ServerSource::Private { home, programs, .. } = request.place else { return Err(LabError::CrashOfOthers) };
+    let ServerSource::Private { home, programs, .. } = request.place else {
+        return Err(LabError::CrashOfOthers);
+    };
     let [program] = programs else { return Err(LabError::SeveralCrashed) };
     preallocation::check(request.plan, programs)?;
     let catalogue = check_settings(request.plan, programs, home.user())?.remove(0);
@@ -70,7 +72,8 @@ pub fn crash(
     warn_of_leftovers(home, listener)?;
     let host = host_facts(home.path(), Some(probe_flush(home.path())?));
     let load = ServerLoad { connections_max: options.clients, statements_per_connection: 1 };
-    let (server, fixed) = server_settings(request.plan, program, &catalogue, host.memory_bytes, load);
+    let (server, fixed) =
+        server_settings(request.plan, program, &catalogue, host.memory_bytes, load);
     let run = CrashRun {
         schema_version: SCHEMA_VERSION,
         tool_version: request.tool_version.to_owned(),
@@ -93,7 +96,8 @@ pub fn crash(
     };
     let name = format!("{}-{}", run.name, clock::folder_stamp());
     let folder = CrashFolder::create(request.runs, &name, &run)?;
-    let mut laboratory = CrashLaboratory { request, options, program, fixed, server, folder, run, crashes: 0 };
+    let mut laboratory =
+        CrashLaboratory { request, options, program, fixed, server, folder, run, crashes: 0 };
     laboratory.run(listener)?;
     Ok(laboratory.folder)
 }
@@ -139,15 +143,24 @@ impl<'a> CrashLaboratory<'a> {
     /// A server that is killed as it starts leaves what the crash before has left.
     fn crashes_of(&self, cell: &CrashCell) -> Vec<PlannedCrash> {
         let steps: Vec<_> = self.options.steps.iter().copied().map(Some).collect();
-        let steps = if cell.role == CrashRole::Cell && !steps.is_empty() { steps } else { vec![None] };
-        let pairs =
-            cell.kinds.iter().flat_map(|kind| steps.iter().map(|step| PlannedCrash { kind: *kind, step: *step }));
-        let possible = pairs.filter(|one| one.kind.needs_disk() || one.step != Some(CrashStep::Recovery));
+        let steps =
+            if cell.role == CrashRole::Cell && !steps.is_empty() { steps } else { vec![None] };
+        let pairs = cell
+            .kinds
+            .iter()
+            .flat_map(|kind| steps.iter().map(|step| PlannedCrash { kind: *kind, step: *step }));
+        let possible =
+            pairs.filter(|one| one.kind.needs_disk() || one.step != Some(CrashStep::Recovery));
         possible.flat_map(|one| std::iter::repeat_n(one, self.options.crashes as usize)).collect()
     }
 
     /// All crashes of a configuration. Returns whether the experiment goes on.
-    fn crash_cell(&mut self, cell: &CrashCell, planned: usize, listener: &mut dyn Listener) -> Result<bool, LabError> {
+    fn crash_cell(
+        &mut self,
+        cell: &CrashCell,
+        planned: usize,
+        listener: &mut dyn Listener,
+    ) -> Result<bool, LabError> {
         let mut random = RandomStream::new(self.run.seed, u64::from(self.crashes));
         let mut crashes = self.crashes_of(cell);
         random.shuffle(&mut crashes);
@@ -161,8 +174,12 @@ impl<'a> CrashLaboratory<'a> {
             let label = cell.configuration.settings_label();
             let PlannedCrash { kind, step } = one;
             let at = step.map_or_else(String::new, |step| format!(" at {step}"));
-            listener.event(&ExperimentEvent::Preparing(format!("crash {number} of {planned}: {kind}{at}, {label}")));
-            let Some(outcome) = crashed.crash(server, one, number, &mut random)? else { return Ok(false) };
+            listener.event(&ExperimentEvent::Preparing(format!(
+                "crash {number} of {planned}: {kind}{at}, {label}"
+            )));
+            let Some(outcome) = crashed.crash(server, one, number, &mut random)? else {
+                return Ok(false);
+            };
             self.folder.append(&outcome.record)?;
             self.crashes = number;
             // A server that does not start any more leaves its data to a new one.
@@ -183,14 +200,19 @@ impl<'a> CrashLaboratory<'a> {
     where
         'a: 'b,
     {
-        let ServerSource::Private { home, disks, .. } = self.request.place else { return Err(LabError::CrashOfOthers) };
+        let ServerSource::Private { home, disks, .. } = self.request.place else {
+            return Err(LabError::CrashOfOthers);
+        };
         let plan = self.request.plan;
         let name = plan.disk_of(&cell.configuration);
-        listener
-            .event(&ExperimentEvent::Preparing(format!("preparing a server: {}", cell.configuration.settings_label())));
+        listener.event(&ExperimentEvent::Preparing(format!(
+            "preparing a server: {}",
+            cell.configuration.settings_label()
+        )));
         let settings = self.fixed.clone().with(cell.configuration.settings());
         let disk = name.map(|name| disks.sandbox_disk(name, self.run.seed)).transpose()?;
-        let sandbox_options = SandboxOptions { settings: settings.clone(), data_bytes: DATA_BYTES, disk };
+        let sandbox_options =
+            SandboxOptions { settings: settings.clone(), data_bytes: DATA_BYTES, disk };
         let sandbox = Sandbox::create(home, &self.program.binary, &sandbox_options)?;
         let mut options = StartOptions::new(settings);
         let prealloc = cell.configuration.prealloc();
@@ -219,8 +241,18 @@ impl<'a> CrashLaboratory<'a> {
         let server = sandbox.start(&options)?;
         let CrashOptions { clients, survival, is_live, .. } = *self.options;
         let stop = self.request.stop;
-        let crashed =
-            CrashedServer { cell, sandbox, options, clients, survival, is_live, stop, binlogs, table_check, promised };
+        let crashed = CrashedServer {
+            cell,
+            sandbox,
+            options,
+            clients,
+            survival,
+            is_live,
+            stop,
+            binlogs,
+            table_check,
+            promised,
+        };
         Ok((crashed, server))
     }
 
@@ -231,7 +263,9 @@ impl<'a> CrashLaboratory<'a> {
         sandbox: &Sandbox,
         table_check: Option<TableCheck>,
     ) -> Result<(), LabError> {
-        let ServerSource::Private { disks, .. } = self.request.place else { return Err(LabError::CrashOfOthers) };
+        let ServerSource::Private { disks, .. } = self.request.place else {
+            return Err(LabError::CrashOfOthers);
+        };
         if let Some(name) = disk.filter(|_| self.run.disk.is_none())
             && let Some(found) = sandbox.test_disk()?
         {

@@ -44,21 +44,40 @@ impl BinlogWatch {
         let folder = basename.parent().unwrap_or(Path::new("/")).to_owned();
         let base = basename.file_name().unwrap_or_default().as_bytes().to_vec();
         let reports = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        let kinds = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::MODIFY | WatchFlags::CLOSE_WRITE;
+        let kinds = WatchFlags::CREATE
+            | WatchFlags::MOVED_TO
+            | WatchFlags::MODIFY
+            | WatchFlags::CLOSE_WRITE;
         inotify::add_watch(&reports, &folder, kinds)?;
         let names = fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.file_name()));
-        let number = names.filter_map(|name| file_number(&base, name.as_bytes())).max().unwrap_or(0);
-        let mut watch = Self { reports, folder, base, mode, newest: NewestFile { number, bytes: 0, is_blank: false } };
-        watch.newest.bytes = watch.bytes_of(format!("{}.{number:06}", watch.base.escape_ascii()).as_bytes());
+        let number =
+            names.filter_map(|name| file_number(&base, name.as_bytes())).max().unwrap_or(0);
+        let mut watch = Self {
+            reports,
+            folder,
+            base,
+            mode,
+            newest: NewestFile { number, bytes: 0, is_blank: false },
+        };
+        watch.newest.bytes =
+            watch.bytes_of(format!("{}.{number:06}", watch.base.escape_ascii()).as_bytes());
         Ok(watch)
     }
 
     /// Waits until the step has been seen `count` times. `false`: `is_over` became true before.
-    pub(crate) fn wait(&mut self, step: CrashStep, mut count: u64, is_over: &dyn Fn() -> bool) -> io::Result<bool> {
+    pub(crate) fn wait(
+        &mut self,
+        step: CrashStep,
+        mut count: u64,
+        is_over: &dyn Fn() -> bool,
+    ) -> io::Result<bool> {
         self.steps_seen()?;
         let end = Instant::now() + STEP_WITHIN;
         loop {
-            let seen = self.steps_seen()?.into_iter().filter(|seen| *seen == step || step == CrashStep::Recovery);
+            let seen = self
+                .steps_seen()?
+                .into_iter()
+                .filter(|seen| *seen == step || step == CrashStep::Recovery);
             count = count.saturating_sub(seen.count() as u64);
             if count == 0 {
                 return Ok(true);
@@ -82,12 +101,16 @@ impl BinlogWatch {
         let mut reader = Reader::new(&self.reports, &mut buffer);
         loop {
             match reader.next() {
-                Ok(report) => reports.extend(report.file_name().map(|name| (report.events(), name.to_owned()))),
+                Ok(report) => reports
+                    .extend(report.file_name().map(|name| (report.events(), name.to_owned()))),
                 Err(Errno::WOULDBLOCK) => break,
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(reports.into_iter().filter_map(|(events, name)| self.step_of(events, name.to_bytes())).collect())
+        Ok(reports
+            .into_iter()
+            .filter_map(|(events, name)| self.step_of(events, name.to_bytes()))
+            .collect())
     }
 
     fn step_of(&mut self, events: ReadFlags, name: &[u8]) -> Option<CrashStep> {
@@ -102,7 +125,8 @@ impl BinlogWatch {
         if events.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
             self.newest = NewestFile { number, bytes: self.bytes_of(name), is_blank: true };
             let is_renamed = events.contains(ReadFlags::MOVED_TO);
-            return (is_renamed || !matches!(self.mode, Some(PreallocMode::Pool(_)))).then_some(CrashStep::Name);
+            return (is_renamed || !matches!(self.mode, Some(PreallocMode::Pool(_))))
+                .then_some(CrashStep::Name);
         }
         if number != self.newest.number || events.contains(ReadFlags::CLOSE_WRITE) {
             return Some(CrashStep::Close);
@@ -153,7 +177,10 @@ mod tests {
             std::mem::forget(file);
         };
         assert_eq!(seen(&cut), [CrashStep::Close]);
-        assert_eq!(seen(&|| std::mem::forget(File::create(path("binlog.000008")).unwrap())), [CrashStep::Name]);
+        assert_eq!(
+            seen(&|| std::mem::forget(File::create(path("binlog.000008")).unwrap())),
+            [CrashStep::Name]
+        );
         assert_eq!(seen(&|| append("binlog.000008", b"first")), [CrashStep::Header]);
         assert_eq!(seen(&|| append("binlog.000008", b"second")), [CrashStep::Commit]);
         assert_eq!(seen(&|| fs::write(path("binlog.index~"), "").unwrap())[0], CrashStep::Index);
@@ -172,7 +199,8 @@ mod tests {
                 for number in 1..=3 {
                     std::thread::sleep(Duration::from_millis(30));
                     fs::write(path("binlog.prealloc-0"), [0; 9]).unwrap();
-                    fs::rename(path("binlog.prealloc-0"), path(&format!("binlog.00000{number}"))).unwrap();
+                    fs::rename(path("binlog.prealloc-0"), path(&format!("binlog.00000{number}")))
+                        .unwrap();
                 }
             });
             assert!(watch.wait(CrashStep::Name, 2, &|| false).unwrap());

@@ -36,14 +36,16 @@ impl TableCheck {
     pub(crate) fn problem(self, client: &mut Client) -> Result<Option<String>, DriverError> {
         match self {
             Self::CheckTable => {
-                let text = |row: &[Option<String>]| row.last().cloned().flatten().unwrap_or_default();
+                let text =
+                    |row: &[Option<String>]| row.last().cloned().flatten().unwrap_or_default();
                 let checked = client.query(&format!("CHECK TABLE {TABLE}"))?;
                 Ok(checked.rows.iter().map(|row| text(row)).find(|text| text != "OK"))
             }
             Self::Amcheck => {
                 // Each time: a crash may have taken it.
                 client.execute("CREATE EXTENSION IF NOT EXISTS amcheck")?;
-                let table = client.query(&format!("SELECT msg FROM verify_heapam('{TABLE}') LIMIT 1"))?;
+                let table =
+                    client.query(&format!("SELECT msg FROM verify_heapam('{TABLE}') LIMIT 1"))?;
                 let problem = table.rows.into_iter().find_map(|row| row.into_iter().next()?);
                 // It reports a problem as an error.
                 let index = client.query(&format!("SELECT bt_index_check('{TABLE}_pkey', true)"));

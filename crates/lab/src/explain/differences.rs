@@ -30,23 +30,30 @@ pub(crate) struct DifferingSide<'a> {
 }
 
 /// Most likely to matter first.
-pub(crate) fn candidates(a: &DifferingSide<'_>, b: &DifferingSide<'_>) -> (Vec<Candidate>, Vec<LeftOut>) {
-    let recorded =
-        |one: &DifferingSide<'_>| SettingsSide::recorded(one.side.name.clone(), Some(one.facts), one.variables);
+pub(crate) fn candidates(
+    a: &DifferingSide<'_>,
+    b: &DifferingSide<'_>,
+) -> (Vec<Candidate>, Vec<LeftOut>) {
+    let recorded = |one: &DifferingSide<'_>| {
+        SettingsSide::recorded(one.side.name.clone(), Some(one.facts), one.variables)
+    };
     let found = diff(&recorded(a), &recorded(b));
     let is_one_program = a.side.program == b.side.program;
     let mut kept = Vec::new();
     let mut left: Vec<LeftOut> = Vec::new();
     for side in [a.side, b.side] {
         let of_side = |(name, value, reason): &(String, String, String)| {
-            let (of_a, of_b) = if side == a.side { (Some(value), None) } else { (None, Some(value)) };
+            let (of_a, of_b) =
+                if side == a.side { (Some(value), None) } else { (None, Some(value)) };
             left_out(name, of_a.map(String::as_str), of_b.map(String::as_str), reason.clone())
         };
         left.extend(side.left_out.iter().map(of_side));
     }
     for difference in found.differences.into_iter().filter(|one| one.same_but_for.is_none()) {
         let (name, value_a, value_b) = (&difference.name, &difference.a.value, &difference.b.value);
-        let mut leave_out = |reason: String| left.push(left_out(name, value_a.as_deref(), value_b.as_deref(), reason));
+        let mut leave_out = |reason: String| {
+            left.push(left_out(name, value_a.as_deref(), value_b.as_deref(), reason));
+        };
         if let Some(reason) = difference.folded {
             leave_out(reason);
             continue;
@@ -75,11 +82,18 @@ pub(crate) fn candidates(a: &DifferingSide<'_>, b: &DifferingSide<'_>) -> (Vec<C
 }
 
 /// What one side sets to the value that the other one has without setting it.
-fn same_as_default(sides: [&DifferingSide<'_>; 2], kept: &[Candidate], left: &[LeftOut]) -> Vec<LeftOut> {
-    let is_named = |name: &str| kept.iter().any(|one| one.name == name) || left.iter().any(|one| one.name == name);
+fn same_as_default(
+    sides: [&DifferingSide<'_>; 2],
+    kept: &[Candidate],
+    left: &[LeftOut],
+) -> Vec<LeftOut> {
+    let is_named = |name: &str| {
+        kept.iter().any(|one| one.name == name) || left.iter().any(|one| one.name == name)
+    };
     let mut same = Vec::new();
     for (one, other) in [(sides[0], sides[1]), (sides[1], sides[0])] {
-        let alone = one.side.settings.keys().filter(|name| !other.side.settings.contains_key(*name));
+        let alone =
+            one.side.settings.keys().filter(|name| !other.side.settings.contains_key(*name));
         for name in alone.filter(|name| !is_named(name)) {
             let [a, b] = sides.map(|side| side.variables.get(name).map(String::as_str));
             let reason = "one side sets it, and the other has the same without setting it";
@@ -91,7 +105,9 @@ fn same_as_default(sides: [&DifferingSide<'_>; 2], kept: &[Candidate], left: &[L
 
 fn reason_of(error: &CatalogueError) -> String {
     match error {
-        CatalogueError::Reserved { reason, .. } => format!("truetps sets it for private servers: {reason}"),
+        CatalogueError::Reserved { reason, .. } => {
+            format!("truetps sets it for private servers: {reason}")
+        }
         CatalogueError::Unknown { .. } => "it cannot be set: the server shows it only".to_owned(),
         other => other.to_string(),
     }

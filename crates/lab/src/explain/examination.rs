@@ -5,7 +5,9 @@ use truetps_folder::ExperimentFolder;
 use truetps_knowledge::is_same_list;
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{ExplainedFactor, FactorChange, LeftOut, ServerFacts, same_setting};
-use truetps_sandbox::{Catalogue, Home, HostLimits, Needs, ServerLoad, Settings, check_limits, raise_open_files};
+use truetps_sandbox::{
+    Catalogue, Home, HostLimits, Needs, ServerLoad, Settings, check_limits, raise_open_files,
+};
 
 use crate::coupling::ShownVariables;
 use crate::error::LabError;
@@ -50,33 +52,54 @@ pub(crate) fn prepare_mixtures<'a>(
     for (program, catalogue) in programs.iter().zip(&catalogues) {
         // What a program's own option file sets is in the settings of the sides that it is for.
         let bare = ServerProgram { base: Vec::new(), ..program.clone() };
-        let (mut server, mut fixed) = server_settings(request.plan, &bare, catalogue, host.memory_bytes, load);
+        let (mut server, mut fixed) =
+            server_settings(request.plan, &bare, catalogue, host.memory_bytes, load);
         check_sides(sides, facts.len(), &fixed)?;
         leave_to_server(sides, &mut server, &mut fixed);
         facts.push(server);
         let dialect = program.binary.family().dialect();
-        under_test.push(ServerUnderTest::new(program, fixed, SizedTables::build(request.plan, dialect, true)?));
+        under_test.push(ServerUnderTest::new(
+            program,
+            fixed,
+            SizedTables::build(request.plan, dialect, true)?,
+        ));
     }
     let mut servers = PrivateServers::new(request, home, under_test, disks).for_mixtures();
     let examined = examine(request, &mut servers, &facts, &catalogues, sides, listener)?;
-    Ok((PreparedServers { provider: Box::new(servers), host, servers: facts, parts: None }, examined))
+    Ok((
+        PreparedServers { provider: Box::new(servers), host, servers: facts, parts: None },
+        examined,
+    ))
 }
 
 /// Whether each program knows the settings of its side.
-fn catalogues(programs: &[ServerProgram], sides: &[ExplainSide; 2], home: &Home) -> Result<Vec<Catalogue>, LabError> {
-    let catalogues: Vec<_> =
-        programs.iter().map(|program| Catalogue::ask(&program.binary, home.user())).collect::<Result<_, _>>()?;
+fn catalogues(
+    programs: &[ServerProgram],
+    sides: &[ExplainSide; 2],
+    home: &Home,
+) -> Result<Vec<Catalogue>, LabError> {
+    let catalogues: Vec<_> = programs
+        .iter()
+        .map(|program| Catalogue::ask(&program.binary, home.user()))
+        .collect::<Result<_, _>>()?;
     for side in sides {
         for (name, value) in &side.settings {
             let known = catalogues[side.program].check(name, value);
-            known.map_err(|source| LabError::UnknownSettingOf { server: side.name.clone(), source })?;
+            known.map_err(|source| LabError::UnknownSettingOf {
+                server: side.name.clone(),
+                source,
+            })?;
         }
     }
     Ok(catalogues)
 }
 
 /// Whether this host has the memory for the sides of a program, with what truetps would choose for it.
-fn check_sides(sides: &[ExplainSide; 2], program: usize, chosen: &Settings) -> Result<(), LabError> {
+fn check_sides(
+    sides: &[ExplainSide; 2],
+    program: usize,
+    chosen: &Settings,
+) -> Result<(), LabError> {
     let host = HostLimits::read();
     for side in sides.iter().filter(|side| side.program == program) {
         let settings = side.settings.iter().map(|(name, value)| (name.as_str(), value));
@@ -95,7 +118,9 @@ fn examine(
     sides: &[ExplainSide; 2],
     listener: &mut dyn Listener,
 ) -> Result<Examined, LabError> {
-    listener.event(&ExperimentEvent::Preparing("starting A and B once, to see what differs".to_owned()));
+    listener.event(&ExperimentEvent::Preparing(
+        "starting A and B once, to see what differs".to_owned(),
+    ));
     let mut live = Vec::new();
     for side in sides {
         let failed = |source| LabError::Side { side: side.name.clone(), source: Box::new(source) };
@@ -108,16 +133,25 @@ fn examine(
         catalogue: &catalogues[sides[index].program],
     };
     let (candidates, mut left_out) = candidates(&differing(0), &differing(1));
-    listener.event(&ExperimentEvent::Preparing(format!("trying {} settings that differ", candidates.len())));
+    listener.event(&ExperimentEvent::Preparing(format!(
+        "trying {} settings that differ",
+        candidates.len()
+    )));
     let candidates = classify(servers, &mut live, sides, candidates, &mut left_out)?;
     for side in live {
         side.end()?;
     }
     let is_one_program = sides[0].program == sides[1].program;
-    let candidates =
-        if is_one_program { candidates } else { crossed(servers, catalogues, sides, candidates, &mut left_out) };
-    let at_start: Vec<_> =
-        candidates.iter().filter(|one| one.change != FactorChange::Dynamic).map(|one| one.name.clone()).collect();
+    let candidates = if is_one_program {
+        candidates
+    } else {
+        crossed(servers, catalogues, sides, candidates, &mut left_out)
+    };
+    let at_start: Vec<_> = candidates
+        .iter()
+        .filter(|one| one.change != FactorChange::Dynamic)
+        .map(|one| one.name.clone())
+        .collect();
     servers.set_at_start(&at_start);
     servers.fix(sides, &candidates);
     let mut factors = load_factors(request.plan, sides);
@@ -146,12 +180,14 @@ fn crossed(
             let (wrong, right): (Vec<_>, Vec<_>) = kept.into_iter().partition(is_wrong);
             for one in wrong {
                 let (a, b) = (one.a.option_text(), one.b.option_text());
-                let reason = "only one of the two versions takes both values: it is part of the version";
+                let reason =
+                    "only one of the two versions takes both values: it is part of the version";
                 left_out.push(super::left_out(&one.name, Some(&a), Some(&b), reason));
             }
             right
         };
-        kept = drop_if(kept, &|one| catalogues[side.program].check(&one.name, &value(one)).is_err());
+        kept =
+            drop_if(kept, &|one| catalogues[side.program].check(&one.name, &value(one)).is_err());
         let with = |list: &[Candidate]| {
             let mut settings = side.settings.clone();
             settings.extend(list.iter().map(|one| (one.name.clone(), value(one))));
@@ -228,7 +264,8 @@ fn join_followers(
         with_it.end()?;
     }
     let leads_at_start = |leader: &str| {
-        let followers = followers.iter().filter(|one| leader_of.get(&one.name).is_some_and(|of| of == leader));
+        let followers =
+            followers.iter().filter(|one| leader_of.get(&one.name).is_some_and(|of| of == leader));
         followers.into_iter().any(|one| one.change != FactorChange::Dynamic)
     };
     for candidate in kept.iter_mut().filter(|one| leads_at_start(&one.name)) {
@@ -236,12 +273,15 @@ fn join_followers(
     }
     for follower in followers {
         let reason = match leader_of.get(&follower.name) {
-            Some(leader) if leads_at_start(leader) => format!("the server derives it from {leader} when it starts"),
+            Some(leader) if leads_at_start(leader) => {
+                format!("the server derives it from {leader} when it starts")
+            }
             Some(leader) => {
                 kept.push(Candidate { leader: Some(leader.clone()), ..follower.clone() });
                 format!("the server sets it with {leader}, and it is changed with that")
             }
-            None => "no side sets it: the server derives it from other settings when it starts".to_owned(),
+            None => "no side sets it: the server derives it from other settings when it starts"
+                .to_owned(),
         };
         let (a, b) = (follower.a.option_text(), follower.b.option_text());
         left_out.push(super::left_out(&follower.name, Some(&a), Some(&b), reason));

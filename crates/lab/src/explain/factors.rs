@@ -3,7 +3,9 @@
 use indexmap::IndexMap;
 use truetps_knowledge::{family_of, is_suspect, suspicion};
 use truetps_plan::Plan;
-use truetps_record::{DISK, ExplainedFactor, FactorChange, FactorLevel, SERVER, SettingValue, TABLE_ROWS};
+use truetps_record::{
+    DISK, ExplainedFactor, FactorChange, FactorLevel, SERVER, SettingValue, TABLE_ROWS,
+};
 
 use crate::explain::ExplainSide;
 use crate::explain::differences::Candidate;
@@ -15,7 +17,9 @@ const SUSPECTS_MAX: usize = 3;
 /// Differences that are no settings: the program, the load, the workload and the disk. The plan has both levels of each.
 pub(crate) fn load_factors(plan: &Plan, sides: &[ExplainSide; 2]) -> Vec<ExplainedFactor> {
     let names = plan.server_names();
-    let server = |side: &ExplainSide| names.get(side.program).map(|name| SettingValue::Text((*name).to_owned()));
+    let server = |side: &ExplainSide| {
+        names.get(side.program).map(|name| SettingValue::Text((*name).to_owned()))
+    };
     let level = |side: &ExplainSide, name: &str| match name {
         SERVER => server(side),
         _ => side.levels.get(name).cloned(),
@@ -49,7 +53,8 @@ pub(crate) fn ordered_factors(candidates: Vec<Candidate>) -> Vec<ExplainedFactor
         group.1 = group.1.take().or_else(|| family.map(|family| family.about.clone()));
         group.0.push(candidate);
     }
-    let mut factors: Vec<_> = groups.into_values().map(|(members, about)| factor_of(members, about)).collect();
+    let mut factors: Vec<_> =
+        groups.into_values().map(|(members, about)| factor_of(members, about)).collect();
     factors.sort_by_key(|factor| std::cmp::Reverse(suspicion_of(factor)));
     if factors.len() > OWN_FACTORS_MAX {
         let rest = factors.split_off(OWN_FACTORS_MAX - 1);
@@ -67,7 +72,10 @@ fn factor_of(mut members: Vec<Candidate>, about: Option<String>) -> ExplainedFac
     ExplainedFactor {
         name: members[0].name.clone(),
         change: members.iter().map(|one| one.change).max().expect("a group has a member"),
-        levels: members.into_iter().map(|one| FactorLevel { name: one.name, a: one.a, b: one.b }).collect(),
+        levels: members
+            .into_iter()
+            .map(|one| FactorLevel { name: one.name, a: one.a, b: one.b })
+            .collect(),
         merged: merged.filter(|_| !is_single),
     }
 }
@@ -94,10 +102,18 @@ fn suspicion_of(factor: &ExplainedFactor) -> u32 {
 /// Those that are measured alone before everything else.
 pub(crate) fn suspects(factors: &[ExplainedFactor]) -> Vec<usize> {
     let suspected = |(_, factor): &(usize, &ExplainedFactor)| {
-        !matches!(factor.change, FactorChange::Dynamic | FactorChange::Restart | FactorChange::NewData)
-            || factor.levels.iter().any(|level| is_suspect(&level.name))
+        !matches!(
+            factor.change,
+            FactorChange::Dynamic | FactorChange::Restart | FactorChange::NewData
+        ) || factor.levels.iter().any(|level| is_suspect(&level.name))
     };
-    factors.iter().enumerate().filter(suspected).map(|(index, _)| index).take(SUSPECTS_MAX).collect()
+    factors
+        .iter()
+        .enumerate()
+        .filter(suspected)
+        .map(|(index, _)| index)
+        .take(SUSPECTS_MAX)
+        .collect()
 }
 
 #[cfg(test)]
@@ -112,12 +128,19 @@ mod tests {
 
     #[test]
     fn families_are_one_factor_and_the_most_suspicious_comes_first() {
-        let names = ["table_open_cache", "binlog_format", "sync_binlog", "log_bin", "innodb_log_file_size"];
+        let names =
+            ["table_open_cache", "binlog_format", "sync_binlog", "log_bin", "innodb_log_file_size"];
         let mut list: Vec<_> = names.map(candidate).into();
         list[3].change = FactorChange::Restart;
         let factors = ordered_factors(list);
-        let found: Vec<_> = factors.iter().map(|one| (one.name.as_str(), one.levels.len())).collect();
-        let expect = [("sync_binlog", 1), ("log_bin", 2), ("innodb_log_file_size", 1), ("table_open_cache", 1)];
+        let found: Vec<_> =
+            factors.iter().map(|one| (one.name.as_str(), one.levels.len())).collect();
+        let expect = [
+            ("sync_binlog", 1),
+            ("log_bin", 2),
+            ("innodb_log_file_size", 1),
+            ("table_open_cache", 1),
+        ];
         assert_eq!(found, expect);
         assert_eq!(factors[1].change, FactorChange::Restart, "a member needs one");
         assert_eq!(suspects(&factors), [0, 1, 2]);
@@ -137,7 +160,8 @@ mod tests {
 
     #[test]
     fn the_least_likely_of_many_are_bundled() {
-        let factors = ordered_factors((0..40).map(|n| candidate(&format!("unheard_of_{n}"))).collect());
+        let factors =
+            ordered_factors((0..40).map(|n| candidate(&format!("unheard_of_{n}"))).collect());
         assert_eq!(factors.len(), OWN_FACTORS_MAX);
         assert_eq!(factors.last().unwrap().levels.len(), 40 - OWN_FACTORS_MAX + 1);
         assert_eq!(factors.last().unwrap().name, "17 other settings");

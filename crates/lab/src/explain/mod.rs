@@ -18,8 +18,8 @@ use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_probe::RunPresence;
 use truetps_record::{
-    CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, LeftOut, Protocol, SCHEMA_VERSION,
-    SettingValue,
+    CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, LeftOut, Protocol,
+    SCHEMA_VERSION, SettingValue,
 };
 use truetps_sandbox::ServerLoad;
 
@@ -88,14 +88,16 @@ pub fn resume_explanation(
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
     let _lock = folder.lock()?;
-    let (experiment, recorded) = (folder.experiment()?, folder.explanation()?.ok_or(LabError::NoExplanation)?);
+    let (experiment, recorded) =
+        (folder.experiment()?, folder.explanation()?.ok_or(LabError::NoExplanation)?);
     let (mut prepared, examined) = set_up(request, sides, listener)?;
-    let now = explanation(request, sides, options, &prepared, examined).map_err(|error| match error {
-        LabError::NothingDiffers(_) => LabError::OtherConditions {
-            what: "A and B do not differ in anything that can be measured any more".to_owned(),
-        },
-        other => other,
-    })?;
+    let now =
+        explanation(request, sides, options, &prepared, examined).map_err(|error| match error {
+            LabError::NothingDiffers(_) => LabError::OtherConditions {
+                what: "A and B do not differ in anything that can be measured any more".to_owned(),
+            },
+            other => other,
+        })?;
     same_servers(&prepared.servers, &experiment)?;
     if let Some(what) = other_factors(&recorded.factors, &now.factors) {
         return Err(LabError::OtherConditions { what });
@@ -122,12 +124,23 @@ fn set_up<'a>(
     listener: &mut dyn Listener,
 ) -> Result<(PreparedExperiment<'a>, Examined), LabError> {
     let plan = request.plan;
-    let ServerSource::Private { home, programs, disks } = request.place else { return Err(LabError::ExplainsOthers) };
-    let workload = truetps_workload::build(&plan.largest_workload(), request.place.dialect(None), plan.design.seed)?;
-    let statements = if plan.workload.protocol == Protocol::Prepared { workload.statements().len() } else { 0 };
+    let ServerSource::Private { home, programs, disks } = request.place else {
+        return Err(LabError::ExplainsOthers);
+    };
+    let workload = truetps_workload::build(
+        &plan.largest_workload(),
+        request.place.dialect(None),
+        plan.design.seed,
+    )?;
+    let statements =
+        if plan.workload.protocol == Protocol::Prepared { workload.statements().len() } else { 0 };
     let presence = RunPresence::announce("explain");
-    let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
-    let (prepared, examined) = prepare_mixtures(request, home, programs, disks, load, sides, listener)?;
+    let load = ServerLoad {
+        connections_max: plan.connections_max(),
+        statements_per_connection: statements as u32,
+    };
+    let (prepared, examined) =
+        prepare_mixtures(request, home, programs, disks, load, sides, listener)?;
     Ok((PreparedExperiment::on(prepared, request, workload, presence), examined))
 }
 
@@ -181,5 +194,10 @@ fn configuration(plan: &Plan, factors: &[ExplainedFactor], mixture: Mixture) -> 
 }
 
 fn left_out(name: &str, a: Option<&str>, b: Option<&str>, reason: impl Into<String>) -> LeftOut {
-    LeftOut { name: name.to_owned(), a: a.map(str::to_owned), b: b.map(str::to_owned), reason: reason.into() }
+    LeftOut {
+        name: name.to_owned(),
+        a: a.map(str::to_owned),
+        b: b.map(str::to_owned),
+        reason: reason.into(),
+    }
 }

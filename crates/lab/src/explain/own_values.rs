@@ -15,7 +15,11 @@ const FOR_THE_LOAD: [&str; 3] = ["max_connections", "max_prepared_stmt_count", "
 
 /// Takes what one of the sides sets out of what truetps has chosen for a program: where the other side does not set it, the
 /// server uses its own default.
-pub(crate) fn leave_to_server(sides: &[ExplainSide; 2], facts: &mut ServerFacts, fixed: &mut Settings) {
+pub(crate) fn leave_to_server(
+    sides: &[ExplainSide; 2],
+    facts: &mut ServerFacts,
+    fixed: &mut Settings,
+) {
     let is_left = |name: &str| {
         let mut set = sides.iter().flat_map(|side| side.settings.keys());
         !FOR_THE_LOAD.contains(&name) && set.any(|set| decides(set, name))
@@ -32,12 +36,18 @@ pub(crate) fn notes(
     catalogue: &Catalogue,
 ) -> Vec<String> {
     let version = Version::parse(&facts.version);
-    let known = |name: &str| find_setting(name)?.span(facts.flavour, version.as_ref()?)?.default.clone();
-    let default = |name: &str| known(name).or_else(|| catalogue.default_value(name).map(str::to_owned));
-    let is_asked = |name: &str| !side.settings.contains_key(name) && other.settings.contains_key(name);
+    let known =
+        |name: &str| find_setting(name)?.span(facts.flavour, version.as_ref()?)?.default.clone();
+    let default =
+        |name: &str| known(name).or_else(|| catalogue.default_value(name).map(str::to_owned));
+    let is_asked =
+        |name: &str| !side.settings.contains_key(name) && other.settings.contains_key(name);
     let note = |(name, value): &(String, String)| {
-        let default = default(name).filter(|default| !default.is_empty() && !same_setting(default, value))?;
-        Some(format!("{name} is {value} in place of the server's default of {default}: the load needs it"))
+        let default =
+            default(name).filter(|default| !default.is_empty() && !same_setting(default, value))?;
+        Some(format!(
+            "{name} is {value} in place of the server's default of {default}: the load needs it"
+        ))
     };
     facts.chosen_settings.iter().filter(|(name, _)| is_asked(name)).filter_map(note).collect()
 }
@@ -65,8 +75,14 @@ mod tests {
 
     /// Names that truetps chooses with these sides.
     fn chosen(a: &[(&str, &str)], b: &[(&str, &str)]) -> Vec<String> {
-        let names = ["max_connections", "performance_schema", "innodb_buffer_pool_size", "innodb_redo_log_capacity"];
-        let chosen_settings: Vec<_> = names.iter().map(|name| ((*name).to_owned(), "1".to_owned())).collect();
+        let names = [
+            "max_connections",
+            "performance_schema",
+            "innodb_buffer_pool_size",
+            "innodb_redo_log_capacity",
+        ];
+        let chosen_settings: Vec<_> =
+            names.iter().map(|name| ((*name).to_owned(), "1".to_owned())).collect();
         let mut fixed = Settings::new(&chosen_settings);
         let (flavour, version) = (Flavour::Mysql, "9.7.0".to_owned());
         let mut facts = ServerFacts {
@@ -85,11 +101,22 @@ mod tests {
 
     #[test]
     fn what_a_side_sets_is_left_to_the_server() {
-        let [connections, schema, pool, redo] =
-            ["max_connections", "performance_schema", "innodb_buffer_pool_size", "innodb_redo_log_capacity"];
+        let [connections, schema, pool, redo] = [
+            "max_connections",
+            "performance_schema",
+            "innodb_buffer_pool_size",
+            "innodb_redo_log_capacity",
+        ];
         assert_eq!(chosen(&[("sync_binlog", "0")], &[]), [connections, schema, pool, redo]);
-        assert_eq!(chosen(&[], &[("innodb-buffer-pool-size", "2G"), (schema, "OFF")]), [connections, redo]);
-        assert_eq!(chosen(&[("innodb_log_file_size", "1G")], &[]), [connections, schema, pool], "under its old name");
+        assert_eq!(
+            chosen(&[], &[("innodb-buffer-pool-size", "2G"), (schema, "OFF")]),
+            [connections, redo]
+        );
+        assert_eq!(
+            chosen(&[("innodb_log_file_size", "1G")], &[]),
+            [connections, schema, pool],
+            "under its old name"
+        );
         assert_eq!(chosen(&[("innodb_dedicated_server", "ON")], &[]), [connections, schema]);
         assert_eq!(chosen(&[(connections, "500")], &[]).len(), 4, "the load needs its connections");
     }

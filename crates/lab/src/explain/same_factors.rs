@@ -10,16 +10,23 @@ type SideLevels<'a> = BTreeMap<&'a str, (&'a SettingValue, &'a SettingValue)>;
 /// How the differences that are measured now are others than then. Their order, and how they are called and joined in
 /// words, does not matter: the findings follow from the record.
 pub(super) fn other_factors(then: &[ExplainedFactor], now: &[ExplainedFactor]) -> Option<String> {
-    let (before, after) = (then.iter().map(levels).collect::<Vec<_>>(), now.iter().map(levels).collect::<Vec<_>>());
+    let (before, after) =
+        (then.iter().map(levels).collect::<Vec<_>>(), now.iter().map(levels).collect::<Vec<_>>());
     let gone = before.iter().find(|factor| !after.iter().any(|other| same(factor, other)));
     let new = after.iter().find(|factor| !before.iter().any(|other| same(factor, other)));
     match (gone, new) {
         (None, None) => None,
-        (Some(gone), Some(new)) if gone.keys().any(|name| new.contains_key(name)) => {
-            Some(format!("the difference {} was measured, which is {} now", words(gone), words(new)))
+        (Some(gone), Some(new)) if gone.keys().any(|name| new.contains_key(name)) => Some(format!(
+            "the difference {} was measured, which is {} now",
+            words(gone),
+            words(new)
+        )),
+        (Some(gone), _) => {
+            Some(format!("the difference {} was measured, and is not any more", words(gone)))
         }
-        (Some(gone), _) => Some(format!("the difference {} was measured, and is not any more", words(gone))),
-        (None, Some(new)) => Some(format!("the difference {} was not measured, and is now", words(new))),
+        (None, Some(new)) => {
+            Some(format!("the difference {} was not measured, and is now", words(new)))
+        }
     }
 }
 
@@ -28,7 +35,9 @@ fn levels(factor: &ExplainedFactor) -> SideLevels<'_> {
 }
 
 fn same(one: &SideLevels<'_>, other: &SideLevels<'_>) -> bool {
-    let is_same = |one: &SettingValue, other: &SettingValue| same_setting(&one.option_text(), &other.option_text());
+    let is_same = |one: &SettingValue, other: &SettingValue| {
+        same_setting(&one.option_text(), &other.option_text())
+    };
     one.len() == other.len()
         && one.iter().zip(other).all(|((name, (a, b)), (other_name, (other_a, other_b)))| {
             name == other_name && is_same(a, other_a) && is_same(b, other_b)
@@ -37,8 +46,10 @@ fn same(one: &SideLevels<'_>, other: &SideLevels<'_>) -> bool {
 
 /// `innodb_flush_log_at_trx_commit (1 and 2)`.
 fn words(levels: &SideLevels<'_>) -> String {
-    let texts: Vec<_> =
-        levels.iter().map(|(name, (a, b))| format!("{name} ({} and {})", a.option_text(), b.option_text())).collect();
+    let texts: Vec<_> = levels
+        .iter()
+        .map(|(name, (a, b))| format!("{name} ({} and {})", a.option_text(), b.option_text()))
+        .collect();
     texts.join(" with ")
 }
 
@@ -78,7 +89,11 @@ mod tests {
             assert_eq!(other_factors(then, now).as_deref(), Some(expect));
         };
         let both = [sync.clone(), pool.clone()];
-        check(&both[..1], &both, "the difference innodb_buffer_pool_size (128M and 1G) was not measured, and is now");
+        check(
+            &both[..1],
+            &both,
+            "the difference innodb_buffer_pool_size (128M and 1G) was not measured, and is now",
+        );
         check(
             &both,
             &both[..1],

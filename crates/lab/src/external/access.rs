@@ -74,7 +74,8 @@ pub(crate) fn look_around(
         SqlDialect::Mysql => {
             writable_mysql(client)?;
             let in_address = |error: ExternalError| error.in_address(target);
-            let mut said = grants::check(client, schema, schema_is_theirs, workload, sets).map_err(in_address)?;
+            let mut said = grants::check(client, schema, schema_is_theirs, workload, sets)
+                .map_err(in_address)?;
             if !sets.is_empty() {
                 one_server(client, target)?;
             }
@@ -99,14 +100,20 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ExternalError>
     let behind = |what: String| ExternalError::BehindProxy { what };
     for endpoint in &target.endpoints {
         let ids = ConnectionIds::default();
-        let one = Target { endpoints: vec![endpoint.clone()], connections: Some(ids.clone()), ..target.clone() };
+        let one = Target {
+            endpoints: vec![endpoint.clone()],
+            connections: Some(ids.clone()),
+            ..target.clone()
+        };
         let mut client = Client::connect(&one, CLIENT_TIMEOUT)?;
         let found = Identity::ask(&mut client)?.id;
         if found != first {
             return Err(ExternalError::SeveralServers { at: endpoint.clone(), first, found });
         }
         if !is_listed(&mut client, &ids)? {
-            return Err(behind("the server does not know the connection number of its greeting".to_owned()));
+            return Err(behind(
+                "the server does not know the connection number of its greeting".to_owned(),
+            ));
         }
         client.execute("START TRANSACTION")?;
         let inside = Identity::ask(&mut client)?.id;
@@ -125,7 +132,8 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ExternalError>
 /// number that the server does not know.
 pub(crate) fn is_listed(client: &mut Client, ids: &ConnectionIds) -> Result<bool, DriverError> {
     let threads = client.query("SELECT id FROM information_schema.processlist")?.rows;
-    let mut numbers = threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
+    let mut numbers =
+        threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
     Ok(numbers.any(|number| ids.contains(number as u32)))
 }
 
@@ -139,7 +147,11 @@ pub(crate) fn account(client: &mut Client) -> Result<String, DriverError> {
 }
 
 /// The value that `SHOW … LIKE` shows for one name.
-pub(crate) fn shown(client: &mut Client, what: &str, name: &str) -> Result<Option<String>, DriverError> {
+pub(crate) fn shown(
+    client: &mut Client,
+    what: &str,
+    name: &str,
+) -> Result<Option<String>, DriverError> {
     let rows = client.query(&format!("SHOW GLOBAL {what} LIKE '{name}'"))?.rows;
     Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten()))
 }
@@ -157,10 +169,16 @@ pub(super) fn own_settings(client: &mut Client) -> Result<Option<String>, Driver
         return Ok(None);
     }
     let more = found.len().saturating_sub(OWN_SETTINGS_SHOWN);
-    let shown: Vec<_> =
-        found.iter().take(OWN_SETTINGS_SHOWN).map(|(name, value)| format!("{name} = {}", value_shown(value))).collect();
+    let shown: Vec<_> = found
+        .iter()
+        .take(OWN_SETTINGS_SHOWN)
+        .map(|(name, value)| format!("{name} = {}", value_shown(value)))
+        .collect();
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    Ok(Some(format!("the sessions of this account do not have the server's values: {}{more}", shown.join(", "))))
+    Ok(Some(format!(
+        "the sessions of this account do not have the server's values: {}{more}",
+        shown.join(", ")
+    )))
 }
 
 fn value_shown(value: &str) -> String {
@@ -169,13 +187,23 @@ fn value_shown(value: &str) -> String {
 }
 
 fn writable_mysql(client: &mut Client) -> Result<(), ExternalError> {
-    for name in ["read_only", "super_read_only", "innodb_read_only", "transaction_read_only", "tx_read_only"] {
+    for name in [
+        "read_only",
+        "super_read_only",
+        "innodb_read_only",
+        "transaction_read_only",
+        "tx_read_only",
+    ] {
         if is_on(client, name)? {
             return Err(ExternalError::ReadOnly { reason: format!("{name} = ON") });
         }
     }
-    if shown(client, "STATUS", "wsrep_ready")?.is_some_and(|ready| ready == "OFF") && is_on(client, "wsrep_on")? {
-        return Err(ExternalError::ReadOnly { reason: "wsrep_ready = OFF: it is not part of its cluster".to_owned() });
+    if shown(client, "STATUS", "wsrep_ready")?.is_some_and(|ready| ready == "OFF")
+        && is_on(client, "wsrep_on")?
+    {
+        return Err(ExternalError::ReadOnly {
+            reason: "wsrep_ready = OFF: it is not part of its cluster".to_owned(),
+        });
     }
     Ok(())
 }
@@ -189,7 +217,9 @@ fn modes_mysql(client: &mut Client) -> Result<Vec<String>, DriverError> {
         }
     }
     if is_on(client, "offline_mode")? {
-        said.push("offline_mode = ON: the server ends sessions of unprivileged accounts".to_owned());
+        said.push(
+            "offline_mode = ON: the server ends sessions of unprivileged accounts".to_owned(),
+        );
     }
     Ok(said)
 }
@@ -203,7 +233,8 @@ fn status(client: &mut Client, name: &str) -> Result<f64, DriverError> {
 fn threads_at_work(client: &mut Client) -> Result<f64, DriverError> {
     let replication = "(user = 'system user' OR command LIKE 'Binlog Dump%')";
     let at_work = format!("(NOT {replication} AND command NOT IN ('Sleep', 'Daemon'))");
-    let sql = format!("SELECT SUM({replication}), SUM({at_work}) FROM information_schema.processlist");
+    let sql =
+        format!("SELECT SUM({replication}), SUM({at_work}) FROM information_schema.processlist");
     let rows = client.query(&sql)?.rows;
     let number = |at: usize| rows.first()?.get(at)?.as_deref()?.parse::<f64>().ok();
     match (number(0), number(1)) {
@@ -243,7 +274,9 @@ fn sessions_of_others(rows: Vec<Vec<Option<String>>>) -> Option<String> {
 
 fn writable_postgres(client: &mut Client) -> Result<(), ExternalError> {
     if client.query_value("SELECT pg_is_in_recovery()::text")?.as_deref() == Some("true") {
-        return Err(ExternalError::ReadOnly { reason: "it is a standby (pg_is_in_recovery)".to_owned() });
+        return Err(ExternalError::ReadOnly {
+            reason: "it is a standby (pg_is_in_recovery)".to_owned(),
+        });
     }
     for name in ["default_transaction_read_only", "transaction_read_only"] {
         if client.query_value(&format!("SHOW {name}"))?.as_deref() == Some("on") {
@@ -258,7 +291,8 @@ fn create_right_postgres(client: &mut Client) -> Result<(), ExternalError> {
     if client.query_value(sql)?.as_deref() == Some("true") {
         return Ok(());
     }
-    let user = client.query_value("SELECT pg_catalog.quote_ident(current_user)")?.unwrap_or_default();
+    let user =
+        client.query_value("SELECT pg_catalog.quote_ident(current_user)")?.unwrap_or_default();
     let what = "create a database: it lacks CREATEDB".to_owned();
     let grant = format!("ALTER ROLE {user} CREATEDB");
     Err(ExternalError::MakesNoSchema { what, grant, in_address: None })
@@ -280,7 +314,10 @@ pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, External
     let Some(namespace) = inside.query_value("SELECT current_schema()")? else {
         return Err(denied("create tables here: no schema of its search_path exists", "…"));
     };
-    match inside.query_value("SELECT pg_catalog.has_schema_privilege(current_schema(), 'CREATE')::text")?.as_deref() {
+    match inside
+        .query_value("SELECT pg_catalog.has_schema_privilege(current_schema(), 'CREATE')::text")?
+        .as_deref()
+    {
         Some("true") => refuse_system_schema(&namespace, SqlDialect::Postgres).map(|()| namespace),
         _ => Err(denied(&format!("create tables in the schema `{namespace}`"), &namespace)),
     }

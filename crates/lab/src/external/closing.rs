@@ -26,7 +26,11 @@ pub(crate) fn open(outside: &mut Client, database: &str) -> Result<(), DriverErr
 
 /// Refuses new sessions and ends all except `inside`, as DROP DATABASE … WITH (FORCE) does. False: the account may not
 /// do that; the database is open as before.
-pub(crate) fn close(outside: &mut Client, inside: &mut Client, database: &str) -> Result<bool, DriverError> {
+pub(crate) fn close(
+    outside: &mut Client,
+    inside: &mut Client,
+    database: &str,
+) -> Result<bool, DriverError> {
     if let Err(error) = outside.execute(&alter_sql(database, false)) {
         return refused(error);
     }
@@ -65,7 +69,10 @@ mod tests {
 
     #[test]
     fn a_closed_database_has_no_session_but_ours() {
-        let Some(server) = PostgresServer::start("a_closed_database", &PostgresOptions::default()) else { return };
+        let Some(server) = PostgresServer::start("a_closed_database", &PostgresOptions::default())
+        else {
+            return;
+        };
         let mut outside = server.connect().unwrap();
         outside.execute("CREATE DATABASE closing").unwrap();
         let mut target = server.target();
@@ -74,7 +81,9 @@ mod tests {
         let (mut inside, mut other) = (connect().unwrap(), connect().unwrap());
         assert!(close(&mut outside, &mut inside, "closing").unwrap());
         assert!(other.execute("CREATE TABLE late (id int)").is_err() && connect().is_err());
-        assert!(inside.query("SELECT 1 FROM pg_class WHERE relname = 'late'").unwrap().rows.is_empty());
+        assert!(
+            inside.query("SELECT 1 FROM pg_class WHERE relname = 'late'").unwrap().rows.is_empty()
+        );
         open(&mut outside, "closing").unwrap();
         connect().unwrap();
         // An account without the right.

@@ -40,12 +40,18 @@ pub(crate) fn check(client: &mut Client) -> Result<(), LabError> {
     }
     for (variable, wanted) in [("autocommit", "1"), ("completion_type", "NO_CHAIN")] {
         match value(client, variable)? {
-            Some(value) if value != wanted => return Err(LabError::SessionNotSet { variable, value, wanted }),
+            Some(value) if value != wanted => {
+                return Err(LabError::SessionNotSet { variable, value, wanted });
+            }
             _ => {}
         }
     }
     let is_off = value(client, "sql_log_bin")?.as_deref() == Some("0");
-    if is_off && value(client, "log_bin")?.as_deref() == Some("1") { Err(LabError::NotLogged) } else { Ok(()) }
+    if is_off && value(client, "log_bin")?.as_deref() == Some("1") {
+        Err(LabError::NotLogged)
+    } else {
+        Ok(())
+    }
 }
 
 fn value(client: &mut Client, variable: &str) -> Result<Option<String>, DriverError> {

@@ -48,17 +48,28 @@ pub enum ExternalError {
     Unfinished { what: String, path: PathBuf },
     #[error("this is another server ({found}) than in the journal ({was})")]
     OtherServer { was: String, found: String },
-    #[error("this is another server than in the journal, or the same one, moved: {}", differences(was, found))]
+    #[error(
+        "this is another server than in the journal, or the same one, moved: {}",
+        differences(was, found)
+    )]
     OtherOrMoved { was: String, found: String, path: PathBuf },
-    #[error("this is another server than in the journal ({was}): the run's schema `{schema}` is not here")]
+    #[error(
+        "this is another server than in the journal ({was}): the run's schema `{schema}` is not here"
+    )]
     NoMark { was: String, schema: String },
     #[error("the schema `{schema}` was created by a killed run, when this server, or the original that it is a copy of, had another name, port or folder: {}", path.display())]
     LeftByMoved { schema: String, path: PathBuf },
-    #[error("the server was restarted, or is another one: nothing proves that it is the one in the journal")]
+    #[error(
+        "the server was restarted, or is another one: nothing proves that it is the one in the journal"
+    )]
     MaybeOther { path: PathBuf },
-    #[error("{at} is another server ({found}) than the first address ({first}); settings would be set on one only")]
+    #[error(
+        "{at} is another server ({found}) than the first address ({first}); settings would be set on one only"
+    )]
     SeveralServers { at: Endpoint, first: String, found: String },
-    #[error("this address is not one server: {what}; settings could be read from one and set on another")]
+    #[error(
+        "this address is not one server: {what}; settings could be read from one and set on another"
+    )]
     BehindProxy { what: String },
     #[error("{}: {problem}", path.display())]
     Journal { path: PathBuf, problem: String },
@@ -75,11 +86,15 @@ pub enum ExternalError {
     TableExists { schema: String, table: String },
     #[error("the schema `{schema}` belongs to the server itself: truetps does not use it")]
     SystemSchema { schema: String },
-    #[error("in your schema truetps creates only tables of the workload, their indexes and rows; refused: {sql}")]
+    #[error(
+        "in your schema truetps creates only tables of the workload, their indexes and rows; refused: {sql}"
+    )]
     NotOnlyTables { sql: String },
     #[error("session {session} of the run is still running its statement")]
     StillBusy { session: u64 },
-    #[error("the table `{table}` in the schema `{schema}` is not the one that the run created; left unchanged")]
+    #[error(
+        "the table `{table}` in the schema `{schema}` is not the one that the run created; left unchanged"
+    )]
     OtherTable { schema: String, table: String },
     #[error("the account no longer sees the tables of the schema `{schema}`")]
     Hidden { schema: String },
@@ -124,10 +139,13 @@ impl ExternalError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::OfSessions { .. } => "remove it from the plan",
-            Self::NotDynamic { .. } | Self::Identity { .. } | Self::Irreversible { .. } | Self::NotKnown { .. } => {
-                NOT_SETTABLE
+            Self::NotDynamic { .. }
+            | Self::Identity { .. }
+            | Self::Irreversible { .. }
+            | Self::NotKnown { .. } => NOT_SETTABLE,
+            Self::Level { .. } => {
+                "write a value that it accepts: docs/reference/plan.md, [factors]"
             }
-            Self::Level { .. } => "write a value that it accepts: docs/reference/plan.md, [factors]",
             Self::InUse { .. } | Self::SetElsewhere => "wait until it has ended",
             Self::OtherServer { .. } | Self::NoMark { .. } => {
                 "name the server in the journal with --dsn, by an address that leads to no other"
@@ -144,14 +162,18 @@ impl ExternalError {
             }
             Self::NoSchema { .. } => "omit the flag: truetps then creates the schema and drops it",
             Self::SystemSchema { .. } => "name another schema with --schema, or omit the flag",
-            Self::TableExists { .. } => "truetps creates and drops its tables itself: name an empty schema",
+            Self::TableExists { .. } => {
+                "truetps creates and drops its tables itself: name an empty schema"
+            }
             Self::NotOnlyTables { .. } => {
                 "use one statement in each text, of CREATE TABLE without IF NOT EXISTS, CREATE INDEX, ALTER TABLE and INSERT; or omit --i-own-this-schema"
             }
             Self::ReadOnly { .. } => {
                 "name a server that accepts writes, such as the source of this one, or make this one writable"
             }
-            Self::Unknown { .. } => "SHOW GLOBAL VARIABLES lists the server's variables, SHOW ALL those in PostgreSQL",
+            Self::Unknown { .. } => {
+                "SHOW GLOBAL VARIABLES lists the server's variables, SHOW ALL those in PostgreSQL"
+            }
             Self::Ask(error) => return error.hint(),
             other => return other.hint_with_details(),
         };
@@ -207,5 +229,7 @@ impl ExternalError {
 }
 
 fn unused_schema(in_address: Option<&str>) -> String {
-    in_address.map_or_else(String::new, |name| format!("; the schema `{name}` of the address is not used by itself"))
+    in_address.map_or_else(String::new, |name| {
+        format!("; the schema `{name}` of the address is not used by itself")
+    })
 }

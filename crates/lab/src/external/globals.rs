@@ -22,7 +22,10 @@ const NO_PRIVILEGE: u16 = 1227;
 const GLOBAL_ALTHOUGH_SHOWN: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
 
 /// Settings of a configuration: the plan's first, then its levels'.
-fn planned<'a>(plan: &'a Plan, configuration: &'a Configuration) -> impl Iterator<Item = (&'a str, &'a SettingValue)> {
+fn planned<'a>(
+    plan: &'a Plan,
+    configuration: &'a Configuration,
+) -> impl Iterator<Item = (&'a str, &'a SettingValue)> {
     let fixed = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
     fixed.chain(configuration.settings())
 }
@@ -31,8 +34,9 @@ fn planned<'a>(plan: &'a Plan, configuration: &'a Configuration) -> impl Iterato
 pub(crate) fn levels(plan: &Plan) -> Vec<(String, SettingValue)> {
     let fixed = plan.server.settings.iter().map(|(name, value)| (name.clone(), value.clone()));
     let factors = plan.setting_factors();
-    let of_factors =
-        factors.iter().flat_map(|(name, levels)| levels.iter().map(|level| ((*name).to_owned(), level.clone())));
+    let of_factors = factors
+        .iter()
+        .flat_map(|(name, levels)| levels.iter().map(|level| ((*name).to_owned(), level.clone())));
     let mut all: Vec<(String, SettingValue)> = Vec::new();
     for one in fixed.chain(of_factors) {
         if !all.contains(&one) {
@@ -120,8 +124,9 @@ pub(crate) fn check_name(name: &str) -> Result<(), ExternalError> {
 /// Refuses variables known not to be settable on a running server, and unknown ones: the server may accept the SET, but
 /// whether it can be restored is unknown.
 pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), ExternalError> {
-    let change = Version::parse(&server.version)
-        .and_then(|version| find_setting(&name.to_lowercase())?.span(server.flavour, &version).map(|span| span.change));
+    let change = Version::parse(&server.version).and_then(|version| {
+        find_setting(&name.to_lowercase())?.span(server.flavour, &version).map(|span| span.change)
+    });
     let reason = match change {
         Some(Changeability::Dynamic | Changeability::Reload) => return Ok(()),
         None => return Err(ExternalError::NotKnown { name: name.to_owned() }),
@@ -139,7 +144,9 @@ pub(crate) fn scope(client: &mut Client, name: &str) -> Result<Scope, ExternalEr
     }
     match client.query_value(&format!("SELECT @@SESSION.{name}")) {
         Ok(_) => Ok(Scope::Session),
-        Err(DriverError::Server(error)) if error.code == UNKNOWN => Err(ExternalError::unknown(name)),
+        Err(DriverError::Server(error)) if error.code == UNKNOWN => {
+            Err(ExternalError::unknown(name))
+        }
         Err(DriverError::Server(_)) => Ok(Scope::Global),
         Err(error) => Err(error.into()),
     }
@@ -149,7 +156,9 @@ pub(crate) fn value(client: &mut Client, name: &str) -> Result<String, ExternalE
     match client.query_value(&format!("SELECT @@GLOBAL.{name}")) {
         Ok(Some(value)) => Ok(value),
         Ok(None) => Err(ExternalError::NoOriginal { name: name.to_owned() }),
-        Err(DriverError::Server(error)) if error.code == UNKNOWN => Err(ExternalError::unknown(name)),
+        Err(DriverError::Server(error)) if error.code == UNKNOWN => {
+            Err(ExternalError::unknown(name))
+        }
         Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => {
             Err(ExternalError::NotDynamic { name: name.to_owned(), reason: error.to_string() })
         }
@@ -166,16 +175,22 @@ pub(crate) fn all(client: &mut Client) -> Result<BTreeMap<String, String>, Drive
 }
 
 /// Sets the variable to its current value: the server decides whether this account can set it.
-pub(crate) fn check_settable(client: &mut Client, name: &str, account: &str) -> Result<(), ExternalError> {
+pub(crate) fn check_settable(
+    client: &mut Client,
+    name: &str,
+    account: &str,
+) -> Result<(), ExternalError> {
     match client.execute(&settable_sql(name)) {
         Ok(_) => Ok(()),
         Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => {
             Err(ExternalError::NotDynamic { name: name.to_owned(), reason: error.to_string() })
         }
-        Err(DriverError::Server(error)) if error.code == NO_PRIVILEGE => Err(ExternalError::Privilege {
-            what: format!("set {name} ({error})"),
-            grant: format!("GRANT {} ON *.* TO {account}", privilege_of(&error.message)),
-        }),
+        Err(DriverError::Server(error)) if error.code == NO_PRIVILEGE => {
+            Err(ExternalError::Privilege {
+                what: format!("set {name} ({error})"),
+                grant: format!("GRANT {} ON *.* TO {account}", privilege_of(&error.message)),
+            })
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -265,8 +280,14 @@ mod tests {
                 "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN privilege(s) for this",
                 "SYSTEM_VARIABLES_ADMIN",
             ),
-            ("Access denied; you need (at least one of) the SUPER, BINLOG ADMIN privilege(s) for this", "BINLOG ADMIN"),
-            ("Access denied; you need (at least one of) the SUPER privilege(s) for this operation", "SUPER"),
+            (
+                "Access denied; you need (at least one of) the SUPER, BINLOG ADMIN privilege(s) for this",
+                "BINLOG ADMIN",
+            ),
+            (
+                "Access denied; you need (at least one of) the SUPER privilege(s) for this operation",
+                "SUPER",
+            ),
             ("odd", "SUPER"),
         ] {
             assert_eq!(privilege_of(message), expected);

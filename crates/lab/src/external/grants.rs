@@ -10,8 +10,13 @@ use super::privileges::Privileges;
 
 /// Privileges that every run needs in its schema; the rest depends on the statements of its workload.
 const NEEDED: [&str; 4] = ["CREATE", "DROP", "SELECT", "INSERT"];
-const NEEDED_BY_SOME: [(&str, &str); 5] =
-    [("UPDATE", "UPDATE"), ("DELETE", "DELETE"), ("REPLACE", "DELETE"), ("CREATE INDEX", "INDEX"), ("ALTER", "ALTER")];
+const NEEDED_BY_SOME: [(&str, &str); 5] = [
+    ("UPDATE", "UPDATE"),
+    ("DELETE", "DELETE"),
+    ("REPLACE", "DELETE"),
+    ("CREATE INDEX", "INDEX"),
+    ("ALTER", "ALTER"),
+];
 
 /// One line of SHOW GRANTS.
 struct Grant {
@@ -35,7 +40,9 @@ fn parse_grant(line: &str) -> Option<Grant> {
 
 impl Grant {
     fn has(&self, privilege: &str) -> bool {
-        self.privileges.iter().any(|one| one == privilege || one == "ALL PRIVILEGES" || one == "ALL")
+        self.privileges
+            .iter()
+            .any(|one| one == privilege || one == "ALL PRIVILEGES" || one == "ALL")
     }
 
     fn gives_everywhere(&self, privilege: &str) -> bool {
@@ -59,13 +66,18 @@ fn gives(grants: &[Grant], schema: &str, privilege: &str) -> bool {
 
 /// The privileges that this workload needs in its schema.
 fn needed(workload: &dyn Workload) -> Vec<&'static str> {
-    let mut sent: Vec<String> = workload.statements().iter().map(|statement| statement.sql().to_uppercase()).collect();
+    let mut sent: Vec<String> =
+        workload.statements().iter().map(|statement| statement.sql().to_uppercase()).collect();
     for table in workload.tables() {
-        sent.extend(table.create_sql().iter().chain(table.after_load_sql()).map(|sql| sql.to_uppercase()));
+        sent.extend(
+            table.create_sql().iter().chain(table.after_load_sql()).map(|sql| sql.to_uppercase()),
+        );
     }
     let mut needed = NEEDED.to_vec();
     for (start, privilege) in NEEDED_BY_SOME {
-        if !needed.contains(&privilege) && sent.iter().any(|sql| sql.trim_start().starts_with(start)) {
+        if !needed.contains(&privilege)
+            && sent.iter().any(|sql| sql.trim_start().starts_with(start))
+        {
             needed.push(privilege);
         }
     }
@@ -77,7 +89,9 @@ fn like(pattern: &str, text: &str) -> bool {
     let mut rest = pattern.chars();
     match rest.next() {
         None => text.is_empty(),
-        Some('%') => (0..=text.len()).any(|n| text.is_char_boundary(n) && like(rest.as_str(), &text[n..])),
+        Some('%') => {
+            (0..=text.len()).any(|n| text.is_char_boundary(n) && like(rest.as_str(), &text[n..]))
+        }
         Some(first) => {
             let (any, wanted) = match first {
                 '_' => (true, '_'),
@@ -85,7 +99,9 @@ fn like(pattern: &str, text: &str) -> bool {
                 other => (false, other),
             };
             let mut behind = text.chars();
-            behind.next().is_some_and(|c| (any || c == wanted) && like(rest.as_str(), behind.as_str()))
+            behind
+                .next()
+                .is_some_and(|c| (any || c == wanted) && like(rest.as_str(), behind.as_str()))
         }
     }
 }
@@ -96,7 +112,8 @@ fn shown_grants(client: &mut Client) -> Result<Vec<Grant>, DriverError> {
         let rows = client.query(sql)?.rows.into_iter();
         Ok(rows.filter_map(|row| parse_grant(row.first()?.as_deref()?)).collect())
     };
-    let role = client.query_value("SELECT CURRENT_ROLE()").ok().flatten().filter(|role| role != "NONE");
+    let role =
+        client.query_value("SELECT CURRENT_ROLE()").ok().flatten().filter(|role| role != "NONE");
     match role {
         // MySQL; MariaDB has no such form, and always includes the roles' grants.
         Some(role) => lines(client, &format!("SHOW GRANTS FOR CURRENT_USER() USING {role}")),
@@ -112,7 +129,9 @@ pub(crate) fn is_without_limit(client: &mut Client) -> Result<bool, DriverError>
         return Ok(false);
     }
     let Ok(shown) = shown_grants(client) else { return Ok(true) };
-    let may = |grant: &Grant| grant.on == "*.*" && ["SUPER", "CONNECTION ADMIN"].iter().any(|one| grant.has(one));
+    let may = |grant: &Grant| {
+        grant.on == "*.*" && ["SUPER", "CONNECTION ADMIN"].iter().any(|one| grant.has(one))
+    };
     Ok(shown.iter().any(may))
 }
 
@@ -139,7 +158,9 @@ pub(crate) fn check(
         Ok(shown) => shown,
         // With skip_grant_tables there are no grants, and everything is allowed.
         Err(DriverError::Server(error)) => {
-            return Ok(vec![format!("the privileges of the account are unknown: SHOW GRANTS: {error}")]);
+            return Ok(vec![format!(
+                "the privileges of the account are unknown: SHOW GRANTS: {error}"
+            )]);
         }
         Err(error) => return Err(error.into()),
     };
@@ -148,7 +169,8 @@ pub(crate) fn check(
     if schema_is_theirs && !needed.contains(&"ALTER") {
         needed.push("ALTER");
     }
-    let missing: Vec<_> = needed.iter().copied().filter(|privilege| !gives(&grants, schema, privilege)).collect();
+    let missing: Vec<_> =
+        needed.iter().copied().filter(|privilege| !gives(&grants, schema, privilege)).collect();
     if !missing.is_empty() {
         let what = format!("work in the schema `{schema}`: it lacks {}", missing.join(", "));
         let grant = format!("GRANT {} ON `{schema}`.* TO {account}", needed.join(", "));
@@ -164,7 +186,12 @@ pub(crate) fn check(
 }
 
 /// Refuses global variables that the account may not set; names the narrowest sufficient privileges.
-fn check_sets(client: &mut Client, grants: &[Grant], sets: &[&str], account: &str) -> Result<(), ExternalError> {
+fn check_sets(
+    client: &mut Client,
+    grants: &[Grant],
+    sets: &[&str],
+    account: &str,
+) -> Result<(), ExternalError> {
     if sets.is_empty() {
         return Ok(());
     }
@@ -185,7 +212,10 @@ fn check_sets(client: &mut Client, grants: &[Grant], sets: &[&str], account: &st
         return Ok(());
     }
     let what = format!("set global variables ({})", variables.join(", "));
-    Err(ExternalError::Privilege { what, grant: format!("GRANT {} ON *.* TO {account}", missing.join(", ")) })
+    Err(ExternalError::Privilege {
+        what,
+        grant: format!("GRANT {} ON *.* TO {account}", missing.join(", ")),
+    })
 }
 
 #[cfg(test)]
@@ -196,11 +226,25 @@ mod tests {
     fn grants_cover_schemas() {
         let check = |line: &str, schema: &str, privilege: &str, expected: bool| {
             let grant = parse_grant(line).unwrap();
-            assert_eq!(grant.covers(schema) && grant.has(privilege), expected, "{line} {schema} {privilege}");
+            assert_eq!(
+                grant.covers(schema) && grant.has(privilege),
+                expected,
+                "{line} {schema} {privilege}"
+            );
         };
-        check("GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION", "x", "INDEX", true);
+        check(
+            "GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION",
+            "x",
+            "INDEX",
+            true,
+        );
         check("GRANT ALL PRIVILEGES ON `truetps%`.* TO `loader`@`%`", "truetps_2", "DROP", true);
-        check("GRANT ALL PRIVILEGES ON `truetps\\_2`.* TO `loader`@`%`", "truetpsx2", "DROP", false);
+        check(
+            "GRANT ALL PRIVILEGES ON `truetps\\_2`.* TO `loader`@`%`",
+            "truetpsx2",
+            "DROP",
+            false,
+        );
         check("GRANT SELECT, INSERT ON `app`.* TO `u`@`%`", "app", "DROP", false);
         check("GRANT SELECT, INSERT ON `app`.* TO `u`@`%`", "app", "INSERT", true);
         check("GRANT ALL PRIVILEGES ON `app`.`one` TO `u`@`%`", "app", "DROP", false);
@@ -217,7 +261,10 @@ mod tests {
         ];
         let grants: Vec<_> = lines.iter().filter_map(|line| parse_grant(line)).collect();
         let has = |privilege| gives(&grants, "app", privilege);
-        assert_eq!([has("SELECT"), has("INSERT"), has("CREATE"), has("DROP")], [true, false, true, false]);
+        assert_eq!(
+            [has("SELECT"), has("INSERT"), has("CREATE"), has("DROP")],
+            [true, false, true, false]
+        );
     }
 
     #[test]

@@ -77,8 +77,13 @@ pub(crate) fn differences(was: &str, found: &str) -> String {
     if was_parts.len() != found_parts.len() || !is_known(&was_parts) {
         return format!("{found}; in the journal {was}");
     }
-    let pairs = PARTS.iter().zip(was_parts.iter().zip(&found_parts)).filter(|(_, (was, found))| was != found);
-    let lines: Vec<_> = pairs.map(|(part, (was, found))| format!("{part} {found} (in the journal {was})")).collect();
+    let pairs = PARTS
+        .iter()
+        .zip(was_parts.iter().zip(&found_parts))
+        .filter(|(_, (was, found))| was != found);
+    let lines: Vec<_> = pairs
+        .map(|(part, (was, found))| format!("{part} {found} (in the journal {was})"))
+        .collect();
     lines.join("; ")
 }
 
@@ -87,7 +92,8 @@ fn of_postgres(client: &mut Client) -> Result<(String, bool), ExternalError> {
     if let Some(id) = optional(client, "SELECT system_identifier::text FROM pg_control_system()")? {
         return Ok((id, true));
     }
-    let sql = "SELECT pg_catalog.concat_ws(':', inet_server_addr(), pg_catalog.current_setting('port'))";
+    let sql =
+        "SELECT pg_catalog.concat_ws(':', inet_server_addr(), pg_catalog.current_setting('port'))";
     Ok((format!("{ADDRESS}{}", client.query_value(sql)?.unwrap_or_default()), false))
 }
 
@@ -115,7 +121,11 @@ fn optional(client: &mut Client, sql: &str) -> Result<Option<String>, DriverErro
 fn has_none(error: &ServerError) -> bool {
     const NUMBERS: [u16; 9] = [1044, 1049, 1109, 1142, 1146, 1193, 1227, 1682, 3167];
     const STATES: [&str; 2] = ["42501", "42883"];
-    if error.code == 0 { STATES.contains(&error.sqlstate.as_str()) } else { NUMBERS.contains(&error.code) }
+    if error.code == 0 {
+        STATES.contains(&error.sqlstate.as_str())
+    } else {
+        NUMBERS.contains(&error.code)
+    }
 }
 
 /// One statement reads both numbers at one moment: their difference is the constant that the server keeps, even if its
@@ -142,10 +152,20 @@ mod tests {
     #[test]
     fn who_is_interrupted_does_not_say_that_there_is_none() {
         let said = |code, state: &str| {
-            has_none(&ServerError { code, sqlstate: state.to_owned(), message: String::new(), position: 0 })
+            has_none(&ServerError {
+                code,
+                sqlstate: state.to_owned(),
+                message: String::new(),
+                position: 0,
+            })
         };
         assert!(said(1193, "HY000") && said(3167, "HY000") && said(0, "42501"));
-        assert!(!said(1317, "70100") && !said(1053, "08S01") && !said(1047, "08S01") && !said(0, "57014"));
+        assert!(
+            !said(1317, "70100")
+                && !said(1053, "08S01")
+                && !said(1047, "08S01")
+                && !said(0, "57014")
+        );
     }
 
     #[test]
@@ -158,7 +178,10 @@ mod tests {
         let odd = differences(was, "x:1:/with:colon/:1:abc=");
         assert!(odd.contains("x:1:/with:colon/:1:abc=") && odd.contains(was), "{odd}");
         let of = |id: &str| Identity { id: id.to_owned(), is_unique: true, started_s: 1.0 };
-        assert!(of(was).may_have_become("db:3307:/var/lib/mysql/:1") && !of(was).may_have_become("7f000001-11ee"));
+        assert!(
+            of(was).may_have_become("db:3307:/var/lib/mysql/:1")
+                && !of(was).may_have_become("7f000001-11ee")
+        );
         assert!(!of("7f000001-11ee").may_have_become(was));
     }
 

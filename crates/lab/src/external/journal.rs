@@ -71,12 +71,23 @@ pub struct JournalEntry {
 
 impl JournalEntry {
     pub(crate) fn new(name: &str, original: String) -> Self {
-        Self { name: name.to_owned(), original, ours: Vec::new(), pending: false, earlier: Vec::new() }
+        Self {
+            name: name.to_owned(),
+            original,
+            ours: Vec::new(),
+            pending: false,
+            earlier: Vec::new(),
+        }
     }
 }
 
 impl Journal {
-    pub(crate) fn new(tool_version: &str, server: Identity, address: String, schema: LeftSchema) -> Self {
+    pub(crate) fn new(
+        tool_version: &str,
+        server: Identity,
+        address: String,
+        schema: LeftSchema,
+    ) -> Self {
         Self {
             schema_version: VERSION,
             tool_version: tool_version.to_owned(),
@@ -101,7 +112,10 @@ impl Journal {
     /// `None` if it is gone: another process may have restored everything.
     pub(crate) fn read_if_there(path: &Path) -> Result<Option<Self>, ExternalError> {
         let damaged = |problem: String| ExternalError::Damaged { path: path.to_owned(), problem };
-        let unread = |error: io::Error| ExternalError::Journal { path: path.to_owned(), problem: error.to_string() };
+        let unread = |error: io::Error| ExternalError::Journal {
+            path: path.to_owned(),
+            problem: error.to_string(),
+        };
         let Some(metadata) = if_there(fs::metadata(path)).map_err(unread)? else { return Ok(None) };
         // Reading anything but a regular file may never end, or block.
         if !metadata.is_file() {
@@ -113,9 +127,13 @@ impl Journal {
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(unread)?;
-        let journal: Self = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        let journal: Self =
+            serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         if journal.schema_version != VERSION {
-            return Err(damaged(format!("written by another version of truetps ({})", journal.tool_version)));
+            return Err(damaged(format!(
+                "written by another version of truetps ({})",
+                journal.tool_version
+            )));
         }
         Ok(Some(journal))
     }
@@ -125,7 +143,11 @@ impl Journal {
         let names: Vec<_> = self.settings.iter().map(|entry| entry.name.as_str()).collect();
         let what = if self.schema.is_theirs { "tables in the schema" } else { "the schema" };
         let schema = format!("{what} `{}`", self.schema.name);
-        if names.is_empty() { schema } else { format!("settings ({}) and {schema}", names.join(", ")) }
+        if names.is_empty() {
+            schema
+        } else {
+            format!("settings ({}) and {schema}", names.join(", "))
+        }
     }
 }
 

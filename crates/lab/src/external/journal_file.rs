@@ -30,7 +30,11 @@ pub(crate) struct OpenJournal {
 
 impl OpenJournal {
     /// Creates a journal in this folder. An existing one belongs to a live run or a killed one.
-    pub(crate) fn begin(folder: &Path, journal: Journal, sets: bool) -> Result<Self, ExternalError> {
+    pub(crate) fn begin(
+        folder: &Path,
+        journal: Journal,
+        sets: bool,
+    ) -> Result<Self, ExternalError> {
         Self::begin_in(folder, journal, sets).map_err(before_the_first)
     }
 
@@ -62,7 +66,11 @@ impl OpenJournal {
     pub(crate) fn take(path: &Path) -> Result<Self, ExternalError> {
         let home = Journal::read(path)?.home;
         let is_there = home.parent().is_some_and(Path::is_dir);
-        let home = if is_there { home } else { std::path::absolute(path).map_err(|error| problem(path, &error))? };
+        let home = if is_there {
+            home
+        } else {
+            std::path::absolute(path).map_err(|error| problem(path, &error))?
+        };
         let _all = lock_folder(home.parent().unwrap_or(Path::new(".")))?;
         let lock = take_lock(&home, path)?;
         // It may have been restored between the first check and the lock.
@@ -75,7 +83,11 @@ impl OpenJournal {
     pub(crate) fn write(&mut self) -> Result<(), ExternalError> {
         let first = self.replace();
         // The disk space reserved for this.
-        let written = if first.is_err() && fs::remove_file(self.spare()).is_ok() { self.replace() } else { first };
+        let written = if first.is_err() && fs::remove_file(self.spare()).is_ok() {
+            self.replace()
+        } else {
+            first
+        };
         match written {
             Err(error) if self.is_leaving => self.unwritten = Some(error),
             other => {
@@ -144,7 +156,8 @@ impl OpenJournal {
         }
         let was_unmounted = self.was_unmounted();
         let home = self.journal.home.parent().filter(|folder| folder.is_dir());
-        let _all = lock_folder(home.unwrap_or_else(|| self.path.parent().unwrap_or(Path::new("."))))?;
+        let _all =
+            lock_folder(home.unwrap_or_else(|| self.path.parent().unwrap_or(Path::new("."))))?;
         let kept = keep.then(|| free_name(&self.path, &self.journal.begun_at));
         match &kept {
             Some(kept) => fs::rename(&self.path, kept),
@@ -153,7 +166,8 @@ impl OpenJournal {
         .map_err(|error| problem(&self.path, &error))?;
         self.remove_beside();
         if was_unmounted {
-            let problem = "its disk was unmounted during the run and still has the journal".to_owned();
+            let problem =
+                "its disk was unmounted during the run and still has the journal".to_owned();
             return Err(ExternalError::Journal { path: self.path, problem });
         }
         drop(self.lock);
@@ -164,19 +178,30 @@ impl OpenJournal {
     fn was_unmounted(&self) -> bool {
         let Ok(lock) = self.lock.metadata() else { return false };
         let (home, path) = (&self.journal.home, &self.path);
-        let is_it = |path: &Path| fs::metadata(path).is_ok_and(|it| (it.dev(), it.ino()) == (lock.dev(), lock.ino()));
-        lock.nlink() > 0 && !is_it(&lock_path(home)) && !is_it(&lock_path(path)) && !is_it(home) && !is_it(path)
+        let is_it = |path: &Path| {
+            fs::metadata(path).is_ok_and(|it| (it.dev(), it.ino()) == (lock.dev(), lock.ino()))
+        };
+        lock.nlink() > 0
+            && !is_it(&lock_path(home))
+            && !is_it(&lock_path(path))
+            && !is_it(home)
+            && !is_it(path)
     }
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = open_no_link(File::options().write(true).create(true).truncate(true).mode(0o600), path)?;
+    let mut file =
+        open_no_link(File::options().write(true).create(true).truncate(true).mode(0o600), path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
 /// Two runs that set variables of one server would each restore the other's values. Creates no file.
-pub(crate) fn refuse_unfinished(folder: &Path, ours: &Journal, sets: bool) -> Result<(), ExternalError> {
+pub(crate) fn refuse_unfinished(
+    folder: &Path,
+    ours: &Journal,
+    sets: bool,
+) -> Result<(), ExternalError> {
     if !folder.is_dir() {
         return Ok(());
     }
@@ -272,7 +297,8 @@ fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, ExternalError> {
     let entries = if_there(fs::read_dir(folder)).map_err(|error| problem(folder, &error))?;
     let Some(entries) = entries else { return Ok(Vec::new()) };
     let paths = entries.flatten().map(|entry| entry.path());
-    let mut found: Vec<_> = paths.filter(|path| path.extension().is_some_and(|found| found == end)).collect();
+    let mut found: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|found| found == end)).collect();
     found.sort();
     Ok(found)
 }
@@ -307,7 +333,9 @@ fn is_held(journal: &Path) -> Result<bool, ExternalError> {
         Err(error) if takes_no_file(&error) => open_no_link(File::options().read(true), &path),
         other => other,
     };
-    let Some(file) = if_there(file).map_err(|error| problem(journal, &error))? else { return Ok(false) };
+    let Some(file) = if_there(file).map_err(|error| problem(journal, &error))? else {
+        return Ok(false);
+    };
     match file.try_lock() {
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),
@@ -328,7 +356,9 @@ fn open_lock(path: &Path, instead: &Path) -> io::Result<File> {
 fn takes_no_file(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
     )
 }
 
@@ -367,7 +397,10 @@ fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ExternalErr
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(PAUSE),
             Err(TryLockError::WouldBlock) => {
-                let problem = format!("another process of truetps has held this lock for {} s", wait.as_secs());
+                let problem = format!(
+                    "another process of truetps has held this lock for {} s",
+                    wait.as_secs()
+                );
                 return Err(ExternalError::Journal { path, problem });
             }
             Err(TryLockError::Error(error)) => return Err(problem(&path, &error)),
@@ -381,7 +414,11 @@ fn lock_folder_if_there(folder: &Path) -> Result<Option<File>, ExternalError> {
 }
 
 fn make_folder(folder: &Path) -> Result<(), ExternalError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| problem(folder, &error))
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| problem(folder, &error))
 }
 
 /// Where a journal is archived: earlier ones of this server and schema stay.
@@ -422,9 +459,19 @@ mod tests {
         let (precious, lock) = (dir.path().join("precious"), dir.path().join(FOLDER_LOCK));
         fs::write(&precious, "precious").unwrap();
         std::os::unix::fs::symlink(&precious, &lock).unwrap();
-        assert!(open_lock(&lock, dir.path()).is_err() && lock_folder_within(dir.path(), Duration::ZERO).is_err());
+        assert!(
+            open_lock(&lock, dir.path()).is_err()
+                && lock_folder_within(dir.path(), Duration::ZERO).is_err()
+        );
         fs::remove_file(&lock).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &lock,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
         assert!(open_lock(&lock, dir.path()).is_err(), "a pipe is no lock");
         let open = OpenJournal::begin(&dir.path().join("state"), journal("s", "x"), false).unwrap();
         std::os::unix::fs::symlink(&precious, open.path.with_extension(SESSIONS)).unwrap();
@@ -447,7 +494,8 @@ mod tests {
     }
 
     fn place(name: &str) -> (PathBuf, PathBuf) {
-        let dir = std::env::temp_dir().join(format!("truetps-journal-{name}-{}", std::process::id()));
+        let dir =
+            std::env::temp_dir().join(format!("truetps-journal-{name}-{}", std::process::id()));
         (dir.clone(), dir.join("journals"))
     }
 
@@ -459,9 +507,15 @@ mod tests {
         let open = OpenJournal::begin(&folder, ours(), false).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&open.path), mode(&folder)), (0o600, 0o700));
-        assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ExternalError::InUse { .. })));
+        assert!(matches!(
+            OpenJournal::begin(&folder, ours(), false),
+            Err(ExternalError::InUse { .. })
+        ));
         // Another schema may be in use at the same time.
-        OpenJournal::begin(&folder, journal("host:3306:/var/lib/x/", "b"), true).unwrap().finish(false).unwrap();
+        OpenJournal::begin(&folder, journal("host:3306:/var/lib/x/", "b"), true)
+            .unwrap()
+            .finish(false)
+            .unwrap();
         assert!(unfinished(&folder).unwrap().left.is_empty());
         // As after a kill: the lock is released, the file stays.
         let path = open.path.clone();
@@ -474,7 +528,10 @@ mod tests {
         drop(open);
         assert_eq!(unfinished(&folder).unwrap().left, std::slice::from_ref(&path));
         assert!(!half.exists() && path.exists());
-        assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ExternalError::Unfinished { .. })));
+        assert!(matches!(
+            OpenJournal::begin(&folder, ours(), false),
+            Err(ExternalError::Unfinished { .. })
+        ));
         let kept = OpenJournal::take(&path).unwrap().finish(true).unwrap().unwrap();
         assert!(kept.exists() && !path.exists() && unfinished(&folder).unwrap().left.is_empty());
         fs::remove_dir_all(&dir).unwrap();
@@ -518,7 +575,9 @@ mod tests {
             let mut ours = journal("s", "a");
             ours.begun_at = "2026-01-01T00:00:00Z".to_owned();
             ours.settings.push(JournalEntry::new("x", was.to_owned()));
-            kept.push(OpenJournal::begin(&folder, ours, true).unwrap().finish(true).unwrap().unwrap());
+            kept.push(
+                OpenJournal::begin(&folder, ours, true).unwrap().finish(true).unwrap().unwrap(),
+            );
         }
         let was = |path: &PathBuf| Journal::read(path).unwrap().settings[0].original.clone();
         assert_eq!([was(&kept[0]), was(&kept[1])], ["1", "2"]);
@@ -594,7 +653,8 @@ mod tests {
         fs::create_dir_all(&dir).unwrap();
         let file = dir.join("file");
         fs::write(&file, "").unwrap();
-        let error = OpenJournal::begin(&file.join("journals"), journal("s", "a"), true).unwrap_err();
+        let error =
+            OpenJournal::begin(&file.join("journals"), journal("s", "a"), true).unwrap_err();
         assert!(error.is_usage() && error.hint().unwrap().contains("XDG_STATE_HOME"), "{error}");
         fs::remove_dir_all(&dir).unwrap();
     }

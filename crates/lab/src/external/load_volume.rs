@@ -3,7 +3,9 @@
 
 use truetps_driver::Client;
 use truetps_plan::Plan;
-use truetps_record::{ExternalFacts, LogVolume, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource};
+use truetps_record::{
+    ExternalFacts, LogVolume, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource,
+};
 
 use super::log_volume::{LogReader, volume_text};
 
@@ -16,7 +18,8 @@ const MUCH_MORE_BYTES: u64 = 1 << 20;
 const REDO_OF_MYSQL: &str = "status.Innodb_os_log_written";
 const REDO_OF_POSTGRES: &str = "pg_lsn.insert_bytes";
 /// The counter in MariaDB, and in other servers.
-const BINLOG: [&str; 2] = ["status.Binlog_bytes_written", "file.wait/io/file/sql/binlog.write_bytes"];
+const BINLOG: [&str; 2] =
+    ["status.Binlog_bytes_written", "file.wait/io/file/sql/binlog.write_bytes"];
 
 /// Estimates how much will be written, and warns.
 #[derive(Debug)]
@@ -66,7 +69,11 @@ impl LoadVolume {
     }
 
     /// A load is about to begin.
-    pub(crate) fn read_start(&mut self, log: Option<&mut LogReader>, client: &mut Client) -> Option<String> {
+    pub(crate) fn read_start(
+        &mut self,
+        log: Option<&mut LogReader>,
+        client: &mut Client,
+    ) -> Option<String> {
         self.trial = TrialVolume::default();
         if self.reported.is_some() {
             return None;
@@ -109,7 +116,11 @@ impl LoadVolume {
         let probe = self.trial.probe.as_ref();
         let value = |name: &str| Some(probe?.value(ProbeSource::Server, name)?.now.value as u64);
         LogVolume {
-            binlog_bytes: if self.log_bin == Some(false) { Some(0) } else { BINLOG.into_iter().find_map(value) },
+            binlog_bytes: if self.log_bin == Some(false) {
+                Some(0)
+            } else {
+                BINLOG.into_iter().find_map(value)
+            },
             redo_bytes: value(REDO_OF_MYSQL).or(value(REDO_OF_POSTGRES)),
         }
     }
@@ -117,7 +128,8 @@ impl LoadVolume {
     fn tell(&mut self, a_second: LogVolume, verb: &str) -> Option<String> {
         // With innodb_flush_log_at_trx_commit=0 or 2 the redo log of a binlog that grows is written later.
         let is_later = a_second.redo_bytes == Some(0) && a_second.binlog_bytes > Some(0);
-        let a_second = LogVolume { redo_bytes: a_second.redo_bytes.filter(|_| !is_later), ..a_second };
+        let a_second =
+            LogVolume { redo_bytes: a_second.redo_bytes.filter(|_| !is_later), ..a_second };
         if self.reported.is_some_and(|reported| !is_much_more(&a_second, &reported)) {
             return None;
         }
@@ -137,7 +149,9 @@ impl LoadVolume {
 
 fn is_much_more(now: &LogVolume, reported: &LogVolume) -> bool {
     let is_more = |now: Option<u64>, reported: Option<u64>| match (now, reported) {
-        (Some(now), Some(reported)) => now > reported.saturating_mul(MUCH_MORE) && now - reported > MUCH_MORE_BYTES,
+        (Some(now), Some(reported)) => {
+            now > reported.saturating_mul(MUCH_MORE) && now - reported > MUCH_MORE_BYTES
+        }
         (Some(_), None) => true,
         (None, _) => false,
     };
@@ -168,7 +182,13 @@ mod tests {
 
     fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
         let values = values.iter().map(|(name, mib)| ((*name).to_owned(), mib * MIB));
-        ProbeSample { source: ProbeSource::Server, at_ms, took_ms: 1.0, values: values.collect(), lost: Vec::new() }
+        ProbeSample {
+            source: ProbeSource::Server,
+            at_ms,
+            took_ms: 1.0,
+            values: values.collect(),
+            lost: Vec::new(),
+        }
     }
 
     #[test]
@@ -181,15 +201,25 @@ mod tests {
         assert_eq!(volume.sample(&header(), &sample(500.0, &both(101.0, 1002.0))), None);
         let text = "the load writes about 2.0 MiB of binlog and 4.0 MiB of redo log or WAL a second: about 60.0 MiB of \
                     binlog and 120.0 MiB of redo log or WAL until the end of the experiment, in addition to the refills";
-        assert_eq!(volume.sample(&header(), &sample(1000.0, &both(102.0, 1004.0))).as_deref(), Some(text));
-        assert_eq!(volume.sample(&header(), &sample(2000.0, &both(104.0, 1008.0))), None, "it is reported once");
+        assert_eq!(
+            volume.sample(&header(), &sample(1000.0, &both(102.0, 1004.0))).as_deref(),
+            Some(text)
+        );
+        assert_eq!(
+            volume.sample(&header(), &sample(2000.0, &both(104.0, 1008.0))),
+            None,
+            "it is reported once"
+        );
         // A later trial that writes much more.
         volume.trial = TrialVolume::default();
         volume.end(None);
         assert_eq!(volume.sample(&header(), &sample(-10.0, &both(200.0, 2000.0))), None);
         let more = volume.sample(&header(), &sample(1000.0, &[(REDO_OF_MYSQL, 2012.0)])).unwrap();
         assert!(more.contains("about 12.0 MiB of redo log or WAL a second"), "{more}");
-        assert!(more.contains("240.0 MiB of redo log or WAL until the end"), "two trials are left: {more}");
+        assert!(
+            more.contains("240.0 MiB of redo log or WAL until the end"),
+            "two trials are left: {more}"
+        );
     }
 
     #[test]
@@ -200,18 +230,29 @@ mod tests {
         assert!(text.contains("an unknown volume of binlog and 4.0 MiB"), "{text}");
         let mut unwritten = volume(true);
         unwritten.sample(&header(), &sample(0.0, &[(BINLOG[0], 1.0), (REDO_OF_MYSQL, 1.0)]));
-        let text = unwritten.sample(&header(), &sample(1000.0, &[(BINLOG[0], 5.0), (REDO_OF_MYSQL, 1.0)])).unwrap();
-        assert!(text.contains("4.0 MiB of binlog and an unknown volume of redo log or WAL a second"), "{text}");
+        let text = unwritten
+            .sample(&header(), &sample(1000.0, &[(BINLOG[0], 5.0), (REDO_OF_MYSQL, 1.0)]))
+            .unwrap();
+        assert!(
+            text.contains("4.0 MiB of binlog and an unknown volume of redo log or WAL a second"),
+            "{text}"
+        );
         let mut postgres = volume(false);
         postgres.sample(&header(), &sample(0.0, &[(REDO_OF_POSTGRES, 1.0)]));
         let text = postgres.sample(&header(), &sample(1000.0, &[(REDO_OF_POSTGRES, 5.0)])).unwrap();
-        assert!(text.starts_with("the load writes about 4.0 MiB of redo log or WAL a second"), "{text}");
+        assert!(
+            text.starts_with("the load writes about 4.0 MiB of redo log or WAL a second"),
+            "{text}"
+        );
         // Without a probe: the log reader has read the counters before and after the load.
         let read = |mib: u64| LogVolume { binlog_bytes: Some(0), redo_bytes: Some(mib << 20) };
         let mut unseen = volume(false);
         unseen.trial.before = Some(read(10));
         let text = unseen.end(Some(&read(110))).unwrap();
-        assert!(text.contains("about 10.0 MiB of redo log or WAL a second: about 200.0 MiB"), "{text}");
+        assert!(
+            text.contains("about 10.0 MiB of redo log or WAL a second: about 200.0 MiB"),
+            "{text}"
+        );
         unseen.trial.before = Some(read(10));
         assert_eq!(unseen.end(Some(&read(110))), None, "it is reported once");
     }

@@ -40,7 +40,8 @@ pub(crate) struct LogReader {
 impl LogReader {
     /// Finds out which counters the account may read; later volumes are counted from here.
     pub(crate) fn begin(client: &mut Client) -> Result<Self, DriverError> {
-        let binlog = if client.dialect() == SqlDialect::Mysql { Binlog::find(client)? } else { Binlog::Off };
+        let binlog =
+            if client.dialect() == SqlDialect::Mysql { Binlog::find(client)? } else { Binlog::Off };
         let mut reader = Self { binlog, last: LogVolume::default() };
         reader.last = reader.counters(client)?;
         Ok(reader)
@@ -165,7 +166,11 @@ impl<'a> Filling<'a> {
 
     /// `once`: one copy of all rows.
     fn text(&self, once: &LogVolume, verb: &str) -> String {
-        let trials = if self.trials == 1 { "the trial".to_owned() } else { format!("each of {} trials", self.trials) };
+        let trials = if self.trials == 1 {
+            "the trial".to_owned()
+        } else {
+            format!("each of {} trials", self.trials)
+        };
         format!(
             "filling the tables {verb} {} to the server's logs; {trials} refills them, which writes about {}, in addition to what the \
              load itself writes (estimated when it runs; the report has the total)",
@@ -188,7 +193,11 @@ pub(super) fn volume_text(volume: &LogVolume) -> String {
         None => format!("an unknown volume of {what}"),
     };
     let redo = text(volume.redo_bytes, "redo log or WAL");
-    if volume.binlog_bytes == Some(0) { redo } else { format!("{} and {redo}", text(volume.binlog_bytes, "binlog")) }
+    if volume.binlog_bytes == Some(0) {
+        redo
+    } else {
+        format!("{} and {redo}", text(volume.binlog_bytes, "binlog"))
+    }
 }
 
 /// In the units of the report.
@@ -214,7 +223,10 @@ mod tests {
             volume_text(&volume(None, Some(2 << 20))),
             "an unknown volume of binlog and 2.0 MiB of redo log or WAL"
         );
-        assert_eq!(volume_text(&volume(Some(512), Some(3 << 30))), "0.5 KiB of binlog and 3.0 GiB of redo log or WAL");
+        assert_eq!(
+            volume_text(&volume(Some(512), Some(3 << 30))),
+            "0.5 KiB of binlog and 3.0 GiB of redo log or WAL"
+        );
     }
 
     #[test]
@@ -228,7 +240,9 @@ mod tests {
 
     #[test]
     fn files_grow_and_are_purged() {
-        let files = |list: &[(&str, u64)]| list.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
+        let files = |list: &[(&str, u64)]| {
+            list.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect()
+        };
         let before = files(&[("b.1", 100), ("b.2", 50)]);
         assert_eq!(growth(&before, &files(&[("b.1", 100), ("b.2", 80)])), 30);
         assert_eq!(growth(&before, &files(&[("b.2", 90), ("b.3", 7)])), 47);

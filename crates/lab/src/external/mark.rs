@@ -74,7 +74,11 @@ pub(crate) fn unique_id() -> String {
 fn says_absent(error: &ServerError) -> bool {
     const NUMBERS: [u16; 4] = [1049, 1051, 1054, 1146];
     const STATES: [&str; 3] = ["3F000", "42703", "42P01"];
-    if error.code == 0 { STATES.contains(&error.sqlstate.as_str()) } else { NUMBERS.contains(&error.code) }
+    if error.code == 0 {
+        STATES.contains(&error.sqlstate.as_str())
+    } else {
+        NUMBERS.contains(&error.code)
+    }
 }
 
 #[cfg(test)]
@@ -84,11 +88,18 @@ mod tests {
     #[test]
     fn only_what_is_not_there_is_absent() {
         let said = |code, state: &str| {
-            says_absent(&ServerError { code, sqlstate: state.to_owned(), message: String::new(), position: 0 })
+            says_absent(&ServerError {
+                code,
+                sqlstate: state.to_owned(),
+                message: String::new(),
+                position: 0,
+            })
         };
         assert!(said(1146, "42S02") && said(1049, "42000") && said(0, "42P01"));
         // No privilege, interrupted, shut down, timed out.
-        for (code, state) in [(1142, "42000"), (1317, "70100"), (1053, "08S01"), (3024, "HY000"), (1969, "70100")] {
+        for (code, state) in
+            [(1142, "42000"), (1317, "70100"), (1053, "08S01"), (3024, "HY000"), (1969, "70100")]
+        {
             assert!(!said(code, state), "{code}");
         }
         assert!(!said(0, "57P01") && !said(0, "42501") && !said(0, "57014"));

@@ -20,9 +20,15 @@ const BEYOND: [&str; 9] = [
 ];
 
 /// Refuses all but CREATE TABLE, CREATE INDEX, ALTER TABLE and INSERT for tables of these names.
-pub(crate) fn check(statements: &[String], tables: &[String], dialect: SqlDialect) -> Result<(), ExternalError> {
+pub(crate) fn check(
+    statements: &[String],
+    tables: &[String],
+    dialect: SqlDialect,
+) -> Result<(), ExternalError> {
     match statements.iter().find(|sql| !is_one(sql, dialect) || !is_allowed(sql, tables)) {
-        Some(sql) => Err(ExternalError::NotOnlyTables { sql: sql.split_whitespace().collect::<Vec<_>>().join(" ") }),
+        Some(sql) => Err(ExternalError::NotOnlyTables {
+            sql: sql.split_whitespace().collect::<Vec<_>>().join(" "),
+        }),
         None => Ok(()),
     }
 }
@@ -40,8 +46,9 @@ fn is_allowed(sql: &str, tables: &[String]) -> bool {
     let spaced = sql.replace('(', " ( ");
     let words: Vec<_> = spaced.split_whitespace().collect();
     let upper: Vec<_> = words.iter().map(|word| word.to_uppercase()).collect();
-    let has =
-        |start: &[&str]| upper.len() > start.len() && upper.iter().zip(start).all(|(word, wanted)| word == wanted);
+    let has = |start: &[&str]| {
+        upper.len() > start.len() && upper.iter().zip(start).all(|(word, wanted)| word == wanted)
+    };
     let name_at = |n: usize| words.get(n).copied().is_some_and(|word| is_own(word, tables));
     if has(&["CREATE", "TABLE"]) || has(&["ALTER", "TABLE"]) {
         // `CREATE TABLE IF NOT EXISTS` has `IF` where the name should be.
@@ -62,7 +69,8 @@ fn is_allowed(sql: &str, tables: &[String]) -> bool {
 
 /// Names of the tables and views that a text creates. An extra name only reserves that name in the run's schema.
 pub(crate) fn made_by(sql: &str) -> Vec<String> {
-    let last = |name: String| name.rsplit('.').next().unwrap_or(&name).trim_matches(QUOTES).to_owned();
+    let last =
+        |name: String| name.rsplit('.').next().unwrap_or(&name).trim_matches(QUOTES).to_owned();
     whole_names(sql).into_iter().map(last).collect()
 }
 
@@ -82,7 +90,8 @@ fn whole_names(sql: &str) -> Vec<String> {
     const BEFORE_MAX: usize = 16;
     let spaced = sql.replace('(', " ( ").replace(';', " ; ");
     let words: Vec<_> = spaced.split_whitespace().collect();
-    let is = |n: usize, wanted: &str| words.get(n).is_some_and(|word| word.eq_ignore_ascii_case(wanted));
+    let is =
+        |n: usize, wanted: &str| words.get(n).is_some_and(|word| word.eq_ignore_ascii_case(wanted));
     let created = (0..words.len()).filter(|n| is(*n, "CREATE"));
     let named = created.filter_map(|create| {
         let kind = (create + 1..create + BEFORE_MAX).find(|n| is(*n, "TABLE") || is(*n, "VIEW"))?;
@@ -106,7 +115,10 @@ mod tests {
     fn what_a_text_makes_is_known_by_name() {
         for (sql, names) in [
             ("CREATE TABLE t (v INT); create table if not exists `u`(v INT)", &["t", "u"][..]),
-            ("CREATE OR REPLACE ALGORITHM = MERGE SQL SECURITY INVOKER VIEW truetps.v AS SELECT 1", &["v"]),
+            (
+                "CREATE OR REPLACE ALGORITHM = MERGE SQL SECURITY INVOKER VIEW truetps.v AS SELECT 1",
+                &["v"],
+            ),
             ("DO $$ BEGIN CREATE MATERIALIZED VIEW m AS SELECT 1; END $$", &["m"]),
             ("INSERT INTO t VALUES (1)", &[]),
         ] {
@@ -127,7 +139,8 @@ mod tests {
     fn only_own_tables_are_made() {
         let tables = ["orders".to_owned(), "lines".to_owned()];
         let verdict = |sql: &str| {
-            [SqlDialect::Mysql, SqlDialect::Postgres].map(|of| check(&[sql.to_owned()], &tables, of).is_ok())
+            [SqlDialect::Mysql, SqlDialect::Postgres]
+                .map(|of| check(&[sql.to_owned()], &tables, of).is_ok())
         };
         for sql in [
             "CREATE TABLE orders (id INT)",

@@ -4,7 +4,9 @@
 
 use truetps_driver::{Client, DriverError};
 use truetps_plan::Plan;
-use truetps_record::{Flavour, ServerFacts, SettingValue, SqlDialect, same_setting, setting_number};
+use truetps_record::{
+    Flavour, ServerFacts, SettingValue, SqlDialect, same_setting, setting_number,
+};
 
 use super::access::control;
 use super::error::ExternalError;
@@ -33,8 +35,10 @@ pub fn check_plan_on(
     listener: &mut dyn Listener,
 ) -> Result<PlanOnServer, LabError> {
     let target = &external.target;
-    let workload = truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
-    let mut client = Client::connect(&control(target), CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
+    let workload =
+        truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
+    let mut client =
+        Client::connect(&control(target), CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
     let found = survey(&mut client, plan, external, &*workload, "", listener)?;
     try_levels(target, &found.scopes, plan)?;
     let mut unchecked = Vec::new();
@@ -45,7 +49,11 @@ pub fn check_plan_on(
         match Allowed::ask(&mut client, &name, &found.facts)?.check(&level) {
             Ok(true) => {}
             Ok(false) => unchecked.push(format!("{name} = {}", level.option_text())),
-            Err(problem) => return Err(ExternalError::Level { name, value: level.option_text(), problem }.into()),
+            Err(problem) => {
+                return Err(
+                    ExternalError::Level { name, value: level.option_text(), problem }.into()
+                );
+            }
         }
     }
     let global = found.scopes.global_names().map(str::to_owned).collect();
@@ -83,7 +91,8 @@ impl Allowed {
         let mut next = || cells.next().flatten();
         let number = |cell: Option<String>| cell.and_then(|text| text.parse::<f64>().ok());
         let (least, most, words) = (number(next()), number(next()), next());
-        let words = words.map(|words| words.split(',').map(str::to_owned).collect()).unwrap_or_default();
+        let words =
+            words.map(|words| words.split(',').map(str::to_owned).collect()).unwrap_or_default();
         Ok(Self { range: most.map(|most| (least.unwrap_or(0.0), most)), words })
     }
 
@@ -102,8 +111,13 @@ impl Allowed {
             return Ok(false);
         }
         let is_word = self.words.iter().any(|word| same_setting(word, &text));
-        let is_place = number.is_some_and(|number| number >= 0.0 && number < self.words.len() as f64);
-        if is_word || is_place { Ok(true) } else { Err(format!("the server accepts {}", self.words.join(", "))) }
+        let is_place =
+            number.is_some_and(|number| number >= 0.0 && number < self.words.len() as f64);
+        if is_word || is_place {
+            Ok(true)
+        } else {
+            Err(format!("the server accepts {}", self.words.join(", ")))
+        }
     }
 }
 
@@ -113,12 +127,22 @@ mod tests {
 
     #[test]
     fn levels_are_compared_with_what_the_server_says() {
-        let check = |allowed: &Allowed, level: &str| allowed.check(&SettingValue::Text(level.to_owned()));
+        let check =
+            |allowed: &Allowed, level: &str| allowed.check(&SettingValue::Text(level.to_owned()));
         let flush = Allowed { range: Some((0.0, 3.0)), words: Vec::new() };
-        assert_eq!((check(&flush, "2"), check(&flush, "7")), (Ok(true), Err("the server accepts 0 to 3".to_owned())));
+        assert_eq!(
+            (check(&flush, "2"), check(&flush, "7")),
+            (Ok(true), Err("the server accepts 0 to 3".to_owned()))
+        );
         assert_eq!(check(&flush, "x"), Err("is not a number".to_owned()));
-        let words = Allowed { range: None, words: vec!["OFF".to_owned(), "ON".to_owned(), "DEMAND".to_owned()] };
-        assert_eq!((check(&words, "demand"), check(&words, "2"), check(&words, "0")), (Ok(true), Ok(true), Ok(true)));
+        let words = Allowed {
+            range: None,
+            words: vec!["OFF".to_owned(), "ON".to_owned(), "DEMAND".to_owned()],
+        };
+        assert_eq!(
+            (check(&words, "demand"), check(&words, "2"), check(&words, "0")),
+            (Ok(true), Ok(true), Ok(true))
+        );
         assert_eq!(words.check(&SettingValue::Bool(true)), Ok(true));
         assert!(check(&words, "3").is_err() && check(&words, "perhaps").is_err());
         assert_eq!(check(&Allowed::default(), "x"), Ok(false));

@@ -23,10 +23,14 @@ const SUPER: &str = "SUPER";
 impl Privileges {
     /// A version that cannot be parsed counts as an old one.
     pub(crate) fn of(client: &mut Client) -> Result<Self, DriverError> {
-        let text = client.query_value("SELECT CONCAT(@@version, ' ', @@version_comment)")?.unwrap_or_default();
+        let text = client
+            .query_value("SELECT CONCAT(@@version, ' ', @@version_comment)")?
+            .unwrap_or_default();
         let server = ServerFacts::from_version_text(&text);
         let version = Version::parse(&server.version);
-        let from = |least: &str| version.clone().zip(Version::parse(least)).is_some_and(|(own, least)| own >= least);
+        let from = |least: &str| {
+            version.clone().zip(Version::parse(least)).is_some_and(|(own, least)| own >= least)
+        };
         Ok(match server.flavour == Flavour::Mariadb {
             true if from("10.5.0") => Self::OfKinds { super_is_enough: !from("11.0.0") },
             false if from("8.0.0") => Self::SystemVariables,
@@ -76,11 +80,15 @@ mod tests {
         let fetched = fetched_server(test, "mariadb-11.8").map(|server| server.binary);
         for binary in mariadb(test).into_iter().chain(fetched) {
             let home = TestHome::new();
-            let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
+            let sandbox =
+                Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
             let server = sandbox.start(&StartOptions::new(Settings::default())).unwrap();
             let mut root = server.connect(Duration::from_secs(20)).unwrap();
             root.execute("CREATE USER low@localhost").unwrap();
-            let target = truetps_driver::Target::parse(&format!("mysql://low@?socket={}", server.socket().display()));
+            let target = truetps_driver::Target::parse(&format!(
+                "mysql://low@?socket={}",
+                server.socket().display()
+            ));
             let mut low = Client::connect(&target.unwrap(), Duration::from_secs(20)).unwrap();
             let privileges = Privileges::of(&mut low).unwrap();
             let sql = "SELECT LOWER(variable_name) FROM information_schema.system_variables WHERE read_only = 'NO' AND \
@@ -88,7 +96,10 @@ mod tests {
             let mut asked = 0;
             for row in root.query(sql).unwrap().rows {
                 let name = row[0].clone().unwrap();
-                let Err(error) = low.execute(&format!("SET GLOBAL {name} = @@GLOBAL.{name}")) else { continue };
+                let Err(error) = low.execute(&format!("SET GLOBAL {name} = @@GLOBAL.{name}"))
+                else {
+                    continue;
+                };
                 let text = error.to_string();
                 if let Some(named) = named(&text) {
                     assert_eq!(privileges.to_set(&name), named, "{name}: {text}");
@@ -102,7 +113,10 @@ mod tests {
     #[test]
     fn other_servers_have_one_for_all() {
         assert_eq!(Privileges::Super.to_set("sync_binlog"), ("SUPER", true));
-        assert_eq!(Privileges::SystemVariables.to_set("sync_binlog"), ("SYSTEM_VARIABLES_ADMIN", true));
+        assert_eq!(
+            Privileges::SystemVariables.to_set("sync_binlog"),
+            ("SYSTEM_VARIABLES_ADMIN", true)
+        );
         let of_kinds = |super_is_enough| Privileges::OfKinds { super_is_enough };
         assert_eq!(of_kinds(true).to_set("SYNC_BINLOG"), ("BINLOG ADMIN", true));
         assert_eq!(of_kinds(false).to_set("sync_binlog"), ("BINLOG ADMIN", false));

@@ -48,16 +48,24 @@ const PROBE_POSTGRES: &str = "SELECT from pg_stat_wal, pg_stat_database, pg_stat
 const SHOWN_MAX: usize = 400;
 
 /// Checks what can be checked by reading; returns the statements of a run, in order, as lines.
-pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Listener) -> Result<Vec<String>, LabError> {
+pub fn rehearse(
+    plan: &Plan,
+    external: &ExternalServer,
+    listener: &mut dyn Listener,
+) -> Result<Vec<String>, LabError> {
     let target = &external.target;
-    let workload = truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
-    let mut client = Client::connect(&control(target), CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
+    let workload =
+        truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
+    let mut client =
+        Client::connect(&control(target), CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
     let found = survey(&mut client, plan, external, &*workload, "", listener)?;
     let reads = if target.dialect == SqlDialect::Mysql { READS_MYSQL } else { READS_POSTGRES };
     let mut lines = vec!["Sent now (read-only):".to_owned()];
     lines.extend(reads.iter().map(|line| format!("  {line}")));
-    lines
-        .push(format!("A run would send the same, write a journal to {}, and also send:", external.journals.display()));
+    lines.push(format!(
+        "A run would send the same, write a journal to {}, and also send:",
+        external.journals.display()
+    ));
     // Of the parts of a load, only the first one prepares the server, and watches it.
     let (part, mut sent) = (external.part, Vec::new());
     if part.is_first() {
@@ -75,8 +83,10 @@ pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Liste
     ));
     sent.extend(workload.statements().iter().map(|statement| statement.sql().to_owned()));
     if plan.probe.enabled && part.is_first() {
-        let (seconds, asks) =
-            (plan.probe.interval_s, if target.dialect == SqlDialect::Mysql { PROBE_MYSQL } else { PROBE_POSTGRES });
+        let (seconds, asks) = (
+            plan.probe.interval_s,
+            if target.dialect == SqlDialect::Mysql { PROBE_MYSQL } else { PROBE_POSTGRES },
+        );
         sent.push(format!(
             "-- during the load, every {seconds} s in one more session (--no-probe: none), read-only: {asks}"
         ));
@@ -109,7 +119,12 @@ fn preparation(
     Ok(sent)
 }
 
-fn before_each_trial(plan: &Plan, found: &Survey, workload: &dyn Workload, dialect: SqlDialect) -> Vec<String> {
+fn before_each_trial(
+    plan: &Plan,
+    found: &Survey,
+    workload: &dyn Workload,
+    dialect: SqlDialect,
+) -> Vec<String> {
     let mut sent = Vec::new();
     sent.push("-- before each trial, unless it already has the value:".to_owned());
     for configuration in plan.configurations() {
@@ -128,7 +143,9 @@ fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<Str
     match client.dialect() {
         SqlDialect::Mysql => sent.extend(control_setup().map(str::to_owned)),
         SqlDialect::Postgres => {
-            sent.extend(committing::setup_sql(SqlDialect::Postgres).iter().map(|sql| (*sql).to_owned()));
+            sent.extend(
+                committing::setup_sql(SqlDialect::Postgres).iter().map(|sql| (*sql).to_owned()),
+            );
         }
     }
     if found.sets() {
@@ -143,12 +160,19 @@ fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<Str
     Ok(sent)
 }
 
-fn trial_of_levels(client: &mut Client, plan: &Plan, scopes: &Scopes) -> Result<Vec<String>, LabError> {
+fn trial_of_levels(
+    client: &mut Client,
+    plan: &Plan,
+    scopes: &Scopes,
+) -> Result<Vec<String>, LabError> {
     let mut sent: Vec<_> = scopes.global_names().map(globals::settable_sql).collect();
     if scopes.is_empty() {
         return Ok(sent);
     }
-    sent.push("-- each level once, to check that the server accepts it, then the original value:".to_owned());
+    sent.push(
+        "-- each level once, to check that the server accepts it, then the original value:"
+            .to_owned(),
+    );
     let levels = globals::levels(plan);
     let global = levels.iter().filter(|(name, _)| scopes.has(name, Scope::Global));
     sent.extend(global.map(|(name, level)| set_sql(name, level)));
@@ -158,7 +182,12 @@ fn trial_of_levels(client: &mut Client, plan: &Plan, scopes: &Scopes) -> Result<
     Ok(sent)
 }
 
-fn of_configuration(plan: &Plan, configuration: &Configuration, scopes: &Scopes, dialect: SqlDialect) -> Vec<String> {
+fn of_configuration(
+    plan: &Plan,
+    configuration: &Configuration,
+    scopes: &Scopes,
+    dialect: SqlDialect,
+) -> Vec<String> {
     let of = |scope| scopes.levels_of(plan, configuration, scope);
     let global = of(Scope::Global).map(|(name, level)| set_sql(name, level));
     global.chain(setup_sql(dialect, of(Scope::Session))).collect()

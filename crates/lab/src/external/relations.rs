@@ -14,7 +14,8 @@ pub(crate) enum RelationKind {
 }
 
 impl RelationKind {
-    const ALL: [Self; 5] = [Self::MaterializedView, Self::View, Self::ForeignTable, Self::Table, Self::Sequence];
+    const ALL: [Self; 5] =
+        [Self::MaterializedView, Self::View, Self::ForeignTable, Self::Table, Self::Sequence];
 
     /// From `table_type` of the MySQL family, or `relkind` of PostgreSQL.
     fn of(name: &str) -> Self {
@@ -49,7 +50,13 @@ pub(crate) fn of_rows(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, Relati
     let relation = |row: Vec<Option<String>>| {
         let mut cells = row.into_iter();
         let (name, comment) = (cells.next()??, cells.next().flatten().unwrap_or_default());
-        Some((name, Relation { kind: RelationKind::of(&cells.next().flatten().unwrap_or_default()), comment }))
+        Some((
+            name,
+            Relation {
+                kind: RelationKind::of(&cells.next().flatten().unwrap_or_default()),
+                comment,
+            },
+        ))
     };
     rows.into_iter().filter_map(relation).collect()
 }
@@ -57,7 +64,8 @@ pub(crate) fn of_rows(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, Relati
 /// One statement for each kind present. Names are quoted for the server.
 pub(crate) fn drop_sql(relations: &[(RelationKind, String)]) -> Vec<String> {
     let statements = RelationKind::ALL.into_iter().filter_map(|kind| {
-        let names: Vec<_> = relations.iter().filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str()).collect();
+        let names: Vec<_> =
+            relations.iter().filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str()).collect();
         (!names.is_empty()).then(|| format!("DROP {} IF EXISTS {}", kind.words(), names.join(", ")))
     });
     statements.collect()
@@ -69,9 +77,17 @@ mod tests {
 
     #[test]
     fn each_kind_is_dropped_by_its_own_words() {
-        let rows = [("t", "BASE TABLE"), ("v", "VIEW"), ("s", "SEQUENCE"), ("h", "SYSTEM VERSIONED"), ("m", "m")];
-        let rows = rows.map(|(name, kind)| vec![Some(name.to_owned()), None, Some(kind.to_owned())]);
-        let found = of_rows(rows.to_vec()).into_iter().map(|(name, relation)| (relation.kind, name));
+        let rows = [
+            ("t", "BASE TABLE"),
+            ("v", "VIEW"),
+            ("s", "SEQUENCE"),
+            ("h", "SYSTEM VERSIONED"),
+            ("m", "m"),
+        ];
+        let rows =
+            rows.map(|(name, kind)| vec![Some(name.to_owned()), None, Some(kind.to_owned())]);
+        let found =
+            of_rows(rows.to_vec()).into_iter().map(|(name, relation)| (relation.kind, name));
         assert_eq!(
             drop_sql(&found.collect::<Vec<_>>()),
             [

@@ -75,7 +75,8 @@ fn is_replica(client: &mut Client) -> Result<Option<bool>, DriverError> {
 /// send the binlog to them, which requires PROCESS.
 fn replicas(client: &mut Client) -> Result<Option<u64>, DriverError> {
     let counted = status_value(client, "Slaves_connected")?;
-    let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'";
+    let sql =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'";
     let seen = number(client, sql)?;
     Ok(match (counted, seen) {
         (Some(counted), seen) => Some(counted.max(seen.unwrap_or(0))),
@@ -89,7 +90,9 @@ fn cluster_members(client: &mut Client) -> Result<Option<u64>, DriverError> {
     if galera.is_some() {
         return Ok(galera);
     }
-    if shown(client, "VARIABLES", "group_replication_group_name")?.is_none_or(|name| name.is_empty()) {
+    if shown(client, "VARIABLES", "group_replication_group_name")?
+        .is_none_or(|name| name.is_empty())
+    {
         return Ok(Some(0));
     }
     let sql = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'";
@@ -129,9 +132,9 @@ pub(crate) fn warnings(found: &Replication, dialect: SqlDialect) -> Vec<String> 
              source",
         ),
         Some(false) => None,
-        None => {
-            Some("the account may not see whether this server is a replica (REPLICATION CLIENT, or REPLICA MONITOR)")
-        }
+        None => Some(
+            "the account may not see whether this server is a replica (REPLICATION CLIENT, or REPLICA MONITOR)",
+        ),
     };
     let cluster = match found.cluster_members {
         Some(members) if members > 1 => Some(format!(
@@ -153,21 +156,32 @@ fn of_mysql(found: &Replication) -> Vec<String> {
     }
     let gtid = if found.gtid == Some(true) { ", with a GTID for each transaction" } else { "" };
     let replicas = match found.replicas {
-        Some(0) => "no replica is connected now; one that connects later also receives it".to_owned(),
+        Some(0) => {
+            "no replica is connected now; one that connects later also receives it".to_owned()
+        }
         Some(1) => "1 replica follows this server and receives all of it".to_owned(),
         Some(n) => format!("{n} replicas follow this server and receive all of it"),
-        None => "whether replicas follow this server is unknown: the account lacks PROCESS".to_owned(),
+        None => {
+            "whether replicas follow this server is unknown: the account lacks PROCESS".to_owned()
+        }
     };
-    vec![format!("log_bin = ON: the tables and the load are written to the binlog{gtid}; {replicas}")]
+    vec![format!(
+        "log_bin = ON: the tables and the load are written to the binlog{gtid}; {replicas}"
+    )]
 }
 
 fn of_postgres(found: &Replication) -> Vec<String> {
     let mut all = Vec::new();
     match found.replicas {
         Some(0) => {}
-        Some(1) => all.push("1 standby follows this server and receives all that is written here".to_owned()),
-        Some(n) => all.push(format!("{n} standbys follow this server and receive all that is written here")),
-        None => all.push("whether standbys follow this server is unknown: the account lacks pg_monitor".to_owned()),
+        Some(1) => all
+            .push("1 standby follows this server and receives all that is written here".to_owned()),
+        Some(n) => all
+            .push(format!("{n} standbys follow this server and receive all that is written here")),
+        None => all.push(
+            "whether standbys follow this server is unknown: the account lacks pg_monitor"
+                .to_owned(),
+        ),
     }
     match &found.slots {
         None => {
@@ -189,7 +203,9 @@ fn of_postgres(found: &Replication) -> Vec<String> {
                 ));
             }
             if !active.is_empty() {
-                all.push(format!("the consumers of replication slots ({active}) receive what is written here"));
+                all.push(format!(
+                    "the consumers of replication slots ({active}) receive what is written here"
+                ));
             }
         }
     }
@@ -220,11 +236,22 @@ mod tests {
              replicas follow this server is unknown: the account lacks PROCESS"
         );
         found.replicas = Some(2);
-        assert!(said(&found, SqlDialect::Mysql).ends_with("2 replicas follow this server and receive all of it"));
+        assert!(
+            said(&found, SqlDialect::Mysql)
+                .ends_with("2 replicas follow this server and receive all of it")
+        );
         (found.is_replica, found.cluster_members) = (None, Some(3));
         assert!(said(&found, SqlDialect::Mysql).contains("one of 3 of a cluster"));
-        assert!(said(&found, SqlDialect::Mysql).contains("may not see whether this server is a replica"));
-        let none = Replication { log_bin: Some(false), cluster_members: Some(0), is_replica: Some(false), ..found };
+        assert!(
+            said(&found, SqlDialect::Mysql)
+                .contains("may not see whether this server is a replica")
+        );
+        let none = Replication {
+            log_bin: Some(false),
+            cluster_members: Some(0),
+            is_replica: Some(false),
+            ..found
+        };
         assert_eq!(said(&none, SqlDialect::Mysql), "");
     }
 
@@ -241,8 +268,22 @@ mod tests {
         };
         let said = warnings(&found, SqlDialect::Postgres);
         assert_eq!(said.len(), 3, "{said:#?}");
-        assert!(said[0].contains("(`gone`)") && said[1].contains("(`there`)") && said[2].contains("archive"));
-        let unseen = Replication { is_replica: Some(false), cluster_members: Some(0), ..Replication::default() };
-        assert_eq!(warnings(&unseen, SqlDialect::Postgres).iter().filter(|said| said.contains("unknown")).count(), 2);
+        assert!(
+            said[0].contains("(`gone`)")
+                && said[1].contains("(`there`)")
+                && said[2].contains("archive")
+        );
+        let unseen = Replication {
+            is_replica: Some(false),
+            cluster_members: Some(0),
+            ..Replication::default()
+        };
+        assert_eq!(
+            warnings(&unseen, SqlDialect::Postgres)
+                .iter()
+                .filter(|said| said.contains("unknown"))
+                .count(),
+            2
+        );
     }
 }

@@ -40,13 +40,23 @@ pub fn restore(path: &Path, target: &Target, proof: IdentityProof) -> Result<Res
     let now = match was.ask_again(&mut client) {
         Err(ExternalError::OtherServer { found, .. }) if was.may_have_become(&found) => {
             if proof != IdentityProof::SameServer {
-                return Err(ExternalError::OtherOrMoved { was: was.id.clone(), found, path: path.to_owned() }.into());
+                return Err(ExternalError::OtherOrMoved {
+                    was: was.id.clone(),
+                    found,
+                    path: path.to_owned(),
+                }
+                .into());
             }
             // A run leaves its mark before it sets anything: without the mark there is nothing to restore here.
-            if !Schema::of_killed_run(target, &open.journal.schema).server.is_marked_there(&mut client)? {
-                return Err(
-                    ExternalError::NoMark { was: was.id.clone(), schema: open.journal.schema.name.clone() }.into()
-                );
+            if !Schema::of_killed_run(target, &open.journal.schema)
+                .server
+                .is_marked_there(&mut client)?
+            {
+                return Err(ExternalError::NoMark {
+                    was: was.id.clone(),
+                    schema: open.journal.schema.name.clone(),
+                }
+                .into());
             }
             Identity::ask(&mut client)?
         }
@@ -63,7 +73,9 @@ pub fn restore(path: &Path, target: &Target, proof: IdentityProof) -> Result<Res
         open.sessions().into_iter().for_each(|id| ids.add(id));
         let own = schema.sessions_of(&ids, session);
         let left = own.end(&mut client).map_err(ExternalError::from)?;
-        if let Some(session) = session.filter(|id| left.contains(id) && !open.journal.settings.is_empty()) {
+        if let Some(session) =
+            session.filter(|id| left.contains(id) && !open.journal.settings.is_empty())
+        {
             return Err(ExternalError::StillBusy { session }.into());
         }
         restored.failed.extend(left.into_iter().map(|id| left_text(target.dialect, id, &own.name)));
@@ -74,7 +86,11 @@ pub fn restore(path: &Path, target: &Target, proof: IdentityProof) -> Result<Res
     }
     // Global settings affect all users, and are reported whatever happens to the schema.
     if let Err(error) = schema.clean(client, &open.journal.schema, &mut restored) {
-        restored.failed.push(format!("the schema `{}` could not be dropped ({})", schema.name(), error.plain()));
+        restored.failed.push(format!(
+            "the schema `{}` could not be dropped ({})",
+            schema.name(),
+            error.plain()
+        ));
     }
     finish(open, &mut restored);
     Ok(restored)

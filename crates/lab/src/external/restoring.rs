@@ -47,7 +47,9 @@ pub(crate) fn restore_settings(
         match &known[&n] {
             Ok(RestoreOutcome::AsBefore) => {}
             Ok(RestoreOutcome::Restored { from }) => {
-                restored.done.push(format!("{} = {} (the run had set {from})", entry.name, entry.original));
+                restored
+                    .done
+                    .push(format!("{} = {} (the run had set {from})", entry.name, entry.original));
             }
             Ok(RestoreOutcome::Left { found }) => {
                 restored.left.push(left_text(entry, found, restarted));
@@ -73,12 +75,17 @@ pub(crate) fn restore_settings(
 }
 
 /// The value about to be restored is journalled as pending: the server may adjust it.
-fn announce(client: &mut Client, open: &mut OpenJournal, restarted: bool) -> Result<(), ExternalError> {
+fn announce(
+    client: &mut Client,
+    open: &mut OpenJournal,
+    restarted: bool,
+) -> Result<(), ExternalError> {
     let mut is_news = false;
     for entry in &mut open.journal.settings {
         // A variable that cannot be read is reported when it is restored.
         let Ok(found) = globals::value(client, &entry.name) else { continue };
-        let is_due = !restarted && !same_setting(&entry.original, &found) && globals::is_ours(entry, &found);
+        let is_due =
+            !restarted && !same_setting(&entry.original, &found) && globals::is_ours(entry, &found);
         is_news |= is_due && !entry.pending;
         entry.pending |= is_due;
     }
@@ -97,7 +104,9 @@ fn rounds(
             // A variable that was right before may have changed with another one.
             let was_right = match known.get(&n) {
                 Some(Ok(
-                    RestoreOutcome::AsBefore | RestoreOutcome::Restored { .. } | RestoreOutcome::Adjusted { .. },
+                    RestoreOutcome::AsBefore
+                    | RestoreOutcome::Restored { .. }
+                    | RestoreOutcome::Adjusted { .. },
                 )) => true,
                 Some(Ok(RestoreOutcome::Left { .. })) => continue,
                 Some(Err(_)) | None => false,
@@ -107,7 +116,10 @@ fn rounds(
                 Err(error) if is_of_connection(&error) => return Err(error),
                 Err(error) => Err(error.to_string()),
             };
-            is_changed |= matches!(now, Ok(RestoreOutcome::Restored { .. } | RestoreOutcome::Adjusted { .. }));
+            is_changed |= matches!(
+                now,
+                Ok(RestoreOutcome::Restored { .. } | RestoreOutcome::Adjusted { .. })
+            );
             let was_restored = matches!(known.get(&n), Some(Ok(RestoreOutcome::Restored { .. })));
             if !(was_restored && matches!(now, Ok(RestoreOutcome::AsBefore))) {
                 known.insert(n, now);
@@ -132,7 +144,8 @@ fn still_differing(client: &mut Client, open: &OpenJournal) -> Result<Vec<String
         return Ok(Vec::new());
     }
     let now = globals::all(client)?;
-    let is_entry = |name: &String| journal.settings.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
+    let is_entry =
+        |name: &String| journal.settings.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
     let differing = journal.before.iter().filter_map(|(name, was)| {
         let is = now.get(name).filter(|is| !same_setting(was, is) && !is_entry(name))?;
         Some(format!("{name} is {is} and was {was} before the run, which did not set it"))
@@ -144,10 +157,16 @@ fn left_text(entry: &JournalEntry, found: &str, restarted: bool) -> String {
     let JournalEntry { name, original, .. } = entry;
     if restarted {
         let is_ours = entry.ours.iter().any(|ours| same_setting(ours, found));
-        let as_set = if is_ours { ", a value that the run had also set, but that no restart keeps" } else { "" };
+        let as_set = if is_ours {
+            ", a value that the run had also set, but that no restart keeps"
+        } else {
+            ""
+        };
         return format!(
             "{name} is {found} since the server was restarted{as_set}; left unchanged; before the run it was {original}"
         );
     }
-    format!("{name} was changed to {found} by another session; left unchanged; before the run it was {original}")
+    format!(
+        "{name} was changed to {found} by another session; left unchanged; before the run it was {original}"
+    )
 }

@@ -24,7 +24,8 @@ struct Room {
 impl Room {
     /// From a row with both numbers.
     fn of(result: QueryResult) -> Option<Self> {
-        let mut numbers = result.rows.into_iter().next()?.into_iter().map(|cell| cell?.parse().ok());
+        let mut numbers =
+            result.rows.into_iter().next()?.into_iter().map(|cell| cell?.parse().ok());
         Some(Self { max: numbers.next()??, in_use: numbers.next()?? })
     }
 
@@ -48,7 +49,9 @@ pub(crate) fn check(client: &mut Client, target: &Target, plan: &Plan) -> Result
         });
     }
     match room_of_account(client)? {
-        Some(Room { max, in_use }) if clients > max.saturating_sub(in_use) && is_the_server(client, target)? => {
+        Some(Room { max, in_use })
+            if clients > max.saturating_sub(in_use) && is_the_server(client, target)? =>
+        {
             Err(LabError::NoRoomOfAccount { clients, max, in_use })
         }
         _ => Ok(()),
@@ -77,7 +80,8 @@ fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
     // privilege sees less of the workers of other accounts.
     let sql = match client.dialect() {
         SqlDialect::Mysql => {
-            let max = shown(client, "VARIABLES", "max_connections")?.and_then(|text| text.parse().ok());
+            let max =
+                shown(client, "VARIABLES", "max_connections")?.and_then(|text| text.parse().ok());
             let in_use = status_value(client, "Threads_connected")?;
             return Ok(max.zip(in_use).map(|(max, in_use)| Room { max, in_use }));
         }
@@ -95,7 +99,11 @@ fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
 /// are.
 fn is_the_server(client: &mut Client, target: &Target) -> Result<bool, DriverError> {
     let ids = ConnectionIds::default();
-    let one = Target { endpoints: target.endpoints[..1].to_vec(), connections: Some(ids.clone()), ..control(target) };
+    let one = Target {
+        endpoints: target.endpoints[..1].to_vec(),
+        connections: Some(ids.clone()),
+        ..control(target)
+    };
     // A second session is refused: there is no room, whether the server or a proxy refuses it.
     let Ok(mut second) = Client::connect(&one, CLIENT_TIMEOUT) else { return Ok(true) };
     match client.dialect() {

@@ -75,7 +75,8 @@ impl<'a> ExternalSession<'a> {
         let target = &external.target;
         let ids = ConnectionIds::default();
         let control = Target { connections: Some(ids.clone()), ..access::control(target) };
-        let mut client = Client::connect(&control, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
+        let mut client =
+            Client::connect(&control, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
         let found = survey(&mut client, plan, external, workload, tool_version, listener)?;
         let sets = found.sets();
         let journal = OpenJournal::begin(&external.journals, found.journal, sets)?;
@@ -115,17 +116,27 @@ impl<'a> ExternalSession<'a> {
         let lease = self.lease.as_mut().expect("it has just been entered");
         lease.acquire(client)?;
         if client.dialect() == SqlDialect::Postgres {
-            self.schema.server.outside.setup.iter().try_for_each(|sql| client.execute(sql).map(drop))?;
+            self.schema
+                .server
+                .outside
+                .setup
+                .iter()
+                .try_for_each(|sql| client.execute(sql).map(drop))?;
         }
         let server = lease.journal.journal.server.clone();
         let made = self.schema.make(client, &server, &mut |made| lease.note(made));
         // Also after a failure half-way: what has the run's mark belongs to the run.
         self.is_made = !matches!(
             made,
-            Err(LabError::SchemaExists { .. } | LabError::Schema { source: DriverError::Server(_), .. })
+            Err(LabError::SchemaExists { .. }
+                | LabError::Schema { source: DriverError::Server(_), .. })
         );
         made?;
-        let account = if client.dialect() == SqlDialect::Mysql { access::account(client)? } else { String::new() };
+        let account = if client.dialect() == SqlDialect::Mysql {
+            access::account(client)?
+        } else {
+            String::new()
+        };
         lease.try_levels(client, self.plan, &account)?;
         session_settings::try_levels(&self.schema.server.inside, &self.scopes, self.plan)
     }
@@ -148,7 +159,8 @@ impl<'a> ExternalSession<'a> {
         if self.is_loaded {
             return Ok(());
         }
-        let Self { client: Some(client), lease: Some(lease), tables, stop, log, plan, .. } = self else {
+        let Self { client: Some(client), lease: Some(lease), tables, stop, log, plan, .. } = self
+        else {
             unreachable!("it has just been connected, and is not left yet")
         };
         let log = match log {
@@ -204,11 +216,14 @@ impl<'a> ExternalSession<'a> {
         };
         match asked {
             Ok(trouble) => Ok(trouble),
-            Err(LabError::External(error @ super::ExternalError::OtherServer { .. })) => Err(error.into()),
+            Err(LabError::External(error @ super::ExternalError::OtherServer { .. })) => {
+                Err(error.into())
+            }
             // A healthy server may have closed the session, or the server may be starting.
             Err(_) => {
                 self.client = None;
-                let mut client = self.connect_again(self.presence != ServerPresence::Away, listener)?;
+                let mut client =
+                    self.connect_again(self.presence != ServerPresence::Away, listener)?;
                 let Self { lease: Some(lease), plan, .. } = self else { return Ok(None) };
                 let trouble = check_with(lease, &mut client, plan, configuration)?;
                 self.client = Some(client);
@@ -218,7 +233,11 @@ impl<'a> ExternalSession<'a> {
     }
 
     /// Into the schema, for a trial.
-    fn connect_again(&mut self, is_awaited: bool, listener: &mut dyn Listener) -> Result<Client, DriverError> {
+    fn connect_again(
+        &mut self,
+        is_awaited: bool,
+        listener: &mut dyn Listener,
+    ) -> Result<Client, DriverError> {
         let inside = access::control(&self.schema.server.inside);
         let client = connect_patiently(&inside, is_awaited, self.stop, listener);
         if client.is_ok() {
@@ -231,7 +250,11 @@ impl<'a> ExternalSession<'a> {
 
     /// Global settings are restored first: they affect all users. The journal stays until everything is done. The
     /// session that set them restores them; if it is gone, another one does.
-    fn clean_up(&mut self, mut lease: SettingsLease, listener: &mut dyn Listener) -> Result<Restored, LabError> {
+    fn clean_up(
+        &mut self,
+        mut lease: SettingsLease,
+        listener: &mut dyn Listener,
+    ) -> Result<Restored, LabError> {
         let mut restored = Restored::default();
         lease.journal.is_leaving = true;
         if !self.is_made && lease.has_set_nothing() {
@@ -245,10 +268,11 @@ impl<'a> ExternalSession<'a> {
         };
         let mut is_restored = false;
         if let Some(live) = &mut client {
-            let restoring = live.set_timeout(CLIENT_TIMEOUT).map_err(LabError::from).and_then(|()| {
-                lease.verify_server(live)?;
-                Ok(lease.restore(live, &mut restored)?)
-            });
+            let restoring =
+                live.set_timeout(CLIENT_TIMEOUT).map_err(LabError::from).and_then(|()| {
+                    lease.verify_server(live)?;
+                    Ok(lease.restore(live, &mut restored)?)
+                });
             is_restored = restoring.is_ok();
         }
         let mut client = match client {
@@ -258,7 +282,8 @@ impl<'a> ExternalSession<'a> {
                 let is_awaited = self.presence == ServerPresence::Lost || lease.sets_anything();
                 let outside = access::control(&self.schema.server.outside);
                 // A user who does not want to wait ends the program; its last message names the journal.
-                let mut client = connect_patiently(&outside, is_awaited, &AtomicBool::new(false), listener)?;
+                let mut client =
+                    connect_patiently(&outside, is_awaited, &AtomicBool::new(false), listener)?;
                 lease.verify_server(&mut client)?;
                 restored = Restored::default();
                 lease.restore(&mut client, &mut restored)?;
@@ -268,10 +293,13 @@ impl<'a> ExternalSession<'a> {
         client.set_timeout(CLIENT_TIMEOUT)?;
         match lease.end_sessions(&mut client) {
             Ok(left) => restored.failed.extend(left),
-            Err(error) => restored.failed.push(format!("cannot list the sessions of the run: {error}")),
+            Err(error) => {
+                restored.failed.push(format!("cannot list the sessions of the run: {error}"));
+            }
         }
         if self.is_made
-            && let Err(error) = self.schema.clean(client, &lease.journal.journal.schema, &mut restored)
+            && let Err(error) =
+                self.schema.clean(client, &lease.journal.journal.schema, &mut restored)
         {
             restored.failed.push(format!(
                 "the schema `{}` could not be dropped ({})",
@@ -294,8 +322,18 @@ impl ServerProvider for ExternalSession<'_> {
         listener: &mut dyn Listener,
     ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
         self.prepare(listener)?;
-        let Self { client: Some(client), inside, tables, lease: Some(lease), plan, notes, scopes, schema, log, .. } =
-            self
+        let Self {
+            client: Some(client),
+            inside,
+            tables,
+            lease: Some(lease),
+            plan,
+            notes,
+            scopes,
+            schema,
+            log,
+            ..
+        } = self
         else {
             unreachable!("it has just been connected, and is not left yet")
         };
@@ -309,7 +347,8 @@ impl ServerProvider for ExternalSession<'_> {
         schema.check_signatures(client)?;
         notes.extend(tables.refill(client)?);
         // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
-        let is_one = inside.dialect == SqlDialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
+        let is_one = inside.dialect == SqlDialect::Mysql
+            && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
         let pid = if is_one { client.peer_pid() } else { None };
         let control = access::control(&schema.server.inside);
         Ok(Box::new(TrialServer {
@@ -326,7 +365,11 @@ impl ServerProvider for ExternalSession<'_> {
 
     /// Why the trial that just ended is invalid. If the server cannot be asked whether it stayed the same, the trial is
     /// invalid, too.
-    fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
+    fn trouble(
+        &mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Option<String> {
         let trouble = match self.check_server(configuration, listener) {
             Ok(trouble) => trouble?,
             Err(error) => format!("cannot check whether the server stayed the same: {error}"),
@@ -350,9 +393,16 @@ impl ServerProvider for ExternalSession<'_> {
         match self.clean_up(lease, listener) {
             Ok(restored) => {
                 listener.event(&ExperimentEvent::Restored);
-                restored.left.into_iter().chain(restored.notes).for_each(|text| listener.warn(text));
+                restored
+                    .left
+                    .into_iter()
+                    .chain(restored.notes)
+                    .for_each(|text| listener.warn(text));
                 if let Some(kept) = restored.kept {
-                    listener.warn(format!("the original values of the variables are kept in {}", kept.display()));
+                    listener.warn(format!(
+                        "the original values of the variables are kept in {}",
+                        kept.display()
+                    ));
                 }
                 None
             }
@@ -416,13 +466,16 @@ fn connect_patiently(
     let mut is_reported = false;
     loop {
         match Client::connect(target, CLIENT_TIMEOUT) {
-            Err(error) if is_awaited && began.elapsed() < RETURN_WAIT && !stop.load(Ordering::Relaxed) => {
+            Err(error)
+                if is_awaited && began.elapsed() < RETURN_WAIT && !stop.load(Ordering::Relaxed) =>
+            {
                 if matches!(&error, DriverError::Server(refused) if is_there(refused)) {
                     return Err(error);
                 }
                 if !std::mem::replace(&mut is_reported, true) {
                     let minutes = RETURN_WAIT.as_secs() / 60;
-                    let text = format!("{error}: waiting up to {minutes} min for the server to come back");
+                    let text =
+                        format!("{error}: waiting up to {minutes} min for the server to come back");
                     listener.warn(text);
                 }
                 std::thread::sleep(PAUSE);

@@ -23,7 +23,8 @@ pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabE
     if !name.chars().all(plain) {
         return Err(unknown());
     }
-    let context = client.query_value(&format!("SELECT context FROM pg_settings WHERE name = '{name}'"))?;
+    let context =
+        client.query_value(&format!("SELECT context FROM pg_settings WHERE name = '{name}'"))?;
     let reason = match context.as_deref() {
         Some("user") => return Ok(()),
         Some("superuser") => return check_right_postgres(client, name),
@@ -39,7 +40,8 @@ pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabE
 fn check_right_postgres(client: &mut Client, name: &str) -> Result<(), LabError> {
     /// From this version on a right to one parameter can be granted.
     const PARAMETER_RIGHTS: u32 = 150_000;
-    let version = client.query_value("SHOW server_version_num")?.and_then(|text| text.parse::<u32>().ok());
+    let version =
+        client.query_value("SHOW server_version_num")?.and_then(|text| text.parse::<u32>().ok());
     let has_rights = version.is_some_and(|version| version >= PARAMETER_RIGHTS);
     let sql = if has_rights {
         format!("SELECT pg_catalog.has_parameter_privilege('{name}', 'SET')::text")
@@ -49,7 +51,8 @@ fn check_right_postgres(client: &mut Client, name: &str) -> Result<(), LabError>
     if client.query_value(&sql)?.as_deref() == Some("true") {
         return Ok(());
     }
-    let user = client.query_value("SELECT pg_catalog.quote_ident(current_user)")?.unwrap_or_default();
+    let user =
+        client.query_value("SELECT pg_catalog.quote_ident(current_user)")?.unwrap_or_default();
     let grant = if has_rights {
         format!("GRANT SET ON PARAMETER {name} TO {user}")
     } else {
@@ -65,7 +68,9 @@ pub(crate) fn setup_sql<'l>(
 ) -> Vec<String> {
     let sql = levels.map(|(name, level)| match dialect {
         SqlDialect::Mysql => format!("SET SESSION {name} = {}", literal(level)),
-        SqlDialect::Postgres => format!("SET SESSION {name} = '{}'", level.option_text().replace('\'', "''")),
+        SqlDialect::Postgres => {
+            format!("SET SESSION {name} = '{}'", level.option_text().replace('\'', "''"))
+        }
     });
     sql.collect()
 }
@@ -125,11 +130,14 @@ pub(crate) fn try_levels(target: &Target, scopes: &Scopes, plan: &Plan) -> Resul
 fn set(client: &mut Client, name: &str, level: &SettingValue) -> Result<String, LabError> {
     let value = level.option_text();
     for sql in setup_sql(client.dialect(), [(name, level)].into_iter()) {
-        let refused = |source| SettingError::Refused { name: name.to_owned(), value: value.clone(), source };
+        let refused =
+            |source| SettingError::Refused { name: name.to_owned(), value: value.clone(), source };
         client.execute(&sql).map_err(refused)?;
     }
     let shown = match client.dialect() {
-        SqlDialect::Mysql => client.query_value(&format!("SELECT @@SESSION.{name}"))?.unwrap_or_default(),
+        SqlDialect::Mysql => {
+            client.query_value(&format!("SELECT @@SESSION.{name}"))?.unwrap_or_default()
+        }
         SqlDialect::Postgres => {
             let sql = format!("SELECT setting FROM pg_settings WHERE name = '{name}'");
             let found = client.query_value(&sql)?.unwrap_or_default();

@@ -34,7 +34,8 @@ pub(crate) struct OwnSessions {
 impl OwnSessions {
     /// The first statement of a PostgreSQL session, which identifies it.
     pub(crate) fn setup_sql(dialect: SqlDialect, name: &str) -> Option<String> {
-        (dialect == SqlDialect::Postgres).then(|| format!("SET application_name = {}", text_literal(dialect, name)))
+        (dialect == SqlDialect::Postgres)
+            .then(|| format!("SET application_name = {}", text_literal(dialect, name)))
     }
 
     /// Ends all except the client's own, waits for their end, and returns the numbers of those that remain. The client
@@ -51,9 +52,16 @@ impl OwnSessions {
                  WHERE application_name = {} AND usename = session_user AND pid <> pg_backend_pid()",
                 text_literal(SqlDialect::Postgres, &self.name)
             );
-            return Ok(client.query(&sql)?.rows.iter().filter_map(|row| ServerSession::of_row(row)).collect());
+            return Ok(client
+                .query(&sql)?
+                .rows
+                .iter()
+                .filter_map(|row| ServerSession::of_row(row))
+                .collect());
         }
-        let Some((user, all)) = ServerSession::beside(client, &self.ids)? else { return Ok(Vec::new()) };
+        let Some((user, all)) = ServerSession::beside(client, &self.ids)? else {
+            return Ok(Vec::new());
+        };
         Ok(all.into_iter().filter(|session| self.is_ours(session, &user)).collect())
     }
 
@@ -93,7 +101,10 @@ fn end_listed(
             match client.dialect() {
                 SqlDialect::Mysql => session.end(client, true)?,
                 SqlDialect::Postgres => {
-                    drop(client.query(&format!("SELECT pg_catalog.pg_terminate_backend({})", session.id))?);
+                    drop(client.query(&format!(
+                        "SELECT pg_catalog.pg_terminate_backend({})",
+                        session.id
+                    ))?);
                 }
             }
         }
@@ -132,8 +143,13 @@ mod tests {
         for id in [7, 8] {
             ids.add(id);
         }
-        let own =
-            OwnSessions { ids, schema: "truetps".to_owned(), is_proof: true, control: Some(5), ..Default::default() };
+        let own = OwnSessions {
+            ids,
+            schema: "truetps".to_owned(),
+            is_proof: true,
+            control: Some(5),
+            ..Default::default()
+        };
         let session = |id: u64, user: &str, schema: &str| ServerSession {
             id,
             user: user.to_owned(),

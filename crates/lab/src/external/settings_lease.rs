@@ -51,7 +51,10 @@ impl SettingsLease {
     /// Ends the sessions of earlier trials: see [`OwnSessions::end`]. Returns messages about those that remain.
     pub(crate) fn end_sessions(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
         let left = self.sessions.end(client)?;
-        Ok(left.into_iter().map(|id| left_text(client.dialect(), id, &self.sessions.name)).collect())
+        Ok(left
+            .into_iter()
+            .map(|id| left_text(client.dialect(), id, &self.sessions.name))
+            .collect())
     }
 
     /// Whether other sessions see any of the settings.
@@ -98,7 +101,10 @@ impl SettingsLease {
     /// Checks that this session is at the measured server. Returns a note if the server was restarted since.
     ///
     /// The session's number alone proves nothing: another server, or this one after a restart, counts from 1 again.
-    pub(crate) fn verify_server(&mut self, client: &mut Client) -> Result<Option<String>, ExternalError> {
+    pub(crate) fn verify_server(
+        &mut self,
+        client: &mut Client,
+    ) -> Result<Option<String>, ExternalError> {
         let was = &self.journal.journal.server;
         let now = was.ask_again(client)?;
         let restarted = was.was_restarted(&now);
@@ -113,7 +119,10 @@ impl SettingsLease {
             self.after_restart(client, &now)?;
             // The server numbers sessions from 1 again.
             self.sessions.ids.clear();
-            session.and_then(|id| u32::try_from(id).ok()).into_iter().for_each(|id| self.sessions.ids.add(id));
+            session
+                .and_then(|id| u32::try_from(id).ok())
+                .into_iter()
+                .for_each(|id| self.sessions.ids.add(id));
         }
         self.acquire(client)?;
         Ok(restarted.then(|| "the server was restarted".to_owned()))
@@ -144,7 +153,12 @@ impl SettingsLease {
 
     /// Journals the server's values, checks that each can be set, then tries each level once: refused and adjusted
     /// levels are found before tables are filled.
-    pub(crate) fn try_levels(&mut self, client: &mut Client, plan: &Plan, account: &str) -> Result<(), LabError> {
+    pub(crate) fn try_levels(
+        &mut self,
+        client: &mut Client,
+        plan: &Plan,
+        account: &str,
+    ) -> Result<(), LabError> {
         if !self.sets_anything() {
             return Ok(());
         }
@@ -186,7 +200,9 @@ impl SettingsLease {
     fn note_known_companions(&mut self) {
         for (name, other) in MOVES_WITH {
             for (name, other) in [(name, other), (other, name)] {
-                let Some(original) = self.journal.journal.before.get(other).cloned() else { continue };
+                let Some(original) = self.journal.journal.before.get(other).cloned() else {
+                    continue;
+                };
                 if self.entry(name).is_some() {
                     self.companions.entry(name.to_owned()).or_default().push(other.to_owned());
                     if self.entry(other).is_none() {
@@ -207,7 +223,9 @@ impl SettingsLease {
         let now = globals::all(client).map_err(ExternalError::from)?;
         let mut is_news = false;
         for (other, is) in now {
-            let Some(was) = before.get(&other).filter(|was| !same_setting(was, &is)) else { continue };
+            let Some(was) = before.get(&other).filter(|was| !same_setting(was, &is)) else {
+                continue;
+            };
             // A variable that no run sets was changed by another session: it is reported at the end.
             if other.eq_ignore_ascii_case(name) || globals::check_name(&other).is_err() {
                 continue;
@@ -255,18 +273,29 @@ impl SettingsLease {
         for (name, level) in levels {
             let found = globals::value(client, &name)?;
             if !same_setting(&level.option_text(), &found) {
-                return Err(SettingError::Changed { name, value: level.option_text(), found }.into());
+                return Err(
+                    SettingError::Changed { name, value: level.option_text(), found }.into()
+                );
             }
         }
         Ok(())
     }
 
-    fn global_levels(&self, plan: &Plan, configuration: &Configuration) -> Vec<(String, SettingValue)> {
+    fn global_levels(
+        &self,
+        plan: &Plan,
+        configuration: &Configuration,
+    ) -> Vec<(String, SettingValue)> {
         let levels = self.scopes.levels_of(plan, configuration, Scope::Global);
         levels.map(|(name, level)| (name.to_owned(), level.clone())).collect()
     }
 
-    fn set(&mut self, client: &mut Client, name: &str, level: &SettingValue) -> Result<(), LabError> {
+    fn set(
+        &mut self,
+        client: &mut Client,
+        name: &str,
+        level: &SettingValue,
+    ) -> Result<(), LabError> {
         let found = globals::value(client, name)?;
         let wanted = level.option_text();
         let Some(entry) = self.entry(name) else { return Ok(()) };
@@ -284,7 +313,8 @@ impl SettingsLease {
             let found = globals::value(client, other)?;
             if let Some(entry) = self.entry(other) {
                 // A value set by another session does not belong to the run, even if the variable can move.
-                entry.pending |= same_setting(&entry.original, &found) || globals::is_ours(entry, &found);
+                entry.pending |=
+                    same_setting(&entry.original, &found) || globals::is_ours(entry, &found);
             }
         }
         self.journal.write()?;
@@ -297,7 +327,9 @@ impl SettingsLease {
         // Adjusted values, of the variable and of those that change with it, belong to the run, too.
         for moved in companions.iter().map(String::as_str).chain([name]) {
             let made = globals::value(client, moved)?;
-            if let Some(entry) = self.entry(moved).filter(|entry| entry.pending && !entry.ours.contains(&made)) {
+            if let Some(entry) =
+                self.entry(moved).filter(|entry| entry.pending && !entry.ours.contains(&made))
+            {
                 entry.ours.push(made);
             }
         }
@@ -330,14 +362,20 @@ impl SettingsLease {
         for (name, level) in self.global_levels(plan, configuration) {
             let found = globals::value(client, &name)?;
             if !same_setting(&level.option_text(), &found) {
-                return Ok(Some(format!("`{name}` was changed to {found} by another session during the trial")));
+                return Ok(Some(format!(
+                    "`{name}` was changed to {found} by another session during the trial"
+                )));
             }
         }
         Ok(None)
     }
 
     /// Restores everything. Values set by other sessions since stay, and are reported.
-    pub(crate) fn restore(&mut self, client: &mut Client, restored: &mut Restored) -> Result<(), ExternalError> {
+    pub(crate) fn restore(
+        &mut self,
+        client: &mut Client,
+        restored: &mut Restored,
+    ) -> Result<(), ExternalError> {
         restore_settings(client, &mut self.journal, false, restored)
     }
 }
@@ -346,7 +384,10 @@ impl SettingsLease {
 /// is a failure, too: it is no longer true.
 pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) {
     if restored.failed.is_empty() {
-        let unwritten = journal.unwritten.as_ref().map(|error| format!("the journal could not be written: {error}"));
+        let unwritten = journal
+            .unwritten
+            .as_ref()
+            .map(|error| format!("the journal could not be written: {error}"));
         match journal.finish(!restored.left.is_empty()) {
             Ok(kept) => {
                 restored.kept = kept;
@@ -362,7 +403,9 @@ pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) {
     journal.journal.session = None;
     let written = journal.write();
     if let Some(error) = written.as_ref().err().or(journal.unwritten.as_ref()) {
-        restored.failed.push(format!("the journal still lists settings that are restored: {error}"));
+        restored
+            .failed
+            .push(format!("the journal still lists settings that are restored: {error}"));
     }
 }
 

@@ -60,7 +60,9 @@ pub(crate) fn survey(
         named.plan_table(PARTS_TABLE);
     }
     let identity = Identity::ask(client)?;
-    let new = |schema: &Schema, identity| Journal::new(tool_version, identity, target.to_string(), schema.record());
+    let new = |schema: &Schema, identity| {
+        Journal::new(tool_version, identity, target.to_string(), schema.record())
+    };
     // Leftovers of a killed run are reported before anything that they may have caused.
     refuse_unfinished(journals, &new(&named, identity.clone()), sets)?;
     // Before privileges on it are requested: no privilege should be granted on a schema that is refused anyway.
@@ -68,7 +70,8 @@ pub(crate) fn survey(
         check_schema(client, &mut named, external, workload)?;
     }
     let global: Vec<_> = scopes.global_names().collect();
-    let mut warnings = access::look_around(client, target, schema, *schema_is_theirs, workload, &global)?;
+    let mut warnings =
+        access::look_around(client, target, schema, *schema_is_theirs, workload, &global)?;
     let replication = replication::ask(client)?;
     warnings.extend(replication::warnings(&replication, client.dialect()));
     room::check(client, target, plan)?;
@@ -82,7 +85,8 @@ pub(crate) fn survey(
     for text in &warnings {
         listener.warn(text.clone());
     }
-    let is_on_this_host = target.endpoints.iter().all(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
+    let is_on_this_host =
+        target.endpoints.iter().all(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
     let external = ExternalFacts { is_on_this_host, replication, warnings };
     let journal = new(&named, identity);
     Ok(Survey { facts, scopes, schema: named, external, journal })
@@ -96,8 +100,10 @@ fn check_schema(
     workload: &dyn Workload,
 ) -> Result<(), LabError> {
     let Err(error) = named.check(client, workload) else { return Ok(()) };
-    let is_there =
-        matches!(error, LabError::SchemaExists { .. } | LabError::External(ExternalError::TableExists { .. }));
+    let is_there = matches!(
+        error,
+        LabError::SchemaExists { .. } | LabError::External(ExternalError::TableExists { .. })
+    );
     let path = if is_there { named.journal_of(client, &external.journals) } else { None };
     let schema = named.name().to_owned();
     Err(path.map_or(error, |path| ExternalError::LeftByMoved { schema, path }.into()))
@@ -123,7 +129,11 @@ fn scopes(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Scope
     let mut scopes = Scopes::default();
     for name in globals::names(plan) {
         let scope = match scope(client, &name, facts) {
-            Err(LabError::External(ExternalError::NotDynamic { .. })) if has_already(client, plan, &name)? => continue,
+            Err(LabError::External(ExternalError::NotDynamic { .. }))
+                if has_already(client, plan, &name)? =>
+            {
+                continue;
+            }
             Err(LabError::External(error)) => return Err(error.with_near(client).into()),
             other => other?,
         };
@@ -158,14 +168,24 @@ fn without_binlog(client: &mut Client, plan: &Plan) -> Result<Option<String>, Dr
     let of_binlog = |name: &&str| *name == "sync_binlog" || name.starts_with("binlog_");
     let factors = plan.setting_factors();
     let names: Vec<_> = factors.keys().copied().filter(of_binlog).collect();
-    if names.is_empty() || client.dialect() == SqlDialect::Postgres || access::is_on(client, "log_bin")? {
+    if names.is_empty()
+        || client.dialect() == SqlDialect::Postgres
+        || access::is_on(client, "log_bin")?
+    {
         return Ok(None);
     }
-    Ok(Some(format!("log_bin is OFF on this server, and {} has no effect without it", names.join(", "))))
+    Ok(Some(format!(
+        "log_bin is OFF on this server, and {} has no effect without it",
+        names.join(", ")
+    )))
 }
 
 /// Factors and settings that a managed or distributed server shows, and that do nothing there.
-fn on_platform(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Vec<String>, DriverError> {
+fn on_platform(
+    client: &mut Client,
+    plan: &Plan,
+    facts: &ServerFacts,
+) -> Result<Vec<String>, DriverError> {
     let names = globals::names(plan);
     if names.is_empty() {
         return Ok(Vec::new());
@@ -185,7 +205,9 @@ fn durability(
     scopes: &Scopes,
 ) -> Result<Vec<String>, DriverError> {
     let mut said: Vec<String> = Vec::new();
-    let Some(version) = Version::parse(&facts.version).filter(|_| scopes.has_global()) else { return Ok(said) };
+    let Some(version) = Version::parse(&facts.version).filter(|_| scopes.has_global()) else {
+        return Ok(said);
+    };
     let variables = truetps_driver::server_settings(client)?;
     let now = judge(facts.flavour, &version, &variables);
     for configuration in plan.configurations() {
@@ -206,7 +228,11 @@ fn durability(
         if is_same || then.power_cut == Loss::Nothing {
             continue;
         }
-        let text = format!("with {}, commits of all sessions on this server: {}", words.join(", "), then.sentence);
+        let text = format!(
+            "with {}, commits of all sessions on this server: {}",
+            words.join(", "),
+            then.sentence
+        );
         if !said.contains(&text) {
             said.push(text);
         }

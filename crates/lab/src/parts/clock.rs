@@ -72,12 +72,24 @@ mod tests {
     #[test]
     fn a_moment_of_the_server_is_one_of_this_host() {
         let at = Instant::now();
-        let clock = ServerClock { at, server_us: 5_000_000, uncertainty: Duration::from_micros(80), offset_us: -3.0e9 };
+        let clock = ServerClock {
+            at,
+            server_us: 5_000_000,
+            uncertainty: Duration::from_micros(80),
+            offset_us: -3.0e9,
+        };
         assert_eq!(clock.moment(5_250_000), Some(at + Duration::from_millis(250)));
         for other in [4_999_999, i64::MIN, i64::MAX] {
-            assert_eq!(clock.moment(other).filter(|at| *at < clock.at + Duration::from_hours(1)), None, "{other}");
+            assert_eq!(
+                clock.moment(other).filter(|at| *at < clock.at + Duration::from_hours(1)),
+                None,
+                "{other}"
+            );
         }
         let start = clock.start(7);
-        assert_eq!((start.server_us, start.uncertainty_us, start.clock_offset_us), (7, 80.0, -3.0e9));
+        assert_eq!(
+            (start.server_us, start.uncertainty_us, start.clock_offset_us),
+            (7, 80.0, -3.0e9)
+        );
     }
 }

@@ -11,7 +11,8 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 pub(super) fn bytes_of_hex(digits: &str) -> Option<Vec<u8>> {
-    let is_hex = digits.len().is_multiple_of(2) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_hex =
+        digits.len().is_multiple_of(2) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     is_hex.then(|| digits.as_bytes().chunks(2).map(pair).collect())?
 }

@@ -53,14 +53,20 @@ impl Invitation {
             let difference = first_difference(&self.plan, plan);
             return Err(format!("part {part} has another plan than part 0: {difference}"));
         }
-        let record = self.experiment.check().map_err(|problem| format!("part 0 invites to no experiment: {problem}"));
+        let record = self
+            .experiment
+            .check()
+            .map_err(|problem| format!("part 0 invites to no experiment: {problem}"));
         record.and_then(|()| self.check_names()).and_then(|()| self.check_schedule(part, schedule))
     }
 
     fn check_names(&self) -> Result<(), String> {
         let fine = |c: char| c.is_ascii_alphanumeric() || " :.-".contains(c);
         if self.sessions.len() > SESSIONS_CHARS_MAX || !self.sessions.chars().all(fine) {
-            return Err(format!("part 0 invites with an odd name of sessions: `{}`", self.sessions.escape_debug()));
+            return Err(format!(
+                "part 0 invites with an odd name of sessions: `{}`",
+                self.sessions.escape_debug()
+            ));
         }
         Ok(())
     }
@@ -68,13 +74,18 @@ impl Invitation {
     /// Both follow from the plan.
     fn check_schedule(&self, part: Part, own: &[ScheduledTrial]) -> Result<(), String> {
         // As it is after it was written and read: numbers with a point may differ in the last digit.
-        let own = serde_json::to_string(own).and_then(|text| serde_json::from_str::<Vec<ScheduledTrial>>(&text));
+        let own = serde_json::to_string(own)
+            .and_then(|text| serde_json::from_str::<Vec<ScheduledTrial>>(&text));
         let own = own.expect("a schedule has a JSON form");
         let first = &self.experiment.schedule;
         let differs = |n: &usize| first.get(*n) != own.get(*n);
         let Some(n) = (0..first.len().max(own.len())).find(differs) else { return Ok(()) };
-        let [theirs, ours] = [first, &own].map(|of| of.get(n).map_or("nothing", |scheduled| &scheduled.name));
-        Err(format!("part {part} has another schedule than part 0: entry {} is {theirs} there, {ours} here", n + 1))
+        let [theirs, ours] =
+            [first, &own].map(|of| of.get(n).map_or("nothing", |scheduled| &scheduled.name));
+        Err(format!(
+            "part {part} has another schedule than part 0: entry {} is {theirs} there, {ours} here",
+            n + 1
+        ))
     }
 }
 
@@ -95,7 +106,10 @@ pub(super) struct InvitedRow {
 }
 
 /// The schema may not exist yet, or be left by a part 0 that was killed.
-pub(super) fn wait_for_invitation(external: &ExternalServer, stop: &AtomicBool) -> Result<Invited, LabError> {
+pub(super) fn wait_for_invitation(
+    external: &ExternalServer,
+    stop: &AtomicBool,
+) -> Result<Invited, LabError> {
     let ExternalServer { target, schema, part, part_wait, .. } = external;
     let inside = external.control_inside();
     let deadline = Instant::now() + *part_wait;
@@ -112,8 +126,9 @@ pub(super) fn wait_for_invitation(external: &ExternalServer, stop: &AtomicBool) 
         }
         if Instant::now() >= deadline {
             let seconds = part_wait.as_secs();
-            let problem =
-                format!("part {part} did not find part 0 within {seconds} s, in the schema `{schema}` of {target}");
+            let problem = format!(
+                "part {part} did not find part 0 within {seconds} s, in the schema `{schema}` of {target}"
+            );
             return Err(PartsProblem::new(problem).into());
         }
         thread::sleep(LOGIN_PAUSE.min(deadline.saturating_duration_since(Instant::now())));
@@ -121,7 +136,10 @@ pub(super) fn wait_for_invitation(external: &ExternalServer, stop: &AtomicBool) 
 }
 
 /// `None`: part 0 is not there, or has not invited yet.
-fn find_invitation(external: &ExternalServer, inside: &Target) -> Result<Option<Invited>, LabError> {
+fn find_invitation(
+    external: &ExternalServer,
+    inside: &Target,
+) -> Result<Option<Invited>, LabError> {
     let secret = parts_secret(external)?;
     let asked = |error: DriverError| LabError::ExternalLogin(error);
     let mut table = PartsTable::connect(inside).map_err(asked)?;
@@ -141,8 +159,8 @@ fn find_invitation(external: &ExternalServer, inside: &Target) -> Result<Option<
         return Ok(None);
     }
     let invitation = serde_json::from_str(&text);
-    let invitation =
-        invitation.map_err(|error| PartsProblem::new(format!("part 0 invites in other words: {error}")))?;
+    let invitation = invitation
+        .map_err(|error| PartsProblem::new(format!("part 0 invites in other words: {error}")))?;
     let row = InvitedRow { serial: row.serial, number: row.number, invitation: digest };
     Ok(Some(Invited { table, key, invitation, row }))
 }
@@ -176,22 +194,39 @@ mod tests {
 
     #[test]
     fn plans_are_compared_by_line() {
-        assert_eq!(first_difference("a = 1\nb = 2\n", "a = 1\nb = 3\n"), "`b = 2` in part 0, `b = 3` here");
+        assert_eq!(
+            first_difference("a = 1\nb = 2\n", "a = 1\nb = 3\n"),
+            "`b = 2` in part 0, `b = 3` here"
+        );
         assert_eq!(first_difference("a = 1\n", "a = 1\nb = 3\n"), "`b = 3` here");
-        assert_eq!(first_difference("a = 1\nb = 2\n", "a = 1\n"), "`b = 2` in part 0, `nothing` here");
+        assert_eq!(
+            first_difference("a = 1\nb = 2\n", "a = 1\n"),
+            "`b = 2` in part 0, `nothing` here"
+        );
     }
 
     fn check(change: impl FnOnce(&mut Invitation), expect: &str) {
         let text = include_str!("../../../report/testdata/before-probe/experiment.json");
         let experiment: Experiment = serde_json::from_str(text).unwrap();
         let own = experiment.clone();
-        let mut invitation =
-            Invitation { of: 2, plan: "a = 1\n".to_owned(), sessions: "truetps 2026-11-28 7".to_owned(), experiment };
+        let mut invitation = Invitation {
+            of: 2,
+            plan: "a = 1\n".to_owned(),
+            sessions: "truetps 2026-11-28 7".to_owned(),
+            experiment,
+        };
         change(&mut invitation);
-        let known = OwnExperiment { plan: "a = 1\n", tool_version: &own.tool_version, schedule: &own.schedule };
+        let known = OwnExperiment {
+            plan: "a = 1\n",
+            tool_version: &own.tool_version,
+            schedule: &own.schedule,
+        };
         let checked = invitation.check(Part { index: 1, of: 2 }, &known);
         let problem = checked.err().unwrap_or_default();
-        assert!(problem.starts_with(expect) && problem.is_empty() == expect.is_empty(), "{problem}");
+        assert!(
+            problem.starts_with(expect) && problem.is_empty() == expect.is_empty(),
+            "{problem}"
+        );
     }
 
     /// Even part 0 with the right secret decides no path, no number of threads and no statement of another part.
@@ -206,11 +241,17 @@ mod tests {
             |one| one.experiment.schedule[0].name = "/etc".to_owned(),
             "part 0 invites to no experiment: schedule.name",
         );
-        check(|one| one.experiment.schedule[0].name = "trial-0007".to_owned(), "part 1/2 has another schedule");
+        check(
+            |one| one.experiment.schedule[0].name = "trial-0007".to_owned(),
+            "part 1/2 has another schedule",
+        );
         check(
             |one| one.experiment.schedule.clear(),
             "part 1/2 has another schedule than part 0: entry 1 is nothing there",
         );
-        check(|one| one.sessions = "x'; DROP".to_owned(), "part 0 invites with an odd name of sessions");
+        check(
+            |one| one.sessions = "x'; DROP".to_owned(),
+            "part 0 invites with an odd name of sessions",
+        );
     }
 }

@@ -163,9 +163,15 @@ impl<'a> Meeting<'a> {
 
     /// The others may come. `sessions`: the name of the load's sessions on PostgreSQL, by which part 0 finds those that
     /// remain.
-    pub(crate) fn invite(&mut self, plan: &str, sessions: &str, experiment: &Experiment) -> Result<(), LabError> {
+    pub(crate) fn invite(
+        &mut self,
+        plan: &str,
+        sessions: &str,
+        experiment: &Experiment,
+    ) -> Result<(), LabError> {
         let (plan, sessions) = (plan.to_owned(), sessions.to_owned());
-        let invitation = Invitation { of: self.part.of, plan, sessions, experiment: experiment.clone() };
+        let invitation =
+            Invitation { of: self.part.of, plan, sessions, experiment: experiment.clone() };
         let invitation = serde_json::to_string(&invitation).expect("an experiment has a JSON form");
         self.invitation = digest_of(&invitation);
         Ok(self.come(&PartRow::joined(0, self.number.clone()), &invitation)?)
@@ -182,8 +188,11 @@ impl<'a> Meeting<'a> {
         let number = new_number();
         if let Err(problem) = invitation.check(part, own) {
             // The others learn it from the row, if this part has none yet.
-            let row =
-                PartRow { phase: PartPhase::Failed, note: problem.clone(), ..PartRow::joined(part.index, number) };
+            let row = PartRow {
+                phase: PartPhase::Failed,
+                note: problem.clone(),
+                ..PartRow::joined(part.index, number)
+            };
             if part.index < invitation.of {
                 let _ = table.insert(&row, "", &key.proof(&row, ""));
             }
@@ -237,19 +246,25 @@ impl<'a> Meeting<'a> {
         })?;
         match first.phase {
             PartPhase::Over => {
-                return Err(PartsProblem::new("part 0 has ended the experiment before all trials").into());
+                return Err(
+                    PartsProblem::new("part 0 has ended the experiment before all trials").into()
+                );
             }
             _ if first.round > round => {
-                return Err(PartsProblem::new("part 0 has begun the experiment without this part").into());
+                return Err(
+                    PartsProblem::new("part 0 has begun the experiment without this part").into()
+                );
             }
             PartPhase::Cancelled => self.cancelled = Some(first.note),
             // It was cancelled a while ago.
             _ if first.judged == round => self.cancelled = Some(first.verdict),
             _ => {
-                let named: Round = serde_json::from_str(&first.note)
-                    .map_err(|error| PartsProblem::new(format!("part 0 named a trial in other words: {error}")))?;
+                let named: Round = serde_json::from_str(&first.note).map_err(|error| {
+                    PartsProblem::new(format!("part 0 named a trial in other words: {error}"))
+                })?;
                 if named.trial != trial {
-                    let problem = format!("part 0 begins trial {}, and this part {trial}", named.trial);
+                    let problem =
+                        format!("part 0 begins trial {}, and this part {trial}", named.trial);
                     return Err(PartsProblem::new(problem).into());
                 }
                 self.settings = named.settings;
@@ -271,8 +286,9 @@ impl<'a> Meeting<'a> {
             return Ok(self.tell(PartPhase::Prepared, 0, note)?);
         }
         if self.cancelled.is_none() {
-            self.cancelled = first_other_setting(&self.settings, settings)
-                .map(|difference| format!("part {} has another setting than part 0: {difference}", self.part));
+            self.cancelled = first_other_setting(&self.settings, settings).map(|difference| {
+                format!("part {} has another setting than part 0: {difference}", self.part)
+            });
         }
         Ok(())
     }
@@ -324,7 +340,9 @@ impl<'a> Meeting<'a> {
             PartsProblem(format!("part {part} learned of the start {late_ms:.0} ms after it"))
         })?;
         if at > Instant::now() + LEAD + 2 * CommonStart::UNCERTAINTY_MAX {
-            return Err(PartsProblem(format!("the server's clock was set back before the start of part {part}")));
+            return Err(PartsProblem(format!(
+                "the server's clock was set back before the start of part {part}"
+            )));
         }
         self.start = Some(clock.start(first.start_us));
         Ok(at)
@@ -391,7 +409,9 @@ impl<'a> Meeting<'a> {
             row.judged >= round || row.round > round || row.phase == PartPhase::Over
         })?;
         match first.verdict {
-            _ if first.judged != round => Err(PartsProblem("part 0 went on without this part".to_owned())),
+            _ if first.judged != round => {
+                Err(PartsProblem("part 0 went on without this part".to_owned()))
+            }
             verdict if verdict.is_empty() => Ok(()),
             verdict => Err(PartsProblem(verdict)),
         }
@@ -431,7 +451,16 @@ impl<'a> Meeting<'a> {
         let (judged, verdict) = self.judged.clone();
         self.serial += 1;
         let own = PartRow::joined(self.part.index, self.number.clone());
-        let row = PartRow { round: self.round, phase, start_us, note, judged, verdict, serial: self.serial, ..own };
+        let row = PartRow {
+            round: self.round,
+            phase,
+            start_us,
+            note,
+            judged,
+            verdict,
+            serial: self.serial,
+            ..own
+        };
         let proof = self.key.proof(&row, self.invitation_of(row.part));
         Ok(self.table()?.update(&row, &proof)?)
     }
@@ -443,7 +472,9 @@ impl<'a> Meeting<'a> {
         let content = (row.serial, row.number.clone());
         let before = self.seen.insert(part, content);
         if before.is_some_and(|(serial, number)| serial > row.serial || number != row.number) {
-            return Err(PartsProblem(format!("the row of part {part} in `{TABLE}` has an earlier content again")));
+            return Err(PartsProblem(format!(
+                "the row of part {part} in `{TABLE}` has an earlier content again"
+            )));
         }
         Ok(row)
     }
@@ -476,7 +507,12 @@ impl<'a> Meeting<'a> {
     }
 
     /// Part 0 waits until all others are in this phase of the round; for those that have not come, as long as was asked.
-    fn wait_for_others(&mut self, patience: Duration, what: &str, phase: PartPhase) -> Result<(), PartsProblem> {
+    fn wait_for_others(
+        &mut self,
+        patience: Duration,
+        what: &str,
+        phase: PartPhase,
+    ) -> Result<(), PartsProblem> {
         let (round, of) = (self.round, self.part.of);
         // Before the first start they may still be on their way: then all of them have longer.
         let began = Instant::now();
@@ -484,16 +520,24 @@ impl<'a> Meeting<'a> {
         let arrival = if may_come { self.wait } else { Duration::ZERO };
         loop {
             let rows = self.rows_of_others()?;
-            let failed =
-                rows.iter().find(|row| row.phase == PartPhase::Failed && (row.round == round || row.round == 0));
+            let failed = rows.iter().find(|row| {
+                row.phase == PartPhase::Failed && (row.round == round || row.round == 0)
+            });
             if let Some(row) = failed {
                 let name = format!("part {}/{of}", row.part);
-                let named = if row.note.contains(&name) { row.note.clone() } else { format!("{name}: {}", row.note) };
+                let named = if row.note.contains(&name) {
+                    row.note.clone()
+                } else {
+                    format!("{name}: {}", row.note)
+                };
                 return Err(PartsProblem(named));
             }
             let is_there = |part: &u32| rows.iter().any(|row| row.part == *part);
-            let is_waited_for =
-                |part: &u32| !rows.iter().any(|row| row.part == *part && row.round == round && row.phase == phase);
+            let is_waited_for = |part: &u32| {
+                !rows
+                    .iter()
+                    .any(|row| row.part == *part && row.round == round && row.phase == phase)
+            };
             let waited_for: Vec<_> = (1..of).filter(is_waited_for).collect();
             let Some(one) = waited_for.first() else { return Ok(()) };
             for part in waited_for.iter().filter(|part| is_there(part)) {
@@ -503,13 +547,19 @@ impl<'a> Meeting<'a> {
                 return Err(PartsProblem("interrupted".to_owned()));
             }
             let waited = began.elapsed();
-            if let Some(absent) = waited_for.iter().find(|part| !is_there(part)).filter(|_| waited >= arrival) {
+            if let Some(absent) =
+                waited_for.iter().find(|part| !is_there(part)).filter(|_| waited >= arrival)
+            {
                 let seconds = arrival.as_secs();
-                return Err(PartsProblem(format!("part {absent}/{of} did not come within {seconds} s")));
+                return Err(PartsProblem(format!(
+                    "part {absent}/{of} did not come within {seconds} s"
+                )));
             }
             if waited >= arrival + patience {
                 let seconds = (arrival + patience).as_secs();
-                return Err(PartsProblem(format!("part {one}/{of} was not {what} within {seconds} s")));
+                return Err(PartsProblem(format!(
+                    "part {one}/{of} was not {what} within {seconds} s"
+                )));
             }
             thread::sleep(SHORT_PAUSE);
         }
@@ -535,7 +585,11 @@ impl<'a> Meeting<'a> {
                 return Err(PartsProblem("interrupted".to_owned()));
             }
             if Instant::now() >= deadline {
-                let problem = format!("part 0/{} did not go on within {} s", self.part.of, patience.as_secs());
+                let problem = format!(
+                    "part 0/{} did not go on within {} s",
+                    self.part.of,
+                    patience.as_secs()
+                );
                 return Err(PartsProblem(problem));
             }
             thread::sleep(pause);
@@ -557,10 +611,14 @@ pub(super) fn no_proof(part: u32) -> PartsProblem {
 }
 
 /// The first setting that differs, as both have it.
-fn first_other_setting(first: &BTreeMap<String, String>, own: &BTreeMap<String, String>) -> Option<String> {
+fn first_other_setting(
+    first: &BTreeMap<String, String>,
+    own: &BTreeMap<String, String>,
+) -> Option<String> {
     let names: BTreeSet<_> = first.keys().chain(own.keys()).collect();
     let name = names.into_iter().find(|name| first.get(*name) != own.get(*name))?;
-    let [first, own] = [first, own].map(|of| of.get(name).map_or("not set".to_owned(), |value| format!("`{value}`")));
+    let [first, own] = [first, own]
+        .map(|of| of.get(name).map_or("not set".to_owned(), |value| format!("`{value}`")));
     Some(format!("`{name}` is {first} in part 0, {own} here"))
 }
 
@@ -571,14 +629,20 @@ mod tests {
     #[test]
     fn settings_are_compared_by_name() {
         let settings = |pairs: &[(&str, &str)]| {
-            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>()
+            pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect::<BTreeMap<_, _>>()
         };
         let own = settings(&[("a", "1"), ("b", "2")]);
         assert_eq!(first_other_setting(&own, &own), None);
         for (first, expected) in [
             (&[("a", "1"), ("b", "3")][..], "`b` is `3` in part 0, `2` here"),
             (&[("a", "1")], "`b` is not set in part 0, `2` here"),
-            (&[("0; DROP", "x"), ("a", "1"), ("b", "2")], "`0; DROP` is `x` in part 0, not set here"),
+            (
+                &[("0; DROP", "x"), ("a", "1"), ("b", "2")],
+                "`0; DROP` is `x` in part 0, not set here",
+            ),
         ] {
             assert_eq!(first_other_setting(&settings(first), &own).as_deref(), Some(expected));
         }

@@ -41,7 +41,10 @@ impl RunKey {
     /// `number`: of part 0. `None`: it is none.
     pub(super) fn derive(secret: &Password, number: &str, schema: &str) -> Option<Self> {
         let salt = bytes_of_hex(number).filter(|salt| salt.len() == NUMBER_BYTES)?;
-        Some(Self { key: Key::new(HMAC_SHA256, &secret.derive_key(&salt)), schema: schema.to_owned() })
+        Some(Self {
+            key: Key::new(HMAC_SHA256, &secret.derive_key(&salt)),
+            schema: schema.to_owned(),
+        })
     }
 
     /// `invitation`: the digest of part 0's; empty for others.

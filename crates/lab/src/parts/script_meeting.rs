@@ -41,11 +41,14 @@ impl<'a> ScriptMeeting<'a> {
         listener: &mut dyn Listener,
     ) -> Result<Self, LabError> {
         let part = external.part;
-        let [scheduled] = &experiment.schedule[..] else { unreachable!("a script's run is one trial") };
+        let [scheduled] = &experiment.schedule[..] else {
+            unreachable!("a script's run is one trial")
+        };
         parts_secret(external)?;
         let mut entered = if part.is_first() {
             let tool_version = &experiment.tool_version;
-            let (mut session, _) = ExternalSession::enter(plan, stop, tool_version, external, &NoTables, listener)?;
+            let (mut session, _) =
+                ExternalSession::enter(plan, stop, tool_version, external, &NoTables, listener)?;
             let meeting = match Meeting::open(external, stop) {
                 Ok(meeting) => meeting,
                 Err(error) => return Err(error.and_not_left(session.leave(listener))),
@@ -53,8 +56,11 @@ impl<'a> ScriptMeeting<'a> {
             Self { meeting, session: Some(session), name: unique_id(), is_open: true }
         } else {
             let Experiment { tool_version, schedule, .. } = experiment;
-            let (meeting, invitation) =
-                Meeting::join(external, &OwnExperiment { plan: alike, tool_version, schedule }, stop)?;
+            let (meeting, invitation) = Meeting::join(
+                external,
+                &OwnExperiment { plan: alike, tool_version, schedule },
+                stop,
+            )?;
             let name = invitation.experiment.part.map(|part| part.meeting).unwrap_or_default();
             Self { meeting, session: None, name, is_open: true }
         };

@@ -132,7 +132,8 @@ impl UnprovenRow {
     }
 }
 
-const ROW_COLUMNS: &str = "part, round, phase, start_us, note, judged, verdict, serial, number, proof";
+const ROW_COLUMNS: &str =
+    "part, round, phase, start_us, note, judged, verdict, serial, number, proof";
 /// The owner of the database, unless it is this account, one whose rights this account has, or a superuser. A superuser has
 /// the rights of all accounts, and is the one whose rights another owner would want.
 const DISTRUSTED_OWNER: &str = "SELECT pg_get_userbyid(datdba)::text FROM pg_database, pg_roles AS me \
@@ -179,11 +180,15 @@ impl PartsTable {
                      AND table_name = '{TABLE}'"
                 );
                 let kind = self.client.query_value(&sql)?.filter(|kind| kind != "BASE TABLE");
-                Ok(kind.map(|kind| format!("`{TABLE}` in the schema `{schema}` is a {kind}, and no table")))
+                Ok(kind.map(|kind| {
+                    format!("`{TABLE}` in the schema `{schema}` is a {kind}, and no table")
+                }))
             }
             SqlDialect::Postgres => {
                 let owner = self.client.query_value(DISTRUSTED_OWNER)?;
-                Ok(owner.map(|owner| format!("the database `{schema}` belongs to `{owner}`, and not to {user}")))
+                Ok(owner.map(|owner| {
+                    format!("the database `{schema}` belongs to `{owner}`, and not to {user}")
+                }))
             }
         }
     }
@@ -198,7 +203,10 @@ impl PartsTable {
     /// statements of one session over several.
     pub(crate) fn has_lock(&mut self, part: u32) -> Result<bool, DriverError> {
         let sql = match self.client.dialect() {
-            SqlDialect::Mysql => format!("SELECT IS_USED_LOCK('{}') = CONNECTION_ID()", lock_name(&self.schema, part)),
+            SqlDialect::Mysql => format!(
+                "SELECT IS_USED_LOCK('{}') = CONNECTION_ID()",
+                lock_name(&self.schema, part)
+            ),
             SqlDialect::Postgres => format!("{} AND pid = pg_backend_pid()", lock_count_sql(part)),
         };
         Ok(self.client.query_value(&sql)?.as_deref() == Some("1"))
@@ -207,14 +215,21 @@ impl PartsTable {
     /// Whether any process is this part.
     pub(crate) fn is_alive(&mut self, part: u32) -> Result<bool, DriverError> {
         let sql = match self.client.dialect() {
-            SqlDialect::Mysql => format!("SELECT IS_FREE_LOCK('{}') = 0", lock_name(&self.schema, part)),
+            SqlDialect::Mysql => {
+                format!("SELECT IS_FREE_LOCK('{}') = 0", lock_name(&self.schema, part))
+            }
             SqlDialect::Postgres => lock_count_sql(part),
         };
         Ok(self.client.query_value(&sql)?.as_deref() == Some("1"))
     }
 
     /// `invitation`: of part 0, and stays; empty for others.
-    pub(crate) fn insert(&mut self, row: &PartRow, invitation: &str, proof: &str) -> Result<(), DriverError> {
+    pub(crate) fn insert(
+        &mut self,
+        row: &PartRow,
+        invitation: &str,
+        proof: &str,
+    ) -> Result<(), DriverError> {
         let PartRow { part, round, phase, start_us, note, judged, verdict, serial, number } = row;
         let (phase, note, verdict) = (phase.word(), hex(note.as_bytes()), hex(verdict.as_bytes()));
         let invitation = hex(invitation.as_bytes());
@@ -227,7 +242,8 @@ impl PartsTable {
     }
 
     pub(crate) fn update(&mut self, row: &PartRow, proof: &str) -> Result<(), DriverError> {
-        let PartRow { part, round, phase, start_us, note, judged, verdict, serial, number: _ } = row;
+        let PartRow { part, round, phase, start_us, note, judged, verdict, serial, number: _ } =
+            row;
         let (phase, note, verdict) = (phase.word(), hex(note.as_bytes()), hex(verdict.as_bytes()));
         let sql = format!(
             "UPDATE {} SET round = {round}, phase = '{phase}', start_us = {start_us}, note = '{note}', \
@@ -239,19 +255,26 @@ impl PartsTable {
 
     /// Part 0 answers to the number of another part.
     pub(super) fn write_answer(&mut self, part: u32, answer: &str) -> Result<(), DriverError> {
-        self.client.execute(&format!("UPDATE {} SET answer = '{answer}' WHERE part = {part}", self.name)).map(drop)
+        self.client
+            .execute(&format!("UPDATE {} SET answer = '{answer}' WHERE part = {part}", self.name))
+            .map(drop)
     }
 
     /// Part 0's answer to this part.
     pub(super) fn answer(&mut self, part: u32) -> Result<String, DriverError> {
-        let sql = format!("SELECT {} FROM {} WHERE part = {part}", first_chars("answer", NOTE_CHARS_MAX), self.name);
+        let sql = format!(
+            "SELECT {} FROM {} WHERE part = {part}",
+            first_chars("answer", NOTE_CHARS_MAX),
+            self.name
+        );
         Ok(self.client.query_value(&sql)?.unwrap_or_default())
     }
 
     /// Of part 0, without a proof.
     pub(super) fn invitation(&mut self) -> Result<String, DriverError> {
         let text = first_chars("invitation", INVITATION_CHARS_MAX);
-        let found = self.client.query_value(&format!("SELECT {text} FROM {} WHERE part = 0", self.name))?;
+        let found =
+            self.client.query_value(&format!("SELECT {text} FROM {} WHERE part = 0", self.name))?;
         Ok(found.and_then(|digits| text_of_hex(&digits)).unwrap_or_default())
     }
 
@@ -265,7 +288,11 @@ impl PartsTable {
         self.rows_where(&format!("part > 0 AND part < {of}"), of.saturating_mul(ROWS_MAX))
     }
 
-    fn rows_where(&mut self, condition: &str, rows_max: u32) -> Result<Vec<UnprovenRow>, DriverError> {
+    fn rows_where(
+        &mut self,
+        condition: &str,
+        rows_max: u32,
+    ) -> Result<Vec<UnprovenRow>, DriverError> {
         let [note, verdict] = ["note", "verdict"].map(|name| first_chars(name, NOTE_CHARS_MAX));
         let sql = format!(
             "SELECT part, round, phase, start_us, {note}, judged, {verdict}, serial, number, proof FROM {} \
@@ -279,8 +306,12 @@ impl PartsTable {
     /// The server's clock, in microseconds since 1970: without a time zone, whose hours may be there twice.
     pub(crate) fn now_us(&mut self) -> Result<i64, DriverError> {
         let sql = match self.client.dialect() {
-            SqlDialect::Mysql => "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
-            SqlDialect::Postgres => "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+            SqlDialect::Mysql => {
+                "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+            }
+            SqlDialect::Postgres => {
+                "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+            }
         };
         let text = self.client.query_value(sql)?.unwrap_or_default();
         let now_us = text.parse().ok().filter(|now_us| TIMES_US.contains(now_us));
@@ -360,13 +391,19 @@ fn lock_count_sql(part: u32) -> String {
 
 /// With its proof.
 fn row_of(row: &[Option<String>]) -> Option<(PartRow, String)> {
-    let [part, round, phase, start_us, note, judged, verdict, serial, number, proof] = row else { return None };
+    let [part, round, phase, start_us, note, judged, verdict, serial, number, proof] = row else {
+        return None;
+    };
     let word = phase.as_deref()?;
     let row = PartRow {
         part: part.as_deref()?.parse().ok()?,
         round: round.as_deref()?.parse().ok()?,
         phase: PartPhase::ALL.into_iter().find(|phase| phase.word() == word)?,
-        start_us: start_us.as_deref()?.parse().ok().filter(|start_us| TIMES_US.contains(start_us))?,
+        start_us: start_us
+            .as_deref()?
+            .parse()
+            .ok()
+            .filter(|start_us| TIMES_US.contains(start_us))?,
         note: text_of_hex(note.as_deref()?)?,
         judged: judged.as_deref()?.parse().ok()?,
         verdict: text_of_hex(verdict.as_deref()?)?,
@@ -383,7 +420,8 @@ mod tests {
     #[test]
     fn a_row_of_another_form_is_none() {
         let row = |round: &str, phase: &str, start_us: &str, note: &str| {
-            ["3", round, phase, start_us, note, "6", "", "9", "ab", "cd"].map(|cell| Some(cell.to_owned()))
+            ["3", round, phase, start_us, note, "6", "", "9", "ab", "cd"]
+                .map(|cell| Some(cell.to_owned()))
         };
         let expected = PartRow {
             round: 7,
@@ -404,7 +442,10 @@ mod tests {
             ("7", "failed", "9223372036854775807", &why),
             ("7", "failed", "12", "why"),
         ] {
-            assert!(row_of(&row(round, phase, start_us, note)).is_none(), "{round} {phase} {start_us} {note}");
+            assert!(
+                row_of(&row(round, phase, start_us, note)).is_none(),
+                "{round} {phase} {start_us} {note}"
+            );
         }
         assert!(row_of(&row("7", "failed", "12", &why)[1..]).is_none());
     }

@@ -35,14 +35,18 @@ pub(crate) struct ComparedRows<'a> {
 
 impl ComparedRows<'_> {
     /// `on_progress` gets the number of rows that were read from the table.
-    pub(crate) fn compare(&self, on_progress: &mut dyn FnMut(u64)) -> Result<RowComparison, LabError> {
+    pub(crate) fn compare(
+        &self,
+        on_progress: &mut dyn FnMut(u64),
+    ) -> Result<RowComparison, LabError> {
         let began = Instant::now();
         let buckets = buckets_for(self.log.bytes()? / LOGGED_BYTES);
         let spool_error = |error| LabError::from(VerifyError::Spool(error));
         let mut answered = RowSpool::create(self.folder, buckets).map_err(spool_error)?;
         let log = self.log.read(&mut |row| answered.add(&row))?;
         let kills_ms = self.kills.iter().map(|kill| kill.at_ms).collect();
-        let mut comparer = RowComparer::new(self.identity, log.is_complete && log.damaged == 0, kills_ms);
+        let mut comparer =
+            RowComparer::new(self.identity, log.is_complete && log.damaged == 0, kills_ms);
         let mut found = RowSpool::<FoundRow>::create(self.folder, buckets).map_err(spool_error)?;
         let mut rows = 0;
         let mut reader = TableReader::open(self.target, self.table, self.identity, self.clients)?;

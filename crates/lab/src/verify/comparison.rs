@@ -49,8 +49,14 @@ impl RowComparer {
     pub(crate) fn foreign(&mut self, key: String) {
         self.counts.in_table += 1;
         self.counts.unexpected += 1;
-        let example =
-            RowExample { fault: RowFault::Unexpected, key, answer: None, answered_at_ms: None, attempts: 0, copies: 1 };
+        let example = RowExample {
+            fault: RowFault::Unexpected,
+            key,
+            answer: None,
+            answered_at_ms: None,
+            attempts: 0,
+            copies: 1,
+        };
         let place = (u32::MAX, u64::MAX, example.key.clone());
         self.keep_example(place, example);
     }
@@ -62,7 +68,8 @@ impl RowComparer {
             let before = found.partition_point(|other| other.key() < row.key());
             let (unsent, rest) = found.split_at(before);
             self.unsent(unsent);
-            let (copies, rest) = rest.split_at(rest.partition_point(|other| other.key() == row.key()));
+            let (copies, rest) =
+                rest.split_at(rest.partition_point(|other| other.key() == row.key()));
             found = rest;
             self.answered(row, copies);
         }
@@ -119,7 +126,15 @@ impl RowComparer {
         for copies in rows.chunk_by(|a, b| a.key() == b.key()) {
             let FoundRow { client, seq, .. } = copies[0];
             let digest = self.identity.digest(client, seq, &mut self.buffer);
-            let row = AnsweredRow { client, seq, digest, answer: RowAnswer::Unknown, code: 0, attempts: 1, at_ms: 0 };
+            let row = AnsweredRow {
+                client,
+                seq,
+                digest,
+                answer: RowAnswer::Unknown,
+                code: 0,
+                attempts: 1,
+                at_ms: 0,
+            };
             if !self.log_is_complete && copies.iter().all(|copy| copy.digest == digest) {
                 self.answered(&row, copies);
             } else {
@@ -192,7 +207,15 @@ mod tests {
                     _ => (RowAnswer::Acknowledged, true),
                 };
                 let attempts = 1 + random.below(2) as u32;
-                answered.push(AnsweredRow { client, seq, digest, answer, code: 0, attempts, at_ms: seq * 1000 });
+                answered.push(AnsweredRow {
+                    client,
+                    seq,
+                    digest,
+                    answer,
+                    code: 0,
+                    attempts,
+                    at_ms: seq * 1000,
+                });
                 if is_there {
                     found.push(FoundRow { client, seq, digest });
                 }
@@ -202,19 +225,35 @@ mod tests {
     }
 
     /// In buckets, as in a run.
-    fn compare(seed: u64, is_complete: bool, answered: &[AnsweredRow], found: &[FoundRow]) -> RowComparer {
+    fn compare(
+        seed: u64,
+        is_complete: bool,
+        answered: &[AnsweredRow],
+        found: &[FoundRow],
+    ) -> RowComparer {
         let mut comparer = RowComparer::new(identity(seed), is_complete, vec![10_500, 100_000]);
         let bucket = |client: u32, seq: u64| (u64::from(client) + seq) % 3;
         for number in 0..3 {
-            let mut answered: Vec<_> =
-                answered.iter().filter(|row| bucket(row.client, row.seq) == number).copied().collect();
-            let mut found: Vec<_> = found.iter().filter(|row| bucket(row.client, row.seq) == number).copied().collect();
+            let mut answered: Vec<_> = answered
+                .iter()
+                .filter(|row| bucket(row.client, row.seq) == number)
+                .copied()
+                .collect();
+            let mut found: Vec<_> =
+                found.iter().filter(|row| bucket(row.client, row.seq) == number).copied().collect();
             answered.sort_by_key(SpooledRow::key);
             found.sort_by_key(SpooledRow::key);
             comparer.bucket(&answered, &found);
         }
-        let RowCounts { attempted, acknowledged, refused, unknown, unknown_present, unknown_absent, .. } =
-            comparer.counts;
+        let RowCounts {
+            attempted,
+            acknowledged,
+            refused,
+            unknown,
+            unknown_present,
+            unknown_absent,
+            ..
+        } = comparer.counts;
         assert_eq!(attempted, acknowledged + refused + unknown);
         assert_eq!(unknown, unknown_present + unknown_absent);
         comparer
@@ -226,16 +265,27 @@ mod tests {
         *of_answer[RandomStream::new(seed, 2).below(of_answer.len() as u64) as usize]
     }
 
-    fn only(seed: u64, fault: RowFault, change: impl Fn(&mut Vec<AnsweredRow>, &mut Vec<FoundRow>) -> (u32, u64)) {
+    fn only(
+        seed: u64,
+        fault: RowFault,
+        change: impl Fn(&mut Vec<AnsweredRow>, &mut Vec<FoundRow>) -> (u32, u64),
+    ) {
         let (mut answered, mut found) = load(seed);
         let (client, seq) = change(&mut answered, &mut found);
         let mut comparer = compare(seed, true, &answered, &found);
         for other in RowFault::ALL {
-            assert_eq!(comparer.counts.of(other), u64::from(other == fault), "{seed}: {other:?} for {fault:?}");
+            assert_eq!(
+                comparer.counts.of(other),
+                u64::from(other == fault),
+                "{seed}: {other:?} for {fault:?}"
+            );
         }
         let examples = comparer.take_examples();
         assert_eq!(examples.len(), 1, "{examples:?}");
-        assert_eq!((examples[0].fault, &examples[0].key), (fault, &format!("client {client}, row {seq}")));
+        assert_eq!(
+            (examples[0].fault, &examples[0].key),
+            (fault, &format!("client {client}, row {seq}"))
+        );
     }
 
     #[test]
@@ -280,7 +330,10 @@ mod tests {
             });
             // An answer for a row that was rolled back: acknowledged, and never there.
             only(seed, RowFault::Lost, |answered, _| {
-                let row = answered.iter_mut().filter(|row| row.answer == RowAnswer::Refused).nth(seed as usize % 5);
+                let row = answered
+                    .iter_mut()
+                    .filter(|row| row.answer == RowAnswer::Refused)
+                    .nth(seed as usize % 5);
                 let row = row.unwrap();
                 row.answer = RowAnswer::Acknowledged;
                 row.key()
@@ -306,7 +359,11 @@ mod tests {
         assert_eq!(compare(7, true, &cut, &found).counts.unexpected, behind, "the log is complete");
         let mut foreign = found;
         foreign.push(FoundRow { client: 3, seq: 99, digest: 5 });
-        assert_eq!(compare(7, false, &cut, &foreign).counts.unexpected, 1, "no client knows that payload");
+        assert_eq!(
+            compare(7, false, &cut, &foreign).counts.unexpected,
+            1,
+            "no client knows that payload"
+        );
     }
 
     #[test]
@@ -314,15 +371,29 @@ mod tests {
         let (answered, _) = load(3);
         let mut comparer = compare(3, true, &answered, &[]);
         comparer.foreign("'none'".to_owned());
-        let lost = answered.iter().filter(|row| row.answer == RowAnswer::Acknowledged).count() as u64;
-        assert_eq!((comparer.counts.lost, comparer.counts.unexpected, comparer.counts.in_table), (lost, 1, 1));
+        let lost =
+            answered.iter().filter(|row| row.answer == RowAnswer::Acknowledged).count() as u64;
+        assert_eq!(
+            (comparer.counts.lost, comparer.counts.unexpected, comparer.counts.in_table),
+            (lost, 1, 1)
+        );
         assert_eq!(comparer.lost_ms, Some((0, (ROWS - 1) * 1000)));
-        assert_eq!(comparer.loss_window_ms, Some(100_000 - 11_000), "the first row after the first kill");
+        assert_eq!(
+            comparer.loss_window_ms,
+            Some(100_000 - 11_000),
+            "the first row after the first kill"
+        );
         let examples = comparer.take_examples();
-        let first = answered.iter().filter(|row| row.answer == RowAnswer::Acknowledged).take(EXAMPLES_MAX);
-        let keys: Vec<_> = first.map(|row| format!("client {}, row {}", row.client, row.seq)).collect();
-        let lost: Vec<_> = examples[..EXAMPLES_MAX].iter().map(|example| example.key.clone()).collect();
+        let first =
+            answered.iter().filter(|row| row.answer == RowAnswer::Acknowledged).take(EXAMPLES_MAX);
+        let keys: Vec<_> =
+            first.map(|row| format!("client {}, row {}", row.client, row.seq)).collect();
+        let lost: Vec<_> =
+            examples[..EXAMPLES_MAX].iter().map(|example| example.key.clone()).collect();
         assert_eq!(lost, keys);
-        assert_eq!((examples[EXAMPLES_MAX].key.as_str(), examples.len()), ("'none'", EXAMPLES_MAX + 1));
+        assert_eq!(
+            (examples[EXAMPLES_MAX].key.as_str(), examples.len()),
+            ("'none'", EXAMPLES_MAX + 1)
+        );
     }
 }

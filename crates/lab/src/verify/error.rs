@@ -14,15 +14,21 @@ pub enum VerifyError {
     NoTable { table: String },
     #[error("the table `{table}` has no column `{column}`{}", did_you_mean(.near))]
     NoColumn { table: String, column: String, near: Vec<String> },
-    #[error("the table `{table}` has no primary key and no unique key of columns that are NOT NULL")]
+    #[error(
+        "the table `{table}` has no primary key and no unique key of columns that are NOT NULL"
+    )]
     NoKey { table: String },
     #[error(
         "the key of the table `{table}` has the column `{column}` of the type {kind}, by which rows are not read in order"
     )]
     KeyType { table: String, column: String, kind: String },
-    #[error("the table `{table}` is not empty: its rows would count as rows that no client has sent")]
+    #[error(
+        "the table `{table}` is not empty: its rows would count as rows that no client has sent"
+    )]
     NotEmpty { table: String },
-    #[error("the column `{column}` has room for {room} characters, and a payload has {payload_bytes}")]
+    #[error(
+        "the column `{column}` has room for {room} characters, and a payload has {payload_bytes}"
+    )]
     NoRoom { column: String, room: u64, payload_bytes: u32 },
     #[error("the account may not {action} `{table}`: {source}")]
     Denied { action: &'static str, table: String, source: DriverError },
@@ -30,7 +36,9 @@ pub enum VerifyError {
     Read(DriverError),
     #[error("temporary files of the comparison: {0}")]
     Spool(io::Error),
-    #[error("--kill needs a server that truetps has started: a private one, or one of `truetps server start`")]
+    #[error(
+        "--kill needs a server that truetps has started: a private one, or one of `truetps server start`"
+    )]
     NothingToKill,
     #[error("the server did not start again after it was killed: {0}")]
     NotRestarted(String),

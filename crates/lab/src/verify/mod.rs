@@ -25,8 +25,8 @@ use truetps_folder::{AnswerLogFolder, ExperimentFolder, TrialWriter};
 use truetps_plan::Plan;
 use truetps_probe::{RunPresence, clock, host_facts};
 use truetps_record::{
-    HostFacts, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, ServerKill, SqlDialect, Trial, TrialRole,
-    Verification, VerifiedTable, VerifyLoad,
+    HostFacts, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, ServerKill, SqlDialect,
+    Trial, TrialRole, Verification, VerifiedTable, VerifyLoad,
 };
 use truetps_recording::{ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial};
 use truetps_sandbox::{Home, Sandbox, SandboxOptions, ServerLoad, StartOptions};
@@ -100,7 +100,10 @@ impl VerifyRequest<'_> {
 }
 
 /// Sends the rows, and compares the table.
-pub fn verify(request: &VerifyRequest<'_>, listener: &mut dyn Listener) -> Result<ExperimentFolder, LabError> {
+pub fn verify(
+    request: &VerifyRequest<'_>,
+    listener: &mut dyn Listener,
+) -> Result<ExperimentFolder, LabError> {
     ExperimentFolder::check_writable(request.runs).map_err(LabError::NoRecords)?;
     let (endpoints, sources) = request.route();
     make_room_for_clients(request.load.clients, endpoints, sources)?;
@@ -117,17 +120,28 @@ pub fn verify(request: &VerifyRequest<'_>, listener: &mut dyn Listener) -> Resul
     folder.not_latest().into_iter().for_each(|warning| listener.warn(warning.to_owned()));
     let _lock = folder.lock()?;
     let mut verification = recorded.verification;
-    let (trial, kills) = run_load(request, &prepared, recorded.trial, recorded.writer, &scheduled, listener)?;
+    let (trial, kills) =
+        run_load(request, &prepared, recorded.trial, recorded.writer, &scheduled, listener)?;
     verification.kills = kills?;
     folder.write_verification(&verification)?;
     if trial.measured.is_some() {
-        compare_and_record(&folder, &mut verification, &prepared.target, &prepared.table, listener)?;
+        compare_and_record(
+            &folder,
+            &mut verification,
+            &prepared.target,
+            &prepared.table,
+            listener,
+        )?;
     }
     Ok(folder)
 }
 
 /// Compares an earlier run again: its table, in the server that `target` names.
-pub fn compare_again(folder: &ExperimentFolder, target: &Target, listener: &mut dyn Listener) -> Result<(), LabError> {
+pub fn compare_again(
+    folder: &ExperimentFolder,
+    target: &Target,
+    listener: &mut dyn Listener,
+) -> Result<(), LabError> {
     let _lock = folder.lock()?;
     let mut verification = folder.verification()?.ok_or(VerifyError::NoVerification)?;
     if verification.is_private {
@@ -146,7 +160,10 @@ fn compare_and_record(
     listener: &mut dyn Listener,
 ) -> Result<(), LabError> {
     let compared = ComparedRows {
-        identity: RowIdentity { seed: verification.seed, payload_bytes: verification.load.payload_bytes },
+        identity: RowIdentity {
+            seed: verification.seed,
+            payload_bytes: verification.load.payload_bytes,
+        },
         clients: verification.load.clients,
         target,
         table,
@@ -174,11 +191,20 @@ struct PreparedTable<'a> {
     sandbox_dir: Option<String>,
 }
 
-fn prepare<'a>(request: &'a VerifyRequest<'a>, listener: &mut dyn Listener) -> Result<PreparedTable<'a>, LabError> {
+fn prepare<'a>(
+    request: &'a VerifyRequest<'a>,
+    listener: &mut dyn Listener,
+) -> Result<PreparedTable<'a>, LabError> {
     match &request.server {
-        TableServer::Private { home, program, disks } => prepare_private(request, home, program, disks, listener),
-        TableServer::Given { target, table } => prepare_given(request, RowServer::Given, target, table),
-        TableServer::Named { place, target, table } => prepare_given(request, RowServer::Named(place), target, table),
+        TableServer::Private { home, program, disks } => {
+            prepare_private(request, home, program, disks, listener)
+        }
+        TableServer::Given { target, table } => {
+            prepare_given(request, RowServer::Given, target, table)
+        }
+        TableServer::Named { place, target, table } => {
+            prepare_given(request, RowServer::Named(place), target, table)
+        }
     }
 }
 
@@ -222,12 +248,18 @@ fn prepare_private<'a>(
     listener.event(&ExperimentEvent::Preparing("starting a private server".to_owned()));
     let host = host_facts(home.path(), None);
     let server_load = ServerLoad { connections_max: load.clients, statements_per_connection: 1 };
-    let (facts, settings) = server_settings(plan, program, &catalogue, host.memory_bytes, server_load);
-    let rows = load.rate_per_client.map_or(CLOSED_RATE, |rate| rate * f64::from(load.clients)) * load.length_s;
+    let (facts, settings) =
+        server_settings(plan, program, &catalogue, host.memory_bytes, server_load);
+    let rows = load.rate_per_client.map_or(CLOSED_RATE, |rate| rate * f64::from(load.clients))
+        * load.length_s;
     let data_bytes = (rows * (ROW_BYTES + 3 * u64::from(load.payload_bytes)) as f64) as u64;
-    let disk = plan.disk.as_deref().map(|name| disks.sandbox_disk(name, plan.design.seed)).transpose()?;
-    let sandbox_options =
-        SandboxOptions { settings: settings.clone(), data_bytes: data_bytes.max(DATA_BYTES_MIN), disk };
+    let disk =
+        plan.disk.as_deref().map(|name| disks.sandbox_disk(name, plan.design.seed)).transpose()?;
+    let sandbox_options = SandboxOptions {
+        settings: settings.clone(),
+        data_bytes: data_bytes.max(DATA_BYTES_MIN),
+        disk,
+    };
     let sandbox = Sandbox::create(home, &program.binary, &sandbox_options)?;
     let options = StartOptions::new(settings);
     let running = sandbox.start(&options)?;
@@ -246,7 +278,8 @@ fn prepare_private<'a>(
 fn reach(service: &HttpTarget) -> Result<(), VerifyError> {
     let deadline = Some(Instant::now() + SERVICE_TIMEOUT);
     let mut scratch = Scratch::default();
-    let connect = Connector::http(service.clone()).and_then(|connector| connector.connect(0, &mut scratch, deadline));
+    let connect = Connector::http(service.clone())
+        .and_then(|connector| connector.connect(0, &mut scratch, deadline));
     connect.map(|link| link.quit(&mut scratch)).map_err(VerifyError::Service)
 }
 
@@ -259,11 +292,19 @@ struct BegunRecord {
     writer: TrialWriter,
 }
 
-fn begin(request: &VerifyRequest<'_>, prepared: &PreparedTable<'_>) -> Result<BegunRecord, LabError> {
+fn begin(
+    request: &VerifyRequest<'_>,
+    prepared: &PreparedTable<'_>,
+) -> Result<BegunRecord, LabError> {
     let plan = request.plan;
     let configuration = plan.configurations().remove(0);
-    let scheduled =
-        ScheduledTrial { name: TRIAL.to_owned(), block: 0, position: 0, role: TrialRole::Cell, configuration };
+    let scheduled = ScheduledTrial {
+        name: TRIAL.to_owned(),
+        block: 0,
+        position: 0,
+        role: TrialRole::Cell,
+        configuration,
+    };
     let server_address = prepared.sandbox_dir.is_none().then(|| prepared.target.to_string());
     let experiment = new_experiment(ExperimentStart {
         plan,
@@ -323,8 +364,13 @@ fn run_load(
         probe: Some(&request.plan.probe),
     };
     let (zero, is_over) = (OnceLock::new(), AtomicBool::new(false));
-    let killer =
-        Killer { server: &prepared.server, times: request.kills, zero: &zero, is_over: &is_over, stop: request.stop };
+    let killer = Killer {
+        server: &prepared.server,
+        times: request.kills,
+        zero: &zero,
+        is_over: &is_over,
+        stop: request.stop,
+    };
     let place = TrialPlace { trial: scheduled, index: 0, of: Some(1), left: None };
     listener.event(&ExperimentEvent::Trial(place, TrialEvent::Begins));
     let (ran, kills) = thread::scope(|scope| {
@@ -332,7 +378,9 @@ fn run_load(
         let ran = run_trial(&context, trial, writer, &mut |event| {
             if let TrialEvent::Interval(interval, _) = event {
                 // The load's clock is known to within the delivery of an interval.
-                let since = Duration::from_secs_f64((interval.start_ms + interval.length_ms).max(0.0) / 1e3);
+                let since = Duration::from_secs_f64(
+                    (interval.start_ms + interval.length_ms).max(0.0) / 1e3,
+                );
                 let _ = zero.set(Instant::now().checked_sub(since).unwrap_or_else(Instant::now));
             }
             listener.event(&ExperimentEvent::Trial(place, event));
@@ -345,15 +393,23 @@ fn run_load(
     ran.error.map_or(Ok((ran.trial, kills)), |error| Err(error.into()))
 }
 
-fn row_load(request: &VerifyRequest<'_>, prepared: &PreparedTable<'_>) -> Result<RowLoad, LabError> {
-    let identity = RowIdentity { seed: request.plan.design.seed, payload_bytes: request.load.payload_bytes };
+fn row_load(
+    request: &VerifyRequest<'_>,
+    prepared: &PreparedTable<'_>,
+) -> Result<RowLoad, LabError> {
+    let identity =
+        RowIdentity { seed: request.plan.design.seed, payload_bytes: request.load.payload_bytes };
     let Some(service) = request.service else {
         let insert = prepared.table.insert(request.load.retries > 0);
         let insert = insert.map_err(truetps_workload::WorkloadError::from)?;
         return Ok(RowLoad::for_statement(identity, insert, &prepared.table.fields()));
     };
     let used = service.template.fields();
-    let used = RowField::ALL.into_iter().enumerate().filter(|(n, _)| used.contains(n)).map(|(_, field)| field);
+    let used = RowField::ALL
+        .into_iter()
+        .enumerate()
+        .filter(|(n, _)| used.contains(n))
+        .map(|(_, field)| field);
     Ok(RowLoad::for_service(identity, &used.collect::<Vec<_>>()))
 }
 

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use truetps_driver::Target;
 use truetps_record::ServerKill;
 use truetps_sandbox::{
-    Home, Instance, InstanceOptions, NamedServer, NamedServers, RunningServer, Sandbox, StartOptions,
+    Home, Instance, InstanceOptions, NamedServer, NamedServers, RunningServer, Sandbox,
+    StartOptions,
 };
 
 use super::error::VerifyError;
@@ -44,9 +45,11 @@ impl RowServer<'_> {
 
     pub(crate) fn pid(&self) -> Option<u32> {
         match self {
-            Self::Private { running, .. } => {
-                running.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(RunningServer::pid)
-            }
+            Self::Private { running, .. } => running
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .as_ref()
+                .map(RunningServer::pid),
             Self::Named(_) | Self::Given => None,
         }
     }
@@ -97,9 +100,14 @@ impl Killer<'_> {
         for time in self.times {
             let Some(zero) = self.wait_for(*time) else { break };
             let at = zero.elapsed();
-            let took =
-                self.server.kill_and_start(self.stop).inspect_err(|_| self.stop.store(true, Ordering::Relaxed))?;
-            kills.push(ServerKill { at_ms: at.as_millis() as u64, recovery_ms: took.as_millis() as u64 });
+            let took = self
+                .server
+                .kill_and_start(self.stop)
+                .inspect_err(|_| self.stop.store(true, Ordering::Relaxed))?;
+            kills.push(ServerKill {
+                at_ms: at.as_millis() as u64,
+                recovery_ms: took.as_millis() as u64,
+            });
         }
         Ok(kills)
     }
@@ -121,5 +129,9 @@ impl Killer<'_> {
 /// An address of the server for work that is not measured, and for the load.
 pub(crate) fn private_target(server: &RowServer<'_>, schema: &str) -> Option<Target> {
     let RowServer::Private { running, .. } = server else { return None };
-    running.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|server| server.target(schema))
+    running
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .as_ref()
+        .map(|server| server.target(schema))
 }

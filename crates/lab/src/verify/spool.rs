@@ -45,14 +45,17 @@ pub(crate) fn buckets_for(rows: u64) -> usize {
 impl<R: SpooledRow> RowSpool<R> {
     /// Files without a name, in this folder: nothing is left of them however the process ends.
     pub(crate) fn create(folder: &Path, buckets: usize) -> io::Result<Self> {
-        let file = || tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(BUFFER_BYTES, file));
+        let file = || {
+            tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(BUFFER_BYTES, file))
+        };
         let buckets = (0..buckets).map(|_| file()).collect::<Result<_, _>>()?;
         Ok(Self { buckets, bytes: Vec::new(), rows: PhantomData })
     }
 
     pub(crate) fn add(&mut self, row: &R) -> io::Result<()> {
         let (client, seq) = row.key();
-        let bucket = RandomStream::new(seq, client.into()).below(self.buckets.len() as u64) as usize;
+        let bucket =
+            RandomStream::new(seq, client.into()).below(self.buckets.len() as u64) as usize;
         self.bytes.clear();
         row.put(&mut self.bytes);
         self.buckets[bucket].write_all(&self.bytes)
@@ -154,20 +157,26 @@ mod tests {
             client,
             seq,
             digest: seq ^ 0x63,
-            answer: [RowAnswer::Acknowledged, RowAnswer::Refused, RowAnswer::Unknown][(seq % 3) as usize],
+            answer: [RowAnswer::Acknowledged, RowAnswer::Refused, RowAnswer::Unknown]
+                [(seq % 3) as usize],
             code: 503,
             attempts: 3,
             at_ms: u64::from(client) + seq,
         };
         let mut spool = RowSpool::create(dir.path(), 7).unwrap();
-        let mut expect: Vec<_> = (0..40).flat_map(|client| (0..40).map(move |seq| row(client, seq))).collect();
+        let mut expect: Vec<_> =
+            (0..40).flat_map(|client| (0..40).map(move |seq| row(client, seq))).collect();
         for row in expect.iter().rev() {
             spool.add(row).unwrap();
         }
         let (mut all, mut rows) = (Vec::new(), Vec::new());
         for bucket in 0..7 {
             spool.read_sorted(bucket, &mut rows).unwrap();
-            assert!(rows.len() > 100 && rows.is_sorted_by_key(SpooledRow::key), "{bucket}: {}", rows.len());
+            assert!(
+                rows.len() > 100 && rows.is_sorted_by_key(SpooledRow::key),
+                "{bucket}: {}",
+                rows.len()
+            );
             all.append(&mut rows);
         }
         all.sort_by_key(SpooledRow::key);

@@ -64,8 +64,12 @@ impl SurveyedTable {
         let page_column = |name: &String| {
             let kind = find(name)?.kind.clone();
             let found = column_kind(&kind);
-            let refused = || VerifyError::KeyType { table: table.name(), column: name.clone(), kind };
-            Ok::<_, VerifyError>(PageColumn { name: name.clone(), kind: found.ok_or_else(refused)? })
+            let refused =
+                || VerifyError::KeyType { table: table.name(), column: name.clone(), kind };
+            Ok::<_, VerifyError>(PageColumn {
+                name: name.clone(),
+                kind: found.ok_or_else(refused)?,
+            })
         };
         let pages = first.iter().map(page_column).collect::<Result<_, _>>()?;
         let is_key = |name: &String| table.key.iter().any(|key| key.column == *name);
@@ -74,19 +78,33 @@ impl SurveyedTable {
     }
 
     /// Whether rows can be sent to it: it is empty, has room for payloads, and may be read, and written if `is_written`.
-    pub(crate) fn check(&self, client: &mut Client, payload_bytes: u32, is_written: bool) -> Result<(), LabError> {
+    pub(crate) fn check(
+        &self,
+        client: &mut Client,
+        payload_bytes: u32,
+        is_written: bool,
+    ) -> Result<(), LabError> {
         if let Some(room) = self.payload_room.filter(|room| *room < payload_bytes.into()) {
-            return Err(VerifyError::NoRoom { column: self.table.payload.clone(), room, payload_bytes }.into());
+            return Err(VerifyError::NoRoom {
+                column: self.table.payload.clone(),
+                room,
+                payload_bytes,
+            }
+            .into());
         }
-        let denied = |action, source| VerifyError::Denied { action, table: self.table.name(), source };
+        let denied =
+            |action, source| VerifyError::Denied { action, table: self.table.name(), source };
         let first = client.query_value(&format!("SELECT 1 FROM {} LIMIT 1", self.quoted()));
         if first.map_err(|error| denied("read", error))?.is_some() {
             return Err(VerifyError::NotEmpty { table: self.table.name() }.into());
         }
         if is_written {
             // No row is written: the condition is never true.
-            let nothing =
-                format!("INSERT INTO {0} ({1}) SELECT {1} FROM {0} WHERE 1 = 0", self.quoted(), self.row_columns());
+            let nothing = format!(
+                "INSERT INTO {0} ({1}) SELECT {1} FROM {0} WHERE 1 = 0",
+                self.quoted(),
+                self.row_columns()
+            );
             client.execute(&nothing).map_err(|error| denied("write to", error))?;
         }
         Ok(())
@@ -102,7 +120,8 @@ impl SurveyedTable {
 
     fn row_columns(&self) -> String {
         let key = self.table.key.iter().map(|key| &key.column);
-        let names: Vec<_> = key.chain([&self.table.payload]).map(|name| identifier(self.dialect, name)).collect();
+        let names: Vec<_> =
+            key.chain([&self.table.payload]).map(|name| identifier(self.dialect, name)).collect();
         names.join(", ")
     }
 
@@ -121,22 +140,32 @@ impl SurveyedTable {
             (true, SqlDialect::Mysql) => format!(" ON DUPLICATE KEY UPDATE {first} = {first}"),
             (true, SqlDialect::Postgres) => " ON CONFLICT DO NOTHING".to_owned(),
         };
-        Statement::new(format!("INSERT INTO {} ({}) VALUES ({values}){again}", self.quoted(), self.row_columns()))
+        Statement::new(format!(
+            "INSERT INTO {} ({}) VALUES ({values}){again}",
+            self.quoted(),
+            self.row_columns()
+        ))
     }
 
     /// Reads a page: the columns of the order, of the key, and the payload. The first page has no parameters; each other one
     /// has values of the row before it ([`SurveyedTable::page_params`]).
     pub(crate) fn page(&self, is_first: bool) -> String {
-        let names: Vec<_> = self.pages.iter().map(|column| identifier(self.dialect, &column.name)).collect();
+        let names: Vec<_> =
+            self.pages.iter().map(|column| identifier(self.dialect, &column.name)).collect();
         let order = names.join(", ");
         let behind = match self.dialect {
             _ if is_first => String::new(),
             // MySQL reads a range of the key for this form only, and PostgreSQL only for the other.
             SqlDialect::Mysql => format!(" WHERE {}", behind(&names)),
-            SqlDialect::Postgres => format!(" WHERE ({order}) > ({})", vec!["?"; names.len()].join(", ")),
+            SqlDialect::Postgres => {
+                format!(" WHERE ({order}) > ({})", vec!["?"; names.len()].join(", "))
+            }
         };
         let columns = self.row_columns();
-        format!("SELECT {order}, {columns} FROM {}{behind} ORDER BY {order} LIMIT {PAGE_ROWS}", self.quoted())
+        format!(
+            "SELECT {order}, {columns} FROM {}{behind} ORDER BY {order} LIMIT {PAGE_ROWS}",
+            self.quoted()
+        )
     }
 
     /// The columns of a page's parameters, in their order.
@@ -158,7 +187,11 @@ fn behind(names: &[String]) -> String {
     (0..names.len()).map(term).collect::<Vec<_>>().join(" OR ")
 }
 
-fn find<'a>(columns: &'a [FoundColumn], table: &VerifiedTable, name: &str) -> Result<&'a FoundColumn, VerifyError> {
+fn find<'a>(
+    columns: &'a [FoundColumn],
+    table: &VerifiedTable,
+    name: &str,
+) -> Result<&'a FoundColumn, VerifyError> {
     columns.iter().find(|column| column.name == name).ok_or_else(|| VerifyError::NoColumn {
         table: table.name(),
         column: name.to_owned(),
@@ -217,7 +250,9 @@ fn unique_keys(client: &mut Client, table: &VerifiedTable) -> Result<Vec<Vec<Str
     };
     let mut keys: Vec<(String, Vec<String>, bool)> = Vec::new();
     for row in client.query(&sql)?.rows {
-        let [Some(index), column, is_nullable] = <[Option<String>; 3]>::try_from(row).unwrap_or_default() else {
+        let [Some(index), column, is_nullable] =
+            <[Option<String>; 3]>::try_from(row).unwrap_or_default()
+        else {
             continue;
         };
         let is_usable = column.is_some() && !matches!(is_nullable.as_deref(), Some("1" | "t"));
@@ -229,7 +264,11 @@ fn unique_keys(client: &mut Client, table: &VerifiedTable) -> Result<Vec<Vec<Str
             *all_usable &= is_usable;
         }
     }
-    Ok(keys.into_iter().filter(|(_, _, is_usable)| *is_usable).map(|(_, columns, _)| columns).collect())
+    Ok(keys
+        .into_iter()
+        .filter(|(_, _, is_usable)| *is_usable)
+        .map(|(_, columns, _)| columns)
+        .collect())
 }
 
 fn column_kind(kind: &str) -> Option<ColumnKind> {
@@ -253,7 +292,10 @@ fn column_kind(kind: &str) -> Option<ColumnKind> {
 
 /// The table of a private server.
 pub(crate) fn own_table(server: String, schema: Option<String>) -> VerifiedTable {
-    let key = |field: RowField| KeyColumn { column: field.name().to_owned(), field: field.name().to_owned() };
+    let key = |field: RowField| KeyColumn {
+        column: field.name().to_owned(),
+        field: field.name().to_owned(),
+    };
     VerifiedTable {
         server,
         schema,
@@ -264,7 +306,11 @@ pub(crate) fn own_table(server: String, schema: Option<String>) -> VerifiedTable
     }
 }
 
-pub(crate) fn create_own_table(client: &mut Client, schema: &str, payload_bytes: u32) -> Result<(), DriverError> {
+pub(crate) fn create_own_table(
+    client: &mut Client,
+    schema: &str,
+    payload_bytes: u32,
+) -> Result<(), DriverError> {
     let payload = format!("payload VARCHAR({payload_bytes})");
     let columns = "client INT NOT NULL, seq BIGINT NOT NULL";
     match client.dialect() {
@@ -289,7 +335,8 @@ mod tests {
     use super::*;
 
     fn surveyed(dialect: SqlDialect, pages: &[&str]) -> SurveyedTable {
-        let column = |name: &&str| PageColumn { name: (*name).to_owned(), kind: ColumnKind::Integer };
+        let column =
+            |name: &&str| PageColumn { name: (*name).to_owned(), kind: ColumnKind::Integer };
         SurveyedTable {
             dialect,
             table: own_table(String::new(), Some("s`s".to_owned())),
@@ -316,9 +363,17 @@ mod tests {
 
     #[test]
     fn a_row_that_may_come_again_is_left_as_it_is() {
-        let insert = |dialect, is_repeated| surveyed(dialect, &["a"]).insert(is_repeated).unwrap().sql().to_owned();
-        assert!(insert(SqlDialect::Mysql, false).ends_with("(`client`, `seq`, `payload`) VALUES (?, ?, ?)"));
-        assert!(insert(SqlDialect::Mysql, true).ends_with("ON DUPLICATE KEY UPDATE `client` = `client`"));
+        let insert = |dialect, is_repeated| {
+            surveyed(dialect, &["a"]).insert(is_repeated).unwrap().sql().to_owned()
+        };
+        assert!(
+            insert(SqlDialect::Mysql, false)
+                .ends_with("(`client`, `seq`, `payload`) VALUES (?, ?, ?)")
+        );
+        assert!(
+            insert(SqlDialect::Mysql, true)
+                .ends_with("ON DUPLICATE KEY UPDATE `client` = `client`")
+        );
         assert!(insert(SqlDialect::Postgres, true).ends_with("ON CONFLICT DO NOTHING"));
     }
 }

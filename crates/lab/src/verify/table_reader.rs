@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use truetps_driver::{
-    Connector, DriverError, Link, ParamType, Params, Reply, ResultSets, Scratch, SessionEvent, Target,
+    Connector, DriverError, Link, ParamType, Params, Reply, ResultSets, Scratch, SessionEvent,
+    Target,
 };
 use truetps_record::fnv1a;
 use truetps_workload::{RowField, RowIdentity};
@@ -43,15 +44,28 @@ impl<'a> TableReader<'a> {
         clients: u32,
     ) -> Result<Self, LabError> {
         let mut scratch = Scratch::default();
-        let connect = Connector::ad_hoc(target.clone())
-            .and_then(|connector| connector.connect(0, &mut scratch, Some(Instant::now() + PAGE_TIMEOUT)));
+        let connect = Connector::ad_hoc(target.clone()).and_then(|connector| {
+            connector.connect(0, &mut scratch, Some(Instant::now() + PAGE_TIMEOUT))
+        });
         let link = connect.map_err(VerifyError::Read)?;
         let sets = Some(Box::default());
-        Ok(Self { table, identity, clients, fields: table.fields(), link, scratch, sets, last: Vec::new() })
+        Ok(Self {
+            table,
+            identity,
+            clients,
+            fields: table.fields(),
+            link,
+            scratch,
+            sets,
+            last: Vec::new(),
+        })
     }
 
     /// Passes every row to `on_row`.
-    pub(crate) fn read(&mut self, on_row: &mut dyn FnMut(TableRow) -> Result<(), LabError>) -> Result<(), LabError> {
+    pub(crate) fn read(
+        &mut self,
+        on_row: &mut dyn FnMut(TableRow) -> Result<(), LabError>,
+    ) -> Result<(), LabError> {
         let mut handle = self.prepare(true)?;
         let mut is_first = true;
         loop {
@@ -76,7 +90,9 @@ impl<'a> TableReader<'a> {
             .and_then(|()| self.link.wait(&mut self.scratch, Some(Instant::now() + PAGE_TIMEOUT)));
         match event.map_err(VerifyError::Read)? {
             SessionEvent::Prepared(prepared) => Ok(prepared.handle),
-            SessionEvent::Reply(Reply { error: Some(error), .. }) => Err(VerifyError::Read(error.into()).into()),
+            SessionEvent::Reply(Reply { error: Some(error), .. }) => {
+                Err(VerifyError::Read(error.into()).into())
+            }
             _ => Err(VerifyError::Read(DriverError::Protocol("an unexpected reply")).into()),
         }
     }
@@ -114,7 +130,8 @@ impl<'a> TableReader<'a> {
                 last.clear();
                 last.extend_from_slice(values.next().flatten().unwrap_or_default());
             }
-            let key: Vec<_> = (0..self.table.table.key.len()).map(|_| values.next().flatten()).collect();
+            let key: Vec<_> =
+                (0..self.table.table.key.len()).map(|_| values.next().flatten()).collect();
             let payload = values.next().flatten();
             on_row(self.row(&key, payload))?;
         }
@@ -122,11 +139,14 @@ impl<'a> TableReader<'a> {
     }
 
     fn row(&self, key: &[Option<&[u8]>], payload: Option<&[u8]>) -> TableRow {
-        let Some((client, seq)) = self.row_of_key(key).filter(|(client, _)| *client < self.clients) else {
-            let texts: Vec<_> = key.iter().map(|value| value.map_or("NULL".into(), text_of)).collect();
+        let Some((client, seq)) = self.row_of_key(key).filter(|(client, _)| *client < self.clients)
+        else {
+            let texts: Vec<_> =
+                key.iter().map(|value| value.map_or("NULL".into(), text_of)).collect();
             return TableRow::Foreign(texts.join(", "));
         };
-        let payload = payload.map(|payload| if self.table.is_padded { payload.trim_ascii_end() } else { payload });
+        let payload = payload
+            .map(|payload| if self.table.is_padded { payload.trim_ascii_end() } else { payload });
         // A row has a payload: NULL is another one.
         let digest = payload.map_or(0, fnv1a);
         TableRow::Of(FoundRow { client, seq, digest })

@@ -11,7 +11,8 @@ use truetps_binlog::{BinlogAge, TailDecision, decide, file_number};
 use truetps_driver::Client;
 use truetps_record::{Flavour, SettingValue};
 use truetps_sandbox::{
-    HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, Settings, StartOptions, chosen_settings,
+    HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, Settings, StartOptions,
+    chosen_settings,
 };
 use truetps_testkit::TestHome;
 use truetps_testkit::mysql_family::FetchedServer;
@@ -37,8 +38,12 @@ impl Bench {
         let home = TestHome::new();
         let binary = &server.binary;
         let load = ServerLoad { connections_max: 20, statements_per_connection: 1 };
-        let mut settings =
-            Settings::new(&chosen_settings(HostLimits::read().memory_bytes, load, binary.flavour, binary.version));
+        let mut settings = Settings::new(&chosen_settings(
+            HostLimits::read().memory_bytes,
+            load,
+            binary.flavour,
+            binary.version,
+        ));
         let redo = if settings.get("innodb_redo_log_capacity").is_some() {
             "innodb_redo_log_capacity"
         } else {
@@ -60,7 +65,15 @@ impl Bench {
         let basename = sandbox.datadir().join("binlog");
         let library = copied_library(home.folder());
         let is_mariadb = binary.flavour == Flavour::Mariadb;
-        Self { sandbox, settings, basename, options: "free_floor_mib=64", library, home, is_mariadb }
+        Self {
+            sandbox,
+            settings,
+            basename,
+            options: "free_floor_mib=64",
+            library,
+            home,
+            is_mariadb,
+        }
     }
 
     pub(crate) fn set(&mut self, name: &str, value: &str) {
@@ -108,7 +121,13 @@ impl Bench {
                 return value;
             }
             let log = || fs::read_to_string(self.sandbox.error_log_path()).unwrap_or_default();
-            assert!(Instant::now() < end, "{} is {value}: {:?}\n{}", word.name(), self.page(), log());
+            assert!(
+                Instant::now() < end,
+                "{} is {value}: {:?}\n{}",
+                word.name(),
+                self.page(),
+                log()
+            );
             sleep(Duration::from_millis(2));
         }
     }
@@ -120,7 +139,10 @@ impl Bench {
             let page = self.page();
             let active = page.word(StatusWord::active_file);
             let real = fs::metadata(self.file(active)).map_or(0, |facts| facts.len());
-            if active > 0 && real > page.word(StatusWord::logical_end) + MEBI / 2 && real.is_multiple_of(4096) {
+            if active > 0
+                && real > page.word(StatusWord::logical_end) + MEBI / 2
+                && real.is_multiple_of(4096)
+            {
                 return;
             }
             let log = || fs::read_to_string(self.sandbox.error_log_path()).unwrap_or_default();
@@ -133,7 +155,8 @@ impl Bench {
     pub(crate) fn switch(&self, is_on: bool) -> Duration {
         use std::os::unix::fs::FileExt;
         let request = self.page().request + 1;
-        let file = fs::File::options().write(true).open(self.basename.with_extension("prealloc")).unwrap();
+        let file =
+            fs::File::options().write(true).open(self.basename.with_extension("prealloc")).unwrap();
         let started = Instant::now();
         file.write_all_at(&control_bytes(is_on.into(), request), CONTROL_AT).unwrap();
         self.wait_for(StatusWord::acted_request, |acted| acted == request);
@@ -163,7 +186,13 @@ impl Bench {
     /// Every file ends with a whole event.
     pub(crate) fn assert_all_sound(&self) {
         for file in self.files() {
-            assert_eq!(decision_on(&file), TailDecision::Sound, "{}\n{}", file.display(), self.log());
+            assert_eq!(
+                decision_on(&file),
+                TailDecision::Sound,
+                "{}\n{}",
+                file.display(),
+                self.log()
+            );
         }
     }
 
@@ -173,7 +202,9 @@ impl Bench {
             let file = fs::File::options().read(true).write(true).open(&path).unwrap();
             match decision_on(&path) {
                 TailDecision::Sound => {}
-                TailDecision::CutZeros { at } | TailDecision::CutAndKeep { at, .. } => file.set_len(at).unwrap(),
+                TailDecision::CutZeros { at } | TailDecision::CutAndKeep { at, .. } => {
+                    file.set_len(at).unwrap();
+                }
                 TailDecision::LeaveAlone(why) => panic!("{}: {why:?}", path.display()),
             }
         }
@@ -183,10 +214,14 @@ impl Bench {
         let rows = client.query("SHOW BINARY LOGS").unwrap().rows;
         let active = rows.len() - 1;
         for (at, row) in rows.iter().enumerate() {
-            let (name, size) = (row[0].clone().unwrap(), row[1].clone().unwrap().parse::<u64>().unwrap());
+            let (name, size) =
+                (row[0].clone().unwrap(), row[1].clone().unwrap().parse::<u64>().unwrap());
             let path = self.folder().join(&name);
             let real = fs::metadata(&path).unwrap().len();
-            assert!(real == size || (at == active && real > size), "{name}: shown {size}, real {real}");
+            assert!(
+                real == size || (at == active && real > size),
+                "{name}: shown {size}, real {real}"
+            );
         }
     }
 }

@@ -28,7 +28,9 @@ pub(crate) fn no_acknowledged_row_is_lost_by_kills(server: &FetchedServer) {
         running.kill().unwrap();
         acknowledged.extend(load.end());
         first += 1_000_000;
-        tails += u64::from(bench.files().iter().any(|file| std::fs::metadata(file).unwrap().len() % 4096 == 0));
+        tails += u64::from(
+            bench.files().iter().any(|file| std::fs::metadata(file).unwrap().len() % 4096 == 0),
+        );
         // With the library, and without it after the trim of the command line.
         let has_library = round % 3 != 2;
         if !has_library {
@@ -40,7 +42,11 @@ pub(crate) fn no_acknowledged_row_is_lost_by_kills(server: &FetchedServer) {
         let lost: Vec<_> = acknowledged.difference(&table).take(5).collect();
         assert!(lost.is_empty(), "kill {round}: lost {lost:?}\n{}", bench.log());
         let differ: Vec<_> = table.symmetric_difference(&binlog).take(5).collect();
-        assert!(differ.is_empty(), "kill {round}: table and binlog differ: {differ:?}\n{}", bench.log());
+        assert!(
+            differ.is_empty(),
+            "kill {round}: table and binlog differ: {differ:?}\n{}",
+            bench.log()
+        );
         for file in bench.files() {
             let name = file.file_name().unwrap().to_str().unwrap().to_owned();
             client.query(&format!("SHOW BINLOG EVENTS IN '{name}' LIMIT 100000")).unwrap();
@@ -48,7 +54,12 @@ pub(crate) fn no_acknowledged_row_is_lost_by_kills(server: &FetchedServer) {
         bench.assert_sizes_are_real(&mut client);
         if has_library {
             trims += bench.word(StatusWord::trims);
-            assert_eq!((bench.word(StatusWord::untrimmed), bench.word(StatusWord::errors)), (0, 0), "{}", bench.log());
+            assert_eq!(
+                (bench.word(StatusWord::untrimmed), bench.word(StatusWord::errors)),
+                (0, 0),
+                "{}",
+                bench.log()
+            );
         } else {
             drop(client);
             assert!(running.stop(SOON).unwrap().clean);
@@ -60,10 +71,14 @@ pub(crate) fn no_acknowledged_row_is_lost_by_kills(server: &FetchedServer) {
         rows += acknowledged.len();
         acknowledged.clear();
         client.execute("TRUNCATE TABLE t.k").unwrap();
-        let active = bench.files().last().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+        let active =
+            bench.files().last().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
         client.execute(&format!("PURGE BINARY LOGS TO '{active}'")).unwrap();
     }
-    assert!(rows as u64 > kills() && tails > 0 && trims > 0, "{rows} rows, {tails} tails, {trims} trims");
+    assert!(
+        rows as u64 > kills() && tails > 0 && trims > 0,
+        "{rows} rows, {tails} tails, {trims} trims"
+    );
     eprintln!("{}: {} kills, {rows} rows, {tails} tails, {trims} trims", server.name, kills());
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();
@@ -86,7 +101,9 @@ pub(crate) fn torn_tails_are_cut_and_kept(server: &FetchedServer) {
     let at = bytes.windows(8).position(|window| window == b"torntorn").unwrap() / 512 + 1;
     bytes[at * 512..][..1024].fill(0);
     std::fs::write(&active, &bytes).unwrap();
-    let TailDecision::CutAndKeep { at, keep_to } = decision_on(&active) else { panic!("{:?}", decision_on(&active)) };
+    let TailDecision::CutAndKeep { at, keep_to } = decision_on(&active) else {
+        panic!("{:?}", decision_on(&active))
+    };
     let running = bench.start(true);
     let name = active.file_name().unwrap().to_str().unwrap();
     let mut client = running.connect(SOON).unwrap();
@@ -102,7 +119,8 @@ pub(crate) fn torn_tails_are_cut_and_kept(server: &FetchedServer) {
     let cut = std::fs::read(&active).unwrap().len() as u64;
     assert!(cut <= at, "{cut} {at}");
     let beside = std::fs::read_dir(bench.folder()).unwrap().map(|entry| entry.unwrap().path());
-    let kept: Vec<_> = beside.filter(|path| path.to_str().unwrap().contains(&format!("{name}.cut-"))).collect();
+    let kept: Vec<_> =
+        beside.filter(|path| path.to_str().unwrap().contains(&format!("{name}.cut-"))).collect();
     assert_eq!(std::fs::read(&kept[0]).unwrap(), bytes[at as usize..keep_to as usize]);
     assert_eq!(bench.word(StatusWord::cut_bytes), keep_to - at);
 }
@@ -139,7 +157,10 @@ pub(crate) fn groups_end_where_the_server_begins_the_next(server: &FetchedServer
     let bytes = std::fs::read(&file).unwrap();
     let mut groups = 0;
     for (event, next) in events.iter().zip(&events[1..]) {
-        let is_end = matches!(next[2].as_deref(), Some("Gtid" | "Rotate" | "Gtid_list" | "Binlog_checkpoint"));
+        let is_end = matches!(
+            next[2].as_deref(),
+            Some("Gtid" | "Rotate" | "Gtid_list" | "Binlog_checkpoint")
+        );
         // Newer servers do not know where an event will end when they write it, and show 0.
         let end: usize = next[1].as_ref().unwrap().parse().unwrap();
         let Ok(decision) = decide(&mut &bytes[..end], end as u64, BinlogAge::Newest);
@@ -157,7 +178,9 @@ pub(crate) fn prepared_transactions_survive_rotations_and_kills(server: &Fetched
     let mut client = running.connect(SOON).unwrap();
     make_table(&mut client);
     bench.wait_until_ahead();
-    for statement in ["XA START 'a'", "INSERT INTO t.k VALUES (1, 'x')", "XA END 'a'", "XA PREPARE 'a'"] {
+    for statement in
+        ["XA START 'a'", "INSERT INTO t.k VALUES (1, 'x')", "XA END 'a'", "XA PREPARE 'a'"]
+    {
         client.execute(statement).unwrap();
     }
     // Another session: this one's transaction is not ended.

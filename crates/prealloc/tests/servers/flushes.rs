@@ -26,7 +26,9 @@ fn count_flushes(server: &FetchedServer, kind: LoopFileSystem) {
         let before = disk.flushes();
         for _ in 0..COMMITS {
             key += 1;
-            client.execute(&format!("INSERT INTO t.k VALUES ({key}, '{}')", "x".repeat(300))).unwrap();
+            client
+                .execute(&format!("INSERT INTO t.k VALUES ({key}, '{}')", "x".repeat(300)))
+                .unwrap();
         }
         (disk.flushes() - before) as f64 / COMMITS as f64
     };
@@ -38,7 +40,10 @@ fn count_flushes(server: &FetchedServer, kind: LoopFileSystem) {
         per_commit()
     });
     let [without, with] = both;
-    eprintln!("{} on {kind:?}: {without:.2} flushes for each commit without zeros, {with:.2} with them", server.name);
+    eprintln!(
+        "{} on {kind:?}: {without:.2} flushes for each commit without zeros, {with:.2} with them",
+        server.name
+    );
     assert!(both[0] > 1.9 && both[1] < 1.15, "{both:?}");
     drop(client);
     assert!(running.stop(SOON).unwrap().clean);

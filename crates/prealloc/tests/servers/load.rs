@@ -14,7 +14,9 @@ const CLIENTS: u64 = 4;
 
 pub(crate) fn make_table(client: &mut Client) {
     client.execute("CREATE DATABASE IF NOT EXISTS t").unwrap();
-    client.execute("CREATE TABLE IF NOT EXISTS t.k (id BIGINT PRIMARY KEY, v LONGTEXT) ENGINE=InnoDB").unwrap();
+    client
+        .execute("CREATE TABLE IF NOT EXISTS t.k (id BIGINT PRIMARY KEY, v LONGTEXT) ENGINE=InnoDB")
+        .unwrap();
 }
 
 pub(crate) struct Load {
@@ -71,7 +73,9 @@ pub(crate) fn keys_in_binlogs(bench: &Bench) -> BTreeSet<u64> {
     let mut keys = BTreeSet::new();
     for file in bench.files() {
         let bytes = std::fs::read(file).unwrap();
-        for at in (0..bytes.len().saturating_sub(WORDS.len())).filter(|at| bytes[*at..].starts_with(WORDS)) {
+        for at in (0..bytes.len().saturating_sub(WORDS.len()))
+            .filter(|at| bytes[*at..].starts_with(WORDS))
+        {
             let digits = bytes[at + WORDS.len()..].iter().take_while(|byte| byte.is_ascii_digit());
             keys.insert(digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0')));
         }

@@ -54,12 +54,17 @@ fn run(program: &str, words: &[&str]) -> Output {
 }
 
 fn has_program(name: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
 }
 
 fn run_well(program: &str, words: &[&str]) -> String {
     let output = run(program, words);
-    assert!(output.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{program} {words:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
@@ -91,8 +96,11 @@ impl LoopDisk {
     }
 
     fn mount(&mut self) {
-        self.device = run_well("losetup", &["--find", "--show", "--direct-io=on", path(&self.image)]);
-        let words = [&["-i", "-n"][..], self.kind.mount_options(), &[&self.device, path(&self.mounted)]].concat();
+        self.device =
+            run_well("losetup", &["--find", "--show", "--direct-io=on", path(&self.image)]);
+        let words =
+            [&["-i", "-n"][..], self.kind.mount_options(), &[&self.device, path(&self.mounted)]]
+                .concat();
         run_well("mount", &words);
     }
 

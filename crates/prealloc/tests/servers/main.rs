@@ -2,7 +2,11 @@
 //!
 //! `TRUETPS_TEST_KILLS` is the number of kills under load for each server; 4 without it.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and says what it skips"
+)]
 
 use truetps_testkit::mysql_family::chosen_server;
 

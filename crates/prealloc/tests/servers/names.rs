@@ -57,7 +57,12 @@ fn crash_behind_a_rotation(mut bench: Bench, kind: LoopFileSystem) {
     assert_eq!(keys_in_table(&mut client), BTreeSet::from([1, 2]), "{}", bench.log());
     assert_eq!(keys_in_binlogs(&bench), BTreeSet::from([1, 2]), "{}", bench.log());
     let names = client.query("SHOW BINARY LOGS").unwrap().rows;
-    assert_eq!(names.len(), bench.files().len(), "each is in the index: {names:?} {:?}", bench.files());
+    assert_eq!(
+        names.len(),
+        bench.files().len(),
+        "each is in the index: {names:?} {:?}",
+        bench.files()
+    );
     drop(client);
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();

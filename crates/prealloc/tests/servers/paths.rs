@@ -46,7 +46,8 @@ pub(crate) fn a_link_to_the_folder_and_an_index_elsewhere(server: &FetchedServer
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();
     // Aria's log has the shape of a binlog's name; its contents are compared below.
-    let own = fs::read_dir(bench.sandbox.datadir()).unwrap().map(|entry| entry.unwrap().file_name());
+    let own =
+        fs::read_dir(bench.sandbox.datadir()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(own.into_iter().all(|name| !name.to_string_lossy().contains("prealloc")));
 }
 
@@ -60,9 +61,13 @@ pub(crate) fn the_log_of_aria_is_as_without(server: &FetchedServer) {
         if !bench.is_mariadb {
             return Vec::new();
         }
-        client.execute("CREATE TABLE t.a (id INT PRIMARY KEY, v VARCHAR(1000)) ENGINE=Aria").unwrap();
+        client
+            .execute("CREATE TABLE t.a (id INT PRIMARY KEY, v VARCHAR(1000)) ENGINE=Aria")
+            .unwrap();
         for n in 0..200 {
-            client.execute(&format!("INSERT INTO t.a VALUES ({n}, '{}')", "a".repeat(900))).unwrap();
+            client
+                .execute(&format!("INSERT INTO t.a VALUES ({n}, '{}')", "a".repeat(900)))
+                .unwrap();
         }
         if has_library {
             bench.wait_until_ahead();
@@ -71,7 +76,8 @@ pub(crate) fn the_log_of_aria_is_as_without(server: &FetchedServer) {
         assert!(running.stop(SOON).unwrap().clean);
         fs::read(bench.sandbox.datadir().join("aria_log.00000001")).unwrap()
     });
-    let [with, without] = both.map(|bytes| (bytes.len(), bytes.iter().rposition(|byte| *byte != 0)));
+    let [with, without] =
+        both.map(|bytes| (bytes.len(), bytes.iter().rposition(|byte| *byte != 0)));
     assert_eq!(with, without);
 }
 

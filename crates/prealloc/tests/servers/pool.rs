@@ -10,7 +10,9 @@ use crate::common::{Bench, SOON};
 use crate::load::{Load, keys_in_binlogs, keys_in_table, make_table};
 
 fn pool_files(bench: &Bench) -> Vec<String> {
-    let names = fs::read_dir(bench.folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = fs::read_dir(bench.folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.starts_with("binlog.prealloc-")).collect()
 }
 
@@ -28,7 +30,10 @@ pub(crate) fn prepared_files_are_used_and_survive_kills(server: &FetchedServer) 
         client.execute("FLUSH BINARY LOGS").unwrap();
         bench.wait_for(StatusWord::rotations_ready, |ready| ready > 0);
         let active = fs::metadata(bench.file(bench.word(StatusWord::active_file))).unwrap();
-        assert_eq!((active.len(), active.mode(), active.uid()), (6 << 20, first.mode(), first.uid()));
+        assert_eq!(
+            (active.len(), active.mode(), active.uid()),
+            (6 << 20, first.mode(), first.uid())
+        );
         bench.assert_sizes_are_real(&mut client);
         let load = Load::start(&running, 1 + round * 1_000_000);
         for _ in 0..20 {
@@ -45,7 +50,12 @@ pub(crate) fn prepared_files_are_used_and_survive_kills(server: &FetchedServer) 
         bench.assert_sizes_are_real(&mut client);
     }
     let page = bench.page();
-    assert_eq!((page.word(StatusWord::errors), page.word(StatusWord::untrimmed)), (0, 0), "{}", bench.log());
+    assert_eq!(
+        (page.word(StatusWord::errors), page.word(StatusWord::untrimmed)),
+        (0, 0),
+        "{}",
+        bench.log()
+    );
     assert!(running.stop(SOON).unwrap().clean);
     // A stock server ignores what is left of the pool.
     let running = bench.start(false);

@@ -46,8 +46,11 @@ pub(crate) fn files_have_their_logical_sizes(server: &FetchedServer) {
         assert!(Instant::now() < end, "{:?}", bench.files());
         client.execute(&format!("PURGE BINARY LOGS TO '{kept}'")).unwrap();
     }
-    let reset =
-        if bench.is_mariadb || server.name != "mysql-9.7" { "RESET MASTER" } else { "RESET BINARY LOGS AND GTIDS" };
+    let reset = if bench.is_mariadb || server.name != "mysql-9.7" {
+        "RESET MASTER"
+    } else {
+        "RESET BINARY LOGS AND GTIDS"
+    };
     client.execute(reset).unwrap();
     assert_eq!(bench.files(), [bench.file(1)]);
     bench.wait_until_ahead();
@@ -79,7 +82,8 @@ pub(crate) fn a_large_transaction_grows_the_file(server: &FetchedServer) {
     client.execute("COMMIT").unwrap();
     client.execute("INSERT INTO t.k VALUES (100, 'small')").unwrap();
     bench.assert_sizes_are_real(&mut client);
-    let largest = bench.files().iter().map(|file| std::fs::metadata(file).unwrap().len()).max().unwrap();
+    let largest =
+        bench.files().iter().map(|file| std::fs::metadata(file).unwrap().len()).max().unwrap();
     assert!(largest > 54 * MEBI, "{largest}");
     drop(client);
     assert!(running.stop(SOON).unwrap().clean);
@@ -107,7 +111,8 @@ pub(crate) fn closed_active_and_remote_files_are_read(server: &FetchedServer) {
     assert!(is_good && text.contains("VALUES (1, 'closed')"), "{text}");
     let socket = format!("--socket={}", running.socket().display());
     let name = format!("binlog.{active:06}");
-    let (text, is_good) = read(&["--no-defaults", "--read-from-remote-server", "--user=root", &socket, &name]);
+    let (text, is_good) =
+        read(&["--no-defaults", "--read-from-remote-server", "--user=root", &socket, &name]);
     assert!(is_good && text.contains("VALUES (2, 'active')"), "remote: {text}");
     // It complains about the zeros, behind all events.
     let (text, _) = read(&["--no-defaults", &path(active)]);
@@ -122,8 +127,15 @@ pub(crate) fn closed_active_and_remote_files_are_read(server: &FetchedServer) {
 fn mysqlbinlog(server: &FetchedServer) -> Option<PathBuf> {
     let folders = [server.basedir.join("bin"), PathBuf::from("/usr/bin")];
     let folders = &folders[..if server.name == "mariadb-10.11" { 2 } else { 1 }];
-    let names = if server.name.starts_with("mariadb") { ["mariadb-binlog", "mysqlbinlog"] } else { ["mysqlbinlog"; 2] };
-    folders.iter().flat_map(|folder| names.map(|name| folder.join(name))).find(|path| path.is_file())
+    let names = if server.name.starts_with("mariadb") {
+        ["mariadb-binlog", "mysqlbinlog"]
+    } else {
+        ["mysqlbinlog"; 2]
+    };
+    folders
+        .iter()
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|path| path.is_file())
 }
 
 /// A fetched server may have a loader and libraries of its own.
@@ -133,9 +145,13 @@ fn run(loader: &Path, program: &Path, words: &[&str]) -> (String, bool) {
     if loader.is_file() {
         let libraries = loader.parent().unwrap();
         let private = libraries.parent().unwrap().join("mysql/private");
-        command.arg("--library-path").arg(format!("{}:{}", libraries.display(), private.display())).arg(program);
+        command
+            .arg("--library-path")
+            .arg(format!("{}:{}", libraries.display(), private.display()))
+            .arg(program);
     }
     let output = command.args(words).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
     (text, output.status.success())
 }

@@ -16,7 +16,12 @@ fn assert_not_ahead(bench: &Bench) {
     std::thread::sleep(std::time::Duration::from_millis(300));
     for file in bench.files() {
         let bytes = fs::read(&file).unwrap();
-        assert!(bytes.last().is_none_or(|_| bytes.len() < 100_000), "{} has {}", file.display(), bytes.len());
+        assert!(
+            bytes.last().is_none_or(|_| bytes.len() < 100_000),
+            "{} has {}",
+            file.display(),
+            bytes.len()
+        );
     }
 }
 
@@ -100,7 +105,10 @@ pub(crate) fn encrypted_files_are_left_alone(server: &FetchedServer) {
 }
 
 /// The server with keys in this folder, and the settings that encrypt its binlogs. `None`: it has no plugin for keys.
-fn with_keys(server: &FetchedServer, keys: &Path) -> Option<(FetchedServer, Vec<(&'static str, String)>)> {
+fn with_keys(
+    server: &FetchedServer,
+    keys: &Path,
+) -> Option<(FetchedServer, Vec<(&'static str, String)>)> {
     let user = ServerUser::choose();
     // The server's user must get through.
     fs::set_permissions(keys, fs::Permissions::from_mode(0o755)).unwrap();
@@ -111,7 +119,8 @@ fn with_keys(server: &FetchedServer, keys: &Path) -> Option<(FetchedServer, Vec<
     }
     let plugins = server.basedir.join("lib/mysql/plugin");
     let installed = Path::new("/usr/lib/mysql/plugin");
-    let plugins = if server.name == "mariadb-10.11" && !plugins.is_dir() { installed } else { &plugins };
+    let plugins =
+        if server.name == "mariadb-10.11" && !plugins.is_dir() { installed } else { &plugins };
     plugins.join("file_key_management.so").exists().then(|| {
         fs::write(&file, "1;770A8A65DA156D24EE2A093277530142\n").unwrap();
         let settings = [
@@ -130,7 +139,9 @@ fn with_keyring(server: &FetchedServer, folder: &Path, user: &ServerUser) -> Fet
     for parts in ["bin", "sbin", "lib/mysql/plugin"] {
         fs::create_dir_all(basedir.join(parts)).unwrap();
         for entry in fs::read_dir(server.basedir.join(parts)).unwrap().map(|entry| entry.unwrap()) {
-            let is_needed = ["mysqld", "component_keyring_file.so"].iter().any(|name| entry.file_name() == *name);
+            let is_needed = ["mysqld", "component_keyring_file.so"]
+                .iter()
+                .any(|name| entry.file_name() == *name);
             if is_needed {
                 copy_program(entry.path(), &basedir.join(parts).join(entry.file_name()));
             }
@@ -139,7 +150,8 @@ fn with_keyring(server: &FetchedServer, folder: &Path, user: &ServerUser) -> Fet
     for link in ["lib/x86_64-linux-gnu", "share"] {
         symlink(server.basedir.join(link), basedir.join(link)).unwrap();
     }
-    fs::write(basedir.join("sbin/mysqld.my"), r#"{"components": "file://component_keyring_file"}"#).unwrap();
+    fs::write(basedir.join("sbin/mysqld.my"), r#"{"components": "file://component_keyring_file"}"#)
+        .unwrap();
     let kept = folder.join("kept");
     fs::create_dir(&kept).unwrap();
     chown(&kept, Some(user.uid), Some(user.gid)).unwrap();

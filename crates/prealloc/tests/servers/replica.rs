@@ -17,15 +17,22 @@ use crate::load::{Load, keys_in_table, make_table};
 const KILLS: u64 = 3;
 
 fn settings(bench: &mut Bench, id: &str, port: &str) {
-    for (name, value) in [("skip_networking", "OFF"), ("bind_address", "127.0.0.1"), ("port", port), ("server_id", id)]
-    {
+    for (name, value) in [
+        ("skip_networking", "OFF"),
+        ("bind_address", "127.0.0.1"),
+        ("port", port),
+        ("server_id", id),
+    ] {
         bench.set(name, value);
     }
     bench.set("relay_log", "relay-bin");
     if !bench.is_mariadb {
         bench.set("gtid_mode", "ON");
         bench.set("enforce_gtid_consistency", "ON");
-        for name in ["caching_sha2_password_auto_generate_rsa_keys", "sha256_password_auto_generate_rsa_keys"] {
+        for name in [
+            "caching_sha2_password_auto_generate_rsa_keys",
+            "sha256_password_auto_generate_rsa_keys",
+        ] {
             bench.set(&format!("loose_{name}"), "ON");
         }
     }
@@ -79,7 +86,8 @@ fn wait_for_replica(
 ) {
     let end = Instant::now() + SOON;
     while !has(reader) {
-        let state = if server.name == "mysql-9.7" { "SHOW REPLICA STATUS" } else { "SHOW SLAVE STATUS" };
+        let state =
+            if server.name == "mysql-9.7" { "SHOW REPLICA STATUS" } else { "SHOW SLAVE STATUS" };
         assert!(Instant::now() < end, "{:?}\n{}", reader.query(state).unwrap().rows, log());
         sleep(Duration::from_millis(100));
     }
@@ -117,7 +125,8 @@ pub(crate) fn a_replica_follows_over_rotations_and_kills(server: &FetchedServer)
         client = running.connect(SOON).unwrap();
     }
     assert!(rotations >= 200);
-    let checksum = |client: &mut Client| client.query("CHECKSUM TABLE t.k").unwrap().rows[0][1].clone();
+    let checksum =
+        |client: &mut Client| client.query("CHECKSUM TABLE t.k").unwrap().rows[0][1].clone();
     let wanted = checksum(&mut client);
     wait_for_replica(&mut reader, server, &|| replica.log(), &|reader| checksum(reader) == wanted);
     assert_relay_logs_are_real(&mut reader, server, &replica);
@@ -146,8 +155,10 @@ fn open_a_group(newest: &Path) {
         let length = bytes.get(start + 9..start + 13)?;
         Some(start + u32::from_le_bytes(length.try_into().unwrap()) as usize)
     });
-    let Some(start) =
-        events.take_while(|start| start + 19 < at as usize).filter(|start| bytes[start + 4] == GTID).last()
+    let Some(start) = events
+        .take_while(|start| start + 19 < at as usize)
+        .filter(|start| bytes[start + 4] == GTID)
+        .last()
     else {
         return;
     };
@@ -168,14 +179,18 @@ fn open_a_group(newest: &Path) {
 
 /// Relay logs are files of the same kind, and end where the server says: none of them has zeros ahead.
 fn assert_relay_logs_are_real(reader: &mut Client, server: &FetchedServer, replica: &Bench) {
-    let words =
-        if server.name == "mysql-9.7" { ["STOP REPLICA", "SHOW REPLICA"] } else { ["STOP SLAVE", "SHOW SLAVE"] };
+    let words = if server.name == "mysql-9.7" {
+        ["STOP REPLICA", "SHOW REPLICA"]
+    } else {
+        ["STOP SLAVE", "SHOW SLAVE"]
+    };
     reader.execute(words[0]).unwrap();
     let status = reader.query(&format!("{} STATUS", words[1])).unwrap();
     let space = status.columns.iter().position(|name| name == "Relay_Log_Space").unwrap();
     let shown: u64 = status.rows[0][space].as_ref().unwrap().parse().unwrap();
     let logs = std::fs::read_dir(replica.folder()).unwrap().map(|entry| entry.unwrap());
-    let logs = logs.filter(|entry| file_number(b"relay-bin", entry.file_name().as_encoded_bytes()).is_some());
+    let logs = logs
+        .filter(|entry| file_number(b"relay-bin", entry.file_name().as_encoded_bytes()).is_some());
     let logs: Vec<_> = logs.map(|entry| std::fs::read(entry.path()).unwrap()).collect();
     let real: u64 = logs.iter().map(|bytes| bytes.len() as u64).sum();
     // The server's sum is without some first events.
@@ -189,10 +204,14 @@ pub(crate) fn a_semi_synchronous_replica_has_all_acknowledged_rows(server: &Fetc
     let port = free_port().to_string();
     settings(&mut primary, "1", &port);
     settings(&mut replica, "2", &free_port().to_string());
-    let [source, copy] = if primary.is_mariadb { ["master", "slave"] } else { ["source", "replica"] };
+    let [source, copy] =
+        if primary.is_mariadb { ["master", "slave"] } else { ["source", "replica"] };
     if !primary.is_mariadb {
         if !server.basedir.join("lib/mysql/plugin/semisync_source.so").exists() {
-            eprintln!("SKIPPED semi-synchronous replication with {}: it has no plugin for it", server.name);
+            eprintln!(
+                "SKIPPED semi-synchronous replication with {}: it has no plugin for it",
+                server.name
+            );
             return;
         }
         primary.set("plugin_load_add", "semisync_source.so");
@@ -210,7 +229,10 @@ pub(crate) fn a_semi_synchronous_replica_has_all_acknowledged_rows(server: &Fetc
             client.execute(&format!("SET GLOBAL rpl_semi_sync_{source}_{setting}")).unwrap();
         }
         let status = |client: &mut Client, name: &str| {
-            let found = client.query(&format!("SHOW STATUS LIKE 'Rpl_semi_sync_{source}_{name}'")).unwrap().rows;
+            let found = client
+                .query(&format!("SHOW STATUS LIKE 'Rpl_semi_sync_{source}_{name}'"))
+                .unwrap()
+                .rows;
             found[0][1].clone().unwrap()
         };
         let end = Instant::now() + SOON;
@@ -238,7 +260,9 @@ pub(crate) fn a_semi_synchronous_replica_has_all_acknowledged_rows(server: &Fetc
     assert!(rows as u64 > KILLS * 10, "{rows}");
     eprintln!("{}: {rows} rows of {KILLS} kills were on the semi-synchronous replica", server.name);
     let wanted = keys_in_table(&mut client);
-    wait_for_replica(&mut reader, server, &|| replica.log(), &|reader| keys_in_table(reader) == wanted);
+    wait_for_replica(&mut reader, server, &|| replica.log(), &|reader| {
+        keys_in_table(reader) == wanted
+    });
     drop((client, reader));
     assert!(second.stop(SOON).unwrap().clean);
     assert!(running.stop(SOON).unwrap().clean);

@@ -59,7 +59,10 @@ pub(crate) fn the_fill_leaves_free_space(server: &FetchedServer) {
         client.execute(&format!("INSERT INTO t.k VALUES ({n}, '{text}')")).unwrap();
     }
     bench.wait_for(StatusWord::floor_stops, |stops| stops > 0);
-    let (logical, real) = (client.query("SHOW BINARY LOGS").unwrap().rows, fs::metadata(bench.file(1)).unwrap().len());
+    let (logical, real) = (
+        client.query("SHOW BINARY LOGS").unwrap().rows,
+        fs::metadata(bench.file(1)).unwrap().len(),
+    );
     let logical: u64 = logical.last().unwrap()[1].as_ref().unwrap().parse().unwrap();
     assert!(real - logical < MEBI, "{real} {logical}");
     fs::remove_file(disk.0.join("ballast")).unwrap();
@@ -110,7 +113,11 @@ fn survives_a_full_disk(server: &FetchedServer, has_library: bool) -> Option<boo
     wait_until_stuck(&load);
     assert!(!has_library || inside() > before, "zeros were used: {:?}", bench.page());
     let is_alive = running.exit_status_if_dead().is_none();
-    eprintln!("{}: full, library {has_library}: {} rows, alive {is_alive}", server.name, load.count());
+    eprintln!(
+        "{}: full, library {has_library}: {} rows, alive {is_alive}",
+        server.name,
+        load.count()
+    );
     running.kill().unwrap();
     let acknowledged = load.end();
     fs::remove_file(disk.mounted.join("ballast")).unwrap();

@@ -26,13 +26,21 @@ pub(crate) fn the_switch_is_safe_under_load(server: &FetchedServer) {
     let rows = load.count();
     let acknowledged = load.end();
     delays.sort();
-    assert!(delays[50] < Duration::from_millis(100), "half of the switches took longer than {:?}", delays[50]);
+    assert!(
+        delays[50] < Duration::from_millis(100),
+        "half of the switches took longer than {:?}",
+        delays[50]
+    );
     assert_eq!(acknowledged.difference(&keys_in_table(&mut client)).count(), 0);
     drop(client);
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();
     assert_eq!(acknowledged.difference(&keys_in_binlogs(&bench)).count(), 0);
-    assert!(rows > 100 && bench.word(StatusWord::truncations) >= 50, "{rows} rows, {:?}", bench.page());
+    assert!(
+        rows > 100 && bench.word(StatusWord::truncations) >= 50,
+        "{rows} rows, {:?}",
+        bench.page()
+    );
     assert_eq!(bench.word(StatusWord::errors), 0);
     eprintln!("{}: {rows} rows, median {:?}, longest {:?}", server.name, delays[50], delays[99]);
 }

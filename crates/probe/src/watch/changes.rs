@@ -25,7 +25,8 @@ impl Changes {
     /// Values that have changed, and signals that could be read before and no longer can.
     pub fn since_last(&mut self, reading: ProbeReading) -> (ProbeValues, Vec<AbsentSignal>) {
         let ProbeReading { mut values, absent } = reading;
-        let gone: Vec<_> = self.last.keys().filter(|name| !values.contains_key(*name)).cloned().collect();
+        let gone: Vec<_> =
+            self.last.keys().filter(|name| !values.contains_key(*name)).cloned().collect();
         let mut lost: Vec<_> = absent
             .into_iter()
             .filter(|signal| {
@@ -36,17 +37,27 @@ impl Changes {
         for name in gone {
             if self.told.iter().any(|what| is_about(what, &name)) {
                 self.last.remove(&name);
-            } else if self.signals.find(&name).is_some_and(|(signal, _)| signal.kind == SignalKind::State) {
+            } else if self
+                .signals
+                .find(&name)
+                .is_some_and(|(signal, _)| signal.kind == SignalKind::State)
+            {
                 // A server does not list a state without sessions.
                 values.insert(name, 0.0);
             } else {
                 self.last.remove(&name);
-                lost.push(AbsentSignal { what: name, why: "no longer reported by the server".to_owned() });
+                lost.push(AbsentSignal {
+                    what: name,
+                    why: "no longer reported by the server".to_owned(),
+                });
             }
         }
         self.told.retain(|what| !values.keys().any(|name| is_about(what, name)));
-        let changed: ProbeValues =
-            values.iter().filter(|(name, value)| self.last.get(*name) != Some(*value)).map(copy).collect();
+        let changed: ProbeValues = values
+            .iter()
+            .filter(|(name, value)| self.last.get(*name) != Some(*value))
+            .map(copy)
+            .collect();
         self.last.extend(changed.iter().map(copy));
         (changed, lost)
     }
@@ -84,17 +95,32 @@ mod tests {
     #[test]
     fn only_changed_values_are_kept() {
         let mut changes = Changes::default();
-        check(&mut changes, reading(&[("a.x", 1.0), ("a.y", 2.0)], &[]), &[("a.x", 1.0), ("a.y", 2.0)], &[]);
+        check(
+            &mut changes,
+            reading(&[("a.x", 1.0), ("a.y", 2.0)], &[]),
+            &[("a.x", 1.0), ("a.y", 2.0)],
+            &[],
+        );
         check(&mut changes, reading(&[("a.x", 1.0), ("a.y", 3.0)], &[]), &[("a.y", 3.0)], &[]);
     }
 
     #[test]
     fn a_state_without_sessions_is_zero_once() {
         let mut changes = Changes::new(SignalRegistry::of_version_1(), &[]);
-        check(&mut changes, reading(&[("session.Update", 2.0)], &[]), &[("session.Update", 2.0)], &[]);
+        check(
+            &mut changes,
+            reading(&[("session.Update", 2.0)], &[]),
+            &[("session.Update", 2.0)],
+            &[],
+        );
         check(&mut changes, reading(&[], &[]), &[("session.Update", 0.0)], &[]);
         check(&mut changes, reading(&[], &[]), &[], &[]);
-        check(&mut changes, reading(&[("session.Update", 2.0)], &[]), &[("session.Update", 2.0)], &[]);
+        check(
+            &mut changes,
+            reading(&[("session.Update", 2.0)], &[]),
+            &[("session.Update", 2.0)],
+            &[],
+        );
     }
 
     #[test]

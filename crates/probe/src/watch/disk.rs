@@ -50,7 +50,9 @@ impl Disk {
     pub(crate) fn read(&self, reading: &mut ProbeReading) {
         let text = match &self.stat {
             Err(why) => Err(why.clone()),
-            Ok(path) => fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display())),
+            Ok(path) => {
+                fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+            }
         };
         match text {
             Ok(text) => read_fields(&text, reading),

@@ -33,7 +33,8 @@ impl HostWatch {
     }
 
     fn own_signals() -> impl Iterator<Item = SignalGroup> {
-        let own = [("host", &SIGNALS.host), ("psi", &SIGNALS.psi), ("generator", &SIGNALS.generator)];
+        let own =
+            [("host", &SIGNALS.host), ("psi", &SIGNALS.psi), ("generator", &SIGNALS.generator)];
         own.into_iter().flat_map(|(place, table)| signal_groups(ProbeSource::Host, place, table))
     }
 
@@ -93,14 +94,19 @@ mod tests {
     fn this_host_and_this_process_are_read() {
         let mut watch = HostWatch::new(None);
         let first = watch.read();
-        for name in ["host.cpu_busy_ms", "host.cpu_idle_ms", "host.context_switches", "generator.cpu_us"] {
+        for name in
+            ["host.cpu_busy_ms", "host.cpu_idle_ms", "host.context_switches", "generator.cpu_us"]
+        {
             assert!(first.values.contains_key(name), "{name}: {first:?}");
         }
         let absent: Vec<_> = first.absent.iter().map(|signal| signal.what.as_str()).collect();
         assert!(absent.contains(&"server") && absent.contains(&"disk"), "{absent:?}");
         let second = watch.read();
         assert!(second.values["generator.cpu_us"] >= first.values["generator.cpu_us"]);
-        assert!(second.values["generator.context_switches"] >= first.values["generator.context_switches"]);
+        assert!(
+            second.values["generator.context_switches"]
+                >= first.values["generator.context_switches"]
+        );
     }
 
     #[test]
@@ -114,7 +120,9 @@ mod tests {
             assert!(kind(&signals).is_some(), "{name} is not listed");
             assert_eq!(kind(&signals), kind(&SignalRegistry::of_version_1()), "{name}");
         }
-        for name in ["server.cpu_us", "server.rss_bytes", "server.threads", "server.context_switches"] {
+        for name in
+            ["server.cpu_us", "server.rss_bytes", "server.threads", "server.context_switches"]
+        {
             assert!(reading.values.contains_key(name), "{name}: {reading:?}");
         }
         let gone = HostWatch::new(Some(u32::MAX - 1)).read();

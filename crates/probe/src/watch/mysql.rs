@@ -7,7 +7,8 @@ use crate::watch::server::{Offer, server_said, why_refused};
 use crate::watch::shape::{AnswerShape, ProbeQuestion};
 use crate::watch::signals::{SIGNALS, SignalTable};
 
-const LOCK_WAITS: &str = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+const LOCK_WAITS: &str =
+    "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
 
 /// Sessions that do no work for a client, or wait for one.
 const NOT_AT_WORK: &str = "('Sleep', 'Daemon', 'Connect', 'Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', \
@@ -20,7 +21,8 @@ const FILES: &str = "(NAME LIKE 'wait/io/file/innodb/%' OR NAME LIKE 'wait/io/fi
 /// The place that is a single value.
 pub(crate) const LOCK_WAITS_PLACE: &str = "session_lock_waits";
 /// Sources of the values, for a server that cannot be queried at all.
-pub(crate) const PLACES: &[&str] = &["status", "metric", "file", "wait", "session", LOCK_WAITS_PLACE, "replica"];
+pub(crate) const PLACES: &[&str] =
+    &["status", "metric", "file", "wait", "session", LOCK_WAITS_PLACE, "replica"];
 
 /// The account's session limit, or -1, and its current sessions.
 pub(crate) const ROOM: &str = "SELECT IF(@@SESSION.max_user_connections = 0, -1, @@SESSION.max_user_connections), \
@@ -51,7 +53,8 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
 }
 
 fn sql_in_list(names: impl IntoIterator<Item: AsRef<str>>) -> String {
-    let quoted: Vec<_> = names.into_iter().map(|name| format!("'{}'", name.as_ref().replace('\'', "''"))).collect();
+    let quoted: Vec<_> =
+        names.into_iter().map(|name| format!("'{}'", name.as_ref().replace('\'', "''"))).collect();
     format!("({})", quoted.join(", "))
 }
 
@@ -60,7 +63,10 @@ fn names_of(table: SignalTable) -> impl Iterator<Item = &'static String> {
 }
 
 fn status() -> ProbeQuestion {
-    let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN {}", sql_in_list(names_of(&SIGNALS.status)));
+    let sql = format!(
+        "SHOW GLOBAL STATUS WHERE Variable_name IN {}",
+        sql_in_list(names_of(&SIGNALS.status))
+    );
     ProbeQuestion::new("status", sql, AnswerShape::Pairs, &SIGNALS.status)
 }
 
@@ -95,10 +101,14 @@ fn performance_schema(client: &mut Client) -> Result<Result<(), String>, DriverE
 
 /// Only of enabled instruments: the others would give meaningless zeros.
 fn files(client: &mut Client) -> Result<Offer, DriverError> {
-    let sql = format!("SELECT NAME FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND {FILES}");
+    let sql = format!(
+        "SELECT NAME FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND {FILES}"
+    );
     let names: Vec<String> = match server_said(client.query(&sql))? {
         Err(why) => return Ok(Offer::absent("file", &why.to_string())),
-        Ok(result) => result.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect(),
+        Ok(result) => {
+            result.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()
+        }
     };
     if names.is_empty() {
         return Ok(Offer::absent("file", "its instruments in performance_schema are off"));
@@ -146,7 +156,10 @@ fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError>
         }
     }
     if let Err(why) = server_said(client.query(LOCK_WAITS))? {
-        return Ok(Offer::absent("session", &format!("the account sees sessions of its own only: {why}")));
+        return Ok(Offer::absent(
+            "session",
+            &format!("the account sees sessions of its own only: {why}"),
+        ));
     }
     questions.push(ProbeQuestion::new("session", processes, shape(), &SIGNALS.session));
     Ok(Offer::ask(questions))
@@ -166,7 +179,12 @@ fn replica(client: &mut Client, is_mariadb: bool) -> Result<Offer, DriverError> 
             Ok(_) => {
                 let channel = ["Channel_Name", "Connection_name"];
                 let shape = AnswerShape::Channels { channel, without: &SIGNALS.replica_identity };
-                return Ok(Offer::ask([ProbeQuestion::new("replica", sql, shape, &SIGNALS.replica)]));
+                return Ok(Offer::ask([ProbeQuestion::new(
+                    "replica",
+                    sql,
+                    shape,
+                    &SIGNALS.replica,
+                )]));
             }
             Err(refusal) => refusals.push(refusal),
         }

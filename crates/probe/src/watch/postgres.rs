@@ -22,7 +22,11 @@ pub(crate) const PLACES: &[&str] = &[
 const TIMED: [(&str, &[&str], &[&str]); 3] = [
     ("pg_stat_database", &["blk_read_time", "blk_write_time"], &["track_io_timing"]),
     ("pg_stat_wal", &["wal_write_time", "wal_sync_time"], &["track_wal_io_timing"]),
-    ("pg_stat_io", &["write_time", "fsync_time", "extend_time"], &["track_io_timing", "track_wal_io_timing"]),
+    (
+        "pg_stat_io",
+        &["write_time", "fsync_time", "extend_time"],
+        &["track_io_timing", "track_wal_io_timing"],
+    ),
 ];
 
 /// Whether the account sees the state of all users' sessions.
@@ -40,7 +44,8 @@ const IO: &str = "SELECT object, context, sum(writes) AS writes, sum(write_time)
                   FROM pg_stat_io WHERE object IN ('relation', 'wal') GROUP BY 1, 2";
 
 /// Bytes of writes and of extensions, from version 18 on and before: from then on one of them may be several pages.
-const IO_BYTES: [[&str; 2]; 2] = [["write_bytes", "extend_bytes"], ["writes * op_bytes", "extends * op_bytes"]];
+const IO_BYTES: [[&str; 2]; 2] =
+    [["write_bytes", "extend_bytes"], ["writes * op_bytes", "extends * op_bytes"]];
 
 const LSN: &str = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS insert_bytes, \
                    pg_current_wal_flush_lsn() - '0/0'::pg_lsn AS flush_bytes";
@@ -77,7 +82,10 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
             let states = AnswerShape::States { columns: 2, none: "(running)" };
             Offer::ask([ProbeQuestion::new("session", SESSIONS, states, &SIGNALS.session)])
         }
-        Ok(_) => Offer::absent("session", "the account sees sessions of its own only: it is not in pg_read_all_stats"),
+        Ok(_) => Offer::absent(
+            "session",
+            "the account sees sessions of its own only: it is not in pg_read_all_stats",
+        ),
         Err(why) => Offer::absent("session", &why.to_string()),
     });
     let locks = "SELECT count(*) AS waiting FROM pg_locks WHERE NOT granted";
@@ -86,7 +94,11 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
 }
 
 /// Columns of a view that would be zero; they are reported as absent.
-fn untimed(client: &mut Client, view: &str, offers: &mut Vec<Offer>) -> Result<Vec<&'static str>, DriverError> {
+fn untimed(
+    client: &mut Client,
+    view: &str,
+    offers: &mut Vec<Offer>,
+) -> Result<Vec<&'static str>, DriverError> {
     let mut without = Vec::new();
     for (_, columns, settings) in TIMED.iter().filter(|(of, ..)| *of == view) {
         let Some(off) = off_of(client, settings)? else { continue };
@@ -109,8 +121,9 @@ fn has_column(client: &mut Client, view: &str, column: &str) -> Result<bool, Dri
 
 fn io(client: &mut Client, offers: &mut Vec<Offer>) -> Result<Offer, DriverError> {
     let without = untimed(client, "pg_stat_io", offers)?;
-    let timed =
-        without.iter().fold(IO.to_owned(), |sql, column| sql.replace(&format!(", sum({column}) AS {column}"), ""));
+    let timed = without.iter().fold(IO.to_owned(), |sql, column| {
+        sql.replace(&format!(", sum({column}) AS {column}"), "")
+    });
     Ok(Offer::ask(IO_BYTES.map(|[write, extend]| {
         let sql = timed.replace("WRITE_BYTES", write).replace("EXTEND_BYTES", extend);
         ProbeQuestion::new("pg_stat_io", sql, AnswerShape::Named { names: 2 }, &SIGNALS.pg_view)
@@ -118,7 +131,10 @@ fn io(client: &mut Client, offers: &mut Vec<Offer>) -> Result<Offer, DriverError
 }
 
 /// The first of these settings that is off.
-fn off_of(client: &mut Client, settings: &[&'static str]) -> Result<Option<&'static str>, DriverError> {
+fn off_of(
+    client: &mut Client,
+    settings: &[&'static str],
+) -> Result<Option<&'static str>, DriverError> {
     for setting in settings {
         let sql = format!("SELECT pg_catalog.current_setting('{setting}', true)");
         if server_said(client.query_value(&sql))?.ok().flatten().as_deref() != Some("on") {

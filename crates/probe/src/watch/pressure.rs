@@ -8,7 +8,9 @@ pub(crate) fn read(reading: &mut ProbeReading) {
     for resource in RESOURCES {
         match std::fs::read_to_string(format!("/proc/pressure/{resource}")) {
             Ok(text) => read_pressure(resource, &text, reading),
-            Err(error) => return reading.absent("psi", format!("/proc/pressure/{resource}: {error}")),
+            Err(error) => {
+                return reading.absent("psi", format!("/proc/pressure/{resource}: {error}"));
+            }
         }
     }
 }
@@ -37,7 +39,11 @@ mod tests {
         read_pressure("io", text, &mut reading);
         read_pressure("cpu", text, &mut reading);
         read_pressure("memory", "nonsense", &mut reading);
-        let found: Vec<_> = reading.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-        assert_eq!(found, [("psi.cpu.some_us", 151.0), ("psi.io.full_us", 7.0), ("psi.io.some_us", 151.0)]);
+        let found: Vec<_> =
+            reading.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        assert_eq!(
+            found,
+            [("psi.cpu.some_us", 151.0), ("psi.io.full_us", 7.0), ("psi.io.some_us", 151.0)]
+        );
     }
 }

@@ -35,14 +35,24 @@ impl Processes {
 
     /// Only CPU time and context switches.
     pub(crate) fn of_generator(pid: u32) -> Self {
-        Self { what: "generator", pid, started: None, has_children: false, switches: Switches::default() }
+        Self {
+            what: "generator",
+            pid,
+            started: None,
+            has_children: false,
+            switches: Switches::default(),
+        }
     }
 
     pub(crate) fn read(&mut self, reading: &mut ProbeReading) {
         let what = self.what;
-        let pids = if self.has_children { self.with_children(reading) } else { self.alone(reading) };
+        let pids =
+            if self.has_children { self.with_children(reading) } else { self.alone(reading) };
         if pids.is_empty() {
-            return reading.absent(what, "its process cannot be read: it has ended, or belongs to another user");
+            return reading.absent(
+                what,
+                "its process cannot be read: it has ended, or belongs to another user",
+            );
         }
         let name = format!("{what}.context_switches");
         match threads_of(&pids) {
@@ -53,7 +63,9 @@ impl Processes {
                 reading.absent(&name, why);
             }
             Ok(threads) => {
-                self.switches.add(threads.iter().filter_map(|path| Some((path.as_str(), switches_of(path)?))));
+                self.switches.add(
+                    threads.iter().filter_map(|path| Some((path.as_str(), switches_of(path)?))),
+                );
                 reading.put(&name, self.switches.sum);
             }
         }
@@ -66,7 +78,9 @@ impl Processes {
     }
 
     fn with_children(&self, reading: &mut ProbeReading) -> Vec<u32> {
-        let Some(family) = family_of(self.pid).filter(|family| Some(family.started) == self.started) else {
+        let Some(family) =
+            family_of(self.pid).filter(|family| Some(family.started) == self.started)
+        else {
             return Vec::new();
         };
         let tick_us = 1e6 / rustix::param::clock_ticks_per_second() as f64;
@@ -74,7 +88,10 @@ impl Processes {
         reading.put("server.threads", family.threads as f64);
         // Memory that several processes share would be counted once for each.
         if family.pids.len() == 1 {
-            reading.put("server.rss_bytes", (family.rss_pages * rustix::param::page_size() as u64) as f64);
+            reading.put(
+                "server.rss_bytes",
+                (family.rss_pages * rustix::param::page_size() as u64) as f64,
+            );
         } else {
             reading.absent("server.rss_bytes", "it is several processes, which share memory");
         }
@@ -86,7 +103,10 @@ impl Processes {
             }
             None => {
                 for name in ["server.read_bytes", "server.write_bytes"] {
-                    reading.absent(name, "/proc/PID/io: it belongs to another user, or a process has just ended");
+                    reading.absent(
+                        name,
+                        "/proc/PID/io: it belongs to another user, or a process has just ended",
+                    );
                 }
             }
         }
@@ -113,7 +133,9 @@ fn io_of(pid: u32) -> Option<(f64, f64)> {
 }
 
 fn parse_io(text: &str) -> Option<(f64, f64)> {
-    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<f64>().ok();
+    let field = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<f64>().ok()
+    };
     Some((field("read_bytes:")?, field("write_bytes:")?))
 }
 
@@ -123,7 +145,9 @@ fn switches_of(path: &str) -> Option<f64> {
 
 /// Voluntary and involuntary switches.
 fn parse_switches(text: &str) -> Option<f64> {
-    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<f64>().ok();
+    let field = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<f64>().ok()
+    };
     Some(field("voluntary_ctxt_switches:")? + field("nonvoluntary_ctxt_switches:")?)
 }
 
@@ -136,10 +160,12 @@ struct Switches {
 
 impl Switches {
     fn add<'a>(&mut self, threads: impl Iterator<Item = (&'a str, f64)>) {
-        let now: BTreeMap<String, f64> = threads.map(|(path, count)| (path.to_owned(), count)).collect();
+        let now: BTreeMap<String, f64> =
+            threads.map(|(path, count)| (path.to_owned(), count)).collect();
         for (path, count) in &now {
             // A reused number counts from zero.
-            let before = self.last.get(path).copied().filter(|before| before <= count).unwrap_or(0.0);
+            let before =
+                self.last.get(path).copied().filter(|before| before <= count).unwrap_or(0.0);
             self.sum += count - before;
         }
         self.last = now;
@@ -181,8 +207,7 @@ mod tests {
         let status = "Name:\tmariadbd\nThreads:\t8\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t7\n";
         assert_eq!(parse_switches(status), Some(157.0));
         assert_eq!(parse_switches("Name:\tx\n"), None);
-        let io =
-            "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n";
+        let io = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n";
         assert_eq!(parse_io(io), Some((4096.0, 8192.0)));
     }
 }

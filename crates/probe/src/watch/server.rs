@@ -32,7 +32,10 @@ impl Offer {
     }
 
     pub(crate) fn absent(what: &str, why: &str) -> Self {
-        Self { questions: Vec::new(), absent: Some(AbsentSignal { what: what.to_owned(), why: why.to_owned() }) }
+        Self {
+            questions: Vec::new(),
+            absent: Some(AbsentSignal { what: what.to_owned(), why: why.to_owned() }),
+        }
     }
 
     pub(crate) fn nothing() -> Self {
@@ -41,10 +44,14 @@ impl Offer {
 }
 
 /// Separates an error of the server, with its reason, from a lost session, even if the server reported the loss.
-pub(crate) fn server_said<T>(answer: Result<T, DriverError>) -> Result<Result<T, ServerError>, DriverError> {
+pub(crate) fn server_said<T>(
+    answer: Result<T, DriverError>,
+) -> Result<Result<T, ServerError>, DriverError> {
     match answer {
         Ok(value) => Ok(Ok(value)),
-        Err(DriverError::Server(error)) if error.class() != ErrorClass::ConnectionLost => Ok(Err(error)),
+        Err(DriverError::Server(error)) if error.class() != ErrorClass::ConnectionLost => {
+            Ok(Err(error))
+        }
         Err(error) => Err(error),
     }
 }
@@ -53,7 +60,11 @@ pub(crate) fn server_said<T>(answer: Result<T, DriverError>) -> Result<Result<T,
 fn is_other_form(error: &ServerError) -> bool {
     const NUMBERS: [u16; 4] = [1054, 1064, 1109, 1146];
     const STATES: [&str; 3] = ["42601", "42703", "42P01"];
-    if error.code == 0 { STATES.contains(&error.sqlstate.as_str()) } else { NUMBERS.contains(&error.code) }
+    if error.code == 0 {
+        STATES.contains(&error.sqlstate.as_str())
+    } else {
+        NUMBERS.contains(&error.code)
+    }
 }
 
 /// Why a server answers none of several forms of a query: the first refusal of a form that it knows, else the first
@@ -84,7 +95,10 @@ pub struct ServerWatch {
 
 impl fmt::Debug for ServerWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerWatch").field("target", &self.target).field("pid", &self.pid).finish_non_exhaustive()
+        f.debug_struct("ServerWatch")
+            .field("target", &self.target)
+            .field("pid", &self.pid)
+            .finish_non_exhaustive()
     }
 }
 
@@ -95,7 +109,12 @@ impl ServerWatch {
     ///
     /// The login failed, or the server does not answer.
     pub fn begin(target: &Target) -> Result<(Self, Vec<AbsentSignal>), DriverError> {
-        let mut target = Target { setup: Vec::new(), connections: None, sends_local_files: false, ..target.clone() };
+        let mut target = Target {
+            setup: Vec::new(),
+            connections: None,
+            sends_local_files: false,
+            ..target.clone()
+        };
         if target.dialect == SqlDialect::Mysql {
             // No query needs it, and it may be dropped during the watch.
             target.login.database = None;
@@ -141,7 +160,10 @@ impl ServerWatch {
             SqlDialect::Mysql => mysql::PLACES,
             SqlDialect::Postgres => postgres::PLACES,
         };
-        places.iter().map(|what| AbsentSignal { what: (*what).to_owned(), why: why.to_owned() }).collect()
+        places
+            .iter()
+            .map(|what| AbsentSignal { what: (*what).to_owned(), why: why.to_owned() })
+            .collect()
     }
 
     /// All values that readings may have.
@@ -235,7 +257,10 @@ impl ServerWatch {
 }
 
 fn plus(one: Traffic, other: Traffic) -> Traffic {
-    Traffic { sent_bytes: one.sent_bytes + other.sent_bytes, received_bytes: one.received_bytes + other.received_bytes }
+    Traffic {
+        sent_bytes: one.sent_bytes + other.sent_bytes,
+        received_bytes: one.received_bytes + other.received_bytes,
+    }
 }
 
 /// The first of these queries that the server answers; `None` if the list is empty.

@@ -35,7 +35,12 @@ pub(crate) enum AnswerShape {
 }
 
 impl ProbeQuestion {
-    pub(crate) fn new(what: &'static str, sql: impl Into<String>, shape: AnswerShape, signals: SignalTable) -> Self {
+    pub(crate) fn new(
+        what: &'static str,
+        sql: impl Into<String>,
+        shape: AnswerShape,
+        signals: SignalTable,
+    ) -> Self {
         Self { what, sql: sql.into(), shape, signals }
     }
 
@@ -43,7 +48,9 @@ impl ProbeQuestion {
     pub(crate) fn signals(&self) -> impl Iterator<Item = SignalGroup> {
         let source = ProbeSource::Server;
         let single = match self.shape {
-            AnswerShape::Single(kind, unit) => Some(SignalGroup::new(Signal { source, kind, unit }, [self.what])),
+            AnswerShape::Single(kind, unit) => {
+                Some(SignalGroup::new(Signal { source, kind, unit }, [self.what]))
+            }
             _ => None,
         };
         single.into_iter().chain(signal_groups(source, self.what, self.signals))
@@ -66,15 +73,21 @@ impl ProbeQuestion {
         };
         match &self.shape {
             AnswerShape::Single(..) => put(what.to_owned(), cell(0).and_then(number)),
-            AnswerShape::Pairs => put(format!("{what}.{}", cell(0).unwrap_or_default()), cell(1).and_then(number)),
+            AnswerShape::Pairs => {
+                put(format!("{what}.{}", cell(0).unwrap_or_default()), cell(1).and_then(number));
+            }
             AnswerShape::States { columns, none } => {
-                let words: Vec<_> =
-                    (0..*columns).filter_map(cell).map(str::trim).filter(|word| !word.is_empty()).collect();
+                let words: Vec<_> = (0..*columns)
+                    .filter_map(cell)
+                    .map(str::trim)
+                    .filter(|word| !word.is_empty())
+                    .collect();
                 let state = if words.is_empty() { (*none).to_owned() } else { words.join(":") };
                 put(format!("{what}.{state}"), cell(*columns).and_then(number));
             }
             AnswerShape::Named { names } => {
-                let name: Vec<_> = (0..*names).map(|index| cell(index).unwrap_or("(none)")).collect();
+                let name: Vec<_> =
+                    (0..*names).map(|index| cell(index).unwrap_or("(none)")).collect();
                 let name = name.join(".");
                 for (index, column) in answer.columns.iter().enumerate().skip(*names) {
                     put(format!("{what}.{name}.{column}"), cell(index).and_then(number));
@@ -83,13 +96,16 @@ impl ProbeQuestion {
             AnswerShape::Columns { without } => {
                 for (index, column) in answer.columns.iter().enumerate() {
                     let name = format!("{what}.{column}");
-                    if let Some(value) = cell(index).and_then(number).filter(|_| !without.contains(&column.as_str())) {
+                    if let Some(value) =
+                        cell(index).and_then(number).filter(|_| !without.contains(&column.as_str()))
+                    {
                         *values.entry(name).or_default() += value;
                     }
                 }
             }
             AnswerShape::Channels { channel, without } => {
-                let at = answer.columns.iter().position(|column| channel.contains(&column.as_str()));
+                let at =
+                    answer.columns.iter().position(|column| channel.contains(&column.as_str()));
                 let channel = at.and_then(cell).filter(|_| answer.rows.len() > 1);
                 let place = channel.map_or(what.to_owned(), |channel| format!("{what}.{channel}"));
                 for (index, column) in answer.columns.iter().enumerate() {
@@ -110,30 +126,53 @@ fn number(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn check(shape: AnswerShape, columns: &[&str], rows: &[&[Option<&str>]], expect: &[(&str, f64)]) {
+    fn check(
+        shape: AnswerShape,
+        columns: &[&str],
+        rows: &[&[Option<&str>]],
+        expect: &[(&str, f64)],
+    ) {
         let answer = QueryResult {
             columns: columns.iter().map(|column| (*column).to_owned()).collect(),
-            rows: rows.iter().map(|row| row.iter().map(|cell| cell.map(str::to_owned)).collect()).collect(),
+            rows: rows
+                .iter()
+                .map(|row| row.iter().map(|cell| cell.map(str::to_owned)).collect())
+                .collect(),
             ..QueryResult::default()
         };
         let mut values = ProbeValues::new();
         ProbeQuestion::new("x", "", shape, &[]).read_values(&answer, &mut values);
-        let expect: ProbeValues = expect.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let expect: ProbeValues =
+            expect.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         assert_eq!(values, expect);
     }
 
     #[test]
     fn what_is_no_number_is_left_out() {
-        let rows: &[&[_]] =
-            &[&[Some("a"), Some("5")], &[Some("b"), Some("ON")], &[Some("c"), None], &[Some("d"), Some("inf")]];
+        let rows: &[&[_]] = &[
+            &[Some("a"), Some("5")],
+            &[Some("b"), Some("ON")],
+            &[Some("c"), None],
+            &[Some("d"), Some("inf")],
+        ];
         check(AnswerShape::Pairs, &["n", "v"], rows, &[("x.a", 5.0)]);
-        check(AnswerShape::Single(SignalKind::Gauge, SignalUnit::Count), &["n"], &[&[Some("3")]], &[("x", 3.0)]);
+        check(
+            AnswerShape::Single(SignalKind::Gauge, SignalUnit::Count),
+            &["n"],
+            &[&[Some("3")]],
+            &[("x", 3.0)],
+        );
     }
 
     #[test]
     fn columns_are_added_up_over_rows() {
         let rows: &[&[_]] = &[&[Some("1"), Some("2"), Some("3.5")], &[Some("1"), Some("4"), None]];
-        check(AnswerShape::Columns { without: vec!["id"] }, &["id", "a", "b"], rows, &[("x.a", 6.0), ("x.b", 3.5)]);
+        check(
+            AnswerShape::Columns { without: vec!["id"] },
+            &["id", "a", "b"],
+            rows,
+            &[("x.a", 6.0), ("x.b", 3.5)],
+        );
     }
 
     #[test]
@@ -163,7 +202,8 @@ mod tests {
     #[test]
     fn a_channel_is_named_where_there_are_several() {
         let without = vec!["Port".to_owned()].leak();
-        let shape = || AnswerShape::Channels { channel: ["Channel_Name", "Connection_name"], without };
+        let shape =
+            || AnswerShape::Channels { channel: ["Channel_Name", "Connection_name"], without };
         let columns = &["Channel_Name", "Port", "Lag", "State"];
         let one: &[Option<&str>] = &[Some("c1"), Some("3306"), Some("4"), Some("waiting")];
         let two: &[Option<&str>] = &[Some("c2"), Some("3306"), None, Some("waiting")];

@@ -39,11 +39,16 @@ pub(crate) struct SignalTables {
     pub(crate) generator: Vec<SignalRow>,
 }
 
-pub(crate) static SIGNALS: LazyLock<SignalTables> =
-    LazyLock::new(|| toml::from_str(include_str!("../../data/signals.toml")).expect("signals.toml is read by a test"));
+pub(crate) static SIGNALS: LazyLock<SignalTables> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../data/signals.toml")).expect("signals.toml is read by a test")
+});
 
 /// A table of values with the full names, as the header of `probe.jsonl` lists them.
-pub(crate) fn signal_groups(source: ProbeSource, place: &str, table: SignalTable) -> impl Iterator<Item = SignalGroup> {
+pub(crate) fn signal_groups(
+    source: ProbeSource,
+    place: &str,
+    table: SignalTable,
+) -> impl Iterator<Item = SignalGroup> {
     table.iter().map(move |row| {
         let signal = Signal { source, kind: row.kind, unit: row.unit };
         SignalGroup::new(signal, row.names.iter().map(|name| format!("{place}.{name}")))
@@ -65,7 +70,8 @@ pub fn every_signal() -> SignalRegistry {
             "pg_lsn" => &SIGNALS.pg_lsn,
             "pg_locks" => &SIGNALS.pg_locks,
             mysql::LOCK_WAITS_PLACE => {
-                let signal = Signal { source: server, kind: SignalKind::Gauge, unit: SignalUnit::Sessions };
+                let signal =
+                    Signal { source: server, kind: SignalKind::Gauge, unit: SignalUnit::Sessions };
                 all.add([SignalGroup::new(signal, [*place])]);
                 continue;
             }
@@ -88,7 +94,11 @@ mod tests {
         for (place, table) in [("status", &SIGNALS.status), ("metric", &SIGNALS.metric)] {
             for group in signal_groups(ProbeSource::Server, place, table) {
                 for name in &group.names {
-                    assert_eq!(old.find(name).map(|(signal, _)| signal.kind), Some(group.signal.kind), "{name}");
+                    assert_eq!(
+                        old.find(name).map(|(signal, _)| signal.kind),
+                        Some(group.signal.kind),
+                        "{name}"
+                    );
                 }
             }
         }

@@ -36,15 +36,30 @@ pub(super) fn differing_levels<'a>(input: &RunComparison<'a>) -> Vec<&'a str> {
 }
 
 /// Everything that differs: scripts first, then levels of factors, then what the plans say by their own keys, then server, program and host.
-pub(super) fn differing(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<DifferingCondition> {
+pub(super) fn differing(
+    input: &RunComparison<'_>,
+    inputs: &InputsDiffer,
+) -> Vec<DifferingCondition> {
     // Workload factors are shown by the workload's own keys, which a plan without that factor has as well.
-    let levels = differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
-        let level = |side: &ComparedSide<'_>| side.configuration.levels.get(name).map(ToString::to_string);
-        let text = |side| level(side).unwrap_or_else(|| "no factor".to_owned());
-        DifferingCondition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
-    });
-    let scripts = inputs.scripts.as_ref().map(|differ| scripts::conditions(input, differ)).unwrap_or_default();
-    scripts.into_iter().chain(levels).chain(differing_plan_keys(input)).chain(surroundings(input)).collect()
+    let levels =
+        differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
+            let level = |side: &ComparedSide<'_>| {
+                side.configuration.levels.get(name).map(ToString::to_string)
+            };
+            let text = |side| level(side).unwrap_or_else(|| "no factor".to_owned());
+            DifferingCondition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
+        });
+    let scripts = inputs
+        .scripts
+        .as_ref()
+        .map(|differ| scripts::conditions(input, differ))
+        .unwrap_or_default();
+    scripts
+        .into_iter()
+        .chain(levels)
+        .chain(differing_plan_keys(input))
+        .chain(surroundings(input))
+        .collect()
 }
 
 pub(super) fn section(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Option<DocumentSection> {
@@ -70,7 +85,9 @@ fn differing_plan_keys(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     let [a, b] = [&input.a, &input.b].map(|side| plan_keys(side, input.settings.is_some()));
     let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
     let differing = names.filter(|name| a.get(*name) != b.get(*name)).map(|name| {
-        let text = |keys: &BTreeMap<String, String>| keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned());
+        let text = |keys: &BTreeMap<String, String>| {
+            keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned())
+        };
         let (a, b) = cut_around_difference(text(&a), text(&b), LEVEL_MAX);
         DifferingCondition { what: name.clone(), a, b }
     });
@@ -103,7 +120,9 @@ fn add_leaves(name: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
     match value {
         Value::Null => {}
         Value::Object(fields) => {
-            fields.iter().for_each(|(field, value)| add_leaves(&format!("{name}.{field}"), value, keys));
+            fields
+                .iter()
+                .for_each(|(field, value)| add_leaves(&format!("{name}.{field}"), value, keys));
         }
         Value::String(text) => drop(keys.insert(name.to_owned(), text.clone())),
         other => drop(keys.insert(name.to_owned(), other.to_string())),
@@ -115,10 +134,8 @@ fn surroundings(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     let known = |text: String| if text.is_empty() { "not known".to_owned() } else { text };
     let flush = flush(&input.a.run.experiment.host, &input.b.run.experiment.host);
     let both = place(&input.a).into_iter().zip(place(&input.b));
-    let differing = both.filter(|((_, a), (_, b))| a != b).map(|((what, a), (_, b))| DifferingCondition {
-        what: what.to_owned(),
-        a: known(a),
-        b: known(b),
+    let differing = both.filter(|((_, a), (_, b))| a != b).map(|((what, a), (_, b))| {
+        DifferingCondition { what: what.to_owned(), a: known(a), b: known(b) }
     });
     differing.chain(flush).collect()
 }
@@ -128,7 +145,11 @@ fn flush(a: &HostFacts, b: &HostFacts) -> Option<DifferingCondition> {
     let (a, b) = (a.flush?.us_p50, b.flush?.us_p50);
     let differs = a.max(b) > 2.0 * a.min(b);
     let text = |us: f64| format!("{} (p50)", format::duration_us(us));
-    differs.then(|| DifferingCondition { what: "one flush beforehand".to_owned(), a: text(a), b: text(b) })
+    differs.then(|| DifferingCondition {
+        what: "one flush beforehand".to_owned(),
+        a: text(a),
+        b: text(b),
+    })
 }
 
 /// The same list for each side.
@@ -136,7 +157,12 @@ fn place(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
     let engine = side.trial().and_then(|trial| trial.engine.as_ref());
     let mut list = vec![
         ("server", server(side).unwrap_or_default()),
-        ("driven by", engine.map(|engine| format::plural(engine.workers.into(), "worker")).unwrap_or_default()),
+        (
+            "driven by",
+            engine
+                .map(|engine| format::plural(engine.workers.into(), "worker"))
+                .unwrap_or_default(),
+        ),
         ("truetps", side.run.experiment.tool_version.clone()),
     ];
     list.push(("emulated disk", disk_level(side)));

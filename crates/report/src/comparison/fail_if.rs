@@ -18,7 +18,12 @@ const DURABILITY: &str = "durability";
 
 impl FailIf {
     /// The result for two sides. `of`: the number of figures judged at once ([`Threshold::state`]).
-    pub fn state(&self, comparison: &Comparison, durability: &DurabilityPair, of: usize) -> ThresholdState {
+    pub fn state(
+        &self,
+        comparison: &Comparison,
+        durability: &DurabilityPair,
+        of: usize,
+    ) -> ThresholdState {
         match self {
             Self::Figure(threshold) => threshold.state(comparison, of),
             Self::Durability => match durability.b_survives {
@@ -39,7 +44,11 @@ impl FromStr for FailIf {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim() == DURABILITY { Ok(Self::Durability) } else { text.parse().map(Self::Figure) }
+        if text.trim() == DURABILITY {
+            Ok(Self::Durability)
+        } else {
+            text.parse().map(Self::Figure)
+        }
     }
 }
 

@@ -26,7 +26,10 @@ pub(super) fn ledger(input: &RunComparison<'_>) -> Option<DocumentSection> {
     let table = table("cost of a transaction", known).block()?;
     let both = ledger::lines(&[&input.comparison.a.ledger, &input.comparison.b.ledger]);
     let absent = ledger::absent(&both).map(Block::Paragraph);
-    DocumentSection::of("What a transaction cost", [Some(table), Some(Block::Paragraph(EXPLAINED.to_owned())), absent])
+    DocumentSection::of(
+        "What a transaction cost",
+        [Some(table), Some(Block::Paragraph(EXPLAINED.to_owned())), absent],
+    )
 }
 
 fn table<'a>(first: &str, lines: impl Iterator<Item = &'a ComparedLine>) -> DocumentTable {
@@ -57,8 +60,10 @@ pub(super) fn change(line: &ComparedLine) -> String {
             format!("{sign}{}", format::figure(line.figure, difference.value.abs()))
         }
         _ => {
-            let least = line.ratio_at_least().map(|ratio| format!("at least {}", format::ratio(ratio)));
-            let most = line.ratio_at_most().map(|ratio| format!("at most {}", format::ratio(ratio)));
+            let least =
+                line.ratio_at_least().map(|ratio| format!("at least {}", format::ratio(ratio)));
+            let most =
+                line.ratio_at_most().map(|ratio| format!("at most {}", format::ratio(ratio)));
             least.or(most).unwrap_or_else(|| NOTHING.to_owned())
         }
     }
@@ -72,7 +77,9 @@ fn is_factor(ratio: &Estimate) -> bool {
 fn words(line: &ComparedLine) -> String {
     match line.change {
         // Only for throughput, which decides: in each line of the costs it would be noise.
-        Judgement::NotEnoughData { more_trials: Some(more) } if line.figure == Figure::Tps && line.a.is_some() => {
+        Judgement::NotEnoughData { more_trials: Some(more) }
+            if line.figure == Figure::Tps && line.a.is_some() =>
+        {
             format!("{} (about {})", verdict::word(line), format::plural(more.into(), "more trial"))
         }
         _ => verdict::word(line).to_owned(),
@@ -136,8 +143,9 @@ pub(super) fn changed(input: &RunComparison<'_>) -> Vec<String> {
 }
 
 fn changed_lines<'a>(input: &'a RunComparison<'_>) -> Vec<&'a ComparedLine> {
-    let is_shown =
-        |line: &&ComparedLine| line.figure.is_cost() && matches!(line.change, Judgement::Higher | Judgement::Lower);
+    let is_shown = |line: &&ComparedLine| {
+        line.figure.is_cost() && matches!(line.change, Judgement::Higher | Judgement::Lower)
+    };
     let mut lines: Vec<_> = input.comparison.lines.iter().filter(is_shown).collect();
     // From nothing to something is the largest factor of all.
     let size = |line: &ComparedLine| line.ratio.map_or(f64::MAX, |ratio| ratio.value.ln().abs());

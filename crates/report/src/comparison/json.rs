@@ -77,7 +77,10 @@ fn part<'a>(input: &'a RunComparison<'a>) -> ComparisonPart<'a> {
         thresholds: input
             .thresholds
             .iter()
-            .map(|(threshold, state)| ThresholdPart { threshold: threshold.to_string(), state: *state })
+            .map(|(threshold, state)| ThresholdPart {
+                threshold: threshold.to_string(),
+                state: *state,
+            })
             .collect(),
         durability: &input.durability,
         comparison: &input.comparison,
@@ -86,7 +89,9 @@ fn part<'a>(input: &'a RunComparison<'a>) -> ComparisonPart<'a> {
         settings: input.settings.as_ref().map(|diff| {
             let differing = diff.shown().filter(|one| one.same_but_for.is_none());
             let value = |placed: &'a truetps_knowledge::Placed| placed.value.as_deref();
-            differing.map(|one| SettingPart { name: &one.name, a: value(&one.a), b: value(&one.b) }).collect()
+            differing
+                .map(|one| SettingPart { name: &one.name, a: value(&one.a), b: value(&one.b) })
+                .collect()
         }),
         notes: verdict::notes(input, &inputs),
         scripts: inputs.scripts,

@@ -27,12 +27,18 @@ pub(super) struct LineDiff {
 impl LineDiff {
     /// `None` where no line that is compared differs.
     pub(super) fn block(&self) -> Option<Block> {
-        let more = (self.left_out > 0).then(|| format!("… and {}", format::plural(self.left_out as u64, "more line")));
-        (!self.lines.is_empty()).then(|| Block::Lines(self.lines.iter().cloned().chain(more).collect()))
+        let more = (self.left_out > 0)
+            .then(|| format!("… and {}", format::plural(self.left_out as u64, "more line")));
+        (!self.lines.is_empty())
+            .then(|| Block::Lines(self.lines.iter().cloned().chain(more).collect()))
     }
 
     fn push(&mut self, sign: &str, line: &str) {
-        if self.lines.len() < SHOWN_MAX { self.lines.push(format!("{sign}{line}")) } else { self.left_out += 1 }
+        if self.lines.len() < SHOWN_MAX {
+            self.lines.push(format!("{sign}{line}"));
+        } else {
+            self.left_out += 1;
+        }
     }
 
     /// Lines that replace each other. Long ones are cut around the difference.
@@ -129,8 +135,12 @@ mod tests {
 
     #[test]
     fn a_difference_has_an_end() {
-        let text =
-            |word: &str| (0..20_000).map(|n| format!("{word} {n} {}\n", "x".repeat(500))).collect::<Vec<_>>().concat();
+        let text = |word: &str| {
+            (0..20_000)
+                .map(|n| format!("{word} {n} {}\n", "x".repeat(500)))
+                .collect::<Vec<_>>()
+                .concat()
+        };
         let diff = line_diff(&text("a"), &text("b"));
         assert_eq!((diff.lines.len(), diff.left_out), (SHOWN_MAX, 2 * LINES_MAX + 1 - SHOWN_MAX));
         assert!(diff.lines.iter().all(|line| line.chars().count() <= LINE_MAX + 3));
@@ -149,6 +159,9 @@ mod tests {
         check(&"y".repeat(90), "not set", (&long, "not set"));
         let line = |word: &str| format!("{}{word}{}\n", "x".repeat(500), "y".repeat(500));
         let lines = line_diff(&line("one"), &line("two")).lines;
-        assert!(lines[1].contains("xxone") && lines[2].contains("xxtwo") && lines[2].len() < 200, "{lines:?}");
+        assert!(
+            lines[1].contains("xxone") && lines[2].contains("xxtwo") && lines[2].len() < 200,
+            "{lines:?}"
+        );
     }
 }

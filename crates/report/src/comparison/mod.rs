@@ -15,8 +15,8 @@ mod verdict;
 mod work;
 
 use truetps_analysis::{
-    Analysis, CompareQuestion, CompareSide, Comparison, KnownContrast, LoadedTrial, Pairing, RecordedScript,
-    ThresholdState, compare,
+    Analysis, CompareQuestion, CompareSide, Comparison, KnownContrast, LoadedTrial, Pairing,
+    RecordedScript, ThresholdState, compare,
 };
 use truetps_archive::Run;
 use truetps_knowledge::{Diff, Difference, DurabilityPair, SettingsSide, Survival, diff};
@@ -91,20 +91,30 @@ pub struct RunComparison<'a> {
 impl<'a> RunComparison<'a> {
     /// All comparisons that are made at once share the chance of a false claim.
     pub fn all(pairs: &[(ComparedSide<'a>, ComparedSide<'a>)], thresholds: &[FailIf]) -> Vec<Self> {
-        let analyses: Vec<_> =
-            pairs.iter().map(|(a, b)| (pairing(*a, *b) == Pairing::Blocks).then(|| a.run.analyse())).collect();
+        let analyses: Vec<_> = pairs
+            .iter()
+            .map(|(a, b)| (pairing(*a, *b) == Pairing::Blocks).then(|| a.run.analyse()))
+            .collect();
         let questions = pairs.iter().zip(&analyses).map(|((a, b), analysis)| {
             let [of_a, of_b] = [a, b].map(|side| CompareSide { trials: side.trials().collect() });
             let smallest_effect = a.run.plan.design.smallest_effect_percent / 100.0;
             let contrast = analysis.as_ref().and_then(|analysis| known_contrast(analysis, a, b));
-            CompareQuestion { a: of_a, b: of_b, pairing: pairing(*a, *b), smallest_effect, contrast }
+            CompareQuestion {
+                a: of_a,
+                b: of_b,
+                pairing: pairing(*a, *b),
+                smallest_effect,
+                contrast,
+            }
         });
         let comparisons = compare(&questions.collect::<Vec<_>>());
         let figures = pairs.len() * thresholds.iter().filter(|one| one.is_figure()).count();
         let made = |((a, b), comparison): (&(ComparedSide<'a>, ComparedSide<'a>), Comparison)| {
-            let [of_a, of_b] = [a, b].map(|side| durability_of(&side.run.experiment, side.trials()));
+            let [of_a, of_b] =
+                [a, b].map(|side| durability_of(&side.run.experiment, side.trials()));
             let durability = DurabilityPair::of(of_a, of_b);
-            let judged = thresholds.iter().map(|one| (*one, one.state(&comparison, &durability, figures)));
+            let judged =
+                thresholds.iter().map(|one| (*one, one.state(&comparison, &durability, figures)));
             Self {
                 a: *a,
                 b: *b,
@@ -122,13 +132,18 @@ impl RunComparison<'_> {
     /// How many settings of the servers, and other factors, have another value on the other side.
     pub fn differences(&self) -> usize {
         let settings = self.settings.as_ref().map_or(0, |diff| diff.counts().0);
-        let levels = conditions::differing_levels(self).into_iter().filter(|name| !is_setting_factor(name));
+        let levels =
+            conditions::differing_levels(self).into_iter().filter(|name| !is_setting_factor(name));
         settings + levels.count()
     }
 }
 
 /// What the experiment of both sides says of them, where one is the other's baseline.
-fn known_contrast<'a>(analysis: &'a Analysis, a: &ComparedSide<'_>, b: &ComparedSide<'_>) -> Option<KnownContrast<'a>> {
+fn known_contrast<'a>(
+    analysis: &'a Analysis,
+    a: &ComparedSide<'_>,
+    b: &ComparedSide<'_>,
+) -> Option<KnownContrast<'a>> {
     let cell = |index: usize| &analysis.cells[index].configuration;
     analysis.contrasts.iter().find_map(|contrast| {
         let (above, below) = (cell(contrast.cell), cell(contrast.baseline_cell));
@@ -141,7 +156,11 @@ fn known_contrast<'a>(analysis: &'a Analysis, a: &ComparedSide<'_>, b: &Compared
 /// Two trials of a block are a pair whatever else was run: they were measured one soon after the other.
 fn pairing(a: ComparedSide<'_>, b: ComparedSide<'_>) -> Pairing {
     let is_in_b = |one: &LoadedTrial| b.trials().any(|other| other.trial.block == one.trial.block);
-    if a.run.path == b.run.path && a.trials().any(is_in_b) { Pairing::Blocks } else { Pairing::None }
+    if a.run.path == b.run.path && a.trials().any(is_in_b) {
+        Pairing::Blocks
+    } else {
+        Pairing::None
+    }
 }
 
 /// How what the two ran differs. A difference of long texts takes its time: it is made once for a comparison.
@@ -169,14 +188,19 @@ pub fn comparison_markdown(inputs: &[RunComparison<'_>]) -> String {
 
 /// One line a figure: RFC 4180, in the units that the names end with.
 pub fn comparison_csv(inputs: &[RunComparison<'_>]) -> String {
-    let header = ["a", "b", "figure", "value_a", "value_b", "ratio", "ratio_low", "ratio_high", "verdict"];
+    let header =
+        ["a", "b", "figure", "value_a", "value_b", "ratio", "ratio_low", "ratio_high", "verdict"];
     let mut rows = CsvRows::new(header);
     for input in inputs {
         let names = [&input.a, &input.b].map(|side| verdict::side_name(side, input));
         for line in &input.comparison.lines {
             let values = [line.a, line.b].map(csv_rows::number);
             let fields = names.iter().cloned().chain([line.figure.key().to_owned()]).chain(values);
-            rows.push(fields.chain(csv_rows::estimate(line.ratio)).chain([verdict::word(line).to_owned()]));
+            rows.push(
+                fields
+                    .chain(csv_rows::estimate(line.ratio))
+                    .chain([verdict::word(line).to_owned()]),
+            );
         }
         let none = std::iter::repeat_n(String::new(), 5);
         let verdict = survival_word(input.durability.b_survives).to_owned();
@@ -204,7 +228,11 @@ pub(crate) fn answer(input: &RunComparison<'_>) -> (String, String) {
 }
 
 fn title(input: &RunComparison<'_>) -> String {
-    format!("{} compared with {}", verdict::side_name(&input.b, input), verdict::side_name(&input.a, input))
+    format!(
+        "{} compared with {}",
+        verdict::side_name(&input.b, input),
+        verdict::side_name(&input.a, input)
+    )
 }
 
 fn document(input: &RunComparison<'_>) -> Document {
@@ -234,14 +262,19 @@ fn waits(input: &RunComparison<'_>) -> Option<DocumentSection> {
 /// The settings that differ, most likely to matter first.
 fn settings(input: &RunComparison<'_>) -> Option<DocumentSection> {
     let item = |difference: &Difference| {
-        let meaning = difference.meaning.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+        let meaning =
+            difference.meaning.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
         format!("{}{meaning}", both_values(difference))
     };
     DocumentSection::of("Settings that differ", [Block::list(settings_items(input, 12, item))])
 }
 
 /// So many of them, and how many more there are: the rest is a command away.
-fn settings_items(input: &RunComparison<'_>, most: usize, item: impl Fn(&Difference) -> String) -> Vec<String> {
+fn settings_items(
+    input: &RunComparison<'_>,
+    most: usize,
+    item: impl Fn(&Difference) -> String,
+) -> Vec<String> {
     let Some(diff) = &input.settings else { return Vec::new() };
     let shown = diff.shown().filter(|difference| difference.same_but_for.is_none());
     let mut items: Vec<_> = shown.take(most).map(item).collect();
@@ -255,5 +288,10 @@ fn settings_items(input: &RunComparison<'_>, most: usize, item: impl Fn(&Differe
 /// `sync_binlog  A 1, B 0`.
 fn both_values(difference: &Difference) -> String {
     let quoted = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
-    format!("{}  A {}, B {}", difference.name, quoted(&difference.a.value), quoted(&difference.b.value))
+    format!(
+        "{}  A {}, B {}",
+        difference.name,
+        quoted(&difference.a.value),
+        quoted(&difference.b.value)
+    )
 }

@@ -20,8 +20,10 @@ pub(super) struct SqlDiffers {
 pub(super) fn differ(input: &RunComparison<'_>) -> Vec<SqlDiffers> {
     let texts = [&input.a, &input.b].map(|side| texts(&side.workload().kind));
     let [a, b] = texts;
-    let both =
-        a.into_iter().zip(b).filter(|((key, a), (other, b))| key == other && a != b && !a.is_empty() && !b.is_empty());
+    let both = a
+        .into_iter()
+        .zip(b)
+        .filter(|((key, a), (other, b))| key == other && a != b && !a.is_empty() && !b.is_empty());
     both.map(|((key, a), (_, b))| SqlDiffers { key, diff: line_diff(&a, &b) }).collect()
 }
 
@@ -33,7 +35,9 @@ fn texts(workload: &WorkloadKind) -> Vec<(&'static str, String)> {
             ("workload.statements", spec.statements.iter().map(statement).collect()),
             ("workload.table", spec.tables.iter().map(table).collect()),
         ],
-        WorkloadKind::Sql(spec) => vec![("workload.sql", lines(&spec.sql)), ("workload.create", lines(&spec.create))],
+        WorkloadKind::Sql(spec) => {
+            vec![("workload.sql", lines(&spec.sql)), ("workload.create", lines(&spec.create))]
+        }
         _ => Vec::new(),
     }
 }
@@ -50,7 +54,10 @@ fn table(table: &CustomTable) -> String {
     let mut text = format!("{}\n", table.name);
     table.create.iter().for_each(|sql| line(&mut text, "create", sql));
     line(&mut text, "rows =", &table.rows.to_string());
-    table.columns.iter().for_each(|(name, generator)| line(&mut text, &format!("{name} ="), &json(generator)));
+    table
+        .columns
+        .iter()
+        .for_each(|(name, generator)| line(&mut text, &format!("{name} ="), &json(generator)));
     table.after_load.iter().for_each(|sql| line(&mut text, "after_load", sql));
     text
 }
@@ -67,7 +74,8 @@ fn json(generator: &Generator) -> String {
 pub(super) fn blocks(differ: &[SqlDiffers]) -> Vec<Block> {
     let blocks = differ.iter().flat_map(|one| {
         let is_behind = one.diff.lines.is_empty();
-        let said = if is_behind { "the texts differ after the compared lines." } else { "- A, + B" };
+        let said =
+            if is_behind { "the texts differ after the compared lines." } else { "- A, + B" };
         let head = format!("{}: {said}", one.key);
         [Some(Block::Paragraph(head)), one.diff.block()].into_iter().flatten()
     });

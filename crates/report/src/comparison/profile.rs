@@ -13,7 +13,9 @@ pub(super) fn section(input: &RunComparison<'_>) -> Option<DocumentSection> {
 
 /// One sentence for each difference; empty if there is none, or a side has no profile.
 pub(super) fn sentences(input: &RunComparison<'_>) -> Vec<String> {
-    let (Some(a), Some(b)) = (&input.comparison.profile_a, &input.comparison.profile_b) else { return Vec::new() };
+    let (Some(a), Some(b)) = (&input.comparison.profile_a, &input.comparison.profile_b) else {
+        return Vec::new();
+    };
     LINES.iter().filter_map(|line| line.sentence(a, b)).chain(meaning(a, b)).collect()
 }
 
@@ -39,10 +41,14 @@ const LINES: &[ProfileLine] = &[
     per_tx("statements a transaction that write", |profile| profile.writes_per_tx),
     per_tx("rows inserted a transaction", |profile| profile.inserted_rows_per_tx),
     of_inserts("inserts that name their primary key", |profile| profile.explicit_key_share),
-    of_inserts("inserts with the key that the same transaction has just deleted", |profile| profile.deleted_key_share),
+    of_inserts("inserts with the key that the same transaction has just deleted", |profile| {
+        profile.deleted_key_share
+    }),
     ProfileLine {
         name: "a client writes half of its keys again",
-        of: |profile| profile.writes_per_tx.map(|_| profile.key_reuse_tx_p50.unwrap_or(f64::INFINITY)),
+        of: |profile| {
+            profile.writes_per_tx.map(|_| profile.key_reuse_tx_p50.unwrap_or(f64::INFINITY))
+        },
         text: reuse,
         without: "not known",
     },
@@ -52,8 +58,12 @@ const LINES: &[ProfileLine] = &[
         text: format::percent,
         without: "not known",
     },
-    per_tx("rows written on each page that 1 000 transactions touch", |profile| profile.rows_per_page),
-    per_tx("new pages at the end of the table, in 1 000 transactions", |profile| profile.new_pages_per_1000_tx),
+    per_tx("rows written on each page that 1 000 transactions touch", |profile| {
+        profile.rows_per_page
+    }),
+    per_tx("new pages at the end of the table, in 1 000 transactions", |profile| {
+        profile.new_pages_per_1000_tx
+    }),
 ];
 
 /// When half of the keys are written again.
@@ -72,7 +82,9 @@ impl ProfileLine {
     fn sentence(&self, a: &WorkloadProfile, b: &WorkloadProfile) -> Option<String> {
         let (of_a, of_b) = ((self.of)(a), (self.of)(b));
         let is_same = match (of_a, of_b) {
-            (Some(one), Some(other)) if one.is_finite() && other.is_finite() => is_same_figure(one, other),
+            (Some(one), Some(other)) if one.is_finite() && other.is_finite() => {
+                is_same_figure(one, other)
+            }
             // No value, or infinite.
             (one, other) => one == other,
         };

@@ -1,7 +1,9 @@
 //! How two runs of scripts differ: in their texts, their statements, and the work of a transaction.
 
 use serde::Serialize;
-use truetps_analysis::{RecordedScript, ShapeDiffers, WorkDiffers, differing_shapes, differing_work};
+use truetps_analysis::{
+    RecordedScript, ShapeDiffers, WorkDiffers, differing_shapes, differing_work,
+};
 use truetps_record::{ScriptRecord, ScriptText};
 
 use super::conditions::DifferingCondition;
@@ -13,7 +15,8 @@ use crate::format;
 /// Number of shown shapes; JSON has all.
 const SHAPES_SHOWN_MAX: usize = 20;
 /// Options that are compared by the names that plans have for them, and those that only say where a run is recorded.
-const OPTIONS_NOT_SHOWN: [&str; 7] = ["threads", "time", "events", "warmup_time", "rate", "runs", "report_format"];
+const OPTIONS_NOT_SHOWN: [&str; 7] =
+    ["threads", "time", "events", "warmup_time", "rate", "runs", "report_format"];
 
 /// All differences between the two.
 #[derive(Debug, Default, Serialize)]
@@ -59,7 +62,8 @@ pub(super) fn differ(input: &RunComparison<'_>) -> Option<ScriptsDiffer> {
 
 /// A note for a side without `script.json`.
 pub(super) fn note(input: &RunComparison<'_>) -> Option<String> {
-    let lacks = |side: &ComparedSide<'_>| side.script().is_some_and(|script| script.record.is_none());
+    let lacks =
+        |side: &ComparedSide<'_>| side.script().is_some_and(|script| script.record.is_none());
     let which = match (lacks(&input.a), lacks(&input.b)) {
         (true, true) => "A and B have",
         (true, false) => "A has",
@@ -73,8 +77,13 @@ pub(super) fn note(input: &RunComparison<'_>) -> Option<String> {
 }
 
 /// The same as rows of the table of conditions.
-pub(super) fn conditions(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> Vec<DifferingCondition> {
-    let text = |text: &Option<NamedText>| text.as_ref().map_or_else(|| "not loaded".to_owned(), NamedText::text);
+pub(super) fn conditions(
+    input: &RunComparison<'_>,
+    differ: &ScriptsDiffer,
+) -> Vec<DifferingCondition> {
+    let text = |text: &Option<NamedText>| {
+        text.as_ref().map_or_else(|| "not loaded".to_owned(), NamedText::text)
+    };
     let mut rows: Vec<_> = differ
         .texts
         .iter()
@@ -93,12 +102,16 @@ pub(super) fn conditions(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> V
 }
 
 fn options(a: &RecordedScript, b: &RecordedScript) -> Vec<DifferingCondition> {
-    let names = a.options.keys().chain(b.options.keys().filter(|name| !a.options.contains_key(*name)));
+    let names =
+        a.options.keys().chain(b.options.keys().filter(|name| !a.options.contains_key(*name)));
     let names = names.filter(|name| !OPTIONS_NOT_SHOWN.contains(&&*name.replace('-', "_")));
-    let text =
-        |value: Option<&String>| value.filter(|text| !text.is_empty()).map_or("not set", String::as_str).to_owned();
+    let text = |value: Option<&String>| {
+        value.filter(|text| !text.is_empty()).map_or("not set", String::as_str).to_owned()
+    };
     let both = names.map(|name| (name, text(a.options.get(name)), text(b.options.get(name))));
-    both.filter(|(_, a, b)| a != b).map(|(name, a, b)| DifferingCondition { what: format!("--{name}"), a, b }).collect()
+    both.filter(|(_, a, b)| a != b)
+        .map(|(name, a, b)| DifferingCondition { what: format!("--{name}"), a, b })
+        .collect()
 }
 
 impl NamedText {
@@ -123,13 +136,21 @@ fn texts(a: &ScriptRecord, b: &ScriptRecord) -> Vec<TextDiffers> {
     let mut left: Vec<&ScriptText> = b.modules.iter().collect();
     for module in &a.modules {
         let same = left.iter().position(|other| is_same_text(module, other));
-        let partner = same.or_else(|| left.iter().position(|other| file_name(other) == file_name(module)));
+        let partner =
+            same.or_else(|| left.iter().position(|other| file_name(other) == file_name(module)));
         let partner = partner.map(|at| left.remove(at));
         if partner.is_none_or(|partner| !is_same_text(module, partner)) {
-            found.push(TextDiffers::of(format!("module {}", file_name(module)), Some(module), partner));
+            found.push(TextDiffers::of(
+                format!("module {}", file_name(module)),
+                Some(module),
+                partner,
+            ));
         }
     }
-    found.extend(left.into_iter().map(|one| TextDiffers::of(format!("module {}", file_name(one)), None, Some(one))));
+    found.extend(
+        left.into_iter()
+            .map(|one| TextDiffers::of(format!("module {}", file_name(one)), None, Some(one))),
+    );
     found
 }
 
@@ -156,7 +177,8 @@ fn transactions(side: &ComparedSide<'_>) -> u64 {
 }
 
 fn transaction(input: &RunComparison<'_>) -> Vec<WorkDiffers> {
-    let [a, b] = [&input.a, &input.b].map(|side| Some((side.trial()?.script.as_ref()?, transactions(side))));
+    let [a, b] =
+        [&input.a, &input.b].map(|side| Some((side.trial()?.script.as_ref()?, transactions(side))));
     a.zip(b).map(|(a, b)| differing_work(a, b)).unwrap_or_default()
 }
 
@@ -176,7 +198,9 @@ fn text_blocks(text: &TextDiffers) -> Vec<Block> {
     let said = match (&text.a, &text.b, &text.diff) {
         (None, ..) => format!("{what}: only B loads it."),
         (_, None, _) => format!("{what}: only A loads it."),
-        (.., None) => format!("{what}: a side has no text (byte code, a library, or a file that could not be read)."),
+        (.., None) => format!(
+            "{what}: a side has no text (byte code, a library, or a file that could not be read)."
+        ),
         (.., Some(diff)) if diff.lines.is_empty() => {
             format!("{what}: the texts differ beyond the recorded part, or in non-text bytes.")
         }
@@ -200,7 +224,9 @@ fn statement_blocks(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> Vec<Bl
         let left_out = record.and_then(|record| record.statements.as_ref()?.left_out.as_ref());
         blocks.extend(left_out.map(|left_out| {
             let count = format::plural(left_out.count, "statement");
-            Block::Paragraph(format!("{letter} sent {count} of further shapes, which are not distinguished."))
+            Block::Paragraph(format!(
+                "{letter} sent {count} of further shapes, which are not distinguished."
+            ))
         }));
     }
     blocks

@@ -3,7 +3,9 @@
 use truetps_analysis::{CellDetail, Figure};
 use truetps_knowledge::Survival;
 
-use super::{InputsDiffer, RunComparison, both_values, conditions, figures, settings_items, verdict, work};
+use super::{
+    InputsDiffer, RunComparison, both_values, conditions, figures, settings_items, verdict, work,
+};
 use crate::document::{DocumentTable, TableEntry};
 use crate::format::{self, NOTHING};
 
@@ -40,13 +42,18 @@ pub(crate) fn short_view(input: &RunComparison<'_>) -> ShortView {
     let where_shown = if work.is_empty() { "Differs" } else { "Work" };
     let has_stalled = |side: &CellDetail| side.get(Figure::LongestStall).is_some();
     let sides = [&input.comparison.a, &input.comparison.b];
-    let stalls = || format!("A {}; B {}", verdict::stalls_of(sides[0]), verdict::stalls_of(sides[1]));
+    let stalls =
+        || format!("A {}; B {}", verdict::stalls_of(sides[0]), verdict::stalls_of(sides[1]));
     let server = |side| format::or_nothing(conditions::server(side), |server| server);
     let (server_a, server_b) = (server(&input.a), server(&input.b));
     let is_one = server_a == server_b;
     ShortView {
         title: format!("{b} compared with {a}"),
-        sides: if is_one { format!("A and B on {server_a}") } else { format!("A on {server_a}, B on {server_b}") },
+        sides: if is_one {
+            format!("A and B on {server_a}")
+        } else {
+            format!("A on {server_a}, B on {server_b}")
+        },
         speed: verdict::speed(input),
         rows: work::rows(input),
         caution: is_other.then(|| format!("The workloads differ: see {where_shown}.")),
@@ -65,7 +72,9 @@ pub(crate) fn survival_sentence(b_survives: Survival) -> &'static str {
     match b_survives {
         Survival::Less => "B risks more commits in a crash.",
         Survival::More => "B risks fewer commits in a crash.",
-        Survival::Same | Survival::Mixed | Survival::Unknown => "A and B risk different commits in a crash.",
+        Survival::Same | Survival::Mixed | Survival::Unknown => {
+            "A and B risk different commits in a crash."
+        }
     }
 }
 

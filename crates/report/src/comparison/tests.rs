@@ -5,7 +5,8 @@ use truetps_knowledge::{Diff, DurabilityPair};
 use truetps_record::{Configuration, WorkloadProfile};
 
 use super::{
-    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
+    comparison_text,
 };
 use crate::TextScreen;
 use crate::fixture::Fixture;
@@ -30,7 +31,8 @@ impl Made {
     fn of(fixture: Fixture, a: usize, b: usize, pairing: Pairing) -> Self {
         let configurations = fixture.run.plan.configurations();
         let (of_a, of_b) = (configurations[a].clone(), configurations[b].clone());
-        let thresholds = ["tps<-5%", "p99>10%", "durability"].map(|text| text.parse::<FailIf>().unwrap());
+        let thresholds =
+            ["tps<-5%", "p99>10%", "durability"].map(|text| text.parse::<FailIf>().unwrap());
         let mut run_b = fixture.run.clone();
         if pairing == Pairing::None {
             run_b.path = "elsewhere".into();
@@ -43,7 +45,8 @@ impl Made {
     }
 
     fn input(&self) -> RunComparison<'_> {
-        let side = |name, configuration| ComparedSide { name, run: &self.fixture.run, configuration };
+        let side =
+            |name, configuration| ComparedSide { name, run: &self.fixture.run, configuration };
         RunComparison {
             a: side("runs/before", &self.of_a),
             b: side("runs/after", &self.of_b),
@@ -71,12 +74,18 @@ fn flushes(pairing: Pairing) -> Made {
 fn a_comparison_fits_one_screen() {
     let made = flushes(Pairing::Blocks);
     crate::summary::check_screen(|screen| crate::comparison_summary(&[made.input()], screen));
-    let others =
-        [flushes(Pairing::None), Made::of(Fixture::troubled(), 1, 7, Pairing::Blocks), flushes(Pairing::Blocks)];
+    let others = [
+        flushes(Pairing::None),
+        Made::of(Fixture::troubled(), 1, 7, Pairing::Blocks),
+        flushes(Pairing::Blocks),
+    ];
     let several = || others.iter().map(Made::input).cycle().take(60).collect::<Vec<_>>();
     crate::summary::check_screen(|screen| crate::comparison_summary(&several(), screen));
     let text = crate::comparison_summary(&several(), TextScreen::PLAIN);
-    assert!(text.contains("Of 60 configurations, B is faster in ") && text.contains("more with --full"), "{text}");
+    assert!(
+        text.contains("Of 60 configurations, B is faster in ") && text.contains("more with --full"),
+        "{text}"
+    );
 }
 
 /// A transaction of B changes 100 rows: it is slower, and B writes more rows.
@@ -88,20 +97,27 @@ fn other_numbers_of_rows_are_compared_in_rows() {
         for trial in trials.iter_mut() {
             let rows = trial.configuration.levels["rows_per_insert"].as_int().unwrap() as u64;
             let measured = trial.measured.as_mut().unwrap();
-            let tps = if rows == 1 { 20_000.0 } else { 1_600.0 } * (1.0 + f64::from(trial.block) / 100.0);
+            let tps =
+                if rows == 1 { 20_000.0 } else { 1_600.0 } * (1.0 + f64::from(trial.block) / 100.0);
             (measured.tps, measured.counts.ok) = (tps, (tps * measured.length_ms / 1e3) as u64);
             measured.counts.rows_changed = measured.counts.ok * rows;
         }
     });
     let made = Made::of(fixture, 0, 1, Pairing::Blocks);
     made.check();
-    let plain = |text: String| text.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain =
+        |text: String| text.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
     let short = plain(crate::comparison_summary(&[made.input()], TextScreen::PLAIN));
-    assert!(short.contains("Answer B is slower: ×0.080 ") && short.contains("In rows B is faster: ×8.00"), "{short}");
+    assert!(
+        short.contains("Answer B is slower: ×0.080 ")
+            && short.contains("In rows B is faster: ×8.00"),
+        "{short}"
+    );
     assert!(short.contains("a transaction changed 1.00 rows on A and 100.0 on B"), "{short}");
     let full = plain(comparison_text(&[made.input()], TextScreen::PLAIN));
     assert!(full.contains("Rows in rows B is faster: ×8.00"), "{full}");
-    let same = plain(crate::comparison_summary(&[flushes(Pairing::Blocks).input()], TextScreen::PLAIN));
+    let same =
+        plain(crate::comparison_summary(&[flushes(Pairing::Blocks).input()], TextScreen::PLAIN));
     assert!(!same.contains("rows/s"), "{same}");
 }
 
@@ -110,10 +126,10 @@ fn other_numbers_of_rows_are_compared_in_rows() {
 fn a_faster_side_that_loses_commits_says_so() {
     let made = Made::of(Fixture::durability().with_settings(), 1, 7, Pairing::Blocks);
     let text = crate::comparison_summary(&[made.input()], TextScreen::PLAIN);
-    let answer: Vec<_> = text.lines().skip_while(|line| !line.starts_with("Answer")).take(4).collect();
+    let answer: Vec<_> =
+        text.lines().skip_while(|line| !line.starts_with("Answer")).take(4).collect();
     let answer = answer.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let said =
-        "B risks more commits in a crash. A crash of the server process or a power failure can cost B up to about 1 s";
+    let said = "B risks more commits in a crash. A crash of the server process or a power failure can cost B up to about 1 s";
     assert!(answer.starts_with("Answer B is faster: ×") && answer.contains(said), "{text}");
 }
 
@@ -185,7 +201,10 @@ fn a_side_that_survives_less_is_reported_beside_the_verdict() {
     unknown.thresholds = vec![(FailIf::Durability, state)];
     unknown.check();
     let text = comparison_text(&[unknown.input()], TextScreen::PLAIN);
-    assert!(text.contains("durability: cannot be judged") && text.contains("the settings of B"), "{text}");
+    assert!(
+        text.contains("durability: cannot be judged") && text.contains("the settings of B"),
+        "{text}"
+    );
     assert!(!text.contains("can cost B"), "{text}");
 }
 
@@ -202,7 +221,10 @@ fn an_undecided_verdict_has_its_reason() {
         made.check();
         let text = comparison_text(&[made.input()], TextScreen::PLAIN);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(flat.contains("does not include \"no difference\", but") && flat.contains(expect), "{text}");
+        assert!(
+            flat.contains("does not include \"no difference\", but") && flat.contains(expect),
+            "{text}"
+        );
     }
 }
 
@@ -267,7 +289,10 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
         let made = Made::of(Fixture::of_plan(&plan(&inserts[0], 1)), 0, 0, Pairing::None);
         let other = Made::of(Fixture::of_plan(&plan(&inserts[1], 2)), 0, 0, Pairing::None);
         let mut input = made.input();
-        assert!(!comparison_text(std::slice::from_ref(&input), TextScreen::PLAIN).contains("What was different"));
+        assert!(
+            !comparison_text(std::slice::from_ref(&input), TextScreen::PLAIN)
+                .contains("What was different")
+        );
         input.b = ComparedSide { run: &other.fixture.run, ..other.input().b };
         let text = comparison_text(std::slice::from_ref(&input), TextScreen::PLAIN);
         let section = text.split("What was different").nth(1).unwrap_or_else(|| panic!("{text}"));
@@ -277,12 +302,23 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
         }
         assert!(text.contains("Caution   the workloads differ"), "{text}");
         let short = crate::comparison_summary(std::slice::from_ref(&input), TextScreen::PLAIN);
-        assert!(short.contains("The workloads differ: see Work.") && !short.contains("--full shows how"), "{short}");
+        assert!(
+            short.contains("The workloads differ: see Work.")
+                && !short.contains("--full shows how"),
+            "{short}"
+        );
         let work = short.split("Work      ").nth(1).unwrap_or_else(|| panic!("{short}"));
         let work = work.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(work.starts_with(&format!("{key}: A \"")) && work.contains(", B \""), "the line that differs\n{short}");
-        let document: serde_json::Value = serde_json::from_str(&comparison_json(std::slice::from_ref(&input))).unwrap();
-        assert_eq!(violations(&serde_json::from_str(SCHEMA).unwrap(), &document), Vec::<String>::new());
+        assert!(
+            work.starts_with(&format!("{key}: A \"")) && work.contains(", B \""),
+            "the line that differs\n{short}"
+        );
+        let document: serde_json::Value =
+            serde_json::from_str(&comparison_json(std::slice::from_ref(&input))).unwrap();
+        assert_eq!(
+            violations(&serde_json::from_str(SCHEMA).unwrap(), &document),
+            Vec::<String>::new()
+        );
         assert_eq!(document["comparisons"][0]["sql"][0]["key"], key);
         assert!(comparison_markdown(std::slice::from_ref(&input)).contains("```diff\n"));
     };

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use truetps_analysis::{CellDetail, ComparedLine, Figure, Judgement, Missing, Pairing, ThresholdState};
+use truetps_analysis::{
+    CellDetail, ComparedLine, Figure, Judgement, Missing, Pairing, ThresholdState,
+};
 
 use super::{ComparedSide, InputsDiffer, RunComparison, conditions, figures, scripts, work};
 use crate::{format, parts, remarks};
@@ -10,10 +12,13 @@ use crate::{format, parts, remarks};
 /// The name, with the levels where it has several configurations: the levels that differ between the two, and the
 /// levels of factors with several in the plan, so that no two comparisons have the same name.
 pub(super) fn side_name(side: &ComparedSide<'_>, input: &RunComparison<'_>) -> String {
-    let several = input.a.run.plan.configurations().len() > 1 || input.b.run.plan.configurations().len() > 1;
+    let several =
+        input.a.run.plan.configurations().len() > 1 || input.b.run.plan.configurations().len() > 1;
     let differing = conditions::differing_levels(input);
     let is_several = |name: &str| {
-        [&input.a, &input.b].iter().any(|side| side.run.plan.factors.get(name).is_some_and(|levels| levels.len() > 1))
+        [&input.a, &input.b]
+            .iter()
+            .any(|side| side.run.plan.factors.get(name).is_some_and(|levels| levels.len() > 1))
     };
     let levels = side.configuration.levels.iter();
     let own: Vec<_> = levels
@@ -32,7 +37,9 @@ pub(super) fn word(line: &ComparedLine) -> &'static str {
     match line.change {
         _ if line.a_under.is_some() && line.b_under.is_some() => "not known",
         _ if has_neither(line.a, line.a_under) && has_neither(line.b, line.b_under) => "absent",
-        _ if has_neither(line.a, line.a_under) || has_neither(line.b, line.b_under) => "absent on one side",
+        _ if has_neither(line.a, line.a_under) || has_neither(line.b, line.b_under) => {
+            "absent on one side"
+        }
         Judgement::Higher => "higher",
         Judgement::Lower => "lower",
         Judgement::Equivalent => "equivalent",
@@ -44,17 +51,19 @@ fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
     figure.is_none() && bound.is_none()
 }
 
-pub(super) fn facts(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<(&'static str, String)> {
+pub(super) fn facts(
+    input: &RunComparison<'_>,
+    inputs: &InputsDiffer,
+) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Verdict", sentence(input))];
     facts.extend(work::rows(input).map(|rows| ("Rows", rows)));
     if conditions::is_other_work(input, inputs) {
         facts.push(("Caution", "the workloads differ: see what was different below".to_owned()));
     }
     facts.extend(
-        input
-            .thresholds
-            .iter()
-            .map(|(threshold, state)| ("Fail if", format!("{threshold}: {}", threshold_word(*state)))),
+        input.thresholds.iter().map(|(threshold, state)| {
+            ("Fail if", format!("{threshold}: {}", threshold_word(*state)))
+        }),
     );
     facts.extend(durability(input).map(|text| ("Crash", text)));
     facts.extend(cause(input).map(|cause| ("Cost", cause)));
@@ -79,7 +88,9 @@ pub fn threshold_word(state: ThresholdState) -> &'static str {
         ThresholdState::Unsure => "not enough data",
         ThresholdState::NoFigure => "a side does not have this figure",
         ThresholdState::Bound => "cannot be judged: gaps under 100 ms are not recorded",
-        ThresholdState::DurabilityUnknown => "cannot be judged: durability is not known on both sides",
+        ThresholdState::DurabilityUnknown => {
+            "cannot be judged: durability is not known on both sides"
+        }
     }
 }
 
@@ -96,8 +107,11 @@ pub(crate) fn durability(input: &RunComparison<'_>) -> Option<String> {
         return None;
     }
     let [Some(a), Some(b)] = [&input.durability.a, &input.durability.b].map(Option::as_ref) else {
-        let missing: Vec<_> =
-            sides.iter().filter(|(.., known)| known.is_none()).map(|(letter, ..)| (*letter).to_owned()).collect();
+        let missing: Vec<_> = sides
+            .iter()
+            .filter(|(.., known)| known.is_none())
+            .map(|(letter, ..)| (*letter).to_owned())
+            .collect();
         let whose = if missing.len() == 2 { "A and B".to_owned() } else { missing.concat() };
         return Some(format!(
             "not known: durability cannot be judged without the settings of {whose}, which are not recorded or differ \
@@ -112,17 +126,25 @@ pub(crate) fn durability(input: &RunComparison<'_>) -> Option<String> {
 
 pub(super) fn speed(input: &RunComparison<'_>) -> String {
     let comparison = &input.comparison;
-    let Some(line) = comparison.line(Figure::Tps) else { return "no throughput was measured".to_owned() };
+    let Some(line) = comparison.line(Figure::Tps) else {
+        return "no throughput was measured".to_owned();
+    };
     let difference = match (line.ratio, line.a, line.b) {
         (Some(_), _, _) => figures::change(line),
-        (None, Some(a), Some(b)) if a == 0.0 || b == 0.0 => format!("{} -> {}", format::tps(a), format::tps(b)),
+        (None, Some(a), Some(b)) if a == 0.0 || b == 0.0 => {
+            format!("{} -> {}", format::tps(a), format::tps(b))
+        }
         _ => return "the sides have no common block, or a side has no valid trial".to_owned(),
     };
     let (a, b) = (comparison.trials_a, comparison.trials_b);
-    let trials = if a == b { format!("{} each", format::trials(a)) } else { format!("{a} and {b} trials") };
+    let trials =
+        if a == b { format!("{} each", format::trials(a)) } else { format!("{a} and {b} trials") };
     let order = match (comparison.pairing, comparison.pairs) {
         (Pairing::Blocks, Some(pairs)) if pairs < blocks(&input.a).max(blocks(&input.b)) => {
-            format!("interleaved, compared in the {} that both have", format::plural(pairs as u64, "block"))
+            format!(
+                "interleaved, compared in the {} that both have",
+                format::plural(pairs as u64, "block")
+            )
         }
         (Pairing::Blocks, _) => "interleaved".to_owned(),
         (Pairing::None, _) => "not interleaved".to_owned(),
@@ -131,13 +153,20 @@ pub(super) fn speed(input: &RunComparison<'_>) -> String {
     match line.change {
         Judgement::Higher => format!("B is faster: {difference} tps, {trials}, {order}"),
         Judgement::Lower => format!("B is slower: {difference} tps, {trials}, {order}"),
-        Judgement::Equivalent => format!("no difference of {effect} or more: {difference} tps, {trials}, {order}"),
+        Judgement::Equivalent => {
+            format!("no difference of {effect} or more: {difference} tps, {trials}, {order}")
+        }
         Judgement::NotEnoughData { more_trials } => {
-            let more =
-                more_trials.map(|more| format!(" (about {} of each)", format::plural(more.into(), "more trial")));
-            let missing =
-                line.missing.map_or(String::new(), |missing| format!("; {}", self::missing(missing, &effect)));
-            format!("not enough data{}: {difference} tps, {trials}, {order}{missing}", more.unwrap_or_default())
+            let more = more_trials.map(|more| {
+                format!(" (about {} of each)", format::plural(more.into(), "more trial"))
+            });
+            let missing = line
+                .missing
+                .map_or(String::new(), |missing| format!("; {}", self::missing(missing, &effect)));
+            format!(
+                "not enough data{}: {difference} tps, {trials}, {order}{missing}",
+                more.unwrap_or_default()
+            )
         }
     }
 }
@@ -155,7 +184,9 @@ fn missing(missing: Missing, effect: &str) -> String {
                 format::percent(alpha)
             )
         }
-        Missing::Interest => format!("the difference is not proven to be at least the {effect} of interest"),
+        Missing::Interest => {
+            format!("the difference is not proven to be at least the {effect} of interest")
+        }
     };
     format!("the 95 % interval does not include \"no difference\", but {lacks}")
 }
@@ -203,7 +234,9 @@ pub(super) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
         let remarked = side.trials().map(|one| &one.trial);
-        let of_trial = |trial| remarks(trial).into_iter().map(move |note| format!("{letter}: {}: {note}", trial.name));
+        let of_trial = |trial| {
+            remarks(trial).into_iter().map(move |note| format!("{letter}: {}: {note}", trial.name))
+        };
         notes.extend(remarked.flat_map(of_trial));
     }
     notes
@@ -232,10 +265,13 @@ pub(super) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<St
             format::difference_estimate(&within)
         ));
     } else if comparison.trials_a.min(comparison.trials_b) == 1 {
-        notes.push("A side has a single trial: the variation between trials is unknown.".to_owned());
+        notes
+            .push("A side has a single trial: the variation between trials is unknown.".to_owned());
     }
     if conditions::is_other_work(input, inputs) {
-        notes.push("The workloads differ: this compares the workloads as much as the servers.".to_owned());
+        notes.push(
+            "The workloads differ: this compares the workloads as much as the servers.".to_owned(),
+        );
     }
     notes.extend(scripts::note(input));
     if comparison.generator_limited {

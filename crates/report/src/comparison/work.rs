@@ -14,8 +14,12 @@ const CHARS_MAX: usize = 60;
 
 /// The first line that differs in each text, then the statements of a transaction that differ.
 pub(super) fn in_short(inputs: &InputsDiffer) -> Vec<String> {
-    let mut items: Vec<_> =
-        inputs.sql.iter().filter_map(|one| first_line(one.key, &one.diff)).take(TEXTS_MAX).collect();
+    let mut items: Vec<_> = inputs
+        .sql
+        .iter()
+        .filter_map(|one| first_line(one.key, &one.diff))
+        .take(TEXTS_MAX)
+        .collect();
     if let Some(scripts) = &inputs.scripts {
         items.extend(scripts.texts.iter().take(TEXTS_MAX).map(text));
         items.extend(statements(scripts));
@@ -25,12 +29,17 @@ pub(super) fn in_short(inputs: &InputsDiffer) -> Vec<String> {
 
 /// `script: A "…", B "…", and 3 more lines`.
 fn first_line(what: &str, diff: &LineDiff) -> Option<String> {
-    let line = |sign: char| diff.lines.iter().find_map(|line| line.strip_prefix(sign)).map(str::trim);
+    let line =
+        |sign: char| diff.lines.iter().find_map(|line| line.strip_prefix(sign)).map(str::trim);
     let signed = diff.lines.iter().filter(|line| line.starts_with(['-', '+'])).count();
     let (a, b) = (line('-'), line('+'));
     let shown = usize::from(a.is_some()) + usize::from(b.is_some());
     let more = signed - shown;
-    let more = if more > 0 { format!(", and {} more", format::plural(more as u64, "line")) } else { String::new() };
+    let more = if more > 0 {
+        format!(", and {} more", format::plural(more as u64, "line"))
+    } else {
+        String::new()
+    };
     let both = match (a, b) {
         (None, None) => return None,
         (Some(a), None) => format!("only A has \"{}\"", cut(a)),
@@ -49,21 +58,27 @@ fn text(one: &TextDiffers) -> String {
         (_, None) => Some("only A loads it"),
         _ => None,
     };
-    let line = one.diff.as_ref().filter(|_| said.is_none()).and_then(|diff| first_line(&one.what, diff));
-    line.unwrap_or_else(|| format!("{}: {}", one.what, said.unwrap_or("another text, which is not recorded as text")))
+    let line =
+        one.diff.as_ref().filter(|_| said.is_none()).and_then(|diff| first_line(&one.what, diff));
+    line.unwrap_or_else(|| {
+        format!("{}: {}", one.what, said.unwrap_or("another text, which is not recorded as text"))
+    })
 }
 
 /// `INSERT INTO t VALUES (?): A 1.00, B 10.0 a transaction`.
 fn statements(scripts: &ScriptsDiffer) -> Vec<String> {
     let per_tx = |value: f64| if value == 0.0 { "none".to_owned() } else { format::per_tx(value) };
-    let line = |what: &str, a: f64, b: f64| format!("{}: A {}, B {} a transaction", cut(what), per_tx(a), per_tx(b));
+    let line = |what: &str, a: f64, b: f64| {
+        format!("{}: A {}, B {} a transaction", cut(what), per_tx(a), per_tx(b))
+    };
     if scripts.statements.is_empty() {
         let outcomes = scripts.transaction.iter().take(STATEMENTS_MAX);
         return outcomes.map(|one| line(one.what, one.a_per_tx, one.b_per_tx)).collect();
     }
     let shapes = scripts.statements.iter().take(STATEMENTS_MAX);
     let more = scripts.statements.len().saturating_sub(STATEMENTS_MAX) as u64;
-    let more = (more > 0).then(|| format!("{} more with --full", format::plural(more, "statement")));
+    let more =
+        (more > 0).then(|| format!("{} more with --full", format::plural(more, "statement")));
     shapes.map(|one| line(&one.sql, one.a_per_tx, one.b_per_tx)).chain(more).collect()
 }
 
@@ -75,7 +90,8 @@ fn cut(text: &str) -> String {
 
 /// Rows a second, where the two change different numbers of rows in a transaction: tps compares other work.
 pub(super) fn rows(input: &RunComparison<'_>) -> Option<String> {
-    let [tps, rows] = [Figure::Tps, Figure::RowsPerSecond].map(|figure| input.comparison.line(figure));
+    let [tps, rows] =
+        [Figure::Tps, Figure::RowsPerSecond].map(|figure| input.comparison.line(figure));
     let (tps, rows) = (tps?, rows?);
     let (per_tx_a, per_tx_b) = (rows.a? / tps.a?, rows.b? / tps.b?);
     if (per_tx_a / per_tx_b).ln().abs() < input.comparison.smallest_effect.ln_1p() {

@@ -9,9 +9,16 @@ use crate::own_settings;
 fn common(explanation: &Explanation) -> Vec<(&str, &str)> {
     let of = |side: &'static str| {
         let server = if side == "a" { &explanation.a.server } else { &explanation.b.server };
-        server.iter().flat_map(|server| &server.chosen_settings).map(|(name, value)| (name.as_str(), value.as_str()))
+        server
+            .iter()
+            .flat_map(|server| &server.chosen_settings)
+            .map(|(name, value)| (name.as_str(), value.as_str()))
     };
-    of("a").filter(|(name, value)| of("b").any(|(other, of_b)| other == *name && same_setting(value, of_b))).collect()
+    of("a")
+        .filter(|(name, value)| {
+            of("b").any(|(other, of_b)| other == *name && same_setting(value, of_b))
+        })
+        .collect()
 }
 
 /// `buffer pool 1 GiB, log 512 MiB`; `None` where nothing of the kind was chosen.
@@ -22,7 +29,10 @@ pub(crate) fn common_text(explanation: &Explanation) -> Option<String> {
 
 /// All of them, under the names of the server.
 pub(super) fn common_settings(explanation: &Explanation) -> Option<String> {
-    let all: Vec<_> =
-        common(explanation).into_iter().map(|(name, value)| format!("{name}={}", people_value(name, value))).collect();
-    (!all.is_empty()).then(|| format!("{} (chosen by truetps: neither side sets them)", all.join(", ")))
+    let all: Vec<_> = common(explanation)
+        .into_iter()
+        .map(|(name, value)| format!("{name}={}", people_value(name, value)))
+        .collect();
+    (!all.is_empty())
+        .then(|| format!("{} (chosen by truetps: neither side sets them)", all.join(", ")))
 }

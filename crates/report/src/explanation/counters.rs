@@ -19,11 +19,17 @@ pub(super) fn table(run: &ExplainedRun) -> DocumentTable {
     for cause in &run.findings.causes {
         let group = run.findings.merged.iter().find(|group| group.has(cause.factor));
         let with = group.copied().unwrap_or(Mixture::only(cause.factor));
-        let mut moved: Vec<_> = Figure::costs().filter_map(|figure| moved(run, with, figure)).collect();
+        let mut moved: Vec<_> =
+            Figure::costs().filter_map(|figure| moved(run, with, figure)).collect();
         moved.sort_by(|one, other| other.distance().total_cmp(&one.distance()));
         rows.extend(moved.into_iter().take(SHOWN_MAX).map(|one| {
-            let ratio = if one.ratio().is_finite() { format::ratio(one.ratio()) } else { format::NOTHING.to_owned() };
-            let (of_a, of_cause) = (format::figure(one.figure, one.of_a), format::figure(one.figure, one.of_cause));
+            let ratio = if one.ratio().is_finite() {
+                format::ratio(one.ratio())
+            } else {
+                format::NOTHING.to_owned()
+            };
+            let (of_a, of_cause) =
+                (format::figure(one.figure, one.of_a), format::figure(one.figure, one.of_cause));
             [of_a, of_cause, ratio, factor_name(run, cause.factor), one.figure.name().to_owned()]
         }));
     }

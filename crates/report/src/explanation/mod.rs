@@ -15,14 +15,18 @@ use truetps_knowledge::people_value;
 use truetps_record::{Estimate, ExplainedFactor, ExplainedSide, Explanation, FactorLevel, LeftOut};
 
 use crate::disks::disks;
-use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, TableForest, Tone};
+use crate::document::{
+    Block, Document, DocumentSection, DocumentTable, TableEntry, TableForest, Tone,
+};
 use crate::html::document_html;
 use crate::json::json_text;
 use crate::{TextScreen, format, markdown, names, text};
 
 use common::common_settings;
 pub(crate) use common::common_text;
-pub use nothing::{NOTHING_DIFFERS, nothing_differs_json, nothing_differs_markdown, nothing_differs_text};
+pub use nothing::{
+    NOTHING_DIFFERS, nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
+};
 pub(crate) use words::{answer, left_out_text, others_text, remedies, trust, version_text};
 
 /// Version of the JSON document.
@@ -46,10 +50,23 @@ pub fn explanation_html(run: &ExplainedRun) -> String {
 pub fn explanation_json(run: &ExplainedRun) -> String {
     let factors = &run.explanation.factors;
     let trial = |(mixture, loaded): &'_ (Mixture, LoadedTrial)| ExplainedTrial {
-        name: run.experiment.schedule.iter().find(|one| one.name == loaded.trial.name).map_or("", |one| &one.name),
+        name: run
+            .experiment
+            .schedule
+            .iter()
+            .find(|one| one.name == loaded.trial.name)
+            .map_or("", |one| &one.name),
         mixture: *mixture,
-        with: mixture.factors().filter_map(|index| Some(factors.get(index)?.name.as_str())).collect(),
-        tps: loaded.trial.measured.as_ref().filter(|_| loaded.trial.validity.is_valid()).map(|measured| measured.tps),
+        with: mixture
+            .factors()
+            .filter_map(|index| Some(factors.get(index)?.name.as_str()))
+            .collect(),
+        tps: loaded
+            .trial
+            .measured
+            .as_ref()
+            .filter(|_| loaded.trial.validity.is_valid())
+            .map(|measured| measured.tps),
         problem: loaded.trial.validity.reason().map(ToString::to_string),
     };
     let trials = run.trials.iter().map(trial).collect();
@@ -109,15 +126,25 @@ fn document(run: &ExplainedRun) -> Document {
         DocumentSection::of("Causes", [causes_table(run).block(), Some(paragraph(HOW_TO_READ))]),
         counters_section(run),
         DocumentSection::of("To have A's result in B", [Block::list(remedies(run))]),
-        DocumentSection::of("Everything else that differs", [others_table(run).block(), Some(paragraph(OTHERS))])
-            .filter(|_| !run.findings.others.is_empty()),
-        DocumentSection::of("Are these all?", [closures_table(run).block(), Some(paragraph(CLOSURES))])
-            .filter(|_| run.findings.closures.sufficiency.is_some()),
+        DocumentSection::of(
+            "Everything else that differs",
+            [others_table(run).block(), Some(paragraph(OTHERS))],
+        )
+        .filter(|_| !run.findings.others.is_empty()),
+        DocumentSection::of(
+            "Are these all?",
+            [closures_table(run).block(), Some(paragraph(CLOSURES))],
+        )
+        .filter(|_| run.findings.closures.sufficiency.is_some()),
         DocumentSection::of("Mixtures without a result", [Block::list(words::not_started(run))]),
         DocumentSection::of("Not measured", [left_out_table(&run.explanation.left_out).block()]),
         DocumentSection::of("The trials", [trials_table(run).block()]),
     ];
-    Document { title: title(&run.explanation), facts: facts(run), sections: sections.into_iter().flatten().collect() }
+    Document {
+        title: title(&run.explanation),
+        facts: facts(run),
+        sections: sections.into_iter().flatten().collect(),
+    }
 }
 
 fn counters_section(run: &ExplainedRun) -> Option<DocumentSection> {
@@ -132,8 +159,7 @@ const COUNTERS: &str = "Of A, and of A with the cause: what the server did for a
     proves none.";
 const OTHERS: &str = "effect: the mean ratio over mixtures of all other factors. A factor that is not a cause may have an effect \
     within this interval.";
-const CLOSURES: &str =
-    "If the causes are all, A with them is as fast as B, and B without them is as fast as A: both ratios are 1.";
+const CLOSURES: &str = "If the causes are all, A with them is as fast as B, and B without them is as fast as A: both ratios are 1.";
 
 fn paragraph(text: &str) -> Block {
     Block::Paragraph(text.to_owned())
@@ -169,7 +195,8 @@ fn facts(run: &ExplainedRun) -> Vec<(&'static str, String)> {
 fn side_fact(run: &ExplainedRun, is_a: bool) -> String {
     let side = if is_a { &run.explanation.a } else { &run.explanation.b };
     let server = side.server.as_ref().map(names::server);
-    let tps = corner(run, is_a).map(|(tps, n)| format!("{} tps ({})", format::tps(tps), format::trials(n)));
+    let tps = corner(run, is_a)
+        .map(|(tps, n)| format!("{} tps ({})", format::tps(tps), format::trials(n)));
     let parts = [Some(side_name(side)), server, tps].into_iter().flatten();
     parts.chain(side.notes.iter().cloned()).collect::<Vec<_>>().join(", ")
 }
@@ -200,10 +227,9 @@ fn load_fact(run: &ExplainedRun) -> String {
 pub(crate) fn trials_fact(run: &ExplainedRun) -> String {
     let failed = run.findings.not_started.len();
     let failed = if failed > 0 { format!("; {failed} without a result") } else { String::new() };
-    let noise = run
-        .findings
-        .noise
-        .map_or(String::new(), |noise| format!("; one trial varies by ±{}", format::percent(noise.exp_m1())));
+    let noise = run.findings.noise.map_or(String::new(), |noise| {
+        format!("; one trial varies by ±{}", format::percent(noise.exp_m1()))
+    });
     let screened = match run.findings.screenings {
         0 => String::new(),
         1 => "; all differences screened once".to_owned(),
@@ -214,7 +240,12 @@ pub(crate) fn trials_fact(run: &ExplainedRun) -> String {
 
 /// A ratio of throughput.
 pub(crate) fn ratio_of(interval: &LogInterval) -> Estimate {
-    Estimate { value: interval.value.exp(), low: Some(interval.low.exp()), high: Some(interval.high.exp()), n: 2 }
+    Estimate {
+        value: interval.value.exp(),
+        low: Some(interval.low.exp()),
+        high: Some(interval.high.exp()),
+        n: 2,
+    }
 }
 
 pub(crate) fn ratio_text(interval: &LogInterval) -> String {
@@ -259,10 +290,12 @@ pub(crate) fn causes_table(run: &ExplainedRun) -> DocumentTable {
 
 fn cause_row(run: &ExplainedRun, cause: &Cause) -> Vec<TableEntry> {
     let factor = &run.explanation.factors[cause.factor];
-    let ratio =
-        |interval: Option<LogInterval>| format::or_nothing(interval, |interval| format::ratio(interval.value.exp()));
+    let ratio = |interval: Option<LogInterval>| {
+        format::or_nothing(interval, |interval| format::ratio(interval.value.exp()))
+    };
     let gap = run.findings.gap.map_or(0.0, |gap| gap.value);
-    let part = if gap == 0.0 { format::NOTHING.to_owned() } else { part_of(cause.share.value / gap) };
+    let part =
+        if gap == 0.0 { format::NOTHING.to_owned() } else { part_of(cause.share.value / gap) };
     let texts = [
         level_text(factor, true),
         level_text(factor, false),
@@ -283,7 +316,10 @@ fn with_forest(
     ratios: impl Iterator<Item = Option<LogInterval>>,
 ) -> DocumentTable {
     let ratios = ratios.map(|ratio| ratio.as_ref().map(ratio_of)).collect();
-    DocumentTable { forest: Some(TableForest { ratios, smallest_effect: run.findings.smallest.exp_m1() }), ..table }
+    DocumentTable {
+        forest: Some(TableForest { ratios, smallest_effect: run.findings.smallest.exp_m1() }),
+        ..table
+    }
 }
 
 /// A share of the difference: `94 %`.
@@ -295,11 +331,20 @@ fn others_table(run: &ExplainedRun) -> DocumentTable {
     let row = |one: &Screened| {
         let factor = &run.explanation.factors[one.factor];
         let effect = format::or_nothing(one.effect, |effect| ratio_text(&effect));
-        let under = one.effect.map_or(format::NOTHING.to_owned(), |effect| format::percent(effect.size_max().exp_m1()));
-        [level_text(factor, true), level_text(factor, false), effect, under, factor_name(run, one.factor)]
+        let under = one.effect.map_or(format::NOTHING.to_owned(), |effect| {
+            format::percent(effect.size_max().exp_m1())
+        });
+        [
+            level_text(factor, true),
+            level_text(factor, false),
+            effect,
+            under,
+            factor_name(run, one.factor),
+        ]
     };
     let others = &run.findings.others;
-    let table = DocumentTable::new(["A", "B", "effect", "at most", "factor"], others.iter().map(row));
+    let table =
+        DocumentTable::new(["A", "B", "effect", "at most", "factor"], others.iter().map(row));
     with_forest(table, run, others.iter().map(|one| one.effect))
 }
 
@@ -316,13 +361,18 @@ fn closures_table(run: &ExplainedRun) -> DocumentTable {
         row("B without any cause, against A", &closures.exclusivity),
     ];
     let table = DocumentTable::new(["ratio", "what"], rows.into_iter().flatten());
-    with_forest(table, run, [closures.sufficiency, closures.exclusivity].into_iter().flatten().map(Some))
+    with_forest(
+        table,
+        run,
+        [closures.sufficiency, closures.exclusivity].into_iter().flatten().map(Some),
+    )
 }
 
 fn left_out_table(left_out: &[LeftOut]) -> DocumentTable {
     let groups = crate::grouped(left_out.iter().map(|one| (one.reason.clone(), one.name.clone())));
-    let row =
-        |(reason, names): (String, Vec<String>)| [names.len().to_string(), format!("{reason}: {}", names.join(", "))];
+    let row = |(reason, names): (String, Vec<String>)| {
+        [names.len().to_string(), format!("{reason}: {}", names.join(", "))]
+    };
     DocumentTable::new(["settings", "why"], groups.into_iter().map(row))
 }
 
@@ -330,7 +380,8 @@ fn trials_table(run: &ExplainedRun) -> DocumentTable {
     let factors = &run.explanation.factors;
     let b = Mixture::b(factors.len());
     let row = |(mixture, loaded): &(Mixture, LoadedTrial)| {
-        let with: Vec<_> = mixture.factors().filter_map(|index| Some(factors.get(index)?.name.clone())).collect();
+        let with: Vec<_> =
+            mixture.factors().filter_map(|index| Some(factors.get(index)?.name.clone())).collect();
         let what = match *mixture {
             Mixture::A => "A".to_owned(),
             whole if whole == b => "B".to_owned(),
@@ -344,7 +395,8 @@ fn trials_table(run: &ExplainedRun) -> DocumentTable {
             _ => format!("A with {}", with.join(", ")),
         };
         let tps = format::or_nothing(loaded.trial.log_tps(), |log| format::tps(log.exp()));
-        let problem = loaded.trial.validity.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let problem =
+            loaded.trial.validity.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
         [loaded.trial.name.clone(), tps, format!("{what}{problem}")]
     };
     DocumentTable::new(["trial", "tps", "mixture"], run.trials.iter().map(row))

@@ -28,6 +28,7 @@ fn document(explanation: &Explanation) -> Document {
     let mut facts = vec![("Answer", NOTHING_DIFFERS.to_owned())];
     facts.extend(common_settings(explanation).map(|text| ("Both have", text)));
     facts.extend([("A", side_name(&explanation.a)), ("B", side_name(&explanation.b))]);
-    let left_out = DocumentSection::of("Not measured", [left_out_table(&explanation.left_out).block()]);
+    let left_out =
+        DocumentSection::of("Not measured", [left_out_table(&explanation.left_out).block()]);
     Document { title: title(explanation), facts, sections: left_out.into_iter().collect() }
 }

@@ -6,10 +6,12 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Batch, CauseQuestion, Findings, LogInterval, Mixture, TrialSource, investigate};
+use truetps_causes::{
+    Batch, CauseQuestion, Findings, LogInterval, Mixture, TrialSource, investigate,
+};
 use truetps_record::{
-    CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, Flavour,
-    LeftOut, NoEvidence, SCHEMA_VERSION, SettingValue, Validity,
+    CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, FactorChange,
+    FactorLevel, Flavour, LeftOut, NoEvidence, SCHEMA_VERSION, SettingValue, Validity,
 };
 
 use super::{explanation_html, explanation_json, explanation_markdown, explanation_text};
@@ -71,7 +73,10 @@ fn explained(value: Server<'_>, most: usize) -> ExplainedRun {
         .collect();
     let side = |name: &str, is_a: bool| ExplainedSide {
         name: name.to_owned(),
-        configuration: configuration(&factors, if is_a { Mixture::A } else { Mixture::b(factors.len()) }),
+        configuration: configuration(
+            &factors,
+            if is_a { Mixture::A } else { Mixture::b(factors.len()) },
+        ),
         server: fixture.run.experiment.server.clone(),
         notes: Vec::new(),
     };
@@ -103,22 +108,36 @@ fn explained(value: Server<'_>, most: usize) -> ExplainedRun {
             trial.measured.as_mut().unwrap().tps = log.exp();
         } else {
             trial.measured = None;
-            trial.validity = Validity::invalid(NoEvidence::ServerNotPrepared { error: "<it> aborts".to_owned() });
+            trial.validity = Validity::invalid(NoEvidence::ServerNotPrepared {
+                error: "<it> aborts".to_owned(),
+            });
         }
         let settings = trial.configuration.settings();
-        let variables = settings.map(|(name, level)| (name.to_owned(), level.option_text())).collect();
+        let variables =
+            settings.map(|(name, level)| (name.to_owned(), level.option_text())).collect();
         (*mixture, LoadedTrial { variables: Some(variables), ..LoadedTrial::from(trial) })
     };
     let trials = source.trials.iter().enumerate().map(trial).collect();
     let (plan, experiment) = (fixture.run.plan, fixture.run.experiment);
-    ExplainedRun { path: PathBuf::new(), plan, experiment, explanation, trials, findings, is_foreign: false }
+    ExplainedRun {
+        path: PathBuf::new(),
+        plan,
+        experiment,
+        explanation,
+        trials,
+        findings,
+        is_foreign: false,
+    }
 }
 
 fn configuration(factors: &[ExplainedFactor], mixture: Mixture) -> Configuration {
     let mut levels: IndexMap<_, _> = [(CONNECTIONS.to_owned(), SettingValue::Int(8))].into();
     for (index, factor) in factors.iter().enumerate() {
         let level = &factor.levels[0];
-        levels.insert(factor.name.clone(), if mixture.has(index) { level.b.clone() } else { level.a.clone() });
+        levels.insert(
+            factor.name.clone(),
+            if mixture.has(index) { level.b.clone() } else { level.a.clone() },
+        );
     }
     Configuration { levels }
 }
@@ -136,7 +155,10 @@ fn together(mixture: Mixture) -> Option<f64> {
 
 /// The answer as one line.
 fn summary(run: &ExplainedRun) -> String {
-    explanation_summary(run, TextScreen::new(false, Some(100))).split_whitespace().collect::<Vec<_>>().join(" ")
+    explanation_summary(run, TextScreen::new(false, Some(100)))
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// A statement that the server of the trials knows.
@@ -144,10 +166,22 @@ fn summary(run: &ExplainedRun) -> String {
 fn a_remedy_is_in_the_words_of_the_server() {
     let slow = |mixture: Mixture| Some(BASE - if mixture.has(1) { 0.6 } else { 0.0 });
     for (flavour, version, expect) in [
-        (Flavour::Mariadb, "10.11.19", "in B: SET GLOBAL sync_binlog = 0 (and in the option file for good)"),
-        (Flavour::Mysql, "5.7.22", "in B: SET GLOBAL sync_binlog = 0 (and in the option file for good)"),
+        (
+            Flavour::Mariadb,
+            "10.11.19",
+            "in B: SET GLOBAL sync_binlog = 0 (and in the option file for good)",
+        ),
+        (
+            Flavour::Mysql,
+            "5.7.22",
+            "in B: SET GLOBAL sync_binlog = 0 (and in the option file for good)",
+        ),
         (Flavour::Mysql, "8.0.15", "in B: SET GLOBAL sync_binlog = 0 (SET PERSIST for good)"),
-        (Flavour::Postgresql, "15.1", "in B: ALTER SYSTEM SET sync_binlog = '0', and SELECT pg_reload_conf()"),
+        (
+            Flavour::Postgresql,
+            "15.1",
+            "in B: ALTER SYSTEM SET sync_binlog = '0', and SELECT pg_reload_conf()",
+        ),
     ] {
         let mut run = explained(&slow, ALL);
         for (_, loaded) in &mut run.trials {
@@ -171,14 +205,19 @@ fn words_say_what_the_design_supports() {
     assert!(text.contains("this is no free gain"), "a replica is lost with the binlog: {text}");
 
     let text = summary(&explained(&together, ALL));
-    assert!(text.contains("log_bin (OFF → ON) and sync_binlog (0 → 1) make it, only together"), "{text}");
+    assert!(
+        text.contains("log_bin (OFF → ON) and sync_binlog (0 → 1) make it, only together"),
+        "{text}"
+    );
 
-    let either = |mixture: Mixture| Some(BASE - if mixture.has(2) || mixture.has(3) { 0.6 } else { 0.0 });
+    let either =
+        |mixture: Mixture| Some(BASE - if mixture.has(2) || mixture.has(3) { 0.6 } else { 0.0 });
     let text = summary(&explained(&either, ALL));
     assert!(text.contains("make it, either alone"), "{text}");
 
-    let counter =
-        |mixture: Mixture| Some(BASE - if mixture.has(1) { 0.9 } else { 0.0 } + if mixture.has(4) { 0.4 } else { 0.0 });
+    let counter = |mixture: Mixture| {
+        Some(BASE - if mixture.has(1) { 0.9 } else { 0.0 } + if mixture.has(4) { 0.4 } else { 0.0 })
+    };
     let text = summary(&explained(&counter, ALL));
     assert!(
         text.contains("Of the difference, sync_binlog (0 → 1) makes 1")
@@ -202,27 +241,34 @@ fn ends_without_a_cause() {
     );
     let text = summary(&explained(&together, 0));
     assert!(text.contains("Unfinished: A and B were not compared yet."), "{text}");
-    let dead = |mixture: Mixture| together(mixture).filter(|_| mixture != Mixture::b(SETTINGS.len()));
+    let dead =
+        |mixture: Mixture| together(mixture).filter(|_| mixture != Mixture::b(SETTINGS.len()));
     let text = summary(&explained(&dead, ALL));
     assert!(
-        text.contains("B gave no result, so that there is nothing to compare") && text.contains("<it> aborts"),
+        text.contains("B gave no result, so that there is nothing to compare")
+            && text.contains("<it> aborts"),
         "{text}"
     );
     // Three that act only all together are more than a design of two at a time can name.
-    let three =
-        |mixture: Mixture| Some(BASE - if [2, 3, 4].iter().all(|factor| mixture.has(*factor)) { 0.3 } else { 0.0 });
+    let three = |mixture: Mixture| {
+        Some(BASE - if [2, 3, 4].iter().all(|factor| mixture.has(*factor)) { 0.3 } else { 0.0 })
+    };
     let run = explained(&three, ALL);
     assert!(!summary(&run).contains("alone makes it"), "{}", summary(&run));
 }
 
 #[test]
 fn what_does_not_work_apart_is_named() {
-    let stubborn = |mixture: Mixture| together(mixture).filter(|_| !mixture.has(5) || mixture.has(6));
+    let stubborn =
+        |mixture: Mixture| together(mixture).filter(|_| !mixture.has(5) || mixture.has(6));
     let run = explained(&stubborn, ALL);
     let text = explanation_text(&run, TextScreen::new(false, Some(120)));
     assert!(text.contains("join_buffer_size and sql_mode do not work apart"), "{text}");
     assert!(text.contains("Mixtures without a result") && text.contains("<it> aborts"), "{text}");
-    assert!(explanation_html(&run).contains("&#60;it&#62; aborts"), "texts of a server are escaped");
+    assert!(
+        explanation_html(&run).contains("&#60;it&#62; aborts"),
+        "texts of a server are escaped"
+    );
 }
 
 #[test]
@@ -245,11 +291,14 @@ fn every_screen_fits() {
 fn the_document_keeps_to_its_schema() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     for most in [0, 6, 20, ALL] {
-        let document: Value = serde_json::from_str(&explanation_json(&explained(&together, most))).unwrap();
+        let document: Value =
+            serde_json::from_str(&explanation_json(&explained(&together, most))).unwrap();
         assert_eq!(violations(&schema, &document), Vec::<String>::new());
     }
-    let stubborn = |mixture: Mixture| together(mixture).filter(|_| !mixture.has(5) || mixture.has(6));
-    let document: Value = serde_json::from_str(&explanation_json(&explained(&stubborn, ALL))).unwrap();
+    let stubborn =
+        |mixture: Mixture| together(mixture).filter(|_| !mixture.has(5) || mixture.has(6));
+    let document: Value =
+        serde_json::from_str(&explanation_json(&explained(&stubborn, ALL))).unwrap();
     assert_eq!(violations(&schema, &document), Vec::<String>::new());
 }
 
@@ -299,7 +348,8 @@ fn the_time_that_is_left_does_not_count_pauses() {
         (loaded.trial.started_at, loaded.trial.ended_at) = (time(began_s), Some(time(began_s + 5)));
     }
     let left = run.findings.left.unwrap() as u64;
-    let expect = format!("about {}.", crate::format::duration(std::time::Duration::from_secs(left * 6)));
+    let expect =
+        format!("about {}.", crate::format::duration(std::time::Duration::from_secs(left * 6)));
     assert!(summary(&run).contains(&expect), "{expect}: {}", summary(&run));
 }
 
@@ -310,7 +360,11 @@ fn an_effect_that_was_not_confirmed_has_its_interval() {
     for other in &mut run.findings.others {
         other.effect = Some(LogInterval { value: 0.0, low: -0.01, high: 0.01 });
     }
-    assert!(summary(&run).contains("these trials show no effect of anything else"), "{}", summary(&run));
+    assert!(
+        summary(&run).contains("these trials show no effect of anything else"),
+        "{}",
+        summary(&run)
+    );
     let other = run.findings.others.iter_mut().find(|one| one.factor == 4).unwrap();
     other.effect = Some(LogInterval { value: 0.173, low: 0.1, high: 0.245 });
     let text = summary(&run);
@@ -319,7 +373,10 @@ fn an_effect_that_was_not_confirmed_has_its_interval() {
     let rest = "no effect of anything else that differs was confirmed, and each is under 28 %.";
     assert!(!text.contains("these trials show no effect") && text.contains(rest), "{text}");
     let shown = text.split("no effect shown: ").nth(1).unwrap();
-    assert!(shown.starts_with("table_open_cache") && !shown.contains("max_connect_errors"), "{text}");
+    assert!(
+        shown.starts_with("table_open_cache") && !shown.contains("max_connect_errors"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -331,8 +388,15 @@ fn both_sides_have_what_truetps_chose() {
         b: SettingValue::Text("1G".to_owned()),
     };
     let text = explanation_text(&run, TextScreen::new(false, Some(120)));
-    assert!(text.contains("512 MiB") && text.contains("1 GiB") && !text.contains("536870912"), "{text}");
-    assert!(summary(&run).contains("Both sides have: buffer pool 512 MiB (chosen by truetps)"), "{}", summary(&run));
+    assert!(
+        text.contains("512 MiB") && text.contains("1 GiB") && !text.contains("536870912"),
+        "{text}"
+    );
+    assert!(
+        summary(&run).contains("Both sides have: buffer pool 512 MiB (chosen by truetps)"),
+        "{}",
+        summary(&run)
+    );
     run.explanation.b.server.as_mut().unwrap().chosen_settings.clear();
     assert!(!summary(&run).contains("Both sides have"), "{}", summary(&run));
 }
@@ -341,8 +405,12 @@ fn both_sides_have_what_truetps_chose() {
 fn without_a_trial_the_document_is_the_same() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let run = explained(&together, 0);
-    let document: Value = serde_json::from_str(&super::nothing_differs_json("x", &run.explanation)).unwrap();
+    let document: Value =
+        serde_json::from_str(&super::nothing_differs_json("x", &run.explanation)).unwrap();
     assert_eq!(violations(&schema, &document), Vec::<String>::new());
     let text = super::nothing_differs_text(&run.explanation, TextScreen::new(false, Some(100)));
-    assert!(text.contains("do not differ") && text.contains("who the server is: server_id"), "{text}");
+    assert!(
+        text.contains("do not differ") && text.contains("who the server is: server_id"),
+        "{text}"
+    );
 }

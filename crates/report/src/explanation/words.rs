@@ -6,7 +6,9 @@ use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
 use truetps_causes::{Cause, CauseRole, LogInterval, Mixture, Outcome, Screened};
 use truetps_knowledge::{find_setting, people_value};
-use truetps_record::{ExplainedFactor, FactorChange, Flavour, SettingValue, Version, is_setting_factor, parse_time};
+use truetps_record::{
+    ExplainedFactor, FactorChange, Flavour, SettingValue, Version, is_setting_factor, parse_time,
+};
 
 use super::{corner, factor_name, part_of, ratio_text};
 use crate::{durability_of, format, names};
@@ -26,25 +28,35 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
     let findings = &run.findings;
     let Some(gap) = findings.gap else { return nothing_measured(run) };
     let tps = corner(run, true).zip(corner(run, false));
-    let tps =
-        tps.map_or(String::new(), |((a, _), (b, _))| format!(" ({} against {} tps)", format::tps(b), format::tps(a)));
+    let tps = tps.map_or(String::new(), |((a, _), (b, _))| {
+        format!(" ({} against {} tps)", format::tps(b), format::tps(a))
+    });
     let ratio = ratio_text(&gap);
     let whole = format!("B has {ratio} of the throughput of A{tps}");
     let causes = causes_text(run);
     match findings.outcome {
         Outcome::NotReproduced => {
-            vec![format!("No difference between A and B is reproduced: B has {ratio} of the throughput of A{tps}.")]
+            vec![format!(
+                "No difference between A and B is reproduced: B has {ratio} of the throughput of A{tps}."
+            )]
         }
         Outcome::TooNoisy => vec![format!(
             "This machine is too noisy for the question: B has {ratio} of the throughput of A, which may be anything."
         )],
         Outcome::Explained => {
-            vec![format!("{whole}."), format!("{}; {}.", names::capital_word(&causes), rest_text(run))]
+            vec![
+                format!("{whole}."),
+                format!("{}; {}.", names::capital_word(&causes), rest_text(run)),
+            ]
         }
         Outcome::PartlyExplained => {
             let rest = findings.closures.sufficiency.map(|rest| ratio_text(&rest.reversed()));
-            let rest = rest.map_or(String::new(), |rest| format!(" What is left of the difference: {rest}."));
-            vec![format!("{whole}."), format!("{}, and that is not all.{rest}", names::capital_word(&causes))]
+            let rest = rest
+                .map_or(String::new(), |rest| format!(" What is left of the difference: {rest}."));
+            vec![
+                format!("{whole}."),
+                format!("{}, and that is not all.{rest}", names::capital_word(&causes)),
+            ]
         }
         Outcome::NothingFound => vec![
             format!("{whole}."),
@@ -76,13 +88,20 @@ fn nothing_measured(run: &ExplainedRun) -> Vec<String> {
 
 /// Why a mixture gave no result.
 fn failure_of(run: &ExplainedRun, mixture: Mixture) -> String {
-    let failed = run.trials.iter().find(|(other, loaded)| *other == mixture && loaded.trial.log_tps().is_none());
-    failed.and_then(|(_, loaded)| loaded.trial.validity.reason()).map(ToString::to_string).unwrap_or_default()
+    let failed = run
+        .trials
+        .iter()
+        .find(|(other, loaded)| *other == mixture && loaded.trial.log_tps().is_none());
+    failed
+        .and_then(|(_, loaded)| loaded.trial.validity.reason())
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 /// What is known of the differences that are no causes.
 fn rest_text(run: &ExplainedRun) -> String {
-    let seen = run.findings.others.iter().filter_map(|one| one.effect).filter(LogInterval::is_decided);
+    let seen =
+        run.findings.others.iter().filter_map(|one| one.effect).filter(LogInterval::is_decided);
     match seen.map(|effect| effect.size_max()).reduce(f64::max) {
         None => "these trials show no effect of anything else that differs".to_owned(),
         Some(most) => format!(
@@ -99,7 +118,9 @@ fn unfinished(run: &ExplainedRun, whole: &str, causes: &str) -> Vec<String> {
     } else if !run.findings.suspects.is_empty() {
         let alone = run.findings.suspects.iter();
         let alone: Vec<_> = alone
-            .map(|(index, step)| format!("{} gives {} of A's throughput", with_levels(run, *index), ratio_text(step)))
+            .map(|(index, step)| {
+                format!("{} gives {} of A's throughput", with_levels(run, *index), ratio_text(step))
+            })
             .collect();
         said.push(format!("So far, each changed alone in A: {}.", format::list(&alone)));
     }
@@ -134,7 +155,8 @@ fn trial_s(run: &ExplainedRun) -> Option<f64> {
     };
     let spans: Vec<_> = run.trials.iter().filter_map(span).collect();
     let own_s: i64 = spans.iter().map(|(began, ended)| (ended - began).max(0)).sum();
-    let mut between_s: Vec<_> = spans.windows(2).map(|pair| (pair[1].0 - pair[0].1).max(0)).collect();
+    let mut between_s: Vec<_> =
+        spans.windows(2).map(|pair| (pair[1].0 - pair[0].1).max(0)).collect();
     between_s.sort_unstable();
     let usual_s = between_s.get(between_s.len() / 2).copied().unwrap_or(0);
     let trial_s = own_s as f64 / spans.len().max(1) as f64 + usual_s as f64;
@@ -162,20 +184,35 @@ fn causes_text(run: &ExplainedRun) -> String {
         [only] if only.role == CauseRole::Sufficient => format!("{} alone makes it", named(only)),
         [only] => format!("{} makes {} of it", named(only), part_of(only.share.value / gap)),
         several if several.iter().all(|one| one.role == CauseRole::OnlyTogether) => {
-            format!("{} make it, only together", format::list(&several.iter().map(named).collect::<Vec<_>>()))
+            format!(
+                "{} make it, only together",
+                format::list(&several.iter().map(named).collect::<Vec<_>>())
+            )
         }
         several if several.iter().all(|one| one.role == CauseRole::EitherAlone) => {
-            format!("{} make it, either alone", format::list(&several.iter().map(named).collect::<Vec<_>>()))
+            format!(
+                "{} make it, either alone",
+                format::list(&several.iter().map(named).collect::<Vec<_>>())
+            )
         }
         several => {
             let each = |one: &Cause| match one.role {
-                CauseRole::Opposite => format!("{} counteracts ({})", named(one), part_of(one.share.value / gap)),
+                CauseRole::Opposite => {
+                    format!("{} counteracts ({})", named(one), part_of(one.share.value / gap))
+                }
                 CauseRole::OnlyTogether => {
-                    format!("{} makes {} (only together)", named(one), part_of(one.share.value / gap))
+                    format!(
+                        "{} makes {} (only together)",
+                        named(one),
+                        part_of(one.share.value / gap)
+                    )
                 }
                 _ => format!("{} makes {}", named(one), part_of(one.share.value / gap)),
             };
-            format!("of the difference, {}", format::list(&several.iter().map(each).collect::<Vec<_>>()))
+            format!(
+                "of the difference, {}",
+                format::list(&several.iter().map(each).collect::<Vec<_>>())
+            )
         }
     }
 }
@@ -183,7 +220,11 @@ fn causes_text(run: &ExplainedRun) -> String {
 const SHORT: usize = 24;
 
 fn short(text: &str) -> String {
-    if text.chars().count() <= SHORT { text.to_owned() } else { text.chars().take(SHORT).chain(['…']).collect() }
+    if text.chars().count() <= SHORT {
+        text.to_owned()
+    } else {
+        text.chars().take(SHORT).chain(['…']).collect()
+    }
 }
 
 /// How sure the answer is.
@@ -197,8 +238,13 @@ pub(crate) fn trust(run: &ExplainedRun) -> Vec<String> {
             ratio_text(&without)
         ));
     }
-    let bound =
-        run.findings.others.iter().filter_map(|one| one.effect).map(|effect| effect.size_max()).fold(0.0, f64::max);
+    let bound = run
+        .findings
+        .others
+        .iter()
+        .filter_map(|one| one.effect)
+        .map(|effect| effect.size_max())
+        .fold(0.0, f64::max);
     if bound > 0.0 {
         said.push(format!(
             "each of the other {} is under {}",
@@ -207,25 +253,33 @@ pub(crate) fn trust(run: &ExplainedRun) -> Vec<String> {
         ));
     }
     let merged = run.findings.merged.iter().map(|group| {
-        let names: Vec<_> = group.factors().map(|index| run.explanation.factors[index].name.clone()).collect();
+        let names: Vec<_> =
+            group.factors().map(|index| run.explanation.factors[index].name.clone()).collect();
         format!("{} do not work apart and are one difference here", format::list(&names))
     });
     said.extend(merged);
     if run.is_foreign {
-        said.push("the recorded trials are not those that the seed leads to: only the first ones count".to_owned());
+        said.push(
+            "the recorded trials are not those that the seed leads to: only the first ones count"
+                .to_owned(),
+        );
     }
     said
 }
 
 /// What the version makes, beside the settings: with A's settings, and over all mixtures of them.
 pub(crate) fn version_text(run: &ExplainedRun) -> Option<String> {
-    let index = run.explanation.factors.iter().position(|factor| factor.change == FactorChange::Server)?;
+    let index =
+        run.explanation.factors.iter().position(|factor| factor.change == FactorChange::Server)?;
     let level = &run.explanation.factors[index].levels[0];
     let (a, b) = (level.a.to_string(), level.b.to_string());
-    let alone = run.findings.suspects.iter().find(|(factor, _)| *factor == index).map(|(_, step)| step);
-    let mean = run.findings.others.iter().find(|one| one.factor == index).and_then(|one| one.effect);
     let alone =
-        alone.map(|step| format!("{b} with the settings of A has {} of the throughput of {a}", ratio_text(step)));
+        run.findings.suspects.iter().find(|(factor, _)| *factor == index).map(|(_, step)| step);
+    let mean =
+        run.findings.others.iter().find(|one| one.factor == index).and_then(|one| one.effect);
+    let alone = alone.map(|step| {
+        format!("{b} with the settings of A has {} of the throughput of {a}", ratio_text(step))
+    });
     let mean = mean.map(|effect| format!("over mixtures of all settings {}", ratio_text(&effect)));
     let parts: Vec<_> = alone.into_iter().chain(mean).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
@@ -234,12 +288,15 @@ pub(crate) fn version_text(run: &ExplainedRun) -> Option<String> {
 /// What is known of the factors that are no causes, the most suspicious first.
 pub(crate) fn others_text(run: &ExplainedRun) -> Vec<String> {
     const NAMES_MAX: usize = 8;
-    let is_suspect = |factor: usize| run.findings.suspects.iter().any(|(suspect, _)| *suspect == factor);
+    let is_suspect =
+        |factor: usize| run.findings.suspects.iter().any(|(suspect, _)| *suspect == factor);
     let others: Vec<_> = run.findings.others.iter().filter(|one| !is_suspect(one.factor)).collect();
     let line = |what: &str, is_of: &dyn Fn(&Screened) -> bool| {
-        let of = others.iter().filter(|one| is_of(one)).map(|one| match one.effect.filter(LogInterval::is_decided) {
-            Some(effect) => format!("{} {}", factor_name(run, one.factor), ratio_text(&effect)),
-            None => factor_name(run, one.factor),
+        let of = others.iter().filter(|one| is_of(one)).map(|one| {
+            match one.effect.filter(LogInterval::is_decided) {
+                Some(effect) => format!("{} {}", factor_name(run, one.factor), ratio_text(&effect)),
+                None => factor_name(run, one.factor),
+            }
         });
         let names: Vec<_> = of.collect();
         let more = names.len().saturating_sub(NAMES_MAX);
@@ -261,7 +318,9 @@ pub(crate) fn others_text(run: &ExplainedRun) -> Vec<String> {
 /// Which differences are not measured, by the reason.
 pub(crate) fn left_out_text(run: &ExplainedRun) -> Vec<String> {
     const NAMES_MAX: usize = 5;
-    let groups = crate::grouped(run.explanation.left_out.iter().map(|one| (one.reason.clone(), one.name.clone())));
+    let groups = crate::grouped(
+        run.explanation.left_out.iter().map(|one| (one.reason.clone(), one.name.clone())),
+    );
     let line = |(reason, names): (String, Vec<String>)| {
         let more = names.len().saturating_sub(NAMES_MAX);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -274,8 +333,10 @@ pub(crate) fn left_out_text(run: &ExplainedRun) -> Vec<String> {
 /// Mixtures without a result, and why.
 pub(crate) fn not_started(run: &ExplainedRun) -> Vec<String> {
     let names = |mixture: Mixture| {
-        let names: Vec<_> =
-            mixture.factors().filter_map(|index| Some(run.explanation.factors.get(index)?.name.clone())).collect();
+        let names: Vec<_> = mixture
+            .factors()
+            .filter_map(|index| Some(run.explanation.factors.get(index)?.name.clone()))
+            .collect();
         names.join(", ")
     };
     run.findings
@@ -291,13 +352,20 @@ pub(crate) fn remedies(run: &ExplainedRun) -> Vec<String> {
     // Of the two, the slower one is to be mended.
     let is_b_slower = gap.value < 0.0;
     let helps = |cause: &&Cause| (cause.share.value < 0.0) == is_b_slower;
-    let of_cause = |cause: &Cause| remedy(run, &run.explanation.factors[cause.factor], cause.role, is_b_slower);
+    let of_cause = |cause: &Cause| {
+        remedy(run, &run.explanation.factors[cause.factor], cause.role, is_b_slower)
+    };
     let mut list: Vec<_> = run.findings.causes.iter().filter(helps).filter_map(of_cause).collect();
     list.extend(durability_change(run, is_b_slower).filter(|_| !list.is_empty()));
     list
 }
 
-fn remedy(run: &ExplainedRun, factor: &ExplainedFactor, role: CauseRole, is_b_slower: bool) -> Option<String> {
+fn remedy(
+    run: &ExplainedRun,
+    factor: &ExplainedFactor,
+    role: CauseRole,
+    is_b_slower: bool,
+) -> Option<String> {
     let first = factor.levels.first()?;
     let (slow, fast) = if is_b_slower { (&first.b, &first.a) } else { (&first.a, &first.b) };
     let what = if is_b_slower { "B" } else { "A" };
@@ -305,7 +373,9 @@ fn remedy(run: &ExplainedRun, factor: &ExplainedFactor, role: CauseRole, is_b_sl
     let how = match factor.change {
         FactorChange::Dynamic => set_statement(run, &first.name, &fast),
         // A file's `log_bin = OFF` is a binlog with the name OFF.
-        FactorChange::Restart | FactorChange::NewData if first.name == "log_bin" && fast == "OFF" => {
+        FactorChange::Restart | FactorChange::NewData
+            if first.name == "log_bin" && fast == "OFF" =>
+        {
             "skip_log_bin in the option file, and a restart".to_owned()
         }
         FactorChange::NewData if !is_setting_factor(&first.name) => {
@@ -319,7 +389,9 @@ fn remedy(run: &ExplainedRun, factor: &ExplainedFactor, role: CauseRole, is_b_sl
                 "the version matters together with another cause only: {fast} is faster than {slow} there"
             ));
         }
-        FactorChange::Server => return Some(format!("the version itself: {fast} in place of {slow}")),
+        FactorChange::Server => {
+            return Some(format!("the version itself: {fast} in place of {slow}"));
+        }
         FactorChange::Load => format!("{} = {fast} in place of {slow}", first.name),
     };
     let crash = find_setting(&first.name).and_then(|setting| setting.crash(&fast));
@@ -338,7 +410,10 @@ fn set_statement(run: &ExplainedRun, name: &str, value: &str) -> String {
     let server = run.trials.iter().find_map(|(_, loaded)| loaded.trial.server.as_ref());
     match server.map(|server| (server.flavour, Version::parse(&server.version))) {
         Some((Flavour::Postgresql, _)) => {
-            format!("ALTER SYSTEM SET {name} = '{}', and SELECT pg_reload_conf()", value.replace('\'', "''"))
+            format!(
+                "ALTER SYSTEM SET {name} = '{}', and SELECT pg_reload_conf()",
+                value.replace('\'', "''")
+            )
         }
         Some((Flavour::Mysql | Flavour::Percona, Some(version))) if version.series() >= (8, 0) => {
             format!("SET GLOBAL {name} = {value} (SET PERSIST for good)")
@@ -351,10 +426,12 @@ fn set_statement(run: &ExplainedRun, name: &str, value: &str) -> String {
 fn durability_change(run: &ExplainedRun, is_b_slower: bool) -> Option<String> {
     let of = |corner: Mixture| {
         let trials = run.trials.iter().filter(|(mixture, _)| *mixture == corner);
-        durability_of(&run.experiment, trials.map(|(_, loaded)| loaded)).map(|durability| durability.sentence)
+        durability_of(&run.experiment, trials.map(|(_, loaded)| loaded))
+            .map(|durability| durability.sentence)
     };
     let (a, b) = (of(Mixture::A)?, of(Mixture::b(run.explanation.factors.len()))?);
-    let (slow, fast, slow_is, fast_is) = if is_b_slower { (b, a, "B", "A") } else { (a, b, "A", "B") };
+    let (slow, fast, slow_is, fast_is) =
+        if is_b_slower { (b, a, "B", "A") } else { (a, b, "A", "B") };
     (slow != fast).then(|| {
         format!("this is no free gain: with the settings of {fast_is}, {fast}; with the settings of {slow_is}, {slow}")
     })

@@ -30,7 +30,8 @@ impl CurveChart {
         let points = "A point is the geometric mean over trials with its 95 % interval; the short strokes beside it \
             are single trials";
         let knees = "; a circle marks the knee, the fewest connections not shown to be below 95 % of the best";
-        let pool_rule = ", and the dashed upright line the rule of thumb for pools, to compare the knees with";
+        let pool_rule =
+            ", and the dashed upright line the rule of thumb for pools, to compare the knees with";
         let has_rule = has_knee(input) && input.analysis.rule_connections.is_some();
         let rate = "; on the dotted line throughput is the target rate, and the server keeps up";
         let how_to_read = format!(
@@ -52,7 +53,8 @@ impl CurveChart {
     pub(super) fn response(input: &ReportInput, lines: &ChartLines) -> Self {
         let points = "A point is the time within which 99 of 100 transactions ended (geometric mean over trials; the \
             short strokes beside it are single trials)";
-        let knees = ". Beyond the circled knee of the throughput, more connections only add latency";
+        let knees =
+            ". Beyond the circled knee of the throughput, more connections only add latency";
         let open = " Response time counts from the scheduled start of a transaction: if the server falls behind, it \
             includes the wait.";
         let how_to_read = format!(
@@ -61,7 +63,8 @@ impl CurveChart {
             if open_loop::has_figures(input.analysis) { open } else { "" },
             marks_explained(input)
         );
-        let text = |cell: &Cell| Some(marked(cell, &format::duration_us(cell.get(Figure::ResponseP99)?)));
+        let text =
+            |cell: &Cell| Some(marked(cell, &format::duration_us(cell.get(Figure::ResponseP99)?)));
         Self {
             measure: "p99",
             title: "Response time, p99",
@@ -91,7 +94,9 @@ impl CurveChart {
             heading: format!("{what} against {against}"),
             factor: axis.factor(),
             x_title,
-            description: format!("{number} against {against}; arrow keys read it, and the table below has its figures"),
+            description: format!(
+                "{number} against {against}; arrow keys read it, and the table below has its figures"
+            ),
             rest: "",
             how_to_read: unbroken(how_to_read),
             columns,
@@ -128,10 +133,12 @@ fn pivot(
     text: impl Fn(&Cell) -> Option<String>,
 ) -> (Vec<String>, Vec<(String, Vec<String>)>) {
     let analysis = input.analysis;
-    let columns = analysis.curves.iter().enumerate().map(|(index, curve)| lines.with_baseline(index, curve));
+    let columns =
+        analysis.curves.iter().enumerate().map(|(index, curve)| lines.with_baseline(index, curve));
     let row = |level: f64| {
         let cell_text = |curve| names::cell_at(analysis, curve, level).and_then(&text);
-        let cells = analysis.curves.iter().map(|curve| format::or_nothing(cell_text(curve), |text| text));
+        let cells =
+            analysis.curves.iter().map(|curve| format::or_nothing(cell_text(curve), |text| text));
         (format::rate(level), cells.collect())
     };
     (columns.collect(), names::levels(analysis).into_iter().map(row).collect())

@@ -4,7 +4,9 @@ use askama::Template;
 
 use super::forest::{Forest, Scale};
 use super::frame::Frame;
-use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, TableForest, Tone};
+use crate::document::{
+    Block, Document, DocumentSection, DocumentTable, TableEntry, TableForest, Tone,
+};
 
 #[derive(Template)]
 #[template(path = "document.html", whitespace = "minimize")]
@@ -34,7 +36,9 @@ impl<'a> DocumentPage<'a> {
             ..Frame::default()
         };
         let page = Self { frame, document };
-        page.render().expect("templates are checked when they are compiled, and a String takes all that is written")
+        page.render().expect(
+            "templates are checked when they are compiled, and a String takes all that is written",
+        )
     }
 
     fn anchored_sections(&self) -> impl Iterator<Item = (String, &'a DocumentSection)> {

@@ -10,8 +10,10 @@ const WIDTH: f64 = 130.0;
 const MARGIN: f64 = 5.0;
 
 /// Ends of a scale, as factors: a scale from 1/1.5 to 20 reads better than one from 0.63 to 17.4.
-const REACHES: [f64; 18] =
-    [1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e4, 1e5, 1e6];
+const REACHES: [f64; 18] = [
+    1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e4,
+    1e5, 1e6,
+];
 
 /// An interval may reach this factor beyond all values before the scale cuts it off: with two trials it can be so wide
 /// that all values would fall into one point.
@@ -37,8 +39,13 @@ pub(super) struct Forest {
 
 impl Scale {
     pub(super) fn of<'a>(ratios: impl Iterator<Item = &'a Estimate>, smallest_effect: f64) -> Self {
-        let mut scale = Self { low: 1.0 / (1.0 + smallest_effect), high: 1.0 + smallest_effect, smallest_effect };
-        let ratios: Vec<_> = ratios.filter(|ratio| ratio.value > 0.0 && ratio.value.is_finite()).collect();
+        let mut scale = Self {
+            low: 1.0 / (1.0 + smallest_effect),
+            high: 1.0 + smallest_effect,
+            smallest_effect,
+        };
+        let ratios: Vec<_> =
+            ratios.filter(|ratio| ratio.value > 0.0 && ratio.value.is_finite()).collect();
         let lowest = ratios.iter().map(|ratio| ratio.value).fold(1.0, f64::min);
         let highest = ratios.iter().map(|ratio| ratio.value).fold(1.0, f64::max);
         for ratio in ratios {
@@ -67,7 +74,8 @@ impl Scale {
     }
 
     fn x(&self, ratio: f64) -> f64 {
-        let share = (ratio.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln();
+        let share =
+            (ratio.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln();
         one_decimal(MARGIN + share * (WIDTH - 2.0 * MARGIN))
     }
 }
@@ -101,7 +109,10 @@ mod tests {
         for ratio in &ratios {
             let forest = scale.picture(ratio);
             let (low, high) = forest.range.unwrap();
-            assert!(0.0 < low && low < forest.point && forest.point < high && high < WIDTH, "{forest:?}");
+            assert!(
+                0.0 < low && low < forest.point && forest.point < high && high < WIDTH,
+                "{forest:?}"
+            );
         }
     }
 

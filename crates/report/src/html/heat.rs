@@ -19,7 +19,8 @@ const ROWS_MAX: u16 = 48;
 const BYTES_MAX: usize = 120_000;
 /// Degrees of darkness. The lightest stands for up to one of ten thousand transactions, and each further one for the same
 /// factor more, up to all of them.
-const DEGREES: [char; 15] = ['1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
+const DEGREES: [char; 15] =
+    ['1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
 const LIGHTEST: f64 = 1e-4;
 /// A run of 1 to 26 empty places is one letter, `a` to `z`.
 const EMPTY_RUN_MAX: u8 = 26;
@@ -63,9 +64,16 @@ impl HeatSection {
         pictures.sort_by_key(|(cell, ..)| *cell);
         let how_to_read = how_to_read(pictures.len(), left_out);
         let label = |cell: usize| configuration(&input.analysis.cells[cell].configuration);
-        let named = pictures.iter().enumerate().map(|(index, (cell, name, _))| (label(*cell), (index, name.clone())));
+        let named = pictures
+            .iter()
+            .enumerate()
+            .map(|(index, (cell, name, _))| (label(*cell), (index, name.clone())));
         let options = grouped(named);
-        Self { options, how_to_read, data: pictures.into_iter().map(|(.., picture)| picture).collect() }
+        Self {
+            options,
+            how_to_read,
+            data: pictures.into_iter().map(|(.., picture)| picture).collect(),
+        }
     }
 }
 
@@ -73,7 +81,8 @@ impl HeatSection {
 fn by_turns<'a>(input: &ReportInput<'a>) -> Vec<(usize, &'a LoadedTrial)> {
     let mut turns = Vec::new();
     for (index, cell) in input.analysis.cells.iter().enumerate() {
-        let own = input.run.trials.iter().filter(|one| one.trial.configuration == cell.configuration);
+        let own =
+            input.run.trials.iter().filter(|one| one.trial.configuration == cell.configuration);
         turns.extend(own.enumerate().map(|(turn, one)| (turn, index, one)));
     }
     turns.sort_by_key(|(turn, ..)| *turn);
@@ -97,12 +106,14 @@ impl Picture {
     /// `None` where no transaction ended.
     fn of(latency: &TrialLatency) -> Option<Self> {
         let columns = columns(&latency.intervals);
-        let steps = || columns.iter().flat_map(|column| column.counts.iter().map(|(step, _)| *step));
+        let steps =
+            || columns.iter().flat_map(|column| column.counts.iter().map(|(step, _)| *step));
         let (lowest, highest) = (steps().min()?, steps().max()?);
         let joined = (highest - lowest + 1).div_ceil(ROWS_MAX);
         let rows = (highest - lowest) / joined + 1;
         let edge = |column: &IntervalSteps| ChartNumber::whole(column.start_ms);
-        let end = columns.last().map(|column| ChartNumber::whole(column.start_ms + column.length_ms));
+        let end =
+            columns.last().map(|column| ChartNumber::whole(column.start_ms + column.length_ms));
         let from = step_start_ns(lowest) / 1e3;
         let mut places = String::new();
         for column in &columns {
@@ -184,7 +195,12 @@ mod tests {
     use super::*;
 
     fn interval(second: u32, phase: Phase, counts: &[(u64, u64)]) -> LatencyInterval {
-        LatencyInterval { phase, start_ms: f64::from(second) * 1e3, length_ms: 1e3, counts: counts.to_vec() }
+        LatencyInterval {
+            phase,
+            start_ms: f64::from(second) * 1e3,
+            length_ms: 1e3,
+            counts: counts.to_vec(),
+        }
     }
 
     #[test]
@@ -197,7 +213,9 @@ mod tests {
         let picture = Picture::of(&latency).unwrap();
         // 81 steps: two in each row.
         assert_eq!((picture.rows, picture.phases.as_str()), (41, "wmm"));
-        assert!((picture.from - 0.256).abs() < 1e-9 && (picture.factor - 2_f64.powf(0.25)).abs() < 1e-9);
+        assert!(
+            (picture.from - 0.256).abs() < 1e-9 && (picture.factor - 2_f64.powf(0.25)).abs() < 1e-9
+        );
         assert_eq!(picture.places, format!("Fzn{}{}", "zo", "Fzm1"));
         assert!(Picture::of(&TrialLatency::default()).is_none());
         assert!(Picture::of(&TrialLatency::of([interval(0, Phase::Measure, &[])])).is_none());
@@ -219,7 +237,11 @@ mod tests {
             interval(second, phase, &[(1_000_000, 500), (1 << (20 + second % 12), 1)])
         });
         let picture = Picture::of(&TrialLatency::of(intervals)).unwrap();
-        assert!(picture.phases.len() <= COLUMNS_MAX && picture.rows <= ROWS_MAX, "{}", picture.phases.len());
+        assert!(
+            picture.phases.len() <= COLUMNS_MAX && picture.rows <= ROWS_MAX,
+            "{}",
+            picture.phases.len()
+        );
         assert!(picture.places.len() < 3000, "{}", picture.places.len());
     }
 }

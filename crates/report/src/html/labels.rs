@@ -23,11 +23,17 @@ impl ChartLines {
     pub(super) fn of(input: &ReportInput) -> Self {
         let title = names::curve_factors(&input.run.plan, input.analysis);
         if title.is_empty() {
-            let names = vec![input.run.plan.workload.kind.name().to_owned(); input.analysis.curves.len()];
+            let names =
+                vec![input.run.plan.workload.kind.name().to_owned(); input.analysis.curves.len()];
             return Self { title: "workload".to_owned(), names };
         }
         let curves = input.analysis.curves.iter();
-        Self { title, names: curves.map(|curve| names::short(&input.run.plan, &curve.label).to_owned()).collect() }
+        Self {
+            title,
+            names: curves
+                .map(|curve| names::short(&input.run.plan, &curve.label).to_owned())
+                .collect(),
+        }
     }
 
     /// `=1 (baseline)`, or only the name without a comparison.
@@ -41,7 +47,11 @@ impl ChartLines {
     }
 
     fn marked(&self, name: &str, curve: &Curve) -> String {
-        if curve.is_baseline && self.names.len() > 1 { format!("{name} (baseline)") } else { name.to_owned() }
+        if curve.is_baseline && self.names.len() > 1 {
+            format!("{name} (baseline)")
+        } else {
+            name.to_owned()
+        }
     }
 }
 
@@ -68,7 +78,8 @@ pub(super) fn unbroken(text: &str) -> String {
     let mut whole = String::with_capacity(text.len());
     for word in text.split(' ') {
         let bare = word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '%');
-        let continues = UNITS.contains(&bare) || (bare.len() == 3 && bare.bytes().all(|byte| byte.is_ascii_digit()));
+        let continues = UNITS.contains(&bare)
+            || (bare.len() == 3 && bare.bytes().all(|byte| byte.is_ascii_digit()));
         let after_digit = whole.ends_with(|c: char| c.is_ascii_digit());
         if !whole.is_empty() {
             whole.push(if continues && after_digit { '\u{a0}' } else { ' ' });
@@ -95,7 +106,8 @@ mod tests {
 
     #[test]
     fn numbers_do_not_break() {
-        let check = |text: &str, expect: &str| assert_eq!(unbroken(text).replace('\u{a0}', "~"), expect);
+        let check =
+            |text: &str, expect: &str| assert_eq!(unbroken(text).replace('\u{a0}', "~"), expect);
         check("at 8 it was 5 230 tps, 4.2 % less.", "at 8 it was 5~230~tps, 4.2~% less.");
         check("(1 230 500 rows)", "(1~230~500 rows)");
         check("", "");

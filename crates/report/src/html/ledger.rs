@@ -23,11 +23,15 @@ impl LedgerSection {
         view.lines.retain(|line| !line.is_absent());
         let mut section = Self { absent, resources: Vec::new(), all: Vec::new(), view };
         if section.view.left_out > 0 {
-            let ledgers: Vec<&Ledger> = input.analysis.cells.iter().map(|cell| &cell.detail.ledger).collect();
-            let known: Vec<LedgerRow> = lines(&ledgers).into_iter().filter(|line| !line.is_absent()).collect();
+            let ledgers: Vec<&Ledger> =
+                input.analysis.cells.iter().map(|cell| &cell.detail.ledger).collect();
+            let known: Vec<LedgerRow> =
+                lines(&ledgers).into_iter().filter(|line| !line.is_absent()).collect();
             let texts = |index: usize| known.iter().map(|line| line.texts[index].clone()).collect();
             let cells = input.analysis.cells.iter().enumerate();
-            section.all = cells.map(|(index, cell)| (configuration(&cell.configuration), texts(index))).collect();
+            section.all = cells
+                .map(|(index, cell)| (configuration(&cell.configuration), texts(index)))
+                .collect();
             section.resources = known.iter().map(|line| line.key.name()).collect();
         }
         Some(section)

@@ -36,7 +36,9 @@ use crate::document::Document;
 /// The whole page. A trial without a series is in all tables but not in the charts over time.
 pub fn html(input: &ReportInput) -> String {
     let page = page::Page::new(input);
-    page.render().expect("templates are checked when they are compiled, and a String takes all that is written")
+    page.render().expect(
+        "templates are checked when they are compiled, and a String takes all that is written",
+    )
 }
 
 /// A page of text and tables alone.

@@ -40,7 +40,12 @@ impl NoiseSection {
             summary: unbroken(&summary(&input.analysis.noise)),
             how_to_read: unbroken(&how_to_read(noise)),
             forest_ends: scale.ends(),
-            pairs: noise.pairs.iter().zip(&ratios).map(|(pair, ratio)| pair_row(pair, ratio, &scale)).collect(),
+            pairs: noise
+                .pairs
+                .iter()
+                .zip(&ratios)
+                .map(|(pair, ratio)| pair_row(pair, ratio, &scale))
+                .collect(),
             ratio,
             range,
             forest: scale.picture(&noise.ratio),
@@ -59,14 +64,19 @@ fn summary(noise: &[LoadNoise]) -> String {
         )
     };
     let all: Vec<_> = noise.iter().map(at).collect();
-    format!("One trial differs from the next of the same configuration in the same block by about {}.", all.join(", "))
+    format!(
+        "One trial differs from the next of the same configuration in the same block by about {}.",
+        all.join(", ")
+    )
 }
 
 fn how_to_read(noise: &Twins) -> String {
     let reading = "Both runs of a pair are the same configuration in the same block, so their ratio should be 1 but for \
                    noise.";
     if noise.alarm {
-        format!("{reading} Here the interval does not contain 1: small effects in this experiment are not evidence.")
+        format!(
+            "{reading} Here the interval does not contain 1: small effects in this experiment are not evidence."
+        )
     } else {
         format!("{reading} The interval contains 1, as it should.")
     }

@@ -51,14 +51,19 @@ impl OpenLoopSection {
             with_target: analysis.axis != Axis::Rate,
             groups: groups.filter(|group| !group.rows.is_empty()).collect(),
             limited: analysis.cells.iter().any(generator::is_limited),
-            explained: [open_loop::TIMES_EXPLAINED].into_iter().chain(compared).map(unbroken).collect(),
+            explained: [open_loop::TIMES_EXPLAINED]
+                .into_iter()
+                .chain(compared)
+                .map(unbroken)
+                .collect(),
         })
     }
 }
 
 fn group(input: &ReportInput, curve: &Curve, label: String) -> RowGroup<OpenLoopRow> {
     let cells = names::cells(input.analysis, curve);
-    let rows = cells.into_iter().filter_map(|cell| Some(row(input, cell, cell.open_loop.as_ref()?)));
+    let rows =
+        cells.into_iter().filter_map(|cell| Some(row(input, cell, cell.open_loop.as_ref()?)));
     RowGroup { label, rows: rows.collect() }
 }
 
@@ -72,10 +77,17 @@ fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> OpenLoopRow {
         skipped: text(Figure::Skipped),
         queued: text(Figure::Queued),
         symbol: symbol(input, cell, open),
-        sustained: open_loop::held(input, cell).map_or_else(|| open_loop::sustained(open), |held| unbroken(&held)),
+        sustained: open_loop::held(input, cell)
+            .map_or_else(|| open_loop::sustained(open), |held| unbroken(&held)),
         why_not: open_loop::why_not(open).map(|why| unbroken(&why)),
         mark: generator::is_limited(cell).then_some(LIMITED),
-        times: RESPONSE.into_iter().chain(SERVICE).chain(LAG).chain([Figure::LateP99]).map(text).collect(),
+        times: RESPONSE
+            .into_iter()
+            .chain(SERVICE)
+            .chain(LAG)
+            .chain([Figure::LateP99])
+            .map(text)
+            .collect(),
     }
 }
 

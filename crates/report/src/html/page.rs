@@ -104,7 +104,9 @@ impl<'a> Page<'a> {
                 name: &experiment.name,
                 title: format!("{}: truetps report", experiment.name),
                 tool_version: &experiment.tool_version,
-                sections: there.map(|(anchor, name, _)| (anchor.to_owned(), name.to_owned())).collect(),
+                sections: there
+                    .map(|(anchor, name, _)| (anchor.to_owned(), name.to_owned()))
+                    .collect(),
                 ..Frame::default()
             },
             assets: ASSETS,

@@ -10,8 +10,14 @@ use super::script_data::ChartNumber;
 use crate::{ReportInput, format, names};
 
 /// Percentiles of the table: heading, quantile.
-const COLUMNS: [(&str, f64); 6] =
-    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
+const COLUMNS: [(&str, f64); 6] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("p99.999", 0.99999),
+];
 
 pub(super) struct PercentileSection {
     /// One for each place on the axis of the curves; empty where one picture has all.
@@ -59,7 +65,8 @@ impl PercentileSection {
     /// `None` where no trial has a histogram.
     pub(super) fn of(input: &ReportInput, lines: &ChartLines) -> Option<Self> {
         let cells = input.analysis.cells.iter();
-        let rows: Vec<_> = cells.filter_map(|cell| Some(row(cell, cell.detail.latency.as_ref()?))).collect();
+        let rows: Vec<_> =
+            cells.filter_map(|cell| Some(row(cell, cell.detail.latency.as_ref()?))).collect();
         if rows.is_empty() {
             return None;
         }
@@ -80,7 +87,9 @@ impl PercentileSection {
 }
 
 fn row(cell: &Cell, histogram: &Histogram) -> PercentileRow {
-    let time = |(_, quantile): (&str, f64)| format::or_nothing(quantile_us(histogram, quantile), format::duration_us);
+    let time = |(_, quantile): (&str, f64)| {
+        format::or_nothing(quantile_us(histogram, quantile), format::duration_us)
+    };
     PercentileRow {
         configuration: labels::configuration(&cell.configuration),
         transactions: format::count(histogram.len()),
@@ -114,7 +123,10 @@ fn groups(input: &ReportInput, lines: &ChartLines) -> (Vec<String>, Vec<Percenti
         PercentileGroup { lines: lines.collect() }
     };
     let levels = names::levels(analysis);
-    (levels.iter().map(|wanted| at_level(analysis.axis, *wanted)).collect(), levels.into_iter().map(group).collect())
+    (
+        levels.iter().map(|wanted| at_level(analysis.axis, *wanted)).collect(),
+        levels.into_iter().map(group).collect(),
+    )
 }
 
 fn at_level(axis: Axis, level: f64) -> String {
@@ -127,7 +139,9 @@ fn at_level(axis: Axis, level: f64) -> String {
 /// The place where the baseline is fastest.
 fn chosen(input: &ReportInput, groups: usize) -> usize {
     let analysis = input.analysis;
-    let level = analysis.best_of_baseline().map(|best| analysis.axis.level(&analysis.cells[best].configuration));
+    let level = analysis
+        .best_of_baseline()
+        .map(|best| analysis.axis.level(&analysis.cells[best].configuration));
     let at = names::levels(analysis).into_iter().position(|one| Some(one) == level).unwrap_or(0);
     at.min(groups.saturating_sub(1))
 }

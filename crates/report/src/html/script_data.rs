@@ -130,7 +130,10 @@ fn curve_data<'a>(input: &ReportInput, curve: &Curve, name: &'a str) -> CurveDat
 
 fn rule(input: &ReportInput) -> Option<u32> {
     let is_closed = !crate::load::is_open(&input.run.plan);
-    input.analysis.rule_connections.filter(|_| input.analysis.axis == Axis::Connections && is_closed)
+    input
+        .analysis
+        .rule_connections
+        .filter(|_| input.analysis.axis == Axis::Connections && is_closed)
 }
 
 fn sustained(cell: &Cell) -> Option<bool> {
@@ -142,7 +145,10 @@ fn tps(input: &ReportInput, cell: &Cell) -> Option<Measure> {
     let estimate = cell.tps.as_ref()?;
     Some(Measure {
         value: ChartNumber::new(estimate.value),
-        range: estimate.low.zip(estimate.high).map(|(low, high)| (ChartNumber::new(low), ChartNumber::new(high))),
+        range: estimate
+            .low
+            .zip(estimate.high)
+            .map(|(low, high)| (ChartNumber::new(low), ChartNumber::new(high))),
         text: tps_text(estimate),
         trials: trials_of(input, cell, |trial| Some(trial.measured.as_ref()?.tps)),
     })
@@ -166,7 +172,11 @@ fn p99(input: &ReportInput, cell: &Cell) -> Option<Measure> {
     })
 }
 
-fn trials_of(input: &ReportInput, cell: &Cell, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<ChartNumber> {
+fn trials_of(
+    input: &ReportInput,
+    cell: &Cell,
+    figure: impl Fn(&Trial) -> Option<f64>,
+) -> Vec<ChartNumber> {
     let own = input.run.trials.iter().filter(|one| one.is_evidence_for(&cell.configuration));
     own.filter_map(|one| figure(&one.trial)).map(ChartNumber::new).collect()
 }
@@ -177,7 +187,9 @@ mod tests {
 
     #[test]
     fn figures_are_short() {
-        let check = |value, expect: &str| assert_eq!(serde_json::to_string(&ChartNumber::new(value)).unwrap(), expect);
+        let check = |value, expect: &str| {
+            assert_eq!(serde_json::to_string(&ChartNumber::new(value)).unwrap(), expect);
+        };
         check(0.0, "0");
         check(17.6149, "17.61");
         check(12_345.6, "12350");

@@ -107,12 +107,15 @@ struct OpenStep {
 
 impl SeriesSection {
     pub(super) fn of(input: &ReportInput) -> Self {
-        let known: Vec<_> = input.run.trials.iter().filter(|one| !one.intervals.is_empty()).collect();
+        let known: Vec<_> =
+            input.run.trials.iter().filter(|one| !one.intervals.is_empty()).collect();
         let intervals: usize = known.iter().map(|one| one.intervals.len()).sum();
         let merged = intervals.div_ceil(INTERVALS_MAX).max(1);
-        let waits: Vec<_> = input.run.trials.iter().filter_map(|one| one.detail.waits.as_ref()).collect();
+        let waits: Vec<_> =
+            input.run.trials.iter().filter_map(|one| one.detail.waits.as_ref()).collect();
         let joined_waits = waits::joined(&waits);
-        let trials: Vec<TrialData> = known.iter().map(|one| trial_data(one, merged, joined_waits)).collect();
+        let trials: Vec<TrialData> =
+            known.iter().map(|one| trial_data(one, merged, joined_waits)).collect();
         let configurations = configurations(input, &known);
         let is_open = trials.iter().any(|trial| trial.open.is_some());
         Self {
@@ -143,7 +146,10 @@ fn how_to_read(merged: usize, is_open: bool) -> String {
 
 fn configurations(input: &ReportInput, known: &[&LoadedTrial]) -> Vec<ConfigurationData> {
     let data = input.analysis.cells.iter().enumerate().map(|(index, cell)| {
-        let own = known.iter().enumerate().filter(|(_, one)| one.trial.configuration == cell.configuration);
+        let own = known
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one.trial.configuration == cell.configuration);
         let label = configuration(&cell.configuration);
         ConfigurationData { cell: index, label, trials: own.map(|(index, _)| index).collect() }
     });
@@ -153,8 +159,10 @@ fn configurations(input: &ReportInput, known: &[&LoadedTrial]) -> Vec<Configurat
 /// The one that stalled longest; where none did, the baseline where it is fastest: what all others are compared with.
 fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
     let stalled = |index: &usize| input.analysis.cells[*index].get(Figure::Stalled).unwrap_or(0.0);
-    let worst = (0..input.analysis.cells.len()).max_by(|one, other| stalled(one).total_cmp(&stalled(other)));
-    let cell = worst.filter(|index| stalled(index) > 0.0).or_else(|| input.analysis.best_of_baseline());
+    let worst = (0..input.analysis.cells.len())
+        .max_by(|one, other| stalled(one).total_cmp(&stalled(other)));
+    let cell =
+        worst.filter(|index| stalled(index) > 0.0).or_else(|| input.analysis.best_of_baseline());
     configurations.iter().position(|one| Some(one.cell) == cell).unwrap_or(0)
 }
 
@@ -167,11 +175,17 @@ fn trial_data(loaded: &LoadedTrial, merged: usize, joined_waits: usize) -> Trial
         name: trial.name.clone(),
         block: trial.block.saturating_add(1),
         note: note(trial),
-        total: trial.measured.as_ref().map_or_else(|| NOTHING.to_owned(), |measured| total(trial, measured)),
+        total: trial
+            .measured
+            .as_ref()
+            .map_or_else(|| NOTHING.to_owned(), |measured| total(trial, measured)),
         open: open_data(&steps),
         edges: steps.iter().map(edge).chain(end).collect(),
         phases: steps.iter().map(|step| letter(step.phase)).collect(),
-        tps: steps.iter().map(|step| ChartNumber::new(step.ok / step.length_ms.max(1.0) * 1e3)).collect(),
+        tps: steps
+            .iter()
+            .map(|step| ChartNumber::new(step.ok / step.length_ms.max(1.0) * 1e3))
+            .collect(),
         fine: fine_data(intervals),
         p99: steps.iter().map(|step| step.p99.map(ChartNumber::new)).collect(),
         max: steps.iter().map(|step| step.max.map(ChartNumber::new)).collect(),
@@ -202,7 +216,8 @@ fn fine_data(intervals: &[Interval]) -> Option<FineData> {
 
 /// Start and rate of each bucket. The last one is longer if an interval does not end with a bucket.
 fn bucket_steps(interval: &Interval) -> Vec<(f64, f64)> {
-    let whole = ((interval.length_ms / BUCKET_MS).floor() as usize).clamp(1, interval.buckets.len());
+    let whole =
+        ((interval.length_ms / BUCKET_MS).floor() as usize).clamp(1, interval.buckets.len());
     let step = |index: usize| {
         let is_last = index + 1 == whole;
         let from_ms = index as f64 * BUCKET_MS;
@@ -218,15 +233,23 @@ fn bucket_steps(interval: &Interval) -> Vec<(f64, f64)> {
 }
 
 fn span(stall: &Stall) -> (ChartNumber, ChartNumber, bool) {
-    (ChartNumber::whole(stall.start_ms), ChartNumber::whole(stall.length_ms), stall.kind == StallKind::Dip)
+    (
+        ChartNumber::whole(stall.start_ms),
+        ChartNumber::whole(stall.length_ms),
+        stall.kind == StallKind::Dip,
+    )
 }
 
 /// `None` for a closed loop.
 fn open_data(steps: &[SeriesStep]) -> Option<OpenData> {
-    let open: Option<Vec<_>> = steps.iter().map(|step| Some((step.length_ms, step.open?))).collect();
+    let open: Option<Vec<_>> =
+        steps.iter().map(|step| Some((step.length_ms, step.open?))).collect();
     let open = open.filter(|open| !open.is_empty())?;
     Some(OpenData {
-        scheduled: open.iter().map(|(length, step)| ChartNumber::new(step.scheduled / length.max(1.0) * 1e3)).collect(),
+        scheduled: open
+            .iter()
+            .map(|(length, step)| ChartNumber::new(step.scheduled / length.max(1.0) * 1e3))
+            .collect(),
         queue: open.iter().map(|(_, step)| ChartNumber::new(step.queue)).collect(),
         lag: open.iter().map(|(_, step)| step.lag_p99.map(ChartNumber::new)).collect(),
     })
@@ -251,8 +274,11 @@ pub(super) fn name_of(trial: &Trial) -> String {
 
 fn total(trial: &Trial, measured: &Measured) -> String {
     let time = |figure| format::or_nothing(figure, format::duration_us);
-    let (p99, max) = (time(measured.response.response_us_p99), time(measured.response.response_us_max));
-    let sustained = measured.sustained.map_or("", |kept_up| if kept_up { " · sustained" } else { " · not sustained" });
+    let (p99, max) =
+        (time(measured.response.response_us_p99), time(measured.response.response_us_max));
+    let sustained = measured
+        .sustained
+        .map_or("", |kept_up| if kept_up { " · sustained" } else { " · not sustained" });
     let limited = if limited_trial(trial) { format!(" · {LIMITED}") } else { String::new() };
     format!("{} tps · p99 {p99} · max {max}{sustained}{limited}", format::tps(measured.tps))
 }
@@ -334,8 +360,10 @@ mod tests {
     #[test]
     fn a_moment_is_no_rate() {
         let drained = Interval { length_ms: 0.48, ..interval(Phase::Drain, 1000.0, 50, Some(5.0)) };
-        let found: Vec<_> =
-            steps(&[interval(Phase::Measure, 0.0, 20, None), drained], 1).iter().map(|one| one.ok).collect();
+        let found: Vec<_> = steps(&[interval(Phase::Measure, 0.0, 20, None), drained], 1)
+            .iter()
+            .map(|one| one.ok)
+            .collect();
         assert_eq!(found, [20.0]);
     }
 
@@ -346,7 +374,10 @@ mod tests {
             length_ms,
             ..interval(Phase::Measure, 2000.0, buckets.iter().map(|ok| u64::from(*ok)).sum(), None)
         };
-        assert_eq!(bucket_steps(&with(&[5, 0, 7], 300.0)), [(2000.0, 50.0), (2100.0, 0.0), (2200.0, 70.0)]);
+        assert_eq!(
+            bucket_steps(&with(&[5, 0, 7], 300.0)),
+            [(2000.0, 50.0), (2100.0, 0.0), (2200.0, 70.0)]
+        );
         // 250 ms: the last half of a bucket is no step of its own, and nothing of it is lost.
         assert_eq!(bucket_steps(&with(&[5, 10, 5], 250.0)), [(2000.0, 50.0), (2100.0, 100.0)]);
         let short = [with(&[5, 5], 200.0)];
@@ -364,9 +395,13 @@ mod tests {
             interval(Phase::Measure, 3000.0, 30, Some(7.0)),
         ];
         let steps = steps(&series, 2);
-        let found: Vec<_> = steps.iter().map(|step| (step.start_ms, step.length_ms, step.ok, step.max)).collect();
-        let expect =
-            [(0.0, 1000.0, 10.0, Some(5.0)), (1000.0, 2000.0, 20.0, Some(900.0)), (3000.0, 1000.0, 30.0, Some(7.0))];
+        let found: Vec<_> =
+            steps.iter().map(|step| (step.start_ms, step.length_ms, step.ok, step.max)).collect();
+        let expect = [
+            (0.0, 1000.0, 10.0, Some(5.0)),
+            (1000.0, 2000.0, 20.0, Some(900.0)),
+            (3000.0, 1000.0, 30.0, Some(7.0)),
+        ];
         assert_eq!(found, expect);
     }
 }

@@ -31,7 +31,13 @@ impl<'a> Setup<'a> {
     pub(super) fn of(input: &ReportInput<'a>) -> Self {
         Self {
             summary: unbroken(&summary(input)),
-            groups: vec![server(input), host(&input.run.experiment), load(input), generator(input), design(input)],
+            groups: vec![
+                server(input),
+                host(&input.run.experiment),
+                load(input),
+                generator(input),
+                design(input),
+            ],
             factors: factors(&input.run.plan),
             settings: settings(input),
             command: command(&input.run.experiment.command),
@@ -42,8 +48,9 @@ impl<'a> Setup<'a> {
 
 fn summary(input: &ReportInput) -> String {
     let (analysis, plan) = (input.analysis, &input.run.plan);
-    let extended =
-        extended(&input.run.experiment).map(|said| format!(" The experiment was {said}.")).unwrap_or_default();
+    let extended = extended(&input.run.experiment)
+        .map(|said| format!(" The experiment was {said}."))
+        .unwrap_or_default();
     let valid = match (analysis.trials_valid, analysis.trials_planned) {
         (1, 1) => "the trial is valid".to_owned(),
         (valid, all) if valid == all => format!("all {} are valid", format::trials(all)),
@@ -69,13 +76,25 @@ fn server(input: &ReportInput) -> FactGroup {
     }
     let mut facts = Vec::new();
     for server in servers {
-        facts.extend([("Server", names::server(server)), ("Version text", server.version_text.clone())]);
+        facts.extend([
+            ("Server", names::server(server)),
+            ("Version text", server.version_text.clone()),
+        ]);
     }
-    facts.extend(external::platform(&input.run.trials).map(|platform| ("Platform", platform.sentence())));
+    facts.extend(
+        external::platform(&input.run.trials).map(|platform| ("Platform", platform.sentence())),
+    );
     facts.extend(match input.run.plan.recorded_from {
-        Some(personality) => [("Was at", place), ("Before a run", before_recorded(personality).to_owned())],
-        None if is_external(input.run) => [("Was at", place), ("Before a trial", BEFORE_EXTERNAL.to_owned())],
-        None => [("Data lived in", place), ("Before a trial", datadir(input.run.plan.design.datadir).to_owned())],
+        Some(personality) => {
+            [("Was at", place), ("Before a run", before_recorded(personality).to_owned())]
+        }
+        None if is_external(input.run) => {
+            [("Was at", place), ("Before a trial", BEFORE_EXTERNAL.to_owned())]
+        }
+        None => [
+            ("Data lived in", place),
+            ("Before a trial", datadir(input.run.plan.design.datadir).to_owned()),
+        ],
     });
     FactGroup { title: "Server", facts }
 }
@@ -99,7 +118,9 @@ fn datadir(state: DatadirState) -> &'static str {
             "tables truncated, refilled from a pristine copy and flushed; the server continues to run, or restarts if a factor needs \
              it (refill)"
         }
-        DatadirState::FreshCopy => "server started anew on a fresh copy of a prepared datadir (fresh_copy)",
+        DatadirState::FreshCopy => {
+            "server started anew on a fresh copy of a prepared datadir (fresh_copy)"
+        }
     }
 }
 
@@ -141,7 +162,9 @@ fn load(input: &ReportInput) -> FactGroup {
         Protocol::Prepared => "prepared statements",
         Protocol::Text => "text, a whole SQL statement each time",
     };
-    let until = load.measure_transactions.map(|n| format!(", or {} if sooner", format::plural(n, "transaction")));
+    let until = load
+        .measure_transactions
+        .map(|n| format!(", or {} if sooner", format::plural(n, "transaction")));
     let warm_up = format!("{} s, not counted", load.warm_up_s);
     let length = match input.run.plan.recorded_from {
         Some(_) => load::recorded_length(&input.run.plan),
@@ -164,7 +187,10 @@ fn load(input: &ReportInput) -> FactGroup {
         facts.push(("Arrivals", arrivals(load.arrivals).to_owned()));
         facts.extend(latency_limit(load).map(|limit| ("Latency limit", unbroken(&limit))));
     } else {
-        facts.push(("Loop", "closed: a client's next transaction starts when its last one has ended".to_owned()));
+        facts.push((
+            "Loop",
+            "closed: a client's next transaction starts when its last one has ended".to_owned(),
+        ));
     }
     let errors = if workload.script().is_some() { Vec::new() } else { load::errors(&load.errors) };
     facts.extend((!errors.is_empty()).then(|| ("Errors", unbroken(&errors.join("; ")))));
@@ -188,7 +214,10 @@ fn generator(input: &ReportInput) -> FactGroup {
         ("Ran", found.shares_cores.map_or_else(unknown, |shares| shares_text(shares).to_owned())),
         ("Busiest worker", share(found.busy, "the time on a CPU")),
         ("CPU wait", share(found.wait, "the time ready to run without a CPU, at most")),
-        ("Steal", share(found.steal, "the host's CPU, at most, went to other guests of its machine")),
+        (
+            "Steal",
+            share(found.steal, "the host's CPU, at most, went to other guests of its machine"),
+        ),
         ("Reconnects", format::count(found.reconnects)),
     ];
     FactGroup { title: "Generator", facts }
@@ -223,7 +252,8 @@ fn factors(plan: &Plan) -> Vec<(&str, String, String)> {
 /// The plan's own settings first; what truetps chose follows.
 fn settings<'a>(input: &ReportInput<'a>) -> Vec<(&'a str, String, &'static str)> {
     let plan = &input.run.plan.server.settings;
-    let from_plan = plan.iter().map(|(name, value)| (name.as_str(), value.option_text(), "the plan"));
+    let from_plan =
+        plan.iter().map(|(name, value)| (name.as_str(), value.option_text(), "the plan"));
     // An option without a value, as `skip-name-resolve`, is set by being there.
     let shown = |value: &str| if value.is_empty() { "set".to_owned() } else { value.to_owned() };
     // Each of several servers may have different settings; a common line is shown once.
@@ -231,7 +261,11 @@ fn settings<'a>(input: &ReportInput<'a>) -> Vec<(&'a str, String, &'static str)>
     for server in names::servers(&input.run.experiment) {
         for (name, value) in names::chosen_settings(&input.run.plan, server) {
             let is_of_file = server.of_option_file.contains(name);
-            let line = (name.as_str(), shown(value), if is_of_file { "the option file" } else { "truetps" });
+            let line = (
+                name.as_str(),
+                shown(value),
+                if is_of_file { "the option file" } else { "truetps" },
+            );
             if !chosen.contains(&line) {
                 chosen.push(line);
             }

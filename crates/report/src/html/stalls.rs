@@ -24,7 +24,8 @@ impl<'a> StallSection<'a> {
         };
         let is_one = input.analysis.cells.len() == 1;
         let cells = input.analysis.cells.iter();
-        let cells = cells.map(|cell| (configuration(&cell.configuration), stalls::cell_texts(&cell.detail)));
+        let cells = cells
+            .map(|cell| (configuration(&cell.configuration), stalls::cell_texts(&cell.detail)));
         Some(Self {
             lead: unbroken(&format!("Stalls: {fact}.")),
             how_to_read: unbroken(&format!("{}{more}", stalls::HOW_TO_READ)),

@@ -20,7 +20,9 @@ const COSTS: [(Figure, &str); 4] = [
 ];
 
 fn shown(analysis: &Analysis) -> impl Iterator<Item = Figure> {
-    let is_any = |figure: Figure| analysis.cells.iter().any(|cell| cell.get(figure).is_some_and(|value| value > 0.0));
+    let is_any = |figure: Figure| {
+        analysis.cells.iter().any(|cell| cell.get(figure).is_some_and(|value| value > 0.0))
+    };
     let is_shown = move |figure: &Figure| {
         figure.is_shown(FigurePlace::Main)
             || (figure.is_shown(FigurePlace::MainIfAny) && is_any(*figure))
@@ -91,15 +93,21 @@ impl MainTable {
     pub(super) fn of(input: &ReportInput, lines: &ChartLines) -> Self {
         let analysis = input.analysis;
         let curves = analysis.curves.iter().enumerate();
-        let scale = Scale::of(analysis.contrasts.iter().map(|contrast| &contrast.tps_ratio), analysis.smallest_effect);
+        let scale = Scale::of(
+            analysis.contrasts.iter().map(|contrast| &contrast.tps_ratio),
+            analysis.smallest_effect,
+        );
         let has_baseline = !analysis.contrasts.is_empty();
         let figures: Vec<_> = shown(analysis).collect();
-        let group = |(index, curve)| group(analysis, curve, lines.full(index, curve), &scale, &figures);
+        let group =
+            |(index, curve)| group(analysis, curve, lines.full(index, curve), &scale, &figures);
         Self {
             how_to_read: unbroken(&how_to_read(analysis)),
             factor: analysis.axis.factor(),
             has_baseline,
-            columns: COLUMNS_ALONE + figures.len() + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
+            columns: COLUMNS_ALONE
+                + figures.len()
+                + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
             main_effects: main_effect_rows(input, &scale),
             main_effects_explained: main_effects::explained(),
             forest_ends: scale.ends(),
@@ -123,10 +131,16 @@ fn main_effect_rows(input: &ReportInput<'_>, scale: &Scale) -> Vec<MainEffectRow
 }
 
 fn how_to_read(analysis: &Analysis) -> String {
-    let times = "Response times are geometric means over trials, max is the slowest transaction of all.";
+    let times =
+        "Response times are geometric means over trials, max is the slowest transaction of all.";
     let is_open = open_loop::has_figures(analysis);
-    let best = if is_open { "" } else { "The bar at the left marks the highest throughput of each setting. " };
-    let bound = generator::bound_explained(analysis).map(|bound| format!(" {bound}")).unwrap_or_default();
+    let best = if is_open {
+        ""
+    } else {
+        "The bar at the left marks the highest throughput of each setting. "
+    };
+    let bound =
+        generator::bound_explained(analysis).map(|bound| format!(" {bound}")).unwrap_or_default();
     match &analysis.baseline_label {
         Some(label) if !analysis.contrasts.is_empty() => format!(
             "Ratios are to {label} at the same other levels, paired by block, with a 95 % interval; the picture shows them on \
@@ -138,13 +152,20 @@ fn how_to_read(analysis: &Analysis) -> String {
     }
 }
 
-fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale, figures: &[Figure]) -> RowGroup<FigureRow> {
+fn group(
+    analysis: &Analysis,
+    curve: &Curve,
+    label: String,
+    scale: &Scale,
+    figures: &[Figure],
+) -> RowGroup<FigureRow> {
     let has_best = curve.cells.len() > 1 && !open_loop::has_figures(analysis);
     let best = analysis.best_cell(curve).filter(|_| has_best);
     let rows = curve.cells.iter().map(|&index| {
         let cell = &analysis.cells[index];
         let contrast = names::contrast_of(analysis, index);
-        let (tps, range) = split_range(&format::or_nothing(cell.tps.as_ref(), format::tps_estimate));
+        let (tps, range) =
+            split_range(&format::or_nothing(cell.tps.as_ref(), format::tps_estimate));
         FigureRow {
             level: names::level(analysis.axis, &cell.configuration),
             no_evidence: cell.tps.is_none().then(|| why_no_evidence(analysis, cell)),
@@ -154,7 +175,10 @@ fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale, figur
             marks: marks(cell),
             contrast: contrast.map(|contrast| contrast_cells(contrast, scale)),
             no_contrast: if curve.is_baseline { "baseline" } else { "no block has both" },
-            figures: figures.iter().map(|figure| format::figure_or_nothing(*figure, cell.get(*figure))).collect(),
+            figures: figures
+                .iter()
+                .map(|figure| format::figure_or_nothing(*figure, cell.get(*figure)))
+                .collect(),
             trials: format!("{}/{}", cell.trials.len(), analysis.blocks_planned),
         }
     });
@@ -163,7 +187,8 @@ fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale, figur
 
 /// The caveats of a cell's figures.
 pub(super) fn marks(cell: &Cell) -> Vec<&'static str> {
-    let open = cell.open_loop.as_ref().filter(|open| open.sustained.of > 0 && !open.sustained.is_all());
+    let open =
+        cell.open_loop.as_ref().filter(|open| open.sustained.of > 0 && !open.sustained.is_all());
     let limited = generator::is_limited(cell).then_some(LIMITED);
     open.map(|_| "not sustained").into_iter().chain(limited).collect()
 }

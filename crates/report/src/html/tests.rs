@@ -3,8 +3,8 @@
 
 use truetps_analysis::{LoadedTrial, TrialLatency, UnreadFile};
 use truetps_record::{
-    Counts, ErrorClass, ErrorCount, Interval, LatencyFigures, LatencyInterval, Phase, Reason, StartCounts, Trial,
-    Validity,
+    Counts, ErrorClass, ErrorCount, Interval, LatencyFigures, LatencyInterval, Phase, Reason,
+    StartCounts, Trial, Validity,
 };
 
 use super::html;
@@ -31,16 +31,19 @@ fn ordinary() -> Fixture {
         for trial in trials.iter_mut() {
             scatter(trial);
         }
-        trials[17].validity = Validity::Invalid(Reason::Text("the server died: signal 9".to_owned()));
+        trials[17].validity =
+            Validity::Invalid(Reason::Text("the server died: signal 9".to_owned()));
         trials[17].measured = None;
     })
 }
 
 /// A number between 0 and 1 that belongs to a trial and a second: the same in each test run.
 fn random(trial: &Trial, second: u32) -> f64 {
-    let mut state = u64::from(trial.block) << 32 | u64::from(trial.position) << 16 | u64::from(second);
+    let mut state =
+        u64::from(trial.block) << 32 | u64::from(trial.position) << 16 | u64::from(second);
     for _ in 0..3 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state ^= state >> 29;
     }
     (state >> 11) as f64 / (1_u64 << 53) as f64
@@ -59,8 +62,11 @@ fn add_series(one: &mut LoadedTrial) {
     let Some(measured) = &trial.measured else { return };
     let interval = |second: u32| {
         let stalled = random(trial, second) > 0.985;
-        let tps = if stalled { 0.0 } else { measured.tps * (0.9 + 0.2 * random(trial, second + 50)) };
-        let figure = |us: Option<f64>| us.filter(|_| !stalled).map(|us| us * (0.7 + 0.6 * random(trial, second + 80)));
+        let tps =
+            if stalled { 0.0 } else { measured.tps * (0.9 + 0.2 * random(trial, second + 50)) };
+        let figure = |us: Option<f64>| {
+            us.filter(|_| !stalled).map(|us| us * (0.7 + 0.6 * random(trial, second + 80)))
+        };
         let phase = if second == 0 { Phase::WarmUp } else { Phase::Measure };
         let counts = Counts { ok: tps as u64, started: tps as u64, ..Counts::default() };
         Interval {
@@ -122,7 +128,8 @@ fn page(name: &str, fixture: &Fixture) -> String {
 
 /// Text of the block of data, as the browser's script gets it.
 fn script_data(page: &str) -> serde_json::Value {
-    let (_, rest) = page.split_once(r#"<script type="application/json" id="report-data">"#).unwrap();
+    let (_, rest) =
+        page.split_once(r#"<script type="application/json" id="report-data">"#).unwrap();
     let (json, _) = rest.split_once("</script>").unwrap();
     serde_json::from_str(json).unwrap()
 }
@@ -134,12 +141,19 @@ fn an_ordinary_page_is_small_and_complete() {
     assert!(!page.contains("broke down</a>"), "stalls were not looked for");
     let (_, verdict) = page.split_once("<h2>Verdict</h2>").unwrap();
     let first = verdict.lines().find(|line| line.starts_with("<p>")).unwrap();
-    assert!(first.contains("faster") && !first.contains("(baseline)"), "the box has the verdict: {first}");
+    assert!(
+        first.contains("faster") && !first.contains("(baseline)"),
+        "the box has the verdict: {first}"
+    );
     assert_eq!(fixture.run.trials.len(), 420);
     assert!(page.len() < SIZE_MAX + 420 * TRIAL_SIZE_MAX, "{} bytes", page.len());
     for LoadedTrial { trial, .. } in &fixture.run.trials {
         for file in FILES {
-            assert!(page.contains(&format!(r#"href="./{}/{file}""#, trial.name)), "{} {file}", trial.name);
+            assert!(
+                page.contains(&format!(r#"href="./{}/{file}""#, trial.name)),
+                "{} {file}",
+                trial.name
+            );
         }
     }
     let data = script_data(&page);
@@ -150,9 +164,18 @@ fn an_ordinary_page_is_small_and_complete() {
 #[test]
 fn nothing_is_loaded() {
     let page = page("troubled.html", &Fixture::troubled());
-    for loading in
-        ["src=", "@import", "url(", "<link", "<iframe", "<img", "<object", "fetch(", "XMLHttpRequest", "import("]
-    {
+    for loading in [
+        "src=",
+        "@import",
+        "url(",
+        "<link",
+        "<iframe",
+        "<img",
+        "<object",
+        "fetch(",
+        "XMLHttpRequest",
+        "import(",
+    ] {
         assert!(!page.contains(loading), "{loading}");
     }
     for link in page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
@@ -167,7 +190,13 @@ fn hostile_text_stays_text() {
         trials[0].notes = vec![hostile()];
         trials[1].validity = Validity::Invalid(Reason::Text(hostile()));
         trials[2].name = hostile();
-        let error = ErrorCount { class: ErrorClass::Protocol, code: 1, count: 1, retried: 0, first_message: hostile() };
+        let error = ErrorCount {
+            class: ErrorClass::Protocol,
+            code: 1,
+            count: 1,
+            retried: 0,
+            first_message: hostile(),
+        };
         let measured = trials[3].measured.as_mut().unwrap();
         measured.errors = vec![error];
         measured.generator_limited = Some(Reason::Text(hostile()));
@@ -185,7 +214,8 @@ fn hostile_text_stays_text() {
     server.chosen_settings.push((hostile(), hostile()));
     let host = &mut fixture.run.experiment.host;
     (host.kernel, host.cpu_model) = (hostile(), hostile());
-    (host.virtualisation, host.file_system, host.device) = (Some(hostile()), Some(hostile()), Some(hostile()));
+    (host.virtualisation, host.file_system, host.device) =
+        (Some(hostile()), Some(hostile()), Some(hostile()));
     fixture.run.plan.about = hostile();
     for curve in &mut fixture.analysis.curves {
         curve.label = hostile();
@@ -204,7 +234,8 @@ fn hostile_text_stays_text() {
 fn hostile_reasons_of_an_open_loop_stay_text() {
     let fixture = Fixture::rates().with(|trials| {
         for trial in trials {
-            trial.measured.as_mut().unwrap().generator_limited = Some(Reason::Text(HOSTILE.to_owned()));
+            trial.measured.as_mut().unwrap().generator_limited =
+                Some(Reason::Text(HOSTILE.to_owned()));
         }
     });
     let page = page("hostile-open.html", &fixture);
@@ -233,15 +264,32 @@ fn an_open_loop_has_its_section_curves_and_queue() {
     let data = script_data(&page);
     assert_eq!((&data["axis"], &data["rule"]), (&"rate".into(), &serde_json::Value::Null));
     let cell = &data["curves"][0]["cells"][2];
-    assert_eq!((&cell["level"], &cell["sustained"], &cell["limited"]), (&4000.into(), &false.into(), &true.into()));
-    let trial = data["trials"].as_array().unwrap().iter().find(|trial| trial["name"] == "trial-0003").unwrap();
-    assert_eq!((&trial["open"]["scheduled"][5], &trial["open"]["queue"][5]), (&4000.into(), &600.into()));
+    assert_eq!(
+        (&cell["level"], &cell["sustained"], &cell["limited"]),
+        (&4000.into(), &false.into(), &true.into())
+    );
+    let trial = data["trials"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|trial| trial["name"] == "trial-0003")
+        .unwrap();
+    assert_eq!(
+        (&trial["open"]["scheduled"][5], &trial["open"]["queue"][5]),
+        (&4000.into(), &600.into())
+    );
 }
 
 #[test]
 fn a_closed_loop_has_nothing_of_an_open_one() {
     let page = page("small.html", &Fixture::durability());
-    for part in ["id=\"open-loop\"", "href=\"#open-loop\"", "data-queue tabindex", "hollow point", "class=\"badge\""] {
+    for part in [
+        "id=\"open-loop\"",
+        "href=\"#open-loop\"",
+        "data-queue tabindex",
+        "hollow point",
+        "class=\"badge\"",
+    ] {
         assert!(!page.contains(part), "{part}");
     }
     assert!(script_data(&page)["trials"][0].get("open").is_none());
@@ -252,7 +300,10 @@ fn a_record_of_an_older_version_has_a_page() {
     let fixture = Fixture::old();
     let page = html(&fixture.input());
     keep("old.html", &page);
-    assert_eq!((fixture.analysis.trials_valid, fixture.analysis.cells[0].open_loop.is_none()), (1, true));
+    assert_eq!(
+        (fixture.analysis.trials_valid, fixture.analysis.cells[0].open_loop.is_none()),
+        (1, true)
+    );
     assert_eq!(script_data(&page)["trials"][0]["name"], "trial-0028");
     assert!(page.contains("22 290"), "its throughput");
 }
@@ -295,7 +346,10 @@ fn a_stall_is_shaded_and_explained_and_costs_stand_side_by_side() {
     let data = script_data(&page);
     assert_eq!(data["trials"][1]["stalls"], serde_json::json!([[20_300, 1800, false]]));
     let classes = data["trials"][1]["waits"]["classes"].as_array().unwrap();
-    assert_eq!(classes.iter().map(|class| &class[0]).collect::<Vec<_>>(), ["redo flush", "page flush"]);
+    assert_eq!(
+        classes.iter().map(|class| &class[0]).collect::<Vec<_>>(),
+        ["redo flush", "page flush"]
+    );
     assert!(data["trials"][0].get("stalls").is_none());
 }
 
@@ -307,7 +361,12 @@ fn configurations_that_do_not_fit_beside_each_other_have_a_ledger_too() {
         assert!(page.contains("The ledger of all configurations"), "{connections}");
         for cell in &fixture.analysis.cells {
             let name = super::labels::configuration(&cell.configuration);
-            assert!(page.contains(&format!("<th scope=\"row\" class=\"text\">{name}</th><td>11.5 µs</td>")), "{name}");
+            assert!(
+                page.contains(&format!(
+                    "<th scope=\"row\" class=\"text\">{name}</th><td>11.5 µs</td>"
+                )),
+                "{name}"
+            );
         }
     }
 }
@@ -321,7 +380,10 @@ fn unreadable_files_are_reported() {
         whole_trial: true,
     }];
     let page = page("unread.html", &fixture);
-    assert!(page.contains("1 trial could not be read.") && page.contains("trial-0009/run.json: &#60;/script"));
+    assert!(
+        page.contains("1 trial could not be read.")
+            && page.contains("trial-0009/run.json: &#60;/script")
+    );
 }
 
 #[test]
@@ -338,7 +400,10 @@ fn an_hour_of_seconds_is_merged() {
     for one in &mut fixture.run.trials {
         add_series(one);
         let last = one.intervals[10].clone();
-        one.intervals.extend((11..30_000).map(|second| Interval { start_ms: f64::from(second) * 1e3, ..last.clone() }));
+        one.intervals.extend(
+            (11..30_000)
+                .map(|second| Interval { start_ms: f64::from(second) * 1e3, ..last.clone() }),
+        );
     }
     let page = html(&fixture.input());
     keep("long.html", &page);
@@ -368,11 +433,20 @@ fn a_search_marks_the_rates_that_broke_its_limits() {
     let page = html(&fixture.input());
     let at = page.find("Open loop: did the server keep up?").unwrap();
     let table = &page[at..page[at..].find("</table>").unwrap() + at];
-    assert!(table.contains("<th scope=\"col\" class=\"text\">keeps to p99&#60;1ms</th>"), "{table}");
+    assert!(
+        table.contains("<th scope=\"col\" class=\"text\">keeps to p99&#60;1ms</th>"),
+        "{table}"
+    );
     let row = |rate: &str| {
-        let mut rows = table.split("<tr>").filter(|row| row.contains(&format!("<th scope=\"row\">{rate}</th>")));
+        let mut rows = table
+            .split("<tr>")
+            .filter(|row| row.contains(&format!("<th scope=\"row\">{rate}</th>")));
         rows.next().unwrap_or_else(|| panic!("{rate}: {table}")).to_owned()
     };
     assert!(row("1 000").contains("✓</b>in all of"), "{}", row("1 000"));
-    assert!(row("2 000").contains("✗</b>in 0 of") && !row("2 000").contains('✓'), "{}", row("2 000"));
+    assert!(
+        row("2 000").contains("✗</b>in 0 of") && !row("2 000").contains('✓'),
+        "{}",
+        row("2 000")
+    );
 }

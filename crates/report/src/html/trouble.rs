@@ -82,7 +82,10 @@ fn summary(input: &ReportInput) -> String {
 /// Most frequent first.
 fn errors<'a>(input: &ReportInput<'a>) -> Vec<ErrorRow<'a>> {
     let with_trial = |trial| errors_of(trial).iter().map(move |error| (trial, error));
-    totals(input.trials().flat_map(with_trial)).iter().map(|total| error_row(input, total)).collect()
+    totals(input.trials().flat_map(with_trial))
+        .iter()
+        .map(|total| error_row(input, total))
+        .collect()
 }
 
 fn errors_of(trial: &Trial) -> &[ErrorCount] {
@@ -99,7 +102,12 @@ fn error_row<'a>(input: &ReportInput<'a>, seen: &ErrorTotal<'a, &'a Trial>) -> E
         retried: format::count(seen.retried),
         policy: load::handling(&input.run.plan.load.errors, seen.first.class),
         most_in: most_in.map_or_else(String::new, |(trial, count)| {
-            format!("{}: {} ({})", trial.name, format::count(*count), labels::configuration(&trial.configuration))
+            format!(
+                "{}: {} ({})",
+                trial.name,
+                format::count(*count),
+                labels::configuration(&trial.configuration)
+            )
         }),
         first_message: &seen.first.first_message,
     }
@@ -110,7 +118,9 @@ fn notes(input: &ReportInput) -> Vec<String> {
     let mut by_text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for trial in input.trials() {
         let clients = trial.engine.as_ref().filter(|engine| engine.clients_failed > 0);
-        let failed = clients.map(|engine| format!("{} of {} clients failed", engine.clients_failed, engine.clients));
+        let failed = clients.map(|engine| {
+            format!("{} of {} clients failed", engine.clients_failed, engine.clients)
+        });
         for note in remarks(trial).into_iter().chain(failed) {
             by_text.entry(note).or_default().push(&trial.name);
         }
@@ -120,7 +130,9 @@ fn notes(input: &ReportInput) -> Vec<String> {
 
 fn named(names: &[&str]) -> String {
     match names.split_at_checked(TRIALS_NAMED_MAX) {
-        Some((first, rest)) if !rest.is_empty() => format!("{} and {} more", first.join(", "), rest.len()),
+        Some((first, rest)) if !rest.is_empty() => {
+            format!("{} and {} more", first.join(", "), rest.len())
+        }
         _ => format::list(names),
     }
 }

@@ -36,7 +36,11 @@ impl VerdictSection {
         let each = |list: Vec<String>| list.iter().map(|text| unbroken(text)).collect();
         let tiles = input.analysis.curves.iter().enumerate();
         let mut sentences: Vec<String> = each(sentences(input));
-        let first = if sentences.is_empty() { String::new() } else { names::capital_word(&sentences.remove(0)) };
+        let first = if sentences.is_empty() {
+            String::new()
+        } else {
+            names::capital_word(&sentences.remove(0))
+        };
         Self {
             facts: facts(input),
             question: input.run.plan.about.clone(),
@@ -45,7 +49,9 @@ impl VerdictSection {
             stalls: stalls::fact(input).filter(|_| stalls::any(input)).map(|fact| unbroken(&fact)),
             meaning: each(meaning::meaning(input)),
             caveats: each(meaning::caveats(input)),
-            tiles: tiles.filter_map(|(index, curve)| tile(input, curve, lines.full(index, curve))).collect(),
+            tiles: tiles
+                .filter_map(|(index, curve)| tile(input, curve, lines.full(index, curve)))
+                .collect(),
         }
     }
 }
@@ -55,7 +61,8 @@ fn sentences(input: &ReportInput<'_>) -> Vec<String> {
     let analysis = input.analysis;
     let is_many = analysis.curves.len() > SENTENCES_MAX + 1 && !analysis.contrasts.is_empty();
     let counted = if is_many { verdicts::counted(analysis) } else { Vec::new() };
-    let first = verdicts::incomplete(input).into_iter().chain(main_effects::sentence(input)).chain(counted);
+    let first =
+        verdicts::incomplete(input).into_iter().chain(main_effects::sentence(input)).chain(counted);
     first.chain(verdicts::of_figures(input, true)).chain(verdicts::answer(input)).collect()
 }
 
@@ -88,7 +95,8 @@ fn tile(input: &ReportInput, curve: &Curve, label: String) -> Option<Tile> {
         return Some(rate_tile(input, range, label));
     }
     let best = &input.analysis.cells[input.analysis.best_cell(curve)?];
-    let p99 = best.get(Figure::ResponseP99).map(|us| format!("p99 there {}", format::duration_us(us)));
+    let p99 =
+        best.get(Figure::ResponseP99).map(|us| format!("p99 there {}", format::duration_us(us)));
     let (tps, range) = split_range(&format::tps_estimate(best.tps.as_ref()?));
     let sustained = best.open_loop.as_ref().map(|open| {
         format!(
@@ -98,10 +106,12 @@ fn tile(input: &ReportInput, curve: &Curve, label: String) -> Option<Tile> {
         )
     });
     let bound = best.get(Figure::BoundFreeGenerator);
-    let bound = bound.map(|bound| format!("at most {} with a generator elsewhere", format::bound(bound)));
+    let bound =
+        bound.map(|bound| format!("at most {} with a generator elsewhere", format::bound(bound)));
     let details = curve.knee.iter().map(knee).chain(sustained).chain(p99).chain(bound);
     Some(Tile {
-        limited: generator::is_limited(best) || curve.knee.as_ref().is_some_and(|knee| knee.generator_limited),
+        limited: generator::is_limited(best)
+            || curve.knee.as_ref().is_some_and(|knee| knee.generator_limited),
         label,
         tps,
         range,
@@ -118,7 +128,8 @@ fn rate_tile(input: &ReportInput, range: SustainedRange, label: String) -> Tile 
         .and_then(|cell| cell.get(Figure::ResponseP99))
         .map(|us| format!("p99 there {}", format::duration_us(us)));
     let not = range.first_not.map(cell).map(|cell| {
-        let mark = if generator::is_limited(cell) { format!(" ({LIMITED})") } else { String::new() };
+        let mark =
+            if generator::is_limited(cell) { format!(" ({LIMITED})") } else { String::new() };
         format!("not at {} tps{mark}", rate(cell))
     });
     let details = p99.into_iter().chain(not);
@@ -126,8 +137,12 @@ fn rate_tile(input: &ReportInput, range: SustainedRange, label: String) -> Tile 
         label,
         tps: highest.map_or_else(|| format::NOTHING.to_owned(), rate),
         range: None,
-        at: if highest.is_some() { "tps, the highest rate sustained" } else { "no rate tried was sustained" }
-            .to_owned(),
+        at: if highest.is_some() {
+            "tps, the highest rate sustained"
+        } else {
+            "no rate tried was sustained"
+        }
+        .to_owned(),
         details: details.map(|detail| unbroken(&detail)).collect(),
         limited: highest.is_some_and(generator::is_limited),
     }

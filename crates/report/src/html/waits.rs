@@ -21,14 +21,16 @@ pub(super) struct WaitData {
 
 /// How many neighbouring steps are one in the page.
 pub(super) fn joined(waits: &[&WaitSeries]) -> usize {
-    let figures: usize = waits.iter().map(|waits| waits.edges_ms.len() * (waits.classes.len() + 1)).sum();
+    let figures: usize =
+        waits.iter().map(|waits| waits.edges_ms.len() * (waits.classes.len() + 1)).sum();
     figures.div_ceil(FIGURES_MAX).max(1)
 }
 
 /// `None` where no trial has waits.
 pub(super) fn how_to_read(waits: &[&WaitSeries], joined: usize) -> Option<String> {
     let how = how_counted(waits)?;
-    let merged = if joined == 1 { String::new() } else { format!(" Each step joins {joined} readings.") };
+    let merged =
+        if joined == 1 { String::new() } else { format!(" Each step joins {joined} readings.") };
     Some(format!(
         "The height is how many sessions waited at a time; each colour is a class of waits, in the order of the list. {how}. \
          A class that grows where throughput breaks down is where to look first.{merged}"
@@ -37,9 +39,11 @@ pub(super) fn how_to_read(waits: &[&WaitSeries], joined: usize) -> Option<String
 
 /// How the numbers of these trials came about; servers may differ.
 fn how_counted(all: &[&WaitSeries]) -> Option<String> {
-    const BY_STATE: &str = "counted by their state at each reading, so short waits are seen by chance";
+    const BY_STATE: &str =
+        "counted by their state at each reading, so short waits are seen by chance";
     let timed = || all.iter().filter(|waits| waits.source == WaitSource::Timed);
-    let sampled: BTreeSet<_> = timed().flat_map(|waits| &waits.sampled).map(|class| class.name()).collect();
+    let sampled: BTreeSet<_> =
+        timed().flat_map(|waits| &waits.sampled).map(|class| class.name()).collect();
     let sampled: Vec<_> = sampled.into_iter().collect();
     let booked = "each wait, including waits of its background threads, and counts it when it ends: a long wait is all \
                   in the step of its end";
@@ -47,7 +51,9 @@ fn how_counted(all: &[&WaitSeries]) -> Option<String> {
         (_, 0) => return None,
         (0, _) => format!("The server times no waits here: its sessions were {BY_STATE}"),
         (timed, all) if timed < all => {
-            format!("A server that times its waits has timed {booked}; on the other servers sessions were {BY_STATE}")
+            format!(
+                "A server that times its waits has timed {booked}; on the other servers sessions were {BY_STATE}"
+            )
         }
         _ if sampled.is_empty() => format!("The server has timed {booked}"),
         _ => {
@@ -60,7 +66,8 @@ fn how_counted(all: &[&WaitSeries]) -> Option<String> {
 impl WaitData {
     pub(super) fn of(series: &WaitSeries, joined: usize) -> Option<Self> {
         let series = series.joined(joined)?;
-        let figures = |values: &[f64]| values.iter().map(|value| ChartNumber::new(*value)).collect();
+        let figures =
+            |values: &[f64]| values.iter().map(|value| ChartNumber::new(*value)).collect();
         Some(Self {
             edges: series.edges_ms.iter().map(|edge| ChartNumber::whole(*edge)).collect(),
             classes: series
@@ -94,7 +101,10 @@ mod tests {
         let partly = series(WaitSource::Timed, &[WaitClass::RowLock, WaitClass::Commit]);
         let sampled = series(WaitSource::Sampled, &[]);
         check(&[&timed], "a long wait is all in the step of its end");
-        check(&[&timed, &partly], "But sessions in commit and row lock were counted by their state");
+        check(
+            &[&timed, &partly],
+            "But sessions in commit and row lock were counted by their state",
+        );
         check(&[&sampled], "The server times no waits here");
         check(&[&timed, &sampled], "on the other servers sessions were counted by their state");
         assert_eq!(how_counted(&[]), None);

@@ -17,8 +17,15 @@ pub enum PoolLibrary {
 }
 
 impl PoolLibrary {
-    pub const ALL: [Self; 7] =
-        [Self::HikariCp, Self::Dbcp2, Self::Druid, Self::Go, Self::SqlAlchemy, Self::Sqlx, Self::NodeMysql2];
+    pub const ALL: [Self; 7] = [
+        Self::HikariCp,
+        Self::Dbcp2,
+        Self::Druid,
+        Self::Go,
+        Self::SqlAlchemy,
+        Self::Sqlx,
+        Self::NodeMysql2,
+    ];
 
     /// As it is typed.
     pub fn name(self) -> &'static str {
@@ -50,7 +57,11 @@ impl PoolLibrary {
     }
 
     /// Its configuration, with `USER`, `PASSWORD`, `HOST` and `DB` to be filled in; `None`: it is not for this server.
-    pub(crate) fn lines(self, parameters: &PoolParameters, dialect: SqlDialect) -> Option<Vec<String>> {
+    pub(crate) fn lines(
+        self,
+        parameters: &PoolParameters,
+        dialect: SqlDialect,
+    ) -> Option<Vec<String>> {
         let is_mysql = dialect == SqlDialect::Mysql;
         let text = match self {
             Self::HikariCp => hikari(parameters, dialect),
@@ -122,7 +133,8 @@ fn hikari(parameters: &PoolParameters, dialect: SqlDialect) -> String {
 }
 
 fn dbcp2(parameters: &PoolParameters, dialect: SqlDialect) -> String {
-    let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
+    let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } =
+        parameters;
     format!(
         "url={}\n\
          username=USER\n\
@@ -147,11 +159,14 @@ fn dbcp2(parameters: &PoolParameters, dialect: SqlDialect) -> String {
 }
 
 fn druid(parameters: &PoolParameters, dialect: SqlDialect) -> String {
-    let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
+    let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } =
+        parameters;
     let url = match dialect {
         SqlDialect::Mysql => "jdbc:mysql://HOST:3306/DB".to_owned(),
         SqlDialect::Postgres => {
-            format!("jdbc:postgresql://HOST:5432/DB?options=-c%20statement_timeout={statement_timeout_ms}")
+            format!(
+                "jdbc:postgresql://HOST:5432/DB?options=-c%20statement_timeout={statement_timeout_ms}"
+            )
         }
     };
     format!(
@@ -181,7 +196,8 @@ fn druid(parameters: &PoolParameters, dialect: SqlDialect) -> String {
 }
 
 fn go(parameters: &PoolParameters, dialect: SqlDialect) -> String {
-    let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
+    let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } =
+        parameters;
     let open = match dialect {
         SqlDialect::Mysql => format!(
             "db, err := sql.Open(\"mysql\", \"USER:PASSWORD@tcp(HOST:3306)/DB?timeout={}ms\
@@ -208,7 +224,8 @@ fn go(parameters: &PoolParameters, dialect: SqlDialect) -> String {
 }
 
 fn sqlalchemy(parameters: &PoolParameters, dialect: SqlDialect) -> String {
-    let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
+    let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } =
+        parameters;
     let connect_s = connect_timeout_ms(parameters).div_ceil(1_000);
     let statement_s = statement_timeout_ms.div_ceil(1_000);
     let (url, connect_args) = match dialect {
@@ -220,7 +237,9 @@ fn sqlalchemy(parameters: &PoolParameters, dialect: SqlDialect) -> String {
         ),
         SqlDialect::Postgres => (
             "postgresql+psycopg://USER:PASSWORD@HOST:5432/DB",
-            format!("\"connect_timeout\": {connect_s}, \"options\": \"-c statement_timeout={statement_timeout_ms}\""),
+            format!(
+                "\"connect_timeout\": {connect_s}, \"options\": \"-c statement_timeout={statement_timeout_ms}\""
+            ),
         ),
     };
     format!(
@@ -239,12 +258,15 @@ fn sqlalchemy(parameters: &PoolParameters, dialect: SqlDialect) -> String {
 }
 
 fn sqlx(parameters: &PoolParameters, dialect: SqlDialect) -> String {
-    let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
+    let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } =
+        parameters;
     let (options, url) = match dialect {
         SqlDialect::Mysql => ("MySqlPoolOptions", "mysql://USER:PASSWORD@HOST:3306/DB".to_owned()),
         SqlDialect::Postgres => (
             "PgPoolOptions",
-            format!("postgres://USER:PASSWORD@HOST:5432/DB?options[statement_timeout]={statement_timeout_ms}"),
+            format!(
+                "postgres://USER:PASSWORD@HOST:5432/DB?options[statement_timeout]={statement_timeout_ms}"
+            ),
         ),
     };
     let statement = match dialect {

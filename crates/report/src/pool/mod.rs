@@ -77,15 +77,23 @@ pub fn pool_json(run: &PoolRun) -> String {
         findings: &run.findings,
         rate: run.rate.as_ref(),
         parameters: run.parameters.as_ref(),
-        libraries: configurations(run).into_iter().map(|(library, lines)| (library.name(), lines.join("\n"))).collect(),
+        libraries: configurations(run)
+            .into_iter()
+            .map(|(library, lines)| (library.name(), lines.join("\n")))
+            .collect(),
         trials: trials.collect(),
     })
 }
 
 /// The configuration of each library that the server's clients have.
 pub(crate) fn configurations(run: &PoolRun) -> Vec<(PoolLibrary, Vec<String>)> {
-    let (Some(parameters), Some(dialect)) = (&run.parameters, words::dialect(run)) else { return Vec::new() };
-    PoolLibrary::ALL.iter().filter_map(|library| Some((*library, library.lines(parameters, dialect)?))).collect()
+    let (Some(parameters), Some(dialect)) = (&run.parameters, words::dialect(run)) else {
+        return Vec::new();
+    };
+    PoolLibrary::ALL
+        .iter()
+        .filter_map(|library| Some((*library, library.lines(parameters, dialect)?)))
+        .collect()
 }
 
 fn document(run: &PoolRun) -> Document {
@@ -97,11 +105,15 @@ fn document(run: &PoolRun) -> Document {
         DocumentSection::of("The pool's parameters", [parameters_table(run).block()]),
     ];
     sections.extend(
-        configurations(run)
-            .into_iter()
-            .map(|(library, lines)| DocumentSection::of(library.title(), [Some(Block::Code(lines))])),
+        configurations(run).into_iter().map(|(library, lines)| {
+            DocumentSection::of(library.title(), [Some(Block::Code(lines))])
+        }),
     );
-    Document { title: title(run), facts: facts(run), sections: sections.into_iter().flatten().collect() }
+    Document {
+        title: title(run),
+        facts: facts(run),
+        sections: sections.into_iter().flatten().collect(),
+    }
 }
 
 const CURVE: &str = "tps: geometric mean of the trials, corrected for the blocks that a number was measured in. of the best: \
@@ -125,7 +137,8 @@ fn facts(run: &PoolRun) -> Vec<(&'static str, String)> {
     facts.extend(trust(run).into_iter().map(|text| ("Trust", text)));
     facts.push(("Trials", trials_fact(run)));
     facts.push(("Server", names::place(&run.experiment).join(", ")));
-    facts.extend(own_settings::full_text(&run.plan, &run.experiment).map(|text| ("Settings", text)));
+    facts
+        .extend(own_settings::full_text(&run.plan, &run.experiment).map(|text| ("Settings", text)));
     facts.push(("Seed", run.pool.seed.to_string()));
     facts
 }
@@ -134,13 +147,19 @@ pub(crate) fn trials_fact(run: &PoolRun) -> String {
     let load = &run.plan.load;
     let failed = run.trials.iter().filter(|loaded| !loaded.trial.validity.is_valid()).count();
     let failed = if failed > 0 { format!("; {failed} without a result") } else { String::new() };
-    format!("{} of {} s after {} s of warm-up{failed}", run.trials.len(), load.measure_s, load.warm_up_s)
+    format!(
+        "{} of {} s after {} s of warm-up{failed}",
+        run.trials.len(),
+        load.measure_s,
+        load.warm_up_s
+    )
 }
 
 /// All numbers that were measured in blocks.
 pub(crate) fn curve_table(run: &PoolRun) -> DocumentTable {
     let header = ["connections", "tps", "of the best", "p99", "mean", "trials", ""];
-    let best = run.findings.best.and_then(|best| run.findings.point(best)).map(|point| point.tps_smoothed);
+    let best =
+        run.findings.best.and_then(|best| run.findings.point(best)).map(|point| point.tps_smoothed);
     let row = |point: &CurvePoint| {
         let time = |us: Option<f64>| format::or_nothing(us, format::duration_us);
         let share = best.map(|best| format::percent(point.tps_smoothed / best));
@@ -164,6 +183,10 @@ pub(crate) fn curve_table(run: &PoolRun) -> DocumentTable {
 
 /// Each parameter with its value and the reason.
 fn parameters_table(run: &PoolRun) -> DocumentTable {
-    let rows = run.parameters.as_ref().map(|parameters| words::reasons(run, parameters)).unwrap_or_default();
+    let rows = run
+        .parameters
+        .as_ref()
+        .map(|parameters| words::reasons(run, parameters))
+        .unwrap_or_default();
     DocumentTable::new(["parameter", "value", "why"], rows)
 }

@@ -30,11 +30,18 @@ pub(crate) fn picture(run: &PoolRun) -> Option<Block> {
     if curve.len() < POINTS_MIN {
         return None;
     }
-    let highest = |of: fn(&CurvePoint) -> Option<f64>| round_up(curve.iter().filter_map(of).fold(1.0, f64::max));
+    let highest = |of: fn(&CurvePoint) -> Option<f64>| {
+        round_up(curve.iter().filter_map(of).fold(1.0, f64::max))
+    };
     let tps = |point: &CurvePoint| Some(point.tps);
     let p99 = |point: &CurvePoint| point.response_us_p99;
     let panels = [
-        Panel { title: "transactions per second", top: TOP, highest: highest(tps), show: format::tps },
+        Panel {
+            title: "transactions per second",
+            top: TOP,
+            highest: highest(tps),
+            show: format::tps,
+        },
         Panel {
             title: "p99 of response time",
             top: TOP + PANEL + GAP,
@@ -65,8 +72,10 @@ fn round_up(value: f64) -> f64 {
 /// On a logarithmic axis.
 fn x_of(curve: &[CurvePoint], connections: u32) -> f64 {
     let log = |number: u32| f64::from(number).ln();
-    let (first, last) =
-        (curve.first().map_or(0.0, |one| log(one.connections)), curve.last().map_or(1.0, |one| log(one.connections)));
+    let (first, last) = (
+        curve.first().map_or(0.0, |one| log(one.connections)),
+        curve.last().map_or(1.0, |one| log(one.connections)),
+    );
     LEFT + (log(connections) - first) / (last - first).max(1e-9) * (WIDTH - LEFT - RIGHT)
 }
 
@@ -84,7 +93,9 @@ fn draw_marks(svg: &mut String, run: &PoolRun, panels: &[Panel<'_>; 2]) {
         (run.pool.rule.map(|rule| rule.connections), "rule", "mark"),
     ];
     for (place, (number, word, class)) in marks.into_iter().enumerate() {
-        let Some(number) = number.filter(|number| run.findings.point(*number).is_some()) else { continue };
+        let Some(number) = number.filter(|number| run.findings.point(*number).is_some()) else {
+            continue;
+        };
         let x = x_of(&run.findings.curve, number);
         let (top, bottom) = (panels[0].top, panels[1].top + PANEL);
         // Words of near marks are above each other inside of the panel.
@@ -99,8 +110,18 @@ fn draw_marks(svg: &mut String, run: &PoolRun, panels: &[Panel<'_>; 2]) {
     }
 }
 
-fn draw_panel(svg: &mut String, curve: &[CurvePoint], panel: &Panel<'_>, of: fn(&CurvePoint) -> Option<f64>) {
-    let _ = write!(svg, "<text class=\"title\" x=\"{LEFT}\" y=\"{:.1}\">{}</text>", panel.top - 7.0, panel.title);
+fn draw_panel(
+    svg: &mut String,
+    curve: &[CurvePoint],
+    panel: &Panel<'_>,
+    of: fn(&CurvePoint) -> Option<f64>,
+) {
+    let _ = write!(
+        svg,
+        "<text class=\"title\" x=\"{LEFT}\" y=\"{:.1}\">{}</text>",
+        panel.top - 7.0,
+        panel.title
+    );
     for part in [0.0, 0.5, 1.0] {
         let (value, y) = (panel.highest * part, panel.y_of(panel.highest * part));
         let _ = write!(
@@ -113,7 +134,9 @@ fn draw_panel(svg: &mut String, curve: &[CurvePoint], panel: &Panel<'_>, of: fn(
             if value > 0.0 { (panel.show)(value) } else { "0".to_owned() }
         );
     }
-    let places = curve.iter().filter_map(|point| Some((x_of(curve, point.connections), panel.y_of(of(point)?))));
+    let places = curve
+        .iter()
+        .filter_map(|point| Some((x_of(curve, point.connections), panel.y_of(of(point)?))));
     let places: Vec<_> = places.collect();
     let path: Vec<_> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     let _ = write!(svg, "<polyline class=\"curve\" points=\"{}\"/>", path.join(" "));
@@ -151,7 +174,9 @@ mod tests {
 
     #[test]
     fn axes_end_at_round_numbers() {
-        for (value, end) in [(10_340.0, 12_000.0), (91.8, 100.0), (20_670.0, 24_000.0), (1.0, 1.0), (0.055, 0.06)] {
+        for (value, end) in
+            [(10_340.0, 12_000.0), (91.8, 100.0), (20_670.0, 24_000.0), (1.0, 1.0), (0.055, 0.06)]
+        {
             assert!((round_up(value) / end - 1.0).abs() < 1e-9, "{value}: {}", round_up(value));
         }
     }

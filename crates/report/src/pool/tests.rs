@@ -2,8 +2,8 @@
 
 use truetps_archive::PoolRun;
 use truetps_pool::{
-    CurvePoint, PoolAgainst, PoolComparison, PoolFindings, PoolLimits, PoolOutcome, PoolParameters, RateAnswer,
-    SHARE_OF_BEST,
+    CurvePoint, PoolAgainst, PoolComparison, PoolFindings, PoolLimits, PoolOutcome, PoolParameters,
+    RateAnswer, SHARE_OF_BEST,
 };
 use truetps_record::{NoEvidence, PoolRecord, PoolRule, SCHEMA_VERSION, SqlDialect, Validity};
 
@@ -22,8 +22,19 @@ fn point(connections: u32, tps: f64, p99_ms: f64) -> CurvePoint {
     }
 }
 
-fn comparison(against: PoolAgainst, connections: u32, [low, ratio, high]: [f64; 3]) -> PoolComparison {
-    PoolComparison { against, connections, ratio, ratio_low: Some(low), ratio_high: Some(high), pairs: 8 }
+fn comparison(
+    against: PoolAgainst,
+    connections: u32,
+    [low, ratio, high]: [f64; 3],
+) -> PoolComparison {
+    PoolComparison {
+        against,
+        connections,
+        ratio,
+        ratio_low: Some(low),
+        ratio_high: Some(high),
+        pairs: 8,
+    }
 }
 
 /// 16 connections have 95 % of the throughput of 64; now there are 4.
@@ -95,12 +106,19 @@ fn plain(text: impl AsRef<[String]>) -> String {
 #[test]
 fn an_answer_names_the_advice_the_best_and_the_current_number() {
     let said = plain(words::answer(&advised()));
-    assert!(said.starts_with("Use 16 connections: 960.0 tps at a p99 of 20.0 ms; 64 connections give"), "{said}");
     assert!(
-        said.contains("Against the current 4 (400.0 tps, p99 14.0 ms) it gives ×2.40 [2.10, 2.70]: more."),
+        said.starts_with("Use 16 connections: 960.0 tps at a p99 of 20.0 ms; 64 connections give"),
         "{said}"
     );
-    let largest = with(|run| run.findings.comparisons = vec![comparison(PoolAgainst::Smaller, 5, [1.8, 2.0, 2.2])]);
+    assert!(
+        said.contains(
+            "Against the current 4 (400.0 tps, p99 14.0 ms) it gives ×2.40 [2.10, 2.70]: more."
+        ),
+        "{said}"
+    );
+    let largest = with(|run| {
+        run.findings.comparisons = vec![comparison(PoolAgainst::Smaller, 5, [1.8, 2.0, 2.2])];
+    });
     let said = plain(words::answer(&largest));
     assert!(said.contains("; 5 connections give ×0.500"), "{said}");
     let same = with(|run| run.pool.current = Some(16));
@@ -116,16 +134,30 @@ fn a_rate_is_answered_with_yes_or_no() {
         let said = words::answer(&run);
         let answer = plain(&said[..1]);
         assert!(answer.starts_with(first), "{rate} {current:?}: {answer}");
-        assert!(plain(&said[1..]).starts_with("For the most throughput: 16 connections: 960.0 tps"), "{said:?}");
+        assert!(
+            plain(&said[1..]).starts_with("For the most throughput: 16 connections: 960.0 tps"),
+            "{said:?}"
+        );
         assert_eq!(run.parameters.unwrap().size, size, "{rate} {current:?}");
     };
-    check(100.0, Some(5), "Yes: 5 connections carry 100 a second (500.0 tps at a p99 of 14.0 ms); 4 would, too.", 5);
-    check(300.0, Some(4), "Yes: 4 connections carry 300 a second (400.0 tps at a p99 of 14.0 ms).", 4);
+    check(
+        100.0,
+        Some(5),
+        "Yes: 5 connections carry 100 a second (500.0 tps at a p99 of 14.0 ms); 4 would, too.",
+        5,
+    );
+    check(
+        300.0,
+        Some(4),
+        "Yes: 4 connections carry 300 a second (400.0 tps at a p99 of 14.0 ms).",
+        4,
+    );
     check(450.0, Some(5), "Barely: 5 connections reach 450 a second without room (500.0 tps", 16);
     check(500.0, Some(4), "No: 4 connections do not reach 500 a second (400.0 tps", 16);
     check(500.0, None, "For 500 a second: 16 connections carry it (960.0 tps", 16);
     check(2_000.0, None, "For 2 000 a second, no number that was tried carries it with room.", 16);
-    let page = plain([super::pool_text(&asked(100.0, Some(5)), crate::TextScreen::new(false, Some(100)))]);
+    let page =
+        plain([super::pool_text(&asked(100.0, Some(5)), crate::TextScreen::new(false, Some(100)))]);
     assert!(page.contains("maximumPoolSize=5") && page.contains("carries the rate"), "{page}");
 }
 
@@ -138,7 +170,8 @@ fn a_comparison_is_judged_by_its_interval() {
         ([SHARE_OF_BEST, 1.0, 1.0 / SHARE_OF_BEST], ": the same within 5 %."),
         ([0.7, 1.0, 1.4], ": not decided"),
     ] {
-        let run = with(|run| run.findings.comparisons[1] = comparison(PoolAgainst::Current, 4, interval));
+        let run =
+            with(|run| run.findings.comparisons[1] = comparison(PoolAgainst::Current, 4, interval));
         let said = plain(words::answer(&run));
         assert!(said.contains(words), "{interval:?}: {said}");
     }
@@ -147,7 +180,9 @@ fn a_comparison_is_judged_by_its_interval() {
 #[test]
 fn an_answer_says_what_it_is_not() {
     let unfinished = with(|run| run.findings.outcome = PoolOutcome::Unfinished);
-    assert!(plain(words::answer(&unfinished)).starts_with("So far, without a check: 16 connections"));
+    assert!(
+        plain(words::answer(&unfinished)).starts_with("So far, without a check: 16 connections")
+    );
     let growing = with(|run| run.findings.is_growing = true);
     assert!(plain(words::answer(&growing)).contains("still grows at 64 connections"));
     let nothing = with(|run| {
@@ -172,7 +207,11 @@ fn trust_follows_the_check() {
     check(|_| {}, "fair: ", "the check's ratios are known within ×1.125");
     check(|run| run.findings.comparisons.truncate(1), "good: ", "known within ×1.021");
     check(|run| run.findings.comparisons[0].ratio_high = Some(1.5), "low: ", "known within ×1.562");
-    check(|run| run.findings.comparisons[1].ratio_high = None, "low: ", "the check's ratios have no interval");
+    check(
+        |run| run.findings.comparisons[1].ratio_high = None,
+        "low: ",
+        "the check's ratios have no interval",
+    );
     check(|run| run.findings.comparisons.clear(), "low: ", "there was no check");
     let failed = with(|run| {
         run.findings.comparisons.truncate(1);
@@ -187,16 +226,26 @@ fn trust_follows_the_check() {
 #[test]
 fn a_rate_needs_what_was_measured_and_never_less_than_littles_law() {
     let said = |rate| words::rate_text(&asked(rate, Some(4))).unwrap().replace('\u{a0}', " ");
-    assert!(said(400.0).contains("at least 4 connections in use (Little's law)"), "{}", said(400.0));
+    assert!(
+        said(400.0).contains("at least 4 connections in use (Little's law)"),
+        "{}",
+        said(400.0)
+    );
     assert!(said(400.0).ends_with("500.0 tps measured with 5 connections"), "{}", said(400.0));
-    assert!(said(2_000.0).contains("no number of connections carries that rate"), "{}", said(2_000.0));
+    assert!(
+        said(2_000.0).contains("no number of connections carries that rate"),
+        "{}",
+        said(2_000.0)
+    );
     assert_eq!(words::rate_text(&advised()), None);
 }
 
 #[test]
 fn the_rule_of_thumb_is_compared_with_the_advice() {
     let said = |run: &PoolRun| words::rule_text(run).unwrap().replace('\u{a0}', " ");
-    assert!(said(&advised()).ends_with("gives 5, in place of 16: 500.0 tps, ×0.521 of the 960.0 tps"));
+    assert!(
+        said(&advised()).ends_with("gives 5, in place of 16: 500.0 tps, ×0.521 of the 960.0 tps")
+    );
     let equal = with(|run| run.findings.advice = Some(5));
     assert!(said(&equal).ends_with("gives 5, which is the advice"));
     let over = with(|run| run.findings.advice = Some(4));
@@ -221,19 +270,27 @@ fn the_lifetime_has_its_reason() {
 /// limit for the wait and the statement, and mysql2 one of the queue.
 #[test]
 fn each_configuration_has_the_login_and_the_parameters() {
-    let limits = PoolLimits { instances: 1, p99_limit_us: Some(3_100_000.0), wait_timeout_s: Some(107) };
+    let limits =
+        PoolLimits { instances: 1, p99_limit_us: Some(3_100_000.0), wait_timeout_s: Some(107) };
     let parameters = PoolParameters::new(37, Some(400_000.0), &limits);
     for (dialect, libraries) in [(SqlDialect::Mysql, 7), (SqlDialect::Postgres, 6)] {
         let all: Vec<_> = PoolLibrary::ALL
             .into_iter()
-            .filter_map(|library| Some((library.name(), library.lines(&parameters, dialect)?.join("\n"))))
+            .filter_map(|library| {
+                Some((library.name(), library.lines(&parameters, dialect)?.join("\n")))
+            })
             .collect();
         assert_eq!(all.len(), libraries);
         for (name, text) in all {
             let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-            assert!(["USER", "PASSWORD", "HOST:", "/DB"].iter().all(|word| text.contains(word)), "{text}");
             assert!(
-                has(&["37"]) && has(&["2700", "2.7", "10700", "queueLimit: 370"]) && has(&["8000", "=8", ": 8"]),
+                ["USER", "PASSWORD", "HOST:", "/DB"].iter().all(|word| text.contains(word)),
+                "{text}"
+            );
+            assert!(
+                has(&["37"])
+                    && has(&["2700", "2.7", "10700", "queueLimit: 370"])
+                    && has(&["8000", "=8", ": 8"]),
                 "{name}:\n{text}"
             );
             assert!(has(&["77", "77000"]), "{name}:\n{text}");

@@ -2,7 +2,8 @@
 
 use truetps_archive::PoolRun;
 use truetps_pool::{
-    Carrying, CurvePoint, PoolAgainst, PoolComparison, PoolOutcome, PoolParameters, ROOM, RateAnswer, SHARE_OF_BEST,
+    Carrying, CurvePoint, PoolAgainst, PoolComparison, PoolOutcome, PoolParameters, ROOM,
+    RateAnswer, SHARE_OF_BEST,
 };
 use truetps_record::{Estimate, Family, SqlDialect};
 
@@ -23,7 +24,8 @@ pub(crate) fn answer(run: &PoolRun) -> Vec<String> {
     let Some(point) = findings.advice.and_then(|advice| findings.point(advice)) else {
         return vec!["Not enough was measured for an advice.".to_owned()];
     };
-    let so_far = if findings.outcome == PoolOutcome::Advised { "" } else { "So far, without a check: " };
+    let so_far =
+        if findings.outcome == PoolOutcome::Advised { "" } else { "So far, without a check: " };
     let Some(rate) = &run.rate else {
         let start = if so_far.is_empty() { "Use " } else { so_far };
         // The current number was asked about: its sentence is no part that may be left out.
@@ -38,12 +40,17 @@ pub(crate) fn answer(run: &PoolRun) -> Vec<String> {
 /// The advice, and what it is worth.
 fn most_throughput(run: &PoolRun, point: &CurvePoint) -> String {
     let findings = &run.findings;
-    let limit = run.pool.p99_limit_us.map(|limit| format!(" within a p99 of {}", format::duration_us(limit)));
+    let limit = run
+        .pool
+        .p99_limit_us
+        .map(|limit| format!(" within a p99 of {}", format::duration_us(limit)));
     // The best number may be the advice, and the largest: then fewer show what it is worth.
-    let larger = findings.against(PoolAgainst::Best).filter(|best| best.connections > point.connections);
+    let larger =
+        findings.against(PoolAgainst::Best).filter(|best| best.connections > point.connections);
     let other = larger.or_else(|| findings.against(PoolAgainst::Smaller));
-    let other =
-        other.map(|other| format!("; {} give {}", names::connections(other.connections), part_of_advice(other)));
+    let other = other.map(|other| {
+        format!("; {} give {}", names::connections(other.connections), part_of_advice(other))
+    });
     format!(
         "{}{}: {}{}.",
         names::connections(point.connections),
@@ -54,13 +61,17 @@ fn most_throughput(run: &PoolRun, point: &CurvePoint) -> String {
 }
 
 fn figures(point: &CurvePoint) -> String {
-    let p99 = point.response_us_p99.map(|p99| format!(" at a p99 of {}", format::duration_us(p99))).unwrap_or_default();
+    let p99 = point
+        .response_us_p99
+        .map(|p99| format!(" at a p99 of {}", format::duration_us(p99)))
+        .unwrap_or_default();
     format!("{} tps{p99}", format::tps(point.tps))
 }
 
 fn growing(run: &PoolRun) -> Option<String> {
     let most = names::connections(run.pool.connections_most);
-    let text = format!("Throughput still grows at {most}, the most that were tried: more may give more.");
+    let text =
+        format!("Throughput still grows at {most}, the most that were tried: more may give more.");
     run.findings.is_growing.then_some(text)
 }
 
@@ -70,7 +81,9 @@ fn rate_answer(run: &PoolRun, answer: &RateAnswer) -> String {
     let point = |number: Option<u32>| number.and_then(|number| run.findings.point(number));
     let smallest = point(answer.smallest);
     let of_smallest = || match smallest {
-        Some(point) => format!("{} carry it ({})", names::connections(point.connections), figures(point)),
+        Some(point) => {
+            format!("{} carry it ({})", names::connections(point.connections), figures(point))
+        }
         None => "no number that was tried carries it with room".to_owned(),
     };
     let Some((current, carrying)) = point(run.pool.current).zip(answer.current) else {
@@ -84,13 +97,24 @@ fn rate_answer(run: &PoolRun, answer: &RateAnswer) -> String {
     match carrying {
         Carrying::Carries => {
             let fewer = smallest.filter(|point| point.connections < current.connections);
-            let fewer = fewer.map(|point| format!("; {} would, too", format::count(point.connections.into())));
-            format!("Yes: {number} {verb} {rate} ({}){}.", figures(current), fewer.unwrap_or_default())
+            let fewer = fewer
+                .map(|point| format!("; {} would, too", format::count(point.connections.into())));
+            format!(
+                "Yes: {number} {verb} {rate} ({}){}.",
+                figures(current),
+                fewer.unwrap_or_default()
+            )
         }
         Carrying::Barely => {
-            format!("Barely: {number} reach {rate} without room ({}); {}.", figures(current), of_smallest())
+            format!(
+                "Barely: {number} reach {rate} without room ({}); {}.",
+                figures(current),
+                of_smallest()
+            )
         }
-        Carrying::TooFew => format!("No: {number} do not reach {rate} ({}); {}.", figures(current), of_smallest()),
+        Carrying::TooFew => {
+            format!("No: {number} do not reach {rate} ({}); {}.", figures(current), of_smallest())
+        }
         Carrying::TooSlow => format!(
             "No: with {number} p99 is over the limit at full load ({}), and {rate} are wanted; {}.",
             figures(current),
@@ -113,12 +137,19 @@ fn part_of_advice(comparison: &PoolComparison) -> String {
 fn current(run: &PoolRun, advice: &CurvePoint) -> Option<String> {
     let current = run.findings.point(run.pool.current?)?;
     if current.connections == advice.connections {
-        return Some(format!("The current {} are the advice.", names::connections(current.connections)));
+        return Some(format!(
+            "The current {} are the advice.",
+            names::connections(current.connections)
+        ));
     }
     let times = |point: &CurvePoint| format::or_nothing(point.response_us_p99, format::duration_us);
     let against = run.findings.against(PoolAgainst::Current)?;
-    let ratio =
-        Estimate { value: against.ratio, low: against.ratio_low, high: against.ratio_high, n: against.pairs as usize };
+    let ratio = Estimate {
+        value: against.ratio,
+        low: against.ratio_low,
+        high: against.ratio_high,
+        n: against.pairs as usize,
+    };
     Some(format!(
         "Against the current {} ({} tps, p99 {}) it gives {}: {}.",
         format::count(current.connections.into()),
@@ -134,18 +165,25 @@ fn verdict(ratio: &Estimate) -> &'static str {
     match (ratio.low, ratio.high) {
         (Some(low), _) if low > 1.0 => "more",
         (_, Some(high)) if high < 1.0 => "less",
-        (Some(low), Some(high)) if low >= SHARE_OF_BEST && high <= 1.0 / SHARE_OF_BEST => "the same within 5 %",
+        (Some(low), Some(high)) if low >= SHARE_OF_BEST && high <= 1.0 / SHARE_OF_BEST => {
+            "the same within 5 %"
+        }
         _ => "not decided, more trials or a quieter machine would tell",
     }
 }
 
 fn nothing_meets_limit(run: &PoolRun) -> String {
     let limit = format::duration_us(run.pool.p99_limit_us.unwrap_or_default());
-    let with_p99 = run.findings.curve.iter().filter_map(|point| Some((point, point.response_us_p99?)));
+    let with_p99 =
+        run.findings.curve.iter().filter_map(|point| Some((point, point.response_us_p99?)));
     let least = with_p99.min_by(|a, b| a.1.total_cmp(&b.1));
     let exists = least.map(|(point, p99)| {
         let connections = names::connections(point.connections);
-        format!(": the shortest is {}, with {connections} and {} tps", format::duration_us(p99), format::tps(point.tps))
+        format!(
+            ": the shortest is {}, with {connections} and {} tps",
+            format::duration_us(p99),
+            format::tps(point.tps)
+        )
     });
     format!("No number of connections has a p99 of {limit}{}.", exists.unwrap_or_default())
 }
@@ -162,10 +200,15 @@ pub(crate) fn rate_text(run: &PoolRun) -> Option<String> {
         names::connections(least as u32),
     );
     let most = run.findings.curve.iter().map(|point| point.tps).fold(0.0, f64::max);
-    let smallest = run.rate.and_then(|answer| answer.smallest).and_then(|number| run.findings.point(number));
+    let smallest =
+        run.rate.and_then(|answer| answer.smallest).and_then(|number| run.findings.point(number));
     Some(match smallest {
         Some(point) => {
-            format!("{law}; {} tps measured with {}", format::tps(point.tps), names::connections(point.connections))
+            format!(
+                "{law}; {} tps measured with {}",
+                format::tps(point.tps),
+                names::connections(point.connections)
+            )
         }
         None => format!(
             "{law}; no number of connections carries that rate within the limits and with room (×{ROOM}): the most is {} \
@@ -178,7 +221,8 @@ pub(crate) fn rate_text(run: &PoolRun) -> Option<String> {
 /// How far the rule of thumb is off.
 pub(crate) fn rule_text(run: &PoolRun) -> Option<String> {
     let rule = run.pool.rule?;
-    let rule_of_thumb = format!("\"cores × 2 + spindles\" gives {}", format::count(rule.connections.into()));
+    let rule_of_thumb =
+        format!("\"cores × 2 + spindles\" gives {}", format::count(rule.connections.into()));
     let (point, advice) = (run.findings.point(rule.connections)?, run.findings.advice?);
     let advised = run.findings.point(advice)?;
     let share = format::ratio(point.tps / advised.tps);
@@ -219,14 +263,25 @@ pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
             "the recorded trials are not those that the seed leads to: only the first part of them counts".to_owned(),
         );
     }
-    let limited = run.trials.iter().filter_map(|one| one.trial.measured.as_ref()?.generator_limited.as_ref()).count();
+    let limited = run
+        .trials
+        .iter()
+        .filter_map(|one| one.trial.measured.as_ref()?.generator_limited.as_ref())
+        .count();
     if limited > 0 {
-        said.push(format!("the load generator limited {}: the server may do more", format::trials(limited)));
+        said.push(format!(
+            "the load generator limited {}: the server may do more",
+            format::trials(limited)
+        ));
     }
     said.extend(external::platform_notes(&run.trials));
-    let noise = noise(run).map(|noise| format!("one trial varies by ±{}", format::percent(noise.exp_m1())));
-    let factors =
-        run.findings.comparisons.iter().map(|one| one.ratio_high.map_or(f64::INFINITY, |high| high / one.ratio));
+    let noise =
+        noise(run).map(|noise| format!("one trial varies by ±{}", format::percent(noise.exp_m1())));
+    let factors = run
+        .findings
+        .comparisons
+        .iter()
+        .map(|one| one.ratio_high.map_or(f64::INFINITY, |high| high / one.ratio));
     let widest = factors.reduce(f64::max);
     let check = match widest {
         None => "there was no check".to_owned(),
@@ -304,7 +359,11 @@ pub(crate) fn parameters_text(run: &PoolRun) -> Option<String> {
 pub(crate) fn reasons(run: &PoolRun, parameters: &PoolParameters) -> Vec<[String; 3]> {
     let share = match parameters.instances {
         1 => "measured".to_owned(),
-        n => format!("{} for {} processes", names::connections(parameters.connections), format::count(n.into())),
+        n => format!(
+            "{} for {} processes",
+            names::connections(parameters.connections),
+            format::count(n.into())
+        ),
     };
     let idle = match dialect(run) {
         Some(SqlDialect::Postgres) => "idle_session_timeout",
@@ -320,7 +379,10 @@ pub(crate) fn reasons(run: &PoolRun, parameters: &PoolParameters) -> Vec<[String
         }
     };
     let acquire = match run.pool.p99_limit_us {
-        Some(limit) => format!("what the limit of {} leaves beside p99; at least 250 ms", format::duration_us(limit)),
+        Some(limit) => format!(
+            "what the limit of {} leaves beside p99; at least 250 ms",
+            format::duration_us(limit)
+        ),
         None => "a request that waits longer is better refused than kept".to_owned(),
     };
     let seconds = |s: u64| format!("{s} s");
@@ -333,7 +395,11 @@ pub(crate) fn reasons(run: &PoolRun, parameters: &PoolParameters) -> Vec<[String
             format::count(parameters.size.into()),
             "the same: no connection is made while users wait".to_owned(),
         ),
-        row("idle timeout", seconds(parameters.idle_timeout_s), "without effect while least = most".to_owned()),
+        row(
+            "idle timeout",
+            seconds(parameters.idle_timeout_s),
+            "without effect while least = most".to_owned(),
+        ),
         row("max lifetime", seconds(parameters.max_lifetime_s), lifetime),
         row("acquire timeout", milliseconds(parameters.acquire_timeout_ms), acquire),
         row(

@@ -20,9 +20,12 @@ const ALSO_PROCESS: &str = "*";
 pub(super) fn parts(input: &ReportInput<'_>, screen: TextScreen) -> Vec<ScreenPart> {
     let order = order(input);
     let columns = columns(input, &order);
-    let table = without_columns(table(input, &order, &columns), &["p99 there", "at", "not at"], screen);
-    let mut parts: Vec<_> =
-        ScreenPart::table(main_effects::table(input)).map(ScreenPart::optional).into_iter().collect();
+    let table =
+        without_columns(table(input, &order, &columns), &["p99 there", "at", "not at"], screen);
+    let mut parts: Vec<_> = ScreenPart::table(main_effects::table(input))
+        .map(ScreenPart::optional)
+        .into_iter()
+        .collect();
     parts.extend(ScreenPart::table(table));
     parts.extend(legend(input, &columns).map(ScreenPart::note));
     parts.extend(by_level(input, &order, screen));
@@ -35,7 +38,9 @@ fn order<'a>(input: &ReportInput<'a>) -> Vec<&'a Curve> {
     let analysis = input.analysis;
     let mut order: Vec<_> = analysis.curves.iter().collect();
     if order.len() > AS_PLANNED_MAX {
-        let tps = |curve: &Curve| analysis.best_cell(curve).and_then(|cell| analysis.cells[cell].get(Figure::Tps));
+        let tps = |curve: &Curve| {
+            analysis.best_cell(curve).and_then(|cell| analysis.cells[cell].get(Figure::Tps))
+        };
         order.sort_by(|one, other| tps(other).unwrap_or(0.0).total_cmp(&tps(one).unwrap_or(0.0)));
         let baseline = analysis.baseline().map(|curve| curve.label.as_str());
         order.sort_by_key(|curve| Some(curve.label.as_str()) != baseline);
@@ -77,17 +82,25 @@ fn ratio_at(analysis: &Analysis) -> Option<f64> {
     for one in &analysis.contrasts {
         *compared.entry(level(one.cell).to_bits()).or_default() += 1;
     }
-    let tps = |at: f64| analysis.baseline().and_then(|curve| names::cell_at(analysis, curve, at)?.get(Figure::Tps));
+    let tps = |at: f64| {
+        analysis.baseline().and_then(|curve| names::cell_at(analysis, curve, at)?.get(Figure::Tps))
+    };
     let rank = |at: f64| (compared[&at.to_bits()], tps(at).unwrap_or(0.0));
     let places = analysis.contrasts.iter().map(|one| level(one.cell));
-    places.max_by(|one, other| rank(*one).partial_cmp(&rank(*other)).unwrap_or(std::cmp::Ordering::Equal))
+    places.max_by(|one, other| {
+        rank(*one).partial_cmp(&rank(*other)).unwrap_or(std::cmp::Ordering::Equal)
+    })
 }
 
 fn table(input: &ReportInput<'_>, order: &[&Curve], columns: &Columns) -> DocumentTable {
     let mut header = vec![String::new()];
     header.extend(
-        if columns.is_open { ["sustained at", "p99 there", "not at"] } else { ["best tps", "at", "p99 there"] }
-            .map(str::to_owned),
+        if columns.is_open {
+            ["sustained at", "p99 there", "not at"]
+        } else {
+            ["best tps", "at", "p99 there"]
+        }
+        .map(str::to_owned),
     );
     let has_rows = !columns.is_open && rows::are_shown(input.analysis);
     header.extend(has_rows.then(|| Figure::RowsPerSecond.name().to_owned()));
@@ -95,7 +108,10 @@ fn table(input: &ReportInput<'_>, order: &[&Curve], columns: &Columns) -> Docume
     header.extend(columns.has_losses().then(|| "power cut loses".to_owned()));
     let row = |(curve, durability): (&&Curve, &Option<Durability>)| {
         let mut row = vec![label(input, curve).into()];
-        row.extend(if columns.is_open { sustained(input, curve) } else { best(input, curve) }.map(TableEntry::from));
+        row.extend(
+            if columns.is_open { sustained(input, curve) } else { best(input, curve) }
+                .map(TableEntry::from),
+        );
         row.extend(has_rows.then(|| best_rows(input, curve).into()));
         row.extend(columns.ratio_at.map(|level| ratio(input, curve, level)));
         row.extend(columns.has_losses().then(|| loss(durability.as_ref())));
@@ -103,7 +119,11 @@ fn table(input: &ReportInput<'_>, order: &[&Curve], columns: &Columns) -> Docume
     };
     let factors = names::curve_factors(&input.run.plan, input.analysis);
     let rows = order.iter().zip(&columns.durabilities).map(row);
-    DocumentTable { caption: Some(format!("By {factors}")), words_last: false, ..DocumentTable::new(header, rows) }
+    DocumentTable {
+        caption: Some(format!("By {factors}")),
+        words_last: false,
+        ..DocumentTable::new(header, rows)
+    }
 }
 
 fn label(input: &ReportInput<'_>, curve: &Curve) -> String {
@@ -135,11 +155,16 @@ fn sustained(input: &ReportInput<'_>, curve: &Curve) -> [String; 3] {
         (cell(range.highest), cell(range.first_not))
     } else {
         let cells = names::cells(input.analysis, curve);
-        let is_all = |cell: &&&Cell| cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all());
+        let is_all =
+            |cell: &&&Cell| cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all());
         (cells.iter().rfind(is_all).copied(), cells.iter().find(|cell| !is_all(cell)).copied())
     };
     let rate = |cell: &Cell| open_loop::rate_text(&input.run.plan, cell);
-    [format::or_nothing(highest, rate), format::or_nothing(highest, p99), format::or_nothing(not, rate)]
+    [
+        format::or_nothing(highest, rate),
+        format::or_nothing(highest, p99),
+        format::or_nothing(not, rate),
+    ]
 }
 
 fn p99(cell: &Cell) -> String {
@@ -161,7 +186,11 @@ fn ratio(input: &ReportInput<'_>, curve: &Curve, level: f64) -> TableEntry {
     };
     let ratio = &contrast.tps_ratio;
     // Without an interval the sign says enough.
-    let text = if ratio.low.is_some() { format::ratio_estimate(ratio) } else { format::ratio(ratio.value) };
+    let text = if ratio.low.is_some() {
+        format::ratio_estimate(ratio)
+    } else {
+        format::ratio(ratio.value)
+    };
     TableEntry { text: format!("{text} {sign:1}"), tone }
 }
 
@@ -179,16 +208,22 @@ fn is_lost_with_process(durability: &Durability) -> bool {
 /// The signs that the table has.
 fn legend(input: &ReportInput<'_>, columns: &Columns) -> Option<String> {
     let shown = input.analysis.contrasts.iter().filter(|one| {
-        columns.ratio_at == Some(input.analysis.axis.level(&input.analysis.cells[one.cell].configuration))
+        columns.ratio_at
+            == Some(input.analysis.axis.level(&input.analysis.cells[one.cell].configuration))
     });
     let verdicts: Vec<_> = shown.map(|one| one.verdict).collect();
     let mut said = Vec::new();
     let is_open = |one: &Verdict| matches!(one, Verdict::NotEnoughData { .. });
     said.extend(verdicts.iter().any(is_open).then(|| format!("{UNDECIDED} undecided")));
     let least = format::percent(input.analysis.smallest_effect);
-    said.extend(verdicts.contains(&Verdict::Equivalent).then(|| format!("{SAME} no difference of {least} or more")));
+    said.extend(
+        verdicts
+            .contains(&Verdict::Equivalent)
+            .then(|| format!("{SAME} no difference of {least} or more")),
+    );
     said.extend(columns.has_losses().then(|| "losses: if the disk honours flushes".to_owned()));
-    let also = columns.has_losses() && columns.durabilities.iter().flatten().any(is_lost_with_process);
+    let also =
+        columns.has_losses() && columns.durabilities.iter().flatten().any(is_lost_with_process);
     said.extend(also.then(|| format!("{ALSO_PROCESS} also if the server crashes")));
     (!said.is_empty()).then(|| said.join("; "))
 }
@@ -217,9 +252,11 @@ fn by_level(input: &ReportInput<'_>, order: &[&Curve], screen: TextScreen) -> Op
         };
         DocumentTable { words_last: false, ..DocumentTable::new(header, order.iter().map(row)) }
     };
-    let spread = |n: usize| -> Vec<f64> { (0..n).map(|at| all[at * (all.len() - 1) / (n - 1)]).collect() };
+    let spread =
+        |n: usize| -> Vec<f64> { (0..n).map(|at| all[at * (all.len() - 1) / (n - 1)]).collect() };
     // A column has one character at least, and a space.
     let columns_max = all.len().min(screen.text_width());
-    let fitting = (2..=columns_max).rev().map(|n| table(&spread(n))).find(|table| screen.fits(table));
+    let fitting =
+        (2..=columns_max).rev().map(|n| table(&spread(n))).find(|table| screen.fits(table));
     ScreenPart::table(fitting.unwrap_or_else(|| table(&spread(2)))).map(ScreenPart::optional)
 }

@@ -4,7 +4,8 @@ use truetps_archive::ExplainedRun;
 
 use super::layout::{ScreenPart, Screenful};
 use crate::explanation::{
-    answer, causes_table, common_text, left_out_text, others_text, remedies, title, trials_fact, trust, version_text,
+    answer, causes_table, common_text, left_out_text, others_text, remedies, title, trials_fact,
+    trust, version_text,
 };
 use crate::{TextScreen, names};
 
@@ -23,8 +24,15 @@ pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
     let trust = trust(run);
     parts.extend((!trust.is_empty()).then(|| ScreenPart::facts("Trust", trust)));
     parts.push(ScreenPart::fact("Trials", trials_fact(run)));
-    let common = common_text(&run.explanation).map_or(String::new(), |text| format!("\nBoth sides have: {text}"));
-    Screenful { title: title(&run.explanation) + &common, place: place(run), answer: answer(run), parts }.draw(screen)
+    let common = common_text(&run.explanation)
+        .map_or(String::new(), |text| format!("\nBoth sides have: {text}"));
+    Screenful {
+        title: title(&run.explanation) + &common,
+        place: place(run),
+        answer: answer(run),
+        parts,
+    }
+    .draw(screen)
 }
 
 const HOW_TO_READ: &str = "Ratios of throughput. alone: added to A; last: added to A with all other causes; share: its part of the \
@@ -36,5 +44,9 @@ fn short_load(run: &ExplainedRun) -> String {
 }
 
 fn place(run: &ExplainedRun) -> String {
-    names::place(&run.experiment).into_iter().chain([short_load(run)]).collect::<Vec<_>>().join(", ")
+    names::place(&run.experiment)
+        .into_iter()
+        .chain([short_load(run)])
+        .collect::<Vec<_>>()
+        .join(", ")
 }

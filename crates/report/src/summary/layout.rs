@@ -51,7 +51,13 @@ impl ScreenPart {
     /// The most important first.
     pub(super) fn facts(word: &'static str, items: Vec<String>) -> Self {
         let shown = items.len();
-        Self { content: PartContent::Facts { word, items }, least: 1, wanted: 1, shown, left_out: 0 }
+        Self {
+            content: PartContent::Facts { word, items },
+            least: 1,
+            wanted: 1,
+            shown,
+            left_out: 0,
+        }
     }
 
     pub(super) fn note(text: String) -> Self {
@@ -67,7 +73,13 @@ impl ScreenPart {
         const LEAST: usize = 3;
         const WANTED: usize = 10;
         let shown = table.rows.len();
-        let part = Self { content: PartContent::Table(table), least: LEAST, wanted: WANTED, shown, left_out: 0 };
+        let part = Self {
+            content: PartContent::Table(table),
+            least: LEAST,
+            wanted: WANTED,
+            shown,
+            left_out: 0,
+        };
         (shown > 0).then_some(part)
     }
 
@@ -129,7 +141,8 @@ impl ScreenPart {
             return out;
         }
         let hidden = self.items() - self.shown + self.left_out;
-        let more = (hidden > 0).then(|| format!("… {} with --full", format::count(hidden as u64) + " more"));
+        let more = (hidden > 0)
+            .then(|| format!("… {} with --full", format::count(hidden as u64) + " more"));
         match &self.content {
             PartContent::Facts { word, items } => {
                 push_facts(&mut out, word, items.iter().take(self.shown).chain(&more), screen);
@@ -150,7 +163,12 @@ impl ScreenPart {
 }
 
 /// The word stands before the first of them.
-fn push_facts<'a>(out: &mut String, word: &str, items: impl Iterator<Item = &'a String>, screen: TextScreen) {
+fn push_facts<'a>(
+    out: &mut String,
+    word: &str,
+    items: impl Iterator<Item = &'a String>,
+    screen: TextScreen,
+) {
     let rest = " ".repeat(FACT_WIDTH);
     let mut first = format!("{word:<FACT_WIDTH$}");
     for item in items {
@@ -162,7 +180,8 @@ fn push_facts<'a>(out: &mut String, word: &str, items: impl Iterator<Item = &'a 
 impl Screenful {
     pub(super) fn draw(self, screen: TextScreen) -> String {
         let Self { title, place, answer, mut parts } = self;
-        let answer = (!answer.is_empty()).then(|| ScreenPart::facts("Answer", answer).wanted_whole());
+        let answer =
+            (!answer.is_empty()).then(|| ScreenPart::facts("Answer", answer).wanted_whole());
         let mut head = String::new();
         // What a plan says about itself may have several lines: they are no lines of the answer.
         for (number, line) in title.lines().enumerate() {
@@ -192,7 +211,9 @@ impl Screenful {
 
 /// The part that has most to spare: first what a part shows beyond what is wanted, then whole parts that are optional.
 fn longest(parts: &mut [ScreenPart], screen: TextScreen) -> Option<&mut ScreenPart> {
-    let lines = |part: &ScreenPart| (part.shown > part.wanted, part.is_optional(), part.draw(screen).lines().count());
+    let lines = |part: &ScreenPart| {
+        (part.shown > part.wanted, part.is_optional(), part.draw(screen).lines().count())
+    };
     parts.iter_mut().filter(|part| part.shown > part.least).max_by_key(|part| lines(part))
 }
 
@@ -202,7 +223,11 @@ fn body(parts: &[ScreenPart], screen: TextScreen) -> String {
     let mut before: Option<&ScreenPart> = None;
     for part in parts.iter().filter(|part| part.shown > 0) {
         let is_apart = before.is_some_and(|before| {
-            (part.is_table() || before.is_table() || before.is_note() || is_answer(part) || is_answer(before))
+            (part.is_table()
+                || before.is_table()
+                || before.is_note()
+                || is_answer(part)
+                || is_answer(before))
                 && !part.is_note()
         });
         if is_apart {
@@ -219,9 +244,15 @@ fn is_answer(part: &ScreenPart) -> bool {
 }
 
 /// Drops these columns, one after the other, until the table fits.
-pub(super) fn without_columns(mut table: DocumentTable, droppable: &[&str], screen: TextScreen) -> DocumentTable {
+pub(super) fn without_columns(
+    mut table: DocumentTable,
+    droppable: &[&str],
+    screen: TextScreen,
+) -> DocumentTable {
     for name in droppable {
-        let Some(at) = table.header.iter().position(|head| head == name).filter(|_| !screen.fits(&table)) else {
+        let Some(at) =
+            table.header.iter().position(|head| head == name).filter(|_| !screen.fits(&table))
+        else {
             continue;
         };
         // Words are drawn at the left only in the last column.

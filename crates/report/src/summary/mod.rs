@@ -37,8 +37,8 @@ use truetps_record::DiskFacts;
 
 use self::layout::{ScreenPart, Screenful};
 use crate::{
-    ReportInput, TextScreen, durability, external, format, generator, load, main_effects, meaning, names, open_loop,
-    own_settings, verdicts,
+    ReportInput, TextScreen, durability, external, format, generator, load, main_effects, meaning,
+    names, open_loop, own_settings, verdicts,
 };
 
 /// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
@@ -65,7 +65,8 @@ pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
     parts.extend(own.map(|text| ScreenPart::fact("Settings", text)));
     parts.extend(unread(input.run));
     parts.push(ScreenPart::fact("Trials", trust::trials(input)));
-    Screenful { title: title(input), place: place(input), answer: answer(input), parts }.draw(screen)
+    Screenful { title: title(input), place: place(input), answer: answer(input), parts }
+        .draw(screen)
 }
 
 /// The question.
@@ -78,14 +79,18 @@ fn title(input: &ReportInput<'_>) -> String {
 fn place(input: &ReportInput<'_>) -> String {
     let (experiment, plan) = (&input.run.experiment, &input.run.plan);
     let servers: Vec<_> = names::servers(experiment).iter().map(names::server).collect();
-    let platform = external::platform(&input.run.trials).map(|platform| format!(" ({})", platform.name));
+    let platform =
+        external::platform(&input.run.trials).map(|platform| format!(" ({})", platform.name));
     let platform = platform.unwrap_or_default();
-    let kind = match (servers.is_empty(), experiment.sandbox_dir.is_some(), &experiment.server_address) {
-        (true, ..) => "no server".to_owned(),
-        (_, true, _) => format!("{}, private", format::list(&servers)),
-        (_, false, Some(address)) => format!("{}{platform} at {address}", format::list(&servers)),
-        (_, false, None) => format!("{}{platform}", format::list(&servers)),
-    };
+    let kind =
+        match (servers.is_empty(), experiment.sandbox_dir.is_some(), &experiment.server_address) {
+            (true, ..) => "no server".to_owned(),
+            (_, true, _) => format!("{}, private", format::list(&servers)),
+            (_, false, Some(address)) => {
+                format!("{}{platform} at {address}", format::list(&servers))
+            }
+            (_, false, None) => format!("{}{platform}", format::list(&servers)),
+        };
     let disks: Vec<_> = experiment.disks.iter().map(disk_in_short).collect();
     let disk = (!disks.is_empty()).then(|| format!("disk {}", format::list(&disks)));
     let flush = experiment
@@ -96,7 +101,11 @@ fn place(input: &ReportInput<'_>) -> String {
     let rates = load::rates(plan).map(|rates| format!("open loop: {rates}"));
     let workload = plan.workload.kind.name().to_owned();
     let cores = format::plural(experiment.host.cores.into(), "core");
-    [Some(kind), Some(cores), disk, flush, Some(workload), rates].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    [Some(kind), Some(cores), disk, flush, Some(workload), rates]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn disk_in_short(disk: &DiskFacts) -> String {
@@ -110,9 +119,15 @@ fn answer(input: &ReportInput<'_>) -> Vec<String> {
     if analysis.curves.len() > SENTENCES_MAX + 1 && !analysis.contrasts.is_empty() {
         let incomplete = verdicts::incomplete(input).map(|text| names::capital_word(&text));
         let main = main_effects::sentence(input);
-        return incomplete.into_iter().chain(main).chain(baseline).chain(verdicts::counted(analysis)).collect();
+        return incomplete
+            .into_iter()
+            .chain(main)
+            .chain(baseline)
+            .chain(verdicts::counted(analysis))
+            .collect();
     }
-    let sentences = verdicts::without_risk(input).into_iter().map(|text| names::capital_word(&text));
+    let sentences =
+        verdicts::without_risk(input).into_iter().map(|text| names::capital_word(&text));
     main_effects::sentence(input).into_iter().chain(baseline).chain(sentences).collect()
 }
 
@@ -126,7 +141,9 @@ fn connections_to_use(input: &ReportInput<'_>) -> Option<ScreenPart> {
         let knee = curve.knee.as_ref()?;
         let rises = match (knee.best_is_last, knee.connections == knee.best_connections) {
             (true, true) => " (the most tried, and the fastest: more may be faster)".to_owned(),
-            (true, false) => format!(" ({}, the most tried, were not shown to be faster)", knee.best_connections),
+            (true, false) => {
+                format!(" ({}, the most tried, were not shown to be faster)", knee.best_connections)
+            }
             (false, _) => String::new(),
         };
         let number = format!("{}{rises}", names::connections(knee.connections));
@@ -169,8 +186,12 @@ fn bound(input: &ReportInput<'_>) -> Option<ScreenPart> {
 
 /// Files that are missing, damaged or of a newer version.
 fn unread(run: &Run) -> Option<ScreenPart> {
-    let lost = |unread: &UnreadFile| if unread.whole_trial { "; the trial is left out" } else { "" };
-    let items: Vec<_> = run.all_unread().map(|unread| format!("not read: {}{}", unread.what, lost(unread))).collect();
+    let lost =
+        |unread: &UnreadFile| if unread.whole_trial { "; the trial is left out" } else { "" };
+    let items: Vec<_> = run
+        .all_unread()
+        .map(|unread| format!("not read: {}{}", unread.what, lost(unread)))
+        .collect();
     (!items.is_empty()).then(|| ScreenPart::facts("Note", items))
 }
 

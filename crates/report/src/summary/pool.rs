@@ -5,8 +5,8 @@ use truetps_archive::PoolRun;
 use super::layout::{ScreenPart, Screenful};
 use crate::document::{DocumentTable, TableEntry};
 use crate::pool::{
-    PoolLibrary, answer, configurations, curve_table, durability_text, parameters_text, rate_text, rule_text, title,
-    trials_fact, trust,
+    PoolLibrary, answer, configurations, curve_table, durability_text, parameters_text, rate_text,
+    rule_text, title, trials_fact, trust,
 };
 use crate::{TextScreen, names, own_settings};
 
@@ -14,13 +14,15 @@ use crate::{TextScreen, names, own_settings};
 pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen) -> String {
     let (shown, hidden) = told_rows(run);
     let table = ScreenPart::table(DocumentTable { rows: shown, ..curve_table(run) });
-    let mut parts: Vec<_> = table.map(|table| table.whole().leaving_out(hidden)).into_iter().collect();
+    let mut parts: Vec<_> =
+        table.map(|table| table.whole().leaving_out(hidden)).into_iter().collect();
     parts.extend(rate_text(run).map(|text| ScreenPart::fact("Rate", text)));
     parts.extend(rule_text(run).map(|text| ScreenPart::fact("Rule", text)));
     parts.extend(parameters_text(run).map(|text| ScreenPart::fact("Pool", text)));
     let wanted = configurations(run).into_iter().filter(|(library, _)| libraries.contains(library));
-    let lines: Vec<_> =
-        wanted.flat_map(|(library, lines)| [vec![format!("{}:", library.name())], lines].concat()).collect();
+    let lines: Vec<_> = wanted
+        .flat_map(|(library, lines)| [vec![format!("{}:", library.name())], lines].concat())
+        .collect();
     parts.extend((!lines.is_empty()).then(|| ScreenPart::code(lines)));
     parts.extend(durability_text(run).map(|text| ScreenPart::fact("Commits", text)));
     let trust = trust(run);
@@ -54,6 +56,11 @@ fn told_rows(run: &PoolRun) -> (Vec<Vec<TableEntry>>, usize) {
 }
 
 fn place(run: &PoolRun) -> String {
-    let settings = run.plan.server.settings.iter().map(|(name, value)| format!("{name}={}", value.option_text()));
+    let settings = run
+        .plan
+        .server
+        .settings
+        .iter()
+        .map(|(name, value)| format!("{name}={}", value.option_text()));
     names::place(&run.experiment).into_iter().chain(settings).collect::<Vec<_>>().join(", ")
 }

@@ -15,9 +15,21 @@ const WAITS_MAX: usize = 5;
 const RATES: [(&str, &[&str], RateUnit); 12] = [
     ("commits", &COMMITS, RateUnit::Count),
     ("statements", &["status.Questions"], RateUnit::Count),
-    ("rows inserted", &["status.Innodb_rows_inserted", "pg_stat_database.tup_inserted"], RateUnit::Count),
-    ("rows updated", &["status.Innodb_rows_updated", "pg_stat_database.tup_updated"], RateUnit::Count),
-    ("rows deleted", &["status.Innodb_rows_deleted", "pg_stat_database.tup_deleted"], RateUnit::Count),
+    (
+        "rows inserted",
+        &["status.Innodb_rows_inserted", "pg_stat_database.tup_inserted"],
+        RateUnit::Count,
+    ),
+    (
+        "rows updated",
+        &["status.Innodb_rows_updated", "pg_stat_database.tup_updated"],
+        RateUnit::Count,
+    ),
+    (
+        "rows deleted",
+        &["status.Innodb_rows_deleted", "pg_stat_database.tup_deleted"],
+        RateUnit::Count,
+    ),
     ("redo log written", &["status.Innodb_os_log_written", "pg_lsn.insert_bytes"], RateUnit::Bytes),
     ("redo log syncs", &["status.Innodb_os_log_fsyncs", "pg_stat_wal.wal_sync"], RateUnit::Count),
     ("binlog written", &["status.Binlog_bytes_written"], RateUnit::Bytes),
@@ -28,7 +40,8 @@ const RATES: [(&str, &[&str], RateUnit); 12] = [
 ];
 /// Counters of commits, the best first. The counter of the binlog has transactions of users alone, and counts nothing in a server
 /// without a binlog; the handler's counts statements of a transaction, too.
-pub const COMMITS: [&str; 3] = ["status.Binlog_commits", "status.Handler_commit", "pg_stat_database.xact_commit"];
+pub const COMMITS: [&str; 3] =
+    ["status.Binlog_commits", "status.Handler_commit", "pg_stat_database.xact_commit"];
 /// A transaction of several statements counts several times.
 const OF_HANDLERS: &str = COMMITS[1];
 const REDO: &[&str] = &["status.Innodb_os_log_written", "pg_lsn.insert_bytes"];
@@ -51,7 +64,11 @@ impl RateUnit {
     }
 }
 
-pub fn probe_summary(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: TextScreen) -> String {
+pub fn probe_summary(
+    summary: &ProbeSummary,
+    waits: Option<&TopWaits>,
+    screen: TextScreen,
+) -> String {
     let mut parts: Vec<_> = ScreenPart::table(rates(summary)).into_iter().collect();
     let top = waits.iter().flat_map(|waits| &waits.list).take(WAITS_MAX);
     let top: Vec<_> = top.map(waits::watched_in_short).collect();
@@ -60,17 +77,26 @@ pub fn probe_summary(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: T
     if top.len() > 1 {
         parts.push(ScreenPart::facts("Waits", top).leaving_out(hidden));
     }
-    parts.extend(probe_list::facts(summary).into_iter().map(|(word, text)| ScreenPart::fact(word, text)));
+    parts.extend(
+        probe_list::facts(summary).into_iter().map(|(word, text)| ScreenPart::fact(word, text)),
+    );
     let signals = summary.counters.len() + summary.gauges.len();
     let absent = match summary.absent.len() {
         0 => String::new(),
         n => format!(", {n} could not be read"),
     };
-    parts.push(ScreenPart::fact("Signals", format!("{signals} recorded{absent}: --full lists them")));
+    parts.push(ScreenPart::fact(
+        "Signals",
+        format!("{signals} recorded{absent}: --full lists them"),
+    ));
     let run = &summary.run;
     let title = format!("Probe of {}", run.target);
-    let platform = run.platform.as_ref().map(|name| format!(" ({})", printable(name))).unwrap_or_default();
-    let place = format!("{} {}{platform}, watched from {}", run.server.flavour, run.server.version, run.hostname);
+    let platform =
+        run.platform.as_ref().map(|name| format!(" ({})", printable(name))).unwrap_or_default();
+    let place = format!(
+        "{} {}{platform}, watched from {}",
+        run.server.flavour, run.server.version, run.hostname
+    );
     Screenful { title, place, answer: answer(summary, waits), parts }.draw(screen)
 }
 
@@ -83,7 +109,8 @@ fn answer(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Vec<String> {
         (true, true) => format!("it did not answer for {:.1} s", summary.no_answer_ms / 1e3),
     };
     let top = waits.and_then(|waits| waits.list.first());
-    let wait = top.map(|wait| format!("Sessions waited most on {}.", waits::watched_in_short(wait)));
+    let wait =
+        top.map(|wait| format!("Sessions waited most on {}.", waits::watched_in_short(wait)));
     let first = names::capital(&format!("in {seconds} {}; {answers}.", work(summary)));
     std::iter::once(first).chain(lags(summary)).chain(wait).collect()
 }
@@ -97,7 +124,8 @@ fn work(summary: &ProbeSummary) -> String {
         let whose = if name == OF_HANDLERS { "handler " } else { "" };
         format!("{} {whose}commits/s", amount(counter.per_second))
     });
-    let redo = rate(summary, REDO).map(|n| format!("{}/s of redo log", format::bytes(n.max(0.0) as u64)));
+    let redo =
+        rate(summary, REDO).map(|n| format!("{}/s of redo log", format::bytes(n.max(0.0) as u64)));
     match (commits, redo) {
         (Some(commits), Some(redo)) => format!("the server did {commits}, {redo}"),
         (Some(commits), None) => format!("the server did {commits}"),
@@ -124,7 +152,8 @@ fn lags(summary: &ProbeSummary) -> impl Iterator<Item = String> {
 
 fn rates(summary: &ProbeSummary) -> DocumentTable {
     let row = |(word, signals, unit): &(&str, &[&str], RateUnit)| {
-        let (name, counter) = growing(summary, signals).filter(|(_, counter)| counter.growth != 0.0)?;
+        let (name, counter) =
+            growing(summary, signals).filter(|(_, counter)| counter.growth != 0.0)?;
         Some([(*word).to_owned(), unit.text(counter.per_second), name.to_owned()])
     };
     let rows: Vec<_> = RATES.iter().filter_map(row).take(TOP).collect();
@@ -139,7 +168,10 @@ fn rate(summary: &ProbeSummary, names: &[&str]) -> Option<f64> {
 }
 
 /// The first of these counters that has grown, else the last one that the server has.
-fn growing<'s>(summary: &'s ProbeSummary, names: &[&'s str]) -> Option<(&'s str, &'s CounterSummary)> {
+fn growing<'s>(
+    summary: &'s ProbeSummary,
+    names: &[&'s str],
+) -> Option<(&'s str, &'s CounterSummary)> {
     let there = || names.iter().filter_map(|name| Some((*name, summary.counters.get(*name)?)));
     there().find(|(_, counter)| counter.growth != 0.0).or_else(|| there().next_back())
 }

@@ -17,16 +17,21 @@ const ABOUT: &str = "about";
 pub fn diff_summary(diff: &Diff, screen: TextScreen) -> String {
     let shown: Vec<_> = diff.shown().filter(|one| one.same_but_for.is_none()).collect();
     let top = shown.iter().take(TOP).map(|one| row(one));
-    let table = without_columns(DocumentTable::new(["setting", "A", "B", ABOUT], top), &[ABOUT], screen);
+    let table =
+        without_columns(DocumentTable::new(["setting", "A", "B", ABOUT], top), &[ABOUT], screen);
     let hidden = shown.len().saturating_sub(TOP);
-    let mut parts: Vec<_> = ScreenPart::table(table).map(|part| part.leaving_out(hidden)).into_iter().collect();
+    let mut parts: Vec<_> =
+        ScreenPart::table(table).map(|part| part.leaving_out(hidden)).into_iter().collect();
     parts.extend(crash(diff));
-    let notes = [("A", &diff.a), ("B", &diff.b)]
-        .into_iter()
-        .flat_map(|(letter, side)| side.notes.iter().map(move |note| format!("{letter}: {}", printable(note))));
+    let notes = [("A", &diff.a), ("B", &diff.b)].into_iter().flat_map(|(letter, side)| {
+        side.notes.iter().map(move |note| format!("{letter}: {}", printable(note)))
+    });
     let notes: Vec<_> = notes.collect();
     parts.extend((!notes.is_empty()).then(|| ScreenPart::facts("Note", notes)));
-    parts.push(ScreenPart::facts("In all", summary(diff, false).lines().map(str::to_owned).collect()));
+    parts.push(ScreenPart::facts(
+        "In all",
+        summary(diff, false).lines().map(str::to_owned).collect(),
+    ));
     let title = format!("A  {}\nB  {}", title(&diff.a), title(&diff.b));
     Screenful { title, place: String::new(), answer: answer(diff, &shown), parts }.draw(screen)
 }
@@ -38,7 +43,10 @@ fn answer(diff: &Diff, shown: &[&Difference]) -> Vec<String> {
         [one, ..] => {
             let (a, b) = both(one);
             let meaning = one.meaning.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-            let text = format!("Most likely to matter: {} is {a} on A and {b} on B{meaning}", printable(&one.name));
+            let text = format!(
+                "Most likely to matter: {} is {a} on A and {b} on B{meaning}",
+                printable(&one.name)
+            );
             format!("{}.", text.trim_end_matches('.'))
         }
     };
@@ -46,8 +54,12 @@ fn answer(diff: &Diff, shown: &[&Difference]) -> Vec<String> {
     let pair = DurabilityPair::of(durability(&diff.a), durability(&diff.b));
     let same = |sentence: &str| format!("Crash, A and B: {}.", printable(sentence));
     let crash = match (pair.risk("A", "B"), &pair.a, &pair.b) {
-        (Some(risk), ..) => Some(format!("{} {}.", survival_sentence(pair.b_survives), names::capital(&risk))),
-        (None, Some(of_a), Some(of_b)) if of_a.sentence == of_b.sentence => Some(same(&of_a.sentence)),
+        (Some(risk), ..) => {
+            Some(format!("{} {}.", survival_sentence(pair.b_survives), names::capital(&risk)))
+        }
+        (None, Some(of_a), Some(of_b)) if of_a.sentence == of_b.sentence => {
+            Some(same(&of_a.sentence))
+        }
         _ => None,
     };
     std::iter::once(first).chain(crash).collect()
@@ -60,7 +72,9 @@ fn crash(diff: &Diff) -> Option<ScreenPart> {
     if is_same || DurabilityPair::of(a.cloned(), b.cloned()).risk("A", "B").is_some() {
         return None;
     }
-    let sentence = |(letter, of): (&str, Option<&Durability>)| Some(format!("{letter}: {}", printable(&of?.sentence)));
+    let sentence = |(letter, of): (&str, Option<&Durability>)| {
+        Some(format!("{letter}: {}", printable(&of?.sentence)))
+    };
     let items: Vec<_> = [("A", a), ("B", b)].into_iter().filter_map(sentence).collect();
     Some(ScreenPart::facts("Crash", items))
 }

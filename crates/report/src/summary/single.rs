@@ -9,8 +9,10 @@ use crate::sections::tps_entry;
 use crate::{ReportInput, TextScreen, format, ledger, names, open_loop, rows, stalls, waits};
 
 pub(super) fn parts(input: &ReportInput<'_>, screen: TextScreen) -> Vec<ScreenPart> {
-    let droppable = [Figure::ServiceP99, Figure::ResponseP50, Figure::ResponseMax].map(Figure::name);
-    let table = without_columns(figures(input), &[&droppable[..], &["p95", "max"]].concat(), screen);
+    let droppable =
+        [Figure::ServiceP99, Figure::ResponseP50, Figure::ResponseMax].map(Figure::name);
+    let table =
+        without_columns(figures(input), &[&droppable[..], &["p95", "max"]].concat(), screen);
     let has_evidence = input.analysis.cells.iter().any(|cell| !cell.trials.is_empty());
     let mut parts: Vec<_> = ScreenPart::table(table).filter(|_| has_evidence).into_iter().collect();
     parts.extend(wait(input).map(|text| ScreenPart::fact("Waits", text)));
@@ -42,7 +44,8 @@ fn figures(input: &ReportInput<'_>) -> DocumentTable {
     let is_rate = analysis.axis == Axis::Rate;
     let columns = if is_open { OPEN } else { CLOSED };
     let head = |figure: Figure| if is_open { figure.name() } else { format::main_head(figure) };
-    let mut header = vec![if is_rate { "rate" } else { "connections" }.to_owned(), "tps".to_owned()];
+    let mut header =
+        vec![if is_rate { "rate" } else { "connections" }.to_owned(), "tps".to_owned()];
     let has_rows = rows::are_shown(analysis);
     header.extend(has_rows.then(|| Figure::RowsPerSecond.name().to_owned()));
     header.extend(columns.iter().map(|figure| head(*figure).to_owned()));
@@ -51,7 +54,11 @@ fn figures(input: &ReportInput<'_>) -> DocumentTable {
         let tps = match cell.tps {
             // The answer has the interval, and says that there is none.
             Some(tps) if tps.n == 1 => {
-                format!("{}{}", format::tps(tps.value), if generator::is_limited(cell) { SIGN } else { "" })
+                format!(
+                    "{}{}",
+                    format::tps(tps.value),
+                    if generator::is_limited(cell) { SIGN } else { "" }
+                )
             }
             _ => tps_entry(Some(cell)),
         };
@@ -59,7 +66,10 @@ fn figures(input: &ReportInput<'_>) -> DocumentTable {
         let rows = has_rows.then(|| text(Figure::RowsPerSecond));
         [place, tps].into_iter().chain(rows).chain(columns.map(text)).collect::<Vec<_>>()
     };
-    DocumentTable { words_last: false, ..DocumentTable::new(header, analysis.cells.iter().map(row)) }
+    DocumentTable {
+        words_last: false,
+        ..DocumentTable::new(header, analysis.cells.iter().map(row))
+    }
 }
 
 /// What sessions waited on longest, of the only configuration.

@@ -12,7 +12,8 @@ pub fn stalls_summary(name: &str, run: &Run, screen: TextScreen) -> String {
     const ROWS_MAX: usize = 10;
     let (rows, hidden) = longest(&run.trials, ROWS_MAX, coincident_in_short);
     let row = |(_, row): (usize, StallRow<'_>)| -> Vec<TableEntry> {
-        let (kind, StallRow { trial, start, length, depth, usual, coincident, .. }) = (kind_entry(row.kind), row);
+        let (kind, StallRow { trial, start, length, depth, usual, coincident, .. }) =
+            (kind_entry(row.kind), row);
         let mut entries: Vec<TableEntry> = vec![trial.to_owned().into(), kind];
         entries.extend([start, length, depth, usual, coincident].map(TableEntry::from));
         entries
@@ -24,7 +25,8 @@ pub fn stalls_summary(name: &str, run: &Run, screen: TextScreen) -> String {
         text if text.starts_with("none") => format!("No stall: {text}."),
         text => format!("Stalled: {text}."),
     }];
-    let mut parts: Vec<_> = ScreenPart::table(table).map(|part| part.leaving_out(hidden)).into_iter().collect();
+    let mut parts: Vec<_> =
+        ScreenPart::table(table).map(|part| part.leaving_out(hidden)).into_iter().collect();
     parts.extend(grouped(facts).into_iter().map(|(word, items)| ScreenPart::facts(word, items)));
     let place = format::trials(run.trials.len());
     Screenful { title: format!("Stalls of {name}"), place, answer, parts }.draw(screen)

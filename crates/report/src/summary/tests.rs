@@ -3,7 +3,8 @@
 use truetps_analysis::CrashAnalysis;
 use truetps_knowledge::{SettingsSide, SideValue, diff};
 use truetps_record::{
-    Configuration, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep, Flavour, ServerFacts, SettingValue,
+    Configuration, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep, Flavour, ServerFacts,
+    SettingValue,
 };
 
 use super::{SUMMARY_LINES_MAX, crash_summary, diff_summary, stalls_summary, summary_text};
@@ -45,15 +46,25 @@ Trials    30 of 30 valid; 3 blocks; 5 min 30 s of trials
 pub(crate) fn check_screen(draw: impl Fn(TextScreen) -> String) {
     for width in [40, 80, 100, 160] {
         let screen = TextScreen::new(false, Some(width));
-        for (text, screen) in [(draw(screen), screen), (draw(screen.answer_last()), screen.answer_last())] {
+        for (text, screen) in
+            [(draw(screen), screen), (draw(screen.answer_last()), screen.answer_last())]
+        {
             let wide: Vec<_> = text.lines().filter(|line| display_width(line) > width).collect();
             assert!(wide.is_empty(), "{width}: {wide:#?}\n{text}");
             let lines = text.lines().count();
-            assert!(lines <= SUMMARY_LINES_MAX || width < 80, "{lines} lines at {width} columns\n{text}");
+            assert!(
+                lines <= SUMMARY_LINES_MAX || width < 80,
+                "{lines} lines at {width} columns\n{text}"
+            );
             assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
             let answer = text.lines().position(|line| line.starts_with("Answer")).unwrap();
-            let last_gap =
-                text.lines().enumerate().filter(|(_, line)| line.is_empty()).map(|(at, _)| at).last().unwrap();
+            let last_gap = text
+                .lines()
+                .enumerate()
+                .filter(|(_, line)| line.is_empty())
+                .map(|(at, _)| at)
+                .last()
+                .unwrap();
             if screen.has_answer_last() {
                 assert_eq!(answer, last_gap + 1, "the answer is what stands last\n{text}");
             } else {
@@ -110,7 +121,10 @@ fn every_experiment_fits_one_screen() {
 /// The whole screen, as a reader without a terminal gets it.
 #[test]
 fn the_screen_of_a_sweep() {
-    let text = summary_text(&Fixture::durability().with_settings().input(), TextScreen::new(false, Some(80)));
+    let text = summary_text(
+        &Fixture::durability().with_settings().input(),
+        TextScreen::new(false, Some(80)),
+    );
     assert_eq!(text, SWEEP);
 }
 
@@ -127,9 +141,14 @@ fn several_settings_begin_with_the_effect_of_each() {
     assert!(text.contains("main effect of") && text.contains("innodb_doublewrite=false"), "{text}");
     let full = crate::text(&fixture.input(), TextScreen::PLAIN);
     assert!(full.contains("Main effects") && full.contains("truetps explain A B"), "{full}");
-    assert!(!crate::text(&Fixture::durability().input(), TextScreen::PLAIN).contains("Main effects"));
+    assert!(
+        !crate::text(&Fixture::durability().input(), TextScreen::PLAIN).contains("Main effects")
+    );
     let (base, best) = crate::base_and_best(&fixture.input()).unwrap_or_default();
-    assert!(base.is_empty() || (base.contains("innodb_doublewrite=") && best.contains("innodb_doublewrite=")));
+    assert!(
+        base.is_empty()
+            || (base.contains("innodb_doublewrite=") && best.contains("innodb_doublewrite="))
+    );
 }
 
 /// 20 000 transactions of one row a second, or 1 600 of a hundred.
@@ -153,18 +172,24 @@ fn rows_a_second_are_shown_where_transactions_have_several() {
     let screen = TextScreen::new(false, Some(100));
     let text = summary_text(&fixture.input(), screen);
     for part in ["tps = 20 200 rows/s", "in rows a second ×8.0", "rows/s"] {
-        assert!(text.contains(part) || text.replace('\u{a0}', " ").contains(part), "{part}\n{text}");
+        assert!(
+            text.contains(part) || text.replace('\u{a0}', " ").contains(part),
+            "{part}\n{text}"
+        );
     }
     let page = crate::html(&fixture.input());
     assert!(page.contains(">rows/s</th>") && page.contains("161"), "the page has the column");
     let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
     let rows = json["analysis"]["cells"][1]["rows_changed_per_s"].as_f64().unwrap();
     assert!((rows / 161_600.0 - 1.0).abs() < 0.01, "{rows}");
-    let two = Fixture::of_plan(&plan.replace("[factors]", "[factors]\ninnodb_doublewrite = [true, false]"));
+    let two = Fixture::of_plan(
+        &plan.replace("[factors]", "[factors]\ninnodb_doublewrite = [true, false]"),
+    );
     let two = two.with(|trials| set_rows(trials));
     let text = summary_text(&two.input(), screen).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("rows_per_insert=100 slower than =1 (×0.080") && text.contains("; in rows a second ×8.0"),
+        text.contains("rows_per_insert=100 slower than =1 (×0.080")
+            && text.contains("; in rows a second ×8.0"),
         "{text}"
     );
     let one = summary_text(&Fixture::durability().input(), screen);
@@ -181,16 +206,19 @@ fn one_row_a_transaction_is_never_another_number_of_rows_a_second() {
             measured.counts.rows_changed = measured.counts.ok;
             measured.tps = measured.counts.ok as f64 / (measured.length_ms / 1e3);
         }
-        let is_twin = |trial: &&mut truetps_record::Trial| trial.role == truetps_record::TrialRole::AaTwin;
+        let is_twin =
+            |trial: &&mut truetps_record::Trial| trial.role == truetps_record::TrialRole::AaTwin;
         let twin = trials.iter_mut().find(is_twin).unwrap();
-        twin.validity = truetps_record::Validity::Invalid(truetps_record::Reason::Text("lost".to_owned()));
+        twin.validity =
+            truetps_record::Validity::Invalid(truetps_record::Reason::Text("lost".to_owned()));
     };
     let fixture = Fixture::durability().with(spread);
     let text = summary_text(&fixture.input(), TextScreen::new(false, Some(100)));
     assert!(!text.contains("rows/s") && !text.contains("rows a second"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
     for cell in json["analysis"]["cells"].as_array().unwrap() {
-        let [tps, rows] = [&cell["tps"]["value"], &cell["rows_changed_per_s"]].map(|one| one.as_f64().unwrap());
+        let [tps, rows] =
+            [&cell["tps"]["value"], &cell["rows_changed_per_s"]].map(|one| one.as_f64().unwrap());
         assert!((rows / tps - 1.0).abs() < 1e-9, "{tps} tps, {rows} rows/s: {cell}");
     }
 }
@@ -199,7 +227,8 @@ fn one_row_a_transaction_is_never_another_number_of_rows_a_second() {
 fn many_combinations_show_the_fastest_and_count_the_others() {
     let text = summary_text(&many_cells().input(), TextScreen::new(false, Some(100)));
     assert!(text.contains("more with --full"), "{text}");
-    let rows: Vec<_> = text.lines().skip_while(|line| !line.starts_with("By ")).skip(2).take(2).collect();
+    let rows: Vec<_> =
+        text.lines().skip_while(|line| !line.starts_with("By ")).skip(2).take(2).collect();
     assert!(rows[0].contains("baseline =1 / =0 / =100 "), "{text}");
     assert!(rows[1].contains("9 090"), "the fastest comes next\n{text}");
     assert!(text.contains("Of 80 comparisons with the baseline: "), "{text}");
@@ -223,7 +252,10 @@ fn what_a_power_cut_loses_is_a_column_where_it_differs() {
     let words = differs.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("* also if the server crashes"), "{differs}");
     let unknown = text(&Fixture::durability());
-    assert!(!unknown.contains("power cut loses"), "nothing is claimed where nothing is known\n{unknown}");
+    assert!(
+        !unknown.contains("power cut loses"),
+        "nothing is claimed where nothing is known\n{unknown}"
+    );
 }
 
 /// Crashes of nine configurations with three kinds each, and their controls.
@@ -265,7 +297,9 @@ fn crashes(flush: &[i64], sync: &[i64]) -> (CrashRun, Vec<CrashRecord>) {
     let levels = flush.iter().flat_map(|flush| sync.iter().map(move |sync| (*flush, *sync)));
     let of_cell = |(flush, sync): (i64, i64)| {
         let level = |name: &str, level: i64| (name.to_owned(), SettingValue::Int(level));
-        let levels = [level("innodb_flush_log_at_trx_commit", flush), level("sync_binlog", sync)].into_iter().collect();
+        let levels = [level("innodb_flush_log_at_trx_commit", flush), level("sync_binlog", sync)]
+            .into_iter()
+            .collect();
         let configuration = Configuration { levels };
         CrashKind::ALL.map(|kind| crash(kind, &configuration, if flush == 1 { 0 } else { 1234 }))
     };
@@ -303,11 +337,14 @@ fn crash(kind: CrashKind, configuration: &Configuration, lost: u64) -> CrashReco
 fn settings_that_differ_fit_one_screen() {
     let side = |name: &str, odd: &str| {
         let value = |text: String| SideValue { value: text, ..SideValue::default() };
-        let mut settings: std::collections::BTreeMap<_, _> =
-            (0..80).map(|n| (format!("made_up_setting_with_a_long_name_{n}"), value(format!("{odd}{n}")))).collect();
+        let mut settings: std::collections::BTreeMap<_, _> = (0..80)
+            .map(|n| (format!("made_up_setting_with_a_long_name_{n}"), value(format!("{odd}{n}"))))
+            .collect();
         settings.insert("log_bin".to_owned(), value(odd.to_owned()));
-        settings
-            .insert("innodb_flush_log_at_trx_commit".to_owned(), value(if odd == "ON" { "1" } else { "2" }.to_owned()));
+        settings.insert(
+            "innodb_flush_log_at_trx_commit".to_owned(),
+            value(if odd == "ON" { "1" } else { "2" }.to_owned()),
+        );
         settings.insert("optimizer_switch".to_owned(), value(format!("{odd},").repeat(40)));
         SettingsSide {
             name: name.to_owned(),
@@ -327,7 +364,8 @@ fn settings_that_differ_fit_one_screen() {
     check_screen(|screen| diff_summary(&diff(&a, &a), screen));
     let text = diff_summary(&diff(&a, &b), TextScreen::PLAIN);
     assert!(
-        text.contains("Answer    Most likely to matter: ") && text.contains("B risks more commits in a crash."),
+        text.contains("Answer    Most likely to matter: ")
+            && text.contains("B risks more commits in a crash."),
         "{text}"
     );
     assert!(text.contains("… 73 more with --full"), "{text}");
@@ -339,7 +377,10 @@ fn doubts_are_named_with_how_grave_they_are() {
         let text = summary_text(&fixture.input(), TextScreen::PLAIN);
         text.lines().find(|line| line.starts_with("Trust")).unwrap().to_owned()
     };
-    assert!(trust(&Fixture::durability()).starts_with("Trust     good: identical runs differed by +0.67 %"));
+    assert!(
+        trust(&Fixture::durability())
+            .starts_with("Trust     good: identical runs differed by +0.67 %")
+    );
     assert!(trust(&Fixture::connections_only()).starts_with("Trust     low: one trial of each"));
     let mut quick = Fixture::durability();
     quick.run.experiment.quick = true;

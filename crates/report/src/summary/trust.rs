@@ -6,7 +6,9 @@ use truetps_analysis::Verdict;
 use truetps_record::Trial;
 
 use super::layout::ScreenPart;
-use crate::{ReportInput, document, external, format, generator, meaning, names, parts, remarks, stalls};
+use crate::{
+    ReportInput, document, external, format, generator, meaning, names, parts, remarks, stalls,
+};
 
 /// Where only larger differences than this get a verdict, at all loads, the figures say little.
 const NOISE_HIGH: f64 = 0.3;
@@ -48,14 +50,20 @@ fn evidence(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
         let is_noisy = !analysis.contrasts.is_empty()
             && analysis.noise.iter().all(|noise| noise.smallest_detectable_effect > NOISE_HIGH);
         said.push(match (alarm, is_noisy) {
-            (true, _) => (Doubt::Grave, format!("A/A alarm, small differences are no evidence: {sentence}")),
+            (true, _) => {
+                (Doubt::Grave, format!("A/A alarm, small differences are no evidence: {sentence}"))
+            }
             (false, true) => (Doubt::Grave, sentence),
             (false, false) => (Doubt::Note, sentence),
         });
     }
     said.extend(meaning::incomplete(analysis).map(|text| (Doubt::Grave, plain(&text))));
     if analysis.max_rate.is_none() && analysis.cells.iter().all(|cell| cell.trials.len() <= 1) {
-        let what = if analysis.cells.len() == 1 { "one trial shows" } else { "one trial of each configuration shows" };
+        let what = if analysis.cells.len() == 1 {
+            "one trial shows"
+        } else {
+            "one trial of each configuration shows"
+        };
         said.push((Doubt::Grave, format!("{what} no scatter: repeat it before you rely on it")));
     }
     let is_open = |one: &Verdict| matches!(one, Verdict::NotEnoughData { .. });
@@ -89,10 +97,18 @@ fn conditions(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     let mut said = Vec::new();
     said.extend(parts::incomplete(&input.run.experiment).map(|text| (Doubt::Grave, text)));
     said.extend(meaning::memory_disk(input).map(|text| (Doubt::Grave, plain(&text))));
-    let failed: u64 = input.trials().filter_map(|trial| Some(trial.measured.as_ref()?.counts.failed)).sum();
-    said.extend((failed > 0).then(|| (Doubt::Some, format!("{} failed", format::plural(failed, "transaction")))));
-    let clients: u32 = input.trials().filter_map(|trial| Some(trial.engine.as_ref()?.clients_failed)).sum();
-    said.extend((clients > 0).then(|| (Doubt::Some, format!("{} failed", format::plural(clients.into(), "client")))));
+    let failed: u64 =
+        input.trials().filter_map(|trial| Some(trial.measured.as_ref()?.counts.failed)).sum();
+    said.extend(
+        (failed > 0)
+            .then(|| (Doubt::Some, format!("{} failed", format::plural(failed, "transaction")))),
+    );
+    let clients: u32 =
+        input.trials().filter_map(|trial| Some(trial.engine.as_ref()?.clients_failed)).sum();
+    said.extend(
+        (clients > 0)
+            .then(|| (Doubt::Some, format!("{} failed", format::plural(clients.into(), "client")))),
+    );
     let is_several = input.analysis.curves.len() > 1 || input.analysis.max_rate.is_some();
     let stalled = stalls::fact(input).filter(|_| is_several && stalls::any(input));
     said.extend(stalled.map(|text| (Doubt::Some, format!("stalls: {text}"))));
@@ -100,7 +116,8 @@ fn conditions(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     said.extend(meaning::couplings(input).into_iter().map(|text| (Doubt::Note, plain(&text))));
     said.extend(meaning::cheap_flush(input).map(|text| (Doubt::Note, plain(&text))));
     // With a bound it is a part of its own.
-    let shared_cores = meaning::shared_cores(input).filter(|_| generator::bound(input.analysis).is_none());
+    let shared_cores =
+        meaning::shared_cores(input).filter(|_| generator::bound(input.analysis).is_none());
     said.extend(shared_cores.map(|text| (Doubt::Note, plain(&text))));
     said.extend(external::idle_factors(input).into_iter().map(|text| (Doubt::Some, text)));
     said.extend(external::notes(input).into_iter().map(|text| (Doubt::Note, text)));
@@ -110,7 +127,8 @@ fn conditions(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
 
 /// Remarks on trials: one with the number of its trials.
 fn notes(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
-    let remarks = input.trials().flat_map(|trial| remarks(trial).into_iter().map(move |text| (text, trial)));
+    let remarks =
+        input.trials().flat_map(|trial| remarks(trial).into_iter().map(move |text| (text, trial)));
     let grouped = crate::grouped(remarks);
     let line = |(text, trials): (String, Vec<&Trial>)| match &trials[..] {
         [one] => (Doubt::Some, format!("{}: {text}", one.name)),
@@ -127,7 +145,8 @@ fn plain(sentence: &str) -> String {
 /// `29 of 30 valid, 1 invalid (trial-0002: the server died); 3 blocks, 5 min 30 s of trials`.
 pub(super) fn trials(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
-    let blocks = (analysis.blocks_planned > 1).then(|| format::plural(analysis.blocks_planned.into(), "block"));
+    let blocks = (analysis.blocks_planned > 1)
+        .then(|| format::plural(analysis.blocks_planned.into(), "block"));
     let time = time_of_trials(input).map(|time| format!("{} of trials", format::duration(time)));
     let invalid = analysis.invalid.first().map(|first| format!("{}: {}", first.name, first.reason));
     let is_rate = analysis.axis == truetps_analysis::Axis::Rate || analysis.max_rate.is_some();
@@ -139,7 +158,9 @@ pub(super) fn trials(input: &ReportInput<'_>) -> String {
 /// From the beginning to the end of each. An experiment may have been interrupted between them.
 fn time_of_trials(input: &ReportInput<'_>) -> Option<Duration> {
     let time = |text: &str| -> Option<SystemTime> { humantime::parse_rfc3339(text).ok() };
-    let length = |trial: &Trial| time(trial.ended_at.as_ref()?)?.duration_since(time(&trial.started_at)?).ok();
+    let length = |trial: &Trial| {
+        time(trial.ended_at.as_ref()?)?.duration_since(time(&trial.started_at)?).ok()
+    };
     let lengths: Vec<_> = input.trials().filter_map(length).collect();
     (!lengths.is_empty()).then(|| lengths.iter().sum())
 }

@@ -3,8 +3,8 @@
 use super::layout::{ScreenPart, Screenful};
 use crate::TextScreen;
 use crate::verification::{
-    VerifyInput, answer, comparison_fact, error_texts, example_texts, faults_fact, generator, kills_fact, place,
-    response, rows_fact, title, trust,
+    VerifyInput, answer, comparison_fact, error_texts, example_texts, faults_fact, generator,
+    kills_fact, place, response, rows_fact, title, trust,
 };
 
 pub fn verification_summary(input: &VerifyInput<'_>, screen: TextScreen) -> String {
@@ -21,6 +21,11 @@ pub fn verification_summary(input: &VerifyInput<'_>, screen: TextScreen) -> Stri
     parts.extend((!errors.is_empty()).then(|| ScreenPart::facts("Errors", errors)));
     parts.extend(trust(input).map(|text| ScreenPart::fact("Trust", text)));
     parts.extend(comparison_fact(input).map(|text| ScreenPart::fact("Compared", text)));
-    Screenful { title: title(input), place: place(input), answer: vec![format!("{}.", answer(input))], parts }
-        .draw(screen)
+    Screenful {
+        title: title(input),
+        place: place(input),
+        answer: vec![format!("{}.", answer(input))],
+        parts,
+    }
+    .draw(screen)
 }

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
-use truetps_disk::{DiskOptions, DiskProfile, EmulatedDisk, LabLevel, clean_disk, files_in, has_mounts, missing_for};
+use truetps_disk::{
+    DiskOptions, DiskProfile, EmulatedDisk, LabLevel, clean_disk, files_in, has_mounts, missing_for,
+};
 
 use crate::copy::free_bytes;
 use crate::error::SandboxError;
@@ -81,7 +83,10 @@ impl InstanceDisk {
     }
 
     pub(super) fn write_profile(&self, profile: &DiskProfile) -> Result<(), SandboxError> {
-        write_json_file(&self.note, &DiskNote { schema_version: SCHEMA_VERSION, profile: profile.clone() })
+        write_json_file(
+            &self.note,
+            &DiskNote { schema_version: SCHEMA_VERSION, profile: profile.clone() },
+        )
     }
 
     /// The process that serves it.
@@ -104,7 +109,12 @@ impl InstanceDisk {
         let bytes = free.saturating_sub(SPARE_BYTES).min(BYTES_MAX);
         if bytes < BYTES_MIN {
             let needed = BYTES_MIN + SPARE_BYTES;
-            return Err(SandboxError::DiskFull { what: "the emulated disk", path: path.to_owned(), needed, free });
+            return Err(SandboxError::DiskFull {
+                what: "the emulated disk",
+                path: path.to_owned(),
+                needed,
+                free,
+            });
         }
         Ok(bytes)
     }
@@ -160,11 +170,15 @@ impl InstanceDisk {
         for (pid, _) in &helpers {
             self.signal(*pid, Signal::TERM)?;
         }
-        Ok(helpers.into_iter().filter(|(pid, ticks)| !wait_until_ended(*pid, *ticks, time_limit)).collect())
+        Ok(helpers
+            .into_iter()
+            .filter(|(pid, ticks)| !wait_until_ended(*pid, *ticks, time_limit))
+            .collect())
     }
 
     fn signal(&self, pid: u32, signal: Signal) -> Result<(), SandboxError> {
-        signal_disk_helper(pid, &self.folder, signal).map_err(SandboxError::io("end the process of", &self.folder))
+        signal_disk_helper(pid, &self.folder, signal)
+            .map_err(SandboxError::io("end the process of", &self.folder))
     }
 
     fn clean(&self) -> Result<(), SandboxError> {

@@ -45,7 +45,11 @@ impl Instance<'_> {
             gone = process.wait(KILL_TIME_LIMIT);
         }
         if !gone {
-            return Err(NamedError::DoesNotEnd { name: self.server.name.clone(), pid: process.pid }.into());
+            return Err(NamedError::DoesNotEnd {
+                name: self.server.name.clone(),
+                pid: process.pid,
+            }
+            .into());
         }
         children.kill(KILL_TIME_LIMIT);
         let clean = note_end(self, process, killed, kill)?;
@@ -54,7 +58,10 @@ impl Instance<'_> {
 }
 
 /// Including the processes that a killed one leaves.
-fn signal_running(instance: &Instance<'_>, signal: Signal) -> Result<(Process, Children), SandboxError> {
+fn signal_running(
+    instance: &Instance<'_>,
+    signal: Signal,
+) -> Result<(Process, Children), SandboxError> {
     let _lock = instance.locks.wait()?;
     let process = instance.look()?.check_running().inspect_err(|error| {
         // The disk of a server that has ended by itself is still mounted.
@@ -70,7 +77,12 @@ fn signal_running(instance: &Instance<'_>, signal: Signal) -> Result<(Process, C
 /// Returns whether it ended cleanly. It may have been removed, or started again, since then.
 ///
 /// Its disk is unmounted, `by_force` if necessary.
-fn note_end(instance: &Instance<'_>, process: Process, killed: bool, by_force: bool) -> Result<bool, SandboxError> {
+fn note_end(
+    instance: &Instance<'_>,
+    process: Process,
+    killed: bool,
+    by_force: bool,
+) -> Result<bool, SandboxError> {
     let files = &instance.files;
     // A server without its disk has written nothing at its end.
     let lost_disk = files.disk.exists() && files.disk.helper_pid().is_none();
@@ -91,7 +103,12 @@ fn note_end(instance: &Instance<'_>, process: Process, killed: bool, by_force: b
 
 /// Ends a child that did not become the requested server, including background processes that it may have started.
 /// Another server started here since then is left alone.
-pub(super) fn give_up(files: &InstanceFiles, locks: NameLocks<'_>, child: &mut Child, process: Process) {
+pub(super) fn give_up(
+    files: &InstanceFiles,
+    locks: NameLocks<'_>,
+    child: &mut Child,
+    process: Process,
+) {
     // The first error is reported.
     let lock = locks.wait_if_registered().ok().flatten();
     let note = files.note().ok().flatten().filter(|note| lock.is_some() && note.is_of(process));

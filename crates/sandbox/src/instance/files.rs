@@ -30,7 +30,10 @@ pub(super) struct InstanceFiles {
 impl InstanceFiles {
     pub(super) fn new(folder: &Path, family: Family) -> Self {
         let disk = InstanceDisk::of(folder);
-        let paths = ServerPaths { datadir: datadir_of(folder), ..ServerPaths::in_folder(folder, family, None) };
+        let paths = ServerPaths {
+            datadir: datadir_of(folder),
+            ..ServerPaths::in_folder(folder, family, None)
+        };
         Self { folder: folder.to_owned(), family, paths, disk }
     }
 
@@ -66,8 +69,11 @@ impl InstanceFiles {
     pub(super) fn running(&self, note: Option<&Note>) -> Option<Process> {
         let datadir = &self.paths.datadir;
         match note.and_then(|note| note.process) {
-            Some(noted) => Some(noted).filter(|process| is_server(process.pid, process.start_ticks, datadir)),
-            None => server_marked(datadir, &marks(&self.folder)).map(|(pid, start_ticks)| Process { pid, start_ticks }),
+            Some(noted) => {
+                Some(noted).filter(|process| is_server(process.pid, process.start_ticks, datadir))
+            }
+            None => server_marked(datadir, &marks(&self.folder))
+                .map(|(pid, start_ticks)| Process { pid, start_ticks }),
         }
     }
 
@@ -85,8 +91,11 @@ impl InstanceFiles {
     ) -> Result<Settings, SandboxError> {
         let initial = self.folder.join("initial.json");
         if self.paths.datadir.exists() {
-            let pairs = read_json_file::<IndexMap<String, SettingValue>>(&initial)?.unwrap_or_default();
-            return Ok(Settings::default().with(pairs.iter().map(|(name, value)| (name.as_str(), value))));
+            let pairs =
+                read_json_file::<IndexMap<String, SettingValue>>(&initial)?.unwrap_or_default();
+            return Ok(
+                Settings::default().with(pairs.iter().map(|(name, value)| (name.as_str(), value)))
+            );
         }
         // Renamed when complete: a partial copy is not a datadir.
         let beside = self.paths.datadir.with_file_name(COPY);

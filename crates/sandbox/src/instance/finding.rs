@@ -80,8 +80,16 @@ impl<'a> InstanceFinding<'a> {
     pub(super) fn look(name: &'a str, files: &'a InstanceFiles) -> Result<Self, SandboxError> {
         let note = files.note()?;
         let (running, disk) = (files.running(note.as_ref()), files.disk.profile()?);
-        let is_unknown = running.is_none() && note.as_ref().is_some_and(|note| note.state() == InstanceState::Died);
-        Ok(Self { name, files, note, running, disk, ended_well: is_unknown && has_ended_well(files) })
+        let is_unknown = running.is_none()
+            && note.as_ref().is_some_and(|note| note.state() == InstanceState::Died);
+        Ok(Self {
+            name,
+            files,
+            note,
+            running,
+            disk,
+            ended_well: is_unknown && has_ended_well(files),
+        })
     }
 
     fn state(&self) -> InstanceState {
@@ -137,7 +145,8 @@ impl<'a> InstanceFinding<'a> {
 
     pub(super) fn status(self) -> Status {
         let ServerPaths { datadir, error_log, .. } = self.files.paths.clone();
-        let data_bytes = if self.disk.is_some() { self.files.disk.bytes() } else { disk_bytes(&datadir) };
+        let data_bytes =
+            if self.disk.is_some() { self.files.disk.bytes() } else { disk_bytes(&datadir) };
         Status {
             state: self.state(),
             pid: self.running.map(|process| process.pid),
@@ -146,7 +155,9 @@ impl<'a> InstanceFinding<'a> {
             port: self.port(),
             socket: self.socket(),
             data_bytes,
-            disk: self.disk.map(|profile| DiskStatus { profile, pid: self.files.disk.helper_pid() }),
+            disk: self
+                .disk
+                .map(|profile| DiskStatus { profile, pid: self.files.disk.helper_pid() }),
             datadir,
             error_log,
             adjusted: Vec::new(),
@@ -157,13 +168,16 @@ impl<'a> InstanceFinding<'a> {
 
 /// Whether a server whose end was not noted has removed its pid file and logged its shutdown.
 fn has_ended_well(files: &InstanceFiles) -> bool {
-    !files.paths.pid_file.exists() && says_that_it_ended_well(&tail(&files.paths.error_log, 0, LAST_WORDS))
+    !files.paths.pid_file.exists()
+        && says_that_it_ended_well(&tail(&files.paths.error_log, 0, LAST_WORDS))
 }
 
 /// MySQL 8.4 and later logs one more line after it. PostgreSQL logs the same after an end without a checkpoint.
 fn says_that_it_ended_well(log: &str) -> bool {
     let last: Vec<_> = log.lines().rev().take(2).collect();
-    let has_ended = |line: &&str| line.contains("Shutdown complete") || line.ends_with("database system is shut down");
+    let has_ended = |line: &&str| {
+        line.contains("Shutdown complete") || line.ends_with("database system is shut down")
+    };
     last.iter().any(has_ended) && !log.contains("immediate shutdown request")
 }
 
@@ -173,15 +187,17 @@ mod tests {
 
     #[test]
     fn the_last_words_of_a_log() {
-        let mariadb =
-            "[Note] InnoDB: Shutdown completed; log sequence number 47\n[Note] /usr/sbin/mariadbd: Shutdown complete";
+        let mariadb = "[Note] InnoDB: Shutdown completed; log sequence number 47\n[Note] /usr/sbin/mariadbd: Shutdown complete";
         let mysql = "[System] [Server] mysqld: Shutdown complete (mysqld 9.7.4)\n[System] [Server] MySQL Server - end.";
-        let postgres = "LOG:  checkpoint complete: wrote 3 buffers\nLOG:  database system is shut down";
+        let postgres =
+            "LOG:  checkpoint complete: wrote 3 buffers\nLOG:  database system is shut down";
         for well in [mariadb, mysql, postgres] {
             assert!(says_that_it_ended_well(well), "{well}");
         }
-        let immediate = "LOG:  received immediate shutdown request\nLOG:  database system is shut down";
-        let started_again = format!("{mariadb}\n[Note] Starting MariaDB\n[Note] InnoDB: Using liburing");
+        let immediate =
+            "LOG:  received immediate shutdown request\nLOG:  database system is shut down";
+        let started_again =
+            format!("{mariadb}\n[Note] Starting MariaDB\n[Note] InnoDB: Using liburing");
         for other in ["", immediate, &started_again, "[Note] mariadbd: ready for connections."] {
             assert!(!says_that_it_ended_well(other), "{other}");
         }

@@ -82,7 +82,13 @@ impl Note {
     /// For an instance whose own note is gone.
     pub(super) fn of(process: Process) -> Self {
         let settings = IndexMap::new();
-        Self { schema_version: SCHEMA_VERSION, process: Some(process), port: None, settings, ended: None }
+        Self {
+            schema_version: SCHEMA_VERSION,
+            process: Some(process),
+            port: None,
+            settings,
+            ended: None,
+        }
     }
 
     pub(super) fn with_process(self, process: Process) -> Self {

@@ -82,7 +82,8 @@ impl<'a> InstanceStart<'a> {
     /// See [`Instance::start`]. After an error no server is left.
     pub(super) fn start(&self) -> Result<Status, SandboxError> {
         let mut starting = self.launch()?;
-        let ready = self.wait_until_ready(&mut starting).map_err(|error| error.naming(&starting.settings));
+        let ready =
+            self.wait_until_ready(&mut starting).map_err(|error| error.naming(&starting.settings));
         let adjusted = ready.and_then(|()| self.read_back(&starting.settings));
         let Instance { files, locks, .. } = self.instance;
         adjusted
@@ -99,9 +100,12 @@ impl<'a> InstanceStart<'a> {
         let binary = self.instance.server.binary(self.instance.home)?;
         self.options.port.map_or(Ok(()), |port| check_port(port, user))?;
         self.check_settings(&binary)?;
-        let Some(profile) = self.planned_disk()? else { return self.launch_on_datadir(binary, None) };
+        let Some(profile) = self.planned_disk()? else {
+            return self.launch_on_datadir(binary, None);
+        };
         let mounted = disk.mount(&profile, &self.options.disk_helper, user);
-        let launched = mounted.and_then(|mounted| self.launch_on_datadir(binary, Some((profile, mounted))));
+        let launched =
+            mounted.and_then(|mounted| self.launch_on_datadir(binary, Some((profile, mounted))));
         launched.inspect_err(|_| {
             // The first error is reported.
             let _ = disk.leave();
@@ -129,16 +133,19 @@ impl<'a> InstanceStart<'a> {
     ) -> Result<Starting, SandboxError> {
         let (files, user) = (&self.instance.files, self.instance.home.user());
         let settings = self.prepare(&binary)?;
-        let disk = disk.map(|(profile, mounted)| self.leave_mounted(profile, mounted)).transpose()?;
+        let disk =
+            disk.map(|(profile, mounted)| self.leave_mounted(profile, mounted)).transpose()?;
         self.check_wanted()?;
         family::forget_dead(self.instance.server.family(), &self.places.datadir, user)?;
         let log_from = self.places.error_log_bytes();
         let note = Note::starting(self.options);
         files.write_note(&note)?;
-        let mut child =
-            old_redo::spawn_fitted(&binary, &self.places.datadir, &settings, || self.spawn(&binary, &settings))?;
+        let mut child = old_redo::spawn_fitted(&binary, &self.places.datadir, &settings, || {
+            self.spawn(&binary, &settings)
+        })?;
         // A process that has already ended is found at the first check.
-        let process = Process { pid: child.id(), start_ticks: start_ticks(child.id()).unwrap_or(0) };
+        let process =
+            Process { pid: child.id(), start_ticks: start_ticks(child.id()).unwrap_or(0) };
         if let Err(error) = files.write_note(&note.with_process(process)) {
             end_child(files, &mut child, true);
             return Err(error);
@@ -147,7 +154,11 @@ impl<'a> InstanceStart<'a> {
     }
 
     /// From now on the disk takes its time, and stays mounted.
-    fn leave_mounted(&self, profile: DiskProfile, mut mounted: EmulatedDisk) -> Result<DiskProfile, SandboxError> {
+    fn leave_mounted(
+        &self,
+        profile: DiskProfile,
+        mut mounted: EmulatedDisk,
+    ) -> Result<DiskProfile, SandboxError> {
         cache_redo(&self.places.datadir)?;
         mounted.set_timed(true)?;
         let flush_times = mounted.flush_times()?;
@@ -172,7 +183,11 @@ impl<'a> InstanceStart<'a> {
         let catalogue = Catalogue::ask(binary, self.instance.home.user())?;
         for (name, value) in &self.options.settings {
             let others = self.options.settings.iter().filter(|(other, _)| *other != name);
-            catalogue.check_beside(name, value, others.map(|(name, value)| (name.as_str(), value)))?;
+            catalogue.check_beside(
+                name,
+                value,
+                others.map(|(name, value)| (name.as_str(), value)),
+            )?;
         }
         Ok(())
     }
@@ -190,7 +205,10 @@ impl<'a> InstanceStart<'a> {
         let initial = files.make_datadir(home, binary, &wanted)?;
         match wanted.iter().find(|(name, value)| initial.get(name) != Some(*value)) {
             None => Ok(initial.with(settings.iter())),
-            Some((name, _)) => Err(NamedError::Initial { server: server.name.clone(), name: name.to_owned() }.into()),
+            Some((name, _)) => {
+                Err(NamedError::Initial { server: server.name.clone(), name: name.to_owned() }
+                    .into())
+            }
         }
     }
 
@@ -208,7 +226,13 @@ impl<'a> InstanceStart<'a> {
     fn wait_until_ready(&self, starting: &mut Starting) -> Result<(), SandboxError> {
         let Starting { binary, child, process, log_from, disk, .. } = starting;
         let (family, program) = (self.instance.server.family(), binary.path.as_path());
-        let awaited = Awaited { family, places: &self.places, program, pid: process.pid, log_from: *log_from };
+        let awaited = Awaited {
+            family,
+            places: &self.places,
+            program,
+            pid: process.pid,
+            log_from: *log_from,
+        };
         let look = || match child.try_wait().map_err(SandboxError::io("look at", program))? {
             None => self.check_wanted().map(|()| None),
             ended => Ok(ended),
@@ -223,7 +247,8 @@ impl<'a> InstanceStart<'a> {
     /// A silently adjusted setting would invalidate everything measured with this server. A value of its option file is what
     /// the server makes of it, as where it comes from.
     fn read_back(&self, settings: &Settings) -> Result<Vec<Mismatch>, SandboxError> {
-        let asked = |source| SandboxError::Sql { action: "read the server's settings back", source };
+        let asked =
+            |source| SandboxError::Sql { action: "read the server's settings back", source };
         let mut client = self.instance.connect(PROBE_TIME_LIMIT)?;
         let found = taken_differently(&mut client, settings).map_err(asked)?;
         let is_of_file = |wrong: &Mismatch| {

@@ -94,7 +94,8 @@ impl<'a> Adding<'a> {
     /// Refuses a server that stays: no other one may use its program while it is replaced.
     fn lock_replaceable(&self, before: &NamedServer) -> Result<File, SandboxError> {
         if !self.add.replace {
-            let what = format!("{} {}, {}", before.flavour, before.version, before.program.display());
+            let what =
+                format!("{} {}, {}", before.flavour, before.version, before.program.display());
             return Err(NamedError::Taken { name: self.add.name.to_owned(), what }.into());
         }
         Instance::of(NamedServers::of(self.home), before).check_stopped()?;
@@ -131,13 +132,18 @@ impl<'a> Adding<'a> {
         let source = source.map(absolute).transpose()?;
         let option_file = self.add.option_file.map(|read| read(&binary)).transpose();
         let option_file = option_file.map_err(|problem| NamedError::OptionFile { problem })?;
-        let mut server = NamedServer::new(self.add.name, &binary, program, source, archive.is_some());
+        let mut server =
+            NamedServer::new(self.add.name, &binary, program, source, archive.is_some());
         server.option_file = option_file;
         Ok(server)
     }
 
     /// Existing data stay if the new program is of the same series.
-    fn check_data(&self, before: Option<&NamedServer>, server: &NamedServer) -> Result<(), SandboxError> {
+    fn check_data(
+        &self,
+        before: Option<&NamedServer>,
+        server: &NamedServer,
+    ) -> Result<(), SandboxError> {
         match before.filter(|before| self.folder.has_data() && !server.takes_data_of(before)) {
             None => Ok(()),
             Some(before) => {

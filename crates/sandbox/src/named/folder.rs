@@ -45,7 +45,9 @@ impl ServerFolder {
     /// Whether truetps created this folder: judged by its name and its registration, readable or not.
     pub(crate) fn is_ours(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default().to_str().unwrap_or_default();
-        check_server_name(name).is_ok() && is_folder(&self.path) && is_file(&self.path.join(REGISTRATION))
+        check_server_name(name).is_ok()
+            && is_folder(&self.path)
+            && is_file(&self.path.join(REGISTRATION))
     }
 
     /// Refuses a folder of the user.
@@ -90,7 +92,12 @@ impl ServerFolder {
         remove_tree(&old)
     }
 
-    fn put_tree(&self, server: &NamedServer, beside: &Path, tree: &Path) -> Result<(), SandboxError> {
+    fn put_tree(
+        &self,
+        server: &NamedServer,
+        beside: &Path,
+        tree: &Path,
+    ) -> Result<(), SandboxError> {
         if server.unpacked {
             fs::rename(beside.join(TREE), tree).map_err(SandboxError::io("rename", beside))?;
         }

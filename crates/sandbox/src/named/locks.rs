@@ -64,7 +64,9 @@ impl<'a> NameLocks<'a> {
         match wait_for_lock(&lock, time_limit) {
             Ok(()) if is_at(&lock, &path) => Ok(lock),
             Ok(()) | Err(TryLockError::WouldBlock) => {
-                let problem = "another process of truetps is starting, stopping or changing this server".to_owned();
+                let problem =
+                    "another process of truetps is starting, stopping or changing this server"
+                        .to_owned();
                 Err(SandboxError::Content { path, problem })
             }
             Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", &path)(source)),
@@ -110,7 +112,9 @@ impl<'a> NameLocks<'a> {
         let (path, lock) = opened(self.use_path())?;
         match lock.try_lock() {
             Ok(()) => Ok(lock),
-            Err(TryLockError::WouldBlock) => Err(NamedError::InUse { name: self.name.to_owned() }.into()),
+            Err(TryLockError::WouldBlock) => {
+                Err(NamedError::InUse { name: self.name.to_owned() }.into())
+            }
             Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", &path)(source)),
         }
     }

@@ -62,7 +62,9 @@ impl<'a> NamedServers<'a> {
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut names: Vec<_> = names.filter(|name| check_server_name(name).is_ok()).collect();
         names.sort();
-        let listed = |name: String| Some(Listed { server: self.folder(&name).registration().transpose()?, name });
+        let listed = |name: String| {
+            Some(Listed { server: self.folder(&name).registration().transpose()?, name })
+        };
         Ok(names.into_iter().filter_map(listed).collect())
     }
 
@@ -121,10 +123,17 @@ impl<'a> NamedServers<'a> {
 /// lines: it creates nothing, and a folder that cannot be read has none.
 pub fn server_names_in(folder: Option<&Path>) -> Vec<String> {
     let folder = folder.map_or_else(default_path, |folder| Ok(folder.to_owned()));
-    let entries = folder.map(|folder| folder.join(NAMED_FOLDER).read_dir()).into_iter().flatten().flatten().flatten();
+    let entries = folder
+        .map(|folder| folder.join(NAMED_FOLDER).read_dir())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .flatten();
     let is_registered = |entry: &fs::DirEntry| entry.path().join(REGISTRATION).exists();
-    let mut names: Vec<_> =
-        entries.filter(is_registered).filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let mut names: Vec<_> = entries
+        .filter(is_registered)
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
     names.retain(|name| check_server_name(name).is_ok());
     names.sort();
     names
@@ -149,8 +158,8 @@ pub(crate) fn name_of_entry<'e>(entry: &'e str, ending: &str) -> Option<&'e str>
 /// Whether an entry beside these folders was created by truetps.
 pub(crate) fn is_known(path: &Path, entry: &str) -> bool {
     let is_unfinished = name_of_entry(entry, UNFINISHED).is_some() && is_folder(path);
-    let is_registered =
-        ServerFolder::new(path.to_owned()).is_ours() && read_json::<NamedServer>(&path.join(REGISTRATION)).is_some();
+    let is_registered = ServerFolder::new(path.to_owned()).is_ours()
+        && read_json::<NamedServer>(&path.join(REGISTRATION)).is_some();
     is_lock_file(path, entry) || is_unfinished || is_registered
 }
 

@@ -38,7 +38,11 @@ impl NamedServers<'_> {
         check_not_held(&datadir)?;
         forget_shared_memory(&datadir, home.user());
         folder.disk().unmount_by_force()?;
-        template::remove_of(home, folder.path(), server.as_ref().map(|server| server.program.as_path()));
+        template::remove_of(
+            home,
+            folder.path(),
+            server.as_ref().map(|server| server.program.as_path()),
+        );
         // An unfinished one does not yet name its program.
         clean_templates(home);
         folder.remove()?;

@@ -111,7 +111,8 @@ impl NamedServer {
 
     /// The current program: it must be the one that was added.
     pub fn binary(&self, home: &Home) -> Result<ServerBinary, SandboxError> {
-        let binary = ServerBinary::examine(&self.program, home.user()).map_err(NamedError::Program)?;
+        let binary =
+            ServerBinary::examine(&self.program, home.user()).map_err(NamedError::Program)?;
         if (binary.flavour, binary.version.to_string()) == (self.flavour, self.version.clone()) {
             return Ok(binary);
         }
@@ -130,7 +131,11 @@ fn series(flavour: Flavour, version: &str) -> Option<(u32, Option<u32>)> {
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::named) fn named_server(name: &str, flavour: Flavour, version: &str) -> NamedServer {
+    pub(in crate::named) fn named_server(
+        name: &str,
+        flavour: Flavour,
+        version: &str,
+    ) -> NamedServer {
         NamedServer {
             schema_version: SCHEMA_VERSION,
             name: name.to_owned(),
@@ -147,12 +152,15 @@ pub(super) mod tests {
     fn whose_data_a_server_takes() {
         use Flavour::{Mariadb, Mysql, Postgresql};
         let server = |flavour, version: &str| named_server("a", flavour, version);
-        let takes = |flavour, is: &str, was: &str| server(flavour, is).takes_data_of(&server(flavour, was));
+        let takes =
+            |flavour, is: &str, was: &str| server(flavour, is).takes_data_of(&server(flavour, was));
         assert!(takes(Mysql, "8.0.36", "8.0.15") && takes(Mysql, "8.0.36", "8.0.36"));
         assert!(!takes(Mysql, "8.0.15", "8.0.36") && !takes(Mysql, "8.4.0", "8.0.36"));
         assert!(takes(Mysql, "5.7.22", "5.7.29") && takes(Mariadb, "10.11.8", "10.11.19"));
         assert!(takes(Postgresql, "15.18", "15.1") && takes(Postgresql, "15.1", "15.18"));
-        assert!(!takes(Postgresql, "16.1", "15.18") && !server(Postgresql, "15.1").keeps_redo_size());
+        assert!(
+            !takes(Postgresql, "16.1", "15.18") && !server(Postgresql, "15.1").keeps_redo_size()
+        );
         assert!(!server(Mariadb, "10.11.8").takes_data_of(&server(Mysql, "10.11.8")));
     }
 }

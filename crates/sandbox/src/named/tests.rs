@@ -40,7 +40,10 @@ fn a_broken_server_hides_no_other_one_and_can_be_removed() {
     assert_eq!(named.get("whole").unwrap(), whole);
     assert!(matches!(named.get("wole"), Err(SandboxError::Named(NamedError::Unknown { .. }))));
     let hint = named.remove("broken", false).unwrap_err().hint();
-    assert_eq!(hint.as_deref(), Some("`truetps server remove broken --force` removes it nevertheless"));
+    assert_eq!(
+        hint.as_deref(),
+        Some("`truetps server remove broken --force` removes it nevertheless")
+    );
     named.remove("broken", true).unwrap();
     fs::write(named.folder("whole").path().join("instance.json"), "{").unwrap();
     assert!(named.remove("whole", false).unwrap_err().to_string().contains("instance.json"));
@@ -55,8 +58,14 @@ fn a_folder_of_the_user_is_neither_replaced_nor_removed() {
     let precious = named.home().make_named().unwrap().join("a/tree.old/file");
     fs::create_dir_all(precious.parent().unwrap()).unwrap();
     fs::write(&precious, "").unwrap();
-    let add =
-        Add { name: "a", source: None, flavour: None, option_file: None, replace: true, stop: &AtomicBool::new(false) };
+    let add = Add {
+        name: "a",
+        source: None,
+        flavour: None,
+        option_file: None,
+        replace: true,
+        stop: &AtomicBool::new(false),
+    };
     let errors = [named.register(&add).unwrap_err(), named.remove("a", true).unwrap_err()];
     for error in errors {
         assert!(matches!(error, SandboxError::Named(NamedError::Foreign { .. })), "{error}");
@@ -76,8 +85,14 @@ fn a_server_that_a_run_needs_stays() {
         let error = named.remove("a", force).unwrap_err();
         assert!(matches!(error, SandboxError::Named(NamedError::InUse { .. })), "{error}");
     }
-    let add =
-        Add { name: "a", source: None, flavour: None, option_file: None, replace: true, stop: &AtomicBool::new(false) };
+    let add = Add {
+        name: "a",
+        source: None,
+        flavour: None,
+        option_file: None,
+        replace: true,
+        stop: &AtomicBool::new(false),
+    };
     let error = named.register(&add).unwrap_err();
     assert!(matches!(error, SandboxError::Named(NamedError::InUse { .. })), "{error}");
     drop(two);

@@ -20,7 +20,10 @@ const COLUMNS_MIN: usize = 8;
 type Described = (BTreeMap<String, String>, BTreeMap<String, String>);
 
 /// The program's list of settings. Settings that are not meant for configuration files are missing; see [`is_known`].
-pub(crate) fn describe(binary: &ServerBinary, user: &ServerUser) -> Result<Described, CatalogueError> {
+pub(crate) fn describe(
+    binary: &ServerBinary,
+    user: &ServerUser,
+) -> Result<Described, CatalogueError> {
     let output = output_of(binary, user, &["--describe-config".into()])?;
     let described = parse(&output.stdout);
     if !output.status.success() || described.0.is_empty() {
@@ -52,7 +55,8 @@ fn parse(stdout: &str) -> Described {
 /// Whether the program knows a setting that it does not describe.
 pub(crate) fn is_known(binary: &ServerBinary, user: &ServerUser, name: &str) -> bool {
     INITIAL.contains(&canonical_name(name).as_str())
-        || output_of(binary, user, &with_setting(name, None)).is_ok_and(|output| output.status.success())
+        || output_of(binary, user, &with_setting(name, None))
+            .is_ok_and(|output| output.status.success())
 }
 
 /// The program's message against a value.
@@ -64,7 +68,11 @@ pub(crate) fn refusal(
 ) -> Result<Option<String>, CatalogueError> {
     if INITIAL.contains(&canonical_name(name).as_str()) {
         let is_number = || value.option_text().trim_end_matches("MB").trim().parse::<u32>().is_ok();
-        let is_fine = if canonical_name(name) == "data_checksums" { switch_of(value).is_some() } else { is_number() };
+        let is_fine = if canonical_name(name) == "data_checksums" {
+            switch_of(value).is_some()
+        } else {
+            is_number()
+        };
         return Ok((!is_fine).then(|| "is not accepted by initdb".to_owned()));
     }
     let output = output_of(binary, user, &with_setting(name, Some(value)))?;
@@ -78,7 +86,9 @@ pub(crate) fn refusal(
 
 /// `2026-11-22 10:00:00.000 GMT [7] FATAL:  invalid value …` → what follows the level.
 fn message_of_line(line: &str) -> Option<&str> {
-    ["FATAL:", "ERROR:", "HINT:", "DETAIL:"].iter().find_map(|level| Some(line.split_once(level)?.1.trim()))
+    ["FATAL:", "ERROR:", "HINT:", "DETAIL:"]
+        .iter()
+        .find_map(|level| Some(line.split_once(level)?.1.trim()))
 }
 
 /// Prints one setting after setting it. No datadir is read: any folder and an empty file suffice.

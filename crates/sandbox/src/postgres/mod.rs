@@ -40,14 +40,21 @@ pub(crate) const CHANGES_FILE: &str = "postgresql.auto.conf";
 pub(crate) const DATA_FOLDER: &str = "-D";
 
 /// The server's paths, its isolation, and the settings.
-pub(crate) fn lines(places: &ServerPaths, settings: &Settings, port: Option<u16>) -> Vec<CommandOption> {
+pub(crate) fn lines(
+    places: &ServerPaths,
+    settings: &Settings,
+    port: Option<u16>,
+) -> Vec<CommandOption> {
     let folder = places.socket.parent().unwrap_or(&places.socket).display().to_string();
     let address = port.map(|_| Ipv4Addr::LOCALHOST.to_string()).unwrap_or_default();
     let mut lines = vec![
         CommandOption::new("listen_addresses", address),
         CommandOption::new("port", port.unwrap_or(PORT).to_string()),
         // A list: names with a comma or a blank are quoted.
-        CommandOption::new("unix_socket_directories", format!("\"{}\"", folder.replace('"', "\"\""))),
+        CommandOption::new(
+            "unix_socket_directories",
+            format!("\"{}\"", folder.replace('"', "\"\"")),
+        ),
         CommandOption::new("unix_socket_permissions", "0700"),
         CommandOption::new("external_pid_file", &places.pid_file),
         // In files of the datadir: those in /dev/shm would outlive a killed server.
@@ -63,7 +70,11 @@ pub(crate) fn lines(places: &ServerPaths, settings: &Settings, port: Option<u16>
 
 pub(crate) fn option_file(comment: &str, places: &ServerPaths, lines: &[CommandOption]) -> String {
     let mut text = commented(comment);
-    let _ = writeln!(text, "include {}", quoted(&places.datadir.join(OPTION_FILE).display().to_string()));
+    let _ = writeln!(
+        text,
+        "include {}",
+        quoted(&places.datadir.join(OPTION_FILE).display().to_string())
+    );
     for line in lines {
         let (name, value) = line.parts();
         let _ = writeln!(text, "{} = {}", name.replace('-', "_"), quoted(&value));
@@ -98,10 +109,16 @@ mod tests {
         settings.set("shared-buffers", SettingValue::Text("1GB".to_owned()));
         settings.set("data_checksums", SettingValue::Bool(true));
         let text = option_file("one\ntwo", &places, &lines(&places, &settings, None));
-        assert!(text.starts_with("# one\n# two\ninclude '/a b''s/data/postgresql.conf'\n"), "{text}");
+        assert!(
+            text.starts_with("# one\n# two\ninclude '/a b''s/data/postgresql.conf'\n"),
+            "{text}"
+        );
         assert!(text.contains("\nlisten_addresses = ''\n"), "{text}");
         assert!(text.contains("\nunix_socket_directories = '\"/a b''s/run\"'\n"), "{text}");
-        assert!(text.ends_with("shared_buffers = '1GB'\n"), "what a data folder is made with is in no file: {text}");
+        assert!(
+            text.ends_with("shared_buffers = '1GB'\n"),
+            "what a data folder is made with is in no file: {text}"
+        );
         let open = option_file("", &places, &lines(&places, &settings, Some(7)));
         assert!(open.contains("listen_addresses = '127.0.0.1'\nport = '7'\n"), "{open}");
     }

@@ -61,8 +61,11 @@ mod tests {
     #[test]
     fn version_lines() {
         let check = |stdout: &str, expect: Option<&str>| {
-            let output =
-                ProgramOutput { status: ExitStatus::from_raw(0), stdout: stdout.to_owned(), stderr: String::new() };
+            let output = ProgramOutput {
+                status: ExitStatus::from_raw(0),
+                stdout: stdout.to_owned(),
+                stderr: String::new(),
+            };
             let found = parse_version(&output).map(|(_, version)| version.to_string());
             assert_eq!(found.as_deref(), expect, "{stdout}");
         };

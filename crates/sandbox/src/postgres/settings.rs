@@ -43,7 +43,9 @@ pub(crate) fn wal_bytes(settings: &Settings) -> Option<u64> {
 fn number(settings: &Settings, name: &str, unit: u64) -> Option<u64> {
     match settings.get(name)? {
         SettingValue::Text(text) => bytes_of(text),
-        other => other.as_int().and_then(|number| u64::try_from(number).ok()).map(|number| number * unit),
+        other => {
+            other.as_int().and_then(|number| u64::try_from(number).ok()).map(|number| number * unit)
+        }
     }
 }
 
@@ -66,8 +68,16 @@ mod tests {
             reserved_reason(Family::Postgresql, "fsync").is_none()
                 && reserved_reason(Family::Postgresql, "jit").is_none()
         );
-        for name in ["archive_command", "archive_library", "shared_preload_libraries", "local_preload_libraries"] {
-            assert!(reserved_reason(Family::Postgresql, name).unwrap().contains("other code"), "{name}");
+        for name in [
+            "archive_command",
+            "archive_library",
+            "shared_preload_libraries",
+            "local_preload_libraries",
+        ] {
+            assert!(
+                reserved_reason(Family::Postgresql, name).unwrap().contains("other code"),
+                "{name}"
+            );
         }
     }
 }

@@ -42,8 +42,11 @@ pub(crate) fn forget_shared_memory(datadir: &Path, user: &ServerUser) {
 pub(crate) fn forget_dead_server(datadir: &Path, user: &ServerUser) -> io::Result<()> {
     let path = datadir.join(STATE_FILE);
     let Some(state) = read_text(&path) else { return Ok(()) };
-    let is_alive =
-        state.lines().next().and_then(|pid| pid.trim().parse().ok()).is_none_or(|pid| start_ticks(pid).is_some());
+    let is_alive = state
+        .lines()
+        .next()
+        .and_then(|pid| pid.trim().parse().ok())
+        .is_none_or(|pid| start_ticks(pid).is_some());
     let all = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
     if is_alive || is_attached(&state, &all) {
         return Ok(());
@@ -64,14 +67,18 @@ fn named_memory(state: &str) -> Option<(&str, &str)> {
 }
 
 fn columns(all: &str) -> impl Iterator<Item = Vec<&str>> {
-    all.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|columns| columns.len() > 7)
+    all.lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|columns| columns.len() > 7)
 }
 
 /// Key and id are in line 7 of the server's own state; the kernel's list has key, id, …, attached (7th), uid (8th).
 fn left_behind(state: &str, all: &str, uid: u32) -> Option<String> {
     let (key, id) = named_memory(state)?;
     let uid = uid.to_string();
-    columns(all).any(|columns| columns[..2] == [key, id] && columns[6..8] == ["0", &uid]).then(|| id.to_owned())
+    columns(all)
+        .any(|columns| columns[..2] == [key, id] && columns[6..8] == ["0", &uid])
+        .then(|| id.to_owned())
 }
 
 #[cfg(test)]
@@ -90,7 +97,9 @@ mod tests {
         assert_eq!(left_behind(state, &line(2097, 1, 101), 101), None, "a process is attached");
         assert_eq!(left_behind(state, &line(2098, 0, 101), 101), None, "another one by now");
         assert_eq!(left_behind(state, &line(2097, 0, 102), 101), None, "of another user");
-        assert!(is_attached(state, &line(2097, 1, 101)) && !is_attached(state, &line(2097, 0, 101)));
+        assert!(
+            is_attached(state, &line(2097, 1, 101)) && !is_attached(state, &line(2097, 0, 101))
+        );
         assert_eq!(left_behind("42\n", &line(2097, 0, 101), 101), None);
     }
 }

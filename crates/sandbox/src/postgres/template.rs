@@ -31,7 +31,8 @@ pub(crate) fn build(
     if binary.version.major < OLDEST {
         return Err(SandboxError::TooOld { version_text: binary.version_text.clone() });
     }
-    let program = initdb(&binary.path).ok_or_else(|| BinaryError::NoInitdb { path: binary.path.clone() })?;
+    let program =
+        initdb(&binary.path).ok_or_else(|| BinaryError::NoInitdb { path: binary.path.clone() })?;
     check_free(folder.parent().unwrap_or(folder), "a new datadir", BUILD_BYTES)?;
     make_passable(folder, user).map_err(SandboxError::io("make", folder))?;
     let datadir = folder.join("data");
@@ -43,7 +44,13 @@ pub(crate) fn build(
 /// Logins by the socket are trusted: it is in a folder of the server's user. If an instance also listens on a port,
 /// only accounts with a password can log in there. The files are flushed once, with the template.
 fn arguments(binary: &ServerBinary, initial: &Settings, datadir: &Path) -> Vec<OsString> {
-    let fixed = ["--auth-local=trust", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"];
+    let fixed = [
+        "--auth-local=trust",
+        "--auth-host=scram-sha-256",
+        "--encoding=UTF8",
+        "--locale=C.UTF-8",
+        "--no-sync",
+    ];
     let mut arguments: Vec<OsString> = vec!["-D".into(), datadir.into(), "-U".into(), OWNER.into()];
     arguments.extend(fixed.map(OsString::from));
     for (name, value) in initial.iter() {
@@ -52,7 +59,9 @@ fn arguments(binary: &ServerBinary, initial: &Settings, datadir: &Path) -> Vec<O
             ("data_checksums", Some(false)) if binary.version.major >= CHECKSUMS_SINCE => {
                 arguments.push("--no-data-checksums".into());
             }
-            ("wal_segment_size", _) => arguments.push(format!("--wal-segsize={}", megabytes(value)).into()),
+            ("wal_segment_size", _) => {
+                arguments.push(format!("--wal-segsize={}", megabytes(value)).into());
+            }
             _ => {}
         }
     }

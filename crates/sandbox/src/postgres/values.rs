@@ -11,7 +11,8 @@ use crate::settings::Settings;
 use crate::variables::Mismatch;
 
 /// Listed among the settings, but states of a session.
-const STATES: [&str; 3] = ["transaction_deferrable", "transaction_isolation", "transaction_read_only"];
+const STATES: [&str; 3] =
+    ["transaction_deferrable", "transaction_isolation", "transaction_read_only"];
 
 /// A size in PostgreSQL's notation.
 pub(crate) fn bytes_of(text: &str) -> Option<u64> {
@@ -27,16 +28,24 @@ fn same_value(wanted: &str, found: &str, unit: &str) -> bool {
 }
 
 /// All settings by name, in their own units; secrets are not read.
-pub(crate) fn effective_variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
+pub(crate) fn effective_variables(
+    client: &mut Client,
+) -> Result<BTreeMap<String, String>, DriverError> {
     let mut all = server_settings(client)?;
     all.retain(|name, _| !STATES.contains(&name.as_str()));
     Ok(all)
 }
 
 /// The value that the server has instead of the requested one, in its notation; `None`: the requested value.
-pub fn found_instead(client: &mut Client, name: &str, wanted: &SettingValue) -> Result<Option<String>, DriverError> {
+pub fn found_instead(
+    client: &mut Client,
+    name: &str,
+    wanted: &SettingValue,
+) -> Result<Option<String>, DriverError> {
     let name = canonical_name(name).replace('\'', "''");
-    let sql = format!("SELECT setting, unit, current_setting(name) FROM pg_settings WHERE lower(name) = '{name}'");
+    let sql = format!(
+        "SELECT setting, unit, current_setting(name) FROM pg_settings WHERE lower(name) = '{name}'"
+    );
     let row = client.query(&sql)?.rows.into_iter().next().unwrap_or_default();
     let mut cells = row.into_iter().map(Option::unwrap_or_default);
     let mut next = || cells.next().unwrap_or_default();
@@ -47,7 +56,10 @@ pub fn found_instead(client: &mut Client, name: &str, wanted: &SettingValue) -> 
 }
 
 /// Settings that the server adjusted.
-pub(crate) fn mismatches(client: &mut Client, settings: &Settings) -> Result<Vec<Mismatch>, DriverError> {
+pub(crate) fn mismatches(
+    client: &mut Client,
+    settings: &Settings,
+) -> Result<Vec<Mismatch>, DriverError> {
     let mut differing = Vec::new();
     for (name, value) in settings.iter() {
         // Some versions show an initial setting in another unit; its value is fixed in the datadir.

@@ -1,6 +1,10 @@
 //! Private servers of both families, from their templates to their removal.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and some print what they measured")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and some print what they measured"
+)]
 
 mod common;
 

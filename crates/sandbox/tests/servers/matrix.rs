@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use truetps_driver::Client;
 use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Catalogue, Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerVersion, Settings,
-    StartOptions, effective_variables, mismatches,
+    Catalogue, Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary,
+    ServerVersion, Settings, StartOptions, effective_variables, mismatches,
 };
 use truetps_testkit::mysql_family::{FETCHABLE, FetchedServer, chosen_server};
 
@@ -37,7 +37,10 @@ struct Row {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { version, template, copy, boot, inserts, stop, crash_restart } = self;
-        write!(f, "{version:>9} {template:>9} {copy:>6} {boot:>6} {inserts:>8} {stop:>6} {crash_restart:>8}")
+        write!(
+            f,
+            "{version:>9} {template:>9} {copy:>6} {boot:>6} {inserts:>8} {stop:>6} {crash_restart:>8}"
+        )
     }
 }
 
@@ -152,9 +155,16 @@ fn check_server(running: &RunningServer, client: &mut Client, settings: &Setting
     assert_eq!(client.peer_pid(), Some(running.pid()));
     let variables = effective_variables(client).unwrap();
     assert_eq!(mismatches(settings, &variables), []);
-    assert_eq!((variables["sync_binlog"].as_str(), variables["innodb_doublewrite"].as_str()), ("7", "OFF"));
-    assert_eq!((variables["log_bin"].as_str(), variables["skip_networking"].as_str()), ("ON", "ON"));
-    let users = client.query("SELECT user, host FROM mysql.user WHERE user NOT LIKE 'm%.%'").unwrap().rows;
+    assert_eq!(
+        (variables["sync_binlog"].as_str(), variables["innodb_doublewrite"].as_str()),
+        ("7", "OFF")
+    );
+    assert_eq!(
+        (variables["log_bin"].as_str(), variables["skip_networking"].as_str()),
+        ("ON", "ON")
+    );
+    let users =
+        client.query("SELECT user, host FROM mysql.user WHERE user NOT LIKE 'm%.%'").unwrap().rows;
     assert_eq!(users, [["root", "localhost"].map(|text| Some(text.to_owned()))]);
     let databases = client.query("SHOW DATABASES LIKE 'test%'").unwrap().rows;
     assert!(databases.is_empty(), "{databases:?}");
@@ -162,18 +172,31 @@ fn check_server(running: &RunningServer, client: &mut Client, settings: &Setting
 
 fn insert(client: &mut Client) -> u128 {
     client.execute("CREATE DATABASE t").unwrap();
-    client.execute("CREATE TABLE t.t (id INT AUTO_INCREMENT PRIMARY KEY, c VARCHAR(120)) ENGINE=InnoDB").unwrap();
+    client
+        .execute(
+            "CREATE TABLE t.t (id INT AUTO_INCREMENT PRIMARY KEY, c VARCHAR(120)) ENGINE=InnoDB",
+        )
+        .unwrap();
     let each = |n| client.execute(&format!("INSERT INTO t.t (c) VALUES ('row {n}')")).unwrap();
     timed(|| (0..ROWS).map(each).sum::<u64>()).1
 }
 
 fn rows(running: &RunningServer) -> u64 {
-    running.connect(SOON).unwrap().query_value("SELECT COUNT(*) FROM t.t").unwrap().unwrap().parse().unwrap()
+    running
+        .connect(SOON)
+        .unwrap()
+        .query_value("SELECT COUNT(*) FROM t.t")
+        .unwrap()
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 /// Two servers of one template differ: MySQL 5.6 and later identifies them by a generated UUID.
 fn check_other_uuid(other: &Sandbox, options: &StartOptions, client: &mut Client) {
-    let uuid = |client: &mut Client| client.query("SHOW GLOBAL VARIABLES LIKE 'server_uuid'").unwrap().rows;
+    let uuid = |client: &mut Client| {
+        client.query("SHOW GLOBAL VARIABLES LIKE 'server_uuid'").unwrap().rows
+    };
     let first = uuid(client);
     if !first.is_empty() {
         let running = other.start(options).unwrap();
@@ -200,7 +223,10 @@ fn check_other_redo_size(sandbox: &Sandbox, options: &StartOptions, binary: &Ser
         Ok(running) => assert!(takes_another, "{}", running.pid()),
         Err(error) => {
             assert!(!takes_another, "{error}");
-            assert!(error.hint().is_some_and(|hint| hint.contains("only after a clean stop")), "{error}");
+            assert!(
+                error.hint().is_some_and(|hint| hint.contains("only after a clean stop")),
+                "{error}"
+            );
         }
     }
     assert_eq!(rows(&sandbox.start(&larger).unwrap()), ROWS + 1);

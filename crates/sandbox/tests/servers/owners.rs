@@ -28,7 +28,11 @@ fn two_at_once_share_a_template_and_nothing_else() {
     });
     assert_ne!((one.1.pid(), one.1.socket()), (two.1.pid(), two.1.socket()));
     let entries = list(&home).unwrap();
-    assert_eq!(entries.iter().filter(|entry| entry.owner_alive && entry.server_alive).count(), 2, "{entries:?}");
+    assert_eq!(
+        entries.iter().filter(|entry| entry.owner_alive && entry.server_alive).count(),
+        2,
+        "{entries:?}"
+    );
     assert_eq!(clean(&home).unwrap(), Cleaning::default(), "nothing that is in use is a leftover");
     assert_eq!(names_in(&home.path().join("templates")).len(), 2, "one template and its lock");
 }
@@ -42,10 +46,13 @@ fn owner_process() {
     let (sandbox, server) = {
         let sandbox = sandbox(&home, &binary);
         // From a thread that ends: the server must not end with it.
-        let server = std::thread::scope(|scope| scope.spawn(|| sandbox.start(&start_options(&binary))).join());
+        let server = std::thread::scope(|scope| {
+            scope.spawn(|| sandbox.start(&start_options(&binary))).join()
+        });
         (sandbox, server.unwrap().unwrap())
     };
-    fs::write(path.join("ready.tmp"), format!("{} {}", server.pid(), sandbox.path().display())).unwrap();
+    fs::write(path.join("ready.tmp"), format!("{} {}", server.pid(), sandbox.path().display()))
+        .unwrap();
     fs::rename(path.join("ready.tmp"), path.join("ready")).unwrap();
     std::thread::sleep(Duration::from_mins(5));
 }
@@ -101,12 +108,15 @@ fn stray(datadir: &Path, pid_file: Option<&Path>) -> Stray {
     // It waits for a line that never comes, and starts no process that would be counted, too.
     command.args(["-c", "read line", "mysqld"]).arg(format!("--datadir={}", datadir.display()));
     command.args(pid_file.map(|path| format!("--pid-file={}", path.display())));
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let input = child.stdin.take();
     let pid = child.id();
     let stray = Stray(Killed(child), input);
     // A new process exists before its arguments, by which it is found, are visible.
-    wait_until("the stray's arguments", || !fs::read(format!("/proc/{pid}/cmdline")).unwrap().is_empty());
+    wait_until("the stray's arguments", || {
+        !fs::read(format!("/proc/{pid}/cmdline")).unwrap().is_empty()
+    });
     stray
 }
 
@@ -124,7 +134,10 @@ fn cleaning_kills_what_runs_on_a_leftover_and_nothing_else() {
     let mut on_leftover = stray(&leftover.join("data"), Some(&leftover.join("run/pid")));
     let mut on_its_neighbour = stray(&leftover.join("data2"), Some(&leftover.join("run/pid")));
     let entry = list(&home).unwrap().remove(0);
-    assert!(entry.server_alive && !entry.owner_alive && entry.version.as_deref() == Some("8.0.36"), "{entry:?}");
+    assert!(
+        entry.server_alive && !entry.owner_alive && entry.version.as_deref() == Some("8.0.36"),
+        "{entry:?}"
+    );
 
     // The stray is a child of this process, which must wait for it.
     let reaper = std::thread::spawn(move || on_leftover.0.0.wait().unwrap());
@@ -132,8 +145,15 @@ fn cleaning_kills_what_runs_on_a_leftover_and_nothing_else() {
     assert_eq!((cleaned.len(), cleaned[0].servers_killed), (1, 1));
     assert!(!reaper.join().unwrap().success());
     assert!(!leftover.exists());
-    assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "precious", "links are not followed");
-    assert!(on_its_neighbour.0.0.try_wait().unwrap().is_none(), "another folder's process was killed");
+    assert_eq!(
+        fs::read_to_string(outside.join("file")).unwrap(),
+        "precious",
+        "links are not followed"
+    );
+    assert!(
+        on_its_neighbour.0.0.try_wait().unwrap().is_none(),
+        "another folder's process was killed"
+    );
 }
 
 /// What a killed truetps leaves in a server's folder.
@@ -148,7 +168,8 @@ fn own(folder: &Path) {
 fn only_what_proves_to_be_of_truetps_is_removed_or_ended() {
     let (_dir, home) = home();
     let servers = home.path().join("servers");
-    let foreign = ["prod", "1-2-3", "4711-1", "4711-2", "x.making", "4711-1.bak"].map(|name| servers.join(name));
+    let foreign = ["prod", "1-2-3", "4711-1", "4711-2", "x.making", "4711-1.bak"]
+        .map(|name| servers.join(name));
     for folder in &foreign {
         fs::create_dir_all(folder.join("data")).unwrap();
         fs::write(folder.join("data/file"), "precious").unwrap();
@@ -169,7 +190,8 @@ fn only_what_proves_to_be_of_truetps_is_removed_or_ended() {
     }
     fs::write(servers.join(".999999-3.making/owner.json.tmp"), "").unwrap();
     // One of an older version killed between its lock and its owner, and three that only look like it.
-    let only_a_lock = ["4194305-1", "4194305-2", "4194305-3", "4194305-4"].map(|name| servers.join(name));
+    let only_a_lock =
+        ["4194305-1", "4194305-2", "4194305-3", "4194305-4"].map(|name| servers.join(name));
     for (folder, lock) in only_a_lock.iter().zip(["lock", "lock", "lock", "lock2"]) {
         fs::create_dir(folder).unwrap();
         File::create(folder.join(lock)).unwrap();
@@ -177,17 +199,30 @@ fn only_what_proves_to_be_of_truetps_is_removed_or_ended() {
     fs::hard_link(only_a_lock[1].join("lock"), servers.join("link")).unwrap();
     fs::write(only_a_lock[2].join("lock"), "precious").unwrap();
 
-    let ids =
-        |entries: Vec<truetps_sandbox::RegistryEntry>| entries.into_iter().map(|entry| entry.id).collect::<Vec<_>>();
+    let ids = |entries: Vec<truetps_sandbox::RegistryEntry>| {
+        entries.into_iter().map(|entry| entry.id).collect::<Vec<_>>()
+    };
     let mut listed = ids(list(&home).unwrap());
     listed.sort();
     assert_eq!(listed, ["4194305-1", "999999-1", "999999-2"]);
     let cleaning = clean(&home).unwrap();
-    assert_eq!(ids(cleaning.removed.into_iter().map(|one| one.entry).collect()), ["4194305-1", "999999-2"]);
+    assert_eq!(
+        ids(cleaning.removed.into_iter().map(|one| one.entry).collect()),
+        ["4194305-1", "999999-2"]
+    );
     assert_eq!(only_a_lock.map(|folder| folder.exists()), [false, true, true, true]);
-    assert_eq!(cleaning.kept, [Kept { path: by_hand.clone(), server_pid: started_by_hand.0.0.id() }]);
-    assert!(foreign.iter().all(|folder| fs::read_to_string(folder.join("data/file")).unwrap() == "precious"));
-    assert!(by_hand.join("owner.json").is_file() && servers.join("4711-3").symlink_metadata().is_ok());
+    assert_eq!(
+        cleaning.kept,
+        [Kept { path: by_hand.clone(), server_pid: started_by_hand.0.0.id() }]
+    );
+    assert!(
+        foreign
+            .iter()
+            .all(|folder| fs::read_to_string(folder.join("data/file")).unwrap() == "precious")
+    );
+    assert!(
+        by_hand.join("owner.json").is_file() && servers.join("4711-3").symlink_metadata().is_ok()
+    );
     assert!(!servers.join(".999999-3.making").exists());
     for process in [&mut theirs, &mut started_by_hand] {
         assert!(process.0.0.try_wait().unwrap().is_none(), "a foreign process was ended");

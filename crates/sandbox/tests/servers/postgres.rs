@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use truetps_driver::Client;
 use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Catalogue, Cleaning, Home, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerLoad, Settings, StartOptions,
-    chosen_settings, clean, effective_variables, found_instead, list, taken_differently,
+    Catalogue, Cleaning, Home, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerLoad,
+    Settings, StartOptions, chosen_settings, clean, effective_variables, found_instead, list,
+    taken_differently,
 };
 use truetps_testkit::private_postgres;
 
@@ -25,7 +26,8 @@ fn text(value: &str) -> SettingValue {
 /// Small, so that tests are quick.
 fn settings(binary: &ServerBinary) -> Settings {
     let load = ServerLoad { connections_max: 10, statements_per_connection: 1 };
-    let mut settings = Settings::new(&chosen_settings(1 << 30, load, binary.flavour, binary.version));
+    let mut settings =
+        Settings::new(&chosen_settings(1 << 30, load, binary.flavour, binary.version));
     settings.set("shared_buffers", text("32MB"));
     settings.set("max_wal_size", text("128MB"));
     settings.set("min_wal_size", text("80MB"));
@@ -49,7 +51,8 @@ fn children_of(pid: u32) -> Vec<u32> {
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let is_child = |child: &u32| {
         let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-        stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)) == Some(pid.to_string().as_str())
+        stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1))
+            == Some(pid.to_string().as_str())
     };
     numbers.filter(is_child).collect()
 }
@@ -57,7 +60,9 @@ fn children_of(pid: u32) -> Vec<u32> {
 /// System V shared memory segments created by this process.
 fn memory_of(pid: u32) -> usize {
     let all = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
-    all.lines().filter(|line| line.split_whitespace().nth(4) == Some(pid.to_string().as_str())).count()
+    all.lines()
+        .filter(|line| line.split_whitespace().nth(4) == Some(pid.to_string().as_str()))
+        .count()
 }
 
 fn count(client: &mut Client) -> u64 {
@@ -76,7 +81,10 @@ fn a_server_boots_and_goes_without_a_trace() {
     assert_eq!(client.peer_pid(), Some(server.pid()));
     assert_eq!(taken_differently(&mut client, &settings(&binary)).unwrap(), []);
     let variables = effective_variables(&mut client).unwrap();
-    assert_eq!((variables["listen_addresses"].as_str(), variables["max_wal_size"].as_str()), ("", "128"));
+    assert_eq!(
+        (variables["listen_addresses"].as_str(), variables["max_wal_size"].as_str()),
+        ("", "128")
+    );
     assert!(!variables.contains_key("archive_command"), "it may have a password in it");
     let folder = fs::metadata(server.socket().parent().unwrap()).unwrap();
     assert_eq!((folder.mode() & 0o777, folder.uid()), (0o700, home.user().uid));
@@ -111,7 +119,8 @@ fn rows_outlive_kill_stop_and_copy() {
         client.execute("DO $$ BEGIN LOOP END LOOP; END $$").unwrap_err();
     });
     crate::common::wait_until("a session that computes", || {
-        let sql = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'DO%'";
+        let sql =
+            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'DO%'";
         server.connect(SOON).unwrap().query_value(sql).unwrap().as_deref() == Some("1")
     });
     let children = children_of(server.pid());
@@ -123,12 +132,18 @@ fn rows_outlive_kill_stop_and_copy() {
     println!("recovered after {} ms", server.ready_after().as_millis());
     let mut client = server.connect(SOON).unwrap();
     assert_eq!(count(&mut client), 2, "after kill -9");
-    assert_eq!(found_instead(&mut client, "work_mem", &text("4MB")).unwrap(), None, "each start has its own settings");
+    assert_eq!(
+        found_instead(&mut client, "work_mem", &text("4MB")).unwrap(),
+        None,
+        "each start has its own settings"
+    );
     drop(client);
     assert_eq!(server.wear_in_wal().unwrap(), 80 << 20);
     assert!(server.stop(SOON).unwrap().clean);
     assert_eq!(sandbox.wear_in_redo().unwrap().files, 0);
-    let files = || names_in(&sandbox.datadir().join("pg_wal")).iter().filter(|name| name.len() == 24).count();
+    let files = || {
+        names_in(&sandbox.datadir().join("pg_wal")).iter().filter(|name| name.len() == 24).count()
+    };
     assert!(files() >= 5, "files for 80 MB are kept for what comes: {}", files());
     sandbox.keep_prepared().unwrap();
     sandbox.restore_prepared().unwrap();
@@ -144,7 +159,9 @@ fn rows_outlive_kill_stop_and_copy() {
 
 #[test]
 fn the_program_says_which_settings_there_are() {
-    let Some(binary) = private_postgres("the_program_says_which_settings_there_are") else { return };
+    let Some(binary) = private_postgres("the_program_says_which_settings_there_are") else {
+        return;
+    };
     let (_dir, home) = home();
     let catalogue = Catalogue::ask(&binary, home.user()).unwrap();
     for (name, value) in [
@@ -162,7 +179,11 @@ fn the_program_says_which_settings_there_are() {
         ("shared_bufers", text("1GB"), "did you mean `shared_buffers`"),
         ("innodb_buffer_pool_size", text("1GB"), "has no setting `innodb_buffer_pool_size`"),
         ("shared_buffers", text("1 GBit"), "invalid value for parameter"),
-        ("synchronous_commit", text("sometimes"), "Available values: local, remote_write, remote_apply, on, off."),
+        (
+            "synchronous_commit",
+            text("sometimes"),
+            "Available values: local, remote_write, remote_apply, on, off.",
+        ),
         ("max_connections", SettingValue::Int(0), "outside the valid range"),
         ("archive_command", text("cp %p /x"), "load or run other code"),
         ("local_preload_libraries", text("x"), "load or run other code"),
@@ -182,13 +203,23 @@ fn what_a_data_folder_is_made_with_and_what_a_server_refuses() {
     let mut with = settings(&binary);
     with.set("data_checksums", SettingValue::Bool(true));
     with.set("wal_segment_size", text("32MB"));
-    let sandbox =
-        Sandbox::create(&home, &binary, &SandboxOptions { settings: with.clone(), data_bytes: 0, disk: None }).unwrap();
+    let sandbox = Sandbox::create(
+        &home,
+        &binary,
+        &SandboxOptions { settings: with.clone(), data_bytes: 0, disk: None },
+    )
+    .unwrap();
     let server = sandbox.start(&StartOptions::new(with)).unwrap();
     let variables = effective_variables(&mut server.connect(SOON).unwrap()).unwrap();
-    assert_eq!((variables["data_checksums"].as_str(), variables["wal_segment_size"].as_str()), ("on", "33554432"));
+    assert_eq!(
+        (variables["data_checksums"].as_str(), variables["wal_segment_size"].as_str()),
+        ("on", "33554432")
+    );
     drop(server);
-    assert!(matches!(sandbox.start(&options(&binary)), Err(SandboxError::Content { .. })), "made with other settings");
+    assert!(
+        matches!(sandbox.start(&options(&binary)), Err(SandboxError::Content { .. })),
+        "made with other settings"
+    );
 
     let sandbox = self::sandbox(&home, &binary);
     let mut wrong = settings(&binary);
@@ -200,11 +231,17 @@ fn what_a_data_folder_is_made_with_and_what_a_server_refuses() {
     refusing.set("local_preload_libraries", text("nosuch"));
     let began = std::time::Instant::now();
     let error = sandbox.start(&StartOptions::new(refusing)).unwrap_err();
-    assert!(matches!(&error, SandboxError::NotReady { last, .. } if last.contains("nosuch")), "{error}");
+    assert!(
+        matches!(&error, SandboxError::NotReady { last, .. } if last.contains("nosuch")),
+        "{error}"
+    );
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     // Users can start a server with the generated file, too.
     let server = sandbox.start(&options(&binary)).unwrap();
     let (name, file) = server.option_file();
     assert!(name == "postgresql.conf" && file.contains("shared_buffers = '32MB'"), "{file}");
-    assert!(Path::new(&server.error_log_path()).exists() && server.error_log_tail(9).contains("ready to accept"));
+    assert!(
+        Path::new(&server.error_log_path()).exists()
+            && server.error_log_tail(9).contains("ready to accept")
+    );
 }

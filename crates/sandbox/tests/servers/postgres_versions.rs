@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Sandbox, SandboxOptions, ServerBinary, ServerLoad, Settings, StartOptions, chosen_settings, taken_differently,
+    Sandbox, SandboxOptions, ServerBinary, ServerLoad, Settings, StartOptions, chosen_settings,
+    taken_differently,
 };
 use truetps_testkit::every_postgres;
 
@@ -16,7 +17,8 @@ const COMMITS: u32 = 200;
 /// Settings of each, except memory.
 fn settings(binary: &ServerBinary) -> Settings {
     let load = ServerLoad { connections_max: 10, statements_per_connection: 1 };
-    let mut settings = Settings::new(&chosen_settings(1 << 30, load, binary.flavour, binary.version));
+    let mut settings =
+        Settings::new(&chosen_settings(1 << 30, load, binary.flavour, binary.version));
     settings.set("shared_buffers", SettingValue::Text("64MB".to_owned()));
     settings
 }
@@ -56,7 +58,8 @@ fn each_version_is_made_set_killed_and_recovered() {
         let server = sandbox.start(&StartOptions::new(settings.clone())).unwrap();
         server.connect(SOON).unwrap().execute("INSERT INTO t VALUES (-1, '')").unwrap();
         server.kill().unwrap();
-        let (server, restart) = timed(|| sandbox.start(&StartOptions::new(settings.clone())).unwrap());
+        let (server, restart) =
+            timed(|| sandbox.start(&StartOptions::new(settings.clone())).unwrap());
         let rows = server.connect(SOON).unwrap().query_value("SELECT count(*) FROM t").unwrap();
         assert_eq!(rows, Some((COMMITS + 1).to_string()), "{binary}: after kill -9");
         println!(

@@ -7,7 +7,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use truetps_record::SettingValue;
-use truetps_sandbox::{Sandbox, SandboxError, SandboxOptions, ServerVersion, effective_variables, list, mismatches};
+use truetps_sandbox::{
+    Sandbox, SandboxError, SandboxOptions, ServerVersion, effective_variables, list, mismatches,
+};
 
 use crate::common::{home, is_gone, names_in, sandbox, server, settings, start_options};
 
@@ -23,7 +25,10 @@ fn a_server_boots_and_goes_without_a_trace() {
     assert_eq!(client.peer_pid(), Some(server.pid()));
     let variables = effective_variables(&mut client).unwrap();
     assert_eq!(mismatches(&settings(&binary), &variables), []);
-    assert_eq!((variables["skip_networking"].as_str(), variables["performance_schema"].as_str()), ("ON", "OFF"));
+    assert_eq!(
+        (variables["skip_networking"].as_str(), variables["performance_schema"].as_str()),
+        ("ON", "OFF")
+    );
     let folder = fs::metadata(server.socket().parent().unwrap()).unwrap();
     assert_eq!((folder.mode() & 0o777, folder.uid()), (0o700, home.user().uid));
     let process = fs::metadata(format!("/proc/{}", server.pid())).unwrap();
@@ -38,13 +43,17 @@ fn a_server_boots_and_goes_without_a_trace() {
 
 #[test]
 fn a_fresh_data_folder_has_one_owner_and_no_test_database() {
-    let Some(binary) = server("a_fresh_data_folder_has_one_owner_and_no_test_database") else { return };
+    let Some(binary) = server("a_fresh_data_folder_has_one_owner_and_no_test_database") else {
+        return;
+    };
     let (_dir, home) = home();
     let sandbox = sandbox(&home, &binary);
     let server = sandbox.start(&start_options(&binary)).unwrap();
     let mut client = server.connect(SOON).unwrap();
     let text = |rows: Vec<Vec<Option<String>>>| -> Vec<String> {
-        rows.into_iter().map(|row| row.into_iter().flatten().collect::<Vec<_>>().join("@")).collect()
+        rows.into_iter()
+            .map(|row| row.into_iter().flatten().collect::<Vec<_>>().join("@"))
+            .collect()
     };
     let users = text(client.query("SELECT user, host FROM mysql.user").unwrap().rows);
     let own = |user: &String| user.starts_with("mysql.") || user.starts_with("mariadb.sys@");
@@ -96,7 +105,9 @@ fn assert_redo_is_written(datadir: &Path) {
     let files = |folder: &Path, prefix: &str| -> Vec<_> {
         let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
         let paths = entries.map(|entry| entry.unwrap().path());
-        paths.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(prefix)).collect()
+        paths
+            .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(prefix))
+            .collect()
     };
     let mut redo = files(datadir, "ib_logfile");
     redo.extend(files(&datadir.join("#innodb_redo"), "#ib_redo"));
@@ -140,7 +151,9 @@ fn the_option_file_says_the_same_to_a_server_by_hand() {
 
 #[test]
 fn a_server_that_refuses_to_start_shows_its_last_words() {
-    let Some(binary) = server("a_server_that_refuses_to_start_shows_its_last_words") else { return };
+    let Some(binary) = server("a_server_that_refuses_to_start_shows_its_last_words") else {
+        return;
+    };
     let (_dir, home) = home();
     let sandbox = sandbox(&home, &binary);
     let mut options = start_options(&binary);
@@ -166,7 +179,8 @@ fn initial_settings_get_a_template_of_their_own() {
     let plain = sandbox(&home, &binary);
     let refused = plain.start(&options).unwrap_err().to_string();
     assert!(refused.contains("another `innodb_page_size`"), "{refused}");
-    let sandbox_options = SandboxOptions { settings: options.settings.clone(), data_bytes: 0, disk: None };
+    let sandbox_options =
+        SandboxOptions { settings: options.settings.clone(), data_bytes: 0, disk: None };
     let small_pages = Sandbox::create(&home, &binary, &sandbox_options).unwrap();
     let server = small_pages.start(&options).unwrap();
     let page = server.connect(SOON).unwrap().query_value("SELECT @@innodb_page_size").unwrap();
@@ -195,7 +209,8 @@ fn a_damaged_template_is_made_again() {
 fn a_long_path_still_gets_a_socket() {
     let Some(binary) = server("a_long_path_still_gets_a_socket") else { return };
     let dir = crate::common::passable_dir();
-    let home = truetps_sandbox::Home::open(Some(&dir.path().join("long").join("x".repeat(120)))).unwrap();
+    let home =
+        truetps_sandbox::Home::open(Some(&dir.path().join("long").join("x".repeat(120)))).unwrap();
     let sandbox = sandbox(&home, &binary);
     let server = sandbox.start(&start_options(&binary)).unwrap();
     let socket_dir = server.socket().parent().unwrap().to_owned();
@@ -228,7 +243,8 @@ fn a_datadir_in_use_by_another_server_is_not_touched() {
 }
 
 fn someone_has_argument(argument: &str) -> bool {
-    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path().join("cmdline"));
+    let processes =
+        fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path().join("cmdline"));
     processes
         .filter_map(|path| fs::read(path).ok())
         .any(|text| text.split(|byte| *byte == 0).any(|word| word == argument.as_bytes()))
@@ -239,7 +255,8 @@ fn a_wrapper_that_does_not_exec_is_found_out() {
     let Some(binary) = server("a_wrapper_that_does_not_exec_is_found_out") else { return };
     let (dir, home) = home();
     let wrapper = dir.path().join("wrapper");
-    fs::write(&wrapper, format!("#!/bin/sh\n'{}' \"$@\"\nexit 0\n", binary.path.display())).unwrap();
+    fs::write(&wrapper, format!("#!/bin/sh\n'{}' \"$@\"\nexit 0\n", binary.path.display()))
+        .unwrap();
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
     let wrapped = truetps_sandbox::ServerBinary { path: wrapper, ..binary.clone() };
     let sandbox = sandbox(&home, &wrapped);
@@ -250,10 +267,13 @@ fn a_wrapper_that_does_not_exec_is_found_out() {
 
     // It ends when the background process has become the server, and is no longer `sh` or `setsid`.
     let becomes = "while case \"$(cat /proc/$!/comm)\" in wrapper|sh|setsid) ;; *) false;; esac; do sleep 0.05; done";
-    let script = format!("#!/bin/sh\nsetsid '{}' \"$@\" &\n{becomes}\nsleep 0.2\n", binary.path.display());
+    let script =
+        format!("#!/bin/sh\nsetsid '{}' \"$@\" &\n{becomes}\nsleep 0.2\n", binary.path.display());
     fs::write(&wrapped.path, script).unwrap();
     let error = sandbox.start(&start_options(&binary)).unwrap_err();
     let datadir = format!("--datadir={}", sandbox.datadir().display());
     assert!(!matches!(error, SandboxError::Io { .. }), "{error}");
-    crate::common::wait_until("the server in the background ends", || !someone_has_argument(&datadir));
+    crate::common::wait_until("the server in the background ends", || {
+        !someone_has_argument(&datadir)
+    });
 }

@@ -47,10 +47,15 @@ fn good_settings_pass() {
 
 #[test]
 fn bad_settings_are_named_with_the_server_s_words() {
-    let Some(catalogue) = catalogue("bad_settings_are_named_with_the_server_s_words") else { return };
+    let Some(catalogue) = catalogue("bad_settings_are_named_with_the_server_s_words") else {
+        return;
+    };
     let check = |name: &str, value: SettingValue, expect: &str| {
         let error = catalogue.check(name, &value).unwrap_err().to_string();
-        assert!(error.contains(name) && error.contains(expect), "{error}\nshould contain\n{expect}");
+        assert!(
+            error.contains(name) && error.contains(expect),
+            "{error}\nshould contain\n{expect}"
+        );
     };
     check("inodb_flush_method", text("fsync"), "did you mean `innodb_flush_method`");
     check("skip_log_bin", SettingValue::Bool(true), "(did you mean `log_bin`?)");
@@ -73,7 +78,9 @@ fn bad_settings_are_named_with_the_server_s_words() {
 
 #[test]
 fn what_truetps_chooses_is_known_and_taken_as_it_stands() {
-    let Some(binary) = server("what_truetps_chooses_is_known_and_taken_as_it_stands") else { return };
+    let Some(binary) = server("what_truetps_chooses_is_known_and_taken_as_it_stands") else {
+        return;
+    };
     let catalogue = Catalogue::ask(&binary, &ServerUser::choose()).unwrap();
     let memory = HostLimits::read().memory_bytes;
     let chosen = chosen_settings(

@@ -107,8 +107,12 @@ impl Context {
         let next = self.run.control.next(&mut claimed_ns);
         self.claimed_ns.set(claimed_ns);
         match next {
-            NextEvent::Stop(StopReason::Time) => self.run.log.text(MessageLevel::Info, lines::TIME_LIMIT),
-            NextEvent::Stop(StopReason::Events) => self.run.log.text(MessageLevel::Info, lines::EVENT_LIMIT),
+            NextEvent::Stop(StopReason::Time) => {
+                self.run.log.text(MessageLevel::Info, lines::TIME_LIMIT);
+            }
+            NextEvent::Stop(StopReason::Events) => {
+                self.run.log.text(MessageLevel::Info, lines::EVENT_LIMIT);
+            }
             _ => {}
         }
         next

@@ -16,7 +16,9 @@ pub(crate) use context::{Context, EventTurn, enter};
 pub(crate) use released::{Released, has_released, next_store, take_released};
 pub(crate) use request::{ScriptRequest, begin_request};
 pub(crate) use script::{LuaScript, ScriptSource, find, package_cpath, package_path};
-pub(crate) use shapes::{BindShape, ConnectionShape, DriverShape, LuaStructure, ResultShape, Shapes, StatementShape};
+pub(crate) use shapes::{
+    BindShape, ConnectionShape, DriverShape, LuaStructure, ResultShape, Shapes, StatementShape,
+};
 pub(crate) use sources::LoadedSources;
 pub(crate) use state::{IsolationReason, LuaState, Role, lua_error_text};
 pub(crate) use symbols::{GO, LATER, STOP};

@@ -89,10 +89,15 @@ pub(crate) fn begin_request(
 /// Sends a statement and waits for its answer, for a client that has its thread to itself: without a detour through its
 /// coroutine, since LuaJIT compiles the call of a C function, but not what yields. Returns the code of the answer,
 /// [`NOT_SENT`] or [`LATE`].
-pub(super) fn answer_soon(context: &Context, send: impl FnOnce(&mut Store) -> (u32, RequestProgress)) -> i32 {
+pub(super) fn answer_soon(
+    context: &Context,
+    send: impl FnOnce(&mut Store) -> (u32, RequestProgress),
+) -> i32 {
     // A finaliser may run while it is in use.
     let own = context.own_store.as_ref().and_then(|store| store.try_borrow_mut().ok());
-    let Some(mut store) = own.filter(|_| !context.run.control.is_abandoned()) else { return NOT_SENT };
+    let Some(mut store) = own.filter(|_| !context.run.control.is_abandoned()) else {
+        return NOT_SENT;
+    };
     store.release_forgotten();
     let (connection, mut step) = send(&mut store);
     if step == RequestProgress::Wait {
@@ -105,7 +110,12 @@ pub(super) fn answer_soon(context: &Context, send: impl FnOnce(&mut Store) -> (u
 }
 
 /// Answers a request while the whole thread waits: for callers that cannot yield.
-pub(crate) fn answer_now(store: &Rc<RefCell<Store>>, what: i32, handle: u32, text: Option<&LuaString>) -> Answer {
+pub(crate) fn answer_now(
+    store: &Rc<RefCell<Store>>,
+    what: i32,
+    handle: u32,
+    text: Option<&LuaString>,
+) -> Answer {
     let tid = context::with(|context| context.tid).unwrap_or(0);
     let Some(request) = ScriptRequest::of(what) else { return Answer::MISUSE };
     let Ok(mut store) = store.try_borrow_mut() else { return Answer::MISUSE };

@@ -62,7 +62,8 @@ pub(crate) fn find(name: &[u8], package_path: &[u8]) -> Option<ScriptSource> {
     if std::fs::File::open(path).is_ok() && !path.is_dir() {
         return Some(ScriptSource::File(name.to_vec()));
     }
-    let file_name: Vec<u8> = name.iter().map(|byte| if *byte == b'.' { b'/' } else { *byte }).collect();
+    let file_name: Vec<u8> =
+        name.iter().map(|byte| if *byte == b'.' { b'/' } else { *byte }).collect();
     let is_there = package_path.split(|byte| *byte == b';').any(|template| {
         let parts: Vec<&[u8]> = template.split(|byte| *byte == b'?').collect();
         PathBuf::from(OsStr::from_bytes(&parts.join(&file_name[..]))).is_file()
@@ -109,7 +110,12 @@ mod tests {
             _ => None,
         };
         let path = String::from_utf8(package_path(&env)).unwrap();
-        assert!(path.starts_with("/mine/?.lua;./?.lua;./?/init.lua;./src/lua/?.lua;/home/me/.luarocks/"), "{path}");
+        assert!(
+            path.starts_with(
+                "/mine/?.lua;./?.lua;./?/init.lua;./src/lua/?.lua;/home/me/.luarocks/"
+            ),
+            "{path}"
+        );
         assert!(path.ends_with("/usr/share/sysbench/?.lua"), "{path}");
         let plain = String::from_utf8(package_path(&|_| None)).unwrap();
         assert!(plain.starts_with("./?.lua;"), "{plain}");

@@ -4,7 +4,10 @@
 //! `prelude/declarations.h` has the same layouts. An address is reused after its object is gone, and memory is freed
 //! only with the whole [`Shapes`]: a script that keeps a pointer for too long reads the next object, never freed
 //! memory.
-#![allow(unsafe_code, reason = "the one place where memory is shared with LuaJIT; see the types' documentation")]
+#![allow(
+    unsafe_code,
+    reason = "the one place where memory is shared with LuaJIT; see the types' documentation"
+)]
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{c_char, c_int};
@@ -107,7 +110,10 @@ impl<T> Clone for LuaStructure<T> {
 
 impl<T> LuaStructure<T> {
     pub(crate) fn new(structure: T) -> Self {
-        Self(Rc::new(StructurePlace { is_in_use: Cell::new(false), structure: UnsafeCell::new(structure) }))
+        Self(Rc::new(StructurePlace {
+            is_in_use: Cell::new(false),
+            structure: UnsafeCell::new(structure),
+        }))
     }
 
     pub(crate) fn address(&self) -> *mut T {

@@ -148,7 +148,8 @@ fn read_file(path: &[u8]) -> Result<Arc<[u8]>, String> {
     let mut bytes = Vec::new();
     let mut file = std::fs::File::open(Path::new(OsStr::from_bytes(path)))
         .map_err(|error| format!("cannot open {name}: {}", system_words(&error)))?;
-    file.read_to_end(&mut bytes).map_err(|error| format!("cannot read {name}: {}", system_words(&error)))?;
+    file.read_to_end(&mut bytes)
+        .map_err(|error| format!("cannot read {name}: {}", system_words(&error)))?;
     Ok(bytes.into())
 }
 
@@ -174,7 +175,11 @@ mod tests {
         let sources = LoadedSources::default();
         assert_eq!(*sources.read(&path, Some(b"script")).unwrap(), *b"first");
         write("a.lua", b"second");
-        assert_eq!(*sources.read(&path, Some(b"script")).unwrap(), *b"first", "all clients run one text");
+        assert_eq!(
+            *sources.read(&path, Some(b"script")).unwrap(),
+            *b"first",
+            "all clients run one text"
+        );
         let (script, modules, _) = sources.recorded();
         assert_eq!((script.text.as_deref(), script.bytes, modules.len()), (Some("first"), 5, 0));
         let sha = "a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e";
@@ -207,8 +212,13 @@ mod tests {
         sources.add_module(b"made", None);
         sources.add_module(b"made", None);
         let (script, modules, _) = sources.recorded();
-        assert!(script.is_cut && script.bytes == 10 << 20 && script.text.unwrap().len() <= TEXT_BYTES_MAX);
-        let names: Vec<_> = modules.iter().map(|module| (module.name.as_str(), module.text.as_deref())).collect();
+        assert!(
+            script.is_cut
+                && script.bytes == 10 << 20
+                && script.text.unwrap().len() <= TEXT_BYTES_MAX
+        );
+        let names: Vec<_> =
+            modules.iter().map(|module| (module.name.as_str(), module.text.as_deref())).collect();
         let latin = Some("-- \u{fffd}t\u{fffd}\n");
         assert_eq!(names, [("latin", latin), ("code", None), ("native", None), ("made", None)]);
         assert!(modules[2].sha256.is_some() && modules[3].sha256.is_none());

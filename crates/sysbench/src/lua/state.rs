@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value};
+use mlua::{
+    FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value,
+};
 
 use super::declared::read_declared;
 use super::request::{LATE, NOT_SENT, ScriptRequest};
@@ -81,11 +83,17 @@ pub(crate) struct LuaState {
 impl LuaState {
     /// A state with the complete environment of scripts; the script is not loaded yet.
     #[expect(unsafe_code, reason = "scripts use ffi and debug, which mlua calls unsafe")]
-    pub(crate) fn new(script: &LuaScript, store: Store, log: &Arc<MessageLog>, role: Role) -> mlua::Result<Self> {
+    pub(crate) fn new(
+        script: &LuaScript,
+        store: Store,
+        log: &Arc<MessageLog>,
+        role: Role,
+    ) -> mlua::Result<Self> {
         symbols::keep();
         // `catch_rust_panics` leaves LuaJIT's pcall unchanged: clients yield through it.
         // SAFETY: scripts are the user's own programs, like any other program that the user runs.
-        let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::new().catch_rust_panics(true)) };
+        let lua =
+            unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::new().catch_rust_panics(true)) };
         lua.set_memory_limit(script.memory_limit_bytes)?;
         if !script.luajit_command.is_empty() {
             run_luajit_command(&lua, &script.luajit_command)?;
@@ -125,7 +133,10 @@ impl LuaState {
         facts.set("version", script.version)?;
         facts.set("version_string", format!("sysbench {}", script.version))?;
         facts.set("script_path", self.lua.create_string(&script.name)?)?;
-        facts.set("command", script.command.as_deref().map(|text| self.lua.create_string(text)).transpose()?)?;
+        facts.set(
+            "command",
+            script.command.as_deref().map(|text| self.lua.create_string(text)).transpose()?,
+        )?;
         let argv = self.lua.create_table()?;
         for (n, text) in script.argv.iter().enumerate() {
             argv.raw_set(n, self.lua.create_string(text)?)?;
@@ -151,10 +162,14 @@ impl LuaState {
             match &*value {
                 options::OptionValue::Bool(value) => table.raw_set(name, *value)?,
                 options::OptionValue::Number(value) => table.raw_set(name, *value)?,
-                options::OptionValue::Text(text) => table.raw_set(name, self.lua.create_string(text)?)?,
+                options::OptionValue::Text(text) => {
+                    table.raw_set(name, self.lua.create_string(text)?)?;
+                }
                 options::OptionValue::List(list) => {
-                    let texts =
-                        list.iter().map(|text| self.lua.create_string(text)).collect::<mlua::Result<Vec<_>>>()?;
+                    let texts = list
+                        .iter()
+                        .map(|text| self.lua.create_string(text))
+                        .collect::<mlua::Result<Vec<_>>>()?;
                     table.raw_set(name, texts)?;
                 }
                 options::OptionValue::Nil => {}
@@ -206,7 +221,9 @@ impl LuaState {
         // LuaJIT's defaults suit the heap of one client: it is small, and most of it is collected.
         if self.role == Role::Shared {
             self.lua.gc_set_mode(mlua::state::GcMode::Incremental(
-                mlua::state::GcIncParams::default().pause(PAUSE_IN_EVENTS).step_multiplier(STEPS_IN_EVENTS),
+                mlua::state::GcIncParams::default()
+                    .pause(PAUSE_IN_EVENTS)
+                    .step_multiplier(STEPS_IN_EVENTS),
             ));
         }
     }
@@ -223,7 +240,8 @@ impl LuaState {
             return Ok(Some(IsolationReason { text: found, is_certain: true }));
         }
         let inspection: Table = self.api.get("inspection")?;
-        let (found, is_certain): (Option<LuaString>, bool) = inspection.get::<Function>("finding")?.call(client)?;
+        let (found, is_certain): (Option<LuaString>, bool) =
+            inspection.get::<Function>("finding")?.call(client)?;
         Ok(found.map(|text| IsolationReason { text: text.to_string_lossy(), is_certain }))
     }
 }
@@ -245,7 +263,8 @@ fn load_part(lua: &Lua, (name, arguments): (String, mlua::Variadic<Value>)) -> m
         return Ok(Value::String(lua.create_string(DECLARATIONS)?));
     }
     let found = PARTS.iter().find(|(part, ..)| *part == name);
-    let (chunk, text) = found.map_or(("sysbench.lua", INSPECTION), |(_, chunk, text)| (*chunk, *text));
+    let (chunk, text) =
+        found.map_or(("sysbench.lua", INSPECTION), |(_, chunk, text)| (*chunk, *text));
     lua.load(text).set_name(chunk).call(arguments)
 }
 
@@ -279,7 +298,9 @@ type SharedStore = Rc<RefCell<Store>>;
 
 /// The store, for one call. A finaliser of a script may run while it is in use.
 fn free(store: &SharedStore) -> mlua::Result<std::cell::RefMut<'_, Store>> {
-    store.try_borrow_mut().map_err(|_| mlua::Error::runtime("the database is in use: not inside of a finaliser"))
+    store
+        .try_borrow_mut()
+        .map_err(|_| mlua::Error::runtime("the database is in use: not inside of a finaliser"))
 }
 
 /// Adds a function that uses the store.
@@ -289,7 +310,10 @@ fn add<A: FromLuaMulti, R: IntoLuaMulti>(
     call: impl Fn(&Lua, &mut Store, A) -> mlua::Result<R> + 'static,
 ) -> mlua::Result<()> {
     let store = Rc::clone(store);
-    runtime.set(name, lua.create_function(move |lua, arguments| call(lua, &mut *free(&store)?, arguments))?)
+    runtime.set(
+        name,
+        lua.create_function(move |lua, arguments| call(lua, &mut *free(&store)?, arguments))?,
+    )
 }
 
 fn add_functions(lua: &Lua, runtime: &Table, store: &SharedStore) -> mlua::Result<()> {
@@ -307,7 +331,9 @@ fn add_functions(lua: &Lua, runtime: &Table, store: &SharedStore) -> mlua::Resul
         store.bulk_begin(handle, &head.as_bytes());
         Ok(())
     })?;
-    add(to, "bulk_row", |_, store, (handle, row): (u32, LuaString)| Ok(store.bulk_row(handle, &row.as_bytes())))?;
+    add(to, "bulk_row", |_, store, (handle, row): (u32, LuaString)| {
+        Ok(store.bulk_row(handle, &row.as_bytes()))
+    })?;
     add(to, "bulk_end", |_, store, handle| Ok(store.bulk_end(handle)))?;
     let of = Rc::clone(store);
     let now = move |_: &Lua, (what, handle, text): (i32, u32, Option<LuaString>)| {
@@ -357,7 +383,12 @@ fn fetch_row(lua: &Lua, store: &mut Store, handle: u32) -> mlua::Result<Option<T
     row.transpose()
 }
 
-fn add_declarations(lua: &Lua, runtime: &Table, declared: &DeclarationLog, log: &Arc<MessageLog>) -> mlua::Result<()> {
+fn add_declarations(
+    lua: &Lua,
+    runtime: &Table,
+    declared: &DeclarationLog,
+    log: &Arc<MessageLog>,
+) -> mlua::Result<()> {
     let list = Rc::clone(declared);
     let declare = move |_: &Lua, options: Table| {
         *list.borrow_mut() = read_declared(&options)?;
@@ -373,7 +404,10 @@ fn add_declarations(lua: &Lua, runtime: &Table, declared: &DeclarationLog, log: 
     runtime.set("print_options", lua.create_function(print)?)?;
     let log = Arc::clone(log_of_complaints);
     let complain = move |_: &Lua, (function, problem): (String, LuaString)| {
-        log.text(MessageLevel::Fatal, &ProcedureFailure::new(&function, problem.to_string_lossy()).line());
+        log.text(
+            MessageLevel::Fatal,
+            &ProcedureFailure::new(&function, problem.to_string_lossy()).line(),
+        );
         Ok(())
     };
     runtime.set("complain", lua.create_function(complain)?)

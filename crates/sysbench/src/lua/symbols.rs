@@ -78,7 +78,8 @@ pub(crate) unsafe extern "C" fn sb_rand_str(format: *const c_char, out: *mut c_c
     let format = unsafe { CStr::from_ptr(format) }.to_bytes();
     let (begin, other) = (format.as_ptr().addr(), out.addr());
     // A script may pass the pattern itself as `out`: two references to one memory are not allowed.
-    let overlaps = begin < other.saturating_add(format.len()) && other < begin.saturating_add(format.len());
+    let overlaps =
+        begin < other.saturating_add(format.len()) && other < begin.saturating_add(format.len());
     let format: Cow<'_, [u8]> = if overlaps { format.to_owned().into() } else { format.into() };
     // SAFETY: guaranteed by the caller; no other reference to this memory is used any more.
     let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), format.len()) };
@@ -90,21 +91,27 @@ pub(crate) unsafe extern "C" fn sb_rand_str(format: *const c_char, out: *mut c_c
 /// # Safety
 /// `out` has room for `length_max` bytes.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn sb_rand_varstr(out: *mut c_char, length_min: u32, length_max: u32) -> u32 {
+pub(crate) unsafe extern "C" fn sb_rand_varstr(
+    out: *mut c_char,
+    length_min: u32,
+    length_max: u32,
+) -> u32 {
     if out.is_null() || length_min > length_max || length_max > TEXT_BYTES_MAX {
         return 0;
     }
     // SAFETY: guaranteed by the caller.
     let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), length_max as usize) };
-    let length =
-        context::with(|context| rand::varstring(&mut context.random.borrow_mut(), length_min, length_max, out) as u32);
+    let length = context::with(|context| {
+        rand::varstring(&mut context.random.borrow_mut(), length_min, length_max, out) as u32
+    });
     length.unwrap_or(0)
 }
 
 /// Whether there is another event, for scripts with their own `thread_run`. Waits until the event is due.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_more_events(_tid: c_int) -> bool {
-    let turn = || context::with(Context::next).unwrap_or(NextEvent::Stop(crate::run::StopReason::Ended));
+    let turn =
+        || context::with(Context::next).unwrap_or(NextEvent::Stop(crate::run::StopReason::Ended));
     loop {
         match turn() {
             NextEvent::Stop(_) => return false,
@@ -113,9 +120,11 @@ pub(crate) extern "C" fn sb_more_events(_tid: c_int) -> bool {
                 return true;
             }
             NextEvent::Wait { due_ns } => {
-                let now_ns = context::with(|context| context.run.control.now_ns()).unwrap_or(due_ns);
+                let now_ns =
+                    context::with(|context| context.run.control.now_ns()).unwrap_or(due_ns);
                 // In short steps, so that the end of the run is noticed.
-                let wait = Duration::from_nanos(due_ns.saturating_sub(now_ns)).min(Duration::from_millis(50));
+                let wait = Duration::from_nanos(due_ns.saturating_sub(now_ns))
+                    .min(Duration::from_millis(50));
                 std::thread::sleep(wait);
             }
         }
@@ -128,7 +137,10 @@ pub(crate) extern "C" fn sb_event_start(_tid: c_int) {
         let asked_ns = context.start_ns.replace(0);
         let has_schedule = asked_ns != 0 && context.run.control.has_pace();
         let started_ns = context.run.control.now_ns();
-        context.begin_event(EventStart { scheduled_ns: if has_schedule { asked_ns } else { started_ns }, started_ns });
+        context.begin_event(EventStart {
+            scheduled_ns: if has_schedule { asked_ns } else { started_ns },
+            started_ns,
+        });
     });
 }
 
@@ -167,8 +179,11 @@ pub(crate) extern "C" fn sb_histogram_new(
     range_min: c_double,
     range_max: c_double,
 ) -> *mut ScriptHistogram {
-    let is_range =
-        size > 0 && size <= HISTOGRAM_SIZE_MAX && range_min > 0.0 && range_max > range_min && range_max.is_finite();
+    let is_range = size > 0
+        && size <= HISTOGRAM_SIZE_MAX
+        && range_min > 0.0
+        && range_max > range_min
+        && range_max.is_finite();
     if is_range {
         Box::into_raw(Box::new(Mutex::new(LogHistogram::new(size, range_min, range_max))))
     } else {
@@ -193,7 +208,10 @@ pub(crate) unsafe extern "C" fn sb_histogram_delete(histogram: *mut ScriptHistog
 /// # Safety
 /// As of [`sb_histogram_delete`].
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn sb_histogram_update(histogram: *mut ScriptHistogram, value: c_double) {
+pub(crate) unsafe extern "C" fn sb_histogram_update(
+    histogram: *mut ScriptHistogram,
+    value: c_double,
+) {
     // SAFETY: guaranteed by the caller.
     if let Some(histogram) = unsafe { histogram.as_ref() } {
         lock(histogram).add(value, 1);
@@ -235,14 +253,20 @@ pub(crate) extern "C" fn truetps_next_event(_tid: c_int) -> c_int {
 /// # Safety
 /// `text` points to `length` bytes.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn truetps_query(connection: u32, text: *const c_char, length: usize) -> c_int {
+pub(crate) unsafe extern "C" fn truetps_query(
+    connection: u32,
+    text: *const c_char,
+    length: usize,
+) -> c_int {
     if text.is_null() {
         return NOT_SENT;
     }
     // SAFETY: guaranteed by the caller.
     let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
-    context::with(|context| answer_soon(context, |store| (connection, store.query(connection, text))))
-        .unwrap_or(NOT_SENT)
+    context::with(|context| {
+        answer_soon(context, |store| (connection, store.query(connection, text)))
+    })
+    .unwrap_or(NOT_SENT)
 }
 
 /// Executes a prepared statement in the same way.

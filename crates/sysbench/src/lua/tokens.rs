@@ -30,11 +30,14 @@ impl<'a> Iterator for LuaTokens<'a> {
             match text {
                 [] => return None,
                 [b'-', b'-', rest @ ..] => {
-                    let bytes = long_bracket(rest).map_or_else(|| line_bytes(rest), |(bytes, _)| bytes);
+                    let bytes =
+                        long_bracket(rest).map_or_else(|| line_bytes(rest), |(bytes, _)| bytes);
                     self.take(2 + bytes);
                 }
                 [first, ..] if first.is_ascii_whitespace() => drop(self.take(1)),
-                [first, ..] if is_of_word(*first) => return Some(Token::Word(self.take(word_bytes(text)))),
+                [first, ..] if is_of_word(*first) => {
+                    return Some(Token::Word(self.take(word_bytes(text))));
+                }
                 [quote @ (b'"' | b'\''), rest @ ..] => {
                     let bytes = quoted_bytes(rest, *quote);
                     let inner = &self.take(1 + bytes)[1..];
@@ -42,7 +45,9 @@ impl<'a> Iterator for LuaTokens<'a> {
                     return Some(Token::Literal(inner.strip_suffix(&[*quote]).unwrap_or(inner)));
                 }
                 _ => {
-                    let Some((bytes, inner)) = long_bracket(text) else { return Some(Token::Sign(self.take(1)[0])) };
+                    let Some((bytes, inner)) = long_bracket(text) else {
+                        return Some(Token::Sign(self.take(1)[0]));
+                    };
                     self.take(bytes);
                     return Some(Token::Literal(inner));
                 }

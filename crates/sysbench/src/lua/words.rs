@@ -60,7 +60,9 @@ impl ScriptWords {
                 Token::Literal(text) => {
                     words(text).for_each(|word| self.add_word(word, None));
                     // The key of an option: `["sql-dir"]`.
-                    if text.contains(&b'-') && words(&underscored(text)).next() == Some(&*underscored(text)) {
+                    if text.contains(&b'-')
+                        && words(&underscored(text)).next() == Some(&*underscored(text))
+                    {
                         self.add_word(&underscored(text), None);
                     }
                 }
@@ -88,7 +90,12 @@ impl ScriptWords {
         let unread = given.iter().filter(|(name, declared)| count(name) <= *declared);
         // An option that the script declares is spelled correctly.
         let near = |name: &str, declared: u32| if declared == 0 { self.near(name) } else { None };
-        unread.map(|(name, declared)| UnreadOption { name: name.clone(), near: near(name, *declared) }).collect()
+        unread
+            .map(|(name, declared)| UnreadOption {
+                name: name.clone(),
+                near: near(name, *declared),
+            })
+            .collect()
     }
 
     /// A name that contains this one, `oltp_table_size` for `table_size`, or else one that is spelled similarly.
@@ -99,7 +106,9 @@ impl ScriptWords {
         }
         let candidates = || {
             let all = self.counts.keys().map(String::as_str);
-            all.filter(|word| word.len() >= LETTERS_MIN && !self.functions.iter().any(|one| one == word))
+            all.filter(|word| {
+                word.len() >= LETTERS_MIN && !self.functions.iter().any(|one| one == word)
+            })
         };
         let part = format!("_{name}_");
         let longer = candidates().filter(|word| format!("_{word}_").contains(&part));
@@ -122,7 +131,8 @@ fn is_way_to_any_name(word: &[u8], before: [Option<Token<'_>>; 2], after: &LuaTo
     match (before, word) {
         // An option of this name.
         ([Some(Token::Word(b"opt")), Some(Token::Sign(b'.'))], _) => false,
-        (_, b"_G" | b"sysbench") | ([Some(Token::Word(b"sysbench")), Some(Token::Sign(b'.'))], b"opt") => {
+        (_, b"_G" | b"sysbench")
+        | ([Some(Token::Word(b"sysbench")), Some(Token::Sign(b'.'))], b"opt") => {
             !is_field(&mut after)
         }
         _ => WAYS_TO_ANY_NAME.contains(&word),
@@ -136,7 +146,8 @@ mod tests {
     fn unread(text: &str, given: &[(&str, u32)]) -> Vec<(String, Option<String>)> {
         let mut words = ScriptWords::default();
         words.add(Some(text.as_bytes()));
-        let given: Vec<_> = given.iter().map(|(name, declared)| ((*name).to_owned(), *declared)).collect();
+        let given: Vec<_> =
+            given.iter().map(|(name, declared)| ((*name).to_owned(), *declared)).collect();
         words.unread(&given).into_iter().map(|one| (one.name, one.near)).collect()
     }
 
@@ -154,11 +165,11 @@ mod tests {
             ]
         );
         // Names are the same with `-` and with `_`.
-        let text =
-            "sysbench.cmdline.options = { ['sql-dir'] = {'x', ''}, ['a-b'] = {'y', ''} } print(sysbench.opt.sql_dir)";
+        let text = "sysbench.cmdline.options = { ['sql-dir'] = {'x', ''}, ['a-b'] = {'y', ''} } print(sysbench.opt.sql_dir)";
         assert_eq!(unread(text, &[("sql_dir", 1), ("a_b", 1)]), [("a_b".to_owned(), None)]);
         assert_eq!(unread("print(sysbench.opt['c-d'])", &[("c_d", 0)]), []);
-        let declared = "sysbench.cmdline.options = { a1 = {'x', 1}, b1 = {'y', 2} } print(sysbench.opt.a1)";
+        let declared =
+            "sysbench.cmdline.options = { a1 = {'x', 1}, b1 = {'y', 2} } print(sysbench.opt.a1)";
         assert_eq!(unread(declared, &[("a1", 1), ("b1", 1)]), [("b1".to_owned(), None)]);
     }
 
@@ -195,8 +206,7 @@ mod tests {
 
     #[test]
     fn fields_and_texts_leave_no_doubt() {
-        let text =
-            "-- sysbench.opt[k]\nprint('sysbench', sysbench.opt.debug, sysbench.opt.load, _G.rows, sysbench.tid)";
+        let text = "-- sysbench.opt[k]\nprint('sysbench', sysbench.opt.debug, sysbench.opt.load, _G.rows, sysbench.tid)";
         assert_eq!(unread(text, &[("x", 0), ("rows", 0)]), [("x".to_owned(), None)]);
         // Two dashes inside a text literal do not start a comment.
         assert_eq!(unread("con:query('DELETE -- all' .. sysbench.opt.rows)", &[("rows", 0)]), []);

@@ -22,8 +22,18 @@ const GENERAL: [BuiltinOption; 20] = [
     ),
     ("thread-stack-size", Size, Some("64K"), "stack size of a thread; accepted and ignored"),
     ("thread-init-timeout", Int, Some("30"), "seconds in which all clients have to be ready"),
-    ("rate", Int, Some("0"), "average number of events started a second, at random intervals; 0 means no limit"),
-    ("report-interval", Double, Some("0"), "seconds between intermediate reports, such as 10 or 0.5; 0 means none"),
+    (
+        "rate",
+        Int,
+        Some("0"),
+        "average number of events started a second, at random intervals; 0 means no limit",
+    ),
+    (
+        "report-interval",
+        Double,
+        Some("0"),
+        "seconds between intermediate reports, such as 10 or 0.5; 0 means none",
+    ),
     (
         "report-checkpoints",
         List,
@@ -34,8 +44,18 @@ const GENERAL: [BuiltinOption; 20] = [
     ("validate", Bool, Some("off"), "check results where a test can"),
     ("help", Bool, Some("off"), "print this page"),
     ("version", Bool, Some("off"), "print the version"),
-    ("config-file", File, None, "file with a line 'name = value' for each option; the command line takes precedence"),
-    ("luajit-cmd", String, None, "argument of 'luajit -j', such as off, applied to every Lua state"),
+    (
+        "config-file",
+        File,
+        None,
+        "file with a line 'name = value' for each option; the command line takes precedence",
+    ),
+    (
+        "luajit-cmd",
+        String,
+        None,
+        "argument of 'luajit -j', such as off, applied to every Lua state",
+    ),
     ("tx-rate", Int, Some("0"), "old name of --rate"),
     ("max-requests", Int, Some("0"), "old name of --events"),
     ("max-time", Int, Some("0"), "old name of --time"),
@@ -43,16 +63,27 @@ const GENERAL: [BuiltinOption; 20] = [
 ];
 
 const RAND: [BuiltinOption; 7] = [
-    ("rand-type", String, None, "how sysbench.rand.default() chooses {uniform, gaussian, special, pareto, zipfian}"),
+    (
+        "rand-type",
+        String,
+        None,
+        "how sysbench.rand.default() chooses {uniform, gaussian, special, pareto, zipfian}",
+    ),
     ("rand-seed", Int, Some("0"), "seed of the random numbers; 0 takes the time of day"),
-    ("rand-spec-iter", Int, Some("12"), "numbers that one of 'special' or 'gaussian' is the mean of"),
+    (
+        "rand-spec-iter",
+        Int,
+        Some("12"),
+        "numbers that one of 'special' or 'gaussian' is the mean of",
+    ),
     ("rand-spec-pct", Int, Some("1"), "percentage of the range that is special in 'special'"),
     ("rand-spec-res", Int, Some("75"), "percentage of the numbers that fall into the special part"),
     ("rand-pareto-h", Double, Some("0.2"), "the parameter h of 'pareto'"),
     ("rand-zipfian-exp", Double, Some("0.8"), "the exponent of 'zipfian'"),
 ];
 
-const LOG: [BuiltinOption; 1] = [("verbosity", Int, Some("3"), "log level {0: only fatal messages, 5: everything}")];
+const LOG: [BuiltinOption; 1] =
+    [("verbosity", Int, Some("3"), "log level {0: only fatal messages, 5: everything}")];
 
 const LATENCY: [BuiltinOption; 2] = [
     ("percentile", Int, Some("95"), "reported percentile of the latency (1-100); 0 means none"),
@@ -61,7 +92,12 @@ const LATENCY: [BuiltinOption; 2] = [
 
 const DATABASE: [BuiltinOption; 3] = [
     ("db-driver", String, Some("mysql"), "the server's protocol {mysql, pgsql}"),
-    ("db-ps-mode", String, Some("auto"), "whether statements are prepared by the server {auto, disable}"),
+    (
+        "db-ps-mode",
+        String,
+        Some("auto"),
+        "whether statements are prepared by the server {auto, disable}",
+    ),
     ("db-debug", Bool, Some("off"), "accepted and ignored"),
 ];
 
@@ -72,15 +108,30 @@ const MYSQL: [BuiltinOption; 16] = [
     ("mysql-user", String, Some("sbtest"), "user"),
     ("mysql-password", String, Some(""), "password"),
     ("mysql-db", String, Some("sbtest"), "database"),
-    ("mysql-ssl", String, None, "TLS {disabled, preferred, required, verify_ca, verify_identity}; 'on' is required"),
+    (
+        "mysql-ssl",
+        String,
+        None,
+        "TLS {disabled, preferred, required, verify_ca, verify_identity}; 'on' is required",
+    ),
     ("mysql-ssl-key", String, None, "file with the client's key"),
     ("mysql-ssl-ca", String, None, "file with the certificates to verify the server's with"),
     ("mysql-ssl-cert", String, None, "file with the client's certificate"),
     ("mysql-ssl-cipher", String, Some(""), "accepted and ignored; the TLS library chooses ciphers"),
     ("mysql-compression", Bool, Some("off"), "'on' is refused: compression is not supported"),
-    ("mysql-compression-algorithms", String, Some("zlib"), "accepted and ignored; compression is not supported"),
+    (
+        "mysql-compression-algorithms",
+        String,
+        Some("zlib"),
+        "accepted and ignored; compression is not supported",
+    ),
     ("mysql-debug", Bool, Some("off"), "accepted and ignored"),
-    ("mysql-ignore-errors", List, Some("1213,1020,1205"), "error numbers after which an event is restarted, or 'all'"),
+    (
+        "mysql-ignore-errors",
+        List,
+        Some("1213,1020,1205"),
+        "error numbers after which an event is restarted, or 'all'",
+    ),
     ("mysql-dry-run", Bool, Some("off"), "send nothing: measures only the script"),
 ];
 
@@ -90,7 +141,12 @@ const PGSQL: [BuiltinOption; 6] = [
     ("pgsql-user", String, Some("sbtest"), "user"),
     ("pgsql-password", String, Some(""), "password"),
     ("pgsql-db", String, Some("sbtest"), "database"),
-    ("pgsql-sslmode", String, Some("prefer"), "TLS {disable, allow, prefer, require, verify-ca, verify-full}"),
+    (
+        "pgsql-sslmode",
+        String,
+        Some("prefer"),
+        "TLS {disable, allow, prefer, require, verify-ca, verify-full}",
+    ),
 ];
 
 const OURS: [BuiltinOption; 17] = [
@@ -101,16 +157,51 @@ const OURS: [BuiltinOption; 17] = [
     ("latency-by", String, Some(""), "report latency of each {statement} as well"),
     ("errors-by-class", Bool, Some("off"), "report the number of errors by class"),
     ("report-format", String, Some("text"), "what is printed {text, json}; json is one document"),
-    ("drain-timeout", Double, Some("60"), "seconds after --time that running events have to end; 0 waits for ever"),
+    (
+        "drain-timeout",
+        Double,
+        Some("60"),
+        "seconds after --time that running events have to end; 0 waits for ever",
+    ),
     ("connect-timeout", Double, Some("10"), "time limit of a connection attempt in seconds"),
-    ("pgsql-ignore-errors", List, Some("40P01,23505,40001"), "SQLSTATEs after which an event is restarted, or 'all'"),
-    ("runs", String, Some(""), "folder of the run's record, or 'none'; default TRUETPS_RUNS, or a state folder"),
-    ("probe-interval", Double, Some("1"), "seconds between readings of server and host during 'run'; 0 reads neither"),
+    (
+        "pgsql-ignore-errors",
+        List,
+        Some("40P01,23505,40001"),
+        "SQLSTATEs after which an event is restarted, or 'all'",
+    ),
+    (
+        "runs",
+        String,
+        Some(""),
+        "folder of the run's record, or 'none'; default TRUETPS_RUNS, or a state folder",
+    ),
+    (
+        "probe-interval",
+        Double,
+        Some("1"),
+        "seconds between readings of server and host during 'run'; 0 reads neither",
+    ),
     ("ui", Bool, Some("off"), "show 'run' live on the whole terminal"),
     ("dsn", String, Some(""), "address of a server as one DSN, instead of mysql-* and pgsql-*"),
-    ("part", String, Some(""), "make part I of N of the load of 'run', counted from 0, such as 0/4; auto, auto/N"),
-    ("part-wait", Double, Some("300"), "seconds that parts wait for each other before the first event"),
-    ("lua-memory-limit", Size, Some("0"), "memory limit of one Lua state; 0 means half of the machine's memory"),
+    (
+        "part",
+        String,
+        Some(""),
+        "make part I of N of the load of 'run', counted from 0, such as 0/4; auto, auto/N",
+    ),
+    (
+        "part-wait",
+        Double,
+        Some("300"),
+        "seconds that parts wait for each other before the first event",
+    ),
+    (
+        "lua-memory-limit",
+        Size,
+        Some("0"),
+        "memory limit of one Lua state; 0 means half of the machine's memory",
+    ),
 ];
 
 /// Everything that is known before a script is read, in the order of the help page.
@@ -125,7 +216,9 @@ pub(super) fn options(compat: SysbenchRelease) -> impl Iterator<Item = (OptionGr
         (OptionGroup::Pgsql, &PGSQL),
         (OptionGroup::Ours, &OURS),
     ];
-    groups.into_iter().flat_map(move |(group, rows)| rows.iter().map(move |row| (group, spec(*row, compat))))
+    groups
+        .into_iter()
+        .flat_map(move |(group, rows)| rows.iter().map(move |row| (group, spec(*row, compat))))
 }
 
 fn spec((name, kind, default, description): BuiltinOption, compat: SysbenchRelease) -> OptionSpec {

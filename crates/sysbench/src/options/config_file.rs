@@ -23,7 +23,11 @@ pub(super) fn read(file: &[u8]) -> GivenOptions {
         let (name, text) = super::given::name_and_text(line);
         let name = name.trim_ascii();
         let name = name.strip_prefix(b"--").unwrap_or(name).to_vec();
-        given.put(GivenOption { name, text: text.map(|text| unquoted(text.trim_ascii())), origin: Origin::ConfigFile });
+        given.put(GivenOption {
+            name,
+            text: text.map(|text| unquoted(text.trim_ascii())),
+            origin: Origin::ConfigFile,
+        });
     }
     given
 }
@@ -40,7 +44,9 @@ fn without_comment(line: &[u8]) -> &[u8] {
         match (quote, byte) {
             (None, b'#') if before.is_ascii_whitespace() => return &line[..place],
             // An apostrophe inside a word is no quote.
-            (None, b'"' | b'\'') if before.is_ascii_whitespace() || before == b'=' || before == b',' => {
+            (None, b'"' | b'\'')
+                if before.is_ascii_whitespace() || before == b'=' || before == b',' =>
+            {
                 quote = Some(byte);
             }
             (Some(open), byte) if open == byte => quote = None,
@@ -74,16 +80,27 @@ mod tests {
     use super::*;
 
     fn typed(file: &str) -> Vec<String> {
-        read(file.as_bytes()).iter().map(|entry| String::from_utf8(entry.as_typed()).unwrap()).collect()
+        read(file.as_bytes())
+            .iter()
+            .map(|entry| String::from_utf8(entry.as_typed()).unwrap())
+            .collect()
     }
 
     #[test]
     fn lines_are_options() {
-        let file =
-            "# a comment\nthreads=3\n time = 7 \r\n\nhosts = h1,h2 # two\n--dashes=1\nbare\nempty=\na_b=1\na-b=2";
+        let file = "# a comment\nthreads=3\n time = 7 \r\n\nhosts = h1,h2 # two\n--dashes=1\nbare\nempty=\na_b=1\na-b=2";
         assert_eq!(
             typed(file),
-            ["--threads=3", "--time=7", "--hosts=h1,h2", "--dashes=1", "--bare", "--empty=", "--a_b=1", "--a-b=2"]
+            [
+                "--threads=3",
+                "--time=7",
+                "--hosts=h1,h2",
+                "--dashes=1",
+                "--bare",
+                "--empty=",
+                "--a_b=1",
+                "--a-b=2"
+            ]
         );
         assert_eq!(typed(""), Vec::<String>::new());
         assert_eq!(typed("#x=1"), Vec::<String>::new());

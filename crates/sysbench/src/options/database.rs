@@ -61,13 +61,19 @@ pub(crate) struct MysqlSettings {
 }
 
 impl MysqlSettings {
-    pub(super) fn read(lookup: &Lookup<'_>, compat: SysbenchRelease) -> Result<Self, OptionRefusal> {
+    pub(super) fn read(
+        lookup: &Lookup<'_>,
+        compat: SysbenchRelease,
+    ) -> Result<Self, OptionRefusal> {
         let hosts: Vec<_> = lookup.list("mysql-host").iter().map(|host| text(host)).collect();
         if hosts.is_empty() {
             return Err(OptionRefusal::fatal("No MySQL hosts specified, aborting"));
         }
-        let mut ports =
-            lookup.list("mysql-port").iter().map(|text| port("mysql_port", text)).collect::<Result<Vec<_>, _>>()?;
+        let mut ports = lookup
+            .list("mysql-port")
+            .iter()
+            .map(|text| port("mysql_port", text))
+            .collect::<Result<Vec<_>, _>>()?;
         if ports.is_empty() {
             ports.push(3306);
         }
@@ -82,7 +88,11 @@ impl MysqlSettings {
             ssl,
             ssl_files: ssl_files(lookup, is_switched_on && compat == SysbenchRelease::V1_0),
             compression: lookup.switch("mysql-compression"),
-            ignore_errors: ignored(&lookup.list("mysql-ignore-errors"), number, IgnoredErrors::Numbers),
+            ignore_errors: ignored(
+                &lookup.list("mysql-ignore-errors"),
+                number,
+                IgnoredErrors::Numbers,
+            ),
             dry_run: lookup.switch("mysql-dry-run"),
         })
     }
@@ -105,7 +115,9 @@ pub(crate) struct PgsqlSettings {
 impl PgsqlSettings {
     pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
         let sslmode = lookup.bytes("pgsql-sslmode");
-        if ![&b""[..], b"disable", b"allow", b"prefer", b"require", b"verify-ca", b"verify-full"].contains(&sslmode) {
+        if ![&b""[..], b"disable", b"allow", b"prefer", b"require", b"verify-ca", b"verify-full"]
+            .contains(&sslmode)
+        {
             let right = "disable, allow, prefer, require, verify-ca or verify-full";
             return Err(OptionRefusal::invalid_choice(b"pgsql_sslmode", sslmode, right));
         }
@@ -124,7 +136,11 @@ impl PgsqlSettings {
             password: text(lookup.bytes("pgsql-password")),
             database: text(lookup.bytes("pgsql-db")),
             sslmode: if lookup.is_given("pgsql-sslmode") { text(sslmode) } else { String::new() },
-            ignore_errors: ignored(&lookup.list("pgsql-ignore-errors"), state, IgnoredErrors::States),
+            ignore_errors: ignored(
+                &lookup.list("pgsql-ignore-errors"),
+                state,
+                IgnoredErrors::States,
+            ),
         })
     }
 }
@@ -138,7 +154,8 @@ fn mysql_ssl(lookup: &Lookup<'_>) -> Result<(TlsMode, bool), OptionRefusal> {
         None => {}
     }
     let right = "disabled, preferred, required, verify_ca or verify_identity";
-    let mode = mysql_tls_mode(text).ok_or_else(|| OptionRefusal::invalid_choice(b"mysql_ssl", text, right))?;
+    let mode = mysql_tls_mode(text)
+        .ok_or_else(|| OptionRefusal::invalid_choice(b"mysql_ssl", text, right))?;
     Ok((mode, false))
 }
 
@@ -160,7 +177,11 @@ fn text(bytes: &[u8]) -> String {
 /// The values of these options for user, password and database.
 fn login(lookup: &Lookup<'_>, options: [&str; 3]) -> Login {
     let [user, password, database] = options.map(|name| text(lookup.bytes(name)));
-    Login { user, password: (!password.is_empty()).then(|| Password::new(password)), database: Some(database) }
+    Login {
+        user,
+        password: (!password.is_empty()).then(|| Password::new(password)),
+        database: Some(database),
+    }
 }
 
 fn port(key: &str, text: &[u8]) -> Result<u16, OptionRefusal> {
@@ -175,7 +196,11 @@ fn ignored<T>(
     these: impl Fn(Vec<T>) -> IgnoredErrors,
 ) -> IgnoredErrors {
     let is_all = texts.iter().any(|text| text == b"all");
-    if is_all { IgnoredErrors::All } else { these(texts.iter().filter_map(|text| one(text)).collect()) }
+    if is_all {
+        IgnoredErrors::All
+    } else {
+        these(texts.iter().filter_map(|text| one(text)).collect())
+    }
 }
 
 fn path_of(path: &[u8]) -> PathBuf {

@@ -7,8 +7,8 @@ use super::given::{GivenOptions, Origin};
 use super::lookup::Lookup;
 use super::value::{self, BadText, OptionValue};
 use super::{
-    MysqlSettings, Notice, OptionGroup, OptionRefusal, OptionSpec, PgsqlSettings, Registry, RunSettings,
-    SysbenchRelease, database, key,
+    MysqlSettings, Notice, OptionGroup, OptionRefusal, OptionSpec, PgsqlSettings, Registry,
+    RunSettings, SysbenchRelease, database, key,
 };
 
 /// Every option with its value.
@@ -108,7 +108,9 @@ impl SysbenchOptions {
 
     /// Whether the user gave an option of this group.
     pub(crate) fn has_given(&self, group: OptionGroup) -> bool {
-        self.given.iter().any(|entry| self.registry.get(&entry.name).is_some_and(|one| one.group == group))
+        self.given
+            .iter()
+            .any(|entry| self.registry.get(&entry.name).is_some_and(|one| one.group == group))
     }
 
     /// The options that the user gave for the script, with `_` in their names, and how often the script has named each
@@ -126,7 +128,8 @@ impl SysbenchOptions {
 
     /// The values of options that change what a script does, as on a command line.
     pub(crate) fn typed_for_script(&self) -> Vec<String> {
-        let changes = |group| matches!(group, OptionGroup::Rand | OptionGroup::Script | OptionGroup::Unknown);
+        let changes =
+            |group| matches!(group, OptionGroup::Rand | OptionGroup::Script | OptionGroup::Unknown);
         let typed = |spec: &OptionSpec| {
             let text = text_of(spec, &self.given).unwrap_or_default();
             format!("--{}={}", String::from_utf8_lossy(&spec.name), String::from_utf8_lossy(text))

@@ -13,8 +13,8 @@ use super::given::{self, GivenOption, GivenOptions, Origin};
 use super::lookup::Lookup;
 use super::value::{self, BadText};
 use super::{
-    CommandLine, Notice, OptionRefusal, OptionSpec, OptionType, Registry, RunSettings, SysbenchOptions,
-    SysbenchRelease, config_file, settings,
+    CommandLine, Notice, OptionRefusal, OptionSpec, OptionType, Registry, RunSettings,
+    SysbenchOptions, SysbenchRelease, config_file, settings,
 };
 
 /// The parts of the environment that the first pass reads.
@@ -67,9 +67,16 @@ pub(crate) struct FirstPass {
 /// # Errors
 ///
 /// A third word, and wrong values or combinations of general options.
-pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -> Result<FirstPass, OptionRefusal> {
+pub(crate) fn first_pass(
+    argv: Vec<OsString>,
+    surroundings: &Surroundings<'_>,
+) -> Result<FirstPass, OptionRefusal> {
     let (command_line, mut given, mut notices) = given::take_apart(argv)?;
-    if let Some(path) = given.get(b"config-file").and_then(|entry| entry.text.clone()).filter(|path| !path.is_empty()) {
+    if let Some(path) = given
+        .get(b"config-file")
+        .and_then(|entry| entry.text.clone())
+        .filter(|path| !path.is_empty())
+    {
         match (surroundings.read_file)(Path::new(&OsString::from_vec(path.clone()))) {
             Ok(file) => given.put_below(config_file::read(&file)),
             // sysbench continues without the file.
@@ -111,7 +118,11 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
         pass.settings = Some(settings);
         // Scripts also see the effective value under the current name.
         for (name, text) in settings::decided(&pass.lookup(false)) {
-            pass.given.put(GivenOption { name: name.into(), text: Some(text), origin: Origin::CommandLine });
+            pass.given.put(GivenOption {
+                name: name.into(),
+                text: Some(text),
+                origin: Origin::CommandLine,
+            });
         }
     }
     pass.notices = notices;
@@ -119,7 +130,10 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
 }
 
 /// Replaces `--part=auto` by the part that a scheduler has given this process.
-fn name_part(given: &mut GivenOptions, environment: &dyn Fn(&str) -> Option<OsString>) -> Result<(), String> {
+fn name_part(
+    given: &mut GivenOptions,
+    environment: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<(), String> {
     let text = given.get(b"part").and_then(|entry| String::from_utf8(entry.text.clone()?).ok());
     let Some(text) = text.filter(|text| text.starts_with("auto")) else { return Ok(()) };
     let part = Part::choose(&text, |name| environment(name)?.into_string().ok())?;
@@ -151,7 +165,9 @@ impl FirstPass {
         };
         match self.given.iter().find(refused) {
             None => Ok(()),
-            Some(entry) => Err(OptionRefusal::usage([b"invalid option: ", entry.as_typed().as_slice()].concat())),
+            Some(entry) => Err(OptionRefusal::usage(
+                [b"invalid option: ", entry.as_typed().as_slice()].concat(),
+            )),
         }
     }
 
@@ -163,9 +179,14 @@ impl FirstPass {
     ///
     /// Unknown names, wrong numbers of any option, wrong values of truetps's own options, and errors caused by the
     /// script's defaults.
-    pub(crate) fn finish(mut self, script_has_options: bool) -> Result<SysbenchOptions, OptionRefusal> {
+    pub(crate) fn finish(
+        mut self,
+        script_has_options: bool,
+    ) -> Result<SysbenchOptions, OptionRefusal> {
         self.check_names(script_has_options)?;
-        if let Some(problem) = self.part_problem.as_ref().filter(|_| !self.registry.is_taken(b"part")) {
+        if let Some(problem) =
+            self.part_problem.as_ref().filter(|_| !self.registry.is_taken(b"part"))
+        {
             return Err(OptionRefusal::usage(format!("--part: {problem}")));
         }
         let unknown: Vec<_> = self.given.iter().map(|entry| entry.name.clone()).collect();
@@ -175,7 +196,14 @@ impl FirstPass {
             }
         }
         let without_options = self.takes_unknown(script_has_options);
-        SysbenchOptions::new(self.compat, self.registry, self.given, &self.notices, without_options, true)
+        SysbenchOptions::new(
+            self.compat,
+            self.registry,
+            self.given,
+            &self.notices,
+            without_options,
+            true,
+        )
     }
 
     /// Values before the script is known: used by a script's body that opens connections. Unknown names are texts.
@@ -185,7 +213,9 @@ impl FirstPass {
     /// Wrong numbers of options known so far, and a built-in test without a command, which has no body to run.
     pub(crate) fn preliminary(&self) -> Result<SysbenchOptions, OptionRefusal> {
         let line = &self.command_line;
-        if let (Some(test), None) = (line.test.as_ref().filter(|test| *test == BUILT_IN), &line.command) {
+        if let (Some(test), None) =
+            (line.test.as_ref().filter(|test| *test == BUILT_IN), &line.command)
+        {
             let test = test.to_string_lossy();
             return Err(OptionRefusal::usage(format!(
                 "the test '{test}' needs a command, such as run: sysbench {test} run"

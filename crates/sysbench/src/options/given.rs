@@ -91,7 +91,9 @@ const TEST_WARNING: &str = "WARNING: the --test option is deprecated. You can pa
 /// # Errors
 ///
 /// A third word is refused with exit status 1, also beside `--help`.
-pub(super) fn take_apart(argv: Vec<OsString>) -> Result<(CommandLine, GivenOptions, Vec<Notice>), OptionRefusal> {
+pub(super) fn take_apart(
+    argv: Vec<OsString>,
+) -> Result<(CommandLine, GivenOptions, Vec<Notice>), OptionRefusal> {
     let mut line = CommandLine { argv, ..CommandLine::default() };
     let (mut given, mut notices) = (GivenOptions::default(), Vec::new());
     for argument in line.argv.iter().skip(1) {
@@ -135,7 +137,9 @@ mod tests {
     use super::*;
 
     fn apart(words: &[&str]) -> Result<(CommandLine, GivenOptions, Vec<Notice>), OptionRefusal> {
-        take_apart(std::iter::once("sysbench").chain(words.iter().copied()).map(OsString::from).collect())
+        take_apart(
+            std::iter::once("sysbench").chain(words.iter().copied()).map(OsString::from).collect(),
+        )
     }
 
     #[test]
@@ -156,7 +160,11 @@ mod tests {
             (&["--test", "a.lua", "run"], Some("a.lua"), Some("run")),
         ] {
             let (line, _, _) = apart(words).unwrap();
-            assert_eq!((line.test, line.command), (test.map(Into::into), command.map(Into::into)), "{words:?}");
+            assert_eq!(
+                (line.test, line.command),
+                (test.map(Into::into), command.map(Into::into)),
+                "{words:?}"
+            );
         }
     }
 
@@ -169,7 +177,10 @@ mod tests {
             (&["a", "--threads", "4", "5"], "5"),
         ] {
             let refusal = apart(words).unwrap_err();
-            assert_eq!(refusal.text, format!("Unrecognized command line argument: {third}\n").into_bytes());
+            assert_eq!(
+                refusal.text,
+                format!("Unrecognized command line argument: {third}\n").into_bytes()
+            );
             assert_eq!((refusal.stream, refusal.exit), (super::super::OutputStream::Stderr, 1));
             assert!(refusal.notices.is_empty());
         }
@@ -189,8 +200,9 @@ mod tests {
     #[test]
     fn the_last_of_equal_names_gives_the_value() {
         let (_, mut given, _) = apart(&["--a-b=1", "--c", "--a_b=2=3", "--=5"]).unwrap();
-        let typed =
-            |given: &GivenOptions| given.iter().map(|entry| String::from_utf8(entry.as_typed()).unwrap()).collect();
+        let typed = |given: &GivenOptions| {
+            given.iter().map(|entry| String::from_utf8(entry.as_typed()).unwrap()).collect()
+        };
         let all: Vec<_> = typed(&given);
         assert_eq!(all, ["--a-b=1", "--c", "--a_b=2=3", "--=5"]);
         assert_eq!(given.get(b"a-b").unwrap().text.as_deref(), Some(&b"2=3"[..]));

@@ -18,10 +18,14 @@ pub(crate) fn help_page(registry: &Registry) -> Vec<u8> {
     part("Log options:\n", OptionGroup::Log);
     part("", OptionGroup::Latency);
     part("General database options:\n\n", OptionGroup::Database);
-    let drivers = "\nCompiled-in database drivers:\n  mysql - MySQL driver\n  pgsql - PostgreSQL driver\n\n";
+    let drivers =
+        "\nCompiled-in database drivers:\n  mysql - MySQL driver\n  pgsql - PostgreSQL driver\n\n";
     part(&format!("{drivers}mysql options:\n"), OptionGroup::Mysql);
     part("pgsql options:\n", OptionGroup::Pgsql);
-    part("truetps options (sysbench has none of these, and a script may declare their names):\n", OptionGroup::Ours);
+    part(
+        "truetps options (sysbench has none of these, and a script may declare their names):\n",
+        OptionGroup::Ours,
+    );
     page.extend_from_slice(
         b"Compiled-in tests:\n  cpu - a few prime numbers: for trying options\n\n\
           See 'sysbench <testname> help' for a list of options for each test.\n\n",
@@ -48,7 +52,8 @@ pub(crate) fn print_test_options(specs: &[&OptionSpec]) -> Vec<u8> {
 
 /// A line for each option, with the texts in one column.
 fn lines(specs: &[&OptionSpec]) -> Vec<u8> {
-    let head = |spec: &OptionSpec| [b"  --", spec.name.as_slice(), spec.kind.suffix().as_bytes()].concat();
+    let head =
+        |spec: &OptionSpec| [b"  --", spec.name.as_slice(), spec.kind.suffix().as_bytes()].concat();
     let width = specs.iter().map(|spec| head(spec).len()).max().unwrap_or(0);
     let mut text = Vec::new();
     for spec in specs {

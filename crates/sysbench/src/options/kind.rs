@@ -20,8 +20,16 @@ pub(crate) enum OptionType {
 pub(crate) const KIND_MAX: u8 = 8;
 
 impl OptionType {
-    pub(crate) const ALL: [Self; KIND_MAX as usize] =
-        [Self::Null, Self::Bool, Self::Int, Self::Size, Self::Double, Self::String, Self::List, Self::File];
+    pub(crate) const ALL: [Self; KIND_MAX as usize] = [
+        Self::Null,
+        Self::Bool,
+        Self::Int,
+        Self::Size,
+        Self::Double,
+        Self::String,
+        Self::List,
+        Self::File,
+    ];
 
     /// The name after `sysbench.cmdline.ARG_`.
     #[cfg(test)]
@@ -75,7 +83,12 @@ impl OptionSpec {
         default: Option<&[u8]>,
         kind: OptionType,
     ) -> Self {
-        Self { name: name.into(), description: description.into(), default: default.map(<[u8]>::to_vec), kind }
+        Self {
+            name: name.into(),
+            description: description.into(),
+            default: default.map(<[u8]>::to_vec),
+            kind,
+        }
     }
 
     /// The name that it is found by.
@@ -101,7 +114,10 @@ mod tests {
         }
         assert_eq!(OptionType::from_number(KIND_MAX.into()), None);
         assert_eq!(OptionType::from_number(-1), None);
-        assert_eq!(OptionType::ALL.map(OptionType::lua_name).join(" "), "NULL BOOL INT SIZE DOUBLE STRING LIST FILE");
+        assert_eq!(
+            OptionType::ALL.map(OptionType::lua_name).join(" "),
+            "NULL BOOL INT SIZE DOUBLE STRING LIST FILE"
+        );
     }
 
     #[test]

@@ -14,13 +14,17 @@ const CHECKPOINTS_MAX: usize = 256;
 /// # Errors
 ///
 /// Any other text.
-pub(super) fn forced_shutdown(text: &[u8], time: Option<Duration>) -> Result<Option<Duration>, OptionRefusal> {
+pub(super) fn forced_shutdown(
+    text: &[u8],
+    time: Option<Duration>,
+) -> Result<Option<Duration>, OptionRefusal> {
     let Some(time) = time else { return Ok(None) };
     if text.eq_ignore_ascii_case(b"off") {
         return Ok(None);
     }
     let time = time.as_secs() as i64;
-    let refusal = || OptionRefusal::fatal([b"Invalid value for --forced-shutdown: '", text, b"'"].concat());
+    let refusal =
+        || OptionRefusal::fatal([b"Invalid value for --forced-shutdown: '", text, b"'"].concat());
     let after = match text.iter().position(|byte| *byte == b'%') {
         _ if text.is_empty() => time * 5 / 100,
         // Text after the first `%` is ignored.
@@ -38,13 +42,17 @@ pub(super) fn forced_shutdown(text: &[u8], time: Option<Duration>) -> Result<Opt
 /// A part that is not a whole number, a negative one, and more than 256 parts.
 pub(super) fn checkpoints(parts: &[Vec<u8>]) -> Result<Vec<u32>, OptionRefusal> {
     if parts.len() > CHECKPOINTS_MAX {
-        let text = format!("Too many checkpoints in --report-checkpoints (up to {CHECKPOINTS_MAX} can be defined)");
+        let text = format!(
+            "Too many checkpoints in --report-checkpoints (up to {CHECKPOINTS_MAX} can be defined)"
+        );
         return Err(OptionRefusal::fatal(text));
     }
     let second = |part: &Vec<u8>| {
         let second = number::int(part).and_then(|second| u32::try_from(second).ok());
         second.ok_or_else(|| {
-            OptionRefusal::fatal([b"Invalid value for --report-checkpoints: '", part.as_slice(), b"'"].concat())
+            OptionRefusal::fatal(
+                [b"Invalid value for --report-checkpoints: '", part.as_slice(), b"'"].concat(),
+            )
         })
     };
     let mut seconds: Vec<u32> = parts.iter().map(second).collect::<Result<_, _>>()?;
@@ -58,7 +66,8 @@ mod tests {
 
     fn shutdown(text: &str, time: u64) -> Result<Option<u64>, String> {
         let time = (time > 0).then(|| Duration::from_secs(time));
-        let limit = forced_shutdown(text.as_bytes(), time).map_err(|refusal| refusal.to_string())?;
+        let limit =
+            forced_shutdown(text.as_bytes(), time).map_err(|refusal| refusal.to_string())?;
         Ok(limit.map(|limit| limit.as_secs()))
     }
 
@@ -83,7 +92,10 @@ mod tests {
             assert_eq!(shutdown(text, time), Ok(limit), "{text:?} of {time}");
         }
         for text in ["x", "5s", "on", "1.5", "x%"] {
-            assert_eq!(shutdown(text, 10), Err(format!("FATAL: Invalid value for --forced-shutdown: '{text}'")));
+            assert_eq!(
+                shutdown(text, 10),
+                Err(format!("FATAL: Invalid value for --forced-shutdown: '{text}'"))
+            );
         }
     }
 
@@ -99,6 +111,9 @@ mod tests {
         }
         assert_eq!(read(&"1,".repeat(256)).unwrap().len(), 256);
         let told = read(&"1,".repeat(257)).unwrap_err().to_string();
-        assert_eq!(told, "FATAL: Too many checkpoints in --report-checkpoints (up to 256 can be defined)");
+        assert_eq!(
+            told,
+            "FATAL: Too many checkpoints in --report-checkpoints (up to 256 can be defined)"
+        );
     }
 }

@@ -42,7 +42,8 @@ impl<'a> Lookup<'a> {
     /// A wrong text gives the default: it is refused where names are checked.
     pub(super) fn switch(&self, name: &str) -> bool {
         let Some(text) = self.text(name) else { return true };
-        let default = || self.registry.original(name.as_bytes()).and_then(|spec| spec.default.as_deref());
+        let default =
+            || self.registry.original(name.as_bytes()).and_then(|spec| spec.default.as_deref());
         value::switch(text).or_else(|| value::switch(default()?)).unwrap_or(false)
     }
 
@@ -57,7 +58,8 @@ impl<'a> Lookup<'a> {
         if let Some(value) = of(text) {
             return Ok(value);
         }
-        let default = self.registry.original(name.as_bytes()).and_then(|spec| spec.default.as_deref());
+        let default =
+            self.registry.original(name.as_bytes()).and_then(|spec| spec.default.as_deref());
         match of(default.unwrap_or_default()) {
             Some(value) if !self.strict => Ok(value),
             _ => Err(OptionRefusal::invalid_choice(&key(name.as_bytes()), text, right)),

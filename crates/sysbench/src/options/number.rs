@@ -21,8 +21,9 @@ pub(crate) fn size(text: &[u8]) -> u64 {
     if digits == 0 {
         return 0;
     }
-    let number =
-        text[..digits].iter().fold(0_u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
+    let number = text[..digits]
+        .iter()
+        .fold(0_u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
     let shift = match text.get(digits).map(u8::to_ascii_uppercase) {
         None => 0,
         Some(b'K') => 10,
@@ -59,7 +60,8 @@ pub(crate) fn strict_double(text: &[u8]) -> Option<f64> {
 }
 
 fn after_blanks(text: &[u8]) -> &[u8] {
-    let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == b'\x0b').count();
+    let blanks =
+        text.iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == b'\x0b').count();
     &text[blanks..]
 }
 
@@ -125,7 +127,8 @@ fn hexadecimal(text: &[u8]) -> f64 {
         end += 1;
     }
     let length = exponent_length(&text[end..], b'P');
-    let exponent = text.get(end + 1..end + length).and_then(|digits| std::str::from_utf8(digits).ok());
+    let exponent =
+        text.get(end + 1..end + length).and_then(|digits| std::str::from_utf8(digits).ok());
     let exponent: i32 = exponent.and_then(|digits| digits.parse().ok()).unwrap_or(0);
     sum / scale * 2.0_f64.powi(exponent)
 }
@@ -150,8 +153,22 @@ mod tests {
         for (text, number) in fine {
             assert_eq!(int(text.as_bytes()), Some(number), "{text:?}");
         }
-        let refused =
-            ["x", "0x10", "5 ", "5x", "1.5", "1e1", "+", "-", "--5", "- 5", " ", "2147483648", "-2147483649", "é"];
+        let refused = [
+            "x",
+            "0x10",
+            "5 ",
+            "5x",
+            "1.5",
+            "1e1",
+            "+",
+            "-",
+            "--5",
+            "- 5",
+            " ",
+            "2147483648",
+            "-2147483649",
+            "é",
+        ];
         for text in refused {
             assert_eq!(int(text.as_bytes()), None, "{text:?}");
         }

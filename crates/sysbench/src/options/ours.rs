@@ -86,16 +86,23 @@ const FOR_EVER: &str = "seconds, or 0 to wait for ever";
 
 impl Ours {
     pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
-        let isolation =
-            one_of([("auto", LuaIsolation::Auto), ("worker", LuaIsolation::Worker), ("client", LuaIsolation::Client)]);
+        let isolation = one_of([
+            ("auto", LuaIsolation::Auto),
+            ("worker", LuaIsolation::Worker),
+            ("client", LuaIsolation::Client),
+        ]);
         let format = one_of([("text", SysbenchFormat::Text), ("json", SysbenchFormat::Json)]);
         let latency_by = one_of([("", false), ("statement", true)]);
         let workers = lookup.choice("workers", "1 to 1024, or 0 to leave it open", workers)?;
         let drain = lookup.choice("drain-timeout", FOR_EVER, seconds)?;
         let connect = lookup.choice("connect-timeout", FOR_EVER, seconds)?;
-        let probe = lookup.choice("probe-interval", "0.05 to 60 seconds, or 0 for no probe", probe)?;
-        let memory =
-            lookup.choice("lua-memory-limit", "bytes, such as 64M, or 0 for half of the machine's memory", memory)?;
+        let probe =
+            lookup.choice("probe-interval", "0.05 to 60 seconds, or 0 for no probe", probe)?;
+        let memory = lookup.choice(
+            "lua-memory-limit",
+            "bytes, such as 64M, or 0 for half of the machine's memory",
+            memory,
+        )?;
         let part = lookup.choice("part", "I/N, counted from 0, such as 0/4, or auto", part)?;
         let part_wait = lookup.choice("part-wait", "seconds", seconds)?;
         let runs = lookup.bytes("runs");
@@ -105,13 +112,18 @@ impl Ours {
         let ours = Self {
             lua_isolation: lookup.choice("lua-isolation", "auto, worker or client", isolation)?,
             workers: Some(workers).filter(|number| *number > 0),
-            percentiles: lookup.choice("percentiles", "numbers over 0 and under 100, at most 32", percentiles)?,
+            percentiles: lookup.choice(
+                "percentiles",
+                "numbers over 0 and under 100, at most 32",
+                percentiles,
+            )?,
             latency_by_statement: lookup.choice("latency-by", "statement", latency_by)?,
             errors_by_class: lookup.switch("errors-by-class"),
             format: lookup.choice("report-format", "text or json", format)?,
             drain_timeout: Some(drain).filter(|time| !time.is_zero()),
             connect_timeout: Some(connect).filter(|time| !time.is_zero()),
-            runs: (runs != b"none" && !runs.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(runs))),
+            runs: (runs != b"none" && !runs.is_empty())
+                .then(|| PathBuf::from(OsStr::from_bytes(runs))),
             probe,
             ui: lookup.switch("ui"),
             dsn: (!dsn.is_empty()).then(|| dsn.to_vec()),
@@ -135,7 +147,9 @@ fn one_of<T: Copy, const N: usize>(words: [(&'static str, T); N]) -> impl Fn(&[u
 }
 
 fn workers(text: &[u8]) -> Option<u32> {
-    number::int(text).and_then(|number| u32::try_from(number).ok()).filter(|number| *number <= WORKERS_MAX)
+    number::int(text)
+        .and_then(|number| u32::try_from(number).ok())
+        .filter(|number| *number <= WORKERS_MAX)
 }
 
 fn part(text: &[u8]) -> Option<Part> {
@@ -145,12 +159,14 @@ fn part(text: &[u8]) -> Option<Part> {
 fn percentiles(text: &[u8]) -> Option<Vec<f64>> {
     let parts = value::list(text);
     let fine = |number: &f64| *number > 0.0 && *number < 100.0;
-    let numbers: Vec<f64> = parts.iter().map(|part| number::strict_double(part).filter(fine)).collect::<Option<_>>()?;
+    let numbers: Vec<f64> =
+        parts.iter().map(|part| number::strict_double(part).filter(fine)).collect::<Option<_>>()?;
     (numbers.len() <= PERCENTILES_MAX).then_some(numbers)
 }
 
 fn seconds(text: &[u8]) -> Option<Duration> {
-    let seconds = number::strict_double(text).filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))?;
+    let seconds =
+        number::strict_double(text).filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))?;
     Some(Duration::from_secs_f64(seconds))
 }
 

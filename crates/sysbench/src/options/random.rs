@@ -22,7 +22,9 @@ impl RandSettings {
             b"pareto" => DistributionName::Pareto,
             b"zipfian" => DistributionName::Zipfian,
             other => {
-                return Err(OptionRefusal::fatal([b"Invalid random numbers distribution: ", other, b"."].concat()));
+                return Err(OptionRefusal::fatal(
+                    [b"Invalid random numbers distribution: ", other, b"."].concat(),
+                ));
             }
         };
         let seed = Some(lookup.int("rand-seed")?).filter(|seed| *seed != 0);

@@ -46,7 +46,12 @@ pub(crate) struct OptionRefusal {
 impl OptionRefusal {
     /// A line on the standard error: the command line is wrong.
     pub(super) fn usage(text: impl AsRef<[u8]>) -> Self {
-        Self { notices: Vec::new(), text: line(text.as_ref()), stream: OutputStream::Stderr, exit: FAILED }
+        Self {
+            notices: Vec::new(),
+            text: line(text.as_ref()),
+            stream: OutputStream::Stderr,
+            exit: FAILED,
+        }
     }
 
     /// A line of the log: a value or a combination is wrong.
@@ -56,7 +61,12 @@ impl OptionRefusal {
 
     /// A line of the log without its prefix.
     pub(super) fn logged(text: impl AsRef<[u8]>) -> Self {
-        Self { notices: Vec::new(), text: line(text.as_ref()), stream: OutputStream::Stdout, exit: FAILED }
+        Self {
+            notices: Vec::new(),
+            text: line(text.as_ref()),
+            stream: OutputStream::Stdout,
+            exit: FAILED,
+        }
     }
 
     /// A number that a run cannot have: sysbench has an empty line after it.

@@ -40,8 +40,9 @@ pub(crate) struct Registry {
 impl Registry {
     /// The options known before a script is read.
     pub(crate) fn new(compat: SysbenchRelease) -> Self {
-        let all: Vec<_> =
-            builtin::options(compat).map(|(group, spec)| Registered { spec, group, hidden: None }).collect();
+        let all: Vec<_> = builtin::options(compat)
+            .map(|(group, spec)| Registered { spec, group, hidden: None })
+            .collect();
         let places = all.iter().enumerate().map(|(place, one)| (one.spec.key(), place)).collect();
         Self { all, places }
     }
@@ -132,10 +133,19 @@ mod tests {
             let spec = Registry::new(compat).get(name).unwrap().spec.clone();
             (spec.kind, String::from_utf8(spec.default.unwrap()).unwrap())
         };
-        assert_eq!(default(SysbenchRelease::V1_0, b"rand-type"), (OptionType::String, "special".into()));
-        assert_eq!(default(SysbenchRelease::V1_1, b"rand-type"), (OptionType::String, "uniform".into()));
+        assert_eq!(
+            default(SysbenchRelease::V1_0, b"rand-type"),
+            (OptionType::String, "special".into())
+        );
+        assert_eq!(
+            default(SysbenchRelease::V1_1, b"rand-type"),
+            (OptionType::String, "uniform".into())
+        );
         assert_eq!(default(SysbenchRelease::V1_0, b"mysql-ssl"), (OptionType::Bool, "off".into()));
-        assert_eq!(default(SysbenchRelease::V1_1, b"mysql-ssl"), (OptionType::String, "disabled".into()));
+        assert_eq!(
+            default(SysbenchRelease::V1_1, b"mysql-ssl"),
+            (OptionType::String, "disabled".into())
+        );
     }
 
     #[test]
@@ -146,13 +156,15 @@ mod tests {
         registry.declare(spec("threads"));
         registry.declare(spec("workers"));
         registry.declare(spec("workers"));
-        let hidden = |name: &[u8]| registry.get(name).unwrap().hidden.as_ref().map(|(group, _)| *group);
+        let hidden =
+            |name: &[u8]| registry.get(name).unwrap().hidden.as_ref().map(|(group, _)| *group);
         assert_eq!(hidden(b"table-size"), None);
         assert_eq!(hidden(b"threads"), Some(OptionGroup::General));
         assert_eq!(hidden(b"workers"), Some(OptionGroup::Ours));
         assert!(registry.is_taken(b"workers") && !registry.is_taken(b"threads"));
         assert_eq!(registry.original(b"workers").unwrap().default.as_deref(), Some(&b"0"[..]));
-        let names: Vec<_> = registry.group(OptionGroup::Script).map(|spec| spec.name.clone()).collect();
+        let names: Vec<_> =
+            registry.group(OptionGroup::Script).map(|spec| spec.name.clone()).collect();
         assert_eq!(names, [b"threads".to_vec(), b"workers".to_vec(), b"table_size".to_vec()]);
     }
 }

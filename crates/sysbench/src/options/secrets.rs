@@ -15,7 +15,16 @@ pub(crate) fn is_secret(name: &str) -> bool {
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     let is_called = |words: &[&str]| name.split('-').any(|word| words.contains(&word));
     name == DSN
-        || has(&["passw", "passphrase", "secret", "token", "pwd", "credential", "apikey", "api-key"])
+        || has(&[
+            "passw",
+            "passphrase",
+            "secret",
+            "token",
+            "pwd",
+            "credential",
+            "apikey",
+            "api-key",
+        ])
         || is_called(&["pass", "pw", "pswd", "psw"])
 }
 
@@ -44,13 +53,17 @@ pub(crate) fn has_typed_password(arguments: &[OsString]) -> bool {
 }
 
 /// The words of a command line with passwords replaced.
-pub(crate) fn words_without_secrets<'a>(words: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<String> {
+pub(crate) fn words_without_secrets<'a>(
+    words: impl IntoIterator<Item = &'a Vec<u8>>,
+) -> Vec<String> {
     words.into_iter().map(|word| without_secret(&String::from_utf8_lossy(word))).collect()
 }
 
 fn without_secret(word: &str) -> String {
     let option = word.strip_prefix("--").and_then(|option| option.split_once('='));
-    let Some((name, value)) = option.filter(|(name, _)| is_secret(name)) else { return without_user_info(word) };
+    let Some((name, value)) = option.filter(|(name, _)| is_secret(name)) else {
+        return without_user_info(word);
+    };
     // A DSN is shown without its password.
     let shown = if name.eq_ignore_ascii_case(DSN) { Target::parse(value).ok() } else { None };
     let mut text = format!("--{name}=");
@@ -68,7 +81,11 @@ fn without_user_info(word: &str) -> String {
         && let Some(value) = after.trim_start().strip_prefix('=')
     {
         // Where it ends depends on quotes: nothing that follows is shown.
-        return if value.is_empty() { word.to_owned() } else { format!("{before}password={HIDDEN}") };
+        return if value.is_empty() {
+            word.to_owned()
+        } else {
+            format!("{before}password={HIDDEN}")
+        };
     }
     without_login(word).into_owned()
 }
@@ -78,10 +95,13 @@ pub(crate) fn recorded_value(name: &str, value: &Value) -> Option<Value> {
     if is_secret(name) {
         return None;
     }
-    let shown = |text: &str| without_user_info(&format!("--{name}={text}"))[name.len() + 3..].to_owned();
+    let shown =
+        |text: &str| without_user_info(&format!("--{name}={text}"))[name.len() + 3..].to_owned();
     Some(match value {
         Value::String(text) => Value::String(shown(text)),
-        Value::Array(values) => values.iter().map(|value| recorded_value(name, value).unwrap_or_default()).collect(),
+        Value::Array(values) => {
+            values.iter().map(|value| recorded_value(name, value).unwrap_or_default()).collect()
+        }
         other => other.clone(),
     })
 }
@@ -93,14 +113,22 @@ mod tests {
     #[test]
     fn a_typed_password_is_found() {
         let typed = |word: &str| has_typed_password(&["sysbench", word, "run"].map(OsString::from));
-        for word in
-            ["--mysql-password=x", "--pgsql_password=x", "--redis_pass=x", "--dsn=mysql://me:x@h", "--at=a://b:c@d"]
-        {
+        for word in [
+            "--mysql-password=x",
+            "--pgsql_password=x",
+            "--redis_pass=x",
+            "--dsn=mysql://me:x@h",
+            "--at=a://b:c@d",
+        ] {
             assert!(typed(word), "{word}");
         }
-        for word in
-            ["--mysql-password=", "--mysql-user=me", "--dsn=mysql://h", "--dsn=mysql://me@h:3306/db", "--passes=3"]
-        {
+        for word in [
+            "--mysql-password=",
+            "--mysql-user=me",
+            "--dsn=mysql://h",
+            "--dsn=mysql://me@h:3306/db",
+            "--passes=3",
+        ] {
             assert!(!typed(word), "{word}");
         }
     }
@@ -113,12 +141,17 @@ mod tests {
         check("--mysql-password=hidden", "--mysql-password=***");
         check("--pgsql_password=a=b", "--pgsql_password=***");
         check("--my-secret=x", "--my-secret=***");
-        check("--dsn=mysql://me:hidden@127.0.0.1:3306/sbtest", "--dsn=mysql://me@127.0.0.1:3306/sbtest");
+        check(
+            "--dsn=mysql://me:hidden@127.0.0.1:3306/sbtest",
+            "--dsn=mysql://me@127.0.0.1:3306/sbtest",
+        );
         check("--dsn=mysql://me:hid/den@[", "--dsn=***");
         check("--DSN=nothing of the kind", "--DSN=***");
         check("--target=http://me:hid:den@there/@", "--target=http://me:***@");
         check("--target=http://me@there", "--target=http://me@there");
-        for name in ["pass", "pwd", "pw", "redis_pass", "db-pw", "PGPWD", "ssl_passphrase", "api_key"] {
+        for name in
+            ["pass", "pwd", "pw", "redis_pass", "db-pw", "PGPWD", "ssl_passphrase", "api_key"]
+        {
             check(&format!("--{name}=tops3cret"), &format!("--{name}=***"));
         }
         for harmless in ["--passes=3", "--bypass=on", "--powers=2", "--tables=4"] {

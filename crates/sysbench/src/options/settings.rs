@@ -13,8 +13,12 @@ const REPORT_INTERVAL_MAX: f64 = 31_536_000.0;
 const VERBOSITY_MAX: u8 = 5;
 
 /// Names of 0.5, and their replacements.
-const OLD_NAMES: [(&str, &str); 4] =
-    [("num-threads", "threads"), ("max-requests", "events"), ("max-time", "time"), ("tx-rate", "rate")];
+const OLD_NAMES: [(&str, &str); 4] = [
+    ("num-threads", "threads"),
+    ("max-requests", "events"),
+    ("max-time", "time"),
+    ("tx-rate", "rate"),
+];
 
 /// All settings of a run except servers and the script.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +82,9 @@ impl RunSettings {
         let events = renamed(lookup, notices, "max-requests", "events")?;
         let time = seconds(renamed(lookup, notices, "max-time", "time")?);
         if events <= 0 && time.is_none() {
-            notices.push(Notice::warning("Both event and time limits are disabled, running an endless test"));
+            notices.push(Notice::warning(
+                "Both event and time limits are disabled, running an endless test",
+            ));
         }
         let warmup = lookup.int("warmup-time")?;
         if warmup < 0 {
@@ -129,7 +135,12 @@ impl RunSettings {
 }
 
 /// All parts draw different numbers of one seed, and each has a client.
-fn check_part(ours: &Ours, threads: u32, events: i32, rand: &RandSettings) -> Result<(), OptionRefusal> {
+fn check_part(
+    ours: &Ours,
+    threads: u32,
+    events: i32,
+    rand: &RandSettings,
+) -> Result<(), OptionRefusal> {
     let of = ours.part.of;
     let problem = if ours.part.is_whole() {
         return Ok(());
@@ -147,7 +158,12 @@ fn check_part(ours: &Ours, threads: u32, events: i32, rand: &RandSettings) -> Re
 
 /// The value of a renamed option; using the old name gives a warning. If both are given, the old name takes precedence.
 /// 0 under the old name (1 for threads, and a negative time) counts as not given.
-fn renamed(lookup: &Lookup<'_>, notices: &mut Vec<Notice>, old: &str, new: &str) -> Result<i32, OptionRefusal> {
+fn renamed(
+    lookup: &Lookup<'_>,
+    notices: &mut Vec<Notice>,
+    old: &str,
+    new: &str,
+) -> Result<i32, OptionRefusal> {
     let number = lookup.int(old)?;
     if !is_used(old, number) {
         return lookup.int(new);
@@ -166,7 +182,9 @@ fn is_used(old: &str, number: i32) -> bool {
 
 /// Options that determine the value of another one: its name and the text that scripts see there.
 pub(super) fn decided(lookup: &Lookup<'_>) -> Vec<(&'static str, Vec<u8>)> {
-    let old = OLD_NAMES.into_iter().filter(|(old, _)| lookup.int(old).is_ok_and(|number| is_used(old, number)));
+    let old = OLD_NAMES
+        .into_iter()
+        .filter(|(old, _)| lookup.int(old).is_ok_and(|number| is_used(old, number)));
     let mut decided: Vec<_> = old.map(|(old, new)| (new, lookup.bytes(old).to_vec())).collect();
     if lookup.switch("debug") {
         decided.push(("verbosity", b"5".to_vec()));

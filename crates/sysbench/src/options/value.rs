@@ -30,10 +30,12 @@ pub(crate) fn read(kind: OptionType, text: Option<&[u8]>) -> Result<OptionValue,
         (OptionType::Bool, None) => OptionValue::Bool(true),
         (OptionType::Bool, Some(text)) => OptionValue::Bool(switch(text).ok_or(BadText::Switch)?),
         (OptionType::Null | OptionType::File, _) => OptionValue::Nil,
-        (OptionType::Int, text) => {
-            OptionValue::Number(number::int(text.unwrap_or_default()).ok_or(BadText::Number)?.into())
+        (OptionType::Int, text) => OptionValue::Number(
+            number::int(text.unwrap_or_default()).ok_or(BadText::Number)?.into(),
+        ),
+        (OptionType::Size, text) => {
+            OptionValue::Number(number::size(text.unwrap_or_default()) as f64)
         }
-        (OptionType::Size, text) => OptionValue::Number(number::size(text.unwrap_or_default()) as f64),
         (OptionType::Double, text) => OptionValue::Number(number::double(text.unwrap_or_default())),
         (OptionType::String, text) => OptionValue::Text(text.unwrap_or_default().to_vec()),
         (OptionType::List, text) => OptionValue::List(list(text.unwrap_or_default())),
@@ -64,11 +66,26 @@ mod tests {
 
     #[test]
     fn switches_have_six_spellings() {
-        for (text, on) in [("on", true), ("true", true), ("1", true), ("off", false), ("false", false), ("0", false)] {
-            assert_eq!(read(OptionType::Bool, Some(text.as_bytes())), Ok(OptionValue::Bool(on)), "{text}");
+        for (text, on) in [
+            ("on", true),
+            ("true", true),
+            ("1", true),
+            ("off", false),
+            ("false", false),
+            ("0", false),
+        ] {
+            assert_eq!(
+                read(OptionType::Bool, Some(text.as_bytes())),
+                Ok(OptionValue::Bool(on)),
+                "{text}"
+            );
         }
         for text in ["", "x", "On", "TRUE", "yes", "on ", "2"] {
-            assert_eq!(read(OptionType::Bool, Some(text.as_bytes())), Err(BadText::Switch), "{text}");
+            assert_eq!(
+                read(OptionType::Bool, Some(text.as_bytes())),
+                Err(BadText::Switch),
+                "{text}"
+            );
         }
         assert_eq!(read(OptionType::Bool, None), Ok(OptionValue::Bool(true)));
     }
@@ -91,7 +108,10 @@ mod tests {
 
     #[test]
     fn bytes_of_texts_survive() {
-        assert_eq!(read(OptionType::String, Some(b"a\xff\xfe=b ")), Ok(OptionValue::Text(b"a\xff\xfe=b ".to_vec())));
+        assert_eq!(
+            read(OptionType::String, Some(b"a\xff\xfe=b ")),
+            Ok(OptionValue::Text(b"a\xff\xfe=b ".to_vec()))
+        );
         assert_eq!(read(OptionType::String, None), Ok(OptionValue::Text(Vec::new())));
     }
 

@@ -58,9 +58,14 @@ pub(crate) fn percentiles(percentiles: &[Percentile]) -> String {
 
 /// A table with a row for each kind of statement; an empty line at the end. Nothing without statements.
 pub(crate) fn statement_latency(kinds: &[StatementLatency]) -> String {
-    let Some(first) = kinds.iter().max_by_key(|kind| kind.percentiles.len()) else { return String::new() };
+    let Some(first) = kinds.iter().max_by_key(|kind| kind.percentiles.len()) else {
+        return String::new();
+    };
     let width = kinds.iter().map(|kind| kind.kind.chars().count()).max().unwrap_or(0).max(24);
-    let mut text = format!("Latency by statement kind (ms):\n    {:width$} {:>11} {:>11}", "kind", "count", "avg");
+    let mut text = format!(
+        "Latency by statement kind (ms):\n    {:width$} {:>11} {:>11}",
+        "kind", "count", "avg"
+    );
     for percentile in &first.percentiles {
         _ = write!(text, " {:>11}", percentile.label());
     }
@@ -84,7 +89,8 @@ pub(crate) fn errors_by_class(errors: &[ScriptErrorCount], interval_s: f64) -> S
     }
     let mut text = String::from("Errors by class:\n");
     for ScriptErrorCount { class, code, count, .. } in errors {
-        let label = if code.is_empty() { format!("{class}:") } else { format!("{class} ({code}):") };
+        let label =
+            if code.is_empty() { format!("{class}:") } else { format!("{class} ({code}):") };
         let rate = if interval_s > 0.0 { *count as f64 / interval_s } else { 0.0 };
         _ = writeln!(text, "    {label:<36} {count:<6} ({rate:.2} per sec.)");
     }
@@ -142,7 +148,10 @@ Errors by class:
     deadlock (1213):                     12     (6.00 per sec.)
     connection_lost:                     1      (0.50 per sec.)
 ";
-        assert_eq!(errors_by_class(&[error("deadlock", "1213", 12), error("connection_lost", "", 1)], 2.0), expected);
+        assert_eq!(
+            errors_by_class(&[error("deadlock", "1213", 12), error("connection_lost", "", 1)], 2.0),
+            expected
+        );
         assert_eq!(errors_by_class(&[], 2.0), "");
     }
 }

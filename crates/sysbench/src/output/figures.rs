@@ -60,7 +60,9 @@ pub(crate) struct FigureStyle {
 impl FigureStyle {
     /// As many decimals as it takes to write the interval, at most three.
     pub(crate) fn stamp_decimals_of(interval_s: f64) -> usize {
-        (0..3).find(|&decimals| (interval_s * 10_f64.powi(decimals as i32)).fract() == 0.0).unwrap_or(3)
+        (0..3)
+            .find(|&decimals| (interval_s * 10_f64.powi(decimals as i32)).fract() == 0.0)
+            .unwrap_or(3)
     }
 }
 
@@ -76,8 +78,9 @@ pub(crate) struct Fairness {
 impl Fairness {
     /// Zeros without clients.
     pub(crate) fn of(clients: &[ClientFigures]) -> Self {
-        let deviation =
-            |figure: fn(&ClientFigures) -> f64| mean_and_deviation(&clients.iter().map(figure).collect::<Vec<_>>());
+        let deviation = |figure: fn(&ClientFigures) -> f64| {
+            mean_and_deviation(&clients.iter().map(figure).collect::<Vec<_>>())
+        };
         let (events_avg, events_stddev) = deviation(|client| client.events as f64);
         let (seconds_avg, seconds_stddev) = deviation(|client| client.busy_s);
         Self { events_avg, events_stddev, seconds_avg, seconds_stddev }
@@ -119,7 +122,12 @@ mod tests {
     fn fairness_is_of_the_population() {
         let client = |events, busy_s| ClientFigures { events, busy_s, ..ClientFigures::default() };
         let fairness = Fairness::of(&[client(20, 0.5), client(21, 1.5)]);
-        let expected = Fairness { events_avg: 20.5, events_stddev: 0.5, seconds_avg: 1.0, seconds_stddev: 0.5 };
+        let expected = Fairness {
+            events_avg: 20.5,
+            events_stddev: 0.5,
+            seconds_avg: 1.0,
+            seconds_stddev: 0.5,
+        };
         assert_eq!(fairness, expected);
         assert_eq!(Fairness::of(&[]), Fairness::default());
         assert_eq!(Fairness::of(&[client(7, 2.0)]).events_stddev.to_bits(), 0);
@@ -127,7 +135,8 @@ mod tests {
 
     #[test]
     fn stamps_have_the_decimals_of_the_interval() {
-        let decimals = [1.0, 10.0, 0.5, 0.25, 2.5, 0.125, 0.1, 1.0 / 3.0].map(FigureStyle::stamp_decimals_of);
+        let decimals =
+            [1.0, 10.0, 0.5, 0.25, 2.5, 0.125, 0.1, 1.0 / 3.0].map(FigureStyle::stamp_decimals_of);
         assert_eq!(decimals, [0, 0, 1, 2, 1, 3, 1, 3]);
     }
 

@@ -28,7 +28,14 @@ impl LogHistogram {
         // One bucket has no width; what falls into it is then shown as the minimum.
         let scale = if size > 1 { (size - 1) as f64 / (log_max - log_min) } else { f64::INFINITY };
         let counts = vec![0; size.max(1)];
-        Self { counts, total: 0, log_min, scale, seen_min: f64::INFINITY, seen_max: f64::NEG_INFINITY }
+        Self {
+            counts,
+            total: 0,
+            log_min,
+            scale,
+            seen_min: f64::INFINITY,
+            seen_max: f64::NEG_INFINITY,
+        }
     }
 
     /// The one that reports are made from: 1024 buckets, 1 µs to 100 s.
@@ -57,8 +64,11 @@ impl LogHistogram {
     /// Header and rows; empty, without a header, if nothing was counted. `histogram:print()` of scripts prints it.
     /// Unlike other texts it includes all its line ends.
     pub(crate) fn text(&self) -> String {
-        let Some(most) = self.counts.iter().max().filter(|&&most| most > 0) else { return String::new() };
-        let mut text = String::from("       value  ------------- distribution ------------- count\n");
+        let Some(most) = self.counts.iter().max().filter(|&&most| most > 0) else {
+            return String::new();
+        };
+        let mut text =
+            String::from("       value  ------------- distribution ------------- count\n");
         for (value, count) in self.rows() {
             let stars = (STARS as f64 * count as f64 / *most as f64 + 0.5) as usize;
             _ = writeln!(text, "{value:12.3} |{:<40} {count}", "*".repeat(stars));

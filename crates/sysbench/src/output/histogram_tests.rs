@@ -54,7 +54,10 @@ fn senseless_arguments_do_no_harm() {
     let header = "       value  ------------- distribution ------------- count\n";
     let stars = "*".repeat(40);
     assert_eq!(filled(10, 100.0, 1.0, [3.0]).text(), format!("{header}       2.783 |{stars} 1\n"));
-    assert_eq!(filled(3, 0.001, 12_345_678_901.0, [1e99]).text(), format!("{header}12345678901.000 |{stars} 1\n"));
+    assert_eq!(
+        filled(3, 0.001, 12_345_678_901.0, [1e99]).text(),
+        format!("{header}12345678901.000 |{stars} 1\n")
+    );
     assert_eq!(filled(1, 1.0, 100.0, [3.0]).text(), format!("{header}       1.000 |{stars} 1\n"));
     for one in [filled(0, 1.0, 100.0, [f64::NAN]), filled(1, 1.0, 100.0, [1.0])] {
         assert_eq!(one.rows().map(|(_, count)| count).sum::<u64>(), 1);
@@ -64,7 +67,10 @@ fn senseless_arguments_do_no_harm() {
 
 #[test]
 fn the_block_of_a_run_ends_in_a_line_with_a_space() {
-    assert_eq!(LogHistogram::of_latency().report(), "Latency histogram (values are in milliseconds)\n ");
+    assert_eq!(
+        LogHistogram::of_latency().report(),
+        "Latency histogram (values are in milliseconds)\n "
+    );
     let mut histogram = LogHistogram::of_latency();
     (0..27).for_each(|_| histogram.add(100.1, 1));
     (0..6).for_each(|_| histogram.add(100.3, 1));

@@ -68,11 +68,18 @@ pub(crate) struct FinishedRun<'a> {
 /// 99.9th; below the 10th the point is a `_`. `queue_length` and `concurrency` are there with a
 /// rate only. A number that cannot be written is `null`.
 pub(crate) fn json(run: &FinishedRun) -> Map<String, Value> {
-    let intervals: Vec<Value> = run.intervals.iter().map(|figures| interval(figures, run.style)).collect();
-    let checkpoints: Vec<Value> =
-        run.checkpoints.iter().map(|figures| report(figures, &own_percentile(figures, run.style))).collect();
-    let histogram: Vec<Value> =
-        run.histogram.rows().map(|(ms, count)| json!({ "response_us": us(ms / 1e3), "count": count })).collect();
+    let intervals: Vec<Value> =
+        run.intervals.iter().map(|figures| interval(figures, run.style)).collect();
+    let checkpoints: Vec<Value> = run
+        .checkpoints
+        .iter()
+        .map(|figures| report(figures, &own_percentile(figures, run.style)))
+        .collect();
+    let histogram: Vec<Value> = run
+        .histogram
+        .rows()
+        .map(|(ms, count)| json!({ "response_us": us(ms / 1e3), "count": count }))
+        .collect();
     let fields = [
         ("schema_version", json!(SCHEMA_VERSION)),
         ("tool", json!("truetps sysbench")),
@@ -141,7 +148,8 @@ fn report(figures: &Figures, percentiles: &[Percentile]) -> Value {
 
 /// The percentile in the report's lines; none with `--percentile=0`.
 fn own_percentile(figures: &Figures, style: FigureStyle) -> Vec<Percentile> {
-    let percentile = Percentile { percent: f64::from(style.percentile), latency_s: figures.latency_pct_s };
+    let percentile =
+        Percentile { percent: f64::from(style.percentile), latency_s: figures.latency_pct_s };
     if style.percentile == 0 { Vec::new() } else { vec![percentile] }
 }
 
@@ -195,7 +203,10 @@ fn us(seconds: f64) -> Value {
 }
 
 fn without_passwords(options: &Map<String, Value>) -> Map<String, Value> {
-    options.iter().filter_map(|(name, value)| Some((name.clone(), recorded_value(name, value)?))).collect()
+    options
+        .iter()
+        .filter_map(|(name, value)| Some((name.clone(), recorded_value(name, value)?)))
+        .collect()
 }
 
 #[cfg(test)]

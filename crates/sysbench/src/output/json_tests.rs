@@ -35,7 +35,8 @@ fn document(style: FigureStyle, latest: &Figures) -> Value {
     options.insert("mysql-host".to_owned(), json!(["one", "two"]));
     options.insert("pgsql_db".to_owned(), json!("host=there user=me password='sec ret'"));
     options.insert("broker".to_owned(), json!(["redis://me:secret@here", "redis://there"]));
-    let percentiles = [(95.0, 0.002), (99.9, 0.2)].map(|(percent, latency_s)| Percentile { percent, latency_s });
+    let percentiles =
+        [(95.0, 0.002), (99.9, 0.2)].map(|(percent, latency_s)| Percentile { percent, latency_s });
     let errors = [ScriptErrorCount {
         class: truetps_record::ErrorClass::Deadlock,
         code: "1213".to_owned(),
@@ -49,7 +50,8 @@ fn document(style: FigureStyle, latest: &Figures) -> Value {
         max_s: 0.1,
         percentiles: percentiles.to_vec(),
     }];
-    let client = |events| ClientFigures { events, busy_s: 5.0, latency_min_s: 0.001, latency_max_s: 0.1 };
+    let client =
+        |events| ClientFigures { events, busy_s: 5.0, latency_min_s: 0.001, latency_max_s: 0.1 };
     let run = FinishedRun {
         tool_version: "0.1.0",
         script: "oltp_read_write",
@@ -102,8 +104,7 @@ fn one_document_has_the_whole_run() {
     let kind = &document["statements_by_kind"][0];
     assert_eq!(kind["service_us_p95"], 2_000.0);
     assert_eq!(kind["service_us_p999"], 200_000.0);
-    let fairness =
-        json!({ "transactions_avg": 50.0, "transactions_stddev": 10.0, "busy_s_avg": 5.0, "busy_s_stddev": 0.0 });
+    let fairness = json!({ "transactions_avg": 50.0, "transactions_stddev": 10.0, "busy_s_avg": 5.0, "busy_s_stddev": 0.0 });
     assert_eq!(document["fairness"], fairness);
     assert_eq!(document["clients"][1]["transactions"], 60);
     assert_eq!(document["clients"][0]["response_us_avg"], 125_000.0);
@@ -127,7 +128,11 @@ fn totals_are_rates_and_microseconds() {
 fn a_percentile_below_the_tenth_keeps_its_point() {
     let mut fields = Map::new();
     let percentile = |percent| Percentile { percent, latency_s: 0.001 };
-    insert_percentiles(&mut fields, "response", &[percentile(9.5), percentile(95.0), percentile(99.99)]);
+    insert_percentiles(
+        &mut fields,
+        "response",
+        &[percentile(9.5), percentile(95.0), percentile(99.99)],
+    );
     let names: Vec<&str> = fields.keys().map(String::as_str).collect();
     assert_eq!(names, ["response_us_p95", "response_us_p9999", "response_us_p9_5"]);
 }
@@ -148,7 +153,8 @@ fn intervals_have_their_percentile_and_with_a_rate_the_queue() {
 #[test]
 fn the_histogram_counts_every_transaction_once() {
     let document = document(STYLE, &figures(0, 0.5));
-    let counts: Vec<_> = document["histogram"].as_array().unwrap().iter().map(|row| row["count"].clone()).collect();
+    let counts: Vec<_> =
+        document["histogram"].as_array().unwrap().iter().map(|row| row["count"].clone()).collect();
     assert_eq!(counts, [2, 1]);
 }
 

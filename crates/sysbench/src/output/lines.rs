@@ -38,7 +38,10 @@ pub(crate) fn version(sysbench: &str, luajit: &str) -> String {
 
 /// The lines between [`version`] and [`INITIALIZING_THREADS`]; an empty line follows.
 pub(crate) fn banner(settings: &RunSettings) -> String {
-    let mut text = format!("Running the test with following options:\nNumber of threads: {}\n", settings.threads);
+    let mut text = format!(
+        "Running the test with following options:\nNumber of threads: {}\n",
+        settings.threads
+    );
     if !settings.warmup.is_zero() {
         _ = writeln!(text, "Warmup time: {}s", settings.warmup.as_secs());
     }
@@ -46,7 +49,11 @@ pub(crate) fn banner(settings: &RunSettings) -> String {
         _ = writeln!(text, "Target transaction rate: {rate}/sec");
     }
     if let Some(interval) = settings.report_interval {
-        _ = writeln!(text, "Report intermediate results every {} second(s)", interval.as_secs_f64());
+        _ = writeln!(
+            text,
+            "Report intermediate results every {} second(s)",
+            interval.as_secs_f64()
+        );
     }
     if !settings.checkpoints.is_empty() {
         let times: Vec<String> = settings.checkpoints.iter().map(u32::to_string).collect();
@@ -59,7 +66,10 @@ pub(crate) fn banner(settings: &RunSettings) -> String {
         text += "Validation checks: on.\n\n";
     }
     text += "Initializing random number generator from ";
-    text += &settings.rand.seed.map_or_else(|| "current time\n\n".to_owned(), |seed| format!("seed ({seed}).\n\n"));
+    text += &settings
+        .rand
+        .seed
+        .map_or_else(|| "current time\n\n".to_owned(), |seed| format!("seed ({seed}).\n\n"));
     if let Some(time) = settings.forced_shutdown {
         _ = writeln!(text, "Forcing shutdown in {} seconds", time.as_secs());
     }
@@ -141,7 +151,10 @@ Forcing shutdown in 15 seconds
 
     #[test]
     fn lines_of_their_own() {
-        assert_eq!(version("1.0.20", "2.1.0-beta3"), "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)\n");
+        assert_eq!(
+            version("1.0.20", "2.1.0-beta3"),
+            "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)\n"
+        );
         assert_eq!(thread(7, STARTED), "Worker thread (#7) started");
         assert_eq!(warming_up(3), "Warming up for 3 seconds...\n");
         assert_eq!(no_initialization(30), "Worker threads failed to initialize within 30 seconds!");

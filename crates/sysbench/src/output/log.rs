@@ -22,7 +22,9 @@ pub(crate) enum MessageLevel {
 impl MessageLevel {
     /// The level with this number, 0 to 5.
     pub(crate) fn from_number(number: u32) -> Option<Self> {
-        [Self::Fatal, Self::Alert, Self::Warning, Self::Notice, Self::Info, Self::Debug].get(number as usize).copied()
+        [Self::Fatal, Self::Alert, Self::Warning, Self::Notice, Self::Info, Self::Debug]
+            .get(number as usize)
+            .copied()
     }
 
     fn prefix(self) -> &'static str {
@@ -78,7 +80,8 @@ impl MessageLog {
             return;
         }
         // Messages come from servers and scripts: the terminal must not interpret them.
-        let line = format!("{}{}{}\n", state.take_repeats(), level.prefix(), printable_text(message));
+        let line =
+            format!("{}{}{}\n", state.take_repeats(), level.prefix(), printable_text(message));
         state.last = Some(message.to_owned());
         state.write(line.as_bytes());
     }
@@ -99,7 +102,8 @@ impl MessageLog {
             let mut state = self.lock();
             let repeated = text.strip_prefix('\n').filter(|_| state.last.as_deref() == Some(""));
             state.repeats += u64::from(repeated.is_some());
-            let line = format!("{}{}\n", state.take_repeats(), printable_text(repeated.unwrap_or(text)));
+            let line =
+                format!("{}{}\n", state.take_repeats(), printable_text(repeated.unwrap_or(text)));
             state.last = text.rsplit('\n').next().map(str::to_owned);
             state.write(line.as_bytes());
         }

@@ -138,7 +138,11 @@ fn verbosity_hides_what_is_less_important() {
 #[test]
 fn json_has_its_results_for_itself() {
     let (results, aside) = (Memory::default(), Memory::default());
-    let log = MessageLog::new(MessageLevel::Notice, Box::new(results.clone()), Some(Box::new(aside.clone())));
+    let log = MessageLog::new(
+        MessageLevel::Notice,
+        Box::new(results.clone()),
+        Some(Box::new(aside.clone())),
+    );
     log.text(MessageLevel::Notice, "Threads started!\n");
     log.stamped(MessageLevel::Notice, "[ 1s ] line");
     log.script(b"from the script");

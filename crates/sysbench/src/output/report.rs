@@ -49,7 +49,10 @@ pub(crate) fn cumulative(
     let statements = match style {
         FigureStyle { is_sql: true, .. } => statements(figures),
         FigureStyle { is_cpu: true, .. } => {
-            format!("CPU speed:\n    events per second: {:8.2}\n", figures.per_second(figures.events))
+            format!(
+                "CPU speed:\n    events per second: {:8.2}\n",
+                figures.per_second(figures.events)
+            )
         }
         _ => String::new(),
     };
@@ -139,7 +142,8 @@ Throughput:
 
 fn latency(figures: &Figures, percentile: u32) -> String {
     let ms = |seconds: f64| format!("{:39.2}", seconds * 1e3);
-    let (min, avg, max) = (ms(figures.latency_min_s), ms(figures.latency_avg_s), ms(figures.latency_max_s));
+    let (min, avg, max) =
+        (ms(figures.latency_min_s), ms(figures.latency_avg_s), ms(figures.latency_max_s));
     let sum = ms(figures.latency_sum_s);
     let percentile = match percentile {
         0 => String::from("         percentile stats:               disabled"),

@@ -23,8 +23,12 @@ fn figures() -> Figures {
     }
 }
 
-const FAIRNESS: Fairness =
-    Fairness { events_avg: 20.5, events_stddev: 0.5, seconds_avg: 12_345.678_9, seconds_stddev: 12_345.68 };
+const FAIRNESS: Fairness = Fairness {
+    events_avg: 20.5,
+    events_stddev: 0.5,
+    seconds_avg: 12_345.678_9,
+    seconds_stddev: 12_345.68,
+};
 
 const SQL: FigureStyle = FigureStyle {
     is_sql: true,
@@ -112,7 +116,12 @@ fn stamps_are_rounded_as_in_c_and_have_decimals_on_demand() {
 fn reports_of_sql_scripts() {
     let report = cumulative(&figures(), &FAIRNESS, &SQL, None);
     assert_eq!(report, format!("{SQL_STATISTICS}{GENERAL}{LATENCY_AND_FAIRNESS}"));
-    let newer = cumulative(&figures(), &FAIRNESS, &FigureStyle { compat: SysbenchRelease::V1_1, ..SQL }, None);
+    let newer = cumulative(
+        &figures(),
+        &FAIRNESS,
+        &FigureStyle { compat: SysbenchRelease::V1_1, ..SQL },
+        None,
+    );
     assert_eq!(newer, format!("{SQL_STATISTICS}{THROUGHPUT}{LATENCY_AND_FAIRNESS}"));
 }
 
@@ -120,7 +129,12 @@ fn reports_of_sql_scripts() {
 fn reports_of_other_scripts_start_with_an_empty_line() {
     let report = cumulative(&figures(), &FAIRNESS, &PLAIN, None);
     assert_eq!(report, format!("{GENERAL}{LATENCY_AND_FAIRNESS}"));
-    let newer = cumulative(&figures(), &FAIRNESS, &FigureStyle { compat: SysbenchRelease::V1_1, ..PLAIN }, None);
+    let newer = cumulative(
+        &figures(),
+        &FAIRNESS,
+        &FigureStyle { compat: SysbenchRelease::V1_1, ..PLAIN },
+        None,
+    );
     assert_eq!(newer, format!("{THROUGHPUT}{LATENCY_AND_FAIRNESS}"));
 }
 
@@ -147,10 +161,16 @@ fn percentiles_of_one_and_three_digits_and_none() {
 #[test]
 fn nothing_done_is_no_division_by_zero() {
     let report = cumulative(&Figures::default(), &Fairness::default(), &SQL, None);
-    assert!(report.contains("    transactions:                        0      (0.00 per sec.)\n"), "{report}");
+    assert!(
+        report.contains("    transactions:                        0      (0.00 per sec.)\n"),
+        "{report}"
+    );
     assert!(report.contains("    execution time (avg/stddev):   0.0000/0.00\n"), "{report}");
     let line = intermediate(&Figures::default(), &SQL);
-    assert!(line.contains(" qps: 0.00 (r/w/o: 0.00/0.00/0.00) lat (ms,95%): 0.00 err/s: 0.00"), "{line}");
+    assert!(
+        line.contains(" qps: 0.00 (r/w/o: 0.00/0.00/0.00) lat (ms,95%): 0.00 err/s: 0.00"),
+        "{line}"
+    );
 }
 
 #[test]
@@ -160,8 +180,12 @@ fn a_checkpoint_has_a_line_before_its_report() {
 
 #[test]
 fn debug_adds_a_block_with_two_lines_for_each_thread() {
-    let client =
-        |events, busy_s, latency_min_s, latency_max_s| ClientFigures { events, busy_s, latency_min_s, latency_max_s };
+    let client = |events, busy_s, latency_min_s, latency_max_s| ClientFigures {
+        events,
+        busy_s,
+        latency_min_s,
+        latency_max_s,
+    };
     let clients = [client(20, 0.0053, 0.0002, 0.0003), client(0, 0.0, 0.0, 0.0)];
     let expected = "\
 DEBUG: Verbose per-thread statistics:

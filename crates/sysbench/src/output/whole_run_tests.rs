@@ -21,7 +21,8 @@ const PLAIN: FigureStyle = FigureStyle {
 
 #[test]
 fn a_script_without_sql_and_with_debug_and_histogram() {
-    let figures = Figures { time_interval_s: 0.0015, time_total_s: 0.0015, events: 3, ..Figures::default() };
+    let figures =
+        Figures { time_interval_s: 0.0015, time_total_s: 0.0015, events: 3, ..Figures::default() };
     let mut histogram = LogHistogram::of_latency();
     (0..3).for_each(|_| histogram.add(0.0005, 1));
     let text = printed(MessageLevel::Debug, |log| {
@@ -86,10 +87,16 @@ DEBUG:                  total time taken by event execution: 0.0000s
 
 #[test]
 fn a_forced_shutdown() {
-    let line = Figures { threads_running: 3, time_interval_s: 1.0, time_total_s: 1.0, ..Figures::default() };
+    let line = Figures {
+        threads_running: 3,
+        time_interval_s: 1.0,
+        time_total_s: 1.0,
+        ..Figures::default()
+    };
     let end = Figures { time_interval_s: 2.0001, time_total_s: 2.0001, ..Figures::default() };
     let run = |log: &MessageLog| {
-        let options = settings_of(&["--threads=3", "--report-interval=1", "--time=1", "--forced-shutdown=1"]);
+        let options =
+            settings_of(&["--threads=3", "--report-interval=1", "--time=1", "--forced-shutdown=1"]);
         let clients = [ClientFigures { events: 1, ..ClientFigures::default() }; 3];
         log.text(MessageLevel::Notice, &banner(&options));
         log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
@@ -132,7 +139,10 @@ Threads fairness:
 
 ";
     assert_eq!(printed(MessageLevel::Notice, run), expected);
-    assert_eq!(printed(MessageLevel::Fatal, run), "FATAL: The --max-time limit has expired, forcing shutdown...\n");
+    assert_eq!(
+        printed(MessageLevel::Fatal, run),
+        "FATAL: The --max-time limit has expired, forcing shutdown...\n"
+    );
 }
 
 #[test]

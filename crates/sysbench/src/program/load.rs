@@ -46,20 +46,26 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
     let mut part = None;
     if let Some(planned) = &planned_part {
         let met = planned.meet(&mut context, command.env.interrupt.flag(), command.env.meet_parts);
-        let RunningPart { of, .. } = part.insert(met.map_err(|problem| command.main.fatal(&problem))?);
+        let RunningPart { of, .. } =
+            part.insert(met.map_err(|problem| command.main.fatal(&problem))?);
         let (clients, all) = (context.run.settings.threads, command.options.settings.threads);
-        let line =
-            format!("truetps: part {}: {clients} of {all} clients; truetps merge puts the parts together\n", of.part);
+        let line = format!(
+            "truetps: part {}: {clients} of {all} clients; truetps merge puts the parts together\n",
+            of.part
+        );
         write_to(OutputStream::Stderr, line.as_bytes());
     }
-    if let Some(text) = found.and_then(|found| isolation_note(&context.run.settings, threads, &found)) {
+    if let Some(text) =
+        found.and_then(|found| isolation_note(&context.run.settings, threads, &found))
+    {
         if rustix::termios::isatty(rustix::stdio::stderr()) {
             write_to(OutputStream::Stderr, format!("truetps: {text}\n").as_bytes());
         }
         context.run.note(text);
     }
     context.run.log.text(MessageLevel::Notice, &banner(&context.run.settings));
-    if let Some(OptionValue::Number(limit)) = command.options.value("cpu-max-prime").filter(|_| context.script.is_cpu())
+    if let Some(OptionValue::Number(limit)) =
+        command.options.value("cpu-max-prime").filter(|_| context.script.is_cpu())
     {
         context.run.log.text(MessageLevel::Notice, &format!("Prime numbers limit: {limit}\n"));
     }
@@ -118,7 +124,8 @@ fn threads_for_clients(settings: &RunSettings, cores: u32, found: Option<&Isolat
     let enough = clients.div_ceil(CLIENTS_OF_A_STATE_MAX);
     let shared = settings.ours.workers.unwrap_or(cores).max(1).max(enough).min(clients);
     let is_open = settings.ours.workers.is_none();
-    let in_doubt_max = if found.is_some() { CLIENTS_WITH_THREADS_IN_DOUBT_MAX } else { CLIENTS_WITH_THREADS_MAX };
+    let in_doubt_max =
+        if found.is_some() { CLIENTS_WITH_THREADS_IN_DOUBT_MAX } else { CLIENTS_WITH_THREADS_MAX };
     match settings.ours.lua_isolation {
         LuaIsolation::Auto if found.is_some_and(|found| found.is_certain) => clients,
         LuaIsolation::Auto if is_open && clients <= in_doubt_max => clients,
@@ -130,11 +137,15 @@ fn threads_for_clients(settings: &RunSettings, cores: u32, found: Option<&Isolat
 /// Words for the user about the threads of the clients.
 fn isolation_note(settings: &RunSettings, threads: u32, found: &IsolationReason) -> Option<String> {
     let text = &found.text;
-    if settings.ours.lua_isolation != LuaIsolation::Auto || settings.threads <= CLIENTS_WITH_THREADS_MAX {
+    if settings.ours.lua_isolation != LuaIsolation::Auto
+        || settings.threads <= CLIENTS_WITH_THREADS_MAX
+    {
         return None;
     }
     if threads == settings.threads {
-        return Some(format!("each client has a Lua state and a thread of its own: the script {text}"));
+        return Some(format!(
+            "each client has a Lua state and a thread of its own: the script {text}"
+        ));
     }
     Some(format!(
         "clients share threads, and the script {text}, which stops all clients of its thread \
@@ -148,8 +159,13 @@ fn reporter(context: &WorkerContext) -> Result<Option<MainState>, ProgramExit> {
     if settings.report_interval.is_none() && settings.checkpoints.is_empty() {
         return Ok(None);
     }
-    let mut state =
-        MainState::new(&context.run, &context.script, &context.drivers, Role::Single, context.reporter_tid())?;
+    let mut state = MainState::new(
+        &context.run,
+        &context.script,
+        &context.drivers,
+        Role::Single,
+        context.reporter_tid(),
+    )?;
     state.set_options(&context.options)?;
     state.run_procedure("load_with_options")?;
     Ok(Some(state))

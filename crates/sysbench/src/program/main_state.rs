@@ -27,8 +27,8 @@ impl MainState {
         tid: u32,
     ) -> Result<Self, ProgramExit> {
         let made = || {
-            let store =
-                Store::new(Arc::clone(run), Arc::clone(drivers), 0, false).map_err(|error| error.to_string())?;
+            let store = Store::new(Arc::clone(run), Arc::clone(drivers), 0, false)
+                .map_err(|error| error.to_string())?;
             make_host(run, script, store, role, tid).map_err(|error| lua_error_text(&error))
         };
         let (lua_thread, client) = made().map_err(|problem| say_fatal(&run.log, &problem))?;

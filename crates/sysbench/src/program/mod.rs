@@ -43,11 +43,15 @@ pub struct SysbenchEnv<'a> {
 pub fn run(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
     // The main state gets a stack as large as the workers'.
     std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().name("sysbench".to_owned()).stack_size(stack_bytes(1));
+        let builder =
+            std::thread::Builder::new().name("sysbench".to_owned()).stack_size(stack_bytes(1));
         match builder.spawn_scoped(scope, || run_here(argv, env)) {
             Ok(thread) => thread.join().unwrap_or(FAILED),
             Err(error) => {
-                write_to(OutputStream::Stderr, format!("truetps: no thread can be started: {error}\n").as_bytes());
+                write_to(
+                    OutputStream::Stderr,
+                    format!("truetps: no thread can be started: {error}\n").as_bytes(),
+                );
                 FAILED
             }
         }
@@ -78,7 +82,9 @@ fn run_here(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
             if has_typed_password {
                 write_to(OutputStream::Stderr, TYPED_PASSWORD.as_bytes());
             }
-            let status = LoadedScript::begin(pass, env).and_then(LoadedScript::run).unwrap_or_else(|status| status);
+            let status = LoadedScript::begin(pass, env)
+                .and_then(LoadedScript::run)
+                .unwrap_or_else(|status| status);
             if env.interrupt.is_unread() { UNREAD } else { status }
         }
     }

@@ -29,7 +29,11 @@ pub(super) fn run_parallel(command: &ScriptCommand<'_>) -> u8 {
     wait_for_ends(command, &context, &news)
 }
 
-fn wait_for_ends(command: &ScriptCommand<'_>, context: &WorkerContext, news: &Receiver<WorkerEvent>) -> u8 {
+fn wait_for_ends(
+    command: &ScriptCommand<'_>,
+    context: &WorkerContext,
+    news: &Receiver<WorkerEvent>,
+) -> u8 {
     let (mut running, mut is_interrupted) = (context.threads, false);
     // Not before the clients have had time to connect: the session limit may equal their number.
     let mut warning = writes_at_once(&command.script).then_some(command.env.server_warning);

@@ -27,8 +27,9 @@ impl ScriptCommand<'_> {
     pub(super) fn execute(&mut self, command: &[u8]) -> Result<u8, ProgramExit> {
         let name = String::from_utf8_lossy(command).into_owned();
         if name != "run" && !self.options.settings.ours.part.is_whole() {
-            let problem =
-                format!("--part divides the load of `run`: `{name}` is for all parts, and runs once without it");
+            let problem = format!(
+                "--part divides the load of `run`: `{name}` is for all parts, and runs once without it"
+            );
             return Err(self.main.fatal(&problem));
         }
         if self.main.cmdline_says("command_defined", &name)? {
@@ -50,7 +51,12 @@ impl ScriptCommand<'_> {
         }
     }
 
-    pub(super) fn workers(&self, settings: RunSettings, threads: u32, procedure: &'static str) -> WorkerContext {
+    pub(super) fn workers(
+        &self,
+        settings: RunSettings,
+        threads: u32,
+        procedure: &'static str,
+    ) -> WorkerContext {
         WorkerContext {
             run: self.shared.run_of_clients(settings, threads),
             script: Arc::clone(&self.script),

@@ -47,7 +47,10 @@ pub(super) fn find_script(
         has_legacy: pass.compat == SysbenchRelease::V1_0,
         package_path,
         package_cpath: lua::package_cpath(env.environment),
-        memory_limit_bytes: settings.ours.lua_memory_limit.map_or_else(memory_limit, |bytes| bytes as usize),
+        memory_limit_bytes: settings
+            .ours
+            .lua_memory_limit
+            .map_or_else(memory_limit, |bytes| bytes as usize),
         luajit_command: settings.luajit_cmd.clone(),
         sources: Arc::new(sources),
     })
@@ -73,14 +76,17 @@ fn find_named(name: &[u8], package_path: &[u8]) -> Result<ScriptSource, String> 
         ));
     }
     let found = lua::find(name, package_path);
-    found.ok_or_else(|| format!("Cannot find benchmark '{shown}': no such built-in test, file or module"))
+    found.ok_or_else(|| {
+        format!("Cannot find benchmark '{shown}': no such built-in test, file or module")
+    })
 }
 
 /// Default memory limit of a state: half of the system's memory, so that a script that exceeds it gets a Lua error.
 /// Without a limit the whole process would be killed.
 fn memory_limit() -> usize {
     const LIMIT_MIN: u64 = 256 << 20;
-    let may_have = rustix::process::getrlimit(rustix::process::Resource::As).current.unwrap_or(u64::MAX);
+    let may_have =
+        rustix::process::getrlimit(rustix::process::Resource::As).current.unwrap_or(u64::MAX);
     let pages = rustix::system::sysinfo();
     let memory = u64::from(pages.mem_unit) * pages.totalram as u64;
     (memory.min(may_have) / 2).max(LIMIT_MIN) as usize

@@ -34,7 +34,8 @@ impl<'a> LoadedScript<'a> {
         let Some(settings) = pass.settings.clone() else { return Err(FAILED) };
         let log = make_log(&settings, &env.interrupt);
         log.text(MessageLevel::Notice, &lines::version(pass.compat.version(), LUAJIT_VERSION));
-        let script = find_script(&pass, &settings, env).map_err(|problem| say_fatal(&log, &problem))?;
+        let script =
+            find_script(&pass, &settings, env).map_err(|problem| say_fatal(&log, &problem))?;
         let script = Arc::new(script);
         let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
         let drivers = Arc::new(Drivers::new(preliminary, env.environment));
@@ -61,7 +62,8 @@ impl<'a> LoadedScript<'a> {
         let (given, sources) = (options.given_to_script(), Arc::clone(&self.script.sources));
         let Self { env, script, shared, drivers, main, .. } = self;
         let is_cpu = script.is_cpu();
-        let mut running = ScriptCommand { env, script, shared, drivers, main, options: Arc::new(options) };
+        let mut running =
+            ScriptCommand { env, script, shared, drivers, main, options: Arc::new(options) };
         let status = running.execute(&command);
         // The built-in test is no text that was loaded, and reads its option.
         if !is_cpu {
@@ -71,7 +73,11 @@ impl<'a> LoadedScript<'a> {
     }
 
     /// Reads all values, and checks that the command exists.
-    fn read_options(&self, command: &[u8], has_options: bool) -> Result<SysbenchOptions, ProgramExit> {
+    fn read_options(
+        &self,
+        command: &[u8],
+        has_options: bool,
+    ) -> Result<SysbenchOptions, ProgramExit> {
         self.pass.check_names(has_options).map_err(|refusal| refuse(&refusal))?;
         self.check_command(command, has_options)?;
         let options = self.pass.clone().finish(has_options).map_err(|refusal| refuse(&refusal))?;
@@ -96,7 +102,10 @@ impl<'a> LoadedScript<'a> {
             return Ok(());
         }
         if name == "help" && has_options {
-            write_to(OutputStream::Stdout, &options::test_help(&self.pass.registry, base_name.as_bytes()));
+            write_to(
+                OutputStream::Stdout,
+                &options::test_help(&self.pass.registry, base_name.as_bytes()),
+            );
             return Err(GOOD);
         }
         let text = format!("'{base_name}' test does not implement the '{name}' command.\n");
@@ -119,7 +128,11 @@ fn tell_unread(sources: &LoadedSources, given: &[(String, u32)]) {
     for unread in sources.unread(given) {
         let option = |name: &str| format!("--{}", name.replace('_', "-"));
         let near = unread.near.as_ref().map(|near| format!("; did you mean {}?", option(near)));
-        let text = format!("truetps: the script never reads {}{}\n", option(&unread.name), near.unwrap_or_default());
+        let text = format!(
+            "truetps: the script never reads {}{}\n",
+            option(&unread.name),
+            near.unwrap_or_default()
+        );
         write_to(OutputStream::Stderr, text.as_bytes());
     }
 }

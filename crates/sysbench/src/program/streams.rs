@@ -17,7 +17,9 @@ pub(super) fn write_to(stream: OutputStream, bytes: &[u8]) {
     let bytes = text.as_bytes();
     // A closed reader is not an error of truetps.
     let _ = match stream {
-        OutputStream::Stdout => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),
+        OutputStream::Stdout => {
+            std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush())
+        }
         OutputStream::Stderr => std::io::stderr().write_all(bytes),
     };
 }
@@ -54,7 +56,8 @@ impl Write for StandardOutput {
 
 pub(super) fn make_log(settings: &RunSettings, interrupt: &Interrupt) -> Arc<MessageLog> {
     let level = MessageLevel::from_number(settings.verbosity.into()).unwrap_or(MessageLevel::Debug);
-    let document = if settings.ours.format == SysbenchFormat::Json { stdout_of_our_own() } else { None };
+    let document =
+        if settings.ours.format == SysbenchFormat::Json { stdout_of_our_own() } else { None };
     Arc::new(match document {
         Some(document) => {
             let aside = Box::new(Unbuffered(rustix::stdio::stderr()));

@@ -39,7 +39,10 @@ fn numbers_match_sysbench() {
 #[test]
 fn ranges_wrap_as_in_sysbench() {
     assert_eq!(printed(DistributionName::Uniform, 0, u32::MAX), [0; 4]);
-    assert_eq!(printed(DistributionName::Uniform, 5, 3), [2_721_937_289, 1_807_262_952, 2_122_876_885, 2_655_617_482]);
+    assert_eq!(
+        printed(DistributionName::Uniform, 5, 3),
+        [2_721_937_289, 1_807_262_952, 2_122_876_885, 2_655_617_482]
+    );
     assert_eq!(printed(DistributionName::Gaussian, 0, u32::MAX), [0; 4]);
     assert_eq!(
         printed(DistributionName::Gaussian, 10, 3),
@@ -49,9 +52,15 @@ fn ranges_wrap_as_in_sysbench() {
         printed(DistributionName::Special, 0, u32::MAX),
         [2_153_228_184, 2_144_081_440, 2_147_237_580, 2_152_564_986]
     );
-    assert_eq!(printed(DistributionName::Special, 10, 3), [2_153_228_191, 2_144_081_447, 2_147_237_587, 2_152_564_993]);
+    assert_eq!(
+        printed(DistributionName::Special, 10, 3),
+        [2_153_228_191, 2_144_081_447, 2_147_237_587, 2_152_564_993]
+    );
     assert_eq!(printed(DistributionName::Special, 1, 1), [1; 4]);
-    assert_eq!(printed(DistributionName::Pareto, 10, 3), [160_059_675, 8_346_001, 26_647_812, 133_972_793]);
+    assert_eq!(
+        printed(DistributionName::Pareto, 10, 3),
+        [160_059_675, 8_346_001, 26_647_812, 133_972_793]
+    );
     assert_eq!(printed(DistributionName::Pareto, 0, u32::MAX), [0; 4]);
 }
 
@@ -91,8 +100,9 @@ fn gaussian_has_the_width_of_a_mean_even_with_no_iterations() {
         let parameters = Parameters { iter, ..Parameters::default() };
         let distribution = RandomDistributions::new(DistributionName::Gaussian, &parameters);
         let mut random = Xoroshiro::from_seed(3, 0);
-        let numbers: Vec<f64> =
-            (0..20_000).map(|_| f64::from(distribution.draw(&mut random, 0, 999_999)) / 1e6).collect();
+        let numbers: Vec<f64> = (0..20_000)
+            .map(|_| f64::from(distribution.draw(&mut random, 0, 999_999)) / 1e6)
+            .collect();
         let mean = numbers.iter().sum::<f64>() / 20_000.0;
         let variance = numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / 20_000.0;
         assert!((mean - 0.5).abs() < 0.003, "{mean}");
@@ -106,7 +116,9 @@ fn special_has_three_of_four_draws_in_the_middle_hundredth() {
     let distribution = distribution(DistributionName::Special);
     let mut random = Xoroshiro::from_seed(4, 0);
     let draws = 100_000;
-    let middle = (0..draws).filter(|_| (49_500..=50_500).contains(&distribution.draw(&mut random, 0, 100_000))).count();
+    let middle = (0..draws)
+        .filter(|_| (49_500..=50_500).contains(&distribution.draw(&mut random, 0, 100_000)))
+        .count();
     // The bell curve adds a few: its density at the middle is 4.8 over a hundredth, in a quarter of the draws.
     let share = middle as f64 / f64::from(draws);
     assert!((0.75..0.78).contains(&share), "{share}");
@@ -118,7 +130,8 @@ fn pareto_gives_four_fifths_of_the_draws_to_a_fifth_of_the_range() {
     let mut random = Xoroshiro::from_seed(5, 0);
     let draws = 100_000;
     let within = |limit: u32, random: &mut Xoroshiro| {
-        (0..draws).filter(|_| distribution.draw(random, 1, 10_000) <= limit).count() as f64 / f64::from(draws)
+        (0..draws).filter(|_| distribution.draw(random, 1, 10_000) <= limit).count() as f64
+            / f64::from(draws)
     };
     assert!((within(2_000, &mut random) - 0.8).abs() < 0.01);
     assert!((within(400, &mut random) - 0.64).abs() < 0.01);

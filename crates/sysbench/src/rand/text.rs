@@ -142,7 +142,8 @@ mod tests {
             let mut out = [0; 24];
             for _ in 0..50_000 {
                 string(&mut random, &[b'#'; 24], &mut out);
-                pairs[usize::from(out[place] - b'0') * 10 + usize::from(out[place + 1] - b'0')] += 1;
+                pairs[usize::from(out[place] - b'0') * 10 + usize::from(out[place + 1] - b'0')] +=
+                    1;
             }
             assert_fits("pairs", &pairs, &[0.01; 100]);
         }

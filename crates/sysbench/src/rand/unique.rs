@@ -62,8 +62,9 @@ mod tests {
     fn no_number_repeats_in_any_thread() {
         let unique = Unique::new(1, 2);
         let parts: Vec<Vec<u32>> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..4).map(|_| scope.spawn(|| (0..50_000).map(|_| unique.next()).collect())).collect();
+            let threads: Vec<_> = (0..4)
+                .map(|_| scope.spawn(|| (0..50_000).map(|_| unique.next()).collect()))
+                .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         let all: HashSet<u32> = parts.iter().flatten().copied().collect();
@@ -88,7 +89,8 @@ mod tests {
     fn the_permutation_keeps_numbers_apart_at_its_seams() {
         let seams = [0, PRIME / 2 - 10_000, PRIME - 20_000];
         let ends = [20_000, PRIME / 2 + 10_000, u32::MAX];
-        let numbers: Vec<u32> = seams.into_iter().zip(ends).flat_map(|(from, to)| from..=to).collect();
+        let numbers: Vec<u32> =
+            seams.into_iter().zip(ends).flat_map(|(from, to)| from..=to).collect();
         let images: HashSet<u32> = numbers.iter().map(|&number| permuted(number)).collect();
         assert_eq!(images.len(), numbers.len());
     }

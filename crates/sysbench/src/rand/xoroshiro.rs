@@ -76,7 +76,8 @@ mod tests {
     #[test]
     fn seeded_like_sysbench_it_gives_the_same_numbers() {
         // `srandom(5)` of glibc gives these four; an event draws once unseen after each number that it asks for.
-        let mut random = Xoroshiro::from_u32s([590_011_675, 99_788_765, 2_131_925_610, 171_864_072]);
+        let mut random =
+            Xoroshiro::from_u32s([590_011_675, 99_788_765, 2_131_925_610, 171_864_072]);
         let seen: Vec<u64> = (0..7).map(|_| random.next_u64()).step_by(2).collect();
         let printed = [
             11_690_631_621_109_684_197,
@@ -89,7 +90,8 @@ mod tests {
 
     #[test]
     fn a_double_is_the_upper_52_bits() {
-        let mut random = Xoroshiro::from_u32s([590_011_675, 99_788_765, 2_131_925_610, 171_864_072]);
+        let mut random =
+            Xoroshiro::from_u32s([590_011_675, 99_788_765, 2_131_925_610, 171_864_072]);
         assert!((random.unit() - 0.633_750_410_066_742_6).abs() < 1e-16);
         // All bits set: still less than 1.
         assert!(Xoroshiro::from_state([u64::MAX, 0]).unit() < 1.0);

@@ -49,7 +49,10 @@ mod tests {
         let mut random = Xoroshiro::from_seed(1, 0);
         for _ in 0..1_000 {
             let mut copy = random;
-            assert_eq!(alternating.beyond_first(&mut random, 99_999), steady.beyond_first(&mut copy, 99_999));
+            assert_eq!(
+                alternating.beyond_first(&mut random, 99_999),
+                steady.beyond_first(&mut copy, 99_999)
+            );
             assert!(alternating.beyond_first(&mut random, 3) <= 3);
         }
     }

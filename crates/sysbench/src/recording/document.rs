@@ -8,7 +8,8 @@ use super::folder::RecordedEnd;
 use crate::options;
 use crate::output::{self, ScriptErrorCount};
 use crate::run::{
-    EventTally, EventsEnding, RecordedSeries, WorkerContext, log_histogram, percentiles, statement_latencies,
+    EventTally, EventsEnding, RecordedSeries, WorkerContext, log_histogram, percentiles,
+    statement_latencies,
 };
 
 pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -32,7 +33,9 @@ pub(crate) fn validity(ending: EventsEnding, recorded: &RecordedSeries) -> Valid
     match ending {
         EventsEnding::Complete => match recorded.measured() {
             None => Validity::invalid(NoEvidence::NotMeasured),
-            Some(measured) if nothing_ended(&measured.sums.counts) => Validity::invalid(NoEvidence::NothingEnded),
+            Some(measured) if nothing_ended(&measured.sums.counts) => {
+                Validity::invalid(NoEvidence::NothingEnded)
+            }
             Some(_) => Validity::Valid,
         },
         EventsEnding::Failed => Validity::invalid(NoEvidence::ClientFailed { error: None }),
@@ -57,7 +60,11 @@ fn options_of(context: &WorkerContext) -> Map<String, Value> {
         }
         options::OptionValue::Nil => Value::Null,
     };
-    context.options.export().map(|(name, of)| (String::from_utf8_lossy(name).into_owned(), value(&of))).collect()
+    context
+        .options
+        .export()
+        .map(|(name, of)| (String::from_utf8_lossy(name).into_owned(), value(&of)))
+        .collect()
 }
 
 /// The whole run as one JSON document, on several lines, without a line end.
@@ -67,13 +74,21 @@ pub(crate) fn document(end: &RecordedEnd<'_>, context: &WorkerContext) -> String
 
 /// The same document for the run folder, with facts that a reader of the folder cannot see on the command line. Ends
 /// with a line end.
-pub(super) fn with_circumstances(end: &RecordedEnd<'_>, context: &WorkerContext, trial: &Trial) -> String {
+pub(super) fn with_circumstances(
+    end: &RecordedEnd<'_>,
+    context: &WorkerContext,
+    trial: &Trial,
+) -> String {
     let mut fields = fields(end, context);
-    let isolation = if context.threads == context.run.settings.threads { "client" } else { "worker" };
+    let isolation =
+        if context.threads == context.run.settings.threads { "client" } else { "worker" };
     fields.insert("command".to_owned(), facts::command(context).into());
     fields.insert("lua_isolation".to_owned(), isolation.into());
     fields.insert("workers".to_owned(), context.threads.into());
-    fields.insert("server".to_owned(), trial.server.as_ref().map_or(Value::Null, |server| serde_json::json!(server)));
+    fields.insert(
+        "server".to_owned(),
+        trial.server.as_ref().map_or(Value::Null, |server| serde_json::json!(server)),
+    );
     text(fields) + "\n"
 }
 
@@ -84,8 +99,10 @@ fn text(fields: Map<String, Value>) -> String {
 fn fields(end: &RecordedEnd<'_>, context: &WorkerContext) -> Map<String, Value> {
     let count = end.count;
     let events = &count.total.events;
-    let mut wanted: Vec<f64> =
-        PERCENTILES.into_iter().chain(context.run.settings.ours.percentiles.iter().copied()).collect();
+    let mut wanted: Vec<f64> = PERCENTILES
+        .into_iter()
+        .chain(context.run.settings.ours.percentiles.iter().copied())
+        .collect();
     wanted.sort_by(f64::total_cmp);
     wanted.dedup();
     output::json(&output::FinishedRun {
@@ -94,7 +111,8 @@ fn fields(end: &RecordedEnd<'_>, context: &WorkerContext) -> Map<String, Value> 
         started_at: &context.run.started_at,
         validity: &end.validity,
         notes: &context.run.notes(),
-        generator_limited: facts::full_worker(context, &count.recorded).map(|limit| limit.to_string()),
+        generator_limited: facts::full_worker(context, &count.recorded)
+            .map(|limit| limit.to_string()),
         options: &options_of(context),
         seed: Some(context.run.seed),
         style: end.style,

@@ -6,13 +6,14 @@ use indexmap::IndexMap;
 use truetps_driver::Target;
 use truetps_measure::{MeasuredSums, WorkerUse};
 use truetps_plan::{
-    Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, SCRIPT_WORKLOAD, ScriptSpec, ServerSpec, WorkloadKind,
-    WorkloadSpec,
+    Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, SCRIPT_WORKLOAD, ScriptSpec,
+    ServerSpec, WorkloadKind, WorkloadSpec,
 };
 use truetps_record::{
-    AnswersReady, CONNECTIONS, Configuration, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorTally, Experiment,
-    Flavour, GeneratorLimit, LatencyFigures, Personality, Protocol, SCHEMA_VERSION, ScheduledTrial, ScriptFairness,
-    ScriptRecord, ScriptRun, SentStatements, ServerFacts, SettingValue, Spacing, SqlDialect, TrialRole,
+    AnswersReady, CONNECTIONS, Configuration, DriveMode, EngineFacts, ErrorClass, ErrorCount,
+    ErrorTally, Experiment, Flavour, GeneratorLimit, LatencyFigures, Personality, Protocol,
+    SCHEMA_VERSION, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun, SentStatements,
+    ServerFacts, SettingValue, Spacing, SqlDialect, TrialRole,
 };
 use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, new_experiment};
 
@@ -38,7 +39,8 @@ fn plan_name(base_name: &str) -> String {
 /// The plan of the run, with the load of all parts.
 pub(crate) fn plan(context: &WorkerContext) -> Plan {
     let settings = &context.options.settings;
-    let protocol = if context.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
+    let protocol =
+        if context.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
     // The standard input has no name.
     let name = String::from_utf8_lossy(&context.script.name);
     let script = if name.is_empty() { "a script" } else { &*name }.to_owned();
@@ -61,7 +63,10 @@ pub(crate) fn plan(context: &WorkerContext) -> Plan {
             errors: error_policy(context),
             ..Load::default()
         },
-        factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(clients.into())])]),
+        factors: IndexMap::from([(
+            CONNECTIONS.to_owned(),
+            vec![SettingValue::Int(clients.into())],
+        )]),
         design: Design { blocks: 1, seed: context.run.seed, aa_pair: false, ..Design::default() },
         probe: ProbeSpec {
             enabled: settings.ours.probe.enabled && probe_target(context).is_some(),
@@ -79,15 +84,20 @@ pub(super) fn probe_target(context: &WorkerContext) -> Option<Target> {
 
 /// Classes of the errors after which an event is restarted, without limit. `all` has no list.
 fn error_policy(context: &WorkerContext) -> ErrorPolicy {
-    let is_postgres = probe_target(context).is_some_and(|target| target.dialect == SqlDialect::Postgres);
+    let is_postgres =
+        probe_target(context).is_some_and(|target| target.dialect == SqlDialect::Postgres);
     let ignored = if is_postgres {
         context.options.pgsql().map(|settings| settings.ignore_errors)
     } else {
         context.options.mysql().map(|settings| settings.ignore_errors)
     };
     let classes: Vec<ErrorClass> = match ignored {
-        Ok(IgnoredErrors::Numbers(codes)) => codes.iter().map(|code| ErrorClass::of_code(*code)).collect(),
-        Ok(IgnoredErrors::States(states)) => states.iter().map(|state| ErrorClass::of_sqlstate(state)).collect(),
+        Ok(IgnoredErrors::Numbers(codes)) => {
+            codes.iter().map(|code| ErrorClass::of_code(*code)).collect()
+        }
+        Ok(IgnoredErrors::States(states)) => {
+            states.iter().map(|state| ErrorClass::of_sqlstate(state)).collect()
+        }
         Ok(IgnoredErrors::All) | Err(_) => Vec::new(),
     };
     let mut retry: Vec<ErrorClass> = Vec::new();
@@ -126,7 +136,9 @@ pub(crate) fn experiment(context: &WorkerContext, plan: &Plan) -> Experiment {
         block: 0,
         position: 0,
         role: TrialRole::Cell,
-        configuration: Configuration { levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]) },
+        configuration: Configuration {
+            levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]),
+        },
     };
     let experiment = new_experiment(ExperimentStart {
         plan,
@@ -148,13 +160,20 @@ pub(super) fn server_address(context: &WorkerContext) -> Option<String> {
 }
 
 /// The script's texts, and the statements that they sent.
-pub(super) fn script_record(context: &WorkerContext, statements: Option<SentStatements>) -> ScriptRecord {
+pub(super) fn script_record(
+    context: &WorkerContext,
+    statements: Option<SentStatements>,
+) -> ScriptRecord {
     let (script, modules, modules_left_out) = context.script.sources.recorded();
     ScriptRecord { schema_version: SCHEMA_VERSION, script, modules, modules_left_out, statements }
 }
 
 /// Figures of the measured time that only a script's run has.
-pub(super) fn script_run(context: &WorkerContext, recorded: &RecordedSeries, clients: &[ClientFigures]) -> ScriptRun {
+pub(super) fn script_run(
+    context: &WorkerContext,
+    recorded: &RecordedSeries,
+    clients: &[ClientFigures],
+) -> ScriptRun {
     let counts = &recorded.script;
     let (script, ..) = context.script.sources.recorded();
     let fair = Fairness::of(clients);
@@ -183,10 +202,16 @@ fn answers_ready(context: &WorkerContext, recorded: &RecordedSeries) -> Option<A
 }
 
 /// How the run was driven.
-pub(super) fn engine(context: &WorkerContext, connect_ms: f64, clients_failed: u32, reconnects: u64) -> EngineFacts {
+pub(super) fn engine(
+    context: &WorkerContext,
+    connect_ms: f64,
+    clients_failed: u32,
+    reconnects: u64,
+) -> EngineFacts {
     let (workers, clients) = (context.threads, context.run.settings.threads);
     let mode = if workers == clients { DriveMode::Blocking } else { DriveMode::Multiplexed };
-    let protocol = if context.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
+    let protocol =
+        if context.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
     EngineFacts {
         workers,
         clients,
@@ -205,7 +230,8 @@ pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> Meas
     let length = Duration::from_nanos(*length_ns);
     let settings = &context.run.settings;
     // A client without a thread of its own waits between its events for the others' turns.
-    let is_constant = settings.rate.is_none() && settings.events.is_none() && context.threads == settings.threads;
+    let is_constant =
+        settings.rate.is_none() && settings.events.is_none() && context.threads == settings.threads;
     MeasuredLoad {
         length,
         schedule_length: length,
@@ -220,7 +246,10 @@ pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> Meas
 
 /// Why a thread of the clients limited the figures, if one did. Where no server was used, only if more threads help:
 /// nothing else could have been the limit.
-pub(crate) fn full_worker(context: &WorkerContext, recorded: &RecordedSeries) -> Option<GeneratorLimit> {
+pub(crate) fn full_worker(
+    context: &WorkerContext,
+    recorded: &RecordedSeries,
+) -> Option<GeneratorLimit> {
     let limit = workers_used(context, recorded.measured()?.length_ns).full_worker()?;
     let is_helped = matches!(limit, GeneratorLimit::WorkerFull { useful_workers: Some(_), .. });
     (is_helped || context.run.server.get().is_some()).then_some(limit)
@@ -258,7 +287,11 @@ mod tests {
     fn servers_are_what_they_say() {
         let facts = |dialect, version: &str| {
             let target = Target { dialect, ..Target::parse("mysql://here:1").unwrap() };
-            let facts = server_facts(&ServerSeen { version: version.to_owned(), load_target: target.clone(), target });
+            let facts = server_facts(&ServerSeen {
+                version: version.to_owned(),
+                load_target: target.clone(),
+                target,
+            });
             (facts.flavour, facts.version)
         };
         let check = |dialect, version, flavour, number: &str| {

@@ -8,10 +8,12 @@ use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_measure::was_suspended;
 use truetps_probe::clock;
 use truetps_record::{
-    CommonStart, EngineFacts, Experiment, Family, Histogram, Interval, NoEvidence, OtherRun, PartOfExperiment, Phase,
-    Validity,
+    CommonStart, EngineFacts, Experiment, Family, Histogram, Interval, NoEvidence, OtherRun,
+    PartOfExperiment, Phase, Validity,
 };
-use truetps_recording::{LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialPlace, TrialRecorder, new_trial};
+use truetps_recording::{
+    LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialPlace, TrialRecorder, new_trial,
+};
 
 use super::document::{self, TOOL_VERSION};
 use super::facts;
@@ -64,7 +66,9 @@ impl ScriptRecording {
             return None;
         }
         let created = RunsFolder::choose(runs).map_err(|error| error.to_string());
-        let create = |runs| Self::create(runs, context, connect_ms, view, part).map_err(|error| error.to_string());
+        let create = |runs| {
+            Self::create(runs, context, connect_ms, view, part).map_err(|error| error.to_string())
+        };
         match created.and_then(create) {
             Ok(recording) => Some(recording),
             Err(error) => {
@@ -92,7 +96,8 @@ impl ScriptRecording {
         let writer = folder.begin_trial(&trial)?;
         writer.write_script(&facts::script_record(context, None))?;
         let target = facts::probe_target(context);
-        let sessions = if context.run.server.get().is_some() { 0 } else { context.run.settings.threads };
+        let sessions =
+            if context.run.server.get().is_some() { 0 } else { context.run.settings.threads };
         // One session watches the server, not one a part.
         let watched = target.as_ref().filter(|_| context.run.settings.ours.part.is_first());
         let probe = watched.map(|target| LoadProbe { target, sessions, spec: &plan.probe });
@@ -133,7 +138,9 @@ impl ScriptRecording {
         let (view, context, experiment) = (&mut self.view, &self.context, &self.experiment);
         let validity = Validity::invalid(reason);
         // What could not be written was reported.
-        let _ = self.recorder.finish(validity, None, &mut |event| show(view, context, experiment, event));
+        let _ = self
+            .recorder
+            .finish(validity, None, &mut |event| show(view, context, experiment, event));
         if let Err(error) = self.recorder.writer.write_trial(&self.recorder.trial) {
             self.break_off(&error.to_string());
         }
@@ -146,7 +153,9 @@ impl ScriptRecording {
     /// An interval has ended. `lengths`: of its events.
     pub(crate) fn interval(&mut self, interval: &Interval, lengths: &Histogram) {
         let (view, context, experiment) = (&mut self.view, &self.context, &self.experiment);
-        let written = self.recorder.interval(interval, lengths, &mut |event| show(view, context, experiment, event));
+        let written = self
+            .recorder
+            .interval(interval, lengths, &mut |event| show(view, context, experiment, event));
         if let Err(error) = written {
             self.break_off(&error);
         }
@@ -174,7 +183,8 @@ impl ScriptRecording {
     pub(crate) fn finish(&mut self, end: &mut RecordedEnd<'_>) -> bool {
         self.recorder.phase(Phase::Drain);
         let recorded = &end.count.recorded;
-        let engine = facts::engine(&self.context, self.connect_ms, self.failed, recorded.script.reconnects);
+        let engine =
+            facts::engine(&self.context, self.connect_ms, self.failed, recorded.script.reconnects);
         let finished = || end.clients.iter().filter(|client| client.events > 0).count() as u32;
         let clients_finished = (!end.clients.is_empty()).then(finished);
         let used_family = self.context.run.server.get().map(|server| server.target.dialect.into());
@@ -191,22 +201,37 @@ impl ScriptRecording {
         let validity = self.validity(end);
         let (view, context, experiment) = (&mut self.view, &self.context, &self.experiment);
         // The error of the intervals was reported when it occurred.
-        let _ = self.recorder.finish(validity, Some(load), &mut |event| show(view, context, experiment, event));
+        let _ = self
+            .recorder
+            .finish(validity, Some(load), &mut |event| show(view, context, experiment, event));
         end.validity.clone_from(&self.recorder.trial.validity);
         self.recorder.trial.server = facts::server(&self.context);
         let clients = end.count.measured_clients(&self.context.run.counters);
         let script = || facts::script_run(&self.context, recorded, &clients);
         self.recorder.trial.script = recorded.measured().is_some().then(script);
-        let suspensions = self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
+        let suspensions =
+            self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
         if let Some(reason) = was_suspended(suspensions) {
-            self.context.run.log.text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
+            self.context
+                .run
+                .log
+                .text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
         }
         // The figures matter most: they are written first, even if the series could not be.
-        let written = self.recorder.writer.write_trial(&self.recorder.trial).and_then(|()| self.write_rest(end));
+        let written = self
+            .recorder
+            .writer
+            .write_trial(&self.recorder.trial)
+            .and_then(|()| self.write_rest(end));
         if let Err(error) = written {
             self.break_off(&error.to_string());
         }
-        show(&mut self.view, &self.context, &self.experiment, TrialEvent::Ends(&self.recorder.trial));
+        show(
+            &mut self.view,
+            &self.context,
+            &self.experiment,
+            TrialEvent::Ends(&self.recorder.trial),
+        );
         // The report is printed where the view was.
         self.view = None;
         self.broken.is_none()
@@ -229,8 +254,8 @@ impl ScriptRecording {
     /// connection.
     pub(crate) fn keep_settings(&self) {
         let Some(server) = self.context.run.server.get() else { return };
-        let asked =
-            Client::connect(&server.target, SETTINGS_TIMEOUT).and_then(|mut client| server_settings(&mut client));
+        let asked = Client::connect(&server.target, SETTINGS_TIMEOUT)
+            .and_then(|mut client| server_settings(&mut client));
         if let Ok(variables) = asked
             && let Err(error) = self.recorder.writer.write_variables(&variables)
         {
@@ -244,7 +269,9 @@ impl ScriptRecording {
             return Validity::invalid(NoEvidence::NotRecorded { error: error.clone() });
         }
         match end.ending {
-            EventsEnding::Failed => Validity::invalid(NoEvidence::ClientFailed { error: self.reason.clone() }),
+            EventsEnding::Failed => {
+                Validity::invalid(NoEvidence::ClientFailed { error: self.reason.clone() })
+            }
             _ => end.validity.clone(),
         }
     }
@@ -254,18 +281,33 @@ impl ScriptRecording {
 fn not_watched(is_wanted: bool, expected: Option<Family>, used: Option<Family>) -> Option<String> {
     let used = used.filter(|used| is_wanted && expected != Some(*used))?;
     Some(expected.map_or_else(
-        || "not watched: before the first event, nothing showed that the script would connect".to_owned(),
-        |expected| format!("not watched: the options are for {expected}, and the script connected to {used}"),
+        || {
+            "not watched: before the first event, nothing showed that the script would connect"
+                .to_owned()
+        },
+        |expected| {
+            format!(
+                "not watched: the options are for {expected}, and the script connected to {used}"
+            )
+        },
     ))
 }
 
 /// Passes an event on to the live view, if there is one.
-fn show(view: &mut Option<LiveView>, context: &WorkerContext, experiment: &Experiment, event: TrialEvent<'_>) {
+fn show(
+    view: &mut Option<LiveView>,
+    context: &WorkerContext,
+    experiment: &Experiment,
+    event: TrialEvent<'_>,
+) {
     let Some(view) = view else { return };
     let control = &context.run.control;
     let left_ns = control.deadline_ns().checked_sub(control.now_ns());
     let left = left_ns.filter(|_| control.deadline_ns() != u64::MAX).map(Duration::from_nanos);
-    view.trial_event(TrialPlace { trial: &experiment.schedule[0], index: 0, of: Some(1), left }, event);
+    view.trial_event(
+        TrialPlace { trial: &experiment.schedule[0], index: 0, of: Some(1), left },
+        event,
+    );
 }
 
 #[cfg(test)]
@@ -278,7 +320,8 @@ mod tests {
             assert_eq!(not_watched(is_wanted, expected, used).as_deref(), expect);
         };
         let (mysql, postgres) = (Some(Family::Mysql), Some(Family::Postgresql));
-        let unknown = "not watched: before the first event, nothing showed that the script would connect";
+        let unknown =
+            "not watched: before the first event, nothing showed that the script would connect";
         let other = "not watched: the options are for the MySQL family, and the script connected to PostgreSQL";
         check(true, None, mysql, Some(unknown));
         check(true, mysql, postgres, Some(other));

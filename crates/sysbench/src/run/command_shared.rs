@@ -44,7 +44,8 @@ impl CommandShared {
         settings: RunSettings,
         server_warning: Option<ServerWarning>,
     ) -> Arc<CommandRun> {
-        let (control, counters, usage) = (Control::new(0, false), Counters::new(0, 1, 1, false), Usage::new(0));
+        let (control, counters, usage) =
+            (Control::new(0, false), Counters::new(0, 1, 1, false), Usage::new(0));
         Arc::new(self.run(settings, control, counters, usage, server_warning))
     }
 
@@ -53,11 +54,14 @@ impl CommandShared {
         let part = settings.ours.part;
         let control = Control::new(settings.events.unwrap_or(0), !settings.warmup.is_zero());
         let now_ns = control.now_ns();
-        let pace = |rate: u32| RatePace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), now_ns, part);
+        let pace = |rate: u32| {
+            RatePace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), now_ns, part)
+        };
         let control = control.with_pace(settings.rate.map(pace));
         let has_rate = settings.rate.is_some();
         let tallies_max = if has_rate { TALLIES_WITH_RATE_MAX } else { TALLIES_MAX };
-        let counters = Counters::new(settings.threads, threads, tallies_max, has_rate).of_parts(part.of);
+        let counters =
+            Counters::new(settings.threads, threads, tallies_max, has_rate).of_parts(part.of);
         Arc::new(self.run(settings, control, counters, Usage::new(threads), None))
     }
 

@@ -119,7 +119,9 @@ impl Control {
     }
 
     pub(crate) fn client_ended(&self) {
-        let _ = self.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |running| running.checked_sub(1));
+        let _ = self
+            .running
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |running| running.checked_sub(1));
     }
 
     pub(crate) fn running(&self) -> u32 {
@@ -271,7 +273,10 @@ mod tests {
         assert_eq!(first, NextEvent::Wait { due_ns: claimed_ns });
         assert_eq!(control.next(&mut claimed_ns), first);
         claimed_ns = 5;
-        assert!(matches!(control.next(&mut claimed_ns), NextEvent::Go(EventStart { scheduled_ns: 5, .. })));
+        assert!(matches!(
+            control.next(&mut claimed_ns),
+            NextEvent::Go(EventStart { scheduled_ns: 5, .. })
+        ));
         assert_eq!(claimed_ns, UNCLAIMED);
     }
 }

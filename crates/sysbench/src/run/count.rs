@@ -88,7 +88,11 @@ impl Count {
     }
 
     /// An interval of the run folder ends. `None`: it was empty.
-    pub(crate) fn end_second(&mut self, run: &CommandRun, now_ns: u64) -> Option<(Interval, Histogram)> {
+    pub(crate) fn end_second(
+        &mut self,
+        run: &CommandRun,
+        now_ns: u64,
+    ) -> Option<(Interval, Histogram)> {
         self.collect_before(&run.counters, now_ns);
         self.recorded.end_interval(RunReading::take(run, now_ns))
     }
@@ -102,7 +106,11 @@ impl Count {
 
     /// The counts so far were the warm-up; returns its last interval. Nothing slow happens between the new counts and
     /// the message to the clients that it is over.
-    pub(crate) fn end_warm_up(&mut self, run: &CommandRun, now_ns: u64) -> Option<(Interval, Histogram)> {
+    pub(crate) fn end_warm_up(
+        &mut self,
+        run: &CommandRun,
+        now_ns: u64,
+    ) -> Option<(Interval, Histogram)> {
         let (counters, queued) = (&run.counters, run.control.queued());
         counters.forget_ranges();
         let counts = counters.drain_events_and_read(now_ns, &mut self.fresh);

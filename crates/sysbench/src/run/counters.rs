@@ -45,7 +45,9 @@ impl ClientCounters {
 
     /// Adds to a counter by its number in C; unknown numbers are ignored.
     pub(crate) fn count_number(&self, number: i32, n: u64) {
-        if let Some(counter) = usize::try_from(number).ok().and_then(|number| self.counters.get(number)) {
+        if let Some(counter) =
+            usize::try_from(number).ok().and_then(|number| self.counters.get(number))
+        {
             bump(counter, n);
         }
     }
@@ -217,15 +219,29 @@ impl Counters {
     /// The clients that a tally counts.
     fn clients_of(&self, tally: usize) -> impl Iterator<Item = &ClientCounters> {
         let is_counted = move |tid: usize| tid % self.threads % self.tallies.len() == tally;
-        self.clients().iter().enumerate().filter(move |(tid, _)| is_counted(*tid)).map(|(_, slot)| slot)
+        self.clients()
+            .iter()
+            .enumerate()
+            .filter(move |(tid, _)| is_counted(*tid))
+            .map(|(_, slot)| slot)
     }
 
     /// An event of a client of this thread begins. The client was free since `free_since_ns`. Its start is counted with
     /// its end, or when the tally is drained: without a rate, no lock is taken here.
-    pub(crate) fn begin_event(&self, thread: usize, tid: u32, event: EventStart, free_since_ns: u64) {
+    pub(crate) fn begin_event(
+        &self,
+        thread: usize,
+        tid: u32,
+        event: EventStart,
+        free_since_ns: u64,
+    ) {
         let counted = if self.has_rate { event.without_lateness(free_since_ns) } else { event };
         if self.slot(tid).begin_event(counted) && self.has_rate {
-            self.tally_of(thread).tally.record_delay(event.scheduled_ns, free_since_ns, event.started_ns);
+            self.tally_of(thread).tally.record_delay(
+                event.scheduled_ns,
+                free_since_ns,
+                event.started_ns,
+            );
         }
     }
 
@@ -265,7 +281,11 @@ impl Counters {
 
     /// A statement that was not sent because of a dry run.
     pub(crate) fn record_unsent(&self, thread: usize, shape: ShapeNumber) {
-        lock(&self.statements[thread % self.statements.len()]).sent.record(shape, Counter::Other, 0);
+        lock(&self.statements[thread % self.statements.len()]).sent.record(
+            shape,
+            Counter::Other,
+            0,
+        );
     }
 
     /// Moves the events of all threads to the totals. What follows belongs to the interval that began at `start_ns`.
@@ -357,7 +377,11 @@ mod tests {
         counters.begin_event(0, 1, event(300), 0);
         counters.drop_event(0, 1, true);
         let counts = drained(&counters).tally.sums.counts;
-        assert_eq!((counts.started, counts.ok, counts.failed, counts.ignored), (3, 1, 2, 1), "of events that ran");
+        assert_eq!(
+            (counts.started, counts.ok, counts.failed, counts.ignored),
+            (3, 1, 2, 1),
+            "of events that ran"
+        );
         counts.assert_consistent();
         // A state that is no client has a slot that is not added up.
         counters.slot(2).count(Counter::Read, 5);
@@ -371,16 +395,30 @@ mod tests {
         counters.begin_event(0, 0, event(1), 0);
         counters.end_event(0, 0, 1_000_001);
         counters.begin_event(0, 0, event(2_000_000), 0);
-        let answered = Answered { kind: 0, shape: ShapeNumber::default(), outcome: Counter::Read, length_ns: 5_000 };
+        let answered = Answered {
+            kind: 0,
+            shape: ShapeNumber::default(),
+            outcome: Counter::Read,
+            length_ns: 5_000,
+        };
         counters.record_statement(3, &answered);
         let (mut total, mut statements, mut sent) =
             (EventTally::new(false), StatementTimes::default(), SentCounts::default());
         counters.drain_events(0, &mut total);
         counters.drain_statements(&mut statements, &mut sent);
         counters.drain_statements(&mut statements, &mut sent);
-        assert_eq!(sent.record_of(&counters.shapes).left_out.map(|left_out| left_out.reads), Some(1));
-        assert_eq!((total.lengths().len(), total.sum_ns, total.tally.in_flight()), (1, 1_000_000, 1));
-        assert_eq!(statements.iter().map(|(name, h)| (name, h.len())).collect::<Vec<_>>(), [("select", 1)]);
+        assert_eq!(
+            sent.record_of(&counters.shapes).left_out.map(|left_out| left_out.reads),
+            Some(1)
+        );
+        assert_eq!(
+            (total.lengths().len(), total.sum_ns, total.tally.in_flight()),
+            (1, 1_000_000, 1)
+        );
+        assert_eq!(
+            statements.iter().map(|(name, h)| (name, h.len())).collect::<Vec<_>>(),
+            [("select", 1)]
+        );
         assert_eq!(drained(&counters).tally.sums.counts.carried_in, 1);
     }
 

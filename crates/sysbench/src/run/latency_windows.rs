@@ -25,7 +25,10 @@ impl CountersThen {
 
     /// Before the threads started: figures since then include statements of `thread_init`, as in sysbench.
     pub(crate) fn zero(counters: &Counters) -> Self {
-        Self { all: SlotCounts::default(), clients: vec![SlotCounts::default(); counters.clients().len()] }
+        Self {
+            all: SlotCounts::default(),
+            clients: vec![SlotCounts::default(); counters.clients().len()],
+        }
     }
 
     /// Figures of each client since then.
@@ -65,7 +68,13 @@ impl LatencyWindow {
     }
 
     /// The figures so far. `zero_ns`: when the run began. Times in the figures are seconds.
-    pub(crate) fn figures(&self, counters: &Counters, zero_ns: u64, now_ns: u64, percentile: u8) -> Figures {
+    pub(crate) fn figures(
+        &self,
+        counters: &Counters,
+        zero_ns: u64,
+        now_ns: u64,
+        percentile: u8,
+    ) -> Figures {
         let counts = counters.totals().since(self.then.all);
         let tally = &self.events;
         let events = tally.lengths().len();
@@ -94,16 +103,24 @@ fn percentile_s(events: &EventTally, percentile: f64) -> f64 {
     if events.lengths().is_empty() || percentile <= 0.0 {
         return 0.0;
     }
-    let value_ns =
-        events.lengths().value_at_quantile(percentile / 100.0).clamp(events.min_ns, events.max_ns.max(events.min_ns));
+    let value_ns = events
+        .lengths()
+        .value_at_quantile(percentile / 100.0)
+        .clamp(events.min_ns, events.max_ns.max(events.min_ns));
     value_ns as f64 / 1e9
 }
 
 pub(crate) fn percentiles(events: &EventTally, wanted: &[f64]) -> Vec<Percentile> {
-    wanted.iter().map(|percent| Percentile { percent: *percent, latency_s: percentile_s(events, *percent) }).collect()
+    wanted
+        .iter()
+        .map(|percent| Percentile { percent: *percent, latency_s: percentile_s(events, *percent) })
+        .collect()
 }
 
-pub(crate) fn statement_latencies(statements: &StatementTimes, wanted: &[f64]) -> Vec<StatementLatency> {
+pub(crate) fn statement_latencies(
+    statements: &StatementTimes,
+    wanted: &[f64],
+) -> Vec<StatementLatency> {
     let of = |(kind, times): (&str, &Histogram)| {
         let percentile = |percent: f64| times.value_at_quantile(percent / 100.0) as f64 / 1e9;
         StatementLatency {
@@ -111,7 +128,10 @@ pub(crate) fn statement_latencies(statements: &StatementTimes, wanted: &[f64]) -
             count: times.len(),
             avg_s: times.mean() / 1e9,
             max_s: times.max() as f64 / 1e9,
-            percentiles: wanted.iter().map(|&percent| Percentile { percent, latency_s: percentile(percent) }).collect(),
+            percentiles: wanted
+                .iter()
+                .map(|&percent| Percentile { percent, latency_s: percentile(percent) })
+                .collect(),
         }
     };
     statements.iter().map(of).collect()

@@ -112,7 +112,8 @@ impl LoadRun<'_> {
 
     /// A remark about new ones; the run folder names them in any case.
     pub(super) fn meet(&mut self, runs: Vec<OtherRun>) {
-        let others: Vec<_> = self.presence.meet(runs, &mut self.beside).iter().map(ToString::to_string).collect();
+        let others: Vec<_> =
+            self.presence.meet(runs, &mut self.beside).iter().map(ToString::to_string).collect();
         match others.as_slice() {
             [] => {}
             [other] => self.remark(&format!("{other} puts load on this host, too")),
@@ -152,7 +153,11 @@ impl LoadRun<'_> {
     /// # Errors
     ///
     /// The exit status, if they do not become ready.
-    fn wait_for_clients(&self, news: &Receiver<WorkerEvent>, threads: usize) -> Result<(), ProgramExit> {
+    fn wait_for_clients(
+        &self,
+        news: &Receiver<WorkerEvent>,
+        threads: usize,
+    ) -> Result<(), ProgramExit> {
         let run = &self.context.run;
         let timeout = run.settings.thread_init_timeout;
         let until_ns = run.control.now_ns().saturating_add(timeout.as_nanos() as u64);
@@ -166,7 +171,8 @@ impl LoadRun<'_> {
                 Ok(WorkerEvent::Failed(tid, failure)) => {
                     self.say_failed(&failure);
                     if let Some(tid) = tid {
-                        run.log.text(MessageLevel::Debug, &lines::thread(tid, lines::NOT_INITIALIZED));
+                        run.log
+                            .text(MessageLevel::Debug, &lines::thread(tid, lines::NOT_INITIALIZED));
                     }
                     // The other clients say why they cannot begin, too.
                     has_failed = true;
@@ -175,7 +181,10 @@ impl LoadRun<'_> {
                 Ok(WorkerEvent::Ready | WorkerEvent::Ended) => ready += 1,
                 Err(_) if left.is_zero() && has_failed => break,
                 Err(_) if left.is_zero() => {
-                    run.log.text(MessageLevel::Fatal, &lines::no_initialization(timeout.as_secs() as u32));
+                    run.log.text(
+                        MessageLevel::Fatal,
+                        &lines::no_initialization(timeout.as_secs() as u32),
+                    );
                     return Err(UNFINISHED);
                 }
                 Err(_) => {}
@@ -206,9 +215,19 @@ impl LoadRun<'_> {
             }
             Err(problem) => {
                 let is_interrupted = self.context.run.interrupt.hear();
-                self.context.run.log.text(MessageLevel::Fatal, &format!("the load did not start: {problem}"));
-                let reason = if is_interrupted { NoEvidence::Interrupted } else { NoEvidence::PartsApart { problem } };
-                self.recording.take().into_iter().for_each(|recording| recording.not_started(reason.clone()));
+                self.context
+                    .run
+                    .log
+                    .text(MessageLevel::Fatal, &format!("the load did not start: {problem}"));
+                let reason = if is_interrupted {
+                    NoEvidence::Interrupted
+                } else {
+                    NoEvidence::PartsApart { problem }
+                };
+                self.recording
+                    .take()
+                    .into_iter()
+                    .for_each(|recording| recording.not_started(reason.clone()));
                 Err(if is_interrupted { INTERRUPTED } else { FAILED })
             }
         }
@@ -226,13 +245,17 @@ impl LoadRun<'_> {
         run.control.set_deadline_ns(deadline_ns);
         run.control.begin_pace(now_ns);
         let drain = settings.ours.drain_timeout;
-        let gives_up_ns = drain.map_or(u64::MAX, |drain| deadline_ns.saturating_add(drain.as_nanos() as u64));
+        let gives_up_ns =
+            drain.map_or(u64::MAX, |drain| deadline_ns.saturating_add(drain.as_nanos() as u64));
         run.control.set_gives_up_ns(gives_up_ns);
         let moments = Moments {
             warm_up_ends_ns: if settings.warmup.is_zero() { u64::MAX } else { zero_ns },
             forced_ns: settings.forced_shutdown.map_or(u64::MAX, in_run),
             gives_up_ns,
-            reports: Ticks::new(zero_ns, settings.report_interval.map_or(0, |time| time.as_nanos() as u64)),
+            reports: Ticks::new(
+                zero_ns,
+                settings.report_interval.map_or(0, |time| time.as_nanos() as u64),
+            ),
             seconds: Ticks::new(now_ns, SECOND_NS),
             checkpoints_ns: settings
                 .checkpoints
@@ -250,7 +273,10 @@ impl LoadRun<'_> {
         if let Some(recording) = &mut self.recording {
             recording.start(at, start.map(|(_, common)| common), has_warm_up);
         }
-        (moments, Count::begin(&self.context.run, now_ns, if has_warm_up { zero_ns } else { now_ns }))
+        (
+            moments,
+            Count::begin(&self.context.run, now_ns, if has_warm_up { zero_ns } else { now_ns }),
+        )
     }
 
     /// Reports until the events are over.

@@ -29,11 +29,13 @@ impl LongTurns {
         if held_ns <= HOLDS_NS_MAX {
             return false;
         }
-        let waited_ns = self.usage.as_mut().filter(|_| self.left > 0).map(|usage| usage.since_last().wait_ns);
+        let waited_ns =
+            self.usage.as_mut().filter(|_| self.left > 0).map(|usage| usage.since_last().wait_ns);
         if self.left == 0 {
             self.left = MEASURED;
         }
-        waited_ns.is_some_and(|waited_ns| held_ns.saturating_sub(waited_ns.unwrap_or(0)) > HOLDS_NS_MAX)
+        waited_ns
+            .is_some_and(|waited_ns| held_ns.saturating_sub(waited_ns.unwrap_or(0)) > HOLDS_NS_MAX)
     }
 }
 
@@ -51,6 +53,9 @@ mod tests {
         assert!(!turn(HOLDS_NS_MAX), "short");
         assert!(!turn(100 * HOLDS_NS_MAX), "nothing is known of the time before");
         assert!(!turn(1));
-        assert!(turn(100 * HOLDS_NS_MAX), "the thread of this test did not wait for two seconds in between");
+        assert!(
+            turn(100 * HOLDS_NS_MAX),
+            "the thread of this test did not wait for two seconds in between"
+        );
     }
 }

@@ -15,7 +15,9 @@ use super::CommandRun;
 use super::long_turns::{HOLDS_MS_MAX, LongTurns};
 use super::turn_waits::Arrivals;
 use super::usage::answer_was_ready;
-use crate::lua::{self, Context, EventTurn, GO, LATER, LuaState, STOP, ScriptRequest, lua_error_text};
+use crate::lua::{
+    self, Context, EventTurn, GO, LATER, LuaState, STOP, ScriptRequest, lua_error_text,
+};
 use crate::output::{MessageLevel, lines};
 use crate::rand::RandomDistributions;
 use crate::sql::{Answer, RequestProgress, Store};
@@ -61,8 +63,16 @@ impl ProcedureFailure {
         let Self { function, problem, .. } = self;
         // LuaJIT converts the arguments of C functions before the call, and does not convert text to numbers.
         let is_text_for_number = problem.contains("(cannot convert 'string' to '");
-        let hint = if is_text_for_number { "; a C function takes no text as a number: use tonumber()" } else { "" };
-        let named = if function.is_empty() { String::new() } else { format!("`{function}' function failed: ") };
+        let hint = if is_text_for_number {
+            "; a C function takes no text as a number: use tonumber()"
+        } else {
+            ""
+        };
+        let named = if function.is_empty() {
+            String::new()
+        } else {
+            format!("`{function}' function failed: ")
+        };
         format!("{named}{problem}{hint}")
     }
 }
@@ -158,7 +168,12 @@ impl LuaThread {
     }
 
     /// Runs a procedure of this client to its end, without other clients.
-    pub(crate) fn run_to_end(&mut self, tid: u32, table: &Table, procedure: &str) -> Result<(), ProcedureFailure> {
+    pub(crate) fn run_to_end(
+        &mut self,
+        tid: u32,
+        table: &Table,
+        procedure: &str,
+    ) -> Result<(), ProcedureFailure> {
         let started = self.start(tid, table.clone(), procedure, false);
         let slot = started.map_err(|error| ProcedureFailure::new("", lua_error_text(&error)))?;
         while self.clients[slot].waiting != Waiting::Ended {
@@ -178,7 +193,8 @@ impl LuaThread {
     /// numbers.
     fn context(&self, tid: u32, has_neighbours: bool) -> Rc<Context> {
         let mut kept = self.kept_context.borrow_mut();
-        if let Some(context) = kept.as_ref().filter(|context| !has_neighbours && context.tid == tid) {
+        if let Some(context) = kept.as_ref().filter(|context| !has_neighbours && context.tid == tid)
+        {
             return Rc::clone(context);
         }
         let context = self.new_context(tid, has_neighbours);
@@ -258,7 +274,10 @@ impl LuaThread {
             std::thread::sleep(longest);
             return;
         };
-        let timespec = |time: Duration| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
+        let timespec = |time: Duration| Timespec {
+            tv_sec: time.as_secs() as i64,
+            tv_nsec: time.subsec_nanos().into(),
+        };
         // An interrupted wait is a wait without news.
         let timeout = if longest.is_zero() || longest == LOOK {
             timespec(longest)
@@ -292,7 +311,8 @@ impl LuaThread {
             self.timers.pop();
             match timer {
                 Timer::Client(slot) => {
-                    if self.clients.get(slot).is_some_and(|client| client.waiting == Waiting::Event) {
+                    if self.clients.get(slot).is_some_and(|client| client.waiting == Waiting::Event)
+                    {
                         self.next_event(slot);
                     }
                 }
@@ -345,8 +365,10 @@ impl LuaThread {
             let before = lua::enter(Some(Rc::clone(&client.context)));
             self.long_turns.begin();
             let began_ns = self.run.control.now_ns();
-            let yielded =
-                client.thread.resume::<(Option<i32>, Option<f64>, Option<LuaString>)>((answer.code, answer.value));
+            let yielded = client.thread.resume::<(Option<i32>, Option<f64>, Option<LuaString>)>((
+                answer.code,
+                answer.value,
+            ));
             client.turn_ended_ns = self.run.control.now_ns();
             let held_ns = client.turn_ended_ns.saturating_sub(began_ns);
             lua::enter(before);

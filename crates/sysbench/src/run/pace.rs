@@ -62,7 +62,13 @@ impl RatePace {
     /// `rate` starts a second of all parts on average, from `from_ns` on. This part makes every so many-th of them.
     pub(crate) fn new(rate: f64, random: Xoroshiro, from_ns: u64, part: Part) -> Self {
         let begins_ns = from_ns as f64;
-        let mut claims = Starts { random, gap_ns_mean: 1e9 / rate, stride: part.of, next_ns: begins_ns, passed: 0 };
+        let mut claims = Starts {
+            random,
+            gap_ns_mean: 1e9 / rate,
+            stride: part.of,
+            next_ns: begins_ns,
+            passed: 0,
+        };
         claims.skip(1 + part.index);
         Self { due: claims.clone(), claims, given_back: 0, begins_ns }
     }
@@ -142,7 +148,8 @@ mod tests {
             (0..number).map(|_| pace.claim()).collect::<Vec<_>>()
         };
         let whole = of_part(Part::WHOLE, 200);
-        let mut all: Vec<_> = (0..3).flat_map(|index| of_part(Part { index, of: 3 }, 100)).collect();
+        let mut all: Vec<_> =
+            (0..3).flat_map(|index| of_part(Part { index, of: 3 }, 100)).collect();
         all.sort_unstable();
         // Made at moments that differ by some nanoseconds of rounding.
         let differs = all.iter().zip(&whole).position(|(one, other)| one.abs_diff(*other) > 2);

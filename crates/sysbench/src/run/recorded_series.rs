@@ -77,7 +77,12 @@ impl RecordedSeries {
             let scheduled = started + queued - began.queued;
             let skipped = if drops_queue { queued } else { 0 };
             self.began.queued = queued - skipped;
-            open.starts = StartCounts { queued_in: began.queued, scheduled, skipped, queued: self.began.queued };
+            open.starts = StartCounts {
+                queued_in: began.queued,
+                scheduled,
+                skipped,
+                queued: self.began.queued,
+            };
         }
         let tally = self.tally.replace_at(now.now_ns);
         if now.now_ns <= began.now_ns && started + ok + failed + statements + retried == 0 {
@@ -105,7 +110,11 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn at(now_ms: u64, reads: u64, queued: u64) -> RunReading {
-        RunReading { now_ns: now_ms * MS, counts: SlotCounts { reads, ..SlotCounts::default() }, queued }
+        RunReading {
+            now_ns: now_ms * MS,
+            counts: SlotCounts { reads, ..SlotCounts::default() },
+            queued,
+        }
     }
 
     /// A series that begins at 100 ms, and a thread's tally.
@@ -118,7 +127,8 @@ mod tests {
     }
 
     fn run_event(events: &mut EventTally, scheduled_ms: u64, now_ms: u64) {
-        let event = EventStart { scheduled_ns: scheduled_ms * MS, started_ns: (scheduled_ms + 1) * MS };
+        let event =
+            EventStart { scheduled_ns: scheduled_ms * MS, started_ns: (scheduled_ms + 1) * MS };
         events.tally.started(event.scheduled_ns, 0, event.started_ns);
         events.ok(event, now_ms * MS);
     }
@@ -131,12 +141,18 @@ mod tests {
         events.restart(200 * MS);
         let (warm_up, _) = series.end_warm_up(at(200, 7, 7)).unwrap();
         let starts = |interval: &Interval| interval.open_loop.as_ref().unwrap().starts;
-        assert_eq!(starts(&warm_up), StartCounts { queued_in: 0, scheduled: 8, skipped: 7, queued: 0 });
+        assert_eq!(
+            starts(&warm_up),
+            StartCounts { queued_in: 0, scheduled: 8, skipped: 7, queued: 0 }
+        );
         assert!(series.measured().is_none());
         run_event(&mut events, 210, 220);
         series.add(&events.tally);
         let (first, _) = series.end_interval(at(300, 7, 1)).unwrap();
-        assert_eq!(starts(&first), StartCounts { queued_in: 0, scheduled: 2, skipped: 0, queued: 1 });
+        assert_eq!(
+            starts(&first),
+            StartCounts { queued_in: 0, scheduled: 2, skipped: 0, queued: 1 }
+        );
         assert_eq!(first.phase, Phase::Measure);
     }
 
@@ -149,11 +165,26 @@ mod tests {
         run_event(&mut events, 390, 400);
         series.add(&events.tally);
         let (interval, histogram) = series.end_interval(at(450, 11, 0)).unwrap();
-        assert_eq!((interval.start_ms, interval.length_ms, interval.counts.carried_in), (0.0, 350.0, 1));
-        assert_eq!((interval.counts.started, interval.counts.ok, interval.counts.statements), (2, 2, 4));
+        assert_eq!(
+            (interval.start_ms, interval.length_ms, interval.counts.carried_in),
+            (0.0, 350.0, 1)
+        );
+        assert_eq!(
+            (interval.counts.started, interval.counts.ok, interval.counts.statements),
+            (2, 2, 4)
+        );
         assert_eq!((interval.buckets, histogram.len()), (vec![1, 0, 0, 1], 2));
-        assert_eq!(interval.gaps.iter().map(|gap| (gap.start_ms, gap.length_ms)).collect::<Vec<_>>(), [(30.0, 270.0)]);
-        assert!(interval.open_loop.unwrap().lag_us_p50.is_some_and(|lag| (990.0..1_010.0).contains(&lag)));
+        assert_eq!(
+            interval.gaps.iter().map(|gap| (gap.start_ms, gap.length_ms)).collect::<Vec<_>>(),
+            [(30.0, 270.0)]
+        );
+        assert!(
+            interval
+                .open_loop
+                .unwrap()
+                .lag_us_p50
+                .is_some_and(|lag| (990.0..1_010.0).contains(&lag))
+        );
         // The last interval ends where it began.
         assert!(series.end_interval(at(450, 11, 0)).is_none());
         assert_eq!(

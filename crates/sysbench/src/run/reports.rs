@@ -55,7 +55,8 @@ impl LoadRun<'_> {
     pub(super) fn report_interval(&mut self, count: &mut Count, now_ns: u64) {
         let run = &self.context.run;
         count.collect(&run.counters);
-        let mut figures = count.interval.figures(&run.counters, count.zero_ns, now_ns, self.percentile());
+        let mut figures =
+            count.interval.figures(&run.counters, count.zero_ns, now_ns, self.percentile());
         figures.threads_running = run.control.running();
         figures.queue_length = run.control.queued();
         figures.concurrency = run.counters.events_running();
@@ -77,7 +78,8 @@ impl LoadRun<'_> {
     pub(super) fn report_checkpoint(&mut self, count: &mut Count, now_ns: u64) {
         let run = &self.context.run;
         count.collect(&run.counters);
-        let mut figures = count.total.figures(&run.counters, count.zero_ns, now_ns, self.percentile());
+        let mut figures =
+            count.total.figures(&run.counters, count.zero_ns, now_ns, self.percentile());
         figures.threads_running = run.control.running();
         let clients = count.total.then.clients(&run.counters);
         count.begin_total(&run.counters, now_ns);
@@ -85,7 +87,12 @@ impl LoadRun<'_> {
             self.call_in_reporter("report_cumulative", &figures, false);
         } else if !self.is_json() {
             run.log.stamped(MessageLevel::Notice, &output::checkpoint(&figures, &self.style()));
-            run.log.report(&output::cumulative(&figures, &Fairness::of(&clients), &self.style(), None));
+            run.log.report(&output::cumulative(
+                &figures,
+                &Fairness::of(&clients),
+                &self.style(),
+                None,
+            ));
         }
         count.checkpoints.push(figures);
     }
@@ -93,7 +100,9 @@ impl LoadRun<'_> {
     fn call_in_reporter(&mut self, name: &str, figures: &Figures, is_intermediate: bool) {
         let Some((lua_thread, client)) = &self.reporter else { return };
         let Some(hook) = lua_thread.state.hook(client, name) else { return };
-        if let Err(problem) = call_hook(lua_thread, self.context.reporter_tid(), &hook, figures, is_intermediate) {
+        if let Err(problem) =
+            call_hook(lua_thread, self.context.reporter_tid(), &hook, figures, is_intermediate)
+        {
             self.say_failed(&ProcedureFailure::new(name, problem));
         }
     }
@@ -117,15 +126,25 @@ impl LoadRun<'_> {
         let apart = self.end_together(&own);
         let is_whole = apart.is_none();
         let validity = apart.map_or(own, Validity::invalid);
-        let mut end = RecordedEnd { ending, validity, count, totals: &figures, clients: &clients, style: self.style() };
+        let mut end = RecordedEnd {
+            ending,
+            validity,
+            count,
+            totals: &figures,
+            clients: &clients,
+            style: self.style(),
+        };
         // Saved first: a reader of the report may block.
-        let is_recorded = self.recording.as_mut().is_some_and(|recording| recording.finish(&mut end));
+        let is_recorded =
+            self.recording.as_mut().is_some_and(|recording| recording.finish(&mut end));
         if matches!(ending, EventsEnding::Complete | EventsEnding::Failed) {
             run.log.text(MessageLevel::Info, lines::DONE);
         }
         match ending {
             EventsEnding::Forced => run.log.text(MessageLevel::Fatal, lines::FORCED_SHUTDOWN),
-            EventsEnding::Hanging => run.log.text(MessageLevel::Fatal, &self.hanging_text(unfinished)),
+            EventsEnding::Hanging => {
+                run.log.text(MessageLevel::Fatal, &self.hanging_text(unfinished));
+            }
             _ => {}
         }
         // Its state ends before the last report, so that output begun by its hooks is completed first.
@@ -137,11 +156,15 @@ impl LoadRun<'_> {
         }
         // After all of sysbench's own actions. Skipped if the server hangs or the user waits.
         let is_over = matches!(ending, EventsEnding::Complete | EventsEnding::Failed);
-        let kept = self.recording.as_ref().filter(|recording| is_recorded && is_over && recording.path().is_some());
+        let kept = self
+            .recording
+            .as_ref()
+            .filter(|recording| is_recorded && is_over && recording.path().is_some());
         kept.into_iter().for_each(ScriptRecording::keep_settings);
         if let Some(text) = full {
             // A failed write is ignored.
-            let _ = rustix::io::write(rustix::stdio::stderr(), format!("truetps: {text}\n").as_bytes());
+            let _ =
+                rustix::io::write(rustix::stdio::stderr(), format!("truetps: {text}\n").as_bytes());
         }
         // Where the user finds it: the last line.
         let recorded = self.recording.as_ref().filter(|_| is_recorded);
@@ -168,12 +191,16 @@ impl LoadRun<'_> {
         let problem = own.reason().map(ToString::to_string);
         let apart = self.part.as_mut()?.meeting.end(problem.as_deref());
         let reason = NoEvidence::PartsApart { problem: apart.filter(|_| problem.is_none())? };
-        self.context.run.log.text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
+        self.context
+            .run
+            .log
+            .text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
         Some(reason)
     }
 
     fn hanging_text(&self, unfinished: u64) -> String {
-        let seconds = self.context.run.settings.ours.drain_timeout.map_or(0.0, |time| time.as_secs_f64());
+        let seconds =
+            self.context.run.settings.ours.drain_timeout.map_or(0.0, |time| time.as_secs_f64());
         format!(
             "{unfinished} events were still running {seconds} seconds after --time and were abandoned (--drain-timeout)"
         )
@@ -187,7 +214,8 @@ impl LoadRun<'_> {
         if self.is_json() {
             let written = run.log.document(&crate::recording::document(end, &self.context));
             if let Err(error) = &written {
-                run.log.text(MessageLevel::Fatal, &format!("the report cannot be written: {error}"));
+                run.log
+                    .text(MessageLevel::Fatal, &format!("the report cannot be written: {error}"));
             }
             return written.is_ok();
         }
@@ -202,7 +230,12 @@ impl LoadRun<'_> {
         }
         let is_cut = matches!(end.ending, EventsEnding::Forced | EventsEnding::Hanging);
         let fairness = Fairness::of(end.clients);
-        run.log.report(&output::cumulative(figures, &fairness, &end.style, is_cut.then_some(unfinished)));
+        run.log.report(&output::cumulative(
+            figures,
+            &fairness,
+            &end.style,
+            is_cut.then_some(unfinished),
+        ));
         if settings.debug {
             run.log.report(&output::per_client(end.clients));
         }
@@ -217,8 +250,11 @@ impl LoadRun<'_> {
         let events = &count.total.events;
         let mut texts = vec![output::percentiles(&percentiles(events, &ours.percentiles))];
         if ours.latency_by_statement {
-            let wanted =
-                if ours.percentiles.is_empty() { vec![f64::from(self.percentile())] } else { ours.percentiles.clone() };
+            let wanted = if ours.percentiles.is_empty() {
+                vec![f64::from(self.percentile())]
+            } else {
+                ours.percentiles.clone()
+            };
             texts.push(output::statement_latency(&statement_latencies(&count.statements, &wanted)));
         }
         if ours.errors_by_class {

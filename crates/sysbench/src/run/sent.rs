@@ -57,12 +57,19 @@ pub(crate) struct ShapeFinder {
 }
 
 impl ShapeFinder {
-    pub(crate) fn find(&mut self, sql: &[u8], dialect: SqlDialect, known: &KnownShapes) -> ShapeNumber {
+    pub(crate) fn find(
+        &mut self,
+        sql: &[u8],
+        dialect: SqlDialect,
+        known: &KnownShapes,
+    ) -> ShapeNumber {
         put_shape(sql, dialect, &mut self.shape);
         if let Some(number) = self.seen.get(&self.shape[..]) {
             return *number;
         }
-        let Some((text, number)) = known.number_of(&self.shape) else { return ShapeNumber::LEFT_OUT };
+        let Some((text, number)) = known.number_of(&self.shape) else {
+            return ShapeNumber::LEFT_OUT;
+        };
         self.seen.insert(text, number);
         number
     }
@@ -122,10 +129,13 @@ impl SentCounts {
     /// The counts with the texts of their shapes, most frequent first.
     pub(crate) fn record_of(&self, known: &KnownShapes) -> SentStatements {
         let numbers = known.0.read().unwrap_or_else(PoisonError::into_inner);
-        let of = |number: ShapeNumber| self.0.get(number.0 as usize).filter(|count| count.total() > 0);
+        let of =
+            |number: ShapeNumber| self.0.get(number.0 as usize).filter(|count| count.total() > 0);
         let named = numbers.iter().filter_map(|(text, number)| Some(of(*number)?.shape(text)));
         let mut shapes: Vec<SentShape> = named.collect();
-        shapes.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.sql.cmp(&other.sql)));
+        shapes.sort_by(|one, other| {
+            other.count.cmp(&one.count).then_with(|| one.sql.cmp(&other.sql))
+        });
         SentStatements { shapes, left_out: of(ShapeNumber::LEFT_OUT).map(|count| count.shape(b"")) }
     }
 }
@@ -159,7 +169,11 @@ mod tests {
             (KnownShapes::default(), ShapeFinder::default(), ShapeFinder::default());
         let mut counts = SentCounts::default();
         for (sql, outcome) in [("SELECT 1", Counter::Read), ("UPDATE t SET a=1", Counter::Write)] {
-            counts.record(finder.find(sql.as_bytes(), SqlDialect::Mysql, &known), outcome, 1_000_000);
+            counts.record(
+                finder.find(sql.as_bytes(), SqlDialect::Mysql, &known),
+                outcome,
+                1_000_000,
+            );
         }
         let mut more = SentCounts::default();
         let number = other_thread.find(b"UPDATE t SET a=22", SqlDialect::Mysql, &known);
@@ -168,7 +182,10 @@ mod tests {
         counts.drain_from(&mut more);
         let sent = counts.record_of(&known);
         let [update, select] = &sent.shapes[..] else { panic!("{sent:?}") };
-        assert_eq!((update.sql.as_str(), update.count, update.writes, update.errors), ("UPDATE t SET a=?", 2, 1, 1));
+        assert_eq!(
+            (update.sql.as_str(), update.count, update.writes, update.errors),
+            ("UPDATE t SET a=?", 2, 1, 1)
+        );
         assert_eq!((update.time_ms, update.time_ms_max), (4.0, 3.0));
         assert_eq!((select.sql.as_str(), select.reads, sent.left_out), ("SELECT ?", 1, None));
         counts.clear();
@@ -177,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_shapes_take_the_room_of_some() {
-        let (known, mut finder, mut counts) = (KnownShapes::default(), ShapeFinder::default(), SentCounts::default());
+        let (known, mut finder, mut counts) =
+            (KnownShapes::default(), ShapeFinder::default(), SentCounts::default());
         for n in 0..100_000 {
             let sql = format!("SELECT c{n}_ FROM t");
             counts.record(finder.find(sql.as_bytes(), SqlDialect::Mysql, &known), Counter::Read, 1);

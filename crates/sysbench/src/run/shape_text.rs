@@ -77,7 +77,9 @@ impl Writer<'_> {
             }
             b'0'..=b'9' => self.number(rest),
             b'.' if next.is_ascii_digit() && !self.ends_with_name() => self.number(rest),
-            b'-' | b'+' if next.is_ascii_digit() && self.awaits_value() => 1 + self.number(&rest[1..]),
+            b'-' | b'+' if next.is_ascii_digit() && self.awaits_value() => {
+                1 + self.number(&rest[1..])
+            }
             b'\'' => self.literal(quoted_bytes(rest, self.dialect == SqlDialect::Mysql)),
             b'"' if self.dialect == SqlDialect::Mysql => self.literal(quoted_bytes(rest, true)),
             b'"' | b'`' => {
@@ -162,7 +164,8 @@ impl Writer<'_> {
             let digits = rest[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
             return self.literal(1 + digits);
         }
-        let Some(tag) = rest[1..].iter().position(|byte| !is_name_byte(*byte) || *byte == b'$') else {
+        let Some(tag) = rest[1..].iter().position(|byte| !is_name_byte(*byte) || *byte == b'$')
+        else {
             return self.sign(b'$');
         };
         let tag = &rest[..tag + 2];
@@ -177,7 +180,8 @@ impl Writer<'_> {
         let bytes = rest.iter().position(|byte| !is_name_byte(*byte)).unwrap_or(rest.len());
         let word = &rest[..bytes];
         if rest.get(bytes) == Some(&b'\'') && bytes == 1 && b"xXbBnNeE".contains(&word[0]) {
-            let has_backslashes = self.dialect == SqlDialect::Mysql || word.eq_ignore_ascii_case(b"e");
+            let has_backslashes =
+                self.dialect == SqlDialect::Mysql || word.eq_ignore_ascii_case(b"e");
             return self.literal(bytes + quoted_bytes(&rest[bytes..], has_backslashes));
         }
         let is_first = self.out.is_empty();
@@ -234,7 +238,10 @@ impl Writer<'_> {
         self.out.push(b')');
         self.depth = self.depth.saturating_sub(1);
         let depth = self.depth;
-        let Some(begin) = self.lists.get(depth).copied().filter(|begin| *begin < self.out.len()) else { return 1 };
+        let Some(begin) = self.lists.get(depth).copied().filter(|begin| *begin < self.out.len())
+        else {
+            return 1;
+        };
         self.shorten_in(begin);
         let list = List { begin, end: self.out.len(), end_of_all: self.out.len() };
         self.last[depth] = Some(match self.last[depth] {
@@ -289,7 +296,9 @@ fn quoted_bytes(rest: &[u8], has_backslashes: bool) -> usize {
     let quote = rest[0];
     let mut at = 1;
     loop {
-        let found = rest[at..].iter().position(|byte| *byte == quote || (has_backslashes && *byte == b'\\'));
+        let found = rest[at..]
+            .iter()
+            .position(|byte| *byte == quote || (has_backslashes && *byte == b'\\'));
         let Some(found) = found else { return rest.len() };
         at += found;
         if rest[at] == b'\\' || rest.get(at + 1) == Some(&quote) {
@@ -316,18 +325,32 @@ mod tests {
 
     #[test]
     fn literals_are_left_out_and_names_stay() {
-        let check = |sql: &str, expect: &str| assert_eq!(shape(sql.as_bytes(), SqlDialect::Mysql), expect, "{sql}");
+        let check = |sql: &str, expect: &str| {
+            assert_eq!(shape(sql.as_bytes(), SqlDialect::Mysql), expect, "{sql}");
+        };
         check("SELECT c FROM sbtest1 WHERE id=5", "SELECT c FROM sbtestN WHERE id=?");
         check("SELECT  c FROM sbtest12\n WHERE id = 4711 ;", "SELECT c FROM sbtestN WHERE id=?");
-        check("SELECT c1, c2 FROM d1.t1 a1 JOIN `d2`.`t22` b", "SELECT c1, c2 FROM dN.tN a1 JOIN `dN`.`tN` b");
+        check(
+            "SELECT c1, c2 FROM d1.t1 a1 JOIN `d2`.`t22` b",
+            "SELECT c1, c2 FROM dN.tN a1 JOIN `dN`.`tN` b",
+        );
         check(
             "INSERT INTO sbtest3 (id,k) VALUES (0, -7,'it''s \\' x', \"y\")",
             "INSERT INTO sbtestN(id, k) VALUES(?, ?, ?, ?)",
         );
-        check("INSERT INTO t VALUES (NULL, 1e-5, 0x1F, .5, X'00', ?)", "INSERT INTO t VALUES(NULL, ?, ?, ?, ?, ?)");
-        check("UPDATE t SET k=k-1, c = c + 2 WHERE a.b > -3", "UPDATE t SET k=k-?, c=c+? WHERE a.b>?");
+        check(
+            "INSERT INTO t VALUES (NULL, 1e-5, 0x1F, .5, X'00', ?)",
+            "INSERT INTO t VALUES(NULL, ?, ?, ?, ?, ?)",
+        );
+        check(
+            "UPDATE t SET k=k-1, c = c + 2 WHERE a.b > -3",
+            "UPDATE t SET k=k-?, c=c+? WHERE a.b>?",
+        );
         check("SELECT 1 /* 77 */ + 2 -- 3\n, 4 # 5", "SELECT ?+?, ?");
-        check("SELECT /*+ MAX_EXECUTION_TIME(9) */ COUNT(*)", "SELECT /*+MAX_EXECUTION_TIME(?) */ COUNT(*)");
+        check(
+            "SELECT /*+ MAX_EXECUTION_TIME(9) */ COUNT(*)",
+            "SELECT /*+MAX_EXECUTION_TIME(?) */ COUNT(*)",
+        );
         check("SELECT c FROM t WHERE id IN (1,2, 3)", "SELECT c FROM t WHERE id IN(?, …)");
         check("SELECT c FROM t WHERE id in(1)", "SELECT c FROM t WHERE id in(?)");
         check("SELECT 'open", "SELECT ?");
@@ -337,14 +360,18 @@ mod tests {
 
     #[test]
     fn dialects_have_quotes_of_their_own() {
-        let check = |sql: &str, expect: &str| assert_eq!(shape(sql.as_bytes(), SqlDialect::Postgres), expect, "{sql}");
+        let check = |sql: &str, expect: &str| {
+            assert_eq!(shape(sql.as_bytes(), SqlDialect::Postgres), expect, "{sql}");
+        };
         check("SELECT \"a b\", 'x\\', $1 FROM \"t7\" --'\n", "SELECT \"a b\", ?, ? FROM \"tN\"");
         check("SELECT E'a\\'b', $$it's$$, $q$ $$ $q$, a$b", "SELECT ?, ?, ?, a$b");
     }
 
     #[test]
     fn rows_of_an_insert_are_one_whatever_their_number() {
-        let rows = |n: usize| format!("INSERT INTO t1(a,b) VALUES {}", vec!["(1,NOW(), 'x')"; n].join(","));
+        let rows = |n: usize| {
+            format!("INSERT INTO t1(a,b) VALUES {}", vec!["(1,NOW(), 'x')"; n].join(","))
+        };
         let one = shape(rows(1).as_bytes(), SqlDialect::Mysql);
         assert_eq!(one, "INSERT INTO tN(a, b) VALUES(?, NOW(), ?)");
         let many = format!("{one}, …");
@@ -352,12 +379,16 @@ mod tests {
             assert_eq!(shape(rows(n).as_bytes(), SqlDialect::Mysql), many, "{n}");
         }
         let then = format!("{} ON DUPLICATE KEY UPDATE a=1", rows(3));
-        assert_eq!(shape(then.as_bytes(), SqlDialect::Mysql), format!("{many} ON DUPLICATE KEY UPDATE a=?"));
+        assert_eq!(
+            shape(then.as_bytes(), SqlDialect::Mysql),
+            format!("{many} ON DUPLICATE KEY UPDATE a=?")
+        );
     }
 
     #[test]
     fn no_text_is_too_odd() {
-        let long = format!("SELECT {}", (0..5000).map(|n| format!("c{n}x")).collect::<Vec<_>>().join(","));
+        let long =
+            format!("SELECT {}", (0..5000).map(|n| format!("c{n}x")).collect::<Vec<_>>().join(","));
         assert!(shape(long.as_bytes(), SqlDialect::Mysql).len() < SHAPE_BYTES_MAX + 10);
         assert_eq!(shape(b"SELECT '\xff\xfe' AS \xff", SqlDialect::Mysql), "SELECT ? AS \u{fffd}");
         // Every beginning of texts with everything in them.

@@ -3,8 +3,10 @@
 use truetps_record::{Histogram, new_histogram};
 
 /// Kinds of statements whose times are kept apart, by their first word.
-const STATEMENT_KINDS: [&str; 10] =
-    ["select", "insert", "update", "delete", "replace", "begin", "commit", "rollback", "ddl", "other"];
+const STATEMENT_KINDS: [&str; 10] = [
+    "select", "insert", "update", "delete", "replace", "begin", "commit", "rollback", "ddl",
+    "other",
+];
 
 /// The kind of a statement, as a place in [`STATEMENT_KINDS`].
 pub(crate) fn statement_kind(sql: &[u8]) -> usize {
@@ -40,7 +42,9 @@ impl StatementTimes {
     /// Moves everything that is in `other` here.
     pub(crate) fn drain_from(&mut self, other: &mut Self) {
         for (ours, theirs) in self.by_kind.iter_mut().zip(&mut other.by_kind) {
-            let Some(theirs) = theirs.as_mut().filter(|theirs| !theirs.is_empty()) else { continue };
+            let Some(theirs) = theirs.as_mut().filter(|theirs| !theirs.is_empty()) else {
+                continue;
+            };
             let ours = ours.get_or_insert_with(|| Box::new(new_histogram()));
             ours.add(&**theirs).expect("all histograms have the same bounds");
             theirs.reset();
@@ -54,7 +58,9 @@ impl StatementTimes {
     /// Kinds that occurred, with their times in nanoseconds.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &Histogram)> {
         let all = STATEMENT_KINDS.iter().zip(&self.by_kind);
-        all.filter_map(|(name, histogram)| histogram.as_deref().filter(|h| !h.is_empty()).map(|h| (*name, h)))
+        all.filter_map(|(name, histogram)| {
+            histogram.as_deref().filter(|h| !h.is_empty()).map(|h| (*name, h))
+        })
     }
 }
 

@@ -20,7 +20,10 @@ impl Arrivals {
 
     /// The shortest and the longest time that the answer to a statement of this time may have been ready.
     pub(super) fn ready_ns(&self, sent_ns: u64, now_ns: u64) -> (u64, u64) {
-        (now_ns.saturating_sub(self.latest_ns), now_ns.saturating_sub(self.earliest_ns.max(sent_ns)))
+        (
+            now_ns.saturating_sub(self.latest_ns),
+            now_ns.saturating_sub(self.earliest_ns.max(sent_ns)),
+        )
     }
 }
 
@@ -35,11 +38,19 @@ mod tests {
         let mut arrivals = Arrivals::default();
         arrivals.looked(10 * MS, 30 * MS);
         assert_eq!(arrivals.ready_ns(0, 30 * MS), (0, 0), "the thread slept until it came");
-        assert_eq!(arrivals.ready_ns(0, 32 * MS), (2 * MS, 2 * MS), "the second one waits for the turn of the first");
+        assert_eq!(
+            arrivals.ready_ns(0, 32 * MS),
+            (2 * MS, 2 * MS),
+            "the second one waits for the turn of the first"
+        );
         // Two turns later, an answer is there at once.
         arrivals.looked(34 * MS, 34 * MS + 1);
         assert_eq!(arrivals.ready_ns(0, 34 * MS + 1), (0, 4 * MS + 1));
-        assert_eq!(arrivals.ready_ns(33 * MS, 34 * MS + 1), (0, MS + 1), "not before its statement");
+        assert_eq!(
+            arrivals.ready_ns(33 * MS, 34 * MS + 1),
+            (0, MS + 1),
+            "not before its statement"
+        );
         assert_eq!(arrivals.ready_ns(0, 37 * MS), (3 * MS - 1, 7 * MS));
     }
 }

@@ -45,7 +45,10 @@ thread_local! {
 
 impl Usage {
     pub(crate) fn new(workers: u32) -> Self {
-        Self { workers: (0..workers).map(|_| WorkerUsage::default()).collect(), round: AtomicU32::new(NOT_MEASURED) }
+        Self {
+            workers: (0..workers).map(|_| WorkerUsage::default()).collect(),
+            round: AtomicU32::new(NOT_MEASURED),
+        }
     }
 
     /// Begins the measured time, or a further period of it.
@@ -109,7 +112,8 @@ impl Usage {
     pub(crate) fn read(&self) -> Vec<ThreadTime> {
         let read = |worker: &WorkerUsage| {
             let known = |count: &AtomicU64| {
-                (!worker.is_wait_unknown.load(Ordering::Relaxed)).then(|| count.load(Ordering::Relaxed))
+                (!worker.is_wait_unknown.load(Ordering::Relaxed))
+                    .then(|| count.load(Ordering::Relaxed))
             };
             ThreadTime {
                 cpu_ns: worker.cpu_ns.load(Ordering::Relaxed),
@@ -152,7 +156,10 @@ mod tests {
         usage.add_if_asked();
         usage.next_round();
         usage.add_if_asked();
-        assert_eq!((usage.read().as_slice(), usage.answers_ready_ns()), (&[ThreadTime::ZERO; 2][..], (0, 0)));
+        assert_eq!(
+            (usage.read().as_slice(), usage.answers_ready_ns()),
+            (&[ThreadTime::ZERO; 2][..], (0, 0))
+        );
         work();
         answer_was_ready((10, 20));
         answer_was_ready((100, 200));

@@ -86,14 +86,21 @@ pub(crate) fn start(
     news: &Sender<WorkerEvent>,
     go: Receiver<bool>,
 ) -> Result<(), String> {
-    let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(stack_bytes(context.threads));
+    let builder = std::thread::Builder::new()
+        .name("worker".to_owned())
+        .stack_size(stack_bytes(context.threads));
     let (context, news) = (context.clone(), news.clone());
     let started = builder.spawn(move || work(&context, &group, &news, &go));
     started.map(drop).map_err(|error| format!("a worker thread could not be started: {error}"))
 }
 
 /// The life of a thread.
-fn work(context: &WorkerContext, group: &ThreadClients, news: &Sender<WorkerEvent>, go: &Receiver<bool>) {
+fn work(
+    context: &WorkerContext,
+    group: &ThreadClients,
+    news: &Sender<WorkerEvent>,
+    go: &Receiver<bool>,
+) {
     let _last_words = LastWords(news);
     // The receiver is gone only if the run is over.
     let tell = |what| drop(news.send(what));
@@ -115,7 +122,8 @@ struct LastWords<'a>(&'a Sender<WorkerEvent>);
 impl Drop for LastWords<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let failure = ProcedureFailure::new("", "a worker thread panicked: this is a bug in truetps");
+            let failure =
+                ProcedureFailure::new("", "a worker thread panicked: this is a bug in truetps");
             let _ = self.0.send(WorkerEvent::Failed(None, failure));
         }
         let _ = self.0.send(WorkerEvent::Ended);
@@ -124,9 +132,14 @@ impl Drop for LastWords<'_> {
 
 fn prepare(context: &WorkerContext, group: &ThreadClients) -> Result<LuaThread, String> {
     let is_shared = group.tids.len() > 1;
-    let store = Store::new(Arc::clone(&context.run), Arc::clone(&context.drivers), group.number, is_shared).map_err(
-        |error| format!("connections cannot be watched: {error}; {}", files_advice(context.run.settings.threads)),
-    )?;
+    let store =
+        Store::new(Arc::clone(&context.run), Arc::clone(&context.drivers), group.number, is_shared)
+            .map_err(|error| {
+                format!(
+                    "connections cannot be watched: {error}; {}",
+                    files_advice(context.run.settings.threads)
+                )
+            })?;
     let role = if is_shared { Role::Shared } else { Role::Single };
     let made = || -> mlua::Result<LuaThread> {
         let state = LuaState::new(&context.script, store, &context.run.log, role)?;
@@ -138,7 +151,10 @@ fn prepare(context: &WorkerContext, group: &ThreadClients) -> Result<LuaThread, 
             if context.procedure == "parallel_command" {
                 client.set(
                     "called",
-                    lua_thread.state.lua.create_string(context.script.command.as_deref().unwrap_or_default())?,
+                    lua_thread
+                        .state
+                        .lua
+                        .create_string(context.script.command.as_deref().unwrap_or_default())?,
                 )?;
             }
             if context.procedure == RUN {
@@ -151,7 +167,12 @@ fn prepare(context: &WorkerContext, group: &ThreadClients) -> Result<LuaThread, 
     made().map_err(|error| lua_error_text(&error))
 }
 
-fn live(context: &WorkerContext, lua_thread: &mut LuaThread, tell: &dyn Fn(WorkerEvent), go: &Receiver<bool>) {
+fn live(
+    context: &WorkerContext,
+    lua_thread: &mut LuaThread,
+    tell: &dyn Fn(WorkerEvent),
+    go: &Receiver<bool>,
+) {
     let control = &context.run.control;
     let (mut is_ready, mut knows_the_end) = (false, false);
     while !lua_thread.all_ended() && !control.is_abandoned() {
@@ -184,7 +205,8 @@ mod tests {
 
     #[test]
     fn clients_are_spread_evenly() {
-        let spread: Vec<Vec<u32>> = groups(Part::WHOLE, 5, 2).into_iter().map(|group| group.tids).collect();
+        let spread: Vec<Vec<u32>> =
+            groups(Part::WHOLE, 5, 2).into_iter().map(|group| group.tids).collect();
         assert_eq!(spread, [vec![0, 2, 4], vec![1, 3]]);
         assert_eq!(groups(Part::WHOLE, 1, 1)[0].tids, [0]);
         assert_eq!(groups(Part { index: 1, of: 3 }, 2, 1)[0].tids, [1, 4]);

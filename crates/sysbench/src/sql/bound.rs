@@ -1,5 +1,8 @@
 //! Values that a script has bound to a statement: they are in LuaJIT's memory, and are read at each execution.
-#![allow(unsafe_code, reason = "reads buffers that LuaJIT owns; `sql.lua` keeps them alive as long as the statement")]
+#![allow(
+    unsafe_code,
+    reason = "reads buffers that LuaJIT owns; `sql.lua` keeps them alive as long as the statement"
+)]
 
 use std::io::Write;
 
@@ -74,9 +77,10 @@ impl Binds {
             BoundValue::Null => out.write_all(b"NULL"),
             BoundValue::Int(value) => write!(out, "{value}"),
             BoundValue::Double(value) => write!(out, "{value:.6}"),
-            BoundValue::Text(text) => {
-                out.write_all(b"'").and_then(|()| out.write_all(text)).and_then(|()| out.write_all(b"'"))
-            }
+            BoundValue::Text(text) => out
+                .write_all(b"'")
+                .and_then(|()| out.write_all(text))
+                .and_then(|()| out.write_all(b"'")),
         };
         printed.expect("memory takes what is written");
     }

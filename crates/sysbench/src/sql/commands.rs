@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use truetps_driver::{DriverError, Link, Prepared, Reply, ResultSets, count_parameters, with_numbered_parameters};
+use truetps_driver::{
+    DriverError, Link, Prepared, Reply, ResultSets, count_parameters, with_numbered_parameters,
+};
 use truetps_record::{ErrorClass, SqlDialect};
 
 use super::bound::Binds;
@@ -26,7 +28,8 @@ impl Store {
                 let shape = self.shape_of(handle, text);
                 return self.dry(handle, shape);
             }
-            Some(connection) if connection.is_open() && connection.doing == ConnectionWait::Nothing => {}
+            Some(connection)
+                if connection.is_open() && connection.doing == ConnectionWait::Nothing => {}
             _ => return self.closed_already(),
         }
         self.forget_results(handle);
@@ -53,7 +56,12 @@ impl Store {
     }
 
     /// If the connection broke while nothing was in flight, this command fails with that error.
-    fn lost_while_idle(&mut self, handle: u32, text: &[u8], doing: ConnectionWait) -> Option<RequestProgress> {
+    fn lost_while_idle(
+        &mut self,
+        handle: u32,
+        text: &[u8],
+        doing: ConnectionWait,
+    ) -> Option<RequestProgress> {
         let connection = self.connections.get_mut(handle)?;
         let error = connection.lost.take()?;
         connection.text.clear();
@@ -62,9 +70,17 @@ impl Store {
         Some(self.on_loss(handle, &error))
     }
 
-    fn send_text(&mut self, handle: u32, text: &[u8], kind: usize, shape: ShapeNumber) -> RequestProgress {
+    fn send_text(
+        &mut self,
+        handle: u32,
+        text: &[u8],
+        kind: usize,
+        shape: ShapeNumber,
+    ) -> RequestProgress {
         let (token, now_ns) = (self.buffers.token(), self.run.control.now_ns());
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         let link = connection.send_statement(ConnectionWait::Query, text, (kind, shape), now_ns);
         let Some(link) = link else { return self.closed_already() };
         link.collect(token);
@@ -74,8 +90,12 @@ impl Store {
     }
 
     fn after_sending(&mut self, handle: u32, sent: Result<(), DriverError>) -> RequestProgress {
-        let sent =
-            sent.map(|()| self.connections.get(handle).and_then(|c| c.link.as_ref()).is_some_and(Link::wants_to_write));
+        let sent = sent.map(|()| {
+            self.connections
+                .get(handle)
+                .and_then(|c| c.link.as_ref())
+                .is_some_and(Link::wants_to_write)
+        });
         match sent {
             Ok(true) => self.watch(handle, false),
             Ok(false) => {}
@@ -92,27 +112,39 @@ impl Store {
 
     /// `con:prepare()`.
     pub(crate) fn prepare(&mut self, handle: u32, text: &[u8]) -> RequestProgress {
-        let Some(connection) = self.connections.get(handle).filter(|connection| connection.is_open()) else {
+        let Some(connection) =
+            self.connections.get(handle).filter(|connection| connection.is_open())
+        else {
             self.closed_already();
             return RequestProgress::Done(Answer::CLOSED);
         };
-        let (is_mysql, is_dry) = (self.driver_of(connection).target.dialect == SqlDialect::Mysql, connection.is_dry);
+        let (is_mysql, is_dry) =
+            (self.driver_of(connection).target.dialect == SqlDialect::Mysql, connection.is_dry);
         if let Some(step) = self.lost_while_idle(handle, text, ConnectionWait::Query) {
             return step;
         }
         let is_emulated = is_dry || self.drivers.emulates_prepared();
         let shape = self.statement_shapes.take();
         let number = self.statements.next();
-        let Some(place) = self.connections.get(handle).map(|connection| connection.shape.clone()) else {
+        let Some(place) = self.connections.get(handle).map(|connection| connection.shape.clone())
+        else {
             return RequestProgress::Done(Answer::MISUSE);
         };
         let store = self.number;
-        shape.with(|shape| (shape.connection, shape.handle, shape.store) = (place.address(), number, store));
+        shape.with(|shape| {
+            (shape.connection, shape.handle, shape.store) = (place.address(), number, store);
+        });
         place.with(|place| place.statement = shape.address());
         let text = self.shared_text(text);
         let waits_for_types = !is_mysql && text.contains(&b'?');
         let shape_number = self.shape_of(handle, &text);
-        self.statements.insert(ScriptStatement::new(handle, shape, text, shape_number, is_emulated));
+        self.statements.insert(ScriptStatement::new(
+            handle,
+            shape,
+            text,
+            shape_number,
+            is_emulated,
+        ));
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.statements.push(number);
         }
@@ -126,10 +158,13 @@ impl Store {
 
     /// The values of a statement have been bound: PostgreSQL prepares it now.
     pub(crate) fn prepare_bound(&mut self, number: u32) -> RequestProgress {
-        let Some(statement) = self.statements.get(number) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(statement) = self.statements.get(number) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         let handle = statement.connection;
         let is_due = statement.handle.is_none() && !statement.is_emulated && !statement.is_closed;
-        let is_open = self.connections.get(handle).is_some_and(|connection| connection.link.is_some());
+        let is_open =
+            self.connections.get(handle).is_some_and(|connection| connection.link.is_some());
         if !is_due || !is_open || self.dialect_of(handle) != Some(SqlDialect::Postgres) {
             return RequestProgress::Done(Answer::NONE);
         }
@@ -152,25 +187,48 @@ impl Store {
 
     fn send_prepare(&mut self, handle: u32, number: u32, goal: Goal) -> RequestProgress {
         let now_ns = self.run.control.now_ns();
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         let Some(statement) = self.statements.get(number) else { return self.closed_already() };
         let doing = ConnectionWait::Prepare { statement: number, goal };
-        let link = connection.send_statement(doing, &statement.text, (statement.kind, statement.shape_number), now_ns);
+        let link = connection.send_statement(
+            doing,
+            &statement.text,
+            (statement.kind, statement.shape_number),
+            now_ns,
+        );
         let Some(link) = link else { return self.closed_already() };
         let sent = link.prepare(&statement.text, &statement.binds.types(), &mut self.scratch);
         self.after_sending(handle, sent)
     }
 
-    pub(super) fn on_prepared(&mut self, handle: u32, number: u32, prepared: Prepared, goal: Goal) -> RequestProgress {
+    pub(super) fn on_prepared(
+        &mut self,
+        handle: u32,
+        number: u32,
+        prepared: Prepared,
+        goal: Goal,
+    ) -> RequestProgress {
         self.idle(handle);
         if let Some(statement) = self.statements.get_mut(number) {
             (statement.handle, statement.params) = (Some(prepared.handle), prepared.params);
         }
-        if goal == Goal::Execute { self.execute(number) } else { RequestProgress::Done(Answer::NONE) }
+        if goal == Goal::Execute {
+            self.execute(number)
+        } else {
+            RequestProgress::Done(Answer::NONE)
+        }
     }
 
     /// The server has refused to prepare the statement.
-    pub(super) fn on_refused(&mut self, handle: u32, number: u32, reply: Reply, goal: Goal) -> RequestProgress {
+    pub(super) fn on_refused(
+        &mut self,
+        handle: u32,
+        number: u32,
+        reply: Reply,
+        goal: Goal,
+    ) -> RequestProgress {
         self.buffers.keep(reply.sets);
         self.idle(handle);
         let Some(error) = reply.error else { return RequestProgress::Done(Answer::MISUSE) };
@@ -178,7 +236,11 @@ impl Store {
             if let Some(statement) = self.statements.get_mut(number) {
                 statement.is_emulated = true;
             }
-            return if goal == Goal::Execute { self.execute(number) } else { RequestProgress::Done(Answer::NONE) };
+            return if goal == Goal::Execute {
+                self.execute(number)
+            } else {
+                RequestProgress::Done(Answer::NONE)
+            };
         }
         let sql_error = SqlError::of_server(&error);
         if goal == Goal::Execute {
@@ -189,12 +251,18 @@ impl Store {
             connection.show_error(2, &sql_error);
         }
         if self.dialect_of(handle) == Some(SqlDialect::Postgres) {
-            let text = self.connections.get(handle).map(|connection| with_numbered_parameters(&connection.text));
+            let text = self
+                .connections
+                .get(handle)
+                .map(|connection| with_numbered_parameters(&connection.text));
             let words = libpq::words(&error, &text.unwrap_or_default());
             self.run.log.text(MessageLevel::Fatal, &format!("PQprepare() failed: {words}"));
         } else {
             self.run.log.text(MessageLevel::Fatal, "mysql_stmt_prepare() failed");
-            self.run.log.text(MessageLevel::Fatal, &format!("MySQL error: {} \"{}\"", error.code, error.message));
+            self.run.log.text(
+                MessageLevel::Fatal,
+                &format!("MySQL error: {} \"{}\"", error.code, error.message),
+            );
         }
         if goal == Goal::New {
             // The script gets no object for it.
@@ -227,18 +295,27 @@ impl Store {
     /// The message for a wrong number of parameters. For PostgreSQL, sysbench only checks statements that the server
     /// does not know yet.
     fn wrong_number(&self, number: u32, values: usize) -> Option<(MessageLevel, &'static str)> {
-        let statement = self.statements.get(number).filter(|one| !one.is_closed && !one.is_emulated)?;
+        let statement =
+            self.statements.get(number).filter(|one| !one.is_closed && !one.is_emulated)?;
         if self.dialect_of(statement.connection) == Some(SqlDialect::Postgres) {
-            let is_wrong = statement.handle.is_none() && values != count_parameters(&statement.text);
-            return is_wrong.then_some((MessageLevel::Alert, "wrong number of parameters in prepared statement"));
+            let is_wrong =
+                statement.handle.is_none() && values != count_parameters(&statement.text);
+            return is_wrong.then_some((
+                MessageLevel::Alert,
+                "wrong number of parameters in prepared statement",
+            ));
         }
         let is_wrong = values != usize::from(statement.params);
-        is_wrong.then_some((MessageLevel::Fatal, "Wrong number of parameters to mysql_stmt_bind_param"))
+        is_wrong
+            .then_some((MessageLevel::Fatal, "Wrong number of parameters to mysql_stmt_bind_param"))
     }
 
     fn forget_prepared(&mut self, number: u32) {
         let Some(statement) = self.statements.get_mut(number) else { return };
-        let link = self.connections.get_mut(statement.connection).and_then(|connection| connection.link.as_mut());
+        let link = self
+            .connections
+            .get_mut(statement.connection)
+            .and_then(|connection| connection.link.as_mut());
         if let (Some(prepared), Some(link)) = (statement.handle.take(), link) {
             // If the connection is gone, the next command reports it.
             let _ = link.close_statement(prepared, &mut self.scratch);
@@ -247,7 +324,8 @@ impl Store {
 
     /// `stmt:execute()`.
     pub(crate) fn execute(&mut self, number: u32) -> RequestProgress {
-        let Some(statement) = self.statements.get(number).filter(|statement| !statement.is_closed) else {
+        let Some(statement) = self.statements.get(number).filter(|statement| !statement.is_closed)
+        else {
             self.run.log.text(MessageLevel::Alert, "attempt to use an already closed statement");
             return RequestProgress::Done(Answer::MISUSE);
         };
@@ -255,12 +333,19 @@ impl Store {
         let (is_emulated, prepared) = (statement.is_emulated, statement.handle);
         match self.connections.get(handle) {
             Some(connection) if connection.is_dry => return self.dry(handle, shape),
-            Some(connection) if connection.is_open() && connection.doing == ConnectionWait::Nothing => {}
+            Some(connection)
+                if connection.is_open() && connection.doing == ConnectionWait::Nothing => {}
             _ => return self.closed_already(),
         }
         self.forget_results(handle);
-        let text = self.statements.get(number).map(|statement| Rc::clone(&statement.text)).unwrap_or_default();
-        if let Some(step) = self.lost_while_idle(handle, &text, ConnectionWait::Execute { statement: number }) {
+        let text = self
+            .statements
+            .get(number)
+            .map(|statement| Rc::clone(&statement.text))
+            .unwrap_or_default();
+        if let Some(step) =
+            self.lost_while_idle(handle, &text, ConnectionWait::Execute { statement: number })
+        {
             return step;
         }
         match prepared {
@@ -270,7 +355,13 @@ impl Store {
         }
     }
 
-    fn send_emulated(&mut self, handle: u32, number: u32, kind: usize, shape: ShapeNumber) -> RequestProgress {
+    fn send_emulated(
+        &mut self,
+        handle: u32,
+        number: u32,
+        kind: usize,
+        shape: ShapeNumber,
+    ) -> RequestProgress {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         if let Some(statement) = self.statements.get(number) {
@@ -283,10 +374,17 @@ impl Store {
 
     fn send_execute(&mut self, handle: u32, number: u32, prepared: u32) -> RequestProgress {
         let (token, now_ns) = (self.buffers.token(), self.run.control.now_ns());
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         let Some(statement) = self.statements.get(number) else { return self.closed_already() };
         let doing = ConnectionWait::Execute { statement: number };
-        let link = connection.send_statement(doing, &statement.text, (statement.kind, statement.shape_number), now_ns);
+        let link = connection.send_statement(
+            doing,
+            &statement.text,
+            (statement.kind, statement.shape_number),
+            now_ns,
+        );
         let Some(link) = link else { return self.closed_already() };
         if !statement.fill(&mut self.scratch.params) {
             let error = SqlError {
@@ -333,16 +431,30 @@ impl Store {
     // Replies
     //
 
-    pub(super) fn on_reply(&mut self, handle: u32, reply: Reply, prepared: Option<u32>) -> RequestProgress {
+    pub(super) fn on_reply(
+        &mut self,
+        handle: u32,
+        reply: Reply,
+        prepared: Option<u32>,
+    ) -> RequestProgress {
         self.idle(handle);
         if let Some(error) = reply.error {
             self.record(handle, Counter::Error);
             self.buffers.keep(reply.sets);
-            return self.failed(handle, &SqlError::of_server(&error), error.class(), error.code, prepared.is_some());
+            return self.failed(
+                handle,
+                &SqlError::of_server(&error),
+                error.class(),
+                error.code,
+                prepared.is_some(),
+            );
         }
         let dialect = self.dialect_of(handle);
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
-        let asks_nothing = || connection.text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';');
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
+        let asks_nothing =
+            || connection.text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';');
         if dialect == Some(SqlDialect::Postgres) && asks_nothing() {
             self.buffers.keep(reply.sets);
             return self.nothing_asked(handle);
@@ -360,7 +472,11 @@ impl Store {
             self.forget_results(handle);
         }
         // A prepared statement always has its own result, which may have no rows.
-        RequestProgress::Done(if has_rows || prepared.is_some() { Answer::RESULT } else { Answer::NONE })
+        RequestProgress::Done(if has_rows || prepared.is_some() {
+            Answer::RESULT
+        } else {
+            Answer::NONE
+        })
     }
 
     /// PostgreSQL has a special answer to a text without a statement, which users of libpq treat as an error.
@@ -383,8 +499,12 @@ impl Store {
         is_prepared: bool,
     ) -> RequestProgress {
         self.tally(class, code, &error.message);
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
-        let Ok(ready) = self.drivers.get(connection.driver) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
+        let Ok(ready) = self.drivers.get(connection.driver) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         let is_ignored = ready.driver.ignored.has(error);
         let dialect = ready.driver.target.dialect;
         connection.show_error(if is_ignored { 1 } else { 2 }, error);
@@ -395,19 +515,26 @@ impl Store {
             self.say_failed(handle, error, dialect, is_prepared);
             return RequestProgress::Done(Answer::FAILED);
         }
-        let is_gone = self.connections.get(handle).is_some_and(|connection| connection.link.is_none());
+        let is_gone =
+            self.connections.get(handle).is_some_and(|connection| connection.link.is_none());
         if is_gone || error.is_loss() {
             if let Some(connection) = self.connections.get_mut(handle) {
                 (connection.link, connection.back_off_ns) = (None, 0);
             }
             return self.begin_connect(handle, ConnectReason::Broken);
         }
-        if dialect == SqlDialect::Postgres { self.send_rollback(handle) } else { RequestProgress::Done(Answer::FAILED) }
+        if dialect == SqlDialect::Postgres {
+            self.send_rollback(handle)
+        } else {
+            RequestProgress::Done(Answer::FAILED)
+        }
     }
 
     /// After an error inside a transaction, PostgreSQL accepts only this.
     fn send_rollback(&mut self, handle: u32) -> RequestProgress {
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         let Some(link) = &mut connection.link else { return RequestProgress::Done(Answer::FAILED) };
         connection.doing = ConnectionWait::RollBack;
         let sent = link.send_bytes(b"ROLLBACK", &mut self.scratch);
@@ -416,13 +543,16 @@ impl Store {
 
     fn say_failed(&self, handle: u32, error: &SqlError, dialect: SqlDialect, is_prepared: bool) {
         let connection = self.connections.get(handle);
-        let text = connection.map(|connection| String::from_utf8_lossy(&connection.text)).unwrap_or_default();
+        let text = connection
+            .map(|connection| String::from_utf8_lossy(&connection.text))
+            .unwrap_or_default();
         let SqlError { number, message, .. } = error;
         let log = &self.run.log;
         match dialect {
             SqlDialect::Mysql => {
                 let call = if is_prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
-                let text = format!("{call}() returned error {number} ({message}) for query '{text}'");
+                let text =
+                    format!("{call}() returned error {number} ({message}) for query '{text}'");
                 log.text(MessageLevel::Fatal, &text);
             }
             SqlDialect::Postgres => {
@@ -435,7 +565,9 @@ impl Store {
 
     /// `con:next_result()`.
     pub(crate) fn next_result(&mut self, handle: u32) -> RequestProgress {
-        let Some(connection) = self.connections.get_mut(handle) else { return self.closed_already() };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return self.closed_already();
+        };
         if !connection.is_open() {
             return self.closed_already();
         }
@@ -464,13 +596,21 @@ impl Store {
 
     /// As [`Bulk::add`].
     pub(crate) fn bulk_row(&mut self, handle: u32, row: &[u8]) -> Option<bool> {
-        let Some(bulk) = self.connections.get_mut(handle).and_then(|connection| connection.bulk.as_mut()) else {
-            self.run.log.text(MessageLevel::Alert, "attempt to call bulk_insert_next() before bulk_insert_init()");
+        let Some(bulk) =
+            self.connections.get_mut(handle).and_then(|connection| connection.bulk.as_mut())
+        else {
+            self.run.log.text(
+                MessageLevel::Alert,
+                "attempt to call bulk_insert_next() before bulk_insert_init()",
+            );
             return None;
         };
         let added = bulk.add(row);
         if added.is_none() {
-            self.run.log.text(MessageLevel::Fatal, "a row of a bulk insert is longer than the largest statement");
+            self.run.log.text(
+                MessageLevel::Fatal,
+                "a row of a bulk insert is longer than the largest statement",
+            );
         }
         added
     }
@@ -483,8 +623,12 @@ impl Store {
 
     /// Sends the rows that were gathered.
     pub(crate) fn flush(&mut self, handle: u32) -> RequestProgress {
-        let Some(connection) = self.connections.get_mut(handle) else { return self.closed_already() };
-        let Some(mut bulk) = connection.bulk.take() else { return RequestProgress::Done(Answer::NONE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return self.closed_already();
+        };
+        let Some(mut bulk) = connection.bulk.take() else {
+            return RequestProgress::Done(Answer::NONE);
+        };
         let step = self.query(handle, &bulk.text);
         bulk.clear();
         if let Some(connection) = self.connections.get_mut(handle) {

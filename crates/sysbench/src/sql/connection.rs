@@ -176,14 +176,17 @@ impl Connection {
     /// columns.
     pub(crate) fn open_set(&mut self, number: usize) -> Counter {
         let set = self.sets.as_deref().and_then(|sets| sets.get(number));
-        let (rows, columns, affected_rows) = set.map_or((0, 0, 0), |set| (set.rows, set.columns, set.affected_rows));
+        let (rows, columns, affected_rows) =
+            set.map_or((0, 0, 0), |set| (set.rows, set.columns, set.affected_rows));
         let counter = match (columns, affected_rows) {
             (0, 0) => Counter::Other,
             (0, _) => Counter::Write,
             _ => Counter::Read,
         };
         (self.set, self.offset, self.rows_left) = (number, 0, rows);
-        self.result.with(|shape| (shape.rows, shape.fields, shape.counter) = (rows as u32, columns, counter as i32));
+        self.result.with(|shape| {
+            (shape.rows, shape.fields, shape.counter) = (rows as u32, columns, counter as i32);
+        });
         counter
     }
 
@@ -192,7 +195,10 @@ impl Connection {
     }
 
     /// Reads the next row: `take` gets its number of columns and its values. `None`: there is none.
-    pub(crate) fn next_row<R>(&mut self, take: impl FnOnce(u32, &mut RowValues<'_>) -> R) -> Option<R> {
+    pub(crate) fn next_row<R>(
+        &mut self,
+        take: impl FnOnce(u32, &mut RowValues<'_>) -> R,
+    ) -> Option<R> {
         if self.rows_left == 0 {
             return None;
         }

@@ -30,7 +30,11 @@ pub(crate) struct SqlError {
 
 impl SqlError {
     pub(crate) fn of_server(error: &ServerError) -> Self {
-        Self { number: error.code.into(), state: error.sqlstate.clone(), message: primary(error).to_owned() }
+        Self {
+            number: error.code.into(),
+            state: error.sqlstate.clone(),
+            message: primary(error).to_owned(),
+        }
     }
 
     /// The connection is lost; `dialect` selects the message.
@@ -41,9 +45,15 @@ impl SqlError {
         match dialect {
             SqlDialect::Mysql => {
                 let state = "HY000".to_owned();
-                Self { number: SERVER_LOST, state, message: "Lost connection to server during query".to_owned() }
+                Self {
+                    number: SERVER_LOST,
+                    state,
+                    message: "Lost connection to server during query".to_owned(),
+                }
             }
-            SqlDialect::Postgres => Self { number: 0, state: "08006".to_owned(), message: error.to_string() },
+            SqlDialect::Postgres => {
+                Self { number: 0, state: "08006".to_owned(), message: error.to_string() }
+            }
         }
     }
 
@@ -67,7 +77,9 @@ impl IgnoredErrors {
     pub(crate) fn has(&self, error: &SqlError) -> bool {
         match self {
             Self::All => true,
-            Self::Numbers(numbers) => numbers.iter().any(|number| i32::from(*number) == error.number),
+            Self::Numbers(numbers) => {
+                numbers.iter().any(|number| i32::from(*number) == error.number)
+            }
             Self::States(states) => states.contains(&error.state),
         }
     }
@@ -87,7 +99,13 @@ impl Driver {
     /// Its servers, without what only clients need.
     pub(crate) fn bare_target(&self) -> Target {
         let target = self.target.clone();
-        Target { setup: Vec::new(), connections: None, sends_local_files: false, connect_timeout: None, ..target }
+        Target {
+            setup: Vec::new(),
+            connections: None,
+            sends_local_files: false,
+            connect_timeout: None,
+            ..target
+        }
     }
 }
 
@@ -95,8 +113,12 @@ impl Driver {
 const FILES_SPARE: u64 = 128;
 
 /// Where distributions put the socket of a server called `localhost`.
-const SOCKETS: [&str; 4] =
-    ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock", "/var/run/mysql/mysql.sock"];
+const SOCKETS: [&str; 4] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+    "/var/run/mysql/mysql.sock",
+];
 
 pub(crate) fn local_socket() -> PathBuf {
     let found = SOCKETS.iter().map(Path::new).find(|path| path.exists());
@@ -104,7 +126,11 @@ pub(crate) fn local_socket() -> PathBuf {
 }
 
 /// Why a connection failed, in the lines that sysbench prints.
-pub(crate) fn connect_failure(dialect: SqlDialect, endpoint: &Endpoint, error: &DriverError) -> Vec<String> {
+pub(crate) fn connect_failure(
+    dialect: SqlDialect,
+    endpoint: &Endpoint,
+    error: &DriverError,
+) -> Vec<String> {
     match dialect {
         SqlDialect::Mysql => {
             let place = match endpoint {
@@ -116,7 +142,9 @@ pub(crate) fn connect_failure(dialect: SqlDialect, endpoint: &Endpoint, error: &
                 format!("error {}", mysql_reason(endpoint, error)),
             ]
         }
-        SqlDialect::Postgres => vec![format!("Connection to database failed: {}", pgsql_reason(endpoint, error))],
+        SqlDialect::Postgres => {
+            vec![format!("Connection to database failed: {}", pgsql_reason(endpoint, error))]
+        }
     }
 }
 
@@ -127,7 +155,9 @@ pub(crate) fn is_out_of_files(error: &DriverError) -> bool {
 
 /// The hint for a large number of clients. The soft limit has already been raised.
 pub(crate) fn files_advice(clients: u32) -> String {
-    let limit = getrlimit(Resource::Nofile).current.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
+    let limit = getrlimit(Resource::Nofile)
+        .current
+        .map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
     // A client may have its own thread, which watches its socket through a file of its own.
     let needed = u64::from(clients) * 2 + FILES_SPARE;
     format!(
@@ -141,8 +171,9 @@ fn unreachable(error: &DriverError) -> Option<&io::Error> {
     use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, TimedOut};
     match error {
         DriverError::Connect { source, .. } => Some(source),
-        DriverError::Io(source) => Some(source)
-            .filter(|e| matches!(e.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable | TimedOut)),
+        DriverError::Io(source) => Some(source).filter(|e| {
+            matches!(e.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable | TimedOut)
+        }),
         _ => None,
     }
 }
@@ -163,7 +194,9 @@ fn mysql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
                 format!("2002: Can't connect to server on '{host}' ({number})")
             }
             // The system's number for an unknown name, which the standard library does not expose.
-            (Endpoint::Tcp { host, .. }, None) => format!("2005: Unknown server host '{host}' (-2)"),
+            (Endpoint::Tcp { host, .. }, None) => {
+                format!("2005: Unknown server host '{host}' (-2)")
+            }
         };
     }
     match error {
@@ -180,7 +213,9 @@ fn pgsql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
         && source.raw_os_error().is_none()
         && source.kind() != std::io::ErrorKind::TimedOut
     {
-        return format!("could not translate host name \"{host}\" to address: Name or service not known\n");
+        return format!(
+            "could not translate host name \"{host}\" to address: Name or service not known\n"
+        );
     }
     let place = match endpoint {
         Endpoint::Unix(path) => format!("on socket \"{}\"", path.display()),
@@ -188,14 +223,20 @@ fn pgsql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
     };
     if let Some(source) = unreachable(error) {
         let what = match endpoint {
-            Endpoint::Unix(_) => "Is the server running locally and accepting connections on that socket?",
-            Endpoint::Tcp { .. } => "Is the server running on that host and accepting TCP/IP connections?",
+            Endpoint::Unix(_) => {
+                "Is the server running locally and accepting connections on that socket?"
+            }
+            Endpoint::Tcp { .. } => {
+                "Is the server running on that host and accepting TCP/IP connections?"
+            }
         };
         let reason = system_words(source);
         return format!("connection to server {place} failed: {reason}\n\t{what}\n");
     }
     match error {
-        DriverError::Server(error) => format!("connection to server {place} failed: FATAL:  {}\n", error.message),
+        DriverError::Server(error) => {
+            format!("connection to server {place} failed: FATAL:  {}\n", error.message)
+        }
         other => format!("connection to server {place} failed: {other}\n"),
     }
 }

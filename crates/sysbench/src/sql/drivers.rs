@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use truetps_driver::{
-    Connector, DriverError, Endpoint, LibpqGiven, Password, Target, Tls, current_user, libpq_variables,
+    Connector, DriverError, Endpoint, LibpqGiven, Password, Target, Tls, current_user,
+    libpq_variables,
 };
 use truetps_record::SqlDialect;
 
@@ -32,7 +33,8 @@ impl ReadyDriver {
 }
 
 /// For `--db-driver=`, without a value.
-const NO_NAME: &str = "Multiple DB drivers are available. Use --db-driver=name to specify which one to use";
+const NO_NAME: &str =
+    "Multiple DB drivers are available. Use --db-driver=name to specify which one to use";
 
 const MYSQL_PORT: u16 = 3306;
 
@@ -40,8 +42,16 @@ const MYSQL_PORT: u16 = 3306;
 const PASSWORD_VARIABLE: &str = "TRUETPS_PASSWORD";
 
 /// What drivers read of the environment, besides the variables of libpq.
-const VARIABLES: [&str; 8] =
-    [PASSWORD_VARIABLE, "MYSQL_PWD", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "HOME", "USER", "LOGNAME", "LOGIN"];
+const VARIABLES: [&str; 8] = [
+    PASSWORD_VARIABLE,
+    "MYSQL_PWD",
+    "MYSQL_TCP_PORT",
+    "MYSQL_UNIX_PORT",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LOGIN",
+];
 
 pub(crate) struct Drivers {
     options: SysbenchOptions,
@@ -57,8 +67,12 @@ impl Drivers {
     /// In the order of their handles.
     pub(crate) const NAMES: [&CStr; Self::COUNT] = [c"mysql", c"pgsql"];
 
-    pub(crate) fn new(options: SysbenchOptions, environment: &dyn Fn(&str) -> Option<OsString>) -> Self {
-        let set = |name: &'static str| Some((name, environment(name).filter(|value| !value.is_empty())?));
+    pub(crate) fn new(
+        options: SysbenchOptions,
+        environment: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Self {
+        let set =
+            |name: &'static str| Some((name, environment(name).filter(|value| !value.is_empty())?));
         Self {
             options,
             environment: VARIABLES.into_iter().chain(libpq_variables()).filter_map(set).collect(),
@@ -98,8 +112,15 @@ impl Drivers {
 
     fn number_of(&self, name: Option<&str>) -> Result<usize, String> {
         self.options.emulates_prepared().map_err(|refusal| plain(&refusal))?;
-        let given = self.options.bytes("db-driver").map(String::from_utf8_lossy).unwrap_or_default().into_owned();
-        let of_dsn = self.driver_of_dsn().filter(|_| given.is_empty() || !self.options.is_given("db-driver"));
+        let given = self
+            .options
+            .bytes("db-driver")
+            .map(String::from_utf8_lossy)
+            .unwrap_or_default()
+            .into_owned();
+        let of_dsn = self
+            .driver_of_dsn()
+            .filter(|_| given.is_empty() || !self.options.is_given("db-driver"));
         let given = of_dsn.or(Some(given.as_str()).filter(|given| !given.is_empty()));
         let name = name.or(given).ok_or(NO_NAME)?;
         let number = Self::NAMES.iter().position(|known| known.to_bytes() == name.as_bytes());
@@ -122,7 +143,8 @@ impl Drivers {
     /// The driver that the user's options are for. A script that names its driver needs no `--db-driver` beside them.
     fn expected_number(&self) -> Option<usize> {
         let [general, mysql, pgsql] =
-            [OptionGroup::Database, OptionGroup::Mysql, OptionGroup::Pgsql].map(|group| self.options.has_given(group));
+            [OptionGroup::Database, OptionGroup::Mysql, OptionGroup::Pgsql]
+                .map(|group| self.options.has_given(group));
         let is_named = self.options.is_given("dsn") || self.options.is_given("db-driver");
         let name = Some("pgsql").filter(|_| pgsql && !mysql && !is_named);
         if is_named || general || mysql || pgsql { self.number_of(name).ok() } else { None }
@@ -144,7 +166,12 @@ impl Drivers {
         let mut driver = if name == "mysql" {
             let settings = self.options.mysql().map_err(|refusal| plain(&refusal))?;
             let target = of_dsn.map_or_else(|| self.mysql(&settings), Ok)?;
-            Driver { target, ignored: settings.ignore_errors, is_dry_run: settings.dry_run, connect_timeout: None }
+            Driver {
+                target,
+                ignored: settings.ignore_errors,
+                is_dry_run: settings.dry_run,
+                connect_timeout: None,
+            }
         } else {
             let settings = self.options.pgsql().map_err(|refusal| plain(&refusal))?;
             let (target, connect_timeout) = match of_dsn {
@@ -155,7 +182,10 @@ impl Drivers {
         };
         let is_right = (driver.target.dialect == SqlDialect::Mysql) == (name == "mysql");
         if !is_right {
-            return Err(format!("--dsn is not an address for the driver '{name}': {}", driver.target));
+            return Err(format!(
+                "--dsn is not an address for the driver '{name}': {}",
+                driver.target
+            ));
         }
         // As the client library of sysbench does, for statements of the script.
         driver.target.sends_local_files = true;
@@ -185,17 +215,27 @@ impl Drivers {
     /// What is left empty comes from the environment, as in sysbench's client library.
     fn mysql(&self, settings: &MysqlSettings) -> Result<Target, String> {
         if settings.compression {
-            return Err("--mysql-compression is not supported: truetps sends packets uncompressed".to_owned());
+            return Err("--mysql-compression is not supported: truetps sends packets uncompressed"
+                .to_owned());
         }
-        let mut endpoints: Vec<Endpoint> = settings.sockets.iter().map(|path| Endpoint::Unix(path.clone())).collect();
+        let mut endpoints: Vec<Endpoint> =
+            settings.sockets.iter().map(|path| Endpoint::Unix(path.clone())).collect();
         if endpoints.is_empty() {
-            let socket = || self.variable("MYSQL_UNIX_PORT").map_or_else(local_socket, PathBuf::from);
-            let usual = || self.text_of("MYSQL_TCP_PORT").and_then(|port| port.parse().ok()).unwrap_or(MYSQL_PORT);
+            let socket =
+                || self.variable("MYSQL_UNIX_PORT").map_or_else(local_socket, PathBuf::from);
+            let usual = || {
+                self.text_of("MYSQL_TCP_PORT")
+                    .and_then(|port| port.parse().ok())
+                    .unwrap_or(MYSQL_PORT)
+            };
             for host in &settings.hosts {
                 for port in &settings.ports {
                     endpoints.push(match host.as_str() {
                         "localhost" => Endpoint::Unix(socket()),
-                        host => Endpoint::Tcp { host: host.to_owned(), port: if *port == 0 { usual() } else { *port } },
+                        host => Endpoint::Tcp {
+                            host: host.to_owned(),
+                            port: if *port == 0 { usual() } else { *port },
+                        },
                     });
                 }
             }
@@ -208,7 +248,9 @@ impl Drivers {
             login.user = current_user(&|name| self.text_of(name));
         }
         let files = &settings.ssl_files;
-        let exists = |path: &Option<PathBuf>| path.clone().filter(|path| !files.are_assumed || path.exists());
+        let exists = |path: &Option<PathBuf>| {
+            path.clone().filter(|path| !files.are_assumed || path.exists())
+        };
         let tls = Tls {
             mode: settings.ssl,
             ca: exists(&files.ca),
@@ -234,9 +276,15 @@ impl Drivers {
             .map_err(|error| format!("Connection to database failed: {error}"))?;
         for warning in &found.warnings {
             // A failed write is ignored.
-            let _ = rustix::io::write(rustix::stdio::stderr(), format!("WARNING: {warning}\n").as_bytes());
+            let _ = rustix::io::write(
+                rustix::stdio::stderr(),
+                format!("WARNING: {warning}\n").as_bytes(),
+            );
         }
-        Ok((found.target, found.connect_timeout.filter(|_| !self.options.is_given("connect-timeout"))))
+        Ok((
+            found.target,
+            found.connect_timeout.filter(|_| !self.options.is_given("connect-timeout")),
+        ))
     }
 }
 
@@ -252,16 +300,32 @@ mod tests {
     #[test]
     fn the_server_of_the_given_options_is_expected_before_the_first_connection() {
         let expected = |words: &[&str]| {
-            let target = Drivers::new(options::options_of(words, &[]).unwrap(), &|_| None).expected_target();
+            let target =
+                Drivers::new(options::options_of(words, &[]).unwrap(), &|_| None).expected_target();
             target.map(|target| (target.dialect, target.endpoint(0).to_string()))
         };
         let at = |dialect, endpoint: &str| Some((dialect, endpoint.to_owned()));
-        assert_eq!(expected(&["--pgsql-host=h", "--threads=2"]), at(SqlDialect::Postgres, "h:5432"));
-        assert_eq!(expected(&["--pgsql-sslmode=disable"]), at(SqlDialect::Postgres, "localhost:5432"));
+        assert_eq!(
+            expected(&["--pgsql-host=h", "--threads=2"]),
+            at(SqlDialect::Postgres, "h:5432")
+        );
+        assert_eq!(
+            expected(&["--pgsql-sslmode=disable"]),
+            at(SqlDialect::Postgres, "localhost:5432")
+        );
         assert_eq!(expected(&["--mysql-host=h"]), at(SqlDialect::Mysql, "h:3306"));
-        assert_eq!(expected(&["--mysql-host=h", "--pgsql-host=h"]), at(SqlDialect::Mysql, "h:3306"));
-        assert_eq!(expected(&["--mysql-host=h", "--db-driver=pgsql"]), at(SqlDialect::Postgres, "localhost:5432"));
-        assert_eq!(expected(&["--dsn=mysql://u@h:1/d", "--pgsql-sslmode=disable"]), at(SqlDialect::Mysql, "h:1"));
+        assert_eq!(
+            expected(&["--mysql-host=h", "--pgsql-host=h"]),
+            at(SqlDialect::Mysql, "h:3306")
+        );
+        assert_eq!(
+            expected(&["--mysql-host=h", "--db-driver=pgsql"]),
+            at(SqlDialect::Postgres, "localhost:5432")
+        );
+        assert_eq!(
+            expected(&["--dsn=mysql://u@h:1/d", "--pgsql-sslmode=disable"]),
+            at(SqlDialect::Mysql, "h:1")
+        );
         assert_eq!(expected(&["--threads=2", "--mysql-dry-run"]), None);
         assert_eq!(expected(&["--threads=2"]), None);
     }

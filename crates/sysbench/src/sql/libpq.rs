@@ -13,7 +13,8 @@ pub(super) fn words(error: &ServerError, statement: &[u8]) -> String {
     let (rest, hint) = split(&error.message, "; hint: ");
     let (message, detail) = split(rest, "; detail: ");
     let mut text = format!("ERROR:  {message}\n");
-    let marked = (error.position as usize).checked_sub(1).and_then(|place| marked_line(statement, place));
+    let marked =
+        (error.position as usize).checked_sub(1).and_then(|place| marked_line(statement, place));
     text.push_str(&marked.unwrap_or_default());
     for (label, part) in [("DETAIL", detail), ("HINT", hint)] {
         if let Some(part) = part {
@@ -47,7 +48,8 @@ fn marked_line(statement: &[u8], place: usize) -> Option<String> {
     }
     let dots = |is_cut| if is_cut { "..." } else { "" };
     let head = format!("LINE {number}: {}", dots(start > line_start));
-    let shown: String = chars[start..end].iter().map(|c| if *c == '\t' { ' ' } else { *c }).collect();
+    let shown: String =
+        chars[start..end].iter().map(|c| if *c == '\t' { ' ' } else { *c }).collect();
     let mark = " ".repeat(head.len() + columns(&chars[start..place]));
     Some(format!("{head}{shown}{}\n{mark}^\n", dots(end < line_end)))
 }
@@ -86,16 +88,24 @@ mod tests {
     fn detail_and_hint_follow_the_line() {
         let message = "no such function; detail: none; hint: add casts".to_owned();
         let error = ServerError { code: 0, sqlstate: "42883".to_owned(), message, position: 8 };
-        let expected =
-            "ERROR:  no such function\nLINE 1: SELECT foo(1)\n               ^\nDETAIL:  none\nHINT:  add casts\n";
+        let expected = "ERROR:  no such function\nLINE 1: SELECT foo(1)\n               ^\nDETAIL:  none\nHINT:  add casts\n";
         assert_eq!(words(&error, b"SELECT foo(1)"), expected);
-        assert_eq!(words(&ServerError { position: 0, ..error.clone() }, b"SELECT foo(1)").lines().count(), 3);
-        assert_eq!(words(&ServerError { position: 99, ..error }, b"SELECT foo(1)").lines().count(), 3);
+        assert_eq!(
+            words(&ServerError { position: 0, ..error.clone() }, b"SELECT foo(1)").lines().count(),
+            3
+        );
+        assert_eq!(
+            words(&ServerError { position: 99, ..error }, b"SELECT foo(1)").lines().count(),
+            3
+        );
     }
 
     #[test]
     fn the_line_is_the_one_of_the_place() {
-        assert_eq!(shown("SELECT 1\r\nFROM\tabsent\nWHERE 1", "absent"), "LINE 2: FROM absent\n             ^\n");
+        assert_eq!(
+            shown("SELECT 1\r\nFROM\tabsent\nWHERE 1", "absent"),
+            "LINE 2: FROM absent\n             ^\n"
+        );
         assert_eq!(
             shown("SELECT '漢ä' FROM absent", "absent"),
             format!("LINE 1: SELECT '漢ä' FROM absent\n{}^\n", " ".repeat(26))
@@ -107,13 +117,23 @@ mod tests {
     fn long_lines_are_cut() {
         let (x, y) = ("x".repeat(70), "y".repeat(70));
         let text = shown(&format!("SELECT '{x}' FROM absent"), "absent");
-        assert_eq!(text, format!("LINE 1: ...{}' FROM absent\n{}^\n", "x".repeat(47), " ".repeat(65)));
+        assert_eq!(
+            text,
+            format!("LINE 1: ...{}' FROM absent\n{}^\n", "x".repeat(47), " ".repeat(65))
+        );
         let text = shown(&format!("SELECT '{x}' FROM absent WHERE a = '{y}'"), "absent");
-        assert_eq!(text, format!("LINE 1: ...{}' FROM absent WHE...\n{}^\n", "x".repeat(43), " ".repeat(61)));
+        assert_eq!(
+            text,
+            format!("LINE 1: ...{}' FROM absent WHE...\n{}^\n", "x".repeat(43), " ".repeat(61))
+        );
         let text = shown(&format!("SELECT 1 FROM absent WHERE a = '{y}'"), "absent");
         assert_eq!(
             text,
-            format!("LINE 1: SELECT 1 FROM absent WHERE a = '{}...\n{}^\n", "y".repeat(28), " ".repeat(22))
+            format!(
+                "LINE 1: SELECT 1 FROM absent WHERE a = '{}...\n{}^\n",
+                "y".repeat(28),
+                " ".repeat(22)
+            )
         );
     }
 }

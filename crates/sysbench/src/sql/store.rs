@@ -17,8 +17,8 @@ use super::drivers::{Drivers, ReadyDriver};
 use super::result_buffers::ResultBuffers;
 use super::statement::ScriptStatement;
 use crate::lua::{
-    ConnectionShape, DriverShape, LuaStructure, Released, ResultShape, Shapes, StatementShape, has_released,
-    next_store, take_released,
+    ConnectionShape, DriverShape, LuaStructure, Released, ResultShape, Shapes, StatementShape,
+    has_released, next_store, take_released,
 };
 use crate::output::MessageLevel;
 use crate::run::{Answered, CommandRun, Counter, LOOK, ServerSeen, ShapeFinder, ShapeNumber};
@@ -99,9 +99,18 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn new(run: Arc<CommandRun>, drivers: Arc<Drivers>, share: usize, watches: bool) -> io::Result<Self> {
+    pub(crate) fn new(
+        run: Arc<CommandRun>,
+        drivers: Arc<Drivers>,
+        share: usize,
+        watches: bool,
+    ) -> io::Result<Self> {
         let epoll = if watches { Some(epoll::create(epoll::CreateFlags::CLOEXEC)?) } else { None };
-        let look = if watches || run.settings.threads > ALARMS_MAX { None } else { Some(Alarm::every(LOOK)?) };
+        let look = if watches || run.settings.threads > ALARMS_MAX {
+            None
+        } else {
+            Some(Alarm::every(LOOK)?)
+        };
         Ok(Self {
             number: next_store(),
             run,
@@ -162,7 +171,8 @@ impl Store {
         let handle = self.connections.next();
         result.with(|shape| shape.serial = f64::from(handle));
         shape.with(|shape| {
-            (shape.handle, shape.tid, shape.result, shape.store) = (handle, tid, result.address(), self.number);
+            (shape.handle, shape.tid, shape.result, shape.store) =
+                (handle, tid, result.address(), self.number);
             shape.driver = self.driver_shapes[driver].address();
         });
         let mut connection = Connection::new(driver, number, tid, shape, result);
@@ -177,13 +187,16 @@ impl Store {
     }
 
     fn connected_answer(&self, handle: u32) -> Answer {
-        let address = self.connections.get(handle).map_or(0, |c| c.shape.address().expose_provenance());
+        let address =
+            self.connections.get(handle).map_or(0, |c| c.shape.address().expose_provenance());
         Answer { value: address as f64, ..Answer::NONE }
     }
 
     /// `con:reconnect()`.
     pub(crate) fn reconnect(&mut self, handle: u32) -> RequestProgress {
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         if connection.is_dry {
             return RequestProgress::Done(Answer::NONE);
         }
@@ -196,7 +209,8 @@ impl Store {
 
     fn connect_timeout_ns(&self, handle: u32) -> u64 {
         let connection = self.connections.get(handle);
-        let of_driver = connection.and_then(|one| ready(&self.drivers, one.driver).driver.connect_timeout);
+        let of_driver =
+            connection.and_then(|one| ready(&self.drivers, one.driver).driver.connect_timeout);
         let timeout = of_driver.or(self.run.settings.ours.connect_timeout);
         timeout.and_then(|timeout| u64::try_from(timeout.as_nanos()).ok()).unwrap_or(u64::MAX)
     }
@@ -204,7 +218,9 @@ impl Store {
     pub(super) fn begin_connect(&mut self, handle: u32, why: ConnectReason) -> RequestProgress {
         let timeout_ns = self.connect_timeout_ns(handle);
         let now_ns = self.run.control.now_ns();
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         connection.doing = ConnectionWait::Connecting(why);
         connection.gives_up_ns = now_ns.saturating_add(timeout_ns);
         for statement in connection.statements.clone() {
@@ -218,7 +234,9 @@ impl Store {
 
     fn try_connect(&mut self, handle: u32) -> RequestProgress {
         let now_ns = self.run.control.now_ns();
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         let connector = match ready(&self.drivers, connection.driver).connector() {
             Ok(connector) => connector,
             Err(error) => return self.not_connected(handle, &error),
@@ -236,7 +254,9 @@ impl Store {
             }
             Ok(Err(error)) => self.not_connected(handle, &error),
             // The server's queue is full for the moment.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && now_ns < connection.gives_up_ns => {
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock && now_ns < connection.gives_up_ns =>
+            {
                 connection.wakes_ns = now_ns + AGAIN_NS;
                 RequestProgress::Wait
             }
@@ -252,9 +272,13 @@ impl Store {
         let now_ns = self.run.control.now_ns();
         // Until its event can no longer be retried, the connection is needed.
         let has_ended = !self.run.control.may_restart();
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         connection.link = None;
-        let ConnectionWait::Connecting(why) = connection.doing else { return RequestProgress::Done(Answer::MISUSE) };
+        let ConnectionWait::Connecting(why) = connection.doing else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         if why == ConnectReason::Broken && !has_ended {
             connection.back_off_ns = (connection.back_off_ns * 2).clamp(AGAIN_NS, AGAIN_NS_MAX);
             connection.wakes_ns = now_ns + connection.back_off_ns;
@@ -272,7 +296,11 @@ impl Store {
         // One line suffices for all clients: the cause is a limit of the process.
         let limit = is_out_of_files(error).then(|| files_advice(self.run.settings.threads));
         if limit.as_ref().is_none_or(|advice| self.run.note(advice.clone())) {
-            let lines = connect_failure(driver.target.dialect, driver.target.endpoint(connection.number), error);
+            let lines = connect_failure(
+                driver.target.dialect,
+                driver.target.endpoint(connection.number),
+                error,
+            );
             for line in lines.iter().chain(&limit) {
                 self.run.log.text(MessageLevel::Fatal, line);
             }
@@ -288,7 +316,9 @@ impl Store {
     }
 
     fn connected(&mut self, handle: u32, why: ConnectReason) -> RequestProgress {
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         (connection.doing, connection.wakes_ns) = (ConnectionWait::Nothing, u64::MAX);
         let tid = connection.tid;
         if let Some(link) = &connection.link {
@@ -303,7 +333,11 @@ impl Store {
                     load_target,
                 }
             });
-            self.run.server_warning.filter(|_| is_first).into_iter().for_each(|ask| self.run.warn_of_server(ask));
+            self.run
+                .server_warning
+                .filter(|_| is_first)
+                .into_iter()
+                .for_each(|ask| self.run.warn_of_server(ask));
         }
         match why {
             ConnectReason::First => {
@@ -326,13 +360,21 @@ impl Store {
     /// Watches the socket of a connection, which has just been opened.
     pub(super) fn watch(&mut self, handle: u32, is_new: bool) {
         let Some(epoll) = &self.epoll else { return };
-        let Some(link) = self.connections.get(handle).and_then(|connection| connection.link.as_ref()) else { return };
+        let Some(link) =
+            self.connections.get(handle).and_then(|connection| connection.link.as_ref())
+        else {
+            return;
+        };
         let data = epoll::EventData::new_u64(handle.into());
         let for_room = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
         let flags = if link.wants_to_write() { for_room } else { epoll::EventFlags::IN };
         // Adding a socket fails if the system has no memory for it: then no event ever arrives, and the connect timeout
         // ends the wait.
-        let _ = if is_new { epoll::add(epoll, link, data, flags) } else { epoll::modify(epoll, link, data, flags) };
+        let _ = if is_new {
+            epoll::add(epoll, link, data, flags)
+        } else {
+            epoll::modify(epoll, link, data, flags)
+        };
     }
 
     //
@@ -342,7 +384,9 @@ impl Store {
     /// The server of this connection may have answered.
     pub(crate) fn on_ready(&mut self, handle: u32) -> RequestProgress {
         self.lend(handle);
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         let Some(link) = &mut connection.link else { return RequestProgress::Wait };
         let received = link.receive(&mut self.scratch);
         if connection.doing == ConnectionWait::Nothing {
@@ -369,7 +413,9 @@ impl Store {
     fn wait(&mut self, handle: u32, until_ns: u64) -> RequestProgress {
         self.lend(handle);
         let now_ns = self.run.control.now_ns();
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         let until_ns = until_ns.min(connection.wakes_ns);
         let left = Duration::from_nanos(until_ns.saturating_sub(now_ns));
         let Some(link) = &mut connection.link else {
@@ -378,7 +424,9 @@ impl Store {
         };
         match link.wait(&mut self.scratch, Instant::now().checked_add(left)) {
             Ok(event) => self.on_event(handle, event),
-            Err(DriverError::Io(error)) if error.kind() == io::ErrorKind::TimedOut => self.on_time(handle),
+            Err(DriverError::Io(error)) if error.kind() == io::ErrorKind::TimedOut => {
+                self.on_time(handle)
+            }
             Err(error) => self.on_loss(handle, &error),
         }
     }
@@ -386,10 +434,12 @@ impl Store {
     /// The same, for at most [`LOOK`].
     pub(crate) fn wait_a_while(&mut self, handle: u32) -> RequestProgress {
         // A login has times of its own.
-        let connection = self.connections.get(handle).filter(|connection| !connection.is_connecting());
+        let connection =
+            self.connections.get(handle).filter(|connection| !connection.is_connecting());
         let link = connection.and_then(|connection| connection.link.as_ref());
         let Some((look, link)) = self.look.as_ref().zip(link) else {
-            return self.wait(handle, self.run.control.now_ns().saturating_add(LOOK.as_nanos() as u64));
+            return self
+                .wait(handle, self.run.control.now_ns().saturating_add(LOOK.as_nanos() as u64));
         };
         match link.sleep_beside(look, None) {
             Ok(true) => self.on_ready(handle),
@@ -405,27 +455,36 @@ impl Store {
 
     /// Time of the connection's next action; u64::MAX: never.
     pub(crate) fn wakes_ns(&self, handle: u32) -> u64 {
-        let connecting = self.connections.get(handle).filter(|connection| connection.is_connecting());
+        let connecting =
+            self.connections.get(handle).filter(|connection| connection.is_connecting());
         connecting.map_or(u64::MAX, |connection| connection.wakes_ns)
     }
 
     /// The timer of a connection may have expired.
     pub(crate) fn on_time(&mut self, handle: u32) -> RequestProgress {
         let now_ns = self.run.control.now_ns();
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         if !connection.is_connecting() || now_ns < connection.wakes_ns {
             return RequestProgress::Wait;
         }
         if connection.link.is_none() {
             return self.try_connect(handle);
         }
-        let endpoint = ready(&self.drivers, connection.driver).driver.target.endpoint(connection.number).clone();
+        let endpoint = ready(&self.drivers, connection.driver)
+            .driver
+            .target
+            .endpoint(connection.number)
+            .clone();
         let source = io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time");
         self.not_connected(handle, &DriverError::Connect { endpoint, source })
     }
 
     fn on_event(&mut self, handle: u32, event: SessionEvent) -> RequestProgress {
-        let Some(connection) = self.connections.get(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         match (event, connection.doing.clone()) {
             (SessionEvent::Ready, ConnectionWait::Connecting(why)) => self.connected(handle, why),
             (SessionEvent::Prepared(prepared), ConnectionWait::Prepare { statement, goal }) => {
@@ -434,7 +493,9 @@ impl Store {
             (SessionEvent::Reply(reply), ConnectionWait::Prepare { statement, goal }) => {
                 self.on_refused(handle, statement, reply, goal)
             }
-            (SessionEvent::Reply(reply), ConnectionWait::Query) => self.on_reply(handle, reply, None),
+            (SessionEvent::Reply(reply), ConnectionWait::Query) => {
+                self.on_reply(handle, reply, None)
+            }
             (SessionEvent::Reply(reply), ConnectionWait::Execute { statement }) => {
                 self.on_reply(handle, reply, Some(statement))
             }
@@ -456,7 +517,9 @@ impl Store {
 
     /// The connection broke.
     pub(super) fn on_loss(&mut self, handle: u32, error: &DriverError) -> RequestProgress {
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else {
+            return RequestProgress::Done(Answer::MISUSE);
+        };
         if connection.is_connecting() {
             return self.not_connected(handle, error);
         }
@@ -467,7 +530,10 @@ impl Store {
         };
         let dialect = ready(&self.drivers, connection.driver).driver.target.dialect;
         let (class, code) = (error.class(), error.code());
-        let is_prepared = matches!(connection.doing, ConnectionWait::Prepare { .. } | ConnectionWait::Execute { .. });
+        let is_prepared = matches!(
+            connection.doing,
+            ConnectionWait::Prepare { .. } | ConnectionWait::Execute { .. }
+        );
         if let Some(statement) = unborn {
             self.release_statement(statement);
         }
@@ -480,13 +546,17 @@ impl Store {
         let Some(connection) = self.connections.get(handle) else { return };
         let (kind, shape) = (connection.kind, connection.shape_number);
         let length_ns = now_ns.saturating_sub(connection.sent_ns);
-        self.run.counters.record_statement(self.share, &Answered { kind, shape, outcome, length_ns });
+        self.run
+            .counters
+            .record_statement(self.share, &Answered { kind, shape, outcome, length_ns });
     }
 
     /// The shape of a statement on this connection, which only a run folder has a place for.
     pub(super) fn shape_of(&mut self, handle: u32, sql: &[u8]) -> ShapeNumber {
         let is_recorded = self.run.settings.ours.runs.is_some();
-        let Some(dialect) = self.dialect_of(handle).filter(|_| is_recorded) else { return ShapeNumber::default() };
+        let Some(dialect) = self.dialect_of(handle).filter(|_| is_recorded) else {
+            return ShapeNumber::default();
+        };
         self.shapes.find(sql, dialect, &self.run.counters.shapes)
     }
 
@@ -500,7 +570,9 @@ impl Store {
 
     /// Lends a buffer to a statement whose reply begins to arrive.
     fn lend(&mut self, handle: u32) {
-        let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.awaits_sets) else {
+        let Some(connection) =
+            self.connections.get_mut(handle).filter(|connection| connection.awaits_sets)
+        else {
             return;
         };
         connection.awaits_sets = false;
@@ -510,14 +582,24 @@ impl Store {
     }
 
     /// `rs:fetch_row()`: `take` gets the number of columns and the values. `None`: there is no row.
-    pub(crate) fn next_row<R>(&mut self, handle: u32, take: impl FnOnce(u32, &mut RowValues<'_>) -> R) -> Option<R> {
-        let connection = self.connections.get_mut(handle).filter(|connection| connection.sets.is_some());
+    pub(crate) fn next_row<R>(
+        &mut self,
+        handle: u32,
+        take: impl FnOnce(u32, &mut RowValues<'_>) -> R,
+    ) -> Option<R> {
+        let connection =
+            self.connections.get_mut(handle).filter(|connection| connection.sets.is_some());
         let Some(connection) = connection else {
-            self.run.log.text(MessageLevel::Alert, "attempt to fetch row from an invalid result set");
+            self.run
+                .log
+                .text(MessageLevel::Alert, "attempt to fetch row from an invalid result set");
             return None;
         };
-        let is_empty =
-            connection.sets.as_deref().and_then(|sets| sets.get(connection.set)).is_none_or(|set| set.rows == 0);
+        let is_empty = connection
+            .sets
+            .as_deref()
+            .and_then(|sets| sets.get(connection.set))
+            .is_none_or(|set| set.rows == 0);
         if is_empty {
             self.run.log.text(MessageLevel::Alert, "attempt to fetch row from an empty result set");
         }

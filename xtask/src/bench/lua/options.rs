@@ -22,10 +22,20 @@ pub(crate) struct Script {
 
 const SCRIPTS: [Script; 5] = [
     Script { name: "oltp_insert", counter: "Com_insert", is_growing: true, prepared: (0, 0) },
-    Script { name: "oltp_update_index", counter: "Com_update", is_growing: false, prepared: (1, 0) },
+    Script {
+        name: "oltp_update_index",
+        counter: "Com_update",
+        is_growing: false,
+        prepared: (1, 0),
+    },
     Script { name: "oltp_write_only", counter: "Com_commit", is_growing: false, prepared: (4, 2) },
     Script { name: "oltp_read_write", counter: "Com_commit", is_growing: false, prepared: (9, 2) },
-    Script { name: "oltp_point_select", counter: "Com_select", is_growing: false, prepared: (1, 0) },
+    Script {
+        name: "oltp_point_select",
+        counter: "Com_select",
+        is_growing: false,
+        prepared: (1, 0),
+    },
 ];
 
 impl Script {
@@ -140,7 +150,11 @@ impl LuaBenchOptions {
 
     /// Lines for the head of a report.
     pub(crate) fn describe(&self) -> String {
-        let ours = if self.ours.is_empty() { String::new() } else { format!("; ours also {}", self.ours.join(" ")) };
+        let ours = if self.ours.is_empty() {
+            String::new()
+        } else {
+            format!("; ours also {}", self.ours.join(" "))
+        };
         format!(
             "- both get {}{ours}; `oltp_insert` starts with empty tables\n- {} pairs for each cell, in changing \
              order; windows of {} s in the measured phase, observed from outside (/proc, and the server's count of \
@@ -165,9 +179,15 @@ pub(crate) mod tests {
     #[test]
     fn without_options_all_scripts_run_with_all_clients() {
         let options = parse("").unwrap();
-        assert_eq!((options.pairs.count, options.clients.as_slice()), (5, &[8, 64, 1000, 5000][..]));
+        assert_eq!(
+            (options.pairs.count, options.clients.as_slice()),
+            (5, &[8, 64, 1000, 5000][..])
+        );
         assert_eq!(options.scripts, SCRIPTS);
-        assert_eq!(options.settings(), [("thread_handling".to_owned(), "pool-of-threads".to_owned())]);
+        assert_eq!(
+            options.settings(),
+            [("thread_handling".to_owned(), "pool-of-threads".to_owned())]
+        );
         assert!(
             options.kept.folder(Path::new("."), "lua").is_some()
                 && !options.is_dry

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 
 use crate::bench::private_server::PrivateServer;
-use crate::bench::sample::{ResourceSample, SETTLE, SampleLook, Server, cause, check_alive, start_timeout, wait_until};
+use crate::bench::sample::{
+    ResourceSample, SETTLE, SampleLook, Server, cause, check_alive, start_timeout, wait_until,
+};
 
 /// Time between the last reading and the program's scheduled end: a reading is slow with thousands of sessions.
 const AFTER: Duration = Duration::from_secs(3);
@@ -79,7 +81,8 @@ pub(crate) fn measure_run(
     // Opened for appending, because it is read during the run.
     let log = File::options().create(true).append(true).open(&path)?;
     let before = server.statements()?;
-    let mut child = command.stdout(log.try_clone()?).stderr(log).spawn().context("starting the program")?;
+    let mut child =
+        command.stdout(log.try_clone()?).stderr(log).spawn().context("starting the program")?;
     let taken = watch(&mut child, &path, clients, window, server);
     if taken.is_err() {
         let _ = child.kill();
@@ -87,7 +90,8 @@ pub(crate) fn measure_run(
     let _ = child.wait();
     wait_until(start_timeout(clients), "the end of all sessions", || Ok(server.sessions()? == 0))?;
     let counted = server.statements()?.saturating_sub(before);
-    let taken = taken.map(|(seen, peak_bytes, said)| LuaRunTime { seen, peak_bytes, said, counted });
+    let taken =
+        taken.map(|(seen, peak_bytes, said)| LuaRunTime { seen, peak_bytes, said, counted });
     taken.map_err(|error| match fs::read_to_string(&path).ok().as_deref().and_then(cause) {
         Some(words) => error.context(words),
         None => error,
@@ -122,8 +126,8 @@ fn watch(
     }
     let seen = first.until(&last)?;
     let peak_bytes = end(child, Duration::from_secs(run_seconds(window)) + END_TIMEOUT)?;
-    let said =
-        Said::parse(&fs::read_to_string(log)?).context("the statistics at the program's end have another form")?;
+    let said = Said::parse(&fs::read_to_string(log)?)
+        .context("the statistics at the program's end have another form")?;
     Ok((seen, peak_bytes, said))
 }
 
@@ -148,7 +152,9 @@ fn end(child: &mut Child, limit: Duration) -> anyhow::Result<u64> {
 fn has_children(pid: u32) -> bool {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
     // A kernel may be built without this file.
-    let children = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+    let children = |thread: fs::DirEntry| {
+        fs::read_to_string(thread.path().join("children")).unwrap_or_default()
+    };
     threads.flatten().any(|thread| !children(thread).trim().is_empty())
 }
 
@@ -206,7 +212,10 @@ SQL statistics:
 
     #[test]
     fn the_peak_is_of_the_resident_size() {
-        assert_eq!(parse_peak("VmPeak:\t  999 kB\nVmHWM:\t    2048 kB\nVmRSS:\t 1024 kB\n"), Some(2 << 20));
+        assert_eq!(
+            parse_peak("VmPeak:\t  999 kB\nVmHWM:\t    2048 kB\nVmRSS:\t 1024 kB\n"),
+            Some(2 << 20)
+        );
         assert_eq!(parse_peak("Name:\tzombie\n"), None);
         assert!(peak_of(std::process::id()).is_some_and(|bytes| bytes > 100_000));
     }

@@ -43,8 +43,12 @@ impl LuaPrograms {
     pub(crate) fn find(root: &Path, options: &LuaBenchOptions) -> anyhow::Result<Self> {
         let version = output(SYSBENCH, INSTALL)?;
         let rival = match &options.against {
-            LuaRival::Build(path) if !path.is_file() => bail!("--against build:{}: no such file", path.display()),
-            LuaRival::Build(_) => format!("{}, given with --against; tables of {version}", options.against.name()),
+            LuaRival::Build(path) if !path.is_file() => {
+                bail!("--against build:{}: no such file", path.display())
+            }
+            LuaRival::Build(_) => {
+                format!("{}, given with --against; tables of {version}", options.against.name())
+            }
             LuaRival::Sysbench => version,
         };
         for script in &options.scripts {
@@ -62,7 +66,10 @@ impl LuaPrograms {
                 format!("this tree{}", commit(root))
             }
         };
-        let about = format!("- truetps sysbench: {ours}\n- {rival}; scripts of {SCRIPTS}, {}\n", scripts_state());
+        let about = format!(
+            "- truetps sysbench: {ours}\n- {rival}; scripts of {SCRIPTS}, {}\n",
+            scripts_state()
+        );
         Ok(Self { truetps, about })
     }
 
@@ -111,7 +118,11 @@ fn words(
 }
 
 fn server_words(socket: &Path, schema: &str) -> [String; 3] {
-    [format!("--mysql-socket={}", socket.display()), "--mysql-user=root".to_owned(), format!("--mysql-db={schema}")]
+    [
+        format!("--mysql-socket={}", socket.display()),
+        "--mysql-user=root".to_owned(),
+        format!("--mysql-db={schema}"),
+    ]
 }
 
 fn script_path(script: Script) -> PathBuf {
@@ -123,7 +134,8 @@ fn schema(script: Script) -> &'static str {
 }
 
 fn truetps_path(root: &Path, options: &LuaBenchOptions) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     options.truetps.clone().unwrap_or_else(|| target.join("release/truetps"))
 }
 
@@ -180,7 +192,11 @@ pub(crate) fn prepare(options: &LuaBenchOptions, server: &mut PrivateServer) -> 
         server.client.execute(&format!("CREATE DATABASE {schema}"))?;
         let mut command = new_command(SYSBENCH);
         command.arg(script_path(options.scripts[0])).args(server_words(server.socket(), schema));
-        command.args([format!("--tables={}", options.tables), format!("--table-size={rows}"), "prepare".to_owned()]);
+        command.args([
+            format!("--tables={}", options.tables),
+            format!("--table-size={rows}"),
+            "prepare".to_owned(),
+        ]);
         let output = command.output().context("starting sysbench")?;
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stdout);
@@ -191,7 +207,11 @@ pub(crate) fn prepare(options: &LuaBenchOptions, server: &mut PrivateServer) -> 
 }
 
 /// The same tables for each program.
-pub(crate) fn same_start(options: &LuaBenchOptions, script: Script, server: &mut PrivateServer) -> anyhow::Result<()> {
+pub(crate) fn same_start(
+    options: &LuaBenchOptions,
+    script: Script,
+    server: &mut PrivateServer,
+) -> anyhow::Result<()> {
     if script.is_growing {
         for table in 1..=options.tables {
             server.client.execute(&format!("TRUNCATE TABLE {EMPTY}.sbtest{table}"))?;
@@ -204,16 +224,21 @@ pub(crate) fn same_start(options: &LuaBenchOptions, script: Script, server: &mut
 pub(crate) fn plan(root: &Path, options: &LuaBenchOptions) -> String {
     let truetps = truetps_path(root, options);
     let mut text = options.describe();
-    let settings: Vec<_> = options.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let settings: Vec<_> =
+        options.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
     let _ = writeln!(text, "- a private server with {}", settings.join(", "));
     let runs = options.scripts.len() * options.clients.len() * options.pairs.count as usize * 2;
     let seconds = runs as u64 * super::run::run_seconds(options.window);
-    let _ =
-        writeln!(text, "- {runs} runs, {} minutes and the time that programs take to start\n", seconds.div_ceil(60));
+    let _ = writeln!(
+        text,
+        "- {runs} runs, {} minutes and the time that programs take to start\n",
+        seconds.div_ceil(60)
+    );
     for script in &options.scripts {
         for clients in &options.clients {
             for is_ours in [true, false] {
-                let words = words(is_ours, &truetps, options, *script, *clients, Path::new("SOCKET"));
+                let words =
+                    words(is_ours, &truetps, options, *script, *clients, Path::new("SOCKET"));
                 let _ = writeln!(text, "{}", words.join(" "));
             }
         }
@@ -236,14 +261,25 @@ mod tests {
     #[test]
     fn both_programs_get_the_same_words() {
         let options = options("--ours --lua-memory-limit=0 -- --rand-seed=3");
-        let of =
-            |is_ours| words(is_ours, Path::new("truetps"), &options, script("oltp_write_only"), 64, Path::new("s"));
+        let of = |is_ours| {
+            words(
+                is_ours,
+                Path::new("truetps"),
+                &options,
+                script("oltp_write_only"),
+                64,
+                Path::new("s"),
+            )
+        };
         let mut ours = of(true);
         ours.splice(0..2, ["sysbench".to_owned()]);
         ours.retain(|word| word != "--runs=none" && word != "--lua-memory-limit=0");
         assert_eq!(ours, of(false));
         assert!(ours.contains(&"/usr/share/sysbench/oltp_write_only.lua".to_owned()));
-        assert!(ours.contains(&"--mysql-db=sbtest".to_owned()) && ours.contains(&"--rand-seed=3".to_owned()));
+        assert!(
+            ours.contains(&"--mysql-db=sbtest".to_owned())
+                && ours.contains(&"--rand-seed=3".to_owned())
+        );
         assert_eq!(ours.last().map(String::as_str), Some("run"));
     }
 
@@ -254,7 +290,10 @@ mod tests {
 
     #[test]
     fn a_plan_has_a_line_for_each_program_and_cell() {
-        let text = plan(Path::new("/tree"), &options("--clients 8,64 --scripts oltp_insert --pairs 2 --truetps ours"));
+        let text = plan(
+            Path::new("/tree"),
+            &options("--clients 8,64 --scripts oltp_insert --pairs 2 --truetps ours"),
+        );
         assert_eq!(text.lines().filter(|line| line.ends_with(" run")).count(), 4);
         assert!(text.contains("- 8 runs") && text.contains("ours sysbench /usr/share"), "{text}");
     }

@@ -53,7 +53,11 @@ const fn is_mariadb(flavour: Flavour) -> bool {
     matches!(flavour, Flavour::Mariadb)
 }
 
-fn by_family(flavour: Flavour, mysql: Option<&'static str>, postgres: Option<&'static str>) -> Option<&'static str> {
+fn by_family(
+    flavour: Flavour,
+    mysql: Option<&'static str>,
+    postgres: Option<&'static str>,
+) -> Option<&'static str> {
     if is_postgres(flavour) { postgres } else { mysql }
 }
 
@@ -129,7 +133,16 @@ fn double(_: Flavour, n: u64) -> MadeValue {
 }
 
 fn spoiled_double(_: Flavour, n: u64) -> Option<&'static str> {
-    choose(&["9007199254740993", "0.10000000000000000555", "1e400", "123456789.123456789123", "\"1,5\""], n)
+    choose(
+        &[
+            "9007199254740993",
+            "0.10000000000000000555",
+            "1e400",
+            "123456789.123456789123",
+            "\"1,5\"",
+        ],
+        n,
+    )
 }
 
 fn single(_: Flavour, n: u64) -> MadeValue {
@@ -141,7 +154,8 @@ fn spoiled_single(_: Flavour, n: u64) -> Option<&'static str> {
     choose(&["16777217", "0.123456789", "1e39", "3.14159265358979"], n)
 }
 
-const WORDS: [&str; 10] = ["", "a", "A", "jose", "jos\u{e9}", "JOS\u{c9}", "it's", "漢字", "😀", "a b"];
+const WORDS: [&str; 10] =
+    ["", "a", "A", "jose", "jos\u{e9}", "JOS\u{c9}", "it's", "漢字", "😀", "a b"];
 
 fn words(_: Flavour, n: u64) -> MadeValue {
     let word = choose(&WORDS, n).unwrap_or_default();
@@ -188,7 +202,8 @@ fn uuid_digits(n: u64) -> String {
 
 fn spelled_uuid(n: u64) -> String {
     let digits = uuid_digits(n);
-    let hyphens = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-");
+    let hyphens =
+        [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-");
     match n % 3 {
         0 => format!("\"{}\"", hyphens.to_uppercase()),
         1 => format!("\"{digits}\""),
@@ -202,7 +217,8 @@ fn binary_uuid(_: Flavour, n: u64) -> MadeValue {
 
 fn own_uuid(_: Flavour, n: u64) -> MadeValue {
     let digits = uuid_digits(n);
-    let shown = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-");
+    let shown =
+        [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-");
     value(spelled_uuid(n), shown)
 }
 
@@ -219,7 +235,16 @@ fn date(_: Flavour, n: u64) -> MadeValue {
 }
 
 fn spoiled_date(_: Flavour, n: u64) -> Option<&'static str> {
-    choose(&["\"2026-11-28 10:00:00\"", "20261128", "\"26-11-28\"", "\"2026-02-30\"", "\"2026-11-28T10:00\""], n)
+    choose(
+        &[
+            "\"2026-11-28 10:00:00\"",
+            "20261128",
+            "\"26-11-28\"",
+            "\"2026-02-30\"",
+            "\"2026-11-28T10:00\"",
+        ],
+        n,
+    )
 }
 
 fn moment(flavour: Flavour, n: u64) -> MadeValue {
@@ -302,7 +327,8 @@ fn spoiled_bits(_: Flavour, n: u64) -> Option<&'static str> {
 
 fn boolean(flavour: Flavour, n: u64) -> MadeValue {
     let is_true = n.is_multiple_of(2);
-    let shown = if is_postgres(flavour) { is_true.to_string() } else { u8::from(is_true).to_string() };
+    let shown =
+        if is_postgres(flavour) { is_true.to_string() } else { u8::from(is_true).to_string() };
     value(is_true.to_string(), shown)
 }
 
@@ -313,7 +339,11 @@ fn spoiled_boolean(_: Flavour, n: u64) -> Option<&'static str> {
 fn document(flavour: Flavour, n: u64) -> MadeValue {
     let number = n % 90;
     // MariaDB keeps the text.
-    let shown = if is_mariadb(flavour) { format!("{{\"a\":{number}}}") } else { format!("{{\"a\": {number}}}") };
+    let shown = if is_mariadb(flavour) {
+        format!("{{\"a\":{number}}}")
+    } else {
+        format!("{{\"a\": {number}}}")
+    };
     value(format!("{{\"a\":{number}}}"), shown)
 }
 
@@ -410,7 +440,13 @@ pub(super) const KINDS: [Kind; 29] = [
     },
     Kind {
         name: "varchar",
-        sql: |f| by_family(f, Some("VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"), Some("VARCHAR(20)")),
+        sql: |f| {
+            by_family(
+                f,
+                Some("VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
+                Some("VARCHAR(20)"),
+            )
+        },
         shown: plain,
         make: words,
         spoil: spoiled_text,
@@ -418,7 +454,13 @@ pub(super) const KINDS: [Kind; 29] = [
     },
     Kind {
         name: "padded",
-        sql: |f| by_family(f, Some("VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"), Some("VARCHAR(20)")),
+        sql: |f| {
+            by_family(
+                f,
+                Some("VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
+                Some("VARCHAR(20)"),
+            )
+        },
         shown: plain,
         make: padded_words,
         spoil: spoiled_text,
@@ -550,7 +592,9 @@ pub(super) const KINDS: [Kind; 29] = [
         sql: |f| by_family(f, Some("ENUM('a','B','it''s')"), Some("label")),
         shown: plain,
         make: label,
-        spoil: |f, n| if is_postgres(f) { choose(&["\"A\"", "\"c\""], n) } else { spoiled_label(f, n) },
+        spoil: |f, n| {
+            if is_postgres(f) { choose(&["\"A\"", "\"c\""], n) } else { spoiled_label(f, n) }
+        },
         is_key: always,
     },
     Kind {

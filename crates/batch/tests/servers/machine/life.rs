@@ -43,7 +43,15 @@ impl LifeCounts {
     }
 
     pub(super) fn assert_that_much_happened(&self) {
-        for what in ["tables", "stored", "duplicates", "conflicts", "refused", "sessions killed", "gave up waiting"] {
+        for what in [
+            "tables",
+            "stored",
+            "duplicates",
+            "conflicts",
+            "refused",
+            "sessions killed",
+            "gave up waiting",
+        ] {
             assert!(self.0.get(what).is_some_and(|times| *times > 0), "{what}: {self:?}");
         }
     }
@@ -58,7 +66,9 @@ struct SentRow {
 impl SentRow {
     fn json(&self, table: &RandomTable) -> String {
         let fields = table.columns.iter().zip(&self.values);
-        let fields = fields.filter_map(|(column, value)| Some(format!("\"{}\":{}", column.name, value.as_ref()?.json)));
+        let fields = fields.filter_map(|(column, value)| {
+            Some(format!("\"{}\":{}", column.name, value.as_ref()?.json))
+        });
         format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
     }
 
@@ -95,16 +105,21 @@ pub(super) fn live(server: &mut TestServer, flavour: Flavour, seed: u64) -> Life
             // No server allows every key, as of a partition.
             counts.count("tables that cannot be made", 1);
             let _ = admin.execute(&table.drop_sql());
-            assert!(table.create().len() > 1 || !error.to_string().contains("syntax"), "seed {seed}: {sql}: {error}");
+            assert!(
+                table.create().len() > 1 || !error.to_string().contains("syntax"),
+                "seed {seed}: {sql}: {error}"
+            );
             return counts;
         }
     }
     let settings = settings(server, &table, &mut random);
     let gateways = [TestGateway::start(&settings), TestGateway::start(&settings)];
-    let queues: Vec<TestQueue> = gateways.iter().map(|gateway| Arc::clone(&gateway.queue)).collect();
+    let queues: Vec<TestQueue> =
+        gateways.iter().map(|gateway| Arc::clone(&gateway.queue)).collect();
     let clients: Vec<_> = (0..CLIENTS)
         .map(|n| {
-            let (table, queues, random) = (Arc::clone(&table), queues.clone(), RandomStream::new(seed, 1 + n));
+            let (table, queues, random) =
+                (Arc::clone(&table), queues.clone(), RandomStream::new(seed, 1 + n));
             thread::spawn(move || run_client(&table, &queues, random))
         })
         .collect();
@@ -201,7 +216,8 @@ fn kill_sessions(admin: &mut Client, flavour: Flavour) -> u64 {
         }
     };
     let found = admin.query(sql).map(|found| found.rows).unwrap_or_default();
-    let ids: Vec<_> = found.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
+    let ids: Vec<_> =
+        found.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
     for id in &ids {
         let sql = match flavour {
             Flavour::Postgresql => format!("SELECT pg_terminate_backend({id})"),
@@ -222,7 +238,9 @@ fn run_client(
     for _ in 0..ROWS {
         let row = match random.below(8) {
             // The same row again, long after its answer.
-            0 if !answered.is_empty() => answered[random.below(answered.len() as u64) as usize].0.clone(),
+            0 if !answered.is_empty() => {
+                answered[random.below(answered.len() as u64) as usize].0.clone()
+            }
             _ => make_row(table, &mut random),
         };
         let answer = send_until_answered(table, &row, queues, &mut random, &mut counts);
@@ -272,17 +290,25 @@ fn send_until_answered(
             Some(CommitAnswer::Stored { is_duplicate: Some(true) }) => return Final::Duplicate,
             Some(CommitAnswer::Stored { .. }) => return Final::Stored,
             Some(CommitAnswer::KeyConflict) => return Final::Conflict,
-            Some(CommitAnswer::Refused(error)) if error.code == 1062 || error.sqlstate == "23505" => {
+            Some(CommitAnswer::Refused(error))
+                if error.code == 1062 || error.sqlstate == "23505" =>
+            {
                 return Final::Conflict;
             }
-            Some(answer @ (CommitAnswer::Refused(_) | CommitAnswer::Changed { .. } | CommitAnswer::TooLong)) => {
+            Some(
+                answer @ (CommitAnswer::Refused(_)
+                | CommitAnswer::Changed { .. }
+                | CommitAnswer::TooLong),
+            ) => {
                 assert!(
                     row.must_be_refused(table) || table.has_trigger,
                     "{json} is correct and refused: {answer:?}, {table:?}"
                 );
                 return Final::Refused;
             }
-            Some(CommitAnswer::StoredAs { .. }) => panic!("{json}: no client wants the differences"),
+            Some(CommitAnswer::StoredAs { .. }) => {
+                panic!("{json}: no client wants the differences")
+            }
             Some(CommitAnswer::NotStored(_) | CommitAnswer::Unknown) | None => {
                 thread::sleep(Duration::from_millis(1 + random.below(50)));
             }
@@ -292,7 +318,11 @@ fn send_until_answered(
 }
 
 /// Some clients do not wait for the answer.
-fn wait(receiver: &Receiver<CommitAnswer>, random: &mut RandomStream, counts: &mut LifeCounts) -> Option<CommitAnswer> {
+fn wait(
+    receiver: &Receiver<CommitAnswer>,
+    random: &mut RandomStream,
+    counts: &mut LifeCounts,
+) -> Option<CommitAnswer> {
     let is_hasty = random.below(8) == 0;
     let time = if is_hasty { Duration::from_micros(random.below(3000)) } else { SOON };
     let began = Instant::now();
@@ -308,19 +338,30 @@ fn wait(receiver: &Receiver<CommitAnswer>, random: &mut RandomStream, counts: &m
 
 /// Each acknowledged row is in the table once, with what the server must show for each value that was sent; a row that was
 /// refused for good is not in it, unless another client sent it, too.
-fn check(client: &mut Client, table: &RandomTable, answered: &[(SentRow, Final)], seed: u64, counts: &mut LifeCounts) {
+fn check(
+    client: &mut Client,
+    table: &RandomTable,
+    answered: &[(SentRow, Final)],
+    seed: u64,
+    counts: &mut LifeCounts,
+) {
     let mut stored = BTreeMap::<Vec<String>, Vec<Vec<Option<String>>>>::new();
     for row in client.query(&table.select()).unwrap().rows {
-        let key = row[..table.key_parts].iter().map(|text| text.clone().unwrap_or_default()).collect();
+        let key =
+            row[..table.key_parts].iter().map(|text| text.clone().unwrap_or_default()).collect();
         stored.entry(key).or_default().push(row);
     }
     let is_shown = |row: &SentRow, shown: &[Option<String>]| {
-        row.values.iter().zip(shown).all(|(sent, shown)| sent.as_ref().is_none_or(|sent| sent.stored == *shown))
+        row.values
+            .iter()
+            .zip(shown)
+            .all(|(sent, shown)| sent.as_ref().is_none_or(|sent| sent.stored == *shown))
     };
     for (row, answer) in answered {
         let json = row.json(table);
         let found = row.key(table).and_then(|key| stored.get(&key));
-        let what = format!("seed {seed}: {json} was answered {answer:?}, stored: {found:?}, {table:?}");
+        let what =
+            format!("seed {seed}: {json} was answered {answer:?}, stored: {found:?}, {table:?}");
         match answer {
             Final::Stored | Final::Duplicate => {
                 assert!(!row.must_be_refused(table), "{what}");

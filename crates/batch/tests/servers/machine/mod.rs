@@ -29,7 +29,8 @@ fn acknowledged_rows_are_stored_once_as_they_were_sent() {
     for mut server in TestServer::of_each_family("the machine") {
         let version = server.client().query_value("SELECT VERSION()").unwrap().unwrap();
         let flavour = Flavour::from_version_text(&version);
-        let first = number("TRUETPS_MACHINE_SEED").unwrap_or_else(|| u64::from(std::process::id()) << 20);
+        let first =
+            number("TRUETPS_MACHINE_SEED").unwrap_or_else(|| u64::from(std::process::id()) << 20);
         let began = Instant::now();
         let mut all = LifeCounts::default();
         for seed in first.. {

@@ -41,8 +41,12 @@ pub(super) struct RandomTable {
 
 impl RandomTable {
     pub(super) fn new(flavour: Flavour, name: &str, random: &mut RandomStream) -> Self {
-        let kinds: Vec<Kind> =
-            KINDS.iter().chain([&DOMAIN]).filter(|kind| (kind.sql)(flavour).is_some()).copied().collect();
+        let kinds: Vec<Kind> = KINDS
+            .iter()
+            .chain([&DOMAIN])
+            .filter(|kind| (kind.sql)(flavour).is_some())
+            .copied()
+            .collect();
         let keys: Vec<Kind> = kinds.iter().filter(|kind| (kind.is_key)(flavour)).copied().collect();
         let mut one_of = |kinds: &[Kind]| kinds[random.below(kinds.len() as u64) as usize];
         let first = one_of(&keys);
@@ -50,7 +54,8 @@ impl RandomTable {
         let rest: Vec<_> = (0..COLUMNS_MAX).map(|_| one_of(&kinds)).collect();
         let key_parts = 1 + random.below(3) as usize;
         let count = 1 + random.below(COLUMNS_MAX) as usize;
-        let kinds = [first].into_iter().chain(others).take(key_parts).chain(rest.into_iter().take(count));
+        let kinds =
+            [first].into_iter().chain(others).take(key_parts).chain(rest.into_iter().take(count));
         let mut kinds: Vec<_> = kinds.collect();
         let partitions = match random.below(10) {
             0 | 1 => Partitions::Hash,
@@ -62,17 +67,30 @@ impl RandomTable {
         }
         let has_trigger = random.below(5) == 0;
         // Partitions of the MySQL family have no foreign keys, and a trigger sets the last column to NULL.
-        let has_parent =
-            random.below(4) == 0 && (flavour == Flavour::Postgresql || partitions == Partitions::None) && !has_trigger;
+        let has_parent = random.below(4) == 0
+            && (flavour == Flavour::Postgresql || partitions == Partitions::None)
+            && !has_trigger;
         kinds.extend(has_parent.then_some(PARENT));
-        let columns = kinds.into_iter().enumerate().map(|(n, kind)| RandomColumn { name: format!("c{n}"), kind });
+        let columns = kinds
+            .into_iter()
+            .enumerate()
+            .map(|(n, kind)| RandomColumn { name: format!("c{n}"), kind });
         let columns = columns.collect();
-        Self { flavour, name: name.to_owned(), columns, key_parts, has_trigger, partitions, has_parent }
+        Self {
+            flavour,
+            name: name.to_owned(),
+            columns,
+            key_parts,
+            has_trigger,
+            partitions,
+            has_parent,
+        }
     }
 
     /// Whether the first column, as it is stored, has no partition.
     pub(super) fn has_no_partition(&self, first: &str) -> bool {
-        self.partitions == Partitions::Range && first.parse::<i64>().expect("a whole number") >= RANGE_END
+        self.partitions == Partitions::Range
+            && first.parse::<i64>().expect("a whole number") >= RANGE_END
     }
 
     fn is_postgres(&self) -> bool {
@@ -85,7 +103,8 @@ impl RandomTable {
 
     /// The statements that make it.
     pub(super) fn create(&self) -> Vec<String> {
-        let mut parts: Vec<_> = self.columns.iter().enumerate().map(|(n, column)| self.declare(n, column)).collect();
+        let mut parts: Vec<_> =
+            self.columns.iter().enumerate().map(|(n, column)| self.declare(n, column)).collect();
         parts.push(format!("PRIMARY KEY ({})", self.key().join(", ")));
         if self.has_parent {
             let last = self.columns.len() - 1;
@@ -103,16 +122,21 @@ impl RandomTable {
         };
         let name = &self.name;
         let engine = if self.is_postgres() { "" } else { " ENGINE=InnoDB" };
-        let mut all = vec![format!("CREATE TABLE {name} ({}){engine}{partitions}", parts.join(", "))];
+        let mut all =
+            vec![format!("CREATE TABLE {name} ({}){engine}{partitions}", parts.join(", "))];
         if self.is_postgres() {
             let of = match self.partitions {
                 Partitions::None => vec![],
-                Partitions::Hash => (0..2).map(|n| format!("WITH (MODULUS 2, REMAINDER {n})")).collect(),
+                Partitions::Hash => {
+                    (0..2).map(|n| format!("WITH (MODULUS 2, REMAINDER {n})")).collect()
+                }
                 Partitions::Range => {
                     vec!["FROM (MINVALUE) TO (0)".to_owned(), format!("FROM (0) TO ({RANGE_END})")]
                 }
             };
-            let part = |(n, values)| format!("CREATE TABLE {name}_{n} PARTITION OF {name} FOR VALUES {values}");
+            let part = |(n, values)| {
+                format!("CREATE TABLE {name}_{n} PARTITION OF {name} FOR VALUES {values}")
+            };
             all.extend(of.into_iter().enumerate().map(part));
         }
         if self.has_trigger {
@@ -137,7 +161,9 @@ impl RandomTable {
                     "CREATE FUNCTION change_{name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
                      IF random() < 0.3 THEN NEW.{last} := NULL; END IF; RETURN NEW; END $$"
                 ),
-                format!("CREATE TRIGGER change BEFORE INSERT ON {name} FOR EACH ROW EXECUTE FUNCTION change_{name}()"),
+                format!(
+                    "CREATE TRIGGER change BEFORE INSERT ON {name} FOR EACH ROW EXECUTE FUNCTION change_{name}()"
+                ),
             ];
         }
         vec![format!(
@@ -148,7 +174,10 @@ impl RandomTable {
 
     /// All rows: for each column what the server shows.
     pub(super) fn select(&self) -> String {
-        let shown = self.columns.iter().map(|column| (column.kind.shown)(self.flavour).replace("{}", &column.name));
+        let shown = self
+            .columns
+            .iter()
+            .map(|column| (column.kind.shown)(self.flavour).replace("{}", &column.name));
         format!("SELECT {} FROM {}", shown.collect::<Vec<_>>().join(", "), self.name)
     }
 

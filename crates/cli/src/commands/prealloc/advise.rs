@@ -15,21 +15,28 @@ use crate::login::LoginArgs;
 use crate::terminal::{print_message, print_progress};
 
 /// Settings that decide what a binlog costs.
-const OF_SERVER: [&str; 5] =
-    ["sync_binlog", "innodb_flush_log_at_trx_commit", "binlog_format", "binlog_row_image", "max_binlog_size"];
+const OF_SERVER: [&str; 5] = [
+    "sync_binlog",
+    "innodb_flush_log_at_trx_commit",
+    "binlog_format",
+    "binlog_row_image",
+    "max_binlog_size",
+];
 
 pub(super) fn run(args: &AdviseArgs) -> Result<Exit, CommandFailure> {
     let mut settings = vec!["log_bin=ON".to_owned()];
     match &args.named {
         Some(named) => settings.extend(settings_of(named, args)?),
-        None => settings.extend(["sync_binlog=1".to_owned(), "innodb_flush_log_at_trx_commit=1".to_owned()]),
+        None => settings
+            .extend(["sync_binlog=1".to_owned(), "innodb_flush_log_at_trx_commit=1".to_owned()]),
     }
     let disk = match &args.folder {
         Some(folder) => Some(profile_of(folder, &args.place.runs)?.display().to_string()),
         None => args.place.disk.clone(),
     };
     let connections = args.connections.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    let mut words = vec!["truetps", "sweep", &args.workload, "--vary", "prealloc=0,ahead", "-c", &connections];
+    let mut words =
+        vec!["truetps", "sweep", &args.workload, "--vary", "prealloc=0,ahead", "-c", &connections];
     for setting in &settings {
         words.extend(["--set", setting]);
     }
@@ -54,17 +61,26 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Exit, CommandFailure> {
 /// Settings of a running server, as `NAME=VALUE`; refuses where there is nothing to gain.
 fn settings_of(named: &str, args: &AdviseArgs) -> Result<Vec<String>, CommandFailure> {
     let FolderArgs { defaults_file, ask_password, sandbox, .. } = args.place.clone();
-    let server = BinlogArgs { named: named.to_owned(), login: LoginArgs { defaults_file, ask_password }, sandbox };
+    let server = BinlogArgs {
+        named: named.to_owned(),
+        login: LoginArgs { defaults_file, ask_password },
+        sandbox,
+    };
     let mut client = connect(&server)?;
-    let value = |client: &mut Client, name: &str| client.query_value(&format!("SELECT @@GLOBAL.{name}")).ok().flatten();
+    let value = |client: &mut Client, name: &str| {
+        client.query_value(&format!("SELECT @@GLOBAL.{name}")).ok().flatten()
+    };
     let refused = |why: &str| {
-        Err(CommandFailure::usage(format!("{named}: {why}")).hint("to ask for other settings, leave the server out"))
+        Err(CommandFailure::usage(format!("{named}: {why}"))
+            .hint("to ask for other settings, leave the server out"))
     };
     if value(&mut client, "log_bin").as_deref() != Some("1") {
         return refused("log_bin is OFF, and nothing else is preallocated");
     }
     if value(&mut client, "sync_binlog").as_deref() == Some("0") {
-        return refused("sync_binlog is 0: no commit waits for the binlog, and there is nothing to gain");
+        return refused(
+            "sync_binlog is 0: no commit waits for the binlog, and there is nothing to gain",
+        );
     }
     if value(&mut client, "binlog_checksum").as_deref() == Some("NONE") {
         return refused("binlog_checksum is NONE, and the library refuses such binlogs");
@@ -76,7 +92,8 @@ fn settings_of(named: &str, args: &AdviseArgs) -> Result<Vec<String>, CommandFai
 /// The disk of a folder as a profile, in a file among the runs.
 fn profile_of(folder: &Path, runs: &Path) -> Result<PathBuf, CommandFailure> {
     print_progress(&format!("measuring the disk of {}\n", folder.display()));
-    let found = measure_disk(folder).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+    let found = measure_disk(folder)
+        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
     let failed = |error| CommandFailure::usage(format!("{}: {error}", runs.display()));
     std::fs::create_dir_all(runs).map_err(failed)?;
     let path = runs.join("measured-disk.toml");

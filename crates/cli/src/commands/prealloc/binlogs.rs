@@ -23,14 +23,18 @@ pub(super) fn basename(args: &BinlogArgs) -> Result<PathBuf, CommandFailure> {
         return basename_of_path(Path::new(&args.named));
     }
     let mut client = connect(args)?;
-    let found = client.query_value("SELECT @@GLOBAL.log_bin_basename").map_err(CommandFailure::failed)?;
+    let found =
+        client.query_value("SELECT @@GLOBAL.log_bin_basename").map_err(CommandFailure::failed)?;
     let found = found.filter(|found| !found.is_empty()).ok_or_else(|| {
         CommandFailure::usage(format!("{}: the server has no binlog (log_bin is OFF)", args.named))
             .hint("nothing is preallocated there")
     })?;
     let folder = Path::new(&found).parent().is_some_and(Path::is_dir);
     if !folder {
-        let message = format!("{}: its binlogs are {found}.*, and this machine has no such folder", args.named);
+        let message = format!(
+            "{}: its binlogs are {found}.*, and this machine has no such folder",
+            args.named
+        );
         return Err(CommandFailure::usage(message).hint("run this command where the server runs"));
     }
     Ok(found.into())
@@ -43,13 +47,15 @@ pub(super) fn is_path(named: &str) -> bool {
 
 pub(super) fn connect(args: &BinlogArgs) -> Result<Client, CommandFailure> {
     let BinlogArgs { named, login, sandbox } = args;
-    let read = ReadServerArgs { named: named.clone(), login: login.clone(), sandbox: sandbox.clone() };
+    let read =
+        ReadServerArgs { named: named.clone(), login: login.clone(), sandbox: sandbox.clone() };
     let target = target_of(&read)?;
     if target.dialect == SqlDialect::Postgres {
         return Err(CommandFailure::usage(format!("{named}: PostgreSQL has no binlog"))
             .hint("it fills and recycles its own log files: wal_init_zero, wal_recycle"));
     }
-    Client::connect(&target, ANSWERS_WITHIN).map_err(|error| CommandFailure::usage(format!("{named}: {error}")))
+    Client::connect(&target, ANSWERS_WITHIN)
+        .map_err(|error| CommandFailure::usage(format!("{named}: {error}")))
 }
 
 /// Of a datadir: the one basename that has a state file, or else the one that has binlogs.
@@ -61,17 +67,25 @@ pub(super) fn basename_of_path(path: &Path) -> Result<PathBuf, CommandFailure> {
     let folder = OpenFolder::open_named(path).map_err(failed)?;
     let entries = folder.as_owner(|| folder.entries()).flatten().map_err(failed)?;
     let names: Vec<_> = entries.iter().map(|(name, _)| name.to_string_lossy()).collect();
-    let watched: BTreeSet<_> = names.iter().filter_map(|name| name.strip_suffix(STATE_ENDING)).collect();
-    let found =
-        if watched.is_empty() { names.iter().filter_map(|name| binlog_base(&folder, name)).collect() } else { watched };
+    let watched: BTreeSet<_> =
+        names.iter().filter_map(|name| name.strip_suffix(STATE_ENDING)).collect();
+    let found = if watched.is_empty() {
+        names.iter().filter_map(|name| binlog_base(&folder, name)).collect()
+    } else {
+        watched
+    };
     let list: Vec<_> = found.into_iter().collect();
     match list[..] {
         [only] => Ok(path.join(only)),
-        [] => Err(CommandFailure::usage(format!("{}: no binlog is in this folder", path.display()))
-            .hint("name them without their number: /var/log/mysql/binlog")),
+        [] => {
+            Err(CommandFailure::usage(format!("{}: no binlog is in this folder", path.display()))
+                .hint("name them without their number: /var/log/mysql/binlog"))
+        }
         ref several => {
-            let message = format!("{}: has binlogs of several names: {}", path.display(), several.join(", "));
-            Err(CommandFailure::usage(message).hint(format!("name one: {}", path.join(several[0]).display())))
+            let message =
+                format!("{}: has binlogs of several names: {}", path.display(), several.join(", "));
+            Err(CommandFailure::usage(message)
+                .hint(format!("name one: {}", path.join(several[0]).display())))
         }
     }
 }
@@ -95,7 +109,8 @@ mod tests {
     #[test]
     fn a_datadir_has_one_basename() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, content: &[u8]| fs::write(folder.path().join(name), content).unwrap();
+        let write =
+            |name: &str, content: &[u8]| fs::write(folder.path().join(name), content).unwrap();
         let found = || basename_of_path(folder.path()).map_err(|failure| failure.text());
         assert!(found().unwrap_err().contains("no binlog"));
         write("mysql-bin.000001", b"\xfebin....");
@@ -106,6 +121,9 @@ mod tests {
         assert!(found().unwrap_err().contains("mysql-bin, other"));
         write("other.prealloc", b"");
         assert_eq!(found(), Ok(folder.path().join("other")));
-        assert_eq!(basename_of_path(Path::new("/data/log/binlog")).ok(), Some(PathBuf::from("/data/log/binlog")));
+        assert_eq!(
+            basename_of_path(Path::new("/data/log/binlog")).ok(),
+            Some(PathBuf::from("/data/log/binlog"))
+        );
     }
 }

@@ -27,15 +27,18 @@ pub(super) enum CheckResult {
 
 /// Of the server itself.
 pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult> {
-    let mut value = |name: &str| client.query_value(&format!("SELECT @@GLOBAL.{name}")).ok().flatten();
+    let mut value =
+        |name: &str| client.query_value(&format!("SELECT @@GLOBAL.{name}")).ok().flatten();
     let version = value("version").unwrap_or_default();
     let mut found = Vec::new();
     found.push(match (is_tested(&version), is_forced) {
         (true, _) => CheckResult::Good(format!("{version} was tested with the library")),
-        (false, true) => CheckResult::Note(format!("{version} was not tested; --force uses it anyway")),
-        (false, false) => {
-            CheckResult::Obstacle(format!("{version} was not tested with the library (--force uses it anyway)"))
+        (false, true) => {
+            CheckResult::Note(format!("{version} was not tested; --force uses it anyway"))
         }
+        (false, false) => CheckResult::Obstacle(format!(
+            "{version} was not tested with the library (--force uses it anyway)"
+        )),
     });
     found.push(match value("binlog_checksum").as_deref() {
         Some("NONE") => CheckResult::Obstacle(
@@ -44,7 +47,9 @@ pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult
         ),
         _ => CheckResult::Good("binlogs have checksums".to_owned()),
     });
-    let is_on = |value: Option<String>| value.is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("on"));
+    let is_on = |value: Option<String>| {
+        value.is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("on"))
+    };
     if is_on(value("binlog_encryption")) || is_on(value("encrypt_binlog")) {
         found.push(CheckResult::Obstacle(
             "binlogs are encrypted: their end could not be found after a power cut".to_owned(),
@@ -85,7 +90,10 @@ pub(super) fn of_files(program: &Path, library_dir: &Path) -> Vec<CheckResult> {
 
 /// Of the machine: the server's process, if it can be seen, and its program.
 pub(super) fn of_process(client: &mut Client) -> Vec<CheckResult> {
-    let pid_file = client.query_value("SELECT CONCAT(@@GLOBAL.datadir, '|', @@GLOBAL.pid_file)").ok().flatten();
+    let pid_file = client
+        .query_value("SELECT CONCAT(@@GLOBAL.datadir, '|', @@GLOBAL.pid_file)")
+        .ok()
+        .flatten();
     let Some(pid) = pid_file.and_then(|text| pid_of(&text)) else {
         return vec![CheckResult::Note(
             "the server's process cannot be seen from here: its loader was not checked".to_owned(),
@@ -122,13 +130,19 @@ fn of_program(program: &Path) -> Vec<CheckResult> {
             "{shown} has file capabilities (getcap): the loader ignores LD_PRELOAD"
         )));
     }
-    if fs::metadata(program).is_ok_and(|facts| std::os::unix::fs::MetadataExt::mode(&facts) & SET_ID_BITS != 0) {
-        found.push(CheckResult::Obstacle(format!("{shown} has a set-user-ID bit: the loader ignores LD_PRELOAD")));
+    if fs::metadata(program)
+        .is_ok_and(|facts| std::os::unix::fs::MetadataExt::mode(&facts) & SET_ID_BITS != 0)
+    {
+        found.push(CheckResult::Obstacle(format!(
+            "{shown} has a set-user-ID bit: the loader ignores LD_PRELOAD"
+        )));
     }
     let mut head = vec![0; 4096];
     let read = open_regular(program).and_then(|mut file| file.read(&mut head)).unwrap_or(0);
     if head[..read].windows(8).any(|window| window == b"/ld-musl") {
-        found.push(CheckResult::Obstacle(format!("{shown} uses musl, and the library is for the GNU C library")));
+        found.push(CheckResult::Obstacle(format!(
+            "{shown} uses musl, and the library is for the GNU C library"
+        )));
     }
     found
 }
@@ -147,8 +161,10 @@ fn pid_of(text: &str) -> Option<u32> {
 
 /// `AT_SECURE` of an auxiliary vector: pairs of words.
 fn is_secure(auxv: &[u8]) -> Option<bool> {
-    let words: Vec<_> =
-        auxv.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes"))).collect();
+    let words: Vec<_> = auxv
+        .chunks_exact(8)
+        .map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")))
+        .collect();
     words.chunks_exact(2).find(|pair| pair[0] == AT_SECURE).map(|pair| pair[1] != 0)
 }
 
@@ -160,7 +176,10 @@ mod tests {
     fn our_own_process_is_not_privileged() {
         assert_eq!(is_secure(&fs::read("/proc/self/auxv").unwrap()), Some(false));
         let pair = |tag: u64, value: u64| [tag.to_ne_bytes(), value.to_ne_bytes()].concat();
-        assert_eq!(is_secure(&[pair(6, 4096), pair(AT_SECURE, 1), pair(0, 0)].concat()), Some(true));
+        assert_eq!(
+            is_secure(&[pair(6, 4096), pair(AT_SECURE, 1), pair(0, 0)].concat()),
+            Some(true)
+        );
         assert_eq!(is_secure(&pair(6, 4096)), None);
     }
 
@@ -169,8 +188,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("mysqld");
         fs::write(&program, b"\x7fELF....../lib/ld-musl-x86_64.so.1").unwrap();
-        let is_obstacle =
-            |found: &CheckResult, word: &str| matches!(found, CheckResult::Obstacle(text) if text.contains(word));
+        let is_obstacle = |found: &CheckResult, word: &str| matches!(found, CheckResult::Obstacle(text) if text.contains(word));
         assert!(of_program(&program).iter().any(|found| is_obstacle(found, "musl")));
         let mut mode = fs::metadata(&program).unwrap().permissions();
         std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o4755);

@@ -54,8 +54,11 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, CommandFailure> {
         let _ = writeln!(out, "\nWritten: {}\n         {}\n", library.display(), drop_in.display());
     } else {
         let _ = writeln!(out, "\n# {}\n{text}", drop_in.display());
-        let _ =
-            writeln!(out, "# Nothing was written: with --write, as root, this file and {} are.\n", library.display());
+        let _ = writeln!(
+            out,
+            "# Nothing was written: with --write, as root, this file and {} are.\n",
+            library.display()
+        );
     }
     let _ = write!(
         out,
@@ -78,34 +81,48 @@ fn checks(args: &InstallArgs) -> Result<Vec<CheckResult>, CommandFailure> {
 }
 
 fn mode(word: &str) -> Result<PreallocMode, CommandFailure> {
-    let level = word.parse().map_or_else(|_| SettingValue::Text(word.to_owned()), SettingValue::Int);
-    let found = prealloc_mode(&level).map_err(|problem| CommandFailure::usage(format!("--mode: {problem}")))?;
-    found.ok_or_else(|| CommandFailure::usage("--mode 0: is off").hint("`truetps prealloc uninstall` turns it off"))
+    let level =
+        word.parse().map_or_else(|_| SettingValue::Text(word.to_owned()), SettingValue::Int);
+    let found = prealloc_mode(&level)
+        .map_err(|problem| CommandFailure::usage(format!("--mode: {problem}")))?;
+    found.ok_or_else(|| {
+        CommandFailure::usage("--mode 0: is off").hint("`truetps prealloc uninstall` turns it off")
+    })
 }
 
 /// The name without its ending: it becomes the name of a folder.
 fn service(name: &str) -> Result<String, CommandFailure> {
     let name = name.strip_suffix(".service").unwrap_or(name);
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.@\\".contains(c));
+    let is_name =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.@\\".contains(c));
     if is_name && !name.starts_with('.') {
         return Ok(name.to_owned());
     }
-    Err(CommandFailure::usage(format!("--service {name}: is no name of a service")).hint("such as mariadb or mysql"))
+    Err(CommandFailure::usage(format!("--service {name}: is no name of a service"))
+        .hint("such as mariadb or mysql"))
 }
 
 fn drop_in_path(service: &str) -> PathBuf {
     Path::new(SYSTEMD).join(format!("{service}.service.d")).join(DROP_IN)
 }
 
-fn drop_in_text(preload: &Preload, library: &Path, program: &Path) -> Result<String, CommandFailure> {
+fn drop_in_text(
+    preload: &Preload,
+    library: &Path,
+    program: &Path,
+) -> Result<String, CommandFailure> {
     let (value, basename) = (preload.value(), &preload.basename);
     let paths = [library, basename, program];
     // Systemd has its own rules for quotes, `%` and `$`.
     if paths.iter().any(|path| {
-        path.to_string_lossy().chars().any(|c| c.is_whitespace() || c.is_control() || "\"'\\%$;".contains(c))
+        path.to_string_lossy()
+            .chars()
+            .any(|c| c.is_whitespace() || c.is_control() || "\"'\\%$;".contains(c))
     }) {
         let message = "the path of library, binlogs or program has a character that a file of systemd cannot have";
-        return Err(CommandFailure::usage(message).hint("blanks, quotes, % and $ are such characters"));
+        return Err(
+            CommandFailure::usage(message).hint("blanks, quotes, % and $ are such characters")
+        );
     }
     Ok(format!(
         "[Service]\n\
@@ -125,7 +142,8 @@ fn write(library_dir: &Path, drop_in: &Path, text: &str) -> Result<(), CommandFa
     let failed = |path: &Path| {
         let path = path.display().to_string();
         move |error: io::Error| {
-            let hint = (error.kind() == io::ErrorKind::PermissionDenied).then(|| "use sudo".to_owned());
+            let hint =
+                (error.kind() == io::ErrorKind::PermissionDenied).then(|| "use sudo".to_owned());
             CommandFailure::usage(format!("{path}: {error}")).hint_if(hint)
         }
     };
@@ -158,8 +176,9 @@ pub(super) fn uninstall(args: &UninstallArgs) -> Result<Exit, CommandFailure> {
         }
         removed += 1;
         if args.write {
-            fs::remove_file(path)
-                .map_err(|error| CommandFailure::usage(format!("{}: {error}", path.display())).hint("use sudo"))?;
+            fs::remove_file(path).map_err(|error| {
+                CommandFailure::usage(format!("{}: {error}", path.display())).hint("use sudo")
+            })?;
             let _ = writeln!(out, "{}: removed", path.display());
         } else {
             let _ = writeln!(out, "{}: would be removed", path.display());
@@ -185,15 +204,27 @@ mod tests {
     fn the_drop_in_names_library_and_binlogs() {
         let basename = Path::new("/var/lib/mysql/binlog");
         let preload = Preload::new(basename.to_owned(), PreallocMode::Ahead);
-        let text =
-            drop_in_text(&preload, Path::new("/usr/local/lib/truetps/lib.so"), Path::new("/usr/bin/truetps")).unwrap();
+        let text = drop_in_text(
+            &preload,
+            Path::new("/usr/local/lib/truetps/lib.so"),
+            Path::new("/usr/bin/truetps"),
+        )
+        .unwrap();
         assert!(text.contains("Environment=LD_PRELOAD=/usr/local/lib/truetps/lib.so\n"), "{text}");
         assert!(
-            text.contains("Environment=\"TRUETPS_PREALLOC=basename=/var/lib/mysql/binlog;mode=ahead\"\n"),
+            text.contains(
+                "Environment=\"TRUETPS_PREALLOC=basename=/var/lib/mysql/binlog;mode=ahead\"\n"
+            ),
             "{text}"
         );
-        assert!(text.contains("ExecStartPre=-/usr/bin/truetps prealloc trim /var/lib/mysql/binlog\n"), "{text}");
-        assert!(drop_in_text(&preload, Path::new("/a b/lib.so"), Path::new("/usr/bin/truetps")).is_err());
+        assert!(
+            text.contains("ExecStartPre=-/usr/bin/truetps prealloc trim /var/lib/mysql/binlog\n"),
+            "{text}"
+        );
+        assert!(
+            drop_in_text(&preload, Path::new("/a b/lib.so"), Path::new("/usr/bin/truetps"))
+                .is_err()
+        );
     }
 
     #[test]

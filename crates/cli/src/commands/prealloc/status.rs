@@ -29,11 +29,16 @@ pub(super) fn show(args: &BinlogArgs) -> Result<Exit, CommandFailure> {
 /// Turns it on or off in a running server.
 pub(super) fn switch(args: &BinlogArgs, is_on: bool) -> Result<Exit, CommandFailure> {
     let basename = basename(args)?;
-    let page = StateFile::of(&basename).want(is_on, OBEYS_WITHIN).map_err(|error| state_failure(&error))?;
+    let page = StateFile::of(&basename)
+        .want(is_on, OBEYS_WITHIN)
+        .map_err(|error| state_failure(&error))?;
     let shown = escaped_text(&basename.to_string_lossy());
     let said = match (is_on, page.reason()) {
         (true, Some(reason)) => {
-            return Err(CommandFailure::failed(format!("{shown}: the library refuses: {}", reason.text())));
+            return Err(CommandFailure::failed(format!(
+                "{shown}: the library refuses: {}",
+                reason.text()
+            )));
         }
         (true, None) => format!("{shown}: preallocates again\n"),
         (false, _) => format!(
@@ -63,12 +68,21 @@ fn text(basename: &str, page: &StatePage, has_server: bool) -> String {
         let (has, ahead) = (format::bytes(word(StatusWord::logical_end)), format::bytes(ahead));
         line("Active", format!(" {active}: {has} written, {ahead} of zeros ahead"));
     } else if let Some(first) = page.marker() {
-        line("Crash", format!(" binlogs from number {first:06} on may have zeros behind their content"));
+        line(
+            "Crash",
+            format!(" binlogs from number {first:06} on may have zeros behind their content"),
+        );
     }
     let (inside, beyond) = (word(StatusWord::writes_inside), word(StatusWord::writes_beyond));
     let of_all = inside + beyond;
     let share = if of_all == 0 { String::new() } else { format!(" of {}", format::count(of_all)) };
-    line("Writes", format!(" {} preallocated{share}; the others had to grow their file", format::count(inside)));
+    line(
+        "Writes",
+        format!(
+            " {} preallocated{share}; the others had to grow their file",
+            format::count(inside)
+        ),
+    );
     line(
         "Zeros",
         format!(
@@ -77,7 +91,8 @@ fn text(basename: &str, page: &StatePage, has_server: bool) -> String {
             format::count(word(StatusWord::chunks))
         ),
     );
-    let (ready, not_ready) = (word(StatusWord::rotations_ready), word(StatusWord::rotations_not_ready));
+    let (ready, not_ready) =
+        (word(StatusWord::rotations_ready), word(StatusWord::rotations_not_ready));
     if word(StatusWord::mode) == 2 && ready + not_ready > 0 {
         line("New files", format!(" {ready} were prepared, {not_ready} were not"));
     }

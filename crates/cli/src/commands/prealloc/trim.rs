@@ -17,7 +17,8 @@ use crate::terminal::print_out;
 
 pub(super) fn run(args: &TrimArgs) -> Result<Exit, CommandFailure> {
     let basename = basename_of_path(&args.path)?;
-    let done = trim(&basename, args.dry_run, clock::epoch_s() as u64).map_err(|error| failure(&error))?;
+    let done =
+        trim(&basename, args.dry_run, clock::epoch_s() as u64).map_err(|error| failure(&error))?;
     let mut out = String::new();
     for file in &done.files {
         if let Some(text) = said(file, args.dry_run) {
@@ -33,8 +34,12 @@ pub(super) fn run(args: &TrimArgs) -> Result<Exit, CommandFailure> {
         TailDecision::LeaveAlone(_) => false,
     };
     let sound = done.files.iter().filter(is_sound).count();
-    let _ =
-        writeln!(out, "{} of {} end with their last event", sound, format::plural(done.files.len() as u64, "binlog"));
+    let _ = writeln!(
+        out,
+        "{} of {} end with their last event",
+        sound,
+        format::plural(done.files.len() as u64, "binlog")
+    );
     let printed = print_out(&out);
     let is_left = |file: &TrimmedFile| matches!(file.decision, TailDecision::LeaveAlone(_));
     Ok(if done.files.iter().any(is_left) { Exit::Failed } else { printed })
@@ -58,7 +63,10 @@ fn said(file: &TrimmedFile, is_dry: bool) -> Option<String> {
             format!("{would}cut from {} to {} bytes; only zeros were behind", file.bytes, at)
         }
         TailDecision::CutAndKeep { at, keep_to } => {
-            let kept = file.kept.as_ref().map_or_else(String::new, |kept| format!(" in {}", kept.display()));
+            let kept = file
+                .kept
+                .as_ref()
+                .map_or_else(String::new, |kept| format!(" in {}", kept.display()));
             format!(
                 "{would}cut from {} to {at} bytes; {} bytes of unfinished events {would}kept{kept}",
                 file.bytes,
@@ -72,7 +80,9 @@ fn said(file: &TrimmedFile, is_dry: bool) -> Option<String> {
 fn why_left(why: Untrimmable) -> String {
     match why {
         Untrimmable::Encrypted => "it is encrypted, and its end cannot be found".to_owned(),
-        Untrimmable::NoChecksums => "its events have no checksums, and the last ones are damaged".to_owned(),
+        Untrimmable::NoChecksums => {
+            "its events have no checksums, and the last ones are damaged".to_owned()
+        }
         Untrimmable::NotABinlog => "it does not begin as binlogs do".to_owned(),
         Untrimmable::Damaged { at } => format!(
             "the event at {at} is damaged in a way that a crash does not explain; events behind it may have been committed"

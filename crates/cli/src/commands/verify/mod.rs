@@ -9,7 +9,8 @@ use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_lab::{LabError, VerifyRequest, compare_again, verify};
 use truetps_record::{NoEvidence, Reason, Validity};
 use truetps_report::{
-    VerifyInput, verification_html, verification_json, verification_markdown, verification_summary, verification_text,
+    VerifyInput, verification_html, verification_json, verification_markdown, verification_summary,
+    verification_text,
 };
 
 use crate::answer::{DocumentForms, EDITED, open_folder, print_document};
@@ -70,8 +71,9 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
 fn compare(args: &VerifyArgs, folder: Option<&Path>) -> Result<Exit, CommandFailure> {
     let folder = open_folder(folder, &args.place.runs)?;
     let verification = folder.verification().map_err(|error| unreadable(&error))?;
-    let verification =
-        verification.ok_or_else(|| CommandFailure::from(LabError::from(truetps_lab::VerifyError::NoVerification)))?;
+    let verification = verification.ok_or_else(|| {
+        CommandFailure::from(LabError::from(truetps_lab::VerifyError::NoVerification))
+    })?;
     let target = resumed_target(args, &verification.table.server)?;
     let mut progress = Progress::new();
     let compared = compare_again(&folder, &target, &mut progress);
@@ -92,7 +94,8 @@ pub(crate) fn show(folder: &ExperimentFolder, args: DocumentArgs) -> Result<Exit
     let verification = verification.ok_or_else(|| CommandFailure::usage("no verification"))?;
     let name = experiment.schedule.first().map_or("", |scheduled| scheduled.name.as_str());
     let trial = folder.trial(name).map_err(unreadable)?;
-    let input = VerifyInput { experiment: &experiment, verification: &verification, trial: trial.as_ref() };
+    let input =
+        VerifyInput { experiment: &experiment, verification: &verification, trial: trial.as_ref() };
     let forms = DocumentForms {
         summary: &|| verification_summary(&input, screen()),
         text: &|| verification_text(&input, screen()),

@@ -7,9 +7,12 @@ use indexmap::IndexMap;
 use truetps_driver::{HttpTarget, HttpTemplate, Target};
 use truetps_lab::{NamedPlace, PlannedDisks, ServerProgram, TableServer};
 use truetps_plan::{
-    Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, ServerSpec, VerifySpec, WorkloadKind, WorkloadSpec,
+    Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, ServerSpec, VerifySpec,
+    WorkloadKind, WorkloadSpec,
 };
-use truetps_record::{CONNECTIONS, KeyColumn, Personality, SettingValue, VerifiedTable, VerifyLoad};
+use truetps_record::{
+    CONNECTIONS, KeyColumn, Personality, SettingValue, VerifiedTable, VerifyLoad,
+};
 use truetps_sandbox::{Home, Instance, InstanceOptions, NamedServers, Use};
 use truetps_workload::{ROW_FIELDS, RowField};
 
@@ -39,7 +42,10 @@ pub(crate) fn check(args: &VerifyArgs) -> Result<(), CommandFailure> {
         );
     }
     if !(args.measure > 0.0 && args.measure <= LENGTH_MAX_S) {
-        return refused("--measure must be more than 0 and at most 7 days", "such as 60s, 5m or 1h");
+        return refused(
+            "--measure must be more than 0 and at most 7 days",
+            "such as 60s, 5m or 1h",
+        );
     }
     if !(args.answer_timeout >= 0.01 && args.answer_timeout <= 3600.0) {
         return refused("--answer-timeout must be between 10ms and 1h", "such as 30s");
@@ -50,9 +56,10 @@ pub(crate) fn check(args: &VerifyArgs) -> Result<(), CommandFailure> {
             "a service needs the server that has its table",
             "name it with --dsn, or a server of `truetps server start` with --server",
         ),
-        (Some(_), None) => {
-            refused("a service needs the table that it saves rows to", "name it with --table schema.table")
-        }
+        (Some(_), None) => refused(
+            "a service needs the table that it saves rows to",
+            "name it with --table schema.table",
+        ),
         (None, None) if place.dsn.is_some() => refused(
             "--dsn needs --table: truetps creates no table in a server that it did not start",
             "CREATE TABLE rows (client INT, seq BIGINT, payload VARCHAR(100), PRIMARY KEY (client, seq))",
@@ -80,12 +87,18 @@ pub(crate) fn service(args: &VerifyArgs) -> Result<Option<Service>, CommandFailu
     for header in &args.headers {
         match header.strip_prefix('@') {
             Some(path) => {
-                headers.extend(file("--header", path)?.lines().filter(|line| !line.is_empty()).map(str::to_owned));
+                headers.extend(
+                    file("--header", path)?
+                        .lines()
+                        .filter(|line| !line.is_empty())
+                        .map(str::to_owned),
+                );
             }
             None => headers.push(header.clone()),
         }
     }
-    let is_typed = headers.iter().any(|header| header.to_ascii_lowercase().starts_with("content-type:"));
+    let is_typed =
+        headers.iter().any(|header| header.to_ascii_lowercase().starts_with("content-type:"));
     let body = match args.body.strip_prefix('@') {
         Some(path) => file("--body", path)?,
         None => args.body.clone(),
@@ -94,16 +107,19 @@ pub(crate) fn service(args: &VerifyArgs) -> Result<Option<Service>, CommandFailu
         headers.push("Content-Type: application/json".to_owned());
     }
     let method = args.method.name();
-    let target = HttpTemplate::target(url, method, &headers, &body, ROW_FIELDS).map_err(CommandFailure::usage)?;
+    let target = HttpTemplate::target(url, method, &headers, &body, ROW_FIELDS)
+        .map_err(CommandFailure::usage)?;
     let used = target.template.fields();
     let mut needed: Vec<_> = key_columns(args)?.into_iter().map(|key| key.field).collect();
     needed.push(RowField::Payload.name().to_owned());
     for field in needed {
         let number = ROW_FIELDS.iter().position(|name| *name == field);
         if number.is_none_or(|number| !used.contains(&number)) {
-            let message = format!("no request has the field {{{field}}}, which the table must have");
-            return Err(CommandFailure::usage(message)
-                .hint("put it into --body, --header or the address; or name other columns with --key"));
+            let message =
+                format!("no request has the field {{{field}}}, which the table must have");
+            return Err(CommandFailure::usage(message).hint(
+                "put it into --body, --header or the address; or name other columns with --key",
+            ));
         }
     }
     // The query may have a secret.
@@ -127,7 +143,9 @@ fn key_columns(args: &VerifyArgs) -> Result<Vec<KeyColumn>, CommandFailure> {
         let (column, field) = match word.split_once('=') {
             Some((column, field)) => (column, RowField::of_name(field).ok_or(field)),
             None if only => (word.as_str(), Ok(RowField::Key)),
-            None => (word.as_str(), [RowField::Client, RowField::Seq].get(place).copied().ok_or("")),
+            None => {
+                (word.as_str(), [RowField::Client, RowField::Seq].get(place).copied().ok_or(""))
+            }
         };
         match field {
             Ok(field) if field != RowField::Payload && !column.is_empty() => {
@@ -162,8 +180,10 @@ pub(crate) fn load(args: &VerifyArgs, service: Option<&Service>) -> VerifyLoad {
 pub(crate) fn kill_times(args: &VerifyArgs) -> Result<Vec<Duration>, CommandFailure> {
     let Some(word) = &args.kill else { return Ok(Vec::new()) };
     let wrong = || {
-        CommandFailure::usage(format!("--kill {word}: is neither a number of kills nor a time between them"))
-            .hint("such as 5, or 30s")
+        CommandFailure::usage(format!(
+            "--kill {word}: is neither a number of kills nor a time between them"
+        ))
+        .hint("such as 5, or 30s")
     };
     let times: Vec<f64> = match word.parse::<usize>() {
         Ok(kills) if kills > 0 && kills <= KILLS_MAX => {
@@ -178,7 +198,10 @@ pub(crate) fn kill_times(args: &VerifyArgs) -> Result<Vec<Duration>, CommandFail
                 ))
                 .hint("a killed server needs time to recover"));
             }
-            (1..=KILLS_MAX).map(|n| n as f64 * every).take_while(|time| *time < args.measure).collect()
+            (1..=KILLS_MAX)
+                .map(|n| n as f64 * every)
+                .take_while(|time| *time < args.measure)
+                .collect()
         }
     };
     Ok(times.into_iter().map(Duration::from_secs_f64).collect())
@@ -202,10 +225,17 @@ pub(crate) fn plan_of(args: &VerifyArgs, load: &VerifyLoad) -> Result<Plan, Comm
             warm_up_s: 0.0,
             measure_s: load.length_s,
             rate_per_client: load.rate_per_client,
-            errors: ErrorPolicy { retry: Vec::new(), reconnect_s: RECONNECT_S, ..ErrorPolicy::default() },
+            errors: ErrorPolicy {
+                retry: Vec::new(),
+                reconnect_s: RECONNECT_S,
+                ..ErrorPolicy::default()
+            },
             ..Load::default()
         },
-        factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(args.clients.into())])]),
+        factors: IndexMap::from([(
+            CONNECTIONS.to_owned(),
+            vec![SettingValue::Int(args.clients.into())],
+        )]),
         design: Design { blocks: 1, seed: args.seed, aa_pair: false, ..Design::default() },
         probe: ProbeSpec::default(),
         quick: QuickOverrides::default(),
@@ -247,7 +277,8 @@ impl VerifySite {
         }
         let home = Home::open(place.sandbox.sandbox_dir.as_deref())
             .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-        let (programs, uses) = programs(plan, &home, place.basedir.as_deref(), place.my_cnf.as_deref())?;
+        let (programs, uses) =
+            programs(plan, &home, place.basedir.as_deref(), place.my_cnf.as_deref())?;
         let disks = PlannedDisks::of(plan, own_program()?)
             .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
         Ok(Self::Private { home, programs, disks, _uses: uses })
@@ -255,9 +286,13 @@ impl VerifySite {
 
     pub(crate) fn server(&self) -> TableServer<'_> {
         match self {
-            Self::Private { home, programs, disks, .. } => TableServer::Private { home, program: &programs[0], disks },
+            Self::Private { home, programs, disks, .. } => {
+                TableServer::Private { home, program: &programs[0], disks }
+            }
             Self::Given { target, table } => TableServer::Given { target, table: table.clone() },
-            Self::Named { place, target, table } => TableServer::Named { place, target, table: table.clone() },
+            Self::Named { place, target, table } => {
+                TableServer::Named { place, target, table: table.clone() }
+            }
         }
     }
 
@@ -273,8 +308,10 @@ fn named(args: &VerifyArgs, name: &str) -> Result<VerifySite, CommandFailure> {
     let home = open(&args.place.sandbox)?;
     let server = get(&home, name)?;
     let instance = Instance::of(NamedServers::of(&home), &server);
-    let (target, status) =
-        instance.owner().and_then(|target| Ok((target, instance.status()?))).map_err(|error| refused(&error))?;
+    let (target, status) = instance
+        .owner()
+        .and_then(|target| Ok((target, instance.status()?)))
+        .map_err(|error| refused(&error))?;
     let options = InstanceOptions {
         settings: status.settings,
         port: status.port,
@@ -288,14 +325,20 @@ fn named(args: &VerifyArgs, name: &str) -> Result<VerifySite, CommandFailure> {
 
 fn table(args: &VerifyArgs, target: &Target) -> Result<VerifiedTable, CommandFailure> {
     let word = args.table.as_deref().unwrap_or_default();
-    let (schema, table) = word.split_once('.').map_or((None, word), |(schema, table)| (Some(schema.to_owned()), table));
+    let (schema, table) = word
+        .split_once('.')
+        .map_or((None, word), |(schema, table)| (Some(schema.to_owned()), table));
     let part = |text: &str| !text.is_empty() && !text.contains(['\0', '.']);
     if !part(table) || schema.as_deref().is_some_and(|schema| !part(schema)) {
-        return Err(CommandFailure::usage(format!("--table {word}: is not a table, or schema.table")));
+        return Err(CommandFailure::usage(format!(
+            "--table {word}: is not a table, or schema.table"
+        )));
     }
     if schema.is_none() && target.login.database.is_none() {
-        return Err(CommandFailure::usage(format!("--table {word}: the address of the server has no schema"))
-            .hint(format!("--table schema.{word}")));
+        return Err(CommandFailure::usage(format!(
+            "--table {word}: the address of the server has no schema"
+        ))
+        .hint(format!("--table schema.{word}")));
     }
     Ok(VerifiedTable {
         server: target.to_string(),
@@ -309,8 +352,13 @@ fn table(args: &VerifyArgs, target: &Target) -> Result<VerifiedTable, CommandFai
 
 /// The server of an earlier run: the one of --dsn, or the one that the run has recorded.
 pub(crate) fn resumed_target(args: &VerifyArgs, recorded: &str) -> Result<Target, CommandFailure> {
-    let (dsn, flag) = args.place.dsn.as_deref().map_or((recorded, "the recorded server"), |dsn| (dsn, DSN));
-    target(dsn, flag, &LoginSources::of_one(args.place.defaults_file.as_deref(), args.place.ask_password))
+    let (dsn, flag) =
+        args.place.dsn.as_deref().map_or((recorded, "the recorded server"), |dsn| (dsn, DSN));
+    target(
+        dsn,
+        flag,
+        &LoginSources::of_one(args.place.defaults_file.as_deref(), args.place.ask_password),
+    )
 }
 
 /// The command line as it is recorded: without passwords and values of headers.
@@ -320,7 +368,10 @@ pub(crate) fn command(args: &VerifyArgs, target: Option<&Target>) -> Vec<String>
             let shown = target.map(ToString::to_string).unwrap_or_default();
             return format!("{}{shown}", &word[..word.len() - dsn.len()]);
         }
-        let header = args.headers.iter().find(|header| word.ends_with(header.as_str()) && !header.starts_with('@'));
+        let header = args
+            .headers
+            .iter()
+            .find(|header| word.ends_with(header.as_str()) && !header.starts_with('@'));
         match header {
             Some(header) => {
                 let name = header.split(':').next().unwrap_or_default();

@@ -53,14 +53,17 @@ impl TextTable {
     /// The largest size of an entry in each column.
     fn largest(&self, size: impl Fn(&str) -> usize) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let of = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|text| size(text)).max();
+        let of = |column: usize| {
+            self.rows.iter().filter_map(|row| row.get(column)).map(|text| size(text)).max()
+        };
         (0..columns).map(|column| of(column).unwrap_or(0).max(1)).collect()
     }
 
     /// The widest columns give way: first as far as their words stay whole, then as far as they can.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let word = |text: &str| text.split(' ').map(display_width).max().unwrap_or(0).min(WORD_MAX);
-        let whole: Vec<_> = self.largest(word).into_iter().map(|longest| longest.max(COLUMN_MIN)).collect();
+        let whole: Vec<_> =
+            self.largest(word).into_iter().map(|longest| longest.max(COLUMN_MIN)).collect();
         let mut widths = self.natural_widths();
         let room = columns.saturating_sub(GAP * widths.len().saturating_sub(1));
         for least in [whole, vec![COLUMN_MIN; widths.len()]] {
@@ -75,7 +78,8 @@ impl TextTable {
 }
 
 fn add_row(text: &mut String, row: &[String], widths: &[usize]) {
-    let entries: Vec<Vec<_>> = row.iter().zip(widths).map(|(entry, width)| wrap(entry, whole_words(*width))).collect();
+    let entries: Vec<Vec<_>> =
+        row.iter().zip(widths).map(|(entry, width)| wrap(entry, whole_words(*width))).collect();
     let lines = entries.iter().map(Vec::len).max().unwrap_or(0);
     for line in 0..lines {
         let mut written = String::new();

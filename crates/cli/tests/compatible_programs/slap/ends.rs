@@ -8,9 +8,9 @@ use crate::common::terminal::Terminal;
 use crate::common::{Ran, signal, signal_taken, wait_until};
 use crate::slap::Bench;
 
-const SCHEMA: &str = "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'mysqlslap'";
-const SLEEPING: &str =
-    "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'select sleep%' OR info LIKE 'insert into t%'";
+const SCHEMA: &str =
+    "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'mysqlslap'";
+const SLEEPING: &str = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'select sleep%' OR info LIKE 'insert into t%'";
 
 #[test]
 fn an_interrupt_ends_long_queries_of_clients() {
@@ -18,8 +18,12 @@ fn an_interrupt_ends_long_queries_of_clients() {
     let socket = bench.socket();
     let value = |sql: &str| bench.owned.admin().query_value(sql).unwrap().unwrap();
     // With a table, so that the schema is not dropped before the queries have ended.
-    for query in ["--query=select sleep(300) from t", "--query=insert into t select sleep(300) from t"] {
-        for more in [&["-c3"][..], &["-c3", "--prepared"], &["-c3", "--commit=2", "--number-of-queries=12"]] {
+    for query in
+        ["--query=select sleep(300) from t", "--query=insert into t select sleep(300) from t"]
+    {
+        for more in
+            [&["-c3"][..], &["-c3", "--prepared"], &["-c3", "--commit=2", "--number-of-queries=12"]]
+        {
             let own = ["slap", "--no-defaults", &socket, "--user=root", "--delimiter=;", query];
             let create = "--create=create table t (a int);insert into t values (1)";
             let child = bench.place.start(&[&own[..], &[create], more].concat());
@@ -29,13 +33,24 @@ fn an_interrupt_ends_long_queries_of_clients() {
             let ran: Ran = child.wait_with_output().unwrap().into();
             assert_eq!(ran.code, Some(130), "{query} {more:?}: {}", ran.stderr);
             // Two seconds, and as much patience as a busy machine needs.
-            assert!(began.elapsed() < Duration::from_secs(30), "{query} {more:?}: {:?}", began.elapsed());
+            assert!(
+                began.elapsed() < Duration::from_secs(30),
+                "{query} {more:?}: {:?}",
+                began.elapsed()
+            );
             let said = "mysqlslap: interrupted: running statements are ended after 1 s, and the schema mysqlslap is \
                         dropped; Ctrl-C again leaves it behind\n";
             let (before, last) = ran.stderr.split_at(said.len().min(ran.stderr.len()));
             assert_eq!(before, said, "{query} {more:?}");
-            assert!(last.starts_with("truetps: recorded in runs/slap-") && last.lines().count() == 1, "{last}");
-            assert_eq!((value(SCHEMA).as_str(), value(SLEEPING).as_str()), ("0", "0"), "{query} {more:?}");
+            assert!(
+                last.starts_with("truetps: recorded in runs/slap-") && last.lines().count() == 1,
+                "{last}"
+            );
+            assert_eq!(
+                (value(SCHEMA).as_str(), value(SLEEPING).as_str()),
+                ("0", "0"),
+                "{query} {more:?}"
+            );
         }
     }
 }
@@ -45,7 +60,8 @@ fn a_second_interrupt_says_what_is_left_behind() {
     let Some(bench) = Bench::start("a_second_interrupt_says_what_is_left_behind") else { return };
     let socket = bench.socket();
     let own = ["slap", "--no-defaults", &socket, "--user=root", "--runs=none", "--query=select 1"];
-    let left = "\nmysqlslap: the schema mysqlslap is left behind; to drop it: DROP SCHEMA `mysqlslap`\n";
+    let left =
+        "\nmysqlslap: the schema mysqlslap is left behind; to drop it: DROP SCHEMA `mysqlslap`\n";
     for (more, behind) in [(&[][..], left), (&["--no-drop"], "Ctrl-C again leaves at once\n")] {
         let test = ["--create=create table t (a int)", "--pre-system=touch there; sleep 4"];
         let child = bench.place.start(&[&own[..], &test, more].concat());
@@ -57,7 +73,11 @@ fn a_second_interrupt_says_what_is_left_behind() {
         let ran: Ran = child.wait_with_output().unwrap().into();
         assert_eq!(ran.code, Some(143), "{more:?}: {}", ran.stderr);
         assert!(ran.stderr.ends_with(behind), "{more:?}: {}", ran.stderr);
-        assert_eq!(bench.owned.admin().query_value(SCHEMA).unwrap().as_deref(), Some("1"), "{more:?}");
+        assert_eq!(
+            bench.owned.admin().query_value(SCHEMA).unwrap().as_deref(),
+            Some("1"),
+            "{more:?}"
+        );
         bench.owned.execute(&["DROP SCHEMA mysqlslap"]);
     }
 }
@@ -67,7 +87,8 @@ fn a_second_interrupt_ends_a_live_view_at_once() {
     let Some(bench) = Bench::start("a_second_interrupt_ends_a_live_view_at_once") else { return };
     let socket = bench.socket();
     let own = ["slap", "--no-defaults", &socket, "--user=root", "--ui"];
-    let test = ["--create=create table t (a int)", "--query=select 1", "--number-of-queries=1000000000"];
+    let test =
+        ["--create=create table t (a int)", "--query=select 1", "--number-of-queries=1000000000"];
     let run = [&own[..], &test].concat();
     let terminal = Terminal::new();
     // The standard output goes to the terminal, too, and is held back.

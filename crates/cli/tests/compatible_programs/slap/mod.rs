@@ -15,7 +15,8 @@ use crate::common::{Place, Ran};
 use crate::support::Owned;
 
 const ORIGINAL: &str = "mariadb-slap";
-const MISSING: &str = "mariadb-slap is not installed, which these tests compare with: apt-get install mariadb-client";
+const MISSING: &str =
+    "mariadb-slap is not installed, which these tests compare with: apt-get install mariadb-client";
 
 /// A server that remembers what was sent to it.
 struct Bench {
@@ -48,8 +49,10 @@ const OWN: [&str; 7] = [
 impl Bench {
     fn start(test: &str) -> Option<Self> {
         let binary = mariadb(test)?;
-        let owned =
-            Owned::start(&binary, &[("general_log", "ON"), ("log_output", "TABLE"), ("max_connections", "300")]);
+        let owned = Owned::start(
+            &binary,
+            &[("general_log", "ON"), ("log_output", "TABLE"), ("max_connections", "300")],
+        );
         Some(Self { owned, place: Place::new() })
     }
 
@@ -67,7 +70,15 @@ impl Bench {
     fn original(&self, args: &[&str]) -> Seen {
         let socket = self.socket();
         let own = ["--no-defaults", socket.as_str(), "--user=root", "--skip-ssl"];
-        self.seen(|| Command::new(ORIGINAL).args(own).args(args).stdin(Stdio::null()).output().expect(MISSING).into())
+        self.seen(|| {
+            Command::new(ORIGINAL)
+                .args(own)
+                .args(args)
+                .stdin(Stdio::null())
+                .output()
+                .expect(MISSING)
+                .into()
+        })
     }
 
     fn seen(&self, run: impl FnOnce() -> Ran) -> Seen {
@@ -86,10 +97,9 @@ impl Bench {
         let sql = "SELECT COUNT(*) FROM mysql.general_log WHERE command_type = 'Connect'";
         let connections: u64 = admin.query_value(sql).unwrap().unwrap().parse().unwrap();
         let table = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'mysqlslap' LIMIT 1";
-        let rows = admin
-            .query_value(table)
-            .unwrap()
-            .map(|table| admin.query_value(&format!("SELECT COUNT(*) FROM mysqlslap.{table}")).unwrap().unwrap());
+        let rows = admin.query_value(table).unwrap().map(|table| {
+            admin.query_value(&format!("SELECT COUNT(*) FROM mysqlslap.{table}")).unwrap().unwrap()
+        });
         // Without the one that asks.
         Seen { ran, statements, rows, connections: connections - 1 }
     }
@@ -117,5 +127,9 @@ fn shape(sql: &str) -> String {
 
 /// The report's lines, without their figures.
 fn lines(report: &str) -> Vec<String> {
-    report.lines().map(|line| line.replace(|c: char| c.is_ascii_digit(), "0")).filter(|line| !line.is_empty()).collect()
+    report
+        .lines()
+        .map(|line| line.replace(|c: char| c.is_ascii_digit(), "0"))
+        .filter(|line| !line.is_empty())
+        .collect()
 }

@@ -38,13 +38,19 @@ impl Terminal {
 
     /// Starts a test without typing an answer, and waits until it asks for the password.
     fn asked(&self, place: &Place) -> Child {
-        self.asked_by(place, &["slap", "--no-defaults", "--socket=/nowhere", "-a", "-p", "--runs=none"])
+        self.asked_by(
+            place,
+            &["slap", "--no-defaults", "--socket=/nowhere", "-a", "-p", "--runs=none"],
+        )
     }
 
     fn asked_by(&self, place: &Place, words: &[&str]) -> Child {
         let words = [&["--ctty", env!("CARGO_BIN_EXE_truetps")], words].concat();
         let mut command = place.program(Path::new("setsid"), &words);
-        command.stdin(self.program.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(self.program.try_clone().unwrap())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         let mut question = [0; 16];
         (&self.person).read_exact(&mut question).unwrap();
@@ -85,7 +91,12 @@ fn a_signal_ends_the_question() {
         let began = Instant::now();
         signal(child.id(), which);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{which:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{which:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         assert!(terminal.echoes() && began.elapsed() < Duration::from_secs(30), "{which:?}");
     }
 }
@@ -105,7 +116,10 @@ fn a_signal_ends_the_question_for_the_account_of_a_dsn() {
             let output = child.wait_with_output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(code), "{words:?} {which:?}: {said}");
-            assert!(terminal.echoes() && said.contains("interrupted at the password"), "{words:?} {which:?}: {said}");
+            assert!(
+                terminal.echoes() && said.contains("interrupted at the password"),
+                "{words:?} {which:?}: {said}"
+            );
         }
     }
     // After the answer a signal does what it did before the question.

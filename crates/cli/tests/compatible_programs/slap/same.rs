@@ -22,10 +22,17 @@ fn generated_tests_match_the_original() {
                 continue;
             }
             let load = format!("--auto-generate-sql-load-type={kind}");
-            let rest = ["--number-of-queries=40", "-c4", "--no-drop", "--auto-generate-sql-write-number=20"];
+            let rest = [
+                "--number-of-queries=40",
+                "-c4",
+                "--no-drop",
+                "--auto-generate-sql-write-number=20",
+            ];
             let args = [&["-a", &load], flags, &rest[..]].concat();
-            let (ours, theirs) =
-                (bench.ours(&[&args[..], &["--classic", "--probe-interval=0"]].concat()), bench.original(&args));
+            let (ours, theirs) = (
+                bench.ours(&[&args[..], &["--classic", "--probe-interval=0"]].concat()),
+                bench.original(&args),
+            );
             assert_eq!(ours.ran.code, Some(0), "{args:?}: {}{}", ours.ran.stdout, ours.ran.stderr);
             assert_eq!(lines(&ours.ran.stdout), lines(&theirs.ran.stdout), "{args:?}");
             assert_eq!(ours.rows, theirs.rows, "{args:?}");
@@ -46,7 +53,11 @@ fn tests_of_the_users_own_match_the_original() {
     let Some(bench) = Bench::start("tests_of_the_users_own_match_the_original") else { return };
     let create = "--create=create table t (a int);insert into t values (1)";
     for (flags, differs) in [
-        (&["--query=insert into t values (2);select a from t", "-c3", "--number-of-queries=12"][..], &[][..]),
+        (
+            &["--query=insert into t values (2);select a from t", "-c3", "--number-of-queries=12"]
+                [..],
+            &[][..],
+        ),
         (
             &[
                 "--query=update t set a = a + 1",
@@ -58,7 +69,14 @@ fn tests_of_the_users_own_match_the_original() {
             &[],
         ),
         (
-            &["--query=insert into t values (3)", "-c2", "--number-of-queries=8", "--commit=2", "-e", "innodb"],
+            &[
+                "--query=insert into t values (3)",
+                "-c2",
+                "--number-of-queries=8",
+                "--commit=2",
+                "-e",
+                "innodb",
+            ],
             &["COMMIT"],
         ),
         (
@@ -72,8 +90,10 @@ fn tests_of_the_users_own_match_the_original() {
         ),
     ] {
         let args = [&[create, "--delimiter=;"], flags].concat();
-        let (ours, theirs) =
-            (bench.ours(&[&args[..], &["--classic", "--probe-interval=0"]].concat()), bench.original(&args));
+        let (ours, theirs) = (
+            bench.ours(&[&args[..], &["--classic", "--probe-interval=0"]].concat()),
+            bench.original(&args),
+        );
         assert_eq!(ours.ran.code, Some(0), "{args:?}: {}", ours.ran.stderr);
         assert_eq!(lines(&ours.ran.stdout), lines(&theirs.ran.stdout), "{args:?}");
         let common = |seen: &Seen| {
@@ -150,7 +170,11 @@ fn refusals_match_the_original() {
             let line = text.lines().find(|line| !line.starts_with("truetps: recorded in "));
             line.unwrap_or_default().to_owned()
         };
-        assert_eq!((ours.ran.code, first(&ours.ran)), (theirs.ran.code, first(&theirs.ran)), "{args:?}");
+        assert_eq!(
+            (ours.ran.code, first(&ours.ran)),
+            (theirs.ran.code, first(&theirs.ran)),
+            "{args:?}"
+        );
         assert_eq!(ours.ran.stdout.is_empty(), theirs.ran.stdout.is_empty(), "{args:?}");
     }
 }
@@ -172,7 +196,12 @@ fn the_way_to_the_server_matches_the_original() {
     ] {
         let args = [&["-a", "--silent"], args].concat();
         let (ours, theirs) = (bench.ours(&args), bench.original(&args));
-        assert_eq!((ours.ran.code, theirs.ran.code), (Some(code), Some(code)), "{args:?}: {}", ours.ran.stderr);
+        assert_eq!(
+            (ours.ran.code, theirs.ran.code),
+            (Some(code), Some(code)),
+            "{args:?}: {}",
+            ours.ran.stderr
+        );
     }
 }
 
@@ -185,7 +214,11 @@ fn printed(ran: &Ran) -> Vec<String> {
 #[test]
 fn only_print_prints_what_the_original_prints() {
     let Some(bench) = Bench::start("only_print_prints_what_the_original_prints") else { return };
-    let own = ["--create=create table t (a int);insert into t values (1)", "--delimiter=;", "--query=select a from t"];
+    let own = [
+        "--create=create table t (a int);insert into t values (1)",
+        "--delimiter=;",
+        "--query=select a from t",
+    ];
     for args in [
         &["-a", "-i2", "-c1,2", "--number-of-queries=2", "--auto-generate-sql-write-number=3"][..],
         &[
@@ -196,7 +229,16 @@ fn only_print_prints_what_the_original_prints() {
             "-x2",
             "--auto-generate-sql-write-number=1",
         ],
-        &[own[0], own[1], own[2], "-i2", "-c1,2", "-e", "innodb,memory:max_rows=3", "--pre-query=select 8"],
+        &[
+            own[0],
+            own[1],
+            own[2],
+            "-i2",
+            "-c1,2",
+            "-e",
+            "innodb,memory:max_rows=3",
+            "--pre-query=select 8",
+        ],
         &[
             own[0],
             own[1],
@@ -207,10 +249,19 @@ fn only_print_prints_what_the_original_prints() {
             "--init-command=do 1",
         ],
         &[own[2], "-i2", "-c2"],
-        &["-a", "--auto-generate-sql-load-type=key", "--auto-generate-sql-guid-primary", "--number-of-queries=2"],
+        &[
+            "-a",
+            "--auto-generate-sql-load-type=key",
+            "--auto-generate-sql-guid-primary",
+            "--number-of-queries=2",
+        ],
     ] {
         let args = [args, &["--only-print"]].concat();
-        assert_eq!(printed(&bench.ours(&args).ran), printed(&bench.original(&args).ran), "{args:?}");
+        assert_eq!(
+            printed(&bench.ours(&args).ran),
+            printed(&bench.original(&args).ran),
+            "{args:?}"
+        );
     }
     // One COMMIT less, and none of the connection that prepares.
     let args = [own[0], own[1], own[2], "--commit=2", "--number-of-queries=4", "--only-print"];
@@ -238,7 +289,11 @@ fn verbose_messages_are_as_in_the_original() {
     }
     let said = bench.ours(&[own[0], own[1], "-vvv", "-i2", "--classic"]).ran.stdout;
     let said: Vec<_> = said.lines().filter(|line| line.ends_with(';')).collect();
-    let one = ["CREATE SCHEMA `mysqlslap`;", "create table t (a int);", "DROP SCHEMA IF EXISTS `mysqlslap`;"];
+    let one = [
+        "CREATE SCHEMA `mysqlslap`;",
+        "create table t (a int);",
+        "DROP SCHEMA IF EXISTS `mysqlslap`;",
+    ];
     assert_eq!(said, [one, one].concat(), "each statement that is sent, except by clients");
 }
 
@@ -249,14 +304,20 @@ fn who_logs_in_is_who_runs_the_program() {
     let words = ["--no-defaults", socket.as_str(), "-a", "-pwrong"];
     let denied = |program: &str, words: &[&str]| {
         let mut command = bench.place.program(Path::new(program), words);
-        let ran: Ran = command.env("USER", "another_user").env_remove("LOGNAME").output().unwrap().into();
-        let name = ran.stderr.split("Access denied for user ").nth(1).and_then(|rest| rest.split('@').next());
+        let ran: Ran =
+            command.env("USER", "another_user").env_remove("LOGNAME").output().unwrap().into();
+        let name = ran
+            .stderr
+            .split("Access denied for user ")
+            .nth(1)
+            .and_then(|rest| rest.split('@').next());
         name.map_or_else(|| panic!("{}", ran.stderr), str::to_owned)
     };
     let ours = denied(env!("CARGO_BIN_EXE_truetps"), &[&["slap"], &words[..]].concat());
     assert_eq!(ours, denied(ORIGINAL, &[&words[..], &["--skip-ssl"]].concat()));
     assert_ne!(ours, "'another_user'");
-    let no_name = denied(env!("CARGO_BIN_EXE_truetps"), &[&["slap"], &words[..], &["--user="]].concat());
+    let no_name =
+        denied(env!("CARGO_BIN_EXE_truetps"), &[&["slap"], &words[..], &["--user="]].concat());
     assert_eq!(no_name, ours);
 }
 
@@ -284,9 +345,20 @@ fn an_authority_that_is_named_must_have_signed_the_servers_certificate() {
 
 #[test]
 fn a_query_that_cannot_be_prepared_is_no_failed_connection() {
-    let Some(bench) = Bench::start("a_query_that_cannot_be_prepared_is_no_failed_connection") else { return };
-    let seen = bench.ours(&["--prepared", "--query=select a from none_such", "--create=create table t (a int)"]);
+    let Some(bench) = Bench::start("a_query_that_cannot_be_prepared_is_no_failed_connection")
+    else {
+        return;
+    };
+    let seen = bench.ours(&[
+        "--prepared",
+        "--query=select a from none_such",
+        "--create=create table t (a int)",
+    ]);
     assert_eq!(seen.ran.code, Some(1), "{}", seen.ran.stdout);
     let expect = "mysqlslap: Cannot prepare a query: ";
-    assert!(seen.ran.stderr.contains(expect) && !seen.ran.stderr.contains("when connecting"), "{}", seen.ran.stderr);
+    assert!(
+        seen.ran.stderr.contains(expect) && !seen.ran.stderr.contains("when connecting"),
+        "{}",
+        seen.ran.stderr
+    );
 }

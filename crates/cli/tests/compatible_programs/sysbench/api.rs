@@ -29,7 +29,8 @@ struct Use {
 }
 
 const ANY_ORDER: Look = Look { sorted: true, ..Look::EXACT };
-const USE: Use = Use { script: "", args: &["--events=1 run"], on: On::Both, look: Look::EXACT, deviations: &[] };
+const USE: Use =
+    Use { script: "", args: &["--events=1 run"], on: On::Both, look: Look::EXACT, deviations: &[] };
 const ALONE: Use = Use { on: On::Nothing, ..USE };
 
 const USES: &[Use] = &[
@@ -75,7 +76,11 @@ const USES: &[Use] = &[
         ..ALONE
     },
     Use { script: "states", args: &["", "--events=2 run", "nothing"], ..ALONE },
-    Use { script: "random", args: &["--events=1 run", "--events=1 --rand-type=pareto --rand-seed=3 run"], ..ALONE },
+    Use {
+        script: "random",
+        args: &["--events=1 run", "--events=1 --rand-type=pareto --rand-seed=3 run"],
+        ..ALONE
+    },
     Use {
         script: "seeded",
         args: &[
@@ -112,7 +117,12 @@ const USES: &[Use] = &[
     },
     Use { script: "counters", args: &["--events=3 run"], ..USE },
     Use { script: "bulk", ..USE },
-    Use { script: "late", args: &["--events=1 run", "--events=2 --threads=2 run"], look: ANY_ORDER, ..USE },
+    Use {
+        script: "late",
+        args: &["--events=1 run", "--events=2 --threads=2 run"],
+        look: ANY_ORDER,
+        ..USE
+    },
     Use { script: "prepared", ..USE },
     // As text, sysbench reads beyond a value of full width.
     Use { script: "prepared_cut", ..USE },
@@ -125,7 +135,11 @@ const USES: &[Use] = &[
         )],
         ..USE
     },
-    Use { script: "prepared_selects", args: &["--events=1 run", "--events=1 --db-ps-mode=disable run"], ..USE },
+    Use {
+        script: "prepared_selects",
+        args: &["--events=1 run", "--events=1 --db-ps-mode=disable run"],
+        ..USE
+    },
     Use {
         script: "prepared_nulls",
         args: &["--events=1 run", "--events=1 --db-ps-mode=disable run"],
@@ -138,7 +152,12 @@ const USES: &[Use] = &[
         deviations: &[("", "a NULL is sent as NULL, and not as the value that was bound before")],
         ..USE
     },
-    Use { script: "prepared_nulls", args: &["--events=1 --db-ps-mode=disable run"], on: On::Postgres, ..USE },
+    Use {
+        script: "prepared_nulls",
+        args: &["--events=1 --db-ps-mode=disable run"],
+        on: On::Postgres,
+        ..USE
+    },
     Use { script: "prepared_wrong", args: &["prepare"], ..USE },
     Use { script: "several", on: On::Postgres, ..USE },
     Use { script: "rows", ..USE },
@@ -173,7 +192,8 @@ const USES: &[Use] = &[
 
 fn place_with_scripts() -> Place {
     let place = Place::new();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compatible_programs/sysbench/lua");
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compatible_programs/sysbench/lua");
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         fs::copy(entry.path(), place.path().join(entry.file_name())).unwrap();
     }

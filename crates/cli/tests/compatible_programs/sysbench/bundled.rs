@@ -23,7 +23,8 @@ struct Script {
     fills: bool,
 }
 
-const PLAIN: Script = Script { name: "", tables: "--tables=2", conflicts: false, by_chance: false, fills: false };
+const PLAIN: Script =
+    Script { name: "", tables: "--tables=2", conflicts: false, by_chance: false, fills: false };
 
 const SCRIPTS: [Script; 11] = [
     Script { name: "oltp_read_only", ..PLAIN },
@@ -79,7 +80,8 @@ impl Script {
             }
             if command == "run" {
                 // By the time's second, two runs would have the same numbers, and change nothing the second time.
-                let seed = if threads == "--threads=1" { "--rand-seed=11" } else { "--rand-seed=44" };
+                let seed =
+                    if threads == "--threads=1" { "--rand-seed=11" } else { "--rand-seed=44" };
                 args.extend([EVENTS, "--time=30", seed]);
             }
             args.push(command);
@@ -99,10 +101,18 @@ fn compare_all(server: &Server) {
             [("--db-ps-mode=auto", "--threads=1"), ("--db-ps-mode=disable", "--threads=4")]
         {
             let steps = script.steps(prepare_threads);
-            let [there, here] = [&reference, &ours].map(|program| script.run(program, server, &place, ps_mode, &steps));
+            let [there, here] = [&reference, &ours]
+                .map(|program| script.run(program, server, &place, ps_mode, &steps));
             for ((step, there), here) in steps.iter().zip(&there).zip(&here) {
-                assert_eq!(there.code, Some(0), "sysbench itself: {} {step:?} {:?}", script.name, there.stdout);
-                let name = format!("{} {ps_mode} {} {} on {}", script.name, step.0, step.1, server.name());
+                assert_eq!(
+                    there.code,
+                    Some(0),
+                    "sysbench itself: {} {step:?} {:?}",
+                    script.name,
+                    there.stdout
+                );
+                let name =
+                    format!("{} {ps_mode} {} {} on {}", script.name, step.0, step.1, server.name());
                 verdict.add(&name, difference(there, here, script.look(step.0, step.1)), None);
             }
         }

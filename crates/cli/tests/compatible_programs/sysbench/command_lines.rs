@@ -20,7 +20,11 @@ impl Case {
             let words: Vec<&str> = args.split_whitespace().collect();
             let run = |program| facts(program, place.path(), &words, self.stdin, None, look);
             let found = difference(&run(reference), &run(ours), look);
-            verdict.add(&format!("{}: sysbench {args}", self.name), found, reason(self.deviations, args));
+            verdict.add(
+                &format!("{}: sysbench {args}", self.name),
+                found,
+                reason(self.deviations, args),
+            );
         }
     }
 }

@@ -14,7 +14,13 @@ pub(crate) fn of_lines(what: &str, reference: &[String], ours: &[String]) -> Opt
     let pairs = || reference.iter().zip(ours);
     let begin = pairs().take_while(|(a, b)| a == b).count();
     let longest_end = reference.len().min(ours.len()) - begin;
-    let end = reference.iter().rev().zip(ours.iter().rev()).take(longest_end).take_while(|(a, b)| a == b).count();
+    let end = reference
+        .iter()
+        .rev()
+        .zip(ours.iter().rev())
+        .take(longest_end)
+        .take_while(|(a, b)| a == b)
+        .count();
     let mut text = format!("  {what}, from line {}:\n", begin + 1);
     for (sign, lines) in [('-', reference), ('+', ours)] {
         for line in lines[begin..lines.len() - end].iter().take(LINES_SHOWN) {

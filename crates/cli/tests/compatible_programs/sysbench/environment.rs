@@ -42,27 +42,48 @@ impl Ways<'_> {
     fn run(&self, program: &Program, Way(variables, args): &Way) -> Ran {
         let filled = |text: &str| {
             let here = self.place.path().display().to_string();
-            text.replace("PORT", &self.port.to_string()).replace("HERE", &here).replace("SOCKET", &self.socket)
+            text.replace("PORT", &self.port.to_string())
+                .replace("HERE", &here)
+                .replace("SOCKET", &self.socket)
         };
-        let args: Vec<_> =
-            [self.script, "--events=1"].iter().chain(args).chain(&["run"]).map(|arg| filled(arg)).collect();
-        let mut command = program.command(self.place.path(), &args.iter().map(String::as_str).collect::<Vec<_>>());
+        let args: Vec<_> = [self.script, "--events=1"]
+            .iter()
+            .chain(args)
+            .chain(&["run"])
+            .map(|arg| filled(arg))
+            .collect();
+        let mut command = program
+            .command(self.place.path(), &args.iter().map(String::as_str).collect::<Vec<_>>());
         // A name of a variable may have the word for the port.
-        command.envs(variables.iter().map(|(name, value)| (*name, filled(value)))).env("TRUETPS_RUNS", "none");
+        command
+            .envs(variables.iter().map(|(name, value)| (*name, filled(value))))
+            .env("TRUETPS_RUNS", "none");
         command.output().unwrap().into()
     }
 
     fn compare(&self, ways: &[Way]) -> String {
-        let saw = |ran: &Ran| ran.stdout.lines().find(|line| line.starts_with("saw")).map(str::to_owned);
-        let fatal =
-            |ran: &Ran| ran.stdout.lines().filter(|line| line.starts_with("FATAL")).collect::<Vec<_>>().join("\n");
+        let saw =
+            |ran: &Ran| ran.stdout.lines().find(|line| line.starts_with("saw")).map(str::to_owned);
+        let fatal = |ran: &Ran| {
+            ran.stdout
+                .lines()
+                .filter(|line| line.starts_with("FATAL"))
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
         let mut differ = String::new();
         for way in ways {
-            let [theirs, ours] = [Program::reference(), Program::ours()].map(|program| self.run(&program, way));
+            let [theirs, ours] =
+                [Program::reference(), Program::ours()].map(|program| self.run(&program, way));
             if (saw(&theirs), theirs.code) != (saw(&ours), ours.code) {
                 let [theirs, told] = [saw(&theirs), saw(&ours)];
-                differ +=
-                    &[format!("{way:?}"), format!("- {theirs:?}"), format!("+ {told:?}"), fatal(&ours)].join("\n");
+                differ += &[
+                    format!("{way:?}"),
+                    format!("- {theirs:?}"),
+                    format!("+ {told:?}"),
+                    fatal(&ours),
+                ]
+                .join("\n");
             }
         }
         differ
@@ -86,7 +107,13 @@ const EMPTY: [&str; 4] = ["--pgsql-host=", "--pgsql-port=", "--pgsql-user=", "--
 
 /// Both programs see the same session by these, or none.
 fn ways_of_libpq() -> Vec<Way> {
-    let named = [KNOWN, ("PGHOST", "127.0.0.1"), ("PGPORT", "PORT"), ("PGUSER", "sbtest"), ("PGDATABASE", "other")];
+    let named = [
+        KNOWN,
+        ("PGHOST", "127.0.0.1"),
+        ("PGPORT", "PORT"),
+        ("PGUSER", "sbtest"),
+        ("PGDATABASE", "other"),
+    ];
     vec![
         way(&[], &AT, &[]),
         way(&[], &AT, &["--pgsql-password=pw"]),
@@ -95,13 +122,35 @@ fn ways_of_libpq() -> Vec<Way> {
         way(&[("PGPASSWORD", "wrong")], &AT, &["--pgsql-password=pw"]),
         way(&[KNOWN, ("PGOPTIONS", "-c work_mem=12345kB -c datestyle=SQL")], &AT, &[]),
         way(&[KNOWN, ("PGOPTIONS", "-c no_such=1")], &AT, &[]),
-        way(&[KNOWN, ("PGAPPNAME", "app"), ("PGTZ", "Asia/Tokyo"), ("PGDATESTYLE", "German")], &AT, &[]),
-        way(&[KNOWN, ("PGHOST", "nowhere.invalid"), ("PGUSER", "nobody"), ("PGDATABASE", "other")], &AT, &[]),
+        way(
+            &[KNOWN, ("PGAPPNAME", "app"), ("PGTZ", "Asia/Tokyo"), ("PGDATESTYLE", "German")],
+            &AT,
+            &[],
+        ),
+        way(
+            &[KNOWN, ("PGHOST", "nowhere.invalid"), ("PGUSER", "nobody"), ("PGDATABASE", "other")],
+            &AT,
+            &[],
+        ),
         way(&named, &[], &EMPTY),
         way(&named, &AT, &["--pgsql-db="]),
-        way(&[KNOWN], &AT, &["--pgsql-db=dbname=other options='-c work_mem=777kB' application_name=a\\ b"]),
-        way(&[], &AT, &["--pgsql-db=host=nowhere.invalid port=1 user=nobody password = pw dbname=other"]),
-        way(&[], &AT, &["--pgsql-db=postgresql://nobody:pw@nowhere.invalid:1/other?options=-c%20work_mem%3D999kB"]),
+        way(
+            &[KNOWN],
+            &AT,
+            &["--pgsql-db=dbname=other options='-c work_mem=777kB' application_name=a\\ b"],
+        ),
+        way(
+            &[],
+            &AT,
+            &["--pgsql-db=host=nowhere.invalid port=1 user=nobody password = pw dbname=other"],
+        ),
+        way(
+            &[],
+            &AT,
+            &[
+                "--pgsql-db=postgresql://nobody:pw@nowhere.invalid:1/other?options=-c%20work_mem%3D999kB",
+            ],
+        ),
         way(
             &[],
             &[],
@@ -132,11 +181,17 @@ fn ways_of_libpq() -> Vec<Way> {
 #[test]
 fn a_postgresql_is_found_as_libpq_finds_it() {
     let options = PostgresOptions {
-        hba: vec!["local all all trust".to_owned(), "host all all 127.0.0.1/32 scram-sha-256".to_owned()],
+        hba: vec![
+            "local all all trust".to_owned(),
+            "host all all 127.0.0.1/32 scram-sha-256".to_owned(),
+        ],
         tcp: true,
         ..Default::default()
     };
-    let Some(server) = PostgresServer::start("a_postgresql_is_found_as_libpq_finds_it", &options) else { return };
+    let Some(server) = PostgresServer::start("a_postgresql_is_found_as_libpq_finds_it", &options)
+    else {
+        return;
+    };
     let mut admin = server.connect().unwrap();
     admin.execute(&format!("CREATE ROLE sbtest LOGIN PASSWORD '{PASSWORD}'")).unwrap();
     admin.execute("CREATE DATABASE sbtest").unwrap();
@@ -145,7 +200,11 @@ fn a_postgresql_is_found_as_libpq_finds_it() {
     place.write("saw.lua", POSTGRES);
     let port = server.port().unwrap();
     let line = format!("*:{port}:*:sbtest:{PASSWORD}\n");
-    secret_file(&place.path().join("passwords"), &format!("# a remark\nother:*:*:*:x\n{line}"), 0o600);
+    secret_file(
+        &place.path().join("passwords"),
+        &format!("# a remark\nother:*:*:*:x\n{line}"),
+        0o600,
+    );
     secret_file(&place.path().join("open"), &line, 0o644);
     let socket = server.socket().parent().unwrap().display().to_string();
     let ways = Ways { place: &place, port, socket, script: "saw.lua" };
@@ -171,7 +230,10 @@ fn a_postgresql_is_found_as_libpq_finds_it() {
             "PGCLIENTENCODING is not supported by truetps, except",
         ),
         (way(&[KNOWN], &[], &["--pgsql-host=a,b"]), "a list of hosts is not"),
-        (way(&[KNOWN], &AT, &["--pgsql-db=target_session_attrs=primary"]), "`target_session_attrs` in the connection"),
+        (
+            way(&[KNOWN], &AT, &["--pgsql-db=target_session_attrs=primary"]),
+            "`target_session_attrs` in the connection",
+        ),
     ] {
         let ran = ways.run(&Program::ours(), &way);
         assert_eq!(ran.code, Some(1), "{way:?}: {}", ran.stdout);
@@ -198,7 +260,11 @@ fn a_mysql_is_found_as_its_client_library_finds_it() {
         way(&[known], &at, &["--mysql-password=wrong"]),
         way(&[known, ("MYSQL_UNIX_PORT", "SOCKET")], &[], &[]),
         way(&[known, ("MYSQL_UNIX_PORT", "HERE/none")], &[], &["--mysql-socket=SOCKET"]),
-        way(&[known, ("MYSQL_TCP_PORT", "PORT")], &[], &["--mysql-host=127.0.0.1", "--mysql-port=0"]),
+        way(
+            &[known, ("MYSQL_TCP_PORT", "PORT")],
+            &[],
+            &["--mysql-host=127.0.0.1", "--mysql-port=0"],
+        ),
         way(&[known, ("MYSQL_TCP_PORT", "1")], &at, &[]),
         way(&[known, ("USER", "sbtest")], &at, &["--mysql-user=", "--mysql-db="]),
         way(&[known], &at, &["--mysql-db="]),

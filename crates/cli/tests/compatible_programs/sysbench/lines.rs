@@ -19,7 +19,8 @@ pub(crate) fn lines(text: &str, folder: &Path, counts: Counts) -> Vec<String> {
     let text = text.replace(&folder, "FOLDER");
     // The last line's end is a fact as well.
     let ended = if text.is_empty() || text.ends_with('\n') { "" } else { "<no end of line>" };
-    let mut all: Vec<String> = text.lines().map(|line| line_without_measures(line, counts)).collect();
+    let mut all: Vec<String> =
+        text.lines().map(|line| line_without_measures(line, counts)).collect();
     if counts == Counts::AllVary {
         without_repeats(&mut all);
     }
@@ -62,8 +63,12 @@ fn places_replaced(line: &str) -> String {
     let mut out = line.to_owned();
     for (begin, end) in [("[string \"sysbench", ": "), ("'struct ", "'")] {
         let Some(at) = out.find(begin) else { continue };
-        let from =
-            at + begin.len() + out[at + begin.len()..].find(':').filter(|_| end == ": ").map_or(0, |colon| colon + 1);
+        let from = at
+            + begin.len()
+            + out[at + begin.len()..]
+                .find(':')
+                .filter(|_| end == ": ")
+                .map_or(0, |colon| colon + 1);
         let digits = out[from..].bytes().take_while(u8::is_ascii_digit).count();
         if out[from + digits..].starts_with(end) {
             out.replace_range(from..from + digits, "N");
@@ -75,19 +80,28 @@ fn places_replaced(line: &str) -> String {
 /// A number at the end with the spaces before it: together they have a fixed width.
 fn right_aligned(line: &str) -> String {
     let Some((label, value)) = line.rsplit_once(':') else { return line.to_owned() };
-    let is_number = value.trim_start().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && value.contains('.');
+    let is_number = value.trim_start().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && value.contains('.');
     if is_number { format!("{label}:<{} wide>", value.len()) } else { line.to_owned() }
 }
 
 fn is_count(label: &str) -> bool {
-    ["read:", "write:", "other:", "total:", "queries:", "ignored errors:"].iter().any(|name| label.starts_with(name))
+    ["read:", "write:", "other:", "total:", "queries:", "ignored errors:"]
+        .iter()
+        .any(|name| label.starts_with(name))
 }
 
 /// Lines that have nothing but measures.
 fn is_measured(label: &str) -> bool {
-    ["total time:", "events (avg/stddev):", "execution time (avg/stddev):", "events per second:", "[ "]
-        .iter()
-        .any(|name| label.starts_with(name))
+    [
+        "total time:",
+        "events (avg/stddev):",
+        "execution time (avg/stddev):",
+        "events per second:",
+        "[ ",
+    ]
+    .iter()
+    .any(|name| label.starts_with(name))
 }
 
 /// `(12.34 per sec.)` without its number.
@@ -151,7 +165,11 @@ fn only_measures_are_replaced() {
         "a.lua:12: 'struct N' has none<no end of line>",
     ];
     assert_eq!(lines(text, Path::new("/tmp/x"), Counts::Exact), expected);
-    let varied = lines("        read:     280\n    queries:  2000   (1.5 per sec.)\n", Path::new("/x"), Counts::Vary);
+    let varied = lines(
+        "        read:     280\n    queries:  2000   (1.5 per sec.)\n",
+        Path::new("/x"),
+        Counts::Vary,
+    );
     assert_eq!(varied, ["        read:     N", "    queries:  N(Nper sec.)"]);
     let timed = lines("[ 1s ] eps: 2.5\n\n[ 2s ] eps: 99\n\n", Path::new("/x"), Counts::AllVary);
     assert_eq!(timed, ["[ Ns ] eps: N", "", ""]);

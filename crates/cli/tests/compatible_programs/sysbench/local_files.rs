@@ -26,6 +26,7 @@ fn script(file: &str) -> String {
 /// that cannot be read is theirs.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the program to compare with")]
+#[expect(clippy::too_many_lines, reason = "one journey")]
 fn a_file_that_a_statement_names_is_sent_as_by_the_originals() {
     const TEST: &str = "a_file_that_a_statement_names_is_sent_as_by_the_originals";
     let place = Place::new();
@@ -35,42 +36,78 @@ fn a_file_that_a_statement_names_is_sent_as_by_the_originals() {
     place.write("gone.lua", &script("/nowhere/rows.txt"));
     for binary in [mariadb(TEST), mysql(TEST).map(|(binary, _)| binary)].into_iter().flatten() {
         let owned = Owned::start(&binary, &[("local_infile", "ON")]);
-        owned.execute(&["CREATE DATABASE d", "CREATE TABLE d.t (a INT)", "CREATE USER u@localhost IDENTIFIED BY 'pw'"]);
+        owned.execute(&[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (a INT)",
+            "CREATE USER u@localhost IDENTIFIED BY 'pw'",
+        ]);
         owned.execute(&["GRANT ALL ON *.* TO u@localhost"]);
         let rows_after = |run: &dyn Fn() -> Ran| {
             owned.execute(&["TRUNCATE d.t"]);
             let ran = run();
-            (ran.code, owned.admin().query_value("SELECT CONCAT(COUNT(*), ' ', SUM(a)) FROM d.t").unwrap(), ran)
+            (
+                ran.code,
+                owned.admin().query_value("SELECT CONCAT(COUNT(*), ' ', SUM(a)) FROM d.t").unwrap(),
+                ran,
+            )
         };
         let socket = format!("--mysql-socket={}", owned.server.socket().display());
-        let flags = [&socket, "--mysql-user=u", "--mysql-password=pw", "--mysql-db=d", "--events=2", "run"];
+        let flags =
+            [&socket, "--mysql-user=u", "--mysql-password=pw", "--mysql-db=d", "--events=2", "run"];
         let sum = (2 * ROWS * (ROWS - 1) / 2).to_string();
         for workers in [&[][..], &["--threads=2", "--workers=1"]] {
-            let ours = rows_after(&|| place.run(&[&["sysbench", "load.lua"], &flags[..], workers].concat()));
+            let ours = rows_after(&|| {
+                place.run(&[&["sysbench", "load.lua"], &flags[..], workers].concat())
+            });
             let shown = format!("{}{}", ours.2.stdout, ours.2.stderr);
             assert_eq!((ours.0, ours.1), (Some(0), Some(format!("{} {sum}", 2 * ROWS))), "{shown}");
             assert!(shown.contains("write:                           2"), "{shown}");
         }
-        let theirs = rows_after(&|| Program::reference().run(place.path(), &[&["load.lua"], &flags[..]].concat(), ""));
-        assert_eq!((theirs.0, theirs.1), (Some(0), Some(format!("{} {sum}", 2 * ROWS))), "{}", theirs.2.stdout);
+        let theirs = rows_after(&|| {
+            Program::reference().run(place.path(), &[&["load.lua"], &flags[..]].concat(), "")
+        });
+        assert_eq!(
+            (theirs.0, theirs.1),
+            (Some(0), Some(format!("{} {sum}", 2 * ROWS))),
+            "{}",
+            theirs.2.stdout
+        );
         let fatal = |program: &Program| {
             let ran = program.run(place.path(), &[&["gone.lua"], &flags[..]].concat(), "");
-            let lines: Vec<_> =
-                ran.stdout.lines().filter(|line| line.starts_with("FATAL")).map(str::to_owned).collect();
+            let lines: Vec<_> = ran
+                .stdout
+                .lines()
+                .filter(|line| line.starts_with("FATAL"))
+                .map(str::to_owned)
+                .collect();
             (ran.code, lines)
         };
         assert_eq!(fatal(&Program::ours()), fatal(&Program::reference()));
 
         let socket = format!("--socket={}", owned.server.socket().display());
         let query = format!("--query=load data local infile '{path}' into table d.t (a)");
-        let slap =
-            ["--no-defaults", &socket, "-uu", "-ppw", "--create-schema=d", &query, "-c2", "--number-of-queries=2"];
+        let slap = [
+            "--no-defaults",
+            &socket,
+            "-uu",
+            "-ppw",
+            "--create-schema=d",
+            &query,
+            "-c2",
+            "--number-of-queries=2",
+        ];
         let ours = rows_after(&|| place.run(&[&["slap"], &slap[..]].concat()));
-        assert_eq!((ours.0, ours.1), (Some(0), Some(format!("{} {sum}", 2 * ROWS))), "{}", ours.2.stderr);
+        assert_eq!(
+            (ours.0, ours.1),
+            (Some(0), Some(format!("{} {sum}", 2 * ROWS))),
+            "{}",
+            ours.2.stderr
+        );
         // MariaDB's program begins TLS with servers of MySQL, and then does not know their certificate.
         let slap = [&slap[..], &["--skip-ssl"]].concat();
-        let theirs =
-            rows_after(&|| Command::new("mariadb-slap").args(&slap).stdin(Stdio::null()).output().unwrap().into());
+        let theirs = rows_after(&|| {
+            Command::new("mariadb-slap").args(&slap).stdin(Stdio::null()).output().unwrap().into()
+        });
         assert_eq!(theirs.1, Some(format!("{} {sum}", 2 * ROWS)), "{}", theirs.2.stderr);
     }
 }
@@ -83,7 +120,8 @@ impl AskingServer {
     fn serve(self) -> Vec<u8> {
         let mut stream = self.0.accept().unwrap().0;
         let mut greeting =
-            b"\x0a8.0.99\0\x01\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0".to_vec();
+            b"\x0a8.0.99\0\x01\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0"
+                .to_vec();
         greeting.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
         send(&mut stream, 0, &greeting);
         packet(&mut stream);
@@ -135,5 +173,9 @@ fn a_server_gets_no_file_that_the_statement_does_not_name() {
     ]);
     assert_eq!(asking.join().unwrap(), b"", "{}", ran.stdout);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("refused: the server asked for the file `/etc/passwd`"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("refused: the server asked for the file `/etc/passwd`"),
+        "{}",
+        ran.stdout
+    );
 }

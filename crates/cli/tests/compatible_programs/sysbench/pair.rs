@@ -45,7 +45,9 @@ impl Look {
                 let sum: u64 = tables.iter().map(|(_, rows)| rows).sum();
                 names.chain([format!("{sum} rows")]).collect()
             }
-            (Counts::Exact, false) => tables.iter().map(|(name, rows)| format!("{name}: {rows} rows")).collect(),
+            (Counts::Exact, false) => {
+                tables.iter().map(|(name, rows)| format!("{name}: {rows} rows")).collect()
+            }
         }
     }
 }
@@ -96,7 +98,8 @@ pub(crate) fn difference(reference: &Facts, ours: &Facts, look: Look) -> Option<
     if reference.code != ours.code {
         let _ = writeln!(text, "  exit code: {:?} there, {:?} here", reference.code, ours.code);
     }
-    let stdout = of_lines("stdout", &reference.printed, &ours.printed).filter(|_| reference.stdout != ours.stdout);
+    let stdout = of_lines("stdout", &reference.printed, &ours.printed)
+        .filter(|_| reference.stdout != ours.stdout);
     let with_counts = look.counts == Counts::Exact;
     let parts = [
         stdout,
@@ -140,6 +143,12 @@ impl Verdict {
 
     pub(crate) fn check(self) {
         assert!(self.cases > 0, "no case was run");
-        assert!(self.bad == 0, "{} of {} cases differ (- sysbench, + ours):\n{}", self.bad, self.cases, self.text);
+        assert!(
+            self.bad == 0,
+            "{} of {} cases differ (- sysbench, + ours):\n{}",
+            self.bad,
+            self.cases,
+            self.text
+        );
     }
 }

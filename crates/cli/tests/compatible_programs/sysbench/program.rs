@@ -38,13 +38,17 @@ impl Program {
         let found = env::split_paths(&env::var_os("PATH").unwrap_or_default())
             .map(|folder| folder.join(DEBIAN))
             .find(|path| path.is_file());
-        let found = found.expect("sysbench is not installed, which these tests compare with: apt-get install sysbench");
+        let found = found.expect(
+            "sysbench is not installed, which these tests compare with: apt-get install sysbench",
+        );
         Self { words: vec![found.into()] }
     }
 
     pub(crate) fn ours() -> Self {
-        let words = env::var_os(UNDER_TEST)
-            .map_or_else(|| vec![env!("CARGO_BIN_EXE_truetps").into(), "sysbench".into()], |path| vec![path]);
+        let words = env::var_os(UNDER_TEST).map_or_else(
+            || vec![env!("CARGO_BIN_EXE_truetps").into(), "sysbench".into()],
+            |path| vec![path],
+        );
         Self { words }
     }
 

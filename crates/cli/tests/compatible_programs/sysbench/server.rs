@@ -44,8 +44,14 @@ impl Server {
 
     pub(crate) fn postgres(test: &str) -> Option<Self> {
         let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let settings = vec![setting("log_statement", "all"), setting("log_line_prefix", &format!("{ENTRY}%u{ENTRY}"))];
-        let server = PostgresServer::start(test, &PostgresOptions { settings, tcp: true, ..Default::default() })?;
+        let settings = vec![
+            setting("log_statement", "all"),
+            setting("log_line_prefix", &format!("{ENTRY}%u{ENTRY}")),
+        ];
+        let server = PostgresServer::start(
+            test,
+            &PostgresOptions { settings, tcp: true, ..Default::default() },
+        )?;
         let mut first = server.connect().unwrap();
         first.execute(&format!("CREATE ROLE {NAME} LOGIN")).unwrap();
         first.execute(&format!("CREATE DATABASE {NAME} OWNER {NAME}")).unwrap();
@@ -61,7 +67,11 @@ impl Server {
             Kind::Mariadb(owned) => ("mysql", "mysql", owned.port),
             Kind::Postgres(server) => ("pgsql", "pgsql", server.port().unwrap()),
         };
-        vec![format!("--db-driver={driver}"), format!("--{prefix}-host=127.0.0.1"), format!("--{prefix}-port={port}")]
+        vec![
+            format!("--db-driver={driver}"),
+            format!("--{prefix}-host=127.0.0.1"),
+            format!("--{prefix}-port={port}"),
+        ]
     }
 
     /// By socket, and by lists of places.
@@ -74,7 +84,12 @@ impl Server {
                 vec![
                     vec![socket.clone()],
                     vec![driver.clone(), "--mysql-host=nowhere".to_owned(), socket],
-                    vec![driver, "--mysql-host=127.0.0.1,127.0.0.1".to_owned(), port, "--threads=3".to_owned()],
+                    vec![
+                        driver,
+                        "--mysql-host=127.0.0.1,127.0.0.1".to_owned(),
+                        port,
+                        "--threads=3".to_owned(),
+                    ],
                 ]
             }
             Kind::Postgres(server) => {
@@ -146,8 +161,12 @@ impl Server {
     /// Sessions end a moment after their program.
     fn wait_for_silence(&self) {
         let sql = match self.kind {
-            Kind::Mariadb(_) => format!("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{NAME}'"),
-            Kind::Postgres(_) => format!("SELECT COUNT(*) FROM pg_stat_activity WHERE usename = '{NAME}'"),
+            Kind::Mariadb(_) => {
+                format!("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{NAME}'")
+            }
+            Kind::Postgres(_) => {
+                format!("SELECT COUNT(*) FROM pg_stat_activity WHERE usename = '{NAME}'")
+            }
         };
         wait_until("the end of all sessions", || self.first_column(&sql) == ["0"]);
     }
@@ -155,13 +174,15 @@ impl Server {
     fn general_log(&self) -> Shapes {
         let mut shapes = Shapes::new();
         // Without the sessions that ask for replicas, before, and what the server is set to, when all is over.
-        let of_ours = "SELECT thread_id FROM mysql.general_log WHERE argument LIKE 'SHOW GLOBAL VARIABLES%'";
+        let of_ours =
+            "SELECT thread_id FROM mysql.general_log WHERE argument LIKE 'SHOW GLOBAL VARIABLES%'";
         let sql = format!(
             "SELECT command_type, argument FROM mysql.general_log WHERE user_host LIKE '{NAME}%' AND thread_id NOT IN \
              ({of_ours})"
         );
         for row in self.rows(&sql) {
-            let [kind, text] = [0, 1].map(|column| row.get(column).cloned().flatten().unwrap_or_default());
+            let [kind, text] =
+                [0, 1].map(|column| row.get(column).cloned().flatten().unwrap_or_default());
             match kind.as_str() {
                 "Quit" => {}
                 "Connect" => add(&mut shapes, "Connect", ""),
@@ -188,7 +209,9 @@ impl Server {
                     continue;
                 }
                 add(&mut shapes, "Query", sql);
-            } else if let Some((_, sql)) = text.strip_prefix("execute ").and_then(|text| text.split_once(": ")) {
+            } else if let Some((_, sql)) =
+                text.strip_prefix("execute ").and_then(|text| text.split_once(": "))
+            {
                 add(&mut shapes, "Execute", sql);
             }
         }

@@ -22,7 +22,8 @@ fn shape(sql: &str) -> String {
             }
             _ if c.is_ascii_digit() => {
                 while chars.next_if(|next| next.is_ascii_digit() || *next == '.').is_some() {}
-                let _ = out.pop().filter(|sign| !matches!(sign, '-' | '$')).map(|kept| out.push(kept));
+                let _ =
+                    out.pop().filter(|sign| !matches!(sign, '-' | '$')).map(|kept| out.push(kept));
                 out.push('?');
             }
             _ if c.is_whitespace() => {
@@ -43,7 +44,9 @@ fn one_row(sql: &str) -> String {
         return sql.to_owned();
     }
     let mut kept = before;
-    while let Some(shorter) = kept.trim_end().strip_suffix(',').and_then(|rest| rest.trim_end().strip_suffix(row)) {
+    while let Some(shorter) =
+        kept.trim_end().strip_suffix(',').and_then(|rest| rest.trim_end().strip_suffix(row))
+    {
         kept = shorter;
     }
     format!("{kept}{row}")
@@ -53,7 +56,10 @@ fn one_row(sql: &str) -> String {
 fn values_and_rows_are_left_out() {
     for (sql, expected) in [
         ("SELECT c FROM sbtest12 WHERE id=$1", "SELECT c FROM sbtest? WHERE id=?"),
-        ("INSERT INTO t(a)  VALUES(1, 'x-1'),(22, 'y'),(3,\n'z')", "INSERT INTO t(a) VALUES(?, ?),(?, ?),(?, ?)"),
+        (
+            "INSERT INTO t(a)  VALUES(1, 'x-1'),(22, 'y'),(3,\n'z')",
+            "INSERT INTO t(a) VALUES(?, ?),(?, ?),(?, ?)",
+        ),
         ("INSERT INTO t VALUES(1,'a'), (2,'b'),(-3,'c')", "INSERT INTO t VALUES(?,?)"),
         ("BEGIN", "BEGIN"),
     ] {

@@ -42,7 +42,8 @@ fn events(place: &Place, script: &str) -> [u64; 2] {
     let (threads, path) = (format!("--threads={CLIENTS}"), format!("./{script}.lua"));
     [Program::reference(), Program::ours()].map(|program| {
         let ran = program.run(place.path(), &[&path, &threads, "--time=1", "run"], "");
-        let count = ran.stdout.lines().find_map(|line| line.trim().strip_prefix("total number of events:"));
+        let count =
+            ran.stdout.lines().find_map(|line| line.trim().strip_prefix("total number of events:"));
         let count = count.unwrap_or_else(|| panic!("{script}: {}{}", ran.stdout, ran.stderr));
         count.trim().parse().unwrap()
     })
@@ -66,10 +67,16 @@ fn the_latency_under_a_rate_is_not_the_generators() {
     place.write("nothing.lua", "function event() end");
     for threads in ["--threads=1", "--threads=4", "--threads=16", "--threads=64"] {
         let medians = [Program::reference(), Program::ours()].map(|program| {
-            let flags = ["./nothing.lua", threads, "--rate=200", "--percentile=50", "--time=1", "run"];
+            let flags =
+                ["./nothing.lua", threads, "--rate=200", "--percentile=50", "--time=1", "run"];
             let ran = program.run(place.path(), &flags, "");
-            let median = ran.stdout.lines().find_map(|line| line.trim().strip_prefix("50th percentile:"));
-            median.unwrap_or_else(|| panic!("{}{}", ran.stdout, ran.stderr)).trim().parse::<f64>().unwrap()
+            let median =
+                ran.stdout.lines().find_map(|line| line.trim().strip_prefix("50th percentile:"));
+            median
+                .unwrap_or_else(|| panic!("{}{}", ran.stdout, ran.stderr))
+                .trim()
+                .parse::<f64>()
+                .unwrap()
         });
         let [there, here] = medians;
         assert!(here < there + 0.05, "{threads}: a median of {here} ms, sysbench has {there} ms");

@@ -1,12 +1,18 @@
 //! What the tests against a real PostgreSQL share.
 
-#![allow(dead_code, clippy::unwrap_used, reason = "each test program uses a part of it, and may panic")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test program uses a part of it, and may panic"
+)]
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use truetps_driver::{Client, Connector, DriverError, Params, Reply, Session, SessionEvent, Socket, Statement, Target};
+use truetps_driver::{
+    Client, Connector, DriverError, Params, Reply, Session, SessionEvent, Socket, Statement, Target,
+};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -18,7 +24,11 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    pub(crate) fn log_in(target: &Target, statements: &[&str], prepared: bool) -> Result<Self, DriverError> {
+    pub(crate) fn log_in(
+        target: &Target,
+        statements: &[&str],
+        prepared: bool,
+    ) -> Result<Self, DriverError> {
         let statements = statements.iter().map(|sql| Statement::new(*sql).unwrap()).collect();
         Self::with_statements(target, statements, prepared)
     }

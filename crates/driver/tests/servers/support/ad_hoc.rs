@@ -1,10 +1,15 @@
-#![allow(dead_code, clippy::unwrap_used, reason = "each test program uses a part of it, and may panic")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test program uses a part of it, and may panic"
+)]
 //! One link for ad-hoc statements, waited for one by one.
 
 use std::time::{Duration, Instant};
 
 use truetps_driver::{
-    Connector, DriverError, Link, ParamType, Params, Prepared, Reply, ResultSets, Scratch, SessionEvent, Target,
+    Connector, DriverError, Link, ParamType, Params, Prepared, Reply, ResultSets, Scratch,
+    SessionEvent, Target,
 };
 
 const SOON: Duration = Duration::from_mins(1);
@@ -65,7 +70,11 @@ impl AdHoc {
         sets
     }
 
-    pub(crate) fn try_prepare(&mut self, sql: &str, types: &[ParamType]) -> Result<Prepared, Reply> {
+    pub(crate) fn try_prepare(
+        &mut self,
+        sql: &str,
+        types: &[ParamType],
+    ) -> Result<Prepared, Reply> {
         self.link.prepare(sql.as_bytes(), types, &mut self.scratch).unwrap();
         match self.event().unwrap() {
             SessionEvent::Prepared(prepared) => Ok(prepared),
@@ -78,7 +87,11 @@ impl AdHoc {
         self.try_prepare(sql, &[]).unwrap()
     }
 
-    pub(crate) fn execute(&mut self, handle: u32, fill: impl FnOnce(&mut Params)) -> (Reply, Vec<Seen>) {
+    pub(crate) fn execute(
+        &mut self,
+        handle: u32,
+        fill: impl FnOnce(&mut Params),
+    ) -> (Reply, Vec<Seen>) {
         self.lend();
         self.scratch.params.clear();
         fill(&mut self.scratch.params);

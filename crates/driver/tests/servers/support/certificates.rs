@@ -24,7 +24,10 @@ impl Certificates {
         certificates.write("server.pem", &server.pem());
         certificates.write("server.key", &key.serialize_pem());
         let key = KeyPair::generate().unwrap();
-        let client = CertificateParams::new(vec!["client".to_owned()]).unwrap().signed_by(&key, &ca).unwrap();
+        let client = CertificateParams::new(vec!["client".to_owned()])
+            .unwrap()
+            .signed_by(&key, &ca)
+            .unwrap();
         certificates.write("client.pem", &client.pem());
         certificates.write("client.key", &key.serialize_pem());
         certificates
@@ -41,7 +44,11 @@ impl Certificates {
 
     /// `cert=…&key=…` of a DSN.
     pub(crate) fn client(&self) -> String {
-        format!("cert={}&key={}", self.path("client.pem").display(), self.path("client.key").display())
+        format!(
+            "cert={}&key={}",
+            self.path("client.pem").display(),
+            self.path("client.key").display()
+        )
     }
 
     fn write(&self, name: &str, text: &str) {

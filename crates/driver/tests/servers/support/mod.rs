@@ -11,7 +11,9 @@ pub(crate) use certificates::Certificates;
 pub(crate) use prepared::Prepared;
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::SettingValue;
-use truetps_sandbox::{RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, Settings, StartOptions};
+use truetps_sandbox::{
+    RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, Settings, StartOptions,
+};
 use truetps_testkit::{TestHome, free_port};
 
 pub(crate) const SOON: Duration = Duration::from_mins(1);
@@ -40,8 +42,11 @@ impl Server {
                 all.set(name, SettingValue::Text((*value).to_owned()));
             }
             match sandbox.start(&StartOptions::new(all)) {
-                Ok(running) => return Self { running, port, certificates, _sandbox: sandbox, _home: home },
-                Err(SandboxError::Start { log, .. }) if attempt < 3 && log.contains("already in use") => {}
+                Ok(running) => {
+                    return Self { running, port, certificates, _sandbox: sandbox, _home: home };
+                }
+                Err(SandboxError::Start { log, .. })
+                    if attempt < 3 && log.contains("already in use") => {}
                 Err(error) => panic!("{error}"),
             }
         }
@@ -63,10 +68,14 @@ impl Server {
     /// Waits until the server has ended an idle connection, which takes as long as the server is busy with others.
     pub(crate) fn wait_for_end_of(&self, client: &mut Client) {
         let id = client.query_value("SELECT CONNECTION_ID()").unwrap().unwrap();
-        let is_there = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}");
+        let is_there =
+            format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}");
         let began = Instant::now();
         while self.admin().query_value(&is_there).unwrap().as_deref() != Some("0") {
-            assert!(began.elapsed() < Duration::from_mins(1), "the server keeps an idle connection");
+            assert!(
+                began.elapsed() < Duration::from_mins(1),
+                "the server keeps an idle connection"
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -104,15 +113,22 @@ pub(crate) fn tls_version(target: &Target) -> String {
     result.rows[0][1].clone().unwrap()
 }
 
-fn base_settings(binary: &ServerBinary, port: u16, certificates: Option<&Certificates>) -> Settings {
+fn base_settings(
+    binary: &ServerBinary,
+    port: u16,
+    certificates: Option<&Certificates>,
+) -> Settings {
     let mut settings = Settings::default();
     let port = port.to_string();
-    let mut set = |name: &str, value: &str| settings.set(name, SettingValue::Text(value.to_owned()));
+    let mut set =
+        |name: &str, value: &str| settings.set(name, SettingValue::Text(value.to_owned()));
     set("skip_networking", "OFF");
     set("bind_address", "127.0.0.1");
     set("port", &port);
     if let Some(certificates) = certificates {
-        for (name, file) in [("ssl_ca", "ca.pem"), ("ssl_cert", "server.pem"), ("ssl_key", "server.key")] {
+        for (name, file) in
+            [("ssl_ca", "ca.pem"), ("ssl_cert", "server.pem"), ("ssl_key", "server.key")]
+        {
             set(name, certificates.path(file).to_str().unwrap());
         }
     }

@@ -3,7 +3,9 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use truetps_driver::{Connector, DriverError, Params, Reply, Session, SessionEvent, Socket, Statement, Target};
+use truetps_driver::{
+    Connector, DriverError, Params, Reply, Session, SessionEvent, Socket, Statement, Target,
+};
 
 use super::SOON;
 
@@ -29,7 +31,11 @@ impl Prepared {
         Ok(prepared)
     }
 
-    pub(crate) fn execute(&mut self, statement: usize, fill: impl FnOnce(&mut Params)) -> Result<Reply, DriverError> {
+    pub(crate) fn execute(
+        &mut self,
+        statement: usize,
+        fill: impl FnOnce(&mut Params),
+    ) -> Result<Reply, DriverError> {
         let mut params = Params::default();
         fill(&mut params);
         self.session.send(statement, &params, &mut self.out);

@@ -59,13 +59,20 @@ impl SchemaCleaning<'_> {
     }
 
     /// A session in a PostgreSQL database: the server shows no other database's tables.
-    fn session_inside(&self, outside: &mut Client, is_theirs: bool) -> Result<Option<Client>, LabError> {
+    fn session_inside(
+        &self,
+        outside: &mut Client,
+        is_theirs: bool,
+    ) -> Result<Option<Client>, LabError> {
         let name = &self.schema.name;
         if self.schema.name.dialect == SqlDialect::Mysql {
             return Ok(None);
         }
         // A run that was killed between closing and dropping the database.
-        let sql = format!("SELECT datallowconn::text FROM pg_database WHERE datname = {}", name.literal());
+        let sql = format!(
+            "SELECT datallowconn::text FROM pg_database WHERE datname = {}",
+            name.literal()
+        );
         let is_closed = outside.query_value(&sql)?.as_deref() == Some("false");
         if is_closed && !is_theirs && self.schema.is_created_by_us(outside)? {
             closing::open(outside, &name.quoted())?;
@@ -81,8 +88,10 @@ impl SchemaCleaning<'_> {
         relations: &BTreeMap<String, Relation>,
     ) -> Result<bool, LabError> {
         let schema = self.schema;
-        let is_bare = relations.is_empty() || (relations.keys().eq([TABLE]) && schema.is_empty(inside, TABLE)?);
-        let is_ours = is_bare && (schema.is_created_by_us(inside)? || schema.was_being_created(inside, self.made)?);
+        let is_bare = relations.is_empty()
+            || (relations.keys().eq([TABLE]) && schema.is_empty(inside, TABLE)?);
+        let is_ours = is_bare
+            && (schema.is_created_by_us(inside)? || schema.was_being_created(inside, self.made)?);
         if !is_ours {
             let name = &schema.name.text;
             self.restored.left.push(if is_bare {
@@ -110,17 +119,19 @@ impl SchemaCleaning<'_> {
             drop(inside);
             return self.drop_schema(outside);
         }
-        let dropped = match self.schema.relations_in(&mut inside).map(|relations| parted(relations, planned)) {
-            Ok((_, others)) if others.is_empty() => {
-                drop(inside);
-                self.drop_schema(outside)
-            }
-            Ok((ours, others)) => {
-                closing::open(outside, &name)?;
-                return self.drop_beside(&mut inside, &ours, &others);
-            }
-            Err(error) => Err(error.into()),
-        };
+        let dropped =
+            match self.schema.relations_in(&mut inside).map(|relations| parted(relations, planned))
+            {
+                Ok((_, others)) if others.is_empty() => {
+                    drop(inside);
+                    self.drop_schema(outside)
+                }
+                Ok((ours, others)) => {
+                    closing::open(outside, &name)?;
+                    return self.drop_beside(&mut inside, &ours, &others);
+                }
+                Err(error) => Err(error.into()),
+            };
         if dropped.is_err() {
             closing::open(outside, &name)?;
         }
@@ -142,17 +153,27 @@ impl SchemaCleaning<'_> {
     ) -> Result<(), LabError> {
         let schema = &self.schema.name;
         // In the server's spelling, as they must be quoted.
-        let mine =
-            ours.iter().map(|(kind, table)| (*kind, if table == TABLE { table.clone() } else { schema.quote(table) }));
+        let mine = ours.iter().map(|(kind, table)| {
+            (*kind, if table == TABLE { table.clone() } else { schema.quote(table) })
+        });
         self.drop_tables(inside, &mine.collect::<Vec<_>>())?;
         let others = listed(others);
-        self.restored.left.push(format!("the schema `{}` has tables not created by truetps: {others}", schema.text));
+        self.restored.left.push(format!(
+            "the schema `{}` has tables not created by truetps: {others}",
+            schema.text
+        ));
         Ok(())
     }
 
-    fn drop_tables(&mut self, inside: &mut Client, relations: &[(RelationKind, String)]) -> Result<(), LabError> {
+    fn drop_tables(
+        &mut self,
+        inside: &mut Client,
+        relations: &[(RelationKind, String)],
+    ) -> Result<(), LabError> {
         drop_relations(&self.schema.name, inside, relations)?;
-        self.restored.done.push(format!("the tables of truetps in `{}` were dropped", self.schema.name.text));
+        self.restored
+            .done
+            .push(format!("the tables of truetps in `{}` were dropped", self.schema.name.text));
         Ok(())
     }
 
@@ -163,12 +184,15 @@ impl SchemaCleaning<'_> {
         there: &BTreeMap<String, Relation>,
         is_marked: bool,
     ) -> Result<(), LabError> {
-        let there: BTreeMap<_, _> = there.iter().map(|(table, relation)| (plain(table), &relation.comment)).collect();
+        let there: BTreeMap<_, _> =
+            there.iter().map(|(table, relation)| (plain(table), &relation.comment)).collect();
         let mut mine = self.proven_tables(&there, is_marked);
         for table in self.made.making.iter().filter(|table| there.contains_key(&plain(table))) {
             // The mark's own table has the row that proves it, or is still empty.
             let is_mark = table == TABLE;
-            if (is_mark && is_marked) || ((is_mark || is_marked) && self.schema.is_empty(inside, table)?) {
+            if (is_mark && is_marked)
+                || ((is_mark || is_marked) && self.schema.is_empty(inside, table)?)
+            {
                 mine.push(table.clone());
             } else {
                 self.restored.left.push(format!(
@@ -185,19 +209,28 @@ impl SchemaCleaning<'_> {
     fn proven_tables(&mut self, there: &BTreeMap<String, &String>, is_marked: bool) -> Vec<String> {
         let signature = self.schema.mark.signature();
         let is_there = |table: &&String| there.contains_key(&plain(table));
-        let is_signed =
-            |table: &String| table == TABLE || there.get(&plain(table)).is_some_and(|has| **has == signature);
+        let is_signed = |table: &String| {
+            table == TABLE || there.get(&plain(table)).is_some_and(|has| **has == signature)
+        };
         let made = self.made.made.iter().filter(is_there).cloned();
         let (signed, unsigned): (Vec<_>, Vec<_>) = made.partition(is_signed);
         let (proven, left, why) = if is_marked {
-            (signed, unsigned, "tables with names used by the run, but not created by it; left unchanged")
+            (
+                signed,
+                unsigned,
+                "tables with names used by the run, but not created by it; left unchanged",
+            )
         } else {
             // Another session has created them anew, or removed the mark.
             let all = [signed, unsigned].concat();
             (Vec::new(), all, "tables with names used by the run, without its mark; left unchanged")
         };
         if !left.is_empty() {
-            self.restored.left.push(format!("the schema `{}` has {why}: {}", self.schema.name.text, listed(&left)));
+            self.restored.left.push(format!(
+                "the schema `{}` has {why}: {}",
+                self.schema.name.text,
+                listed(&left)
+            ));
         }
         proven
     }

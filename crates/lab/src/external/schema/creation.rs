@@ -24,7 +24,8 @@ pub(crate) enum MadeSchema<'n> {
 }
 
 /// Writes a change to the journal.
-pub(super) type ChangeRecorder<'a> = &'a mut dyn FnMut(&MadeSchema<'_>) -> Result<(), ExternalError>;
+pub(super) type ChangeRecorder<'a> =
+    &'a mut dyn FnMut(&MadeSchema<'_>) -> Result<(), ExternalError>;
 
 /// On this server and no other. An existing schema only gets the mark.
 pub(super) fn create_and_mark(
@@ -46,7 +47,15 @@ pub(super) fn create_and_mark(
 pub(super) fn create_and_mark_sql(schema: &ServerSchema, exists: bool) -> Vec<String> {
     let create = if exists { Vec::new() } else { create_sql(schema) };
     let seen = (schema.inside.endpoints.len() > 1).then(|| Mark::question(TABLE));
-    schema.outside.setup.iter().cloned().chain(create).chain(schema.mark.leave_sql()).chain(seen).collect()
+    schema
+        .outside
+        .setup
+        .iter()
+        .cloned()
+        .chain(create)
+        .chain(schema.mark.leave_sql())
+        .chain(seen)
+        .collect()
 }
 
 /// With a mark from its creation on, where the server supports one: MariaDB 10.5 and later, PostgreSQL.
@@ -54,7 +63,10 @@ fn create_sql(schema: &ServerSchema) -> Vec<String> {
     let name = schema.name.quoted();
     match schema.name.dialect {
         SqlDialect::Mysql => {
-            vec![format!("CREATE DATABASE {name} /*M!100500 COMMENT '{}' */", schema.mark.signature())]
+            vec![format!(
+                "CREATE DATABASE {name} /*M!100500 COMMENT '{}' */",
+                schema.mark.signature()
+            )]
         }
         // All accounts may connect to a new database, and up to version 14 create functions in it, which statements of
         // the load may then call with the rights of its account.
@@ -69,7 +81,9 @@ fn create(schema: &ServerSchema, client: &mut Client) -> Result<(), LabError> {
     let name = schema.name.text.clone();
     match create_sql(schema).iter().try_for_each(|sql| client.execute(sql).map(drop)) {
         Ok(()) => Ok(()),
-        Err(DriverError::Server(error)) if error.code == DATABASE_EXISTS || error.sqlstate == DUPLICATE_DATABASE => {
+        Err(DriverError::Server(error))
+            if error.code == DATABASE_EXISTS || error.sqlstate == DUPLICATE_DATABASE =>
+        {
             Err(LabError::SchemaExists { schema: name })
         }
         Err(source) => Err(LabError::Schema { schema: name, source }),
@@ -78,7 +92,11 @@ fn create(schema: &ServerSchema, client: &mut Client) -> Result<(), LabError> {
 
 /// Writes the mark into the schema, and checks that it is visible through every endpoint: several addresses must lead
 /// to one server, or to its replicas.
-fn leave_mark(schema: &ServerSchema, server: &Identity, ledger: ChangeRecorder<'_>) -> Result<(), LabError> {
+fn leave_mark(
+    schema: &ServerSchema,
+    server: &Identity,
+    ledger: ChangeRecorder<'_>,
+) -> Result<(), LabError> {
     let names = [TABLE.to_owned()];
     for (n, endpoint) in schema.inside.endpoints.iter().enumerate() {
         let one = Target { endpoints: vec![endpoint.clone()], ..schema.inside.clone() };

@@ -25,11 +25,21 @@ pub(super) fn drop_schema(schema: &SchemaName, client: &mut Client) -> Result<()
 }
 
 /// The mark is dropped last: without it nothing would prove that the rest belongs to the run.
-pub(super) fn drop_relations_sql(schema: &SchemaName, relations: &[(RelationKind, String)]) -> Vec<String> {
-    let others = relations.iter().filter(|(_, name)| *name != TABLE).map(|(kind, name)| (*kind, schema.whole(name)));
+pub(super) fn drop_relations_sql(
+    schema: &SchemaName,
+    relations: &[(RelationKind, String)],
+) -> Vec<String> {
+    let others = relations
+        .iter()
+        .filter(|(_, name)| *name != TABLE)
+        .map(|(kind, name)| (*kind, schema.whole(name)));
     let others = relations::drop_sql(&others.collect::<Vec<_>>());
-    let checks = (schema.dialect == SqlDialect::Mysql).then(|| "SET SESSION foreign_key_checks = 0".to_owned());
-    let mark = relations.iter().any(|(_, name)| name == TABLE).then(|| format!("DROP TABLE {}", schema.whole(TABLE)));
+    let checks = (schema.dialect == SqlDialect::Mysql)
+        .then(|| "SET SESSION foreign_key_checks = 0".to_owned());
+    let mark = relations
+        .iter()
+        .any(|(_, name)| name == TABLE)
+        .then(|| format!("DROP TABLE {}", schema.whole(TABLE)));
     checks.into_iter().chain(others).chain(mark).collect()
 }
 
@@ -48,10 +58,15 @@ mod tests {
     #[test]
     fn the_mark_is_dropped_last() {
         let schema = SchemaName::new(SqlDialect::Mysql, "s", None);
-        let relations = [(RelationKind::Table, TABLE.to_owned()), (RelationKind::Table, "`t`".to_owned())];
+        let relations =
+            [(RelationKind::Table, TABLE.to_owned()), (RelationKind::Table, "`t`".to_owned())];
         assert_eq!(
             drop_relations_sql(&schema, &relations),
-            ["SET SESSION foreign_key_checks = 0", "DROP TABLE IF EXISTS `s`.`t`", "DROP TABLE `s`.truetps_owner"]
+            [
+                "SET SESSION foreign_key_checks = 0",
+                "DROP TABLE IF EXISTS `s`.`t`",
+                "DROP TABLE `s`.truetps_owner"
+            ]
         );
     }
 }

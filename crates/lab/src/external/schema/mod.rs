@@ -46,8 +46,16 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    pub(crate) fn new(target: &Target, name: &str, is_theirs: bool, workload: &dyn Workload) -> Self {
-        let both = workload.tables().into_iter().flat_map(|table| [pristine_name(&table.name), table.name]);
+    pub(crate) fn new(
+        target: &Target,
+        name: &str,
+        is_theirs: bool,
+        workload: &dyn Workload,
+    ) -> Self {
+        let both = workload
+            .tables()
+            .into_iter()
+            .flat_map(|table| [pristine_name(&table.name), table.name]);
         let tables = both.chain([TABLE.to_owned()]).collect();
         let sent = workload.tables().into_iter();
         let others = sent.flat_map(|table| {
@@ -58,7 +66,12 @@ impl Schema {
                 .collect::<Vec<_>>()
         });
         let name = SchemaName::new(target.dialect, name, None);
-        Self { server: ServerSchema::new(target, name, Mark::new()), is_theirs, tables, others: others.collect() }
+        Self {
+            server: ServerSchema::new(target, name, Mark::new()),
+            is_theirs,
+            tables,
+            others: others.collect(),
+        }
     }
 
     /// A table that is created later.
@@ -115,7 +128,11 @@ impl Schema {
 
     /// Refuses a schema that exists, or is missing, or has tables of the workload's names in any letter case. Only
     /// reads.
-    pub(crate) fn check(&mut self, client: &mut Client, workload: &dyn Workload) -> Result<(), LabError> {
+    pub(crate) fn check(
+        &mut self,
+        client: &mut Client,
+        workload: &dyn Workload,
+    ) -> Result<(), LabError> {
         let exists = self.server.exists(client)?;
         let schema = self.name().to_owned();
         if !self.is_theirs {
@@ -162,8 +179,12 @@ impl Schema {
         let signature = self.server.mark.signature();
         let names = lower(self.tables.iter().filter(|name| *name != TABLE));
         let mut there = self.server.relations(client)?.into_iter();
-        match there.find(|(table, relation)| names.contains(&plain(table)) && relation.comment != signature) {
-            Some((table, _)) => Err(ExternalError::OtherTable { schema: self.name().to_owned(), table }.into()),
+        match there.find(|(table, relation)| {
+            names.contains(&plain(table)) && relation.comment != signature
+        }) {
+            Some((table, _)) => {
+                Err(ExternalError::OtherTable { schema: self.name().to_owned(), table }.into())
+            }
             None => Ok(()),
         }
     }
@@ -185,7 +206,12 @@ impl Schema {
 
     /// Drops what belongs to the run, according to its mark and its journal. What cannot be proved is left and
     /// reported.
-    pub(crate) fn clean(&self, client: Client, made: &LeftSchema, restored: &mut Restored) -> Result<(), LabError> {
+    pub(crate) fn clean(
+        &self,
+        client: Client,
+        made: &LeftSchema,
+        restored: &mut Restored,
+    ) -> Result<(), LabError> {
         SchemaCleaning { schema: &self.server, made, restored }.clean(client, self.is_theirs)
     }
 

@@ -48,7 +48,8 @@ impl SchemaName {
 
 /// Refuses the server's own schemas. Tables created in a template are copied into each database made from it.
 pub fn refuse_system_schema(name: &str, dialect: SqlDialect) -> Result<(), ExternalError> {
-    const MYSQL: [&str; 5] = ["information_schema", "mysql", "ndbinfo", "performance_schema", "sys"];
+    const MYSQL: [&str; 5] =
+        ["information_schema", "mysql", "ndbinfo", "performance_schema", "sys"];
     const POSTGRES: [&str; 3] = ["information_schema", "template0", "template1"];
     let plain = name.to_lowercase();
     let is_system = match dialect {

@@ -62,23 +62,34 @@ impl ServerSchema {
     pub(super) fn exists(&self, client: &mut Client) -> Result<bool, DriverError> {
         let name = self.name.literal();
         let sql = match self.name.dialect {
-            SqlDialect::Mysql => format!("SELECT 1 FROM information_schema.schemata WHERE schema_name = {name}"),
+            SqlDialect::Mysql => {
+                format!("SELECT 1 FROM information_schema.schemata WHERE schema_name = {name}")
+            }
             SqlDialect::Postgres => format!("SELECT 1 FROM pg_database WHERE datname = {name}"),
         };
         Ok(client.query_value(&sql)?.is_some())
     }
 
     /// Tables and views in it, by names in the server's spelling.
-    pub(super) fn relations(&self, client: &mut Client) -> Result<BTreeMap<String, Relation>, DriverError> {
+    pub(super) fn relations(
+        &self,
+        client: &mut Client,
+    ) -> Result<BTreeMap<String, Relation>, DriverError> {
         self.read_inside(client, |inside| self.relations_in(inside))
     }
 
     /// The same, read by a session that sees them.
-    pub(super) fn relations_in(&self, inside: &mut Client) -> Result<BTreeMap<String, Relation>, DriverError> {
+    pub(super) fn relations_in(
+        &self,
+        inside: &mut Client,
+    ) -> Result<BTreeMap<String, Relation>, DriverError> {
         let sql = match self.name.dialect {
             SqlDialect::Mysql => {
                 let columns = "table_name, table_comment, table_type";
-                format!("SELECT {columns} FROM information_schema.tables WHERE table_schema = {}", self.name.literal())
+                format!(
+                    "SELECT {columns} FROM information_schema.tables WHERE table_schema = {}",
+                    self.name.literal()
+                )
             }
             SqlDialect::Postgres => self.relations_sql(),
         };
@@ -103,7 +114,10 @@ impl ServerSchema {
     }
 
     pub(super) fn is_empty(&self, inside: &mut Client, table: &str) -> Result<bool, DriverError> {
-        Ok(inside.query(&format!("SELECT 1 FROM {} LIMIT 1", self.name.whole(table)))?.rows.is_empty())
+        Ok(inside
+            .query(&format!("SELECT 1 FROM {} LIMIT 1", self.name.whole(table)))?
+            .rows
+            .is_empty())
     }
 
     /// Whether the mark is in the session's current schema.
@@ -121,7 +135,9 @@ impl ServerSchema {
         let name = self.name.literal();
         let (sql, mark) = match self.name.dialect {
             SqlDialect::Mysql => (
-                format!("SELECT schema_comment FROM information_schema.schemata WHERE schema_name = {name}"),
+                format!(
+                    "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = {name}"
+                ),
                 self.mark.signature(),
             ),
             SqlDialect::Postgres => (
@@ -137,7 +153,11 @@ impl ServerSchema {
     }
 
     /// Whether the run ended between CREATE DATABASE and its mark, and the schema has no procedures or events.
-    pub(super) fn was_being_created(&self, client: &mut Client, made: &LeftSchema) -> Result<bool, DriverError> {
+    pub(super) fn was_being_created(
+        &self,
+        client: &mut Client,
+        made: &LeftSchema,
+    ) -> Result<bool, DriverError> {
         if self.name.dialect != SqlDialect::Mysql || made.making != [TABLE] {
             return Ok(false);
         }

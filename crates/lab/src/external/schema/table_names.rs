@@ -33,7 +33,8 @@ pub(super) fn parted(
         *alike.entry(plain(name)).or_default() += 1;
     }
     let is_ours = |name: &str| planned.contains(&plain(name)) && alike[&plain(name)] == 1;
-    let (ours, others): (Vec<_>, Vec<_>) = relations.into_iter().partition(|(name, _)| is_ours(name));
+    let (ours, others): (Vec<_>, Vec<_>) =
+        relations.into_iter().partition(|(name, _)| is_ours(name));
     (
         ours.into_iter().map(|(name, relation)| (relation.kind, name)).collect(),
         others.into_iter().map(|(name, _)| name).collect(),
@@ -49,10 +50,17 @@ mod tests {
         let found = |names: &[&str]| {
             let relation = || Relation { kind: RelationKind::Table, comment: String::new() };
             let relations = names.iter().map(|name| ((*name).to_owned(), relation())).collect();
-            let (ours, others) = parted(relations, &lower(&["Orders".to_owned(), "lines".to_owned()]));
+            let (ours, others) =
+                parted(relations, &lower(&["Orders".to_owned(), "lines".to_owned()]));
             (ours.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(","), others.join(","))
         };
-        assert_eq!(found(&["orders", "lines", "theirs"]), ("lines,orders".to_owned(), "theirs".to_owned()));
-        assert_eq!(found(&["orders", "ORDERS", "lines"]), ("lines".to_owned(), "ORDERS,orders".to_owned()));
+        assert_eq!(
+            found(&["orders", "lines", "theirs"]),
+            ("lines,orders".to_owned(), "theirs".to_owned())
+        );
+        assert_eq!(
+            found(&["orders", "ORDERS", "lines"]),
+            ("lines".to_owned(), "ORDERS,orders".to_owned())
+        );
     }
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use truetps_sandbox::{
-    Home, HostLimits, Sandbox, SandboxOptions, ServerBinary, ServerLoad, ServerUser, Settings, StartOptions,
-    chosen_settings, find,
+    Home, HostLimits, Sandbox, SandboxOptions, ServerBinary, ServerLoad, ServerUser, Settings,
+    StartOptions, chosen_settings, find,
 };
 
 /// The server to test with; `TRUETPS_TEST_BASEDIR` names another one than the system's. `None` if there is none: the
@@ -21,7 +21,10 @@ pub(crate) fn server(test: &str) -> Option<ServerBinary> {
     match find(basedir.as_deref(), None, &ServerUser::choose()) {
         Ok(binary) => Some(binary),
         Err(error) => {
-            assert!(std::env::var_os("TRUETPS_REQUIRE_SERVER").is_none_or(|value| value != "1"), "{error}");
+            assert!(
+                std::env::var_os("TRUETPS_REQUIRE_SERVER").is_none_or(|value| value != "1"),
+                "{error}"
+            );
             let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {error}");
             None
         }
@@ -95,7 +98,9 @@ impl Drop for Killed {
 }
 
 pub(crate) fn names_in(folder: &Path) -> Vec<String> {
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
     names.sort();
     names

@@ -72,7 +72,12 @@ impl Sysbench {
     #[expect(clippy::disallowed_methods, reason = "a test of what another program says")]
     fn run(&self, words: &[Vec<u8>]) -> Option<Answer> {
         let words = words.iter().map(|word| std::ffi::OsStr::from_bytes(word));
-        let output = Command::new("sysbench").args(words).current_dir(&self.0).stdin(Stdio::null()).output().ok()?;
+        let output = Command::new("sysbench")
+            .args(words)
+            .current_dir(&self.0)
+            .stdin(Stdio::null())
+            .output()
+            .ok()?;
         Some(Answer { exit: output.status.code(), stdout: output.stdout, stderr: output.stderr })
     }
 }
@@ -104,7 +109,8 @@ fn ours(words: &[Vec<u8>], is_new: bool) -> Answer {
 }
 
 fn refused(before: &[Notice], refusal: &OptionRefusal) -> Answer {
-    let mut answer = Answer { exit: Some(refusal.exit.into()), stdout: Vec::new(), stderr: Vec::new() };
+    let mut answer =
+        Answer { exit: Some(refusal.exit.into()), stdout: Vec::new(), stderr: Vec::new() };
     say(&mut answer, before);
     say(&mut answer, &refusal.notices);
     say(&mut answer, &[Notice { text: refusal.text.clone(), stream: refusal.stream }]);
@@ -149,7 +155,10 @@ fn apart(stdout: &[u8]) -> (BTreeMap<String, String>, String) {
 /// Numbers by their value, as two libraries write them.
 fn normal(value: &str) -> String {
     let number = value.strip_prefix("number ").and_then(|number| number.trim().parse::<f64>().ok());
-    number.map_or_else(|| value.to_owned(), |number| format!("number {number:?}").replace("-NaN", "NaN"))
+    number.map_or_else(
+        || value.to_owned(),
+        |number| format!("number {number:?}").replace("-NaN", "NaN"),
+    )
 }
 
 #[test]
@@ -161,11 +170,16 @@ fn ours_says_what_sysbench_says() {
     };
     let mut differences = Vec::new();
     for line in LINES.lines().filter(|line| !line.is_empty()) {
-        let words: Vec<Vec<u8>> = line.split(' ').map(|word| word.replace('~', " ").into_bytes()).collect();
+        let words: Vec<Vec<u8>> =
+            line.split(' ').map(|word| word.replace('~', " ").into_bytes()).collect();
         compare(&sysbench, &words, &mut differences);
     }
     for word in [&b"--s=a\xff\xfeb"[..], b"--x\xff=\xfe"] {
-        compare(&sysbench, &[b"new.lua".to_vec(), b"cmd".to_vec(), word.to_vec()], &mut differences);
+        compare(
+            &sysbench,
+            &[b"new.lua".to_vec(), b"cmd".to_vec(), word.to_vec()],
+            &mut differences,
+        );
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

@@ -24,7 +24,10 @@ fn the_file_gives_every_kind_of_option() {
 
 #[test]
 fn the_command_line_goes_before_the_file() {
-    for words in [["--config-file=file", "--threads=2", "--i=9"], ["--threads=2", "--i=9", "--config_file=file"]] {
+    for words in [
+        ["--config-file=file", "--threads=2", "--i=9"],
+        ["--threads=2", "--i=9", "--config_file=file"],
+    ] {
         let options = from_file("threads=3\ni=42\n", &words).unwrap();
         assert_eq!((options.settings.threads, options.int("i")), (2, Some(9)), "{words:?}");
     }
@@ -36,9 +39,16 @@ fn the_file_is_checked_as_the_command_line_is() {
     assert_eq!(told("threads=x"), "Invalid value for the 'threads' option: 'x'");
     assert_eq!(told("zed = 5"), "invalid option: --zed=5");
     assert_eq!(told("no such line"), "invalid option: --no such line");
-    assert!(TestEnv { file: "threads=x", ..TestEnv::default() }.pass(&["--config-file=file", "--threads=4"]).is_ok());
-    let old =
-        TestEnv { file: "zed=5", ..TestEnv::default() }.pass(&["--config-file=file"]).unwrap().finish(false).unwrap();
+    assert!(
+        TestEnv { file: "threads=x", ..TestEnv::default() }
+            .pass(&["--config-file=file", "--threads=4"])
+            .is_ok()
+    );
+    let old = TestEnv { file: "zed=5", ..TestEnv::default() }
+        .pass(&["--config-file=file"])
+        .unwrap()
+        .finish(false)
+        .unwrap();
     assert_eq!(old.bytes("zed"), Some(&b"5"[..]));
 }
 

@@ -29,8 +29,11 @@ impl TestEnv<'_> {
     }
 
     fn pass_bytes(&self, words: &[Vec<u8>]) -> Result<FirstPass, OptionRefusal> {
-        let argv = std::iter::once("sysbench".into()).chain(words.iter().cloned().map(OsString::from_vec)).collect();
-        let environment = |name: &str| self.runs.filter(|_| name == "TRUETPS_RUNS").map(OsString::from);
+        let argv = std::iter::once("sysbench".into())
+            .chain(words.iter().cloned().map(OsString::from_vec))
+            .collect();
+        let environment =
+            |name: &str| self.runs.filter(|_| name == "TRUETPS_RUNS").map(OsString::from);
         let read_file = |path: &Path| match path.to_str() {
             Some("file") => Ok(self.file.as_bytes().to_vec()),
             _ => Err(io::Error::from_raw_os_error(2)),
@@ -49,7 +52,10 @@ pub(crate) fn settings_of(words: &[&str]) -> RunSettings {
 }
 
 /// All of it, for a script with these options.
-pub(crate) fn options(words: &[&str], specs: &[OptionSpec]) -> Result<SysbenchOptions, OptionRefusal> {
+pub(crate) fn options(
+    words: &[&str],
+    specs: &[OptionSpec],
+) -> Result<SysbenchOptions, OptionRefusal> {
     let mut pass = pass(words)?;
     for spec in specs {
         pass.declare(spec.clone());

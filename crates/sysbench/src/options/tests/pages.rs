@@ -22,7 +22,8 @@ fn the_page_has_the_parts_of_sysbench_in_its_order() {
         "\n\nCompiled-in tests:\n  cpu - a few prime numbers: for trying options\n\n",
         "See 'sysbench <testname> help' for a list of options for each test.\n\n",
     ] {
-        let (before, after) = rest.split_once(part).unwrap_or_else(|| panic!("{part:?} is not in its place"));
+        let (before, after) =
+            rest.split_once(part).unwrap_or_else(|| panic!("{part:?} is not in its place"));
         assert!(part.starts_with('\n') || before.is_empty() || before.ends_with('\n'));
         rest = after;
     }
@@ -32,13 +33,24 @@ fn the_page_has_the_parts_of_sysbench_in_its_order() {
 #[test]
 fn descriptions_stand_in_a_column_and_defaults_behind_them() {
     let page = page();
-    let general: Vec<_> =
-        page.split_once("General options:\n").unwrap().1.split("\n\n").next().unwrap().lines().collect();
+    let general: Vec<_> = page
+        .split_once("General options:\n")
+        .unwrap()
+        .1
+        .split("\n\n")
+        .next()
+        .unwrap()
+        .lines()
+        .collect();
     // The longest head is `  --report-checkpoints=[LIST,...]`.
     for line in &general {
-        assert!(line.starts_with("  --") && &line[33..34] == " " && &line[34..35] != " ", "{line:?}");
+        assert!(
+            line.starts_with("  --") && &line[33..34] == " " && &line[34..35] != " ",
+            "{line:?}"
+        );
     }
-    let line = |start: &str| page.lines().find(|line| line.trim_start().starts_with(start)).unwrap();
+    let line =
+        |start: &str| page.lines().find(|line| line.trim_start().starts_with(start)).unwrap();
     assert!(line("--threads=N ").ends_with(" [1]"));
     assert!(line("--mysql-password=STRING").ends_with(" []"));
     assert!(!line("--mysql-socket=[LIST,...]").ends_with(']'));

@@ -1,10 +1,17 @@
 use super::*;
 
 /// Words, stream and text of the refusal; every one of these was seen to leave with exit status 1.
-fn assert_refused(refused: impl Fn(&[&str]) -> Option<OptionRefusal>, table: &[(&[&str], OutputStream, &str)]) {
+fn assert_refused(
+    refused: impl Fn(&[&str]) -> Option<OptionRefusal>,
+    table: &[(&[&str], OutputStream, &str)],
+) {
     for (words, stream, expected) in table {
         let refusal = refused(words).unwrap_or_else(|| panic!("{words:?} is taken"));
-        assert_eq!((text(&refusal.text).as_str(), refusal.stream, refusal.exit), (*expected, *stream, 1), "{words:?}");
+        assert_eq!(
+            (text(&refusal.text).as_str(), refusal.stream, refusal.exit),
+            (*expected, *stream, 1),
+            "{words:?}"
+        );
     }
 }
 
@@ -15,7 +22,11 @@ fn wrong_values_of_general_options_are_refused_before_the_script_is_read() {
         (&["--threads=x"], Stderr, "Invalid value for the 'threads' option: 'x'\n"),
         (&["--threads=5 "], Stderr, "Invalid value for the 'threads' option: '5 '\n"),
         (&["--threads=0x10"], Stderr, "Invalid value for the 'threads' option: '0x10'\n"),
-        (&["--threads=99999999999999"], Stderr, "Invalid value for the 'threads' option: '99999999999999'\n"),
+        (
+            &["--threads=99999999999999"],
+            Stderr,
+            "Invalid value for the 'threads' option: '99999999999999'\n",
+        ),
         (&["--num_threads=x"], Stderr, "Invalid value for the 'num_threads' option: 'x'\n"),
         (&["--rand-seed=x"], Stderr, "Invalid value for the 'rand_seed' option: 'x'\n"),
         (&["--rand-spec-iter=x"], Stderr, "Invalid value for the 'rand_spec_iter' option: 'x'\n"),
@@ -32,11 +43,19 @@ fn wrong_values_of_general_options_are_refused_before_the_script_is_read() {
         (&["--warmup-time=-1"], Stdout, "FATAL: Invalid value for --warmup-time: -1.\n\n"),
         (&["--percentile=101"], Stdout, "FATAL: Invalid value for --percentile: 101\n"),
         (&["--percentile=-1"], Stdout, "FATAL: Invalid value for --percentile: -1\n"),
-        (&["--histogram", "--percentile=0"], Stdout, "FATAL: --histogram cannot be used with --percentile=0\n"),
+        (
+            &["--histogram", "--percentile=0"],
+            Stdout,
+            "FATAL: --histogram cannot be used with --percentile=0\n",
+        ),
         (&["--verbosity=6"], Stdout, "Invalid value for verbosity: 6\n"),
         (&["--rand-type=x"], Stdout, "FATAL: Invalid random numbers distribution: x.\n"),
         (&["--forced-shutdown=x"], Stdout, "FATAL: Invalid value for --forced-shutdown: 'x'\n"),
-        (&["--report-checkpoints=1,x"], Stdout, "FATAL: Invalid value for --report-checkpoints: 'x'\n"),
+        (
+            &["--report-checkpoints=1,x"],
+            Stdout,
+            "FATAL: Invalid value for --report-checkpoints: 'x'\n",
+        ),
         (&["a", "b", "c"], Stderr, "Unrecognized command line argument: c\n"),
     ];
     assert_refused(|words| pass(words).err(), table);
@@ -100,13 +119,19 @@ fn unknown_names_and_wrong_values_of_the_rest_are_refused_after_the_script_is_re
 
 #[test]
 fn wrong_values_of_a_script_are_reported_in_the_order_of_names() {
-    let specs =
-        [spec("z", OptionType::Int, None), spec("y", OptionType::Int, None), spec("a-b", OptionType::Int, Some("1"))];
+    let specs = [
+        spec("z", OptionType::Int, None),
+        spec("y", OptionType::Int, None),
+        spec("a-b", OptionType::Int, Some("1")),
+    ];
     let told = |words: &[&str]| options(words, &specs).unwrap_err().to_string();
     assert_eq!(told(&["--z=p", "--y=q", "--a-b=r"]), "Invalid value for the 'a_b' option: 'r'");
     assert_eq!(told(&["--z=p", "--y=q"]), "Invalid value for the 'y' option: 'q'");
     let wrong = [spec("ii", OptionType::Int, Some("abc"))];
-    assert_eq!(options(&[], &wrong).unwrap_err().to_string(), "Invalid value for the 'ii' option: 'abc'");
+    assert_eq!(
+        options(&[], &wrong).unwrap_err().to_string(),
+        "Invalid value for the 'ii' option: 'abc'"
+    );
     let wrong = [spec("bb", OptionType::Bool, Some("abc"))];
     assert_eq!(options(&[], &wrong).unwrap_err().to_string(), "invalid option: --bb=abc");
 }
@@ -123,7 +148,8 @@ fn names_can_be_checked_before_values_are() {
 
 #[test]
 fn warnings_are_printed_before_the_refusal() {
-    let refusal = pass(&["--test=a", "--max-requests=5", "--num-threads=2", "--percentile=200"]).unwrap_err();
+    let refusal =
+        pass(&["--test=a", "--max-requests=5", "--num-threads=2", "--percentile=200"]).unwrap_err();
     assert_eq!(
         said(&refusal.notices),
         [
@@ -166,7 +192,10 @@ fn a_test_that_is_built_in_needs_a_command() {
     let preliminary = |words: &[&str]| pass(words).unwrap().preliminary();
     let refusal = preliminary(&["cpu", "--threads=2"]).unwrap_err();
     assert_eq!((refusal.stream, refusal.exit), (OutputStream::Stderr, 1));
-    assert_eq!(text(&refusal.text), "the test 'cpu' needs a command, such as run: sysbench cpu run\n");
+    assert_eq!(
+        text(&refusal.text),
+        "the test 'cpu' needs a command, such as run: sysbench cpu run\n"
+    );
     for words in [&["cpu", "run"][..], &["cpu.lua"], &[]] {
         assert!(preliminary(words).is_ok(), "{words:?}");
     }

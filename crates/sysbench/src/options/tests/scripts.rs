@@ -2,7 +2,8 @@ use super::*;
 
 #[test]
 fn a_script_without_options_gets_what_was_typed_as_texts() {
-    let words = ["n.lua", "cmd", "--zed=1", "--zot", "--z-a_b=3", "--zed=2", "--=5", "--", "--threads=4"];
+    let words =
+        ["n.lua", "cmd", "--zed=1", "--zot", "--z-a_b=3", "--zed=2", "--=5", "--", "--threads=4"];
     let options = old_options(&words).unwrap();
     let text_of = |name| options.bytes(name).map(text);
     assert_eq!(text_of("zed").as_deref(), Some("2"));
@@ -14,7 +15,10 @@ fn a_script_without_options_gets_what_was_typed_as_texts() {
 
 #[test]
 fn unknown_options_are_refused_by_1_1_and_beside_an_empty_table() {
-    assert_eq!(old_options(&["--compat=1.1", "--zed=1"]).unwrap_err().to_string(), "invalid option: --zed=1");
+    assert_eq!(
+        old_options(&["--compat=1.1", "--zed=1"]).unwrap_err().to_string(),
+        "invalid option: --zed=1"
+    );
     assert_eq!(options(&["--zed=1"], &[]).unwrap_err().to_string(), "invalid option: --zed=1");
 }
 
@@ -37,17 +41,31 @@ fn the_user_goes_before_the_default_of_a_script() {
 
 #[test]
 fn defaults_of_a_script_are_checked_as_what_is_typed() {
-    let told = |name: &str, kind, default| options(&[], &[spec(name, kind, Some(default))]).unwrap_err().to_string();
+    let told = |name: &str, kind, default| {
+        options(&[], &[spec(name, kind, Some(default))]).unwrap_err().to_string()
+    };
     assert_eq!(told("threads", OptionType::Int, "0"), "FATAL: Invalid value for --threads: 0.");
-    assert_eq!(told("time", OptionType::String, "long"), "Invalid value for the 'time' option: 'long'");
+    assert_eq!(
+        told("time", OptionType::String, "long"),
+        "Invalid value for the 'time' option: 'long'"
+    );
     let options = options(&[], &[spec("time", OptionType::Int, Some("0"))]).unwrap();
-    assert_eq!(said(&options.notices), ["WARNING: Both event and time limits are disabled, running an endless test\n"]);
+    assert_eq!(
+        said(&options.notices),
+        ["WARNING: Both event and time limits are disabled, running an endless test\n"]
+    );
 }
 
 #[test]
 fn a_script_may_take_our_names() {
-    let mut pass = pass(&["--report-format=yaml", "--workers=many", "--runs=none", "--percentiles=50"]).unwrap();
-    assert_eq!(pass.settings.as_ref().unwrap().ours.percentiles, [50.0], "one that is wrong leaves the others");
+    let mut pass =
+        pass(&["--report-format=yaml", "--workers=many", "--runs=none", "--percentiles=50"])
+            .unwrap();
+    assert_eq!(
+        pass.settings.as_ref().unwrap().ours.percentiles,
+        [50.0],
+        "one that is wrong leaves the others"
+    );
     assert!(pass.preliminary().is_ok(), "the script's body runs before its names are known");
     for (name, kind, default, hidden) in [
         ("report-format", OptionType::String, Some("csv"), Some(OptionGroup::Ours)),
@@ -61,9 +79,15 @@ fn a_script_may_take_our_names() {
     }
     pass.declare(spec("threads", OptionType::Int, Some("1")));
     let options = pass.finish(true).unwrap();
-    assert_eq!((options.bytes("report-format"), options.bytes("workers")), (Some(&b"yaml"[..]), Some(&b"many"[..])));
+    assert_eq!(
+        (options.bytes("report-format"), options.bytes("workers")),
+        (Some(&b"yaml"[..]), Some(&b"many"[..]))
+    );
     let ours = &options.settings.ours;
-    assert_eq!((ours.format, ours.workers, ours.runs.as_deref()), (SysbenchFormat::Text, None, None));
+    assert_eq!(
+        (ours.format, ours.workers, ours.runs.as_deref()),
+        (SysbenchFormat::Text, None, None)
+    );
     assert_eq!(
         options.redeclared_options().map(|spec| text(&spec.name)).collect::<Vec<_>>(),
         ["workers", "report-format"]
@@ -74,7 +98,10 @@ fn a_script_may_take_our_names() {
 #[test]
 fn a_script_without_options_sees_our_options_only_where_they_were_typed() {
     let options = old_options(&["--report-format=json"]).unwrap();
-    let ours: Vec<_> = options.export().filter(|(name, _)| [&b"report_format"[..], b"runs"].contains(name)).collect();
+    let ours: Vec<_> = options
+        .export()
+        .filter(|(name, _)| [&b"report_format"[..], b"runs"].contains(name))
+        .collect();
     assert_eq!(ours.len(), 1);
     assert_eq!(
         (text(ours[0].0), ours[0].1.as_ref()),
@@ -82,6 +109,9 @@ fn a_script_without_options_sees_our_options_only_where_they_were_typed() {
     );
     assert_eq!(options.settings.ours.format, SysbenchFormat::Json);
     assert!(
-        !super::options(&["--report-format=json"], &[]).unwrap().export().any(|(name, _)| name == b"report_format")
+        !super::options(&["--report-format=json"], &[])
+            .unwrap()
+            .export()
+            .any(|(name, _)| name == b"report_format")
     );
 }

@@ -24,7 +24,8 @@ pub(crate) struct Case {
     pub(crate) deviations: &'static [Deviation],
 }
 
-const CASE: Case = Case { name: "", script: "", files: &[], stdin: "", args: &[], timed: false, deviations: &[] };
+const CASE: Case =
+    Case { name: "", script: "", files: &[], stdin: "", args: &[], timed: false, deviations: &[] };
 
 const EMPTY_EVENT: &str = "function event() end";
 const WITH_OPTIONS: &str = "

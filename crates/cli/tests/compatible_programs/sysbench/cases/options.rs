@@ -3,12 +3,30 @@
 use super::{CASE, Case, EMPTY_EVENT, TALKATIVE, WITH_OPTIONS};
 
 pub(crate) const CASES: &[Case] = &[
-    Case { name: "no test", args: &["", "-", "--threads=2"], stdin: "print('from stdin', sysbench.tid)", ..CASE },
-    Case { name: "a command for stdin", args: &["- prepare", "- run", "- nonsense"], stdin: TALKATIVE, ..CASE },
+    Case {
+        name: "no test",
+        args: &["", "-", "--threads=2"],
+        stdin: "print('from stdin', sysbench.tid)",
+        ..CASE
+    },
+    Case {
+        name: "a command for stdin",
+        args: &["- prepare", "- run", "- nonsense"],
+        stdin: TALKATIVE,
+        ..CASE
+    },
     Case { name: "an error in stdin", args: &[""], stdin: "print(1)\nlocal a = nil + 1", ..CASE },
     Case { name: "a syntax error in stdin", args: &[""], stdin: "x = = 1", ..CASE },
-    Case { name: "version", args: &["--version", "--version=on nothing at", "--version run"], ..CASE },
-    Case { name: "nothing of this name", args: &["absent.lua run", "absent run", "./absent.lua", "version"], ..CASE },
+    Case {
+        name: "version",
+        args: &["--version", "--version=on nothing at", "--version run"],
+        ..CASE
+    },
+    Case {
+        name: "nothing of this name",
+        args: &["absent.lua run", "absent run", "./absent.lua", "version"],
+        ..CASE
+    },
     Case { name: "a folder", files: &[], args: &[". run", "/ prepare"], ..CASE },
     Case {
         name: "arguments that are too many",
@@ -19,7 +37,11 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "unknown options",
         script: WITH_OPTIONS,
-        args: &["test.lua --nonsense=1 run", "--nonsense test.lua prepare", "test.lua prepare --no-such_thing=a=b"],
+        args: &[
+            "test.lua --nonsense=1 run",
+            "--nonsense test.lua prepare",
+            "test.lua prepare --no-such_thing=a=b",
+        ],
         ..CASE
     },
     Case {
@@ -156,7 +178,13 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "functions and when they are called",
         script: TALKATIVE,
-        args: &["test.lua", "test.lua prepare", "test.lua cleanup", "test.lua help", "test.lua --events=3 run"],
+        args: &[
+            "test.lua",
+            "test.lua prepare",
+            "test.lua cleanup",
+            "test.lua help",
+            "test.lua --events=3 run",
+        ],
         ..CASE
     },
     Case {
@@ -253,8 +281,14 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a file of options that is odd",
         script: "function prepare() print(sysbench.opt.threads, sysbench.opt.events) end",
-        files: &[("spaced.cnf", "# a comment\nthreads=3\nevents = 12\n"), ("bad.cnf", "threads\n=4\nnonsense=1\n")],
-        args: &["--config-file=spaced.cnf test.lua prepare", "--config-file=bad.cnf test.lua prepare"],
+        files: &[
+            ("spaced.cnf", "# a comment\nthreads=3\nevents = 12\n"),
+            ("bad.cnf", "threads\n=4\nnonsense=1\n"),
+        ],
+        args: &[
+            "--config-file=spaced.cnf test.lua prepare",
+            "--config-file=bad.cnf test.lua prepare",
+        ],
         deviations: &[
             ("spaced", "spaces around the sign are allowed"),
             ("bad", "a name and its value are on one line"),

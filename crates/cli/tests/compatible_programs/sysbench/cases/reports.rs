@@ -27,7 +27,10 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "checkpoints",
         script: WAITING,
-        args: &["test.lua --time=2 --report-checkpoints=1 run", "test.lua --time=3 --report-checkpoints=0,2,1 run"],
+        args: &[
+            "test.lua --time=2 --report-checkpoints=1 run",
+            "test.lua --time=3 --report-checkpoints=0,2,1 run",
+        ],
         timed: true,
         ..CASE
     },
@@ -42,13 +45,19 @@ pub(crate) const CASES: &[Case] = &[
         name: "too high a rate",
         script: EMPTY_EVENT,
         args: &["test.lua --rate=2000000000 --time=5 run"],
-        deviations: &[("", "events that wait for a thread have no limit: the report shows how late they were")],
+        deviations: &[(
+            "",
+            "events that wait for a thread have no limit: the report shows how late they were",
+        )],
         ..CASE
     },
     Case {
         name: "limits",
         script: WAITING,
-        args: &["test.lua --time=1 --verbosity=4 run", "test.lua --events=3 --threads=2 --verbosity=4 run"],
+        args: &[
+            "test.lua --time=1 --verbosity=4 run",
+            "test.lua --events=3 --threads=2 --verbosity=4 run",
+        ],
         timed: true,
         ..CASE
     },

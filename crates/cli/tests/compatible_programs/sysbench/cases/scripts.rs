@@ -46,7 +46,12 @@ pub(crate) const CASES: &[Case] = &[
         args: &["test.lua run", "test.lua"],
         ..CASE
     },
-    Case { name: "nil is called", script: "function event() nothing() end", args: &["test.lua run"], ..CASE },
+    Case {
+        name: "nil is called",
+        script: "function event() nothing() end",
+        args: &["test.lua run"],
+        ..CASE
+    },
     Case {
         name: "an error in init()",
         script: "function init() error('in init') end function event() end function done() print('done') end",
