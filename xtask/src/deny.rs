@@ -33,6 +33,16 @@ struct SkippedVersion {
     name_and_version: String,
 }
 
+impl SkippedVersion {
+    fn is_of(&self, name: &str, version: &str) -> bool {
+        let skipped = self.name_and_version.split_once('@');
+        let rest = skipped
+            .filter(|(of, _)| *of == name)
+            .and_then(|(_, begin)| version.strip_prefix(begin));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct SourceRules {
@@ -79,15 +89,6 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 fn problems(rules: &DenyRules, packages: &[DependencyPackage]) -> Vec<String> {
     let mut found = Vec::new();
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let is_skipped = |name: &str, version: &str| {
-        rules.bans.skip.iter().any(|skipped| {
-            let skipped = skipped.name_and_version.split_once('@');
-            let rest = skipped
-                .filter(|(of, _)| *of == name)
-                .and_then(|(_, begin)| version.strip_prefix(begin));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        })
-    };
     for DependencyPackage { name, version, license, source } in packages {
         let source = source.as_deref().unwrap_or_default();
         if !rules
@@ -106,7 +107,7 @@ fn problems(rules: &DenyRules, packages: &[DependencyPackage]) -> Vec<String> {
                 "{name} {version}: its licence is {license}, and `allow` has no sufficient one"
             ));
         }
-        if !is_skipped(name, version) {
+        if !rules.bans.skip.iter().any(|skipped| skipped.is_of(name, version)) {
             versions.entry(name).or_default().insert(version);
         }
     }

@@ -163,12 +163,11 @@ impl<C: BenchComparison> RunTable<C> {
     fn line(&self, row: &RunRow<C>) -> String {
         let figures = match &row.run {
             Ok(run) => {
-                let shown =
-                    self.columns.iter().filter_map(|column| column.head.map(|head| (column, head)));
-                let text = |(column, head): (&FigureColumn<C::Run>, &str)| {
-                    format!("{head} {:.*}", column.decimals, (column.figure)(run))
-                };
-                shown.map(text).collect::<Vec<_>>().join(", ")
+                let shown = self.columns.iter().filter_map(|column| {
+                    let figure = (column.figure)(run);
+                    column.head.map(|head| format!("{head} {figure:.*}", column.decimals))
+                });
+                shown.collect::<Vec<_>>().join(", ")
             }
             Err(reason) => format!("no figure: {reason}"),
         };
@@ -351,8 +350,9 @@ pub(crate) mod tests {
             runs: impl IntoIterator<Item = (C::Cell, u32, usize, Result<C::Run, String>)>,
         ) -> Self {
             let mut table = Self::new(comparison, "title", "", None);
-            let row = |(cell, round, program, run)| RunRow { cell, round, program, run };
-            table.rows = runs.into_iter().map(row).collect();
+            for (cell, round, program, run) in runs {
+                table.rows.push(RunRow { cell, round, program, run });
+            }
             table.assert_columns();
             table
         }
@@ -421,11 +421,11 @@ pub(crate) mod tests {
     fn a_program_that_fails_is_named_and_not_tried_again() {
         let mut table = RunTable::new(Doubling, "title", "", None);
         let mut tried = Vec::new();
-        let run = |program: usize| {
+        let measured = table.measure(8, 0..3, |program| {
             tried.push(program);
             Ok(if program == 0 { Ok(300.0) } else { Err(anyhow::anyhow!("no |\nmemory")) })
-        };
-        table.measure(8, 0..3, run).unwrap();
+        });
+        measured.unwrap();
         assert_eq!(tried, [0, 1, 0, 0]);
         let text = table.tables();
         assert!(text.contains("| 8 | old, other | no figure: no / memory |"), "{text}");

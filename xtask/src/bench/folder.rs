@@ -176,7 +176,6 @@ fn histogram(random: &mut RandomStream) -> Histogram {
 
 /// Sixty counters that grow, eight of them waits.
 fn sample(second: u32, random: &mut RandomStream) -> ProbeSample {
-    let grown = |rate: u64| f64::from(second) * rate as f64;
     let waits = ["innodb_log_file", "innodb_data_file", "innodb_dblwr_file"];
     let waits = waits.iter().map(|name| (format!("wait.wait/io/file/innodb/{name}.us"), 500_000));
     let states = (0..5).map(|n| (format!("wait.wait/synch/mutex/sql/LOCK_{n}.us"), 20_000));
@@ -184,7 +183,7 @@ fn sample(second: u32, random: &mut RandomStream) -> ProbeSample {
     let values = waits
         .chain(states)
         .chain(counters)
-        .map(|(name, rate)| (name, grown(rate) + random.below(rate) as f64));
+        .map(|(name, rate)| (name, f64::from(second) * rate as f64 + random.below(rate) as f64));
     ProbeSample {
         source: ProbeSource::Server,
         at_ms: f64::from(second) * 1e3,

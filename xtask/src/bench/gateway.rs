@@ -157,11 +157,10 @@ fn measure(
     let trial = folder.trial(&schedule.first().context("the run has no trial")?.name)?;
     let trial = trial.and_then(|trial| trial.measured).context("the run has no figures")?;
     let cpu_us = after.cpu.saturating_sub(before.cpu).as_secs_f64() * 1e6;
-    let ms = |us: Option<f64>| us.map_or(f64::NAN, |us| us / 1e3);
     Ok(GatewayRun {
         rows: rows.acknowledged as f64 / f64::from(seconds),
-        p50_ms: ms(trial.response.response_us_p50),
-        p99_ms: ms(trial.response.response_us_p99),
+        p50_ms: trial.response.response_us_p50.map_or(f64::NAN, |us| us / 1e3),
+        p99_ms: trial.response.response_us_p99.map_or(f64::NAN, |us| us / 1e3),
         cpu_us_per_row: if rows.acknowledged < CPU_ROWS_MIN {
             f64::NAN
         } else {
@@ -195,15 +194,12 @@ fn verify(
     };
     let ran = command.arg("--runs").arg(files).stdin(Stdio::null()).output()?;
     // 3: not all answers are known, which a pool that is too small causes.
-    let words = || {
-        String::from_utf8_lossy(if ran.stderr.is_empty() { &ran.stdout } else { &ran.stderr })
-            .into_owned()
-    };
+    let words = if ran.stderr.is_empty() { &ran.stdout } else { &ran.stderr };
     ensure!(
         matches!(ran.status.code(), Some(0 | 3)),
         "truetps verify: {}: {}",
         ran.status,
-        words()
+        String::from_utf8_lossy(words)
     );
     Ok(())
 }

@@ -58,8 +58,8 @@ pub(crate) struct KeptOptions {
 impl KeptOptions {
     /// The dated folder that takes the result.
     pub(crate) fn folder(&self, root: &Path, name: &str) -> Option<PathBuf> {
-        let dated = || root.join("bench/runs").join(format!("{}-{name}", clock::folder_stamp()));
-        (!self.no_result).then(dated)
+        (!self.no_result)
+            .then(|| root.join("bench/runs").join(format!("{}-{name}", clock::folder_stamp())))
     }
 }
 

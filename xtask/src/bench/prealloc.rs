@@ -95,11 +95,10 @@ pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result
     );
     let folder = options.kept.folder(root, "prealloc");
     let runs = tempfile::tempdir()?;
-    let indices = |list: &[String]| 0..list.len();
     let mut cells = Vec::new();
-    for server in indices(&options.servers) {
-        for disk in indices(&options.disks) {
-            for workload in indices(&options.workloads) {
+    for server in 0..options.servers.len() {
+        for disk in 0..options.disks.len() {
+            for workload in 0..options.workloads.len() {
                 cells.extend(options.sync.iter().map(|sync| (server, disk, workload, *sync)));
             }
         }

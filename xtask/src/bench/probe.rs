@@ -69,13 +69,11 @@ pub(crate) fn run(root: &Path, options: &ProbeBenchOptions) -> anyhow::Result<()
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
     let most = options.connections.iter().copied().max().unwrap_or(1);
     let load = ServerLoad { connections_max: most, statements_per_connection: 8 };
-    let start = |extra: &[(String, String)]| {
-        PrivateServer::start_bare(options.basedir.as_deref(), load, extra)
-    };
-    let plain = start(&options.kept.settings)?;
+    let basedir = options.basedir.as_deref();
+    let plain = PrivateServer::start_bare(basedir, load, &options.kept.settings)?;
     // All servers of the family have these in the same words.
     let waits = with_waits(options.kept.settings.clone(), Flavour::Mariadb);
-    let timed = start(&waits)?;
+    let timed = PrivateServer::start_bare(basedir, load, &waits)?;
     let runs = tempfile::tempdir()?;
     let about = format!(
         "- truetps{}\n{}- `{}`, {} rounds of three for each number of clients, in changing order; {} s measured, read \

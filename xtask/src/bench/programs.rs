@@ -264,14 +264,16 @@ pub(crate) fn output(program: &str, remedy: &str) -> anyhow::Result<String> {
 }
 
 pub(crate) fn commit(root: &Path) -> String {
-    let git = |args: &[&str]| {
-        new_command("git").args(args).current_dir(root).output().ok().map(|out| out.stdout)
-    };
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
-    let id = git(&["rev-parse", "--short", "HEAD"]).map(text).filter(|id| !id.is_empty());
-    let changed = git(&["status", "--porcelain"]).is_some_and(|out| !out.is_empty());
-    id.map(|id| format!(", commit {id}{}", if changed { " with changes" } else { "" }))
-        .unwrap_or_default()
+    let id = git(root, &["rev-parse", "--short", "HEAD"]);
+    let changed =
+        if git(root, &["status", "--porcelain"]).is_empty() { "" } else { " with changes" };
+    if id.is_empty() { id } else { format!(", commit {id}{changed}") }
+}
+
+/// Nothing if there is no repository.
+fn git(root: &Path, args: &[&str]) -> String {
+    let output = new_command("git").args(args).current_dir(root).output();
+    output.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default()
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark starts the programs that it compares")]

@@ -101,12 +101,11 @@ fn last_words(log: &mut File) -> Option<String> {
 
 /// Where a program says why it gives up: a line with a word of that kind, or its last one.
 pub(crate) fn cause(text: &str) -> Option<String> {
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let is_cause = |line: &&str| ["FATAL", "rror", "PANIC"].iter().any(|word| line.contains(word));
-    lines()
-        .find(is_cause)
-        .or_else(|| lines().next_back())
-        .map(|line| line.chars().take(200).collect())
+    let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let mut causes = lines
+        .iter()
+        .filter(|line| ["FATAL", "rror", "PANIC"].iter().any(|word| line.contains(word)));
+    causes.next().or(lines.last()).map(|line| line.chars().take(200).collect())
 }
 
 fn watch(
@@ -191,11 +190,8 @@ impl SampleLook {
         if statements == 0.0 {
             bail!("no statement in {seconds:.1} s");
         }
-        let used =
-            |first: ProcessUse, last: ProcessUse| last.cpu.saturating_sub(first.cpu).as_secs_f64();
-        let (client_s, server_s) = (used(self.client, last.client), used(self.server, last.server));
-        let ticks_a_second = rustix::param::clock_ticks_per_second() as f64;
-        let host_s = |first: u64, last: u64| last.saturating_sub(first) as f64 / ticks_a_second;
+        let client_s = last.client.cpu.saturating_sub(self.client.cpu).as_secs_f64();
+        let server_s = last.server.cpu.saturating_sub(self.server.cpu).as_secs_f64();
         // Time that the hypervisor took counts as busy.
         let busy_s = host_s(self.host.busy + self.host.steal, last.host.busy + last.host.steal)
             - client_s
@@ -213,6 +209,11 @@ impl SampleLook {
             look_ms: self.took.max(last.took).as_secs_f64() * 1e3,
         })
     }
+}
+
+fn host_s(first_ticks: u64, last_ticks: u64) -> f64 {
+    let ticks_a_second = rustix::param::clock_ticks_per_second() as f64;
+    last_ticks.saturating_sub(first_ticks) as f64 / ticks_a_second
 }
 
 #[cfg(test)]

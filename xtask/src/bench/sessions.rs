@@ -129,15 +129,16 @@ impl Drop for SessionClients {
 
 impl SessionParts {
     fn start(way: SessionWay, shares: &[u32]) -> anyhow::Result<Self> {
-        let part = |sessions: &u32| {
+        let mut parts = Vec::new();
+        for sessions in shares.iter().copied() {
             let mut server = NullServer::start(SERVER_CORE)?;
             let endpoint = match way {
                 SessionWay::Unix => Endpoint::Unix(server.socket().to_owned()),
                 SessionWay::Tcp => server.tcp_endpoint()?,
             };
-            Ok(SessionPart { server, endpoint, sessions: *sessions })
-        };
-        Ok(Self(shares.iter().map(part).collect::<anyhow::Result<_>>()?))
+            parts.push(SessionPart { server, endpoint, sessions });
+        }
+        Ok(Self(parts))
     }
 
     fn measure(mut self, rate: f64, window: Duration) -> anyhow::Result<SessionsRun> {
@@ -211,10 +212,10 @@ impl SessionPart {
 
 impl SessionClients {
     fn rss_bytes(&self) -> anyhow::Result<u64> {
-        let used = |client: &Child| {
+        let used = self.0.iter().map(|client| {
             process_use(client.id()).context("a client has ended").map(|used| used.rss_bytes)
-        };
-        self.0.iter().map(used).sum()
+        });
+        used.sum()
     }
 }
 

@@ -196,16 +196,15 @@ impl SlapPrograms<'_> {
             self.slap(cell, is_ours, server)
         };
         let pid = server.pid();
-        let server_cpu =
-            || truetps_probe::process_use(pid).map(|used| used.cpu).context("the server has ended");
-        let (cpu_before, server_before, began) = (children_cpu()?, server_cpu()?, Instant::now());
+        let (cpu_before, server_before, began) =
+            (children_cpu()?, server_cpu(pid)?, Instant::now());
         once(command)?;
         let seconds = began.elapsed().as_secs_f64();
-        let us = |cpu: Duration| cpu.as_secs_f64() * 1e6 / cell.queries as f64;
+        let queries = cell.queries as f64;
         Ok(SlapRunTime {
-            tps: cell.queries as f64 / seconds,
-            client_us: us(children_cpu()?.saturating_sub(cpu_before)),
-            server_us: us(server_cpu()?.saturating_sub(server_before)),
+            tps: queries / seconds,
+            client_us: micros(children_cpu()?.saturating_sub(cpu_before)) / queries,
+            server_us: micros(server_cpu(pid)?.saturating_sub(server_before)) / queries,
         })
     }
 
@@ -264,6 +263,14 @@ fn children_cpu() -> anyhow::Result<Duration> {
     let text = fs::read_to_string("/proc/self/stat").context("/proc/self/stat")?;
     let ticks = parse_children(&text).context("/proc/self/stat has another form")?;
     Ok(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+}
+
+fn server_cpu(pid: u32) -> anyhow::Result<Duration> {
+    truetps_probe::process_use(pid).map(|used| used.cpu).context("the server has ended")
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
 }
 
 fn parse_children(stat: &str) -> Option<u64> {

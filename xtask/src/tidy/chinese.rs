@@ -10,13 +10,12 @@ const HALF_WIDTH: [char; 9] = [',', '.', ';', ':', '!', '?', '(', ')', '"'];
 
 /// Problems of one page, with their lines.
 pub(super) fn problems(name: &str, page: &MarkdownPage) -> Vec<String> {
-    let of_text = |(line, text): (usize, &str)| {
-        let found = text_problems(text);
-        found
-            .into_iter()
-            .map(move |(lines_below, words)| format!("{name}:{}: {words}", line + lines_below))
-    };
-    page.texts().flat_map(of_text).collect()
+    let mut found = Vec::new();
+    for (line, text) in page.texts() {
+        let in_text = text_problems(text).into_iter();
+        found.extend(in_text.map(|(below, words)| format!("{name}:{}: {words}", line + below)));
+    }
+    found
 }
 
 /// Each with the number of lines above it.

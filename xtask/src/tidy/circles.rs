@@ -177,15 +177,13 @@ fn place(file: &str) -> Option<(&str, ModulePath)> {
 fn code_of(text: &str) -> String {
     let lines: Vec<_> =
         text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
-    let is_test = |at: usize| {
-        lines[at].trim() == "#[cfg(test)]"
-            && lines[at + 1..]
-                .iter()
-                .take(3)
-                .any(|line| line.contains("mod ") && line.ends_with('{'))
-    };
-    let end = (0..lines.len()).find(|at| is_test(*at)).unwrap_or(lines.len());
+    let end = (0..lines.len()).find(|at| begin_tests(&lines[*at..])).unwrap_or(lines.len());
     lines[..end].join("\n")
+}
+
+fn begin_tests(lines: &[&str]) -> bool {
+    lines[0].trim() == "#[cfg(test)]"
+        && lines[1..].iter().take(3).any(|line| line.contains("mod ") && line.ends_with('{'))
 }
 
 struct Import {
@@ -237,10 +235,9 @@ fn expanded(tree: &str) -> Vec<ModulePath> {
 
 /// Paths that are written out where they are used.
 fn paths_in_code(code: &str) -> Vec<ModulePath> {
-    let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     // One that ends so is the beginning of a tree of imports, or of types in angle brackets.
     let words = code
-        .split(|c: char| !is_of_path(c))
+        .split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
         .filter(|word| word.contains("::") && !word.ends_with("::"));
     words
         .map(|word| word.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect())

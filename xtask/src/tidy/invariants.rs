@@ -123,14 +123,8 @@ pub(super) fn problems(file: &str, text: &str) -> Vec<String> {
     };
     let tests = ["\n#[cfg(test)]\nmod ", "\n#[cfg(test)]\npub(crate) mod "];
     let code = tests.iter().fold(text, |code, tests| code.split(tests).next().unwrap_or_default());
-    let holds = |Invariant(of, _, except): &&Invariant| {
-        let is_of = *of == "*"
-            || path.starts_with(&format!("{of}/src/"))
-            || of.contains('/') && path.starts_with(of);
-        is_of && !except.contains(&path)
-    };
     let mut found = Vec::new();
-    for Invariant(of, uses, _) in INVARIANTS.iter().filter(holds) {
+    for Invariant(of, uses, _) in INVARIANTS.iter().filter(|one| one.holds_in(path)) {
         for word in uses.iter().copied().flatten() {
             let lines =
                 code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
@@ -143,6 +137,16 @@ pub(super) fn problems(file: &str, text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+impl Invariant {
+    fn holds_in(&self, path: &str) -> bool {
+        let Self(of, _, except) = self;
+        let is_of = *of == "*"
+            || path.starts_with(&format!("{of}/src/"))
+            || of.contains('/') && path.starts_with(of);
+        is_of && !except.contains(&path)
+    }
 }
 
 fn is_test(path: &str) -> bool {

@@ -97,16 +97,15 @@ impl PagePair<'_> {
                 found.push(format!("{name}: its first link is not to the other language, {file}"));
             }
         }
-        let different = |(a, b): &(&PageSection, &PageSection)| a.level != b.level;
-        if let Some((a, b)) = english.sections.iter().zip(&chinese.sections).find(different) {
+        let mut pairs = english.sections.iter().zip(&chinese.sections);
+        if let Some((a, b)) = pairs.find(|(a, b)| a.level != b.level) {
             let (a_level, b_level) = (a.level, b.level);
             found.push(self.at(
                 b.line,
                 &format!("a heading of level {b_level}, where line {} has {a_level}", a.line),
             ));
         } else if english.sections.len() != chinese.sections.len() {
-            let headings = |page: &MarkdownPage| page.sections.len() - 1;
-            let counts = (headings(english), headings(chinese));
+            let counts = (english.sections.len() - 1, chinese.sections.len() - 1);
             found.push(format!(
                 "{}: {} headings, {} in {}",
                 self.chinese, counts.1, counts.0, self.english
@@ -179,16 +178,14 @@ impl PagePair<'_> {
             );
             return vec![self.at(b_rows[0].line, &words)];
         }
-        let sorted = |cell: &String| {
-            let mut found = numbers(cell);
-            found.sort();
-            found
-        };
         let mut found = Vec::new();
         for (a, b) in a_rows.iter().zip(b_rows) {
-            let (a_cells, b_cells): (Vec<_>, Vec<_>) =
-                (a.cells.iter().map(sorted).collect(), b.cells.iter().map(sorted).collect());
-            if a_cells != b_cells {
+            if !a
+                .cells
+                .iter()
+                .map(|cell| sorted_numbers(cell))
+                .eq(b.cells.iter().map(|cell| sorted_numbers(cell)))
+            {
                 found.push(
                     self.at(b.line, &format!("numbers of the row differ from line {}", a.line)),
                 );
@@ -201,8 +198,8 @@ impl PagePair<'_> {
     /// one, and there only one with a point, a comma or a sign must be in the English text, too.
     fn number_differences(&self, english: &PageSection, chinese: &PageSection) -> Vec<String> {
         let (a, b) = (text_numbers(english), text_numbers(chinese));
-        let measured = |number: &&String| !number.chars().all(|c| c.is_ascii_digit());
-        let b_measured: BTreeSet<_> = b.iter().filter(measured).cloned().collect();
+        let mut b_measured = b.clone();
+        b_measured.retain(|number| !number.chars().all(|c| c.is_ascii_digit()));
         let lost = a
             .difference(&b)
             .map(|number| format!("the number {number} is missing in this section"));
@@ -284,11 +281,17 @@ fn compared_lines(code: &PageCode) -> Vec<(&str, bool)> {
 }
 
 fn without_comment(line: &str) -> (&str, bool) {
-    let starts = |at: &usize| *at == 0 || line[..*at].ends_with(' ');
-    match line.match_indices("# ").map(|(at, _)| at).find(starts) {
+    let mut signs = line.match_indices("# ").map(|(at, _)| at);
+    match signs.find(|at| *at == 0 || line[..*at].ends_with(' ')) {
         Some(at) => (&line[..at], true),
         None => (line, false),
     }
+}
+
+fn sorted_numbers(cell: &str) -> Vec<String> {
+    let mut found = numbers(cell);
+    found.sort();
+    found
 }
 
 fn text_numbers(section: &PageSection) -> BTreeSet<String> {
@@ -299,20 +302,22 @@ fn text_numbers(section: &PageSection) -> BTreeSet<String> {
 
 /// Terms of the first table of the Chinese glossary that the English one does not have.
 fn unknown_terms(english: &MarkdownPage, chinese: &MarkdownPage) -> Vec<String> {
-    let terms = |page: &MarkdownPage| -> Vec<(usize, String)> {
-        let table = page.sections.iter().flat_map(|section| &section.tables).next();
-        let rows = table.into_iter().flat_map(|table| table.rows.iter().skip(1));
-        let first = rows.filter_map(|row| Some((row.line, row.cells.first()?)));
-        first
-            .flat_map(|(line, cell)| cell.split(", ").map(move |term| (line, term.to_owned())))
-            .collect()
-    };
     let known: BTreeSet<_> = terms(english).into_iter().map(|(_, term)| term).collect();
     let unknown = terms(chinese).into_iter().filter(|(_, term)| !known.contains(term));
     unknown
         .map(|(line, term)| {
             format!("{}:{line}: {GLOSSARY} has no term `{term}`", chinese_name(GLOSSARY))
         })
+        .collect()
+}
+
+/// The first column of the first table, with lines.
+fn terms(page: &MarkdownPage) -> Vec<(usize, String)> {
+    let table = page.sections.iter().flat_map(|section| &section.tables).next();
+    let rows = table.into_iter().flat_map(|table| table.rows.iter().skip(1));
+    let first = rows.filter_map(|row| Some((row.line, row.cells.first()?)));
+    first
+        .flat_map(|(line, cell)| cell.split(", ").map(move |term| (line, term.to_owned())))
         .collect()
 }
 

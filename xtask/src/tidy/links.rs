@@ -48,11 +48,12 @@ pub(super) fn resolve(page: &str, target: &str) -> PathBuf {
 
 /// As GitHub makes them: lower case, hyphens for spaces, no punctuation.
 fn anchors(page: &MarkdownPage) -> Vec<String> {
-    let anchor = |heading: &str| {
-        let kept = heading.to_lowercase().replace(' ', "-");
-        kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect::<String>()
-    };
     page.sections.iter().map(|section| anchor(&section.heading)).collect()
+}
+
+fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase().replace(' ', "-");
+    kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect()
 }
 
 #[cfg(test)]

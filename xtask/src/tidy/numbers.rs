@@ -29,12 +29,14 @@ pub(super) fn numbers(text: &str) -> Vec<String> {
 
 /// A point or a comma is part of a number only between digits.
 fn end_of_number(chars: &[char], start: usize) -> usize {
-    let is_digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
     let mut at = start;
-    while is_digit(at) || (matches!(chars.get(at), Some('.' | ',')) && is_digit(at + 1)) {
-        at += 1;
+    loop {
+        at += match chars[at..] {
+            [digit, ..] if digit.is_ascii_digit() => 1,
+            ['.' | ',', digit, ..] if digit.is_ascii_digit() => 2,
+            _ => return at,
+        }
     }
-    at
 }
 
 #[cfg(test)]

@@ -45,13 +45,12 @@ pub(super) fn problems(file: &str, text: &str) -> Vec<String> {
 fn banned(file: &str, text: &str) -> Vec<String> {
     let phrases = BANNED.map(|(front, back)| format!("{front}{back}"));
     let words = words(text);
-    let at_word = |n: usize| {
-        let is_here = |phrase: &&String| begins_with(&words[n..], phrase);
-        let found: Vec<_> = phrases.iter().filter(is_here).collect();
-        let line = words[n].line;
-        found.into_iter().map(move |phrase| format!("{file}:{line}: \"{phrase}\""))
-    };
-    (0..words.len()).flat_map(at_word).collect()
+    let mut found = Vec::new();
+    for (n, word) in words.iter().enumerate() {
+        let here = phrases.iter().filter(|phrase| begins_with(&words[n..], phrase));
+        found.extend(here.map(|phrase| format!("{file}:{}: \"{phrase}\"", word.line)));
+    }
+    found
 }
 
 struct Word {
@@ -91,14 +90,18 @@ fn words(text: &str) -> Vec<Word> {
 
 /// Line breaks in comments and in literals are spaces.
 fn is_space(between: &str) -> bool {
-    let is_blank = |text: &str| text.chars().all(|c| c.is_whitespace() || c == '_');
     let mut lines = between.split('\n');
     let first = lines.next().unwrap_or_default();
-    let is_blank_line = |line: &str| {
-        let line = line.trim_start();
-        is_blank(COMMENT_SIGNS.iter().find_map(|sign| line.strip_prefix(sign)).unwrap_or(line))
-    };
     is_blank(first.strip_suffix('\\').unwrap_or(first)) && lines.all(is_blank_line)
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c == '_')
+}
+
+fn is_blank_line(line: &str) -> bool {
+    let line = line.trim_start();
+    is_blank(COMMENT_SIGNS.iter().find_map(|sign| line.strip_prefix(sign)).unwrap_or(line))
 }
 
 fn begins_with(words: &[Word], phrase: &str) -> bool {

@@ -26,8 +26,9 @@ pub(super) fn problems(
         if links.len() == 1 {
             found.push(format!("{INDEX}:{line}: no document cites {folder}: remove the folder"));
         }
-        let cites = |file: &PathBuf| text_of(file).is_some_and(|text| text.contains(&folder));
-        let missing = links[1..].iter().filter(|file| !cites(file));
+        let missing = links[1..]
+            .iter()
+            .filter(|file| !text_of(file).is_some_and(|text| text.contains(&folder)));
         found.extend(
             missing
                 .map(|file| format!("{INDEX}:{line}: {} does not cite {folder}", file.display())),

@@ -125,11 +125,11 @@ impl LuaBenchOptions {
         if self.prepared == "disable" {
             return 0;
         }
-        let of = |script: &Script| {
+        let prepared = self.scripts.iter().map(|script| {
             let (each, all) = script.prepared;
             each.saturating_mul(self.tables).saturating_add(all)
-        };
-        self.scripts.iter().map(of).max().unwrap_or(0)
+        });
+        prepared.max().unwrap_or(0)
     }
 
     /// Arguments of both programs, except the server and the number of clients.

@@ -105,17 +105,16 @@ fn watch(
     window: Duration,
     server: &mut dyn Server,
 ) -> anyhow::Result<(ResourceSample, u64, Said)> {
-    let has_said = |words: &str| Ok::<_, anyhow::Error>(fs::read_to_string(log)?.contains(words));
     wait_until(start_timeout(clients), "the end of the start", || {
         check_alive(child)?;
-        has_said(STARTED)
+        has_said(log, STARTED)
     })?;
     sleep(SETTLE);
     let first = SampleLook::now(child.id(), server)?;
     sleep(window);
     let last = SampleLook::now(child.id(), server)?;
     let left = server.sessions()?;
-    if has_said(ENDED)? || child.try_wait()?.is_some() {
+    if has_said(log, ENDED)? || child.try_wait()?.is_some() {
         bail!("the program ended before the window did");
     }
     if left < u64::from(clients) {
@@ -129,6 +128,10 @@ fn watch(
     let said = Said::parse(&fs::read_to_string(log)?)
         .context("the statistics at the program's end have another form")?;
     Ok((seen, peak_bytes, said))
+}
+
+fn has_said(log: &Path, words: &str) -> anyhow::Result<bool> {
+    Ok(fs::read_to_string(log)?.contains(words))
 }
 
 /// Waits for the end of the program; returns its largest resident size.
@@ -151,11 +154,11 @@ fn end(child: &mut Child, limit: Duration) -> anyhow::Result<u64> {
 /// Neither program starts any; a release that did would look cheaper than it is.
 fn has_children(pid: u32) -> bool {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
-    // A kernel may be built without this file.
-    let children = |thread: fs::DirEntry| {
-        fs::read_to_string(thread.path().join("children")).unwrap_or_default()
-    };
-    threads.flatten().any(|thread| !children(thread).trim().is_empty())
+    threads.flatten().any(|thread| {
+        // A kernel may be built without this file.
+        let children = fs::read_to_string(thread.path().join("children"));
+        !children.unwrap_or_default().trim().is_empty()
+    })
 }
 
 fn peak_of(pid: u32) -> Option<u64> {
@@ -172,15 +175,17 @@ impl Said {
     /// The lines `transactions: N (R per sec.)` and `ignored errors: N (R per sec.)`.
     fn parse(text: &str) -> Option<Self> {
         let statistics = &text[text.find(ENDED)?..];
-        let line = |name: &str| {
-            let rest = statistics.lines().find_map(|line| line.trim().strip_prefix(name))?;
-            let (count, rate) = rest.trim().split_once('(')?;
-            let rate: f64 = rate.split_ascii_whitespace().next()?.parse().ok()?;
-            Some((count.trim().parse::<u64>().ok()?, rate))
-        };
-        let (transactions, tps) = line("transactions:")?;
-        Some(Self { transactions, tps, ignored_errors: line("ignored errors:")?.0 })
+        let (transactions, tps) = count_and_rate(statistics, "transactions:")?;
+        let (ignored_errors, _) = count_and_rate(statistics, "ignored errors:")?;
+        Some(Self { transactions, tps, ignored_errors })
     }
+}
+
+fn count_and_rate(statistics: &str, name: &str) -> Option<(u64, f64)> {
+    let rest = statistics.lines().find_map(|line| line.trim().strip_prefix(name))?;
+    let (count, rate) = rest.trim().split_once('(')?;
+    let rate = rate.split_ascii_whitespace().next()?.parse().ok()?;
+    Some((count.trim().parse().ok()?, rate))
 }
 
 #[cfg(test)]
