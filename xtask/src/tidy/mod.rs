@@ -6,6 +6,7 @@ mod closures;
 mod edges;
 mod invariants;
 mod languages;
+mod lines;
 mod links;
 mod names;
 mod numbers;
@@ -13,6 +14,7 @@ mod page;
 mod phrases;
 mod runs;
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,7 @@ use anyhow::{Context, bail};
 
 use self::circles::Circles;
 use self::closures::NamedClosures;
+use self::lines::CountedLines;
 use self::names::TypeNames;
 use self::page::MarkdownPage;
 
@@ -42,7 +45,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         collect(&root.join(folder), &["rs"], &mut files)?;
     }
     let (mut types, mut circles) = (TypeNames::default(), Circles::default());
-    let mut closures = NamedClosures::default();
+    let (mut closures, mut lines) = (NamedClosures::default(), CountedLines::default());
     for file in &files {
         let (name, text) = read(root, file)?;
         problems.extend(code_problems(&name, &text).chain(phrases::problems(&name, &text)));
@@ -50,10 +53,12 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         types.add(&name, &text);
         circles.add(&name, &text);
         closures.add(&name, &text);
+        lines.add(&text);
     }
     problems.extend(types.problems());
     problems.extend(circles.problems());
     problems.extend(closures.problems());
+    problems.extend(lines.problems());
     let mut pages = BTreeMap::new();
     for file in texts(root)? {
         let (name, text) = read(root, &file)?;
@@ -135,6 +140,15 @@ fn read(root: &Path, path: &Path) -> anyhow::Result<(String, String)> {
     let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
     let text = fs::read_to_string(path).with_context(|| name.clone())?;
     Ok((name, text))
+}
+
+/// For a number that falls, and never rises. `place` has the constant of that name.
+fn ratchet(count: usize, max: usize, what: &str, place: &str) -> Option<String> {
+    match count.cmp(&max) {
+        Ordering::Equal => None,
+        Ordering::Less => Some(format!("only {count} {what}: lower {place} from {max}")),
+        Ordering::Greater => Some(format!("{count} {what}, more than {max}")),
+    }
 }
 
 fn code_problems<'a>(name: &'a str, text: &'a str) -> impl Iterator<Item = String> + 'a {
