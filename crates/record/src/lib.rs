@@ -11,7 +11,7 @@
 //!   values that never leave a server.
 //! - Texts for people are here only if several programs print them: `reason` words the codes of `run.json` once, for
 //!   reports, progress lines and the output of compatible programs; `slo` is what a user demands. `printable` makes
-//!   text from outside safe to print.
+//!   text from outside safe to print, and `exposition` makes it metrics for Prometheus.
 //!
 //! *Invariant:* no clock, no file, no network, no terminal.
 
@@ -27,6 +27,7 @@ mod error_class;
 mod estimate;
 mod experiment;
 mod explanation;
+mod exposition;
 mod external;
 mod family;
 mod fnv;
@@ -81,6 +82,7 @@ pub use experiment::{Coupling, Experiment, Extension, ScheduledTrial, TrialRole}
 pub use explanation::{
     ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, LeftOut,
 };
+pub use exposition::{MetricFamily, MetricKind, MetricLabel};
 pub use external::{ExternalFacts, LogVolume, Replication, ReplicationSlot};
 pub use family::{Family, SqlDialect};
 pub use fnv::fnv1a;

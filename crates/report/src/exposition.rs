@@ -2,42 +2,15 @@
 //! reads.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
-use truetps_record::{escaped_text, is_obeyed};
-
-/// How the values of a metric behave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MetricKind {
-    Gauge,
-    Counter,
-}
-
-impl MetricKind {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Gauge => "gauge",
-            Self::Counter => "counter",
-        }
-    }
-}
-
-/// Name and value of a label.
-pub(crate) type MetricLabel<'a> = (&'a str, &'a str);
+use truetps_record::{MetricFamily, MetricKind, MetricLabel};
 
 /// Metrics by name. The samples of a metric stay together and in order, however they were added.
 #[derive(Debug, Default)]
 pub(crate) struct ExpositionText(BTreeMap<String, MetricFamily>);
 
-#[derive(Debug)]
-struct MetricFamily {
-    kind: MetricKind,
-    help: String,
-    samples: String,
-}
-
 impl ExpositionText {
-    /// Adds a sample; a value that is not finite is absent. `name` is a valid name of a metric, and the labels have valid names.
+    /// Adds a sample; a value that is not finite is absent. Metric and labels have valid names.
     pub(crate) fn add(
         &mut self,
         (name, kind): (&str, MetricKind),
@@ -45,45 +18,16 @@ impl ExpositionText {
         labels: &[MetricLabel<'_>],
         value: f64,
     ) {
-        if !value.is_finite() {
-            return;
+        if value.is_finite() {
+            let family = self.0.entry(name.to_owned());
+            let family = family.or_insert_with(|| MetricFamily::new(name, kind, help));
+            family.sample("", labels, value);
         }
-        let new = || MetricFamily { kind, help: escaped(help, false), samples: String::new() };
-        let family = self.0.entry(name.to_owned()).or_insert_with(new);
-        family.samples.push_str(name);
-        if !labels.is_empty() {
-            let pairs: Vec<_> = labels
-                .iter()
-                .map(|(label, text)| format!("{label}=\"{}\"", escaped(text, true)))
-                .collect();
-            let _ = write!(family.samples, "{{{}}}", pairs.join(","));
-        }
-        // An empty sum is -0.
-        let _ = writeln!(family.samples, " {}", value + 0.0);
     }
 
     pub(crate) fn into_text(self) -> String {
-        let mut text = String::new();
-        for (name, MetricFamily { kind, help, samples }) in self.0 {
-            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {}\n{samples}", kind.name());
-        }
-        text
+        self.0.values().map(MetricFamily::lines).collect()
     }
-}
-
-fn escaped(text: &str, is_quoted: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '"' if is_quoted => out.push_str("\\\""),
-            // A terminal that shows the text must not obey it.
-            _ if is_obeyed(c) => out.push_str(&escaped_text(&c.to_string()).replace('\\', "\\\\")),
-            _ => out.push(c),
-        }
-    }
-    out
 }
 
 /// The words of a text, joined to what a name of a metric or of a label may have, in lower case.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use truetps_analysis::LiveProbe;
 use truetps_record::{
-    ProbeHeader, ProbeSample, ProbeSource, ServerFacts, Signal, SignalKind, SignalRegistry,
-    SignalUnit, Suspension,
+    MetricKind, ProbeHeader, ProbeSample, ProbeSource, ServerFacts, Signal, SignalKind,
+    SignalRegistry, SignalUnit, Suspension,
 };
 
-use crate::exposition::{ExpositionText, MetricKind, metric_words};
+use crate::exposition::{ExpositionText, metric_words};
 
 use MetricKind::{Counter, Gauge};
 

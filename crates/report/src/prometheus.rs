@@ -1,10 +1,10 @@
 //! A report as metrics: each figure of each configuration is a sample.
 
 use truetps_analysis::{Cell, Contrast, Figure, FigureUnit};
-use truetps_record::Estimate;
+use truetps_record::{Estimate, MetricKind};
 
 use crate::ReportInput;
-use crate::exposition::{ExpositionText, MetricKind, metric_words};
+use crate::exposition::{ExpositionText, metric_words};
 use crate::format::verdict_word;
 use crate::parts;
 
