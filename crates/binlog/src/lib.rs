@@ -6,7 +6,7 @@
 //! - `event` ([`head`]): what the first events say of a file. `events` ([`events`](fn@events)): the events of a file in
 //!   memory, for readers of their contents. `file_name` ([`file_number`]): which files belong to a basename.
 //! - [`state`]: the page in which the preloaded library and the command line share their state.
-//! - `tested`: the servers of `data/tested.txt`, with which preallocation was tested.
+//! - `tested`: the servers of `scripts/servers.toml` with which preallocation was tested.
 //!
 //! *Invariant:* no clock and no file: callers bring the bytes ([`ReadAt`]). The preloaded library runs this code inside
 //! a server, so that nothing here may panic, whatever the bytes are; the lints below and `tail_tests.rs` hold that.

@@ -1,6 +1,6 @@
-//! Servers with which preallocation was tested: `data/tested.txt`.
+//! Servers with which preallocation was tested: those with `preallocation = true` in the list of test servers.
 
-const LIST: &str = include_str!("../data/tested.txt");
+const LIST: &str = include_str!("../../../scripts/servers.toml");
 
 /// A server branch of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,9 +12,13 @@ pub struct TestedServer {
 }
 
 pub fn tested_servers() -> impl Iterator<Item = TestedServer> {
-    LIST.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
-        let (flavour, version) = line.split_once(' ')?;
+    let entries =
+        LIST.split("[[server]]").filter(|entry| entry.contains("\npreallocation = true\n"));
+    entries.filter_map(|entry| {
+        let name = entry.lines().find_map(|line| line.strip_prefix("name = \""))?;
+        let (flavour, version) = name.strip_suffix('"')?.split_once('-')?;
         let (major, minor) = branch(version)?;
+        let flavour = if flavour == "mariadb" { "MariaDB" } else { "MySQL" };
         Some(TestedServer { flavour, major, minor })
     })
 }
@@ -48,5 +52,7 @@ mod tests {
             assert_eq!(is_tested(version), version == "9.7", "{version}");
         }
         assert!(tested_servers().count() >= 5);
+        let entries = LIST.matches("\npreallocation = true\n").count();
+        assert_eq!(tested_servers().count(), entries);
     }
 }

@@ -18,6 +18,7 @@ mod port;
 mod postgres;
 mod private_postgres;
 mod programs;
+mod servers;
 mod spawn;
 mod templates;
 
@@ -26,6 +27,6 @@ pub use machine::{MachineGuard, quiet_machine, share_machine, take_machine};
 pub use pid_namespace::{inside_pid_namespace, run_in_pid_namespace};
 pub use port::free_port;
 pub use postgres::{PostgresError, PostgresOptions, PostgresServer, TlsFiles};
-pub use private_postgres::{FETCHABLE_POSTGRES, every_postgres, private_postgres};
+pub use private_postgres::{every_postgres, private_postgres};
 pub use programs::Programs;
 pub use templates::{TestHome, keep_templates, lend_templates};

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use truetps_record::Flavour;
 use truetps_sandbox::{BinaryError, ServerBinary, ServerUser, find};
 
+use crate::servers::FETCHABLE;
+
 /// The system's MariaDB, or the one in `TRUETPS_TEST_BASEDIR`.
 pub fn mariadb(test: &str) -> Option<ServerBinary> {
     let named = std::env::var_os("TRUETPS_TEST_BASEDIR").map(PathBuf::from);
@@ -21,19 +23,6 @@ pub fn mariadb_with_plugins(test: &str) -> Option<ServerBinary> {
 pub fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
     named_or_fetched(test, "TRUETPS_TEST_MYSQL_BASEDIR", "mysql-9.7")
 }
-
-/// Servers of this family that `get-test-servers.sh` can fetch, oldest first in each branch.
-pub const FETCHABLE: [&str; 9] = [
-    "mysql-5.5",
-    "mysql-5.6",
-    "mysql-5.7",
-    "mysql-8.0",
-    "mysql-9.7",
-    "mariadb-10.5",
-    "mariadb-10.11",
-    "mariadb-11.4",
-    "mariadb-11.8",
-];
 
 /// Variable with the servers that must exist.
 const REQUIRED: &str = "TRUETPS_REQUIRE_SERVERS";
@@ -188,7 +177,7 @@ fn find_server(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FETCHABLE_POSTGRES;
+    use crate::servers::FETCHABLE_POSTGRES;
 
     #[test]
     fn what_another_processor_cannot_have_is_named_and_not_required() {
@@ -273,5 +262,24 @@ mod tests {
         let (postgres, mysql): (Vec<_>, Vec<_>) =
             names.partition(|name| name.starts_with("postgresql-"));
         assert_eq!((mysql, postgres), (FETCHABLE.to_vec(), FETCHABLE_POSTGRES.to_vec()));
+    }
+
+    /// The page is part of the manual, and has no generated parts.
+    #[test]
+    fn the_page_has_a_row_for_each_server() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let list = std::fs::read_to_string(root.join("scripts/servers.toml")).unwrap();
+        let page = std::fs::read_to_string(root.join("docs/reference/servers.md")).unwrap();
+        for entry in list.split("[[server]]").skip(1) {
+            let cells = ["about", "from", "tree", "unpacked"].map(|key| value(entry, key));
+            let row = format!("| `{}` | {} |\n", value(entry, "name"), cells.join(" | "));
+            assert!(page.contains(&row), "docs/reference/servers.md lacks {row}");
+        }
+    }
+
+    fn value<'a>(entry: &'a str, key: &str) -> &'a str {
+        let front = format!("{key} = \"");
+        let line = entry.lines().find_map(|line| line.strip_prefix(&front));
+        line.and_then(|rest| rest.strip_suffix('"')).unwrap_or_else(|| panic!("{key}: {entry}"))
     }
 }

@@ -7,9 +7,7 @@ use truetps_sandbox::{ServerBinary, ServerUser, find};
 
 use crate::mysql_family::{cache_folder, say_or_fail};
 use crate::programs::Programs;
-
-/// PostgreSQL versions that `get-test-servers.sh` can fetch, oldest first.
-pub const FETCHABLE_POSTGRES: [&str; 3] = ["postgresql-13", "postgresql-17", "postgresql-18"];
+use crate::servers::FETCHABLE_POSTGRES;
 
 /// The programs that [`Programs::find`] finds. `None`: there are none, and `test` is skipped with a message.
 ///

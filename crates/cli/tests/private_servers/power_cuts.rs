@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 use truetps_record::{Flavour, PREALLOC};
+use truetps_testkit::for_each_preallocation_server;
 use truetps_testkit::mysql_family::{FetchedServer, chosen_server};
 
 use crate::common::{Place, has_disks};
@@ -13,25 +14,19 @@ use crate::support::redo_setting;
 
 const USUAL: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
 
-macro_rules! cut {
-    ($($test:ident of $name:literal;)*) => {
-        $(#[test]
+macro_rules! loses_nothing {
+    ($test:ident $name:literal) => {
+        #[test]
         fn $test() {
             let Some(server) = chosen_server(stringify!($test), $name, &USUAL) else { return };
             if has_disks(stringify!($test)) {
                 power_cuts(&server);
             }
-        })*
+        }
     };
 }
 
-cut! {
-    mysql_5_7_loses_nothing of "mysql-5.7";
-    mysql_8_0_loses_nothing of "mysql-8.0";
-    mysql_9_7_loses_nothing of "mysql-9.7";
-    mariadb_10_11_loses_nothing of "mariadb-10.11";
-    mariadb_11_8_loses_nothing of "mariadb-11.8";
-}
+for_each_preallocation_server!(loses_nothing);
 
 /// A binlog ends every few commits.
 fn plan(server: &FetchedServer, levels: &str) -> String {

@@ -4,7 +4,8 @@
 //! Two of them are measured; `TRUETPS_TEST_SERVERS=all`, or names in its place, takes others.
 
 use truetps_sandbox::{Home, ServerVersion};
-use truetps_testkit::mysql_family::{FETCHABLE, FetchedServer, chosen_server, fetched_server};
+use truetps_testkit::for_each_server;
+use truetps_testkit::mysql_family::{FetchedServer, chosen_server, fetched_server};
 
 use crate::common::{Ends, Place, Ran};
 use crate::support::{Owned, run_with_password, short_run, valid_trial};
@@ -14,35 +15,18 @@ const USUAL: [&str; 2] = ["mysql-5.7", "mariadb-11.8"];
 
 /// A test for each, so that they run beside each other.
 macro_rules! measured {
-    ($($test:ident of $name:literal;)*) => {
-        const TESTED: &[&str] = &[$($name),*];
-        $(#[test]
+    ($test:ident $name:literal) => {
+        #[test]
         fn $test() {
             let Some(server) = chosen_server(stringify!($test), $name, &USUAL) else { return };
             let place = Place::with_templates();
             a_private_one(&place, &server);
             an_external_server(&place, &server);
-        })*
+        }
     };
 }
 
-measured! {
-    mysql_5_5_is_measured of "mysql-5.5";
-    mysql_5_6_is_measured of "mysql-5.6";
-    mysql_5_7_is_measured of "mysql-5.7";
-    mysql_8_0_is_measured of "mysql-8.0";
-    mysql_9_7_is_measured of "mysql-9.7";
-    mariadb_10_5_is_measured of "mariadb-10.5";
-    mariadb_10_11_is_measured of "mariadb-10.11";
-    mariadb_11_4_is_measured of "mariadb-11.4";
-    mariadb_11_8_is_measured of "mariadb-11.8";
-}
-
-#[test]
-fn every_server_has_a_test() {
-    assert_eq!(TESTED, FETCHABLE);
-    assert!(USUAL.iter().all(|name| TESTED.contains(name)));
-}
+for_each_server!(measured);
 
 fn a_private_one(place: &Place, server: &FetchedServer) {
     let redo = crate::support::redo_setting(&server.binary);

@@ -1,4 +1,4 @@
-//! Real servers with the library preloaded: MariaDB 10.11 and 11.8, MySQL 5.7, 8.0 and 9.7.
+//! Real servers with the library preloaded: each server of `scripts/servers.toml` that has `preallocation`.
 //!
 //! `TRUETPS_TEST_KILLS` is the number of kills under load for each server; 4 without it.
 
@@ -8,6 +8,7 @@
     reason = "a test may panic, and says what it skips"
 )]
 
+use truetps_testkit::for_each_preallocation_server;
 use truetps_testkit::mysql_family::chosen_server;
 
 mod common;
@@ -28,30 +29,25 @@ mod switch;
 /// Servers of `make test`; `make test-servers` has all.
 const USUAL: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
 
-/// Each test once for each server.
-macro_rules! on_each_server {
-    ($($file:ident: $($test:ident)+;)+) => {
-        on_each_server!(@server mariadb_10_11 "mariadb-10.11" $($($file $test)+)+);
-        on_each_server!(@server mariadb_11_8 "mariadb-11.8" $($($file $test)+)+);
-        on_each_server!(@server mysql_5_7 "mysql-5.7" $($($file $test)+)+);
-        on_each_server!(@server mysql_8_0 "mysql-8.0" $($($file $test)+)+);
-        on_each_server!(@server mysql_9_7 "mysql-9.7" $($($file $test)+)+);
-    };
-    (@server $module:ident $server:literal $($file:ident $test:ident)+) => {
+/// The tests of the files below, on one server.
+macro_rules! on_server {
+    ($module:ident $server:literal $($file:ident: $($test:ident)+;)+) => {
         mod $module {
-            $(
+            $($(
                 #[test]
                 fn $test() {
-                    if let Some(server) = crate::chosen_server(stringify!($test), $server, &crate::USUAL) {
+                    let name = stringify!($test);
+                    if let Some(server) = crate::chosen_server(name, $server, &crate::USUAL) {
                         super::$file::$test(&server);
                     }
                 }
-            )+
+            )+)+
         }
     };
 }
 
-on_each_server! {
+for_each_preallocation_server! {
+    on_server
     readers: files_have_their_logical_sizes a_large_transaction_grows_the_file closed_active_and_remote_files_are_read;
     crash: no_acknowledged_row_is_lost_by_kills torn_tails_are_cut_and_kept
         prepared_transactions_survive_rotations_and_kills groups_end_where_the_server_begins_the_next

@@ -14,7 +14,8 @@ use truetps_sandbox::{
     Catalogue, Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary,
     ServerVersion, Settings, StartOptions, effective_variables, mismatches,
 };
-use truetps_testkit::mysql_family::{FETCHABLE, FetchedServer, chosen_server};
+use truetps_testkit::for_each_server;
+use truetps_testkit::mysql_family::{FetchedServer, chosen_server};
 
 use crate::common::{home, is_gone, names_in, settings, wait_until};
 
@@ -48,10 +49,9 @@ impl fmt::Display for Row {
 const USUAL: [&str; 3] = ["mysql-5.7", "mysql-8.0", "mariadb-11.8"];
 
 /// One test for each, so that they run in parallel.
-macro_rules! lives {
-    ($($test:ident of $name:literal;)*) => {
-        const TESTED: &[&str] = &[$($name),*];
-        $(#[test]
+macro_rules! life_test {
+    ($test:ident $name:literal) => {
+        #[test]
         fn $test() {
             let Some(server) = chosen_server(stringify!($test), $name, &USUAL) else { return };
             let (_dir, home) = home();
@@ -60,27 +60,11 @@ macro_rules! lives {
                 "{:<14} {:>9} {:>9} {:>6} {:>6} {:>8} {:>6} {:>8}   (ms; run = {ROWS} commits)\n{:<14} {row}",
                 "server", "version", "template", "copy", "boot", "run", "stop", "restart", server.name
             );
-        })*
+        }
     };
 }
 
-lives! {
-    life_of_mysql_5_5 of "mysql-5.5";
-    life_of_mysql_5_6 of "mysql-5.6";
-    life_of_mysql_5_7 of "mysql-5.7";
-    life_of_mysql_8_0 of "mysql-8.0";
-    life_of_mysql_9_7 of "mysql-9.7";
-    life_of_mariadb_10_5 of "mariadb-10.5";
-    life_of_mariadb_10_11 of "mariadb-10.11";
-    life_of_mariadb_11_4 of "mariadb-11.4";
-    life_of_mariadb_11_8 of "mariadb-11.8";
-}
-
-#[test]
-fn every_server_has_a_test() {
-    assert_eq!(TESTED, FETCHABLE);
-    assert!(USUAL.iter().all(|name| TESTED.contains(name)));
-}
+for_each_server!(life_test);
 
 fn timed<T>(what: impl FnOnce() -> T) -> (T, u128) {
     let start = Instant::now();
