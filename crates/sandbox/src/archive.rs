@@ -17,12 +17,11 @@ use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use tar::{Archive, Entry, EntryType};
 
-use crate::binary::{BinaryError, ServerBinary};
+use crate::binary::ServerBinary;
 use crate::binary_search::find;
 use crate::copy::{SPARE_BYTES, check_free, free_bytes};
-use crate::error::SandboxError;
+use crate::error::{BinaryError, NamedError, SandboxError};
 use crate::home::make_all;
-use crate::named_error::NamedError;
 use crate::server_user::ServerUser;
 
 /// The largest server trees have 20,000.

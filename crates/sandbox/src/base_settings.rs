@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use truetps_record::{Family, SettingValue, setting_number};
 
 use crate::binary::ServerBinary;
-use crate::catalogue::{Catalogue, CatalogueError, LineEffect};
+use crate::catalogue::{Catalogue, LineEffect};
+use crate::error::CatalogueError;
 use crate::options::canonical_name;
 use crate::server_user::ServerUser;
 

@@ -1,12 +1,12 @@
 //! Search for server programs.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use truetps_record::Flavour;
 
-use crate::binary::{BinaryError, ServerBinary};
+use crate::binary::ServerBinary;
+use crate::error::{BinaryError, Other};
 use crate::postgres::version_folders;
 use crate::server_user::ServerUser;
 
@@ -25,20 +25,6 @@ const USUAL_PLACES: [&str; 8] = [
 ];
 /// Folders of a server's own tree that may hold the program; of an unpacked .deb or .rpm below `usr`.
 const BELOW_BASEDIR: [&str; 6] = ["bin", "sbin", "libexec", "usr/bin", "usr/sbin", ""];
-
-/// A program with a server's name that was skipped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Other {
-    pub path: PathBuf,
-    /// What it is instead, or why it cannot run.
-    pub why: String,
-}
-
-impl fmt::Display for Other {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.path.display(), self.why)
-    }
-}
 
 /// The first usable server of the `wanted` family. With a `basedir` (the folder of an unpacked server, or the program
 /// itself) only that is searched.

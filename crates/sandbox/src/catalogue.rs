@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use thiserror::Error;
 use truetps_record::{
     Family, SettingValue, did_you_mean, near_matches, same_setting, setting_number,
 };
@@ -14,6 +12,7 @@ use truetps_record::{
 use crate::base_settings::FileSetting;
 use crate::binary::{ServerBinary, ServerVersion};
 use crate::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_values};
+use crate::error::CatalogueError;
 use crate::options::{CommandOption, canonical_name, switch_of};
 use crate::postgres;
 use crate::run::{ProgramOutput, run_to_end};
@@ -45,51 +44,6 @@ const FLUSH_METHODS: [&str; 8] = [
     "O_DIRECT_NO_FSYNC",
     "ALL_O_DIRECT",
 ];
-
-#[derive(Debug, Error)]
-pub enum CatalogueError {
-    #[error("`{name}` cannot be set here: {reason}")]
-    Reserved { name: String, reason: &'static str },
-    #[error("{server} has no setting `{name}`{}", did_you_mean(near))]
-    Unknown { name: String, server: String, near: Vec<String> },
-    /// A setting that only the other family has.
-    #[error("{server} has no setting `{name}`: it is one of {whose}")]
-    OtherFamily { name: String, server: String, whose: &'static str, hint: &'static str },
-    #[error("`{name}` of {server} has no matching variable, so its value cannot be verified")]
-    NoVariable { name: String, server: String },
-    #[error("`{name} = {value}`: {problem}")]
-    Value { name: String, value: String, problem: String, description: Option<String> },
-    /// Each is accepted without the others.
-    #[error("{} are not accepted together: {problem}", quoted(names))]
-    NotTogether { names: Vec<String>, problem: String },
-    #[error("cannot read the settings of {}: {problem}", binary.display())]
-    Ask { binary: PathBuf, problem: String },
-}
-
-impl CatalogueError {
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Reserved { name, .. } | Self::NoVariable { name, .. } => {
-                Some(format!("leave `{name}` out"))
-            }
-            Self::Unknown { name, near, .. } if near.is_empty() => Some(format!(
-                "check the spelling of `{name}`, or whether this version of the server has it"
-            )),
-            Self::OtherFamily { hint, .. } => Some((*hint).to_owned()),
-            Self::Value { name, description: Some(description), .. } => {
-                Some(format!("the server's description of `{name}`: {description}"))
-            }
-            Self::Unknown { .. }
-            | Self::Value { .. }
-            | Self::NotTogether { .. }
-            | Self::Ask { .. } => None,
-        }
-    }
-}
-
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
 
 /// Words of warnings after which a server does not have the value of a line.
 const REFUSING: [&str; 4] = ["invalid value", "ignoring option", "unknown", "truncated"];
@@ -525,31 +479,6 @@ mod tests {
         );
         let problem = unknown_flush_method("O_DIRCT").unwrap();
         assert!(problem.contains("did you mean `O_DIRECT`"), "{problem}");
-    }
-
-    #[test]
-    fn hints_carry_the_server_s_own_words() {
-        let error = CatalogueError::Value {
-            name: "innodb_flush_log_at_trx_commit".to_owned(),
-            value: "7".to_owned(),
-            problem: "the server would use 3 instead".to_owned(),
-            description: Some("Controls the durability.".to_owned()),
-        };
-        assert_eq!(
-            error.to_string(),
-            "`innodb_flush_log_at_trx_commit = 7`: the server would use 3 instead"
-        );
-        assert!(error.hint().unwrap().ends_with("Controls the durability."));
-        let near = vec!["sync_binlog".to_owned()];
-        let unknown = CatalogueError::Unknown {
-            name: "sync_binlo".into(),
-            server: "mariadb 10.11.19".into(),
-            near,
-        };
-        assert_eq!(
-            unknown.to_string(),
-            "mariadb 10.11.19 has no setting `sync_binlo` (did you mean `sync_binlog`?)"
-        );
     }
 
     #[test]

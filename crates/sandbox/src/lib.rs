@@ -47,7 +47,6 @@ mod lap;
 mod limits;
 mod log_tail;
 mod named;
-mod named_error;
 mod old_redo;
 mod options;
 mod postgres;
@@ -71,24 +70,21 @@ mod variables;
 mod wear;
 
 pub use base_settings::{BaseSettings, FileSetting, base_settings, base_settings_of};
-pub use binary::{BinaryError, ServerBinary, ServerVersion};
-pub use binary_search::{Other, find};
-pub use catalogue::{COUNTERPARTS, Catalogue, CatalogueError};
+pub use binary::{ServerBinary, ServerVersion};
+pub use binary_search::find;
+pub use catalogue::{COUNTERPARTS, Catalogue};
 pub use copy::free_bytes;
-pub use error::SandboxError;
+pub use error::{BinaryError, CatalogueError, LimitError, NamedError, Other, SandboxError};
 pub use home::Home;
 pub use host_limits::HostLimits;
 pub use instance::{
     DiskReady, DiskStatus, Ended, Instance, InstanceOptions, InstanceState, Status,
 };
-pub use limits::{
-    LimitError, Needs, check_limits, check_ports, raise_open_files, raise_open_files_to_hard,
-};
+pub use limits::{Needs, check_limits, check_ports, raise_open_files, raise_open_files_to_hard};
 pub use named::{
     Add, Listed, NamedOptionFileReader, NamedServer, NamedServers, ServerOptionFile, Use,
     check_server_name, server_names_in,
 };
-pub use named_error::NamedError;
 pub use options::binlog_name;
 pub use postgres::found_instead;
 pub use registry::{Cleaned, Cleaning, Kept, RegistryEntry, clean, list};

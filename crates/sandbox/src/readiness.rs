@@ -12,6 +12,7 @@ use crate::error::SandboxError;
 use crate::family;
 use crate::log_tail::{excerpt, tail_text};
 use crate::server_paths::ServerPaths;
+use crate::settings::Settings;
 
 pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// Interval between checks, at first and at most.
@@ -36,6 +37,7 @@ pub(crate) struct Awaited<'a> {
     pub(crate) places: &'a ServerPaths,
     pub(crate) program: &'a Path,
     pub(crate) pid: u32,
+    pub(crate) settings: &'a Settings,
     /// Size of the error log before the start.
     pub(crate) log_from: u64,
 }
@@ -54,8 +56,7 @@ impl Awaited<'_> {
         let mut pause = PAUSE_MIN;
         loop {
             if let Some(status) = look()? {
-                let (binary, log) = (self.program.to_owned(), self.log_excerpt());
-                return Err(SandboxError::Start { binary, how: status.to_string(), log });
+                return Err(self.failed_start(status));
             }
             let is_refused =
                 refused_since.is_some_and(|since: Instant| since.elapsed() >= REFUSED_TIME_LIMIT);
@@ -105,6 +106,17 @@ impl Awaited<'_> {
             client.query("SELECT 1")?;
         }
         Ok(listener)
+    }
+
+    fn failed_start(&self, status: ExitStatus) -> SandboxError {
+        let (binary, log) = (self.program.to_owned(), self.log_excerpt());
+        let named = self.settings.named_in(&log);
+        let how = if named.is_empty() {
+            status.to_string()
+        } else {
+            format!("{status}; of its settings the log names {named}")
+        };
+        SandboxError::Start { binary, how, log }
     }
 
     /// Its log, or its program's output if it has no log.
@@ -176,6 +188,7 @@ mod tests {
             places: &places,
             program: &program,
             pid: std::process::id(),
+            settings: &Settings::default(),
             log_from: 4,
         };
         let wait = |limit, look: &mut dyn FnMut() -> Result<Option<ExitStatus>, SandboxError>| {

@@ -75,9 +75,7 @@ impl RunningServer {
         folder.check_initial(&options.settings)?;
         folder.begin_running()?;
         let server = Self::launch(folder, options).inspect_err(|_| folder.end_running())?;
-        server
-            .wait_until_ready(options.ready_time_limit)
-            .map_err(|error| error.naming(&options.settings))
+        server.wait_until_ready(options)
     }
 
     fn launch(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
@@ -111,11 +109,13 @@ impl RunningServer {
         Ok(server)
     }
 
-    fn wait_until_ready(mut self, time_limit: Duration) -> Result<Self, SandboxError> {
+    fn wait_until_ready(mut self, options: &StartOptions) -> Result<Self, SandboxError> {
         let (family, places) = (self.folder.binary.family(), &self.folder.paths);
         let program = &self.folder.binary.path;
-        let awaited = Awaited { family, places, program, pid: self.pid, log_from: self.log_from };
-        self.ready_after = awaited.wait(time_limit, || Ok(self.exit_status_if_dead()))?;
+        let (pid, settings, log_from) = (self.pid, &options.settings, self.log_from);
+        let awaited = Awaited { family, places, program, pid, settings, log_from };
+        self.ready_after =
+            awaited.wait(options.ready_time_limit, || Ok(self.exit_status_if_dead()))?;
         Ok(self)
     }
 

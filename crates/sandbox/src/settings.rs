@@ -156,6 +156,13 @@ impl Settings {
         self.entries.iter().map(|(name, value)| (name.as_str(), value))
     }
 
+    /// Those that a log names: two of them may be valid without each other only.
+    pub(crate) fn named_in(&self, log: &str) -> String {
+        let log = canonical_name(log);
+        let named = self.iter().filter(|(name, _)| has_word(&log, name));
+        named.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+    }
+
     /// Settings with which a datadir must be initialised.
     pub(crate) fn initial(&self) -> Self {
         let entries = self.entries.iter().filter(|(name, _)| is_initial(name));
@@ -196,6 +203,17 @@ impl Settings {
         };
         [capacity, of_files, default].into_iter().find(|bytes| *bytes > 0).unwrap_or(0)
     }
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].ends_with(is_part_of_word)
+            && !text[at + word.len()..].starts_with(is_part_of_word)
+    })
+}
+
+fn is_part_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 /// The largest load that a server must have room for.

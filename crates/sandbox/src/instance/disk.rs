@@ -14,10 +14,9 @@ use truetps_disk::{
 };
 
 use crate::copy::free_bytes;
-use crate::error::SandboxError;
+use crate::error::{NamedError, SandboxError};
 use crate::home::{make_passable, remove_tree};
 use crate::json_file::{check_schema_version, read_json_file, write_json_file};
-use crate::named_error::NamedError;
 use crate::processes::wait_until_ended;
 use crate::proof::{is_file, is_folder};
 use crate::registry::image_bytes;

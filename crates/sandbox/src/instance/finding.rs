@@ -9,9 +9,8 @@ use truetps_record::SettingValue;
 
 use super::files::InstanceFiles;
 use super::note::{Note, Process};
-use crate::error::SandboxError;
+use crate::error::{NamedError, SandboxError};
 use crate::log_tail::tail;
-use crate::named_error::NamedError;
 use crate::processes::{KILL_TIME_LIMIT, check_not_held, holder_of, running_for};
 use crate::registry::disk_bytes;
 use crate::server_paths::ServerPaths;

@@ -6,8 +6,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use rustix::process::geteuid;
 
-use crate::error::SandboxError;
-use crate::named_error::NamedError;
+use crate::error::{NamedError, SandboxError};
 use crate::server_user::ServerUser;
 
 pub(super) fn check_port(port: u16, user: &ServerUser) -> Result<(), SandboxError> {

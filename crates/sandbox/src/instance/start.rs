@@ -16,9 +16,8 @@ use super::port::check_port;
 use super::{Instance, Status};
 use crate::binary::ServerBinary;
 use crate::catalogue::Catalogue;
-use crate::error::SandboxError;
+use crate::error::{NamedError, SandboxError};
 use crate::family;
-use crate::named_error::NamedError;
 use crate::old_redo;
 use crate::options::{CommandOption, canonical_name};
 use crate::processes::start_ticks;
@@ -82,8 +81,7 @@ impl<'a> InstanceStart<'a> {
     /// See [`Instance::start`]. After an error no server is left.
     pub(super) fn start(&self) -> Result<Status, SandboxError> {
         let mut starting = self.launch()?;
-        let ready =
-            self.wait_until_ready(&mut starting).map_err(|error| error.naming(&starting.settings));
+        let ready = self.wait_until_ready(&mut starting);
         let adjusted = ready.and_then(|()| self.read_back(&starting.settings));
         let Instance { files, locks, .. } = self.instance;
         adjusted
@@ -224,13 +222,14 @@ impl<'a> InstanceStart<'a> {
     }
 
     fn wait_until_ready(&self, starting: &mut Starting) -> Result<(), SandboxError> {
-        let Starting { binary, child, process, log_from, disk, .. } = starting;
+        let Starting { binary, child, process, settings, log_from, disk } = starting;
         let (family, program) = (self.instance.server.family(), binary.path.as_path());
         let awaited = Awaited {
             family,
             places: &self.places,
             program,
             pid: process.pid,
+            settings,
             log_from: *log_from,
         };
         let look = || match child.try_wait().map_err(SandboxError::io("look at", program))? {

@@ -13,10 +13,9 @@ use super::server::{NamedServer, ServerOptionFile};
 use crate::archive;
 use crate::binary::ServerBinary;
 use crate::binary_search::find;
-use crate::error::SandboxError;
+use crate::error::{NamedError, SandboxError};
 use crate::home::{Home, make_passable, remove_tree};
 use crate::instance::Instance;
-use crate::named_error::NamedError;
 
 /// Reads the option file of a server to add; the error is a text for the user.
 pub type NamedOptionFileReader<'a> = dyn Fn(&ServerBinary) -> Result<ServerOptionFile, String> + 'a;

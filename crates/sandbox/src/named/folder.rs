@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::registry::check_server_name;
 use super::server::{NamedServer, REGISTRATION};
-use crate::error::SandboxError;
+use crate::error::{NamedError, SandboxError};
 use crate::home::remove_tree;
 use crate::instance::{InstanceDisk, datadir_of, has_data};
-use crate::named_error::NamedError;
 use crate::proof::{is_empty_folder, is_file, is_folder, remove_proven};
 
 /// The program's tree, in this folder and in the one that is being added.

@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::registry::name_of_entry;
-use crate::error::SandboxError;
+use crate::error::{NamedError, SandboxError};
 use crate::home::{Home, open_lock};
-use crate::named_error::NamedError;
 use crate::proof::is_file;
 use crate::run::wait_for_lock;
 

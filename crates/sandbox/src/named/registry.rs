@@ -10,9 +10,8 @@ use super::adding::{Add, Adding};
 use super::folder::ServerFolder;
 use super::locks::{NameLocks, Use, is_lock_file};
 use super::server::{NamedServer, REGISTRATION};
-use crate::error::SandboxError;
+use crate::error::{NamedError, SandboxError};
 use crate::home::{Home, NAMED_FOLDER, default_path};
-use crate::named_error::NamedError;
 use crate::processes::servers_on;
 use crate::proof::{is_folder, read_json};
 

@@ -1,9 +1,8 @@
 //! Removing a server with everything that truetps created for it.
 
 use super::registry::{NamedServers, check_server_name};
-use crate::error::SandboxError;
+use crate::error::{NamedError, SandboxError};
 use crate::instance::Instance;
-use crate::named_error::NamedError;
 use crate::postgres::forget_shared_memory;
 use crate::processes::{KILL_TIME_LIMIT, check_not_held, kill_marked, marks};
 use crate::template;

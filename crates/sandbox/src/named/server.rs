@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use truetps_record::{Family, Flavour, Version};
 
 use crate::binary::ServerBinary;
-use crate::error::SandboxError;
+use crate::error::{NamedError, SandboxError};
 use crate::family::is_of_mysql;
 use crate::home::Home;
 use crate::json_file::{check_schema_version, read_json_file, write_json_file};
-use crate::named_error::NamedError;
 use crate::old_redo;
 
 const SCHEMA_VERSION: u32 = 1;

@@ -8,9 +8,8 @@ use truetps_record::Flavour;
 
 use super::server::tests::named_server;
 use super::{Add, NamedServer, NamedServers, UNFINISHED};
-use crate::error::SandboxError;
+use crate::error::{NamedError, SandboxError};
 use crate::home::Home;
-use crate::named_error::NamedError;
 
 pub(crate) fn home() -> (tempfile::TempDir, Home) {
     let dir = tempfile::tempdir().unwrap();

@@ -8,7 +8,8 @@ use truetps_record::SettingValue;
 
 use super::INITIAL;
 use crate::binary::ServerBinary;
-use crate::catalogue::{CatalogueError, output_of};
+use crate::catalogue::output_of;
+use crate::error::CatalogueError;
 use crate::options::{CommandOption, canonical_name, switch_of};
 use crate::server_user::ServerUser;
 

@@ -6,9 +6,9 @@ use std::path::Path;
 use truetps_record::SettingValue;
 
 use super::{OWNER, initdb};
-use crate::binary::{BinaryError, ServerBinary};
+use crate::binary::ServerBinary;
 use crate::copy::check_free;
-use crate::error::SandboxError;
+use crate::error::{BinaryError, SandboxError};
 use crate::home::{make_passable, make_private};
 use crate::options::switch_of;
 use crate::server_user::ServerUser;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use truetps_record::did_you_mean_or;
 
-use crate::BinaryError;
+use super::binary::BinaryError;
 
 #[derive(Debug, Error)]
 pub enum NamedError {

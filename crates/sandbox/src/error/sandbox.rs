@@ -8,10 +8,10 @@ use thiserror::Error;
 use truetps_disk::{DiskError, DiskProfile};
 use truetps_driver::DriverError;
 
-use crate::named_error::NamedError;
-use crate::options::canonical_name;
-use crate::settings::Settings;
-use crate::{BinaryError, CatalogueError, LimitError};
+use super::binary::BinaryError;
+use super::catalogue::CatalogueError;
+use super::limit::{LimitError, megabytes};
+use super::named::NamedError;
 
 #[derive(Debug, Error)]
 pub enum SandboxError {
@@ -133,29 +133,6 @@ impl SandboxError {
     }
 }
 
-impl SandboxError {
-    /// With the settings that the log of a failed start names: two of them may be valid without each other only.
-    pub(crate) fn naming(self, settings: &Settings) -> Self {
-        let Self::Start { binary, how, log } = self else { return self };
-        let text = canonical_name(&log);
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let is_word = |name: &str| {
-            let ends =
-                text.match_indices(name).map(|(at, _)| (&text[..at], &text[at + name.len()..]));
-            ends.into_iter()
-                .any(|(before, behind)| !before.ends_with(is_part) && !behind.starts_with(is_part))
-        };
-        let named = settings.iter().filter(|(name, _)| is_word(name));
-        let named: Vec<_> = named.map(|(name, value)| format!("{name} = {value}")).collect();
-        let how = if named.is_empty() {
-            how
-        } else {
-            format!("{how}; of its settings the log names {}", named.join(", "))
-        };
-        Self::Start { binary, how, log }
-    }
-}
-
 fn on(disk: Option<&DiskProfile>) -> String {
     disk.map_or_else(String::new, |profile| format!(" on the emulated disk `{}`", profile.name))
 }
@@ -193,10 +170,6 @@ fn hint_for_log(log: &str) -> Option<String> {
         return None;
     };
     Some(text.to_owned())
-}
-
-pub(crate) fn megabytes(bytes: u64) -> String {
-    format!("{} MB", bytes.div_ceil(1_000_000))
 }
 
 #[cfg(test)]
