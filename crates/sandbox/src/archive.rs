@@ -19,10 +19,10 @@ use tar::{Archive, Entry, EntryType};
 
 use crate::binary::ServerBinary;
 use crate::binary_search::find;
-use crate::copy::{SPARE_BYTES, check_free, free_bytes};
 use crate::error::{BinaryError, NamedError, SandboxError};
-use crate::home::make_all;
-use crate::server_user::ServerUser;
+use crate::system::folders::make_all;
+use crate::system::server_user::ServerUser;
+use crate::system::space::{SPARE_BYTES, check_free, free_bytes};
 
 /// The largest server trees have 20,000.
 const ENTRIES_MAX: usize = 200_000;

@@ -8,7 +8,7 @@ use crate::binary::ServerBinary;
 use crate::catalogue::{Catalogue, LineEffect};
 use crate::error::CatalogueError;
 use crate::options::canonical_name;
-use crate::server_user::ServerUser;
+use crate::system::server_user::ServerUser;
 
 /// A line of an option file.
 #[derive(Debug, Clone, PartialEq, Eq)]

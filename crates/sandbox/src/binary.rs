@@ -12,8 +12,8 @@ use truetps_record::{Family, Flavour, SettingValue};
 use crate::error::BinaryError;
 use crate::family::is_of_mysql;
 use crate::options::CommandOption;
-use crate::run::{ProgramOutput, run_to_end};
-use crate::server_user::ServerUser;
+use crate::system::run::{ProgramOutput, run_to_end};
+use crate::system::server_user::ServerUser;
 use crate::{old_redo, postgres};
 
 const VERSION_TIME_LIMIT: Duration = Duration::from_secs(20);

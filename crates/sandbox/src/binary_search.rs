@@ -8,7 +8,7 @@ use truetps_record::Flavour;
 use crate::binary::ServerBinary;
 use crate::error::{BinaryError, Other};
 use crate::postgres::version_folders;
-use crate::server_user::ServerUser;
+use crate::system::server_user::ServerUser;
 
 /// `mysqld` is a link to `mariadbd` on many systems; only the program itself can tell which it is.
 const NAMES: [&str; 2] = ["mariadbd", "mysqld"];

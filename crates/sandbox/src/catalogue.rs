@@ -15,9 +15,9 @@ use crate::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_val
 use crate::error::CatalogueError;
 use crate::options::{CommandOption, canonical_name, switch_of};
 use crate::postgres;
-use crate::run::{ProgramOutput, run_to_end};
-use crate::server_user::ServerUser;
 use crate::settings::reserved_reason;
+use crate::system::run::{ProgramOutput, run_to_end};
+use crate::system::server_user::ServerUser;
 
 const HELP_TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Maximum length of the server's description of a setting.

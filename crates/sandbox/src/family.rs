@@ -14,14 +14,14 @@ use truetps_record::{Family, Flavour};
 
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
-use crate::home::{give, remove_file};
-use crate::options::{self, CommandOption};
-use crate::postgres;
-use crate::processes::option_with;
-use crate::run::quiet_command;
+use crate::options::CommandOption;
 use crate::server_paths::ServerPaths;
-use crate::server_user::ServerUser;
 use crate::settings::Settings;
+use crate::system::datadir_servers::option_with;
+use crate::system::folders::{give, remove_file};
+use crate::system::run::quiet_command;
+use crate::system::server_user::ServerUser;
+use crate::{options, postgres};
 
 /// Features that private servers disable because they take a second at the first start; versions without the option
 /// ignore it.

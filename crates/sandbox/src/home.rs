@@ -11,22 +11,23 @@
 //! For root, truetps's folders have mode 0711: the server's user can pass through them to its own folders, and other
 //! users cannot list them. Otherwise they have 0700.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-use truetps_files::open_no_link;
-
 use crate::error::SandboxError;
 use crate::proof::{mark, outer_home};
-use crate::registry::HOME_LOCK;
-use crate::server_user::ServerUser;
+use crate::system::folders::{make_all, passable_mode};
+use crate::system::locks::open_lock;
+use crate::system::server_user::ServerUser;
 
 /// Folder of named servers.
 pub(crate) const NAMED_FOLDER: &str = "named";
+/// For all servers' folders.
+pub(crate) const HOME_LOCK: &str = ".lock";
 const ROOT_HOME: &str = "/var/cache/truetps";
 /// Servers keep paths in buffers of 512 bytes, and the longest name below the home folder has about 150.
 const PATH_BYTES_MAX: usize = 350;
@@ -100,13 +101,6 @@ impl Home {
         let path = self.servers().join(HOME_LOCK);
         open_lock(&path).map_err(|error| SandboxError::home(&self.path, error.to_string()))
     }
-}
-
-/// Opens a lock file, creating it if missing.
-pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = OpenOptions::new();
-    open_no_link(options.write(true).create(true).truncate(false).mode(0o600), path)
 }
 
 pub(crate) fn default_path() -> Result<PathBuf, SandboxError> {
@@ -220,46 +214,6 @@ fn check_parents(path: &Path) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Creates a folder that only the server's user can access.
-pub(crate) fn make_private(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
-    make_own(path)?;
-    give(path, user)
-}
-
-/// Creates a folder that only truetps can access.
-pub(crate) fn make_own(path: &Path) -> Result<(), SandboxError> {
-    DirBuilder::new().mode(0o700).create(path).map_err(SandboxError::io("make", path))
-}
-
-/// Creates a folder of truetps that the server's user may pass through.
-pub(crate) fn make_passable(path: &Path, user: &ServerUser) -> io::Result<()> {
-    make_with_mode(path, passable_mode(user))
-}
-
-fn passable_mode(user: &ServerUser) -> u32 {
-    if user.switch { 0o711 } else { 0o700 }
-}
-
-/// Creates a folder with this mode, regardless of the caller's umask: the server's user must get through.
-fn make_with_mode(path: &Path, mode: u32) -> io::Result<()> {
-    DirBuilder::new().mode(mode).create(path)?;
-    fs::set_permissions(path, Permissions::from_mode(mode))
-}
-
-/// The same, creating missing parent folders.
-pub(crate) fn make_all(path: &Path, mode: u32) -> io::Result<()> {
-    match (make_with_mode(path, mode), path.parent()) {
-        (Err(error), Some(above))
-            if error.kind() == io::ErrorKind::NotFound && above != Path::new("") =>
-        {
-            make_all(above, mode)?;
-            make_with_mode(path, mode)
-        }
-        (Err(error), _) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        (made, _) => made,
-    }
-}
-
 /// A folder in a home. One that was created under a restrictive umask is opened.
 fn make_inner(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     make_folder(path, user)?;
@@ -271,35 +225,12 @@ fn make_inner(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Changes the owner of a path in a folder of truetps to the server's user. The owner of a link itself is changed.
-pub(crate) fn give(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
-    if !user.switch {
-        return Ok(());
-    }
-    lchown(path, Some(user.uid), Some(user.gid))
-        .map_err(SandboxError::io("give to the server's user", path))
-}
-
-/// Removes a tree, of any depth. Links in it are removed, never followed.
-pub(crate) fn remove_tree(path: &Path) -> Result<(), SandboxError> {
-    match truetps_files::remove_tree(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.map_err(SandboxError::io("remove", path)),
-    }
-}
-
-/// Removes a file. Returns whether it existed.
-pub(crate) fn remove_file(path: &Path) -> Result<bool, SandboxError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        removed => removed.map(|()| true).map_err(SandboxError::io("remove", path)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::fs::DirBuilder;
+    use std::os::unix::fs::lchown;
+    use std::os::unix::fs::{DirBuilderExt, symlink};
 
     fn problem(path: &Path) -> String {
         let error = Home::open(Some(path)).expect_err("not a usable home");

@@ -6,9 +6,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use truetps_driver::Endpoint;
 
 use crate::error::LimitError;
-use crate::host_limits::HostLimits;
 use crate::postgres;
 use crate::settings::Settings;
+use crate::system::host_limits::HostLimits;
 
 /// Open files of a server besides its connections and tables: logs, system tables, libraries.
 const OPEN_FILES_SPARE: u64 = 1024;

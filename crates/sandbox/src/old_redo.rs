@@ -11,8 +11,8 @@ use truetps_record::{Flavour, Version};
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::family::is_of_mysql;
-use crate::home::remove_file;
 use crate::settings::Settings;
+use crate::system::folders::remove_file;
 
 /// A note in a datadir, and in each copy of it, from a clean stop to the next start. Servers ignore it.
 const STOPPED: &str = "truetps-stopped";

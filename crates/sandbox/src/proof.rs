@@ -5,18 +5,15 @@
 //! file is created before the folder gets its name, and is removed last.
 
 use std::ffi::OsString;
-use std::fs::{self, DirEntry, File, OpenOptions};
-use std::io::{self, BufReader, Write};
+use std::fs::{self, DirEntry, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
-use serde::de::DeserializeOwned;
-
-use truetps_files::open_no_link;
 
 use crate::error::SandboxError;
-use crate::home::{remove_file, remove_tree};
+use crate::system::folders::{is_folder, remove_file, remove_tree};
 use crate::{named, registry, template};
 
 const MARKER: &str = "truetps-home";
@@ -84,20 +81,6 @@ fn is_own_folder(entry: &DirEntry) -> bool {
     entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == geteuid().as_raw())
 }
 
-/// Whether a regular file exists, and not a link or folder.
-pub(crate) fn is_file(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
-}
-
-/// Whether a folder exists, and not a link to one.
-pub(crate) fn is_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
-}
-
-pub(crate) fn is_empty_folder(path: &Path) -> bool {
-    is_folder(path) && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
-}
-
 /// Removes a folder of truetps. The files that prove its origin are removed last, in this order: an interrupted removal
 /// can be repeated.
 pub(crate) fn remove_proven(path: &Path, proofs: &[&str]) -> Result<(), SandboxError> {
@@ -118,12 +101,6 @@ fn in_order(names: &mut [OsString], proofs: &[&str]) {
     names.sort_by_key(|name| {
         proofs.iter().position(|proof| name == proof).map_or(0, |place| place + 1)
     });
-}
-
-/// A file of truetps; `None`: it does not exist, or is something else.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    let file = open_no_link(File::options().read(true), path).ok()?;
-    serde_json::from_reader(BufReader::new(file)).ok()
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use truetps_record::Family;
 
 use crate::error::SandboxError;
 use crate::family;
-use crate::log_tail::{excerpt, tail_text};
 use crate::server_paths::ServerPaths;
 use crate::settings::Settings;
+use crate::system::log_tail::{excerpt, tail_text};
 
 pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// Interval between checks, at first and at most.

@@ -3,7 +3,7 @@
 //! The owner of a folder holds the lock file in it for its whole life. The kernel releases the lock however the owner
 //! dies, so that a folder whose lock is free is a leftover.
 
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,15 +16,17 @@ use truetps_record::Flavour;
 
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
-use crate::home::{Home, make_passable, open_lock};
-use crate::json_file::write_json_file;
+use crate::home::{HOME_LOCK, Home};
 use crate::named::NamedServers;
 use crate::postgres::forget_shared_memory;
-use crate::processes::{holder_of, kill_marked, marks, servers_on, start_ticks};
-use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
-use crate::run::locked_within;
+use crate::proof::remove_proven;
 use crate::server_paths::{DISK, datadir_in};
-use crate::tree::walk;
+use crate::system::datadir_servers::{holder_of, kill_marked, marks, servers_on};
+use crate::system::folders::{is_empty_folder, is_file, is_folder, make_passable};
+use crate::system::json_file::{read_json, write_json_file};
+use crate::system::locks::{is_held, locked_within, open_lock};
+use crate::system::processes::start_ticks;
+use crate::system::tree::walk;
 use crate::unfinished::clean_unfinished;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -38,8 +40,6 @@ pub(crate) const PROOFS: [&str; 2] = [LOCK, OWNER];
 const SERVERS_MAX: u32 = 10_000;
 /// Suffix of a folder that has no owner yet; its name also starts with a dot.
 const MAKING: &str = ".making";
-/// For all servers' folders.
-pub(crate) const HOME_LOCK: &str = ".lock";
 /// Of a count of blocks, regardless of the file system's block size.
 const BLOCK_BYTES: u64 = 512;
 const KILL_TIME_LIMIT: Duration = Duration::from_secs(20);
@@ -235,12 +235,6 @@ fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
     found.retain(|path| is_ours(path));
     found.sort();
     Ok(found)
-}
-
-/// A lock of the same process counts, too: locks belong to the open file, not to the process.
-pub(crate) fn is_held(lock: &Path) -> bool {
-    let opened = open_no_link(File::options().read(true), lock);
-    opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Without what is mounted there, which may answer nothing: of an emulated disk, its image counts.

@@ -8,10 +8,9 @@ use truetps_disk::{DiskCrash, EmulatedDisk, FlushTimes};
 use truetps_record::Family;
 
 use crate::binary::ServerBinary;
-use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
 use crate::family::socket_name;
-use crate::home::{Home, make_private, remove_tree};
+use crate::home::Home;
 use crate::postgres::forget_shared_memory;
 use crate::proof::remove_proven;
 use crate::registry::{Claim, PROOFS, SOCKET_DIR_PREFIX, claim, remove_socket_dir};
@@ -19,6 +18,9 @@ use crate::sandbox_disk::SandboxDisk;
 use crate::server::{RunningServer, StartOptions};
 use crate::server_paths::{DISK, ServerPaths, datadir_in};
 use crate::settings::Settings;
+use crate::system::copy::copy_datadir;
+use crate::system::folders::{make_private, remove_tree};
+use crate::system::space::check_free;
 use crate::template::copy_template;
 use crate::wear::{WornIn, cache_redo, wear_in_redo};
 

@@ -9,11 +9,11 @@ use rustix::process::Signal;
 use truetps_disk::{DiskOptions, DiskProfile, EmulatedDisk, LabLevel};
 use truetps_record::SECRET_VARIABLES;
 
-use crate::copy::check_free;
 use crate::error::SandboxError;
-use crate::home::make_passable;
-use crate::processes::{arguments, processes, signal_if, start_ticks};
-use crate::server_user::ServerUser;
+use crate::system::folders::make_passable;
+use crate::system::processes::{arguments, processes, signal_if, start_ticks};
+use crate::system::server_user::ServerUser;
+use crate::system::space::check_free;
 
 /// A disk also has a copy of a fresh datadir, the server's own growth and, in some plans, a second datadir to copy from.
 const SHARE_FREE: u64 = 3;

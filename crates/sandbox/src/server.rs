@@ -12,18 +12,18 @@ use truetps_disk::EmulatedDisk;
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::Family;
 
-use crate::children::Children;
 use crate::error::SandboxError;
-use crate::family;
 use crate::lap::{lap, needs_lap};
 use crate::options::CommandOption;
-use crate::processes::{KILL_TIME_LIMIT, check_not_held, kill_servers_on, start_ticks};
 use crate::readiness::Awaited;
-use crate::run::wait_for;
 use crate::sandbox::Folder;
 use crate::settings::Settings;
-use crate::spawn::spawn_bound_to_us;
-use crate::{old_redo, postgres};
+use crate::system::children::Children;
+use crate::system::datadir_servers::{check_not_held, kill_servers_on};
+use crate::system::processes::{KILL_TIME_LIMIT, start_ticks};
+use crate::system::run::wait_for;
+use crate::system::spawn::spawn_bound_to_us;
+use crate::{family, old_redo, postgres};
 
 /// Duration of one INSERT of 4 MB on a slow disk whose log is full.
 const LAP_STATEMENT_TIME_LIMIT: Duration = Duration::from_mins(2);

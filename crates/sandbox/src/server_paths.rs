@@ -9,10 +9,9 @@ use truetps_record::Family;
 
 use crate::error::SandboxError;
 use crate::family::socket_name;
-use crate::home::{give, make_private, remove_file, remove_tree};
-use crate::log_tail::tail;
-use crate::proof::is_folder;
-use crate::server_user::ServerUser;
+use crate::system::folders::{give, is_folder, make_private, remove_file, remove_tree};
+use crate::system::log_tail::tail;
+use crate::system::server_user::ServerUser;
 
 /// Maximum path length of a unix socket, without the terminating zero.
 const SOCKET_PATH_BYTES_MAX: usize = 107;

@@ -14,17 +14,18 @@ use serde::{Deserialize, Serialize};
 use truetps_record::{Flavour, fnv1a};
 
 use crate::binary::ServerBinary;
-use crate::copy::copy_datadir;
 use crate::error::SandboxError;
-use crate::home::{Home, open_lock, remove_file, remove_tree};
-use crate::json_file::write_json_file;
+use crate::home::Home;
 use crate::options::CommandOption;
-use crate::proof::{is_file, is_folder, read_json, remove_proven};
+use crate::proof::remove_proven;
 use crate::registry::disk_bytes;
-use crate::run::locked_within;
 use crate::settings::Settings;
+use crate::system::copy::copy_datadir;
+use crate::system::folders::{is_file, is_folder, remove_file, remove_tree};
+use crate::system::json_file::{read_json, write_json_file};
+use crate::system::locks::{locked_within, open_lock};
+use crate::system::tree::walk;
 use crate::template_build::build;
-use crate::tree::walk;
 
 /// Increased when templates are created differently.
 const RECIPE: u32 = 1;

@@ -8,14 +8,15 @@ use std::time::Duration;
 use truetps_record::Family;
 
 use crate::binary::{ServerBinary, ServerVersion, bootstrap_file};
-use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
-use crate::home::{give, make_own, make_passable, make_private, remove_tree};
-use crate::log_tail::excerpt;
 use crate::options::CommandOption;
-use crate::run::run_to_end;
-use crate::server_user::ServerUser;
 use crate::settings::Settings;
+use crate::system::copy::copy_datadir;
+use crate::system::folders::{give, make_own, make_passable, make_private, remove_tree};
+use crate::system::log_tail::excerpt;
+use crate::system::run::run_to_end;
+use crate::system::server_user::ServerUser;
+use crate::system::space::check_free;
 use crate::{old_redo, postgres};
 
 const TIME_LIMIT: Duration = Duration::from_mins(3);

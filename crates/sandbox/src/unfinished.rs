@@ -7,11 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
-use crate::home::{Home, open_lock, remove_tree};
+use crate::home::Home;
 use crate::named::{NameLocks, ServerFolder, UNFINISHED, is_at, name_of_entry};
-use crate::proof::is_folder;
-use crate::registry::{disk_bytes, image_bytes, is_held};
+use crate::registry::{disk_bytes, image_bytes};
 use crate::server_paths::DISK;
+use crate::system::folders::{is_folder, remove_tree};
+use crate::system::locks::{is_held, open_lock};
 use crate::template;
 
 /// The copy of a template that becomes the datadir of a named server.

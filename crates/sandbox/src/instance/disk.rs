@@ -13,16 +13,15 @@ use truetps_disk::{
     DiskOptions, DiskProfile, EmulatedDisk, LabLevel, clean_disk, files_in, has_mounts, missing_for,
 };
 
-use crate::copy::free_bytes;
 use crate::error::{NamedError, SandboxError};
-use crate::home::{make_passable, remove_tree};
-use crate::json_file::{check_schema_version, read_json_file, write_json_file};
-use crate::processes::wait_until_ended;
-use crate::proof::{is_file, is_folder};
 use crate::registry::image_bytes;
 use crate::sandbox_disk::{disk_helpers, helper_command, signal_disk_helper};
 use crate::server_paths::DISK;
-use crate::server_user::ServerUser;
+use crate::system::folders::{is_file, is_folder, make_passable, remove_tree};
+use crate::system::json_file::{check_schema_version, read_json_file, write_json_file};
+use crate::system::processes::wait_until_ended;
+use crate::system::server_user::ServerUser;
+use crate::system::space::free_bytes;
 
 const SCHEMA_VERSION: u32 = 1;
 const NOTE: &str = "disk.json";

@@ -10,11 +10,13 @@ use super::disk::InstanceDisk;
 use super::note::{Note, Process};
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
-use crate::home::{Home, remove_tree};
-use crate::json_file::{read_json_file, write_json_file};
-use crate::processes::{KILL_TIME_LIMIT, is_server, kill_marked, marks, server_marked};
+use crate::home::Home;
 use crate::server_paths::ServerPaths;
 use crate::settings::Settings;
+use crate::system::datadir_servers::{is_server, kill_marked, marks, server_marked};
+use crate::system::folders::remove_tree;
+use crate::system::json_file::{read_json_file, write_json_file};
+use crate::system::processes::KILL_TIME_LIMIT;
 use crate::template::copy_template;
 use crate::unfinished::COPY;
 

@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use truetps_record::SettingValue;
 
 use super::{InstanceOptions, InstanceState};
-use crate::children::Children;
 use crate::error::SandboxError;
-use crate::json_file::{check_schema_version, read_json_file};
-use crate::processes::{signal_server, wait_until_ended};
+use crate::system::children::Children;
+use crate::system::datadir_servers::signal_server;
+use crate::system::json_file::{check_schema_version, read_json_file};
+use crate::system::processes::wait_until_ended;
 
 const SCHEMA_VERSION: u32 = 1;
 

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use rustix::process::geteuid;
 
 use crate::error::{NamedError, SandboxError};
-use crate::server_user::ServerUser;
+use crate::system::server_user::ServerUser;
 
 pub(super) fn check_port(port: u16, user: &ServerUser) -> Result<(), SandboxError> {
     // A port that root may use can be forbidden to the server's user.

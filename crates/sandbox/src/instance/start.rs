@@ -17,16 +17,15 @@ use super::{Instance, Status};
 use crate::binary::ServerBinary;
 use crate::catalogue::Catalogue;
 use crate::error::{NamedError, SandboxError};
-use crate::family;
-use crate::old_redo;
 use crate::options::{CommandOption, canonical_name};
-use crate::processes::start_ticks;
 use crate::readiness::{Awaited, PROBE_TIME_LIMIT};
 use crate::server_paths::ServerPaths;
 use crate::settings::Settings;
-use crate::spawn::spawn_detached;
+use crate::system::processes::start_ticks;
+use crate::system::spawn::spawn_detached;
 use crate::variables::{Mismatch, taken_differently};
 use crate::wear::cache_redo;
+use crate::{family, old_redo};
 
 /// Options of a start: other settings are not changed.
 #[derive(Debug, Clone)]

@@ -14,8 +14,9 @@ use crate::archive;
 use crate::binary::ServerBinary;
 use crate::binary_search::find;
 use crate::error::{NamedError, SandboxError};
-use crate::home::{Home, make_passable, remove_tree};
+use crate::home::Home;
 use crate::instance::Instance;
+use crate::system::folders::{make_passable, remove_tree};
 
 /// Reads the option file of a server to add; the error is a text for the user.
 pub type NamedOptionFileReader<'a> = dyn Fn(&ServerBinary) -> Result<ServerOptionFile, String> + 'a;

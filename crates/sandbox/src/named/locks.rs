@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use super::registry::name_of_entry;
 use crate::error::{NamedError, SandboxError};
-use crate::home::{Home, open_lock};
-use crate::proof::is_file;
-use crate::run::wait_for_lock;
+use crate::home::Home;
+use crate::system::folders::is_file;
+use crate::system::locks::{open_lock, wait_for_lock};
 
 /// Suffixes of the lock files.
 const CHANGE: &str = ".lock";

@@ -12,8 +12,9 @@ use super::locks::{NameLocks, Use, is_lock_file};
 use super::server::{NamedServer, REGISTRATION};
 use crate::error::{NamedError, SandboxError};
 use crate::home::{Home, NAMED_FOLDER, default_path};
-use crate::processes::servers_on;
-use crate::proof::{is_folder, read_json};
+use crate::system::datadir_servers::servers_on;
+use crate::system::folders::is_folder;
+use crate::system::json_file::read_json;
 
 /// Part of a socket path, which has at most 107 bytes.
 const NAME_BYTES_MAX: usize = 40;

@@ -4,7 +4,8 @@ use super::registry::{NamedServers, check_server_name};
 use crate::error::{NamedError, SandboxError};
 use crate::instance::Instance;
 use crate::postgres::forget_shared_memory;
-use crate::processes::{KILL_TIME_LIMIT, check_not_held, kill_marked, marks};
+use crate::system::datadir_servers::{check_not_held, kill_marked, marks};
+use crate::system::processes::KILL_TIME_LIMIT;
 use crate::template;
 use crate::unfinished::clean_templates;
 

@@ -10,8 +10,8 @@ use crate::binary::ServerBinary;
 use crate::error::{NamedError, SandboxError};
 use crate::family::is_of_mysql;
 use crate::home::Home;
-use crate::json_file::{check_schema_version, read_json_file, write_json_file};
 use crate::old_redo;
+use crate::system::json_file::{check_schema_version, read_json_file, write_json_file};
 
 const SCHEMA_VERSION: u32 = 1;
 pub(super) const REGISTRATION: &str = "server.json";

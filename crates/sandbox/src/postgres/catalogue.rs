@@ -11,7 +11,7 @@ use crate::binary::ServerBinary;
 use crate::catalogue::output_of;
 use crate::error::CatalogueError;
 use crate::options::{CommandOption, canonical_name, switch_of};
-use crate::server_user::ServerUser;
+use crate::system::server_user::ServerUser;
 
 /// Columns of `--describe-config`: name, context, group, type, default, minimum, maximum, description, details.
 const COLUMNS_MIN: usize = 8;

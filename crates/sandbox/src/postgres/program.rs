@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::binary::ServerVersion;
-use crate::run::ProgramOutput;
+use crate::system::run::ProgramOutput;
 
 /// Folder in which Debian and its derivatives keep one folder for each version.
 const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";

@@ -9,10 +9,10 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::processes::start_ticks;
-use crate::run::run_to_end;
-use crate::server_user::ServerUser;
-use crate::tree::read_text;
+use crate::system::processes::start_ticks;
+use crate::system::run::run_to_end;
+use crate::system::server_user::ServerUser;
+use crate::system::tree::read_text;
 
 /// In the datadir: the first process, and what it holds.
 const STATE_FILE: &str = "postmaster.pid";

@@ -7,12 +7,12 @@ use truetps_record::SettingValue;
 
 use super::{OWNER, initdb};
 use crate::binary::ServerBinary;
-use crate::copy::check_free;
 use crate::error::{BinaryError, SandboxError};
-use crate::home::{make_passable, make_private};
 use crate::options::switch_of;
-use crate::server_user::ServerUser;
 use crate::settings::Settings;
+use crate::system::folders::{make_passable, make_private};
+use crate::system::server_user::ServerUser;
+use crate::system::space::check_free;
 use crate::template_build::{check_made, run_initialiser};
 
 const BUILD_BYTES: u64 = 128 << 20;

@@ -1,12 +1,12 @@
 //! Files of truetps with one JSON document each.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use truetps_files::write_atomically;
+use truetps_files::{open_no_link, write_atomically};
 
 use crate::error::SandboxError;
 
@@ -35,6 +35,12 @@ pub(crate) fn write_json_file(path: &Path, value: &impl Serialize) -> Result<(),
     let text =
         serde_json::to_vec_pretty(value).map_err(|error| unusable(path, error.to_string()))?;
     write_atomically(path, &text).map_err(SandboxError::io("write", path))
+}
+
+/// A file of truetps; `None`: it does not exist, or is something else.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let file = open_no_link(File::options().read(true), path).ok()?;
+    serde_json::from_reader(BufReader::new(file)).ok()
 }
 
 fn unusable(path: &Path, problem: String) -> SandboxError {

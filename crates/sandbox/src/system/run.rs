@@ -1,7 +1,7 @@
 //! Runs a program to its end and returns its output, with limits of time and size.
 
 use std::ffi::OsString;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::error::SandboxError;
-use crate::server_user::ServerUser;
-use crate::spawn::spawn_bound_to_us;
+use crate::system::server_user::ServerUser;
+use crate::system::spawn::spawn_bound_to_us;
 
 /// The output of `--verbose --help` of the largest server is a quarter of this.
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
@@ -109,34 +108,6 @@ pub(crate) fn wait_for(child: &mut Child, time_limit: Duration) -> io::Result<Op
     }
 }
 
-/// Takes an exclusive lock that another process may hold, waiting at most `time_limit`.
-pub(crate) fn wait_for_lock(lock: &File, time_limit: Duration) -> Result<(), TryLockError> {
-    let end = Instant::now() + time_limit;
-    loop {
-        match lock.try_lock() {
-            Err(TryLockError::WouldBlock) if Instant::now() < end => {
-                thread::sleep(Duration::from_millis(5));
-            }
-            other => return other,
-        }
-    }
-}
-
-/// The same for a file at this path; the error of a holder that keeps it names the path.
-pub(crate) fn locked_within(
-    time_limit: Duration,
-    lock: File,
-    path: &Path,
-) -> Result<File, SandboxError> {
-    match wait_for_lock(&lock, time_limit) {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => {
-            Err(SandboxError::Busy { path: path.to_owned(), waited: time_limit })
-        }
-        Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", path)(source)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,7 +141,7 @@ mod tests {
         shell(&script, Duration::from_secs(2)).err().unwrap();
         let pid: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
         let end = Instant::now() + Duration::from_secs(20);
-        while crate::processes::start_ticks(pid).is_some() {
+        while crate::system::processes::start_ticks(pid).is_some() {
             assert!(Instant::now() < end, "{pid} lives on");
             thread::sleep(Duration::from_millis(5));
         }

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal, setsid};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::server_user::ServerUser;
+use crate::system::server_user::ServerUser;
 
 /// What to start, on which cores, and where to send the result.
 type SpawnRequest = (Command, CpuSet, Sender<io::Result<Child>>);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::processes::{processes, signal_if, start_ticks, wait_until_ended};
+use crate::system::processes::{processes, signal_if, start_ticks, wait_until_ended};
 
 /// Process ids with their start ticks.
 #[derive(Debug, Default)]

@@ -10,32 +10,16 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::fchown;
 use std::path::Path;
 
-use rustix::fs::{FileType, fstatfs, fsync, statvfs, syncfs};
+use rustix::fs::{FileType, fstatfs, fsync, syncfs};
 use truetps_files::OpenFolder;
 
 use crate::error::SandboxError;
-use crate::home::make_own;
-use crate::server_user::ServerUser;
-use crate::tree::{kind_of, walk};
+use crate::system::folders::make_own;
+use crate::system::server_user::ServerUser;
+use crate::system::space::check_free;
+use crate::system::tree::{kind_of, walk};
 
 const BLOCK_BYTES: usize = 1 << 20;
-/// Disk space left free in addition: the server's own temporary files, logs, and a margin.
-pub(crate) const SPARE_BYTES: u64 = 128 << 20;
-
-/// Bytes that an unprivileged user may still write on the file system of `path`.
-pub fn free_bytes(path: &Path) -> Result<u64, SandboxError> {
-    let facts = statvfs(path).map_err(|error| SandboxError::io("look at", path)(error.into()))?;
-    Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
-}
-
-pub(crate) fn check_free(path: &Path, what: &'static str, needed: u64) -> Result<(), SandboxError> {
-    let (free, needed) = (free_bytes(path)?, needed.saturating_add(SPARE_BYTES));
-    if free >= needed {
-        return Ok(());
-    }
-    Err(SandboxError::DiskFull { what, path: path.to_owned(), needed, free })
-}
-
 /// Bytes of all files below `path`.
 pub(crate) fn tree_bytes(path: &Path) -> Result<u64, SandboxError> {
     let mut bytes = 0;
