@@ -4,22 +4,12 @@ use std::collections::BTreeMap;
 
 use truetps_record::{Family, SettingValue, setting_number};
 
+use crate::FileSetting;
 use crate::binary::ServerBinary;
 use crate::catalogue::{Catalogue, LineEffect};
 use crate::error::CatalogueError;
-use crate::options::canonical_name;
+use crate::settings::names::canonical_name;
 use crate::system::server_user::ServerUser;
-
-/// A line of an option file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileSetting {
-    pub name: String,
-    pub value: String,
-    /// A server that does not know it ignores it: the prefix `loose-`.
-    pub is_loose: bool,
-    /// The line has no value.
-    pub is_bare: bool,
-}
 
 /// What a private server takes of an option file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -9,40 +9,16 @@ use std::time::Duration;
 
 use truetps_record::{Family, Flavour, SettingValue};
 
+use crate::ServerVersion;
 use crate::error::BinaryError;
-use crate::family::is_of_mysql;
-use crate::options::CommandOption;
+use crate::postgres;
+use crate::settings::options::CommandOption;
+use crate::settings::version::is_of_mysql;
+use crate::settings::version::keeps_redo_size;
 use crate::system::run::{ProgramOutput, run_to_end};
 use crate::system::server_user::ServerUser;
-use crate::{old_redo, postgres};
 
 const VERSION_TIME_LIMIT: Duration = Duration::from_secs(20);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ServerVersion {
-    pub major: u32,
-    pub minor: u32,
-    pub patch: u32,
-    /// PostgreSQL versions have two parts.
-    has_patch: bool,
-}
-
-impl ServerVersion {
-    pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
-        Self { major, minor, patch, has_patch: true }
-    }
-
-    pub const fn of_two(major: u32, minor: u32) -> Self {
-        Self { major, minor, patch: 0, has_patch: false }
-    }
-}
-
-impl fmt::Display for ServerVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)?;
-        if self.has_patch { write!(f, ".{}", self.patch) } else { Ok(()) }
-    }
-}
 
 /// A server program that ran and printed its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +96,7 @@ impl ServerBinary {
     /// It does not start if its redo log has another size than configured; MySQL 5.6.8 and later, and MariaDB, create a
     /// new one.
     pub(crate) fn keeps_redo_size(&self) -> bool {
-        old_redo::keeps_size(self.flavour, &self.version.to_string())
+        keeps_redo_size(self.flavour, &self.version.to_string())
     }
 
     /// A setting of a plan in the syntax of this version.

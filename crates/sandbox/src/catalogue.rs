@@ -9,13 +9,14 @@ use truetps_record::{
     Family, SettingValue, did_you_mean, near_matches, same_setting, setting_number,
 };
 
-use crate::base_settings::FileSetting;
-use crate::binary::{ServerBinary, ServerVersion};
+use crate::binary::ServerBinary;
 use crate::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_values};
 use crate::error::CatalogueError;
-use crate::options::{CommandOption, canonical_name, switch_of};
 use crate::postgres;
-use crate::settings::reserved_reason;
+use crate::settings::names::{canonical_name, switch_of};
+use crate::settings::options::{CommandOption, FileSetting};
+use crate::settings::reserved::reserved_reason;
+use crate::settings::version::ServerVersion;
 use crate::system::run::{ProgramOutput, run_to_end};
 use crate::system::server_user::ServerUser;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::options::canonical_name;
+use crate::settings::names::canonical_name;
 
 /// Values after reading all options: the table at the end, `name   value`.
 pub(crate) fn parse_values(stdout: &str) -> BTreeMap<String, String> {

@@ -10,18 +10,19 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use truetps_driver::Target;
-use truetps_record::{Family, Flavour};
+use truetps_record::Family;
 
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
-use crate::options::CommandOption;
+use crate::postgres;
 use crate::server_paths::ServerPaths;
-use crate::settings::Settings;
+use crate::settings::options;
+use crate::settings::options::CommandOption;
+use crate::settings::server_settings::Settings;
 use crate::system::datadir_servers::option_with;
 use crate::system::folders::{give, remove_file};
 use crate::system::run::quiet_command;
 use crate::system::server_user::ServerUser;
-use crate::{options, postgres};
 
 /// Features that private servers disable because they take a second at the first start; versions without the option
 /// ignore it.
@@ -30,11 +31,6 @@ const KEYS: [&str; 3] = [
     "loose-sha256-password-auto-generate-rsa-keys",
     "loose-caching-sha2-password-auto-generate-rsa-keys",
 ];
-
-/// MySQL itself, or Percona's.
-pub(crate) fn is_of_mysql(flavour: Flavour) -> bool {
-    matches!(flavour, Flavour::Mysql | Flavour::Percona)
-}
 
 /// The owner account of a server, which has no password and connects by the socket. `schema`: the schema of its
 /// tables; a private PostgreSQL has one database, which contains them.

@@ -10,7 +10,7 @@
 //! - The data: `home` has the layout of the folders, `template` and `template_build` the initialised datadirs, `copy`
 //!   their copies, `sandbox_disk` the emulated disk below them.
 //! - The settings: `settings` (chosen by truetps, overridden by the plan), `base_settings` (what is taken of a user's
-//!   own option file), `options` (as arguments and as an option file), `variables` (as the running server has them).
+//!   own option file), ``settings/options` (as arguments and as an option file), `variables` (as the running server has them).
 //! - The process: `spawn`, `server` ([`RunningServer`]), `readiness`, `processes`, `children`; `lap` and `wear`: redo
 //!   logs that were written once before they are measured. `limits`: what the host allows.
 //! - Removal: `proof` (is this folder ours?), `registry` (owners and leftovers), `unfinished`, `tree`.
@@ -40,10 +40,8 @@ mod family;
 mod home;
 mod instance;
 mod lap;
-mod limits;
 mod named;
 mod old_redo;
-mod options;
 mod postgres;
 mod proof;
 mod readiness;
@@ -60,8 +58,8 @@ mod unfinished;
 mod variables;
 mod wear;
 
-pub use base_settings::{BaseSettings, FileSetting, base_settings, base_settings_of};
-pub use binary::{ServerBinary, ServerVersion};
+pub use base_settings::{BaseSettings, base_settings, base_settings_of};
+pub use binary::ServerBinary;
 pub use binary_search::find;
 pub use catalogue::{COUNTERPARTS, Catalogue};
 pub use error::{BinaryError, CatalogueError, LimitError, NamedError, Other, SandboxError};
@@ -69,20 +67,23 @@ pub use home::Home;
 pub use instance::{
     DiskReady, DiskStatus, Ended, Instance, InstanceOptions, InstanceState, Status,
 };
-pub use limits::{Needs, check_limits, check_ports, raise_open_files, raise_open_files_to_hard};
 pub use named::{
     Add, Listed, NamedOptionFileReader, NamedServer, NamedServers, ServerOptionFile, Use,
     check_server_name, server_names_in,
 };
-pub use options::binlog_name;
 pub use postgres::found_instead;
 pub use registry::{Cleaned, Cleaning, Kept, RegistryEntry, clean, list};
 pub use sandbox::{Sandbox, SandboxOptions};
 pub use sandbox_disk::{DISK_HELPER, SandboxDisk};
 pub use server::{RunningServer, StartOptions, StoppedServer};
-pub use settings::{
-    ServerLoad, Settings, binds_data, chosen_settings, decides, load_session_reason, with_waits,
+pub use settings::chosen::{ServerLoad, chosen_settings, with_waits};
+pub use settings::limits::{
+    Needs, check_limits, check_ports, raise_open_files, raise_open_files_to_hard,
 };
+pub use settings::options::FileSetting;
+pub use settings::reserved::load_session_reason;
+pub use settings::server_settings::{Settings, binds_data, binlog_name, decides};
+pub use settings::version::ServerVersion;
 pub use system::host_limits::HostLimits;
 pub use system::server_user::ServerUser;
 pub use system::space::free_bytes;

@@ -6,12 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
-use truetps_record::{Flavour, Version};
-
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
-use crate::family::is_of_mysql;
-use crate::settings::Settings;
+use crate::settings::server_settings::Settings;
 use crate::system::folders::remove_file;
 
 /// A note in a datadir, and in each copy of it, from a clean stop to the next start. Servers ignore it.
@@ -19,11 +16,6 @@ const STOPPED: &str = "truetps-stopped";
 /// Names of the log files when no option changes them.
 const FILES_DEFAULT: u64 = 2;
 const FILE_BYTES_DEFAULT: u64 = 5 << 20;
-
-/// Whether a server is one of these versions.
-pub(crate) fn keeps_size(flavour: Flavour, version: &str) -> bool {
-    is_of_mysql(flavour) && Version::parse(version) < Version::parse("5.6.8")
-}
 
 /// Notes that nothing in the log is needed.
 pub(crate) fn note_stopped(datadir: &Path) -> Result<(), SandboxError> {

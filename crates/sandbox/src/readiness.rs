@@ -11,7 +11,7 @@ use truetps_record::Family;
 use crate::error::SandboxError;
 use crate::family;
 use crate::server_paths::ServerPaths;
-use crate::settings::Settings;
+use crate::settings::server_settings::Settings;
 use crate::system::log_tail::{excerpt, tail_text};
 
 pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);

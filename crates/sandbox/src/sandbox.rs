@@ -17,7 +17,7 @@ use crate::registry::{Claim, PROOFS, SOCKET_DIR_PREFIX, claim, remove_socket_dir
 use crate::sandbox_disk::SandboxDisk;
 use crate::server::{RunningServer, StartOptions};
 use crate::server_paths::{DISK, ServerPaths, datadir_in};
-use crate::settings::Settings;
+use crate::settings::server_settings::Settings;
 use crate::system::copy::copy_datadir;
 use crate::system::folders::{make_private, remove_tree};
 use crate::system::space::check_free;

@@ -14,10 +14,10 @@ use truetps_record::Family;
 
 use crate::error::SandboxError;
 use crate::lap::{lap, needs_lap};
-use crate::options::CommandOption;
 use crate::readiness::Awaited;
 use crate::sandbox::Folder;
-use crate::settings::Settings;
+use crate::settings::options::CommandOption;
+use crate::settings::server_settings::Settings;
 use crate::system::children::Children;
 use crate::system::datadir_servers::{check_not_held, kill_servers_on};
 use crate::system::processes::{KILL_TIME_LIMIT, start_ticks};

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use truetps_record::Family;
 
-use crate::binary::{ServerBinary, ServerVersion, bootstrap_file};
+use crate::binary::{ServerBinary, bootstrap_file};
 use crate::error::SandboxError;
-use crate::options::CommandOption;
-use crate::settings::Settings;
+use crate::settings::options::CommandOption;
+use crate::settings::server_settings::Settings;
+use crate::settings::version::ServerVersion;
 use crate::system::copy::copy_datadir;
 use crate::system::folders::{give, make_own, make_passable, make_private, remove_tree};
 use crate::system::log_tail::excerpt;

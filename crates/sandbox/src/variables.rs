@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use truetps_driver::{Client, DriverError};
 use truetps_record::{SettingValue, SqlDialect, same_setting};
 
-use crate::options::{canonical_name, switch_of};
 use crate::postgres;
-use crate::settings::Settings;
+use crate::settings::names::{canonical_name, switch_of};
+use crate::settings::server_settings::Settings;
 
 /// All global variables, by name; for PostgreSQL in the settings' own units.
 pub fn effective_variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {

@@ -12,7 +12,7 @@ use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::Home;
 use crate::server_paths::ServerPaths;
-use crate::settings::Settings;
+use crate::settings::server_settings::Settings;
 use crate::system::datadir_servers::{is_server, kill_marked, marks, server_marked};
 use crate::system::folders::remove_tree;
 use crate::system::json_file::{read_json_file, write_json_file};

@@ -8,9 +8,9 @@ use truetps_record::{Family, Flavour, Version};
 
 use crate::binary::ServerBinary;
 use crate::error::{NamedError, SandboxError};
-use crate::family::is_of_mysql;
 use crate::home::Home;
-use crate::old_redo;
+use crate::settings::version::is_of_mysql;
+use crate::settings::version::keeps_redo_size;
 use crate::system::json_file::{check_schema_version, read_json_file, write_json_file};
 
 const SCHEMA_VERSION: u32 = 1;
@@ -97,7 +97,7 @@ impl NamedServer {
 
     /// Its redo log size can be changed only after a clean stop; see `old_redo.rs`.
     pub(crate) fn keeps_redo_size(&self) -> bool {
-        old_redo::keeps_size(self.flavour, &self.version)
+        keeps_redo_size(self.flavour, &self.version)
     }
 
     /// Datadirs are compatible within a series. MySQL 8.0 and later records the version that last used the data, and

@@ -6,11 +6,12 @@ use std::ffi::OsString;
 
 use truetps_record::SettingValue;
 
-use super::INITIAL;
 use crate::binary::ServerBinary;
 use crate::catalogue::output_of;
 use crate::error::CatalogueError;
-use crate::options::{CommandOption, canonical_name, switch_of};
+use crate::settings::names::{canonical_name, switch_of};
+use crate::settings::options::CommandOption;
+use crate::settings::postgres::INITIAL;
 use crate::system::server_user::ServerUser;
 
 /// Columns of `--describe-config`: name, context, group, type, default, minimum, maximum, description, details.

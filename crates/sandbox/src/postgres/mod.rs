@@ -5,7 +5,6 @@
 
 mod catalogue;
 mod program;
-mod settings;
 mod state_file;
 mod template;
 mod values;
@@ -16,16 +15,16 @@ use std::net::Ipv4Addr;
 
 pub(crate) use catalogue::{describe, is_known, refusal};
 pub(crate) use program::{initdb, is_named_so, parse_version, version_folders};
-pub(crate) use settings::{INITIAL, chosen_settings, shared_buffers_bytes, wal_bytes};
 pub(crate) use state_file::{forget_dead_server, forget_shared_memory, says_that_it_is_ready};
 pub(crate) use template::build;
 pub use values::found_instead;
 pub(crate) use values::{effective_variables, mismatches};
 pub(crate) use wal::wear_in;
 
-use crate::options::{CommandOption, commented};
 use crate::server_paths::ServerPaths;
-use crate::settings::Settings;
+use crate::settings::options::{CommandOption, commented};
+use crate::settings::postgres::INITIAL;
+use crate::settings::server_settings::Settings;
 
 /// The owner of a private server.
 pub(crate) const OWNER: &str = "postgres";

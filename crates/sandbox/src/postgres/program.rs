@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::binary::ServerVersion;
+use crate::settings::version::ServerVersion;
 use crate::system::run::ProgramOutput;
 
 /// Folder in which Debian and its derivatives keep one folder for each version.

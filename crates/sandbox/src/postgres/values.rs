@@ -5,19 +5,14 @@ use std::collections::BTreeMap;
 use truetps_driver::{Client, DriverError, server_settings};
 use truetps_record::{SettingValue, amount_in, same_setting};
 
-use super::INITIAL;
-use crate::options::canonical_name;
-use crate::settings::Settings;
+use crate::settings::names::canonical_name;
+use crate::settings::postgres::INITIAL;
+use crate::settings::server_settings::Settings;
 use crate::variables::Mismatch;
 
 /// Listed among the settings, but states of a session.
 const STATES: [&str; 3] =
     ["transaction_deferrable", "transaction_isolation", "transaction_read_only"];
-
-/// A size in PostgreSQL's notation.
-pub(crate) fn bytes_of(text: &str) -> Option<u64> {
-    amount_in(text, "B").filter(|bytes| *bytes >= 0.0).map(|bytes| bytes as u64)
-}
 
 /// Whether a value of a plan equals the server's value in its own unit: `1GB` and 131072 of `8kB`.
 fn same_value(wanted: &str, found: &str, unit: &str) -> bool {
@@ -103,6 +98,5 @@ mod tests {
         ] {
             assert!(!same_value(wanted, found, unit), "{wanted} {found} {unit}");
         }
-        assert_eq!((bytes_of("2GB"), bytes_of("x")), (Some(2 << 30), None));
     }
 }

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 
 use truetps_record::SettingValue;
 
-use crate::settings::Settings;
+use crate::settings::names::canonical_name;
+use crate::settings::names::switch_of;
 
 /// Name of the binlog files. Without one, servers use the host's name.
-const BINLOG_NAME: &str = "binlog";
+pub(crate) const BINLOG_NAME: &str = "binlog";
 
 /// `--name` or `--name=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,30 +61,15 @@ impl CommandOption {
     }
 }
 
-/// The name of a server's binlog files with these settings, below its datadir, or a path of its own.
-pub fn binlog_name(settings: &Settings) -> String {
-    let named = settings.get("log_bin").filter(|value| switch_of(value).is_none());
-    named.map_or_else(|| BINLOG_NAME.to_owned(), SettingValue::option_text)
-}
-
-/// The value as on or off, if it is one.
-pub(crate) fn switch_of(value: &SettingValue) -> Option<bool> {
-    match value {
-        SettingValue::Bool(on) => Some(*on),
-        SettingValue::Int(0) => Some(false),
-        SettingValue::Int(1) => Some(true),
-        SettingValue::Text(text) => match text.to_ascii_lowercase().as_str() {
-            "on" | "true" | "1" => Some(true),
-            "off" | "false" | "0" => Some(false),
-            _ => None,
-        },
-        SettingValue::Int(_) | SettingValue::Float(_) => None,
-    }
-}
-
-/// The canonical spelling for comparing names: servers treat `-` and `_` alike.
-pub(crate) fn canonical_name(name: &str) -> String {
-    name.trim().to_ascii_lowercase().replace('-', "_")
+/// A line of an option file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSetting {
+    pub name: String,
+    pub value: String,
+    /// A server that does not know it ignores it: the prefix `loose-`.
+    pub is_loose: bool,
+    /// The line has no value.
+    pub is_bare: bool,
 }
 
 fn dashed(name: &str) -> String {

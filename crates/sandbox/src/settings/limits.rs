@@ -6,8 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use truetps_driver::Endpoint;
 
 use crate::error::LimitError;
-use crate::postgres;
-use crate::settings::Settings;
+use crate::settings::server_settings::Settings;
 use crate::system::host_limits::HostLimits;
 
 /// Open files of a server besides its connections and tables: logs, system tables, libraries.
@@ -46,7 +45,7 @@ pub struct Needs {
 impl Needs {
     /// For a server with these settings.
     pub fn of(settings: &Settings) -> Self {
-        let is_postgres = postgres::shared_buffers_bytes(settings).is_some();
+        let is_postgres = settings.get("shared_buffers").is_some();
         let number = |name: &str, otherwise: u64| {
             let value = settings.get(name).and_then(truetps_record::SettingValue::as_int);
             value.and_then(|value| u64::try_from(value).ok()).unwrap_or(otherwise)
