@@ -95,9 +95,8 @@ impl InstanceFiles {
         if self.paths.datadir.exists() {
             let pairs =
                 read_json_file::<IndexMap<String, SettingValue>>(&initial)?.unwrap_or_default();
-            return Ok(
-                Settings::default().with(pairs.iter().map(|(name, value)| (name.as_str(), value)))
-            );
+            return Ok(Settings::empty(self.family)
+                .with(pairs.iter().map(|(name, value)| (name.as_str(), value))));
         }
         // Renamed when complete: a partial copy is not a datadir.
         let beside = self.paths.datadir.with_file_name(COPY);

@@ -198,7 +198,7 @@ impl<'a> InstanceStart<'a> {
         }
         self.places.make_folders_and_logs(home.user())?;
         let pairs = self.options.settings.iter().map(|(name, value)| (name.as_str(), value));
-        let settings = Settings::default().with(pairs);
+        let settings = Settings::empty(server.family()).with(pairs);
         let wanted = settings.initial();
         let initial = files.make_datadir(home, binary, &wanted)?;
         match wanted.iter().find(|(name, value)| initial.get(name) != Some(*value)) {

@@ -142,7 +142,7 @@ fn megabytes(bytes: u64) -> String {
 mod tests {
     use super::*;
     use crate::settings::server_settings::Settings;
-    use truetps_record::SettingValue;
+    use truetps_record::{Family, SettingValue};
 
     const MARIADB: ServerVersion = ServerVersion::new(10, 11, 19);
 
@@ -151,7 +151,10 @@ mod tests {
     }
 
     fn chosen(memory: u64, connections: u32, flavour: Flavour, version: ServerVersion) -> Settings {
-        Settings::new(&chosen_settings(memory, load(connections), flavour, version))
+        Settings::new(
+            Family::from(flavour),
+            &chosen_settings(memory, load(connections), flavour, version),
+        )
     }
 
     #[test]
@@ -204,12 +207,10 @@ mod tests {
 
     #[test]
     fn sizes_in_the_server_s_own_words() {
-        let mut settings = Settings::new(&chosen_settings(
-            1 << 30,
-            load(200),
-            Flavour::Postgresql,
-            ServerVersion::of_two(15, 0),
-        ));
+        let mut settings = Settings::new(
+            Family::Postgresql,
+            &chosen_settings(1 << 30, load(200), Flavour::Postgresql, ServerVersion::of_two(15, 0)),
+        );
         assert_eq!(settings.get("max_connections"), Some(&SettingValue::Text("216".to_owned())));
         assert_eq!((settings.buffer_pool_bytes(), settings.redo_bytes()), (256 << 20, 2 << 30));
         settings.set("shared_buffers", SettingValue::Int(1024));

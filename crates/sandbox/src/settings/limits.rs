@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use truetps_driver::Endpoint;
+use truetps_record::{Family, SettingValue};
 
 use crate::error::LimitError;
 use crate::settings::server_settings::Settings;
@@ -45,18 +46,14 @@ pub struct Needs {
 impl Needs {
     /// For a server with these settings.
     pub fn of(settings: &Settings) -> Self {
-        let is_postgres = settings.get("shared_buffers").is_some();
-        let number = |name: &str, otherwise: u64| {
-            let value = settings.get(name).and_then(truetps_record::SettingValue::as_int);
-            value.and_then(|value| u64::try_from(value).ok()).unwrap_or(otherwise)
+        let connections = number_of(settings, "max_connections", 151);
+        let buffer_pool_bytes = settings.buffer_pool_bytes();
+        let (table_objects, connection_bytes) = match settings.family() {
+            Family::Mysql => (number_of(settings, "table_open_cache", 2000), BYTES_PER_CONNECTION),
+            Family::Postgresql => (0, BYTES_PER_PROCESS),
         };
-        Self {
-            connections: number("max_connections", 151),
-            other_files: OPEN_FILES_SPARE,
-            table_objects: if is_postgres { 0 } else { number("table_open_cache", 2000) },
-            buffer_pool_bytes: settings.buffer_pool_bytes(),
-            connection_bytes: if is_postgres { BYTES_PER_PROCESS } else { BYTES_PER_CONNECTION },
-        }
+        let other_files = OPEN_FILES_SPARE;
+        Self { connections, other_files, table_objects, buffer_pool_bytes, connection_bytes }
     }
 
     /// For clients alone: their server has limits of its own.
@@ -84,6 +81,11 @@ impl Needs {
             + self.buffer_pool_bytes / 10 * 11
             + self.connections * self.connection_bytes
     }
+}
+
+fn number_of(settings: &Settings, name: &str, otherwise: u64) -> u64 {
+    let number = settings.get(name).and_then(SettingValue::as_int);
+    number.and_then(|number| u64::try_from(number).ok()).unwrap_or(otherwise)
 }
 
 /// The first limit that would be exceeded. Open files are handled by [`raise_open_files`].

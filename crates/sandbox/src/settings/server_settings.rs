@@ -1,6 +1,6 @@
 //! The settings of a private server.
 
-use truetps_record::SettingValue;
+use truetps_record::{Family, SettingValue};
 
 use super::names::{canonical_name, switch_of};
 use super::options::BINLOG_NAME;
@@ -45,16 +45,28 @@ pub fn decides(set: &str, name: &str) -> bool {
             && (name == "innodb_buffer_pool_size" || is_redo(&name)))
 }
 
-/// Settings in order, each name once.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// Settings of a server of this family, in order, each name once.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
+    family: Family,
     entries: Vec<(String, SettingValue)>,
 }
 
+/// No settings of a server of the MySQL family.
+impl Default for Settings {
+    fn default() -> Self {
+        Self::empty(Family::Mysql)
+    }
+}
+
 impl Settings {
+    pub(crate) fn empty(family: Family) -> Self {
+        Self { family, entries: Vec::new() }
+    }
+
     /// The defaults of truetps; see [`chosen_settings`](crate::chosen_settings).
-    pub fn new(chosen: &[(String, String)]) -> Self {
-        let mut settings = Self::default();
+    pub fn new(family: Family, chosen: &[(String, String)]) -> Self {
+        let mut settings = Self::empty(family);
         for (name, value) in chosen {
             settings.set(name, SettingValue::Text(value.clone()));
         }
@@ -91,6 +103,10 @@ impl Settings {
         self.entries.retain(|(name, _)| is_kept(name));
     }
 
+    pub(crate) fn family(&self) -> Family {
+        self.family
+    }
+
     pub fn get(&self, name: &str) -> Option<&SettingValue> {
         let name = canonical_name(name);
         self.entries.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
@@ -110,7 +126,7 @@ impl Settings {
     /// Settings with which a datadir must be initialised.
     pub(crate) fn initial(&self) -> Self {
         let entries = self.entries.iter().filter(|(name, _)| is_initial(name));
-        Self { entries: entries.cloned().collect() }
+        Self { family: self.family, entries: entries.cloned().collect() }
     }
 
     /// A size in bytes; 0 if it is not set to a number.
@@ -121,12 +137,13 @@ impl Settings {
             .unwrap_or(0)
     }
 
-    fn shared_buffers_bytes(&self) -> Option<u64> {
-        self.get("shared_buffers").and_then(shared_buffers_bytes)
-    }
-
     pub fn buffer_pool_bytes(&self) -> u64 {
-        self.shared_buffers_bytes().unwrap_or_else(|| self.bytes("innodb_buffer_pool_size"))
+        match self.family {
+            Family::Mysql => self.bytes("innodb_buffer_pool_size"),
+            Family::Postgresql => {
+                self.get("shared_buffers").and_then(shared_buffers_bytes).unwrap_or(0)
+            }
+        }
     }
 
     /// Size and number of the redo log files, if set; with the names used by old servers.
@@ -137,18 +154,13 @@ impl Settings {
 
     /// Disk space of the redo log; what no server's default exceeds, where it is not set.
     pub fn redo_bytes(&self) -> u64 {
-        if let Some(bytes) = self.get("max_wal_size").and_then(wal_bytes) {
-            return bytes;
+        if self.family == Family::Postgresql {
+            return self.get("max_wal_size").and_then(wal_bytes).unwrap_or(WAL_DEFAULT_BYTES);
         }
         let capacity = self.bytes("innodb_redo_log_capacity");
         let files = self.bytes("innodb_log_files_in_group").max(1);
         let of_files = self.bytes("innodb_log_file_size").saturating_mul(files);
-        let default = if self.shared_buffers_bytes().is_some() {
-            WAL_DEFAULT_BYTES
-        } else {
-            REDO_DEFAULT_BYTES
-        };
-        [capacity, of_files, default].into_iter().find(|bytes| *bytes > 0).unwrap_or(0)
+        [capacity, of_files].into_iter().find(|bytes| *bytes > 0).unwrap_or(REDO_DEFAULT_BYTES)
     }
 }
 
