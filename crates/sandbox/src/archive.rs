@@ -17,9 +17,9 @@ use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use tar::{Archive, Entry, EntryType};
 
-use crate::binary::ServerBinary;
-use crate::binary_search::find;
 use crate::error::{BinaryError, NamedError, SandboxError};
+use crate::program::binary::ServerBinary;
+use crate::program::binary_search::find;
 use crate::system::folders::make_all;
 use crate::system::server_user::ServerUser;
 use crate::system::space::{SPARE_BYTES, check_free, free_bytes};

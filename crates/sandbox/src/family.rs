@@ -12,9 +12,9 @@ use rustix::process::Signal;
 use truetps_driver::Target;
 use truetps_record::Family;
 
-use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::postgres;
+use crate::program::binary::ServerBinary;
 use crate::server_paths::ServerPaths;
 use crate::settings::options;
 use crate::settings::options::CommandOption;

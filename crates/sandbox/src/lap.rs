@@ -7,7 +7,7 @@
 
 use truetps_driver::{Client, DriverError};
 
-use crate::binary::ServerBinary;
+use crate::program::binary::ServerBinary;
 use crate::settings::version::ServerVersion;
 
 /// The redo of one INSERT is about as large as its data. Less than the smallest default of `max_allowed_packet`, 4 MB.

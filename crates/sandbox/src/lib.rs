@@ -30,11 +30,6 @@
 //! - This crate prints nothing and judges nothing: failures are errors with a [`hint`](SandboxError::hint).
 
 mod archive;
-mod base_settings;
-mod binary;
-mod binary_search;
-mod catalogue;
-mod catalogue_text;
 mod error;
 mod family;
 mod home;
@@ -43,6 +38,7 @@ mod lap;
 mod named;
 mod old_redo;
 mod postgres;
+mod program;
 mod proof;
 mod readiness;
 mod registry;
@@ -55,13 +51,8 @@ mod system;
 mod template;
 mod template_build;
 mod unfinished;
-mod variables;
 mod wear;
 
-pub use base_settings::{BaseSettings, base_settings, base_settings_of};
-pub use binary::ServerBinary;
-pub use binary_search::find;
-pub use catalogue::{COUNTERPARTS, Catalogue};
 pub use error::{BinaryError, CatalogueError, LimitError, NamedError, Other, SandboxError};
 pub use home::Home;
 pub use instance::{
@@ -71,7 +62,12 @@ pub use named::{
     Add, Listed, NamedOptionFileReader, NamedServer, NamedServers, ServerOptionFile, Use,
     check_server_name, server_names_in,
 };
-pub use postgres::found_instead;
+pub use program::base_settings::{BaseSettings, base_settings, base_settings_of};
+pub use program::binary::ServerBinary;
+pub use program::binary_search::find;
+pub use program::catalogue::{COUNTERPARTS, Catalogue};
+pub use program::postgres::values::found_instead;
+pub use program::variables::{Mismatch, effective_variables, mismatches, taken_differently};
 pub use registry::{Cleaned, Cleaning, Kept, RegistryEntry, clean, list};
 pub use sandbox::{Sandbox, SandboxOptions};
 pub use sandbox_disk::{DISK_HELPER, SandboxDisk};
@@ -89,5 +85,4 @@ pub use system::server_user::ServerUser;
 pub use system::space::free_bytes;
 pub use template::{remove_templates, templates_bytes};
 pub use unfinished::{UnfinishedFolder, clean_unfinished, unfinished};
-pub use variables::{Mismatch, effective_variables, mismatches, taken_differently};
 pub use wear::{WornIn, wear_in_redo};

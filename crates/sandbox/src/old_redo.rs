@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
-use crate::binary::ServerBinary;
 use crate::error::SandboxError;
+use crate::program::binary::ServerBinary;
 use crate::settings::server_settings::Settings;
 use crate::system::folders::remove_file;
 

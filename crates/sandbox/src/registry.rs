@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use truetps_files::open_no_link;
 use truetps_record::Flavour;
 
-use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::{HOME_LOCK, Home};
 use crate::named::NamedServers;
 use crate::postgres::forget_shared_memory;
+use crate::program::binary::ServerBinary;
 use crate::proof::remove_proven;
 use crate::server_paths::{DISK, datadir_in};
 use crate::system::datadir_servers::{holder_of, kill_marked, marks, servers_on};

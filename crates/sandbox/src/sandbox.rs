@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use truetps_disk::{DiskCrash, EmulatedDisk, FlushTimes};
 use truetps_record::Family;
 
-use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::family::socket_name;
 use crate::home::Home;
 use crate::postgres::forget_shared_memory;
+use crate::program::binary::ServerBinary;
 use crate::proof::remove_proven;
 use crate::registry::{Claim, PROOFS, SOCKET_DIR_PREFIX, claim, remove_socket_dir};
 use crate::sandbox_disk::SandboxDisk;

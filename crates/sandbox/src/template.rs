@@ -13,9 +13,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use truetps_record::{Flavour, fnv1a};
 
-use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::Home;
+use crate::program::binary::ServerBinary;
 use crate::proof::remove_proven;
 use crate::registry::disk_bytes;
 use crate::settings::options::CommandOption;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use truetps_record::Family;
 
-use crate::binary::{ServerBinary, bootstrap_file};
 use crate::error::SandboxError;
+use crate::program::binary::{ServerBinary, bootstrap_file};
 use crate::settings::options::CommandOption;
 use crate::settings::server_settings::Settings;
 use crate::settings::version::ServerVersion;

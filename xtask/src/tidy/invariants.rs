@@ -61,7 +61,7 @@ const INVARIANTS: [Invariant; 25] = [
         &[BY_PATH],
         &[
             "sandbox/src/archive.rs",
-            "sandbox/src/binary.rs",
+            "sandbox/src/program/binary.rs",
             "sandbox/src/system/children.rs",
             "sandbox/src/home.rs",
             "sandbox/src/system/host_limits.rs",

@@ -8,9 +8,9 @@ use truetps_record::{Family, SettingValue};
 
 use super::disk::InstanceDisk;
 use super::note::{Note, Process};
-use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::Home;
+use crate::program::binary::ServerBinary;
 use crate::server_paths::ServerPaths;
 use crate::settings::server_settings::Settings;
 use crate::system::datadir_servers::{is_server, kill_marked, marks, server_marked};

@@ -10,12 +10,12 @@ use truetps_record::SettingValue;
 use super::files::InstanceFiles;
 use super::note::{Note, Process};
 use crate::error::{NamedError, SandboxError};
+use crate::program::variables::Mismatch;
 use crate::registry::disk_bytes;
 use crate::server_paths::ServerPaths;
 use crate::system::datadir_servers::{check_not_held, holder_of};
 use crate::system::log_tail::tail;
 use crate::system::processes::{KILL_TIME_LIMIT, running_for};
-use crate::variables::Mismatch;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstanceState {

@@ -11,11 +11,11 @@ use super::locks::NameLocks;
 use super::registry::{NamedServers, UNFINISHED, check_server_name};
 use super::server::{NamedServer, ServerOptionFile};
 use crate::archive;
-use crate::binary::ServerBinary;
-use crate::binary_search::find;
 use crate::error::{NamedError, SandboxError};
 use crate::home::Home;
 use crate::instance::Instance;
+use crate::program::binary::ServerBinary;
+use crate::program::binary_search::find;
 use crate::system::folders::{make_passable, remove_tree};
 
 /// Reads the option file of a server to add; the error is a text for the user.

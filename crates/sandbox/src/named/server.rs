@@ -6,11 +6,10 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use truetps_record::{Family, Flavour, Version};
 
-use crate::binary::ServerBinary;
 use crate::error::{NamedError, SandboxError};
 use crate::home::Home;
-use crate::settings::version::is_of_mysql;
-use crate::settings::version::keeps_redo_size;
+use crate::program::binary::ServerBinary;
+use crate::settings::version::{is_of_mysql, keeps_redo_size};
 use crate::system::json_file::{check_schema_version, read_json_file, write_json_file};
 
 const SCHEMA_VERSION: u32 = 1;

@@ -3,22 +3,15 @@
 //! Its settings are in a file beside its datadir, which the server reloads on request. The file created by initdb is
 //! read first: settings that truetps does not name are as in a fresh cluster.
 
-mod catalogue;
-mod program;
 mod state_file;
 mod template;
-mod values;
 mod wal;
 
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-pub(crate) use catalogue::{describe, is_known, refusal};
-pub(crate) use program::{initdb, is_named_so, parse_version, version_folders};
 pub(crate) use state_file::{forget_dead_server, forget_shared_memory, says_that_it_is_ready};
 pub(crate) use template::build;
-pub use values::found_instead;
-pub(crate) use values::{effective_variables, mismatches};
 pub(crate) use wal::wear_in;
 
 use crate::server_paths::ServerPaths;

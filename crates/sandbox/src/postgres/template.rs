@@ -5,9 +5,10 @@ use std::path::Path;
 
 use truetps_record::SettingValue;
 
-use super::{OWNER, initdb};
-use crate::binary::ServerBinary;
+use super::OWNER;
 use crate::error::{BinaryError, SandboxError};
+use crate::program::binary::ServerBinary;
+use crate::program::postgres::program::initdb;
 use crate::settings::names::switch_of;
 use crate::settings::server_settings::Settings;
 use crate::system::folders::{make_passable, make_private};

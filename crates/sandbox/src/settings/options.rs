@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 
 use truetps_record::SettingValue;
 
-use crate::settings::names::canonical_name;
-use crate::settings::names::switch_of;
+use crate::settings::names::{canonical_name, switch_of};
 
 /// Name of the binlog files. Without one, servers use the host's name.
 pub(crate) const BINLOG_NAME: &str = "binlog";

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use truetps_driver::{Client, DriverError};
 use truetps_record::{SettingValue, SqlDialect, same_setting};
 
-use crate::postgres;
+use crate::found_instead;
+use crate::program::postgres::values;
 use crate::settings::names::{canonical_name, switch_of};
+use crate::settings::postgres::INITIAL;
 use crate::settings::server_settings::Settings;
 
 /// All global variables, by name; for PostgreSQL in the settings' own units.
 pub fn effective_variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     if client.dialect() == SqlDialect::Postgres {
-        return postgres::effective_variables(client);
+        return values::effective_variables(client);
     }
     let rows = client.query("SHOW GLOBAL VARIABLES")?.rows;
     let pairs = rows.into_iter().filter_map(|row| {
@@ -37,8 +39,25 @@ pub fn taken_differently(
 ) -> Result<Vec<Mismatch>, DriverError> {
     match client.dialect() {
         SqlDialect::Mysql => Ok(mismatches(settings, &effective_variables(client)?)),
-        SqlDialect::Postgres => postgres::mismatches(client, settings),
+        SqlDialect::Postgres => mismatches_of_postgres(client, settings),
     }
+}
+
+fn mismatches_of_postgres(
+    client: &mut Client,
+    settings: &Settings,
+) -> Result<Vec<Mismatch>, DriverError> {
+    let mut differing = Vec::new();
+    for (name, value) in settings.iter() {
+        // Some versions show an initial setting in another unit; its value is fixed in the datadir.
+        if INITIAL.contains(&name) {
+            continue;
+        }
+        if let Some(found) = found_instead(client, name, value)? {
+            differing.push(Mismatch { name: name.to_owned(), wanted: value.option_text(), found });
+        }
+    }
+    Ok(differing)
 }
 
 /// Settings that a MySQL-family server adjusted. A setting without a variable of that name, or with a value that cannot

@@ -6,9 +6,6 @@ use truetps_driver::{Client, DriverError, server_settings};
 use truetps_record::{SettingValue, amount_in, same_setting};
 
 use crate::settings::names::canonical_name;
-use crate::settings::postgres::INITIAL;
-use crate::settings::server_settings::Settings;
-use crate::variables::Mismatch;
 
 /// Listed among the settings, but states of a session.
 const STATES: [&str; 3] =
@@ -48,24 +45,6 @@ pub fn found_instead(
     let wanted = wanted.option_text();
     let is_same = same_value(&wanted, &found, &unit) || wanted == shown;
     Ok((!is_same).then_some(shown))
-}
-
-/// Settings that the server adjusted.
-pub(crate) fn mismatches(
-    client: &mut Client,
-    settings: &Settings,
-) -> Result<Vec<Mismatch>, DriverError> {
-    let mut differing = Vec::new();
-    for (name, value) in settings.iter() {
-        // Some versions show an initial setting in another unit; its value is fixed in the datadir.
-        if INITIAL.contains(&name) {
-            continue;
-        }
-        if let Some(found) = found_instead(client, name, value)? {
-            differing.push(Mismatch { name: name.to_owned(), wanted: value.option_text(), found });
-        }
-    }
-    Ok(differing)
 }
 
 #[cfg(test)]

@@ -2,25 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::io;
-use std::time::Duration;
 
 use truetps_record::{
     Family, SettingValue, did_you_mean, near_matches, same_setting, setting_number,
 };
 
-use crate::binary::ServerBinary;
-use crate::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_values};
 use crate::error::CatalogueError;
-use crate::postgres;
+use crate::program::binary::ServerBinary;
+use crate::program::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_values};
+use crate::program::postgres::catalogue;
 use crate::settings::names::{canonical_name, switch_of};
 use crate::settings::options::{CommandOption, FileSetting};
 use crate::settings::reserved::reserved_reason;
 use crate::settings::version::ServerVersion;
-use crate::system::run::{ProgramOutput, run_to_end};
+use crate::system::run::ProgramOutput;
 use crate::system::server_user::ServerUser;
 
-const HELP_TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Maximum length of the server's description of a setting.
 const DESCRIPTION_CHARS_MAX: usize = 300;
 /// Prefixes that turn an option on or off, or make it optional.
@@ -78,7 +75,7 @@ pub struct Catalogue {
 impl Catalogue {
     pub fn ask(binary: &ServerBinary, user: &ServerUser) -> Result<Self, CatalogueError> {
         if binary.family() == Family::Postgresql {
-            let (defaults, descriptions) = postgres::describe(binary, user)?;
+            let (defaults, descriptions) = catalogue::describe(binary, user)?;
             let (binary, user) = (binary.clone(), user.clone());
             return Ok(Self { binary, user, defaults, descriptions, usual: BTreeSet::new() });
         }
@@ -122,7 +119,7 @@ impl Catalogue {
         self.check_name(name)?;
         self.check_shape(name, value)?;
         if self.binary.family() == Family::Postgresql {
-            let refusal = postgres::refusal(&self.binary, &self.user, name, value)?;
+            let refusal = catalogue::refusal(&self.binary, &self.user, name, value)?;
             return refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)));
         }
         if self.opens_binlog(name) {
@@ -291,7 +288,7 @@ impl Catalogue {
             return Err(CatalogueError::Reserved { name: name.to_owned(), reason });
         }
         if self.defaults.contains_key(&canonical)
-            || is_postgres && postgres::is_known(&self.binary, &self.user, name)
+            || is_postgres && catalogue::is_known(&self.binary, &self.user, name)
         {
             return Ok(());
         }
@@ -441,20 +438,7 @@ fn help(
     lines.extend(options.iter().cloned());
     lines.extend([CommandOption::flag("verbose"), CommandOption::flag("help")]);
     let arguments: Vec<OsString> = lines.iter().map(CommandOption::argument).collect();
-    output_of(binary, user, &arguments)
-}
-
-/// The output of the program with these arguments.
-pub(crate) fn output_of(
-    binary: &ServerBinary,
-    user: &ServerUser,
-    arguments: &[OsString],
-) -> Result<ProgramOutput, CatalogueError> {
-    let fail = |error: io::Error| CatalogueError::Ask {
-        binary: binary.path.clone(),
-        problem: error.to_string(),
-    };
-    run_to_end(&binary.path, arguments, None, user, HELP_TIME_LIMIT).map_err(fail)
+    binary.run(user, &arguments)
 }
 
 /// At most [`DESCRIPTION_CHARS_MAX`], cut at the end of a sentence or of a word.

@@ -6,9 +6,8 @@ use std::ffi::OsString;
 
 use truetps_record::SettingValue;
 
-use crate::binary::ServerBinary;
-use crate::catalogue::output_of;
 use crate::error::CatalogueError;
+use crate::program::binary::ServerBinary;
 use crate::settings::names::{canonical_name, switch_of};
 use crate::settings::options::CommandOption;
 use crate::settings::postgres::INITIAL;
@@ -26,7 +25,7 @@ pub(crate) fn describe(
     binary: &ServerBinary,
     user: &ServerUser,
 ) -> Result<Described, CatalogueError> {
-    let output = output_of(binary, user, &["--describe-config".into()])?;
+    let output = binary.run(user, &["--describe-config".into()])?;
     let described = parse(&output.stdout);
     if !output.status.success() || described.0.is_empty() {
         let problem = format!("--describe-config: {}: {}", output.status, output.last_words());
@@ -57,8 +56,7 @@ fn parse(stdout: &str) -> Described {
 /// Whether the program knows a setting that it does not describe.
 pub(crate) fn is_known(binary: &ServerBinary, user: &ServerUser, name: &str) -> bool {
     INITIAL.contains(&canonical_name(name).as_str())
-        || output_of(binary, user, &with_setting(name, None))
-            .is_ok_and(|output| output.status.success())
+        || binary.run(user, &with_setting(name, None)).is_ok_and(|output| output.status.success())
 }
 
 /// The program's message against a value.
@@ -77,7 +75,7 @@ pub(crate) fn refusal(
         };
         return Ok((!is_fine).then(|| "is not accepted by initdb".to_owned()));
     }
-    let output = output_of(binary, user, &with_setting(name, Some(value)))?;
+    let output = binary.run(user, &with_setting(name, Some(value)))?;
     if output.status.success() {
         return Ok(None);
     }

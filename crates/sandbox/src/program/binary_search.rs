@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use truetps_record::Flavour;
 
-use crate::binary::ServerBinary;
 use crate::error::{BinaryError, Other};
-use crate::postgres::version_folders;
+use crate::program::binary::ServerBinary;
+use crate::program::postgres::program::version_folders;
 use crate::system::server_user::ServerUser;
 
 /// `mysqld` is a link to `mariadbd` on many systems; only the program itself can tell which it is.

@@ -9,15 +9,16 @@ use std::time::Duration;
 
 use truetps_record::{Family, Flavour, SettingValue};
 
+use crate::CatalogueError;
 use crate::ServerVersion;
 use crate::error::BinaryError;
-use crate::postgres;
+use crate::program::postgres::program;
 use crate::settings::options::CommandOption;
-use crate::settings::version::is_of_mysql;
-use crate::settings::version::keeps_redo_size;
+use crate::settings::version::{is_of_mysql, keeps_redo_size};
 use crate::system::run::{ProgramOutput, run_to_end};
 use crate::system::server_user::ServerUser;
 
+const HELP_TIME_LIMIT: Duration = Duration::from_secs(30);
 const VERSION_TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// A server program that ran and printed its version.
@@ -46,7 +47,7 @@ impl ServerBinary {
         if is_for_another_processor(&path) {
             return Err(fail("it is built for another processor architecture".to_owned()));
         }
-        if postgres::is_named_so(&path) {
+        if program::is_named_so(&path) {
             return Self::examine_postgres(path, user);
         }
         let output = version_of(&path, &["--no-defaults".into(), "--version".into()], user)?;
@@ -64,10 +65,10 @@ impl ServerBinary {
     /// PostgreSQL finds its own files.
     fn examine_postgres(path: PathBuf, user: &ServerUser) -> Result<Self, BinaryError> {
         let output = version_of(&path, &["--version".into()], user)?;
-        let (version_text, version) = postgres::parse_version(&output).ok_or_else(|| {
+        let (version_text, version) = program::parse_version(&output).ok_or_else(|| {
             BinaryError::NotAServer { path: path.clone(), printed: output.last_words() }
         })?;
-        if postgres::initdb(&path).is_none() {
+        if program::initdb(&path).is_none() {
             return Err(BinaryError::NoInitdb { path });
         }
         let basedir = path.ancestors().nth(2).unwrap_or(&path).to_owned();
@@ -140,6 +141,19 @@ impl ServerBinary {
             lines.push(CommandOption::new("mysqlx", "OFF"));
         }
         lines
+    }
+}
+
+impl ServerBinary {
+    /// The output of the program with these arguments.
+    pub(crate) fn run(
+        &self,
+        user: &ServerUser,
+        arguments: &[OsString],
+    ) -> Result<ProgramOutput, CatalogueError> {
+        run_to_end(&self.path, arguments, None, user, HELP_TIME_LIMIT).map_err(|error| {
+            CatalogueError::Ask { binary: self.path.clone(), problem: error.to_string() }
+        })
     }
 }
 

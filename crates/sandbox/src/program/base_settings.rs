@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use truetps_record::{Family, SettingValue, setting_number};
 
 use crate::FileSetting;
-use crate::binary::ServerBinary;
-use crate::catalogue::{Catalogue, LineEffect};
 use crate::error::CatalogueError;
+use crate::program::binary::ServerBinary;
+use crate::program::catalogue::{Catalogue, LineEffect};
 use crate::settings::names::canonical_name;
 use crate::system::server_user::ServerUser;
 
