@@ -13,9 +13,9 @@ use truetps_driver::Target;
 use truetps_record::Family;
 
 use crate::error::SandboxError;
+use crate::home::server_paths::ServerPaths;
 use crate::postgres;
 use crate::program::binary::ServerBinary;
-use crate::server_paths::ServerPaths;
 use crate::settings::options;
 use crate::settings::options::CommandOption;
 use crate::settings::server_settings::Settings;
@@ -38,14 +38,6 @@ pub(crate) fn owner(family: Family, socket: &Path, schema: Option<&str>) -> Targ
     match family {
         Family::Mysql => Target::mysql_unix(socket, "root", schema),
         Family::Postgresql => Target::postgres_unix(socket, postgres::OWNER, postgres::DATABASE),
-    }
-}
-
-/// Name of the socket in its folder. PostgreSQL names it after its port, even if it listens on none.
-pub(crate) fn socket_name(family: Family, port: Option<u16>) -> String {
-    match family {
-        Family::Mysql => "sock".to_owned(),
-        Family::Postgresql => format!(".s.PGSQL.{}", port.unwrap_or(postgres::PORT)),
     }
 }
 

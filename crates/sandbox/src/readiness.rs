@@ -10,7 +10,7 @@ use truetps_record::Family;
 
 use crate::error::SandboxError;
 use crate::family;
-use crate::server_paths::ServerPaths;
+use crate::home::server_paths::ServerPaths;
 use crate::settings::server_settings::Settings;
 use crate::system::log_tail::{excerpt, tail_text};
 

@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use truetps_record::{Flavour, fnv1a};
 
 use crate::error::SandboxError;
-use crate::home::Home;
+use crate::home::home_folder::Home;
+use crate::home::proof::remove_proven;
+use crate::home::sizes::disk_bytes;
 use crate::program::binary::ServerBinary;
-use crate::proof::remove_proven;
-use crate::registry::disk_bytes;
 use crate::settings::options::CommandOption;
 use crate::settings::server_settings::Settings;
 use crate::system::copy::copy_datadir;

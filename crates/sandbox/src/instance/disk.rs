@@ -14,9 +14,9 @@ use truetps_disk::{
 };
 
 use crate::error::{NamedError, SandboxError};
-use crate::registry::image_bytes;
-use crate::sandbox_disk::{disk_helpers, helper_command, signal_disk_helper};
-use crate::server_paths::DISK;
+use crate::home::sandbox_disk::{disk_helpers, helper_command, signal_disk_helper};
+use crate::home::server_paths::DISK;
+use crate::home::sizes::image_bytes;
 use crate::system::folders::{is_file, is_folder, make_passable, remove_tree};
 use crate::system::json_file::{check_schema_version, read_json_file, write_json_file};
 use crate::system::processes::wait_until_ended;

@@ -9,16 +9,16 @@ use truetps_record::{Family, SettingValue};
 use super::disk::InstanceDisk;
 use super::note::{Note, Process};
 use crate::error::SandboxError;
-use crate::home::Home;
+use crate::home::home_folder::Home;
+use crate::home::server_paths::ServerPaths;
+use crate::housekeeping::unfinished::COPY;
 use crate::program::binary::ServerBinary;
-use crate::server_paths::ServerPaths;
 use crate::settings::server_settings::Settings;
 use crate::system::datadir_servers::{is_server, kill_marked, marks, server_marked};
 use crate::system::folders::remove_tree;
 use crate::system::json_file::{read_json_file, write_json_file};
 use crate::system::processes::KILL_TIME_LIMIT;
 use crate::template::copy_template;
-use crate::unfinished::COPY;
 
 #[derive(Debug, Clone)]
 pub(super) struct InstanceFiles {

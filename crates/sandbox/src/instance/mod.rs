@@ -20,7 +20,7 @@ use truetps_driver::{Client, Target};
 
 use crate::error::SandboxError;
 use crate::family;
-use crate::home::Home;
+use crate::home::home_folder::Home;
 use crate::named::{NameLocks, NamedServer, NamedServers};
 use crate::readiness::check_listener;
 

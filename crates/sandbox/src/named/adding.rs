@@ -12,7 +12,7 @@ use super::registry::{NamedServers, UNFINISHED, check_server_name};
 use super::server::{NamedServer, ServerOptionFile};
 use crate::archive;
 use crate::error::{NamedError, SandboxError};
-use crate::home::Home;
+use crate::home::home_folder::Home;
 use crate::instance::Instance;
 use crate::program::binary::ServerBinary;
 use crate::program::binary_search::find;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::registry::check_server_name;
 use super::server::{NamedServer, REGISTRATION};
 use crate::error::{NamedError, SandboxError};
+use crate::home::proof::remove_proven;
 use crate::instance::{InstanceDisk, datadir_of, has_data};
-use crate::proof::remove_proven;
 use crate::system::folders::{is_empty_folder, is_file, is_folder, remove_tree};
 
 /// The program's tree, in this folder and in the one that is being added.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::registry::name_of_entry;
 use crate::error::{NamedError, SandboxError};
-use crate::home::Home;
+use crate::home::home_folder::Home;
 use crate::system::folders::is_file;
 use crate::system::locks::{open_lock, wait_for_lock};
 

@@ -11,7 +11,7 @@ use super::folder::ServerFolder;
 use super::locks::{NameLocks, Use, is_lock_file};
 use super::server::{NamedServer, REGISTRATION};
 use crate::error::{NamedError, SandboxError};
-use crate::home::{Home, NAMED_FOLDER, default_path};
+use crate::home::home_folder::{Home, NAMED_FOLDER, default_path};
 use crate::system::datadir_servers::servers_on;
 use crate::system::folders::is_folder;
 use crate::system::json_file::read_json;

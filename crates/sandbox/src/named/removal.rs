@@ -2,12 +2,12 @@
 
 use super::registry::{NamedServers, check_server_name};
 use crate::error::{NamedError, SandboxError};
+use crate::housekeeping::unfinished::clean_templates;
 use crate::instance::Instance;
 use crate::postgres::forget_shared_memory;
 use crate::system::datadir_servers::{check_not_held, kill_marked, marks};
 use crate::system::processes::KILL_TIME_LIMIT;
 use crate::template;
-use crate::unfinished::clean_templates;
 
 impl NamedServers<'_> {
     /// Removes a server's data and the tree that was unpacked for it, never a tree of the user. `force` kills the

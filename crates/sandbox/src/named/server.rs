@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use truetps_record::{Family, Flavour, Version};
 
 use crate::error::{NamedError, SandboxError};
-use crate::home::Home;
+use crate::home::home_folder::Home;
 use crate::program::binary::ServerBinary;
 use crate::settings::version::{is_of_mysql, keeps_redo_size};
 use crate::system::json_file::{check_schema_version, read_json_file, write_json_file};

@@ -9,7 +9,7 @@ use truetps_record::Flavour;
 use super::server::tests::named_server;
 use super::{Add, NamedServer, NamedServers, UNFINISHED};
 use crate::error::{NamedError, SandboxError};
-use crate::home::Home;
+use crate::home::home_folder::Home;
 
 pub(crate) fn home() -> (tempfile::TempDir, Home) {
     let dir = tempfile::tempdir().unwrap();

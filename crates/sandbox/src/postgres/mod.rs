@@ -14,7 +14,7 @@ pub(crate) use state_file::{forget_dead_server, forget_shared_memory, says_that_
 pub(crate) use template::build;
 pub(crate) use wal::wear_in;
 
-use crate::server_paths::ServerPaths;
+use crate::home::server_paths::{POSTGRES_PORT, ServerPaths};
 use crate::settings::options::{CommandOption, commented};
 use crate::settings::postgres::INITIAL;
 use crate::settings::server_settings::Settings;
@@ -23,8 +23,6 @@ use crate::settings::server_settings::Settings;
 pub(crate) const OWNER: &str = "postgres";
 /// The one database of a private server.
 pub(crate) const DATABASE: &str = "postgres";
-/// The port in the socket's name if the server does not listen on a port.
-pub(crate) const PORT: u16 = 5432;
 pub(crate) const OPTION_FILE: &str = "postgresql.conf";
 /// The file with settings of `ALTER SYSTEM`.
 pub(crate) const CHANGES_FILE: &str = "postgresql.auto.conf";
@@ -41,7 +39,7 @@ pub(crate) fn lines(
     let address = port.map(|_| Ipv4Addr::LOCALHOST.to_string()).unwrap_or_default();
     let mut lines = vec![
         CommandOption::new("listen_addresses", address),
-        CommandOption::new("port", port.unwrap_or(PORT).to_string()),
+        CommandOption::new("port", port.unwrap_or(POSTGRES_PORT).to_string()),
         // A list: names with a comma or a blank are quoted.
         CommandOption::new(
             "unix_socket_directories",

@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use truetps_record::{Family, Flavour, SettingValue};
 
-use crate::CatalogueError;
-use crate::ServerVersion;
 use crate::error::BinaryError;
 use crate::program::postgres::program;
 use crate::settings::options::CommandOption;
 use crate::settings::version::{is_of_mysql, keeps_redo_size};
 use crate::system::run::{ProgramOutput, run_to_end};
 use crate::system::server_user::ServerUser;
+use crate::{CatalogueError, ServerVersion};
 
 const HELP_TIME_LIMIT: Duration = Duration::from_secs(30);
 const VERSION_TIME_LIMIT: Duration = Duration::from_secs(20);

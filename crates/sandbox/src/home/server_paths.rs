@@ -8,13 +8,16 @@ use std::path::{Path, PathBuf};
 use truetps_record::Family;
 
 use crate::error::SandboxError;
-use crate::family::socket_name;
+
 use crate::system::folders::{give, is_folder, make_private, remove_file, remove_tree};
 use crate::system::log_tail::tail;
 use crate::system::server_user::ServerUser;
 
 /// Maximum path length of a unix socket, without the terminating zero.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// The port in the name of a PostgreSQL's socket if it listens on none.
+pub(crate) const POSTGRES_PORT: u16 = 5432;
 
 /// The folder of an emulated disk, in the folder of its server.
 pub(crate) const DISK: &str = "disk";
@@ -90,5 +93,13 @@ impl ServerPaths {
     pub(crate) fn log_tail(&self, from: u64, lines: usize) -> String {
         let log = tail(&self.error_log, from, lines);
         if log.is_empty() { tail(&self.console_log, 0, lines) } else { log }
+    }
+}
+
+/// Name of the socket in its folder. PostgreSQL names it after its port, even if it listens on none.
+pub(crate) fn socket_name(family: Family, port: Option<u16>) -> String {
+    match family {
+        Family::Mysql => "sock".to_owned(),
+        Family::Postgresql => format!(".s.PGSQL.{}", port.unwrap_or(POSTGRES_PORT)),
     }
 }

@@ -1,7 +1,7 @@
 //! Proof that truetps created a folder: only such folders are removed, and only servers on them are ended.
 //!
 //! A home has a marker file. Below it, a folder belongs to truetps if its name has truetps's form and the file that
-//! truetps writes into it can be read; see [`registry::is_ours`], [`template::is_ours`] and [`named::ServerFolder::is_ours`]. That
+//! truetps writes into it can be read; see `is_ours` in `owners.rs`, `template.rs` and `named/folder.rs`. That
 //! file is created before the folder gets its name, and is removed last.
 
 use std::ffi::OsString;
@@ -14,12 +14,18 @@ use rustix::process::geteuid;
 
 use crate::error::SandboxError;
 use crate::system::folders::{is_folder, remove_file, remove_tree};
-use crate::{named, registry, template};
 
 const MARKER: &str = "truetps-home";
 const MARKER_TEXT: &[u8] =
     b"truetps keeps private servers in this folder, and removes only what it has made itself.\n\
     Leave this file here: truetps refuses a folder that has other files and no marker.\n";
+
+/// A folder in a home.
+pub(crate) struct FolderKind {
+    pub(crate) name: &'static str,
+    /// Whether truetps created an entry in it, by its path and its name.
+    pub(crate) is_known: fn(&Path, &str) -> bool,
+}
 
 /// Whether truetps created or adopted this folder as a home.
 pub(crate) fn is_marked(home: &Path) -> bool {
@@ -29,12 +35,16 @@ pub(crate) fn is_marked(home: &Path) -> bool {
 
 /// Marks a folder as a home. A folder without a marker must be empty or contain only what an older truetps created;
 /// `is_default`: it is truetps's default path.
-pub(crate) fn mark(home: &Path, is_default: bool) -> Result<(), SandboxError> {
+pub(crate) fn mark(
+    home: &Path,
+    is_default: bool,
+    kinds: &[FolderKind],
+) -> Result<(), SandboxError> {
     let fail = |error: io::Error| SandboxError::home(home, error.to_string());
     if is_marked(home) {
         return Ok(());
     }
-    if !is_default && let Some(found) = first_foreign(home).map_err(fail)? {
+    if !is_default && let Some(found) = first_foreign(home, kinds).map_err(fail)? {
         return Err(SandboxError::ForeignHome { path: home.to_owned(), found });
     }
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(home.join(MARKER)) {
@@ -54,22 +64,23 @@ pub(crate) fn outer_home(path: &Path) -> Option<PathBuf> {
 }
 
 /// An entry of a folder without marker that truetps did not create.
-fn first_foreign(home: &Path) -> io::Result<Option<PathBuf>> {
+fn first_foreign(home: &Path, kinds: &[FolderKind]) -> io::Result<Option<PathBuf>> {
     for entry in fs::read_dir(home)? {
         let entry = entry?;
-        let known: fn(&Path, &str) -> bool = match entry.file_name().to_str() {
-            Some(MARKER) if is_marked(home) => return Ok(None),
-            Some("servers") => registry::is_known,
-            Some("templates") => template::is_known,
-            Some("named") => named::is_known,
-            _ => return Ok(Some(entry.path())),
+        let name = entry.file_name();
+        if name == MARKER && is_marked(home) {
+            return Ok(None);
+        }
+        let Some(kind) = kinds.iter().find(|kind| name == kind.name) else {
+            return Ok(Some(entry.path()));
         };
         if !is_own_folder(&entry) {
             return Ok(Some(entry.path()));
         }
         for below in fs::read_dir(entry.path())? {
             let below = below?;
-            if !below.file_name().to_str().is_some_and(|name| known(&below.path(), name)) {
+            if !below.file_name().to_str().is_some_and(|name| (kind.is_known)(&below.path(), name))
+            {
                 return Ok(Some(below.path()));
             }
         }
@@ -106,7 +117,7 @@ fn in_order(names: &mut [OsString], proofs: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::home::Home;
+    use crate::home::home_folder::Home;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     /// Larger than any pid.

@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
-use crate::home::Home;
+use crate::home::home_folder::Home;
+use crate::home::server_paths::DISK;
+use crate::home::sizes::{disk_bytes, image_bytes};
 use crate::named::{NameLocks, ServerFolder, UNFINISHED, is_at, name_of_entry};
-use crate::registry::{disk_bytes, image_bytes};
-use crate::server_paths::DISK;
 use crate::system::folders::{is_folder, remove_tree};
 use crate::system::locks::{is_held, open_lock};
 use crate::template;

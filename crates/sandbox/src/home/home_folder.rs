@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 
 use crate::error::SandboxError;
-use crate::proof::{mark, outer_home};
+use crate::home::proof::{FolderKind, mark, outer_home};
 use crate::system::folders::{make_all, passable_mode};
 use crate::system::locks::open_lock;
 use crate::system::server_user::ServerUser;
@@ -39,9 +39,11 @@ pub struct Home {
 }
 
 impl Home {
-    /// Opens the folder, creating it if missing: `explicit`, else `/var/cache/truetps` for root, else `truetps` in the
-    /// user's cache folder.
-    pub fn open(explicit: Option<&Path>) -> Result<Self, SandboxError> {
+    /// See [`open`](Self::open). `kinds`: what a folder without a marker may contain.
+    pub(crate) fn open_with(
+        explicit: Option<&Path>,
+        kinds: &[FolderKind],
+    ) -> Result<Self, SandboxError> {
         let named = explicit.map_or_else(default_path, |path| Ok(path.to_owned()))?;
         let user = ServerUser::choose();
         if let Some(outer) = outer_home(&named) {
@@ -58,7 +60,8 @@ impl Home {
         check_name(&path)?;
         check_passable(&path, &user)?;
         check_parents(&path)?;
-        mark(&path, default_path().is_ok_and(|usual| usual == named))?;
+        let is_default = default_path().is_ok_and(|usual| usual == named);
+        mark(&path, is_default, kinds)?;
         let home = Self { path, user };
         for folder in [home.templates(), home.servers()] {
             make_inner(&folder, &home.user)?;

@@ -1,4 +1,4 @@
-//! The folders of private servers: their owners, the leftovers of killed runs, and their removal.
+//! The folders of private servers, and their owners.
 //!
 //! The owner of a folder holds the lock file in it for its whole life. The kernel releases the lock however the owner
 //! dies, so that a folder whose lock is free is a leftover.
@@ -11,27 +11,22 @@ use std::time::{Duration, SystemTime};
 
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
-use truetps_files::open_no_link;
 use truetps_record::Flavour;
 
 use crate::error::SandboxError;
-use crate::home::{HOME_LOCK, Home};
-use crate::named::NamedServers;
-use crate::postgres::forget_shared_memory;
+use crate::home::home_folder::{HOME_LOCK, Home};
+use crate::home::server_paths::datadir_in;
+use crate::home::sizes::disk_bytes;
 use crate::program::binary::ServerBinary;
-use crate::proof::remove_proven;
-use crate::server_paths::{DISK, datadir_in};
-use crate::system::datadir_servers::{holder_of, kill_marked, marks, servers_on};
+use crate::system::datadir_servers::servers_on;
 use crate::system::folders::{is_empty_folder, is_file, is_folder, make_passable};
 use crate::system::json_file::{read_json, write_json_file};
 use crate::system::locks::{is_held, locked_within, open_lock};
 use crate::system::processes::start_ticks;
-use crate::system::tree::walk;
-use crate::unfinished::clean_unfinished;
 
 const SCHEMA_VERSION: u32 = 1;
 const OWNER: &str = "owner.json";
-const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
 /// Contents of a new folder.
 const FIRST_FILES: [&str; 3] = [OWNER, "owner.json.tmp", LOCK];
 /// Files that prove the origin of a folder; removed last.
@@ -40,11 +35,8 @@ pub(crate) const PROOFS: [&str; 2] = [LOCK, OWNER];
 const SERVERS_MAX: u32 = 10_000;
 /// Suffix of a folder that has no owner yet; its name also starts with a dot.
 const MAKING: &str = ".making";
-/// Of a count of blocks, regardless of the file system's block size.
-const BLOCK_BYTES: u64 = 512;
-const KILL_TIME_LIMIT: Duration = Duration::from_secs(20);
 /// Locks here are held for moments only.
-const LOCK_TIME_LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const LOCK_TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Prefix of a socket folder outside the home folder; see `sandbox.rs`.
 pub(crate) const SOCKET_DIR_PREFIX: &str = "truetps-";
 
@@ -79,7 +71,7 @@ impl Owner {
         write_json_file(&folder.join(OWNER), self)
     }
 
-    fn read(folder: &Path) -> Option<Self> {
+    pub(crate) fn read(folder: &Path) -> Option<Self> {
         read_json(&folder.join(OWNER))
     }
 }
@@ -132,7 +124,7 @@ fn unused_path(home: &Home) -> Result<PathBuf, SandboxError> {
 }
 
 /// Removes a folder whose owner was killed while creating it, with its files.
-fn remove_first_files(beside: &Path) {
+pub(crate) fn remove_first_files(beside: &Path) {
     for name in FIRST_FILES {
         let _ = fs::remove_file(beside.join(name));
     }
@@ -146,7 +138,7 @@ fn is_id(name: &str) -> bool {
 }
 
 /// `.4711-1.making`
-fn is_in_the_making(name: &str) -> bool {
+pub(crate) fn is_in_the_making(name: &str) -> bool {
     name.strip_prefix('.').and_then(|rest| rest.strip_suffix(MAKING)).is_some_and(is_id)
 }
 
@@ -187,7 +179,7 @@ pub struct RegistryEntry {
     pub path: PathBuf,
     /// The process of truetps that created it.
     pub owner_pid: Option<u32>,
-    /// `false`: a leftover, which [`clean`] removes.
+    /// `false`: a leftover, which [`clean`](crate::clean) removes.
     pub owner_alive: bool,
     /// The pid of a server that runs there.
     pub server_pid: Option<u32>,
@@ -206,7 +198,7 @@ pub fn list(home: &Home) -> Result<Vec<RegistryEntry>, SandboxError> {
     Ok(entries)
 }
 
-fn entry(path: &Path) -> RegistryEntry {
+pub(crate) fn entry(path: &Path) -> RegistryEntry {
     let owner = Owner::read(path);
     let lock = path.join(LOCK);
     let servers = servers_on(&datadir_in(path));
@@ -227,7 +219,7 @@ fn entry(path: &Path) -> RegistryEntry {
     }
 }
 
-fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
+pub(crate) fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
     let servers = home.servers();
     let read =
         fs::read_dir(&servers).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
@@ -235,122 +227,6 @@ fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
     found.retain(|path| is_ours(path));
     found.sort();
     Ok(found)
-}
-
-/// Without what is mounted there, which may answer nothing: of an emulated disk, its image counts.
-pub(crate) fn disk_bytes(path: &Path) -> u64 {
-    if !is_folder(&path.join(DISK)) {
-        return tree_disk_bytes(path);
-    }
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let bytes_of = |entry: fs::DirEntry| match entry.path() {
-        path if entry.file_name() == DISK => image_bytes(&path),
-        path if is_folder(&path) => tree_disk_bytes(&path),
-        path => file_bytes(&path),
-    };
-    entries.map(bytes_of).sum()
-}
-
-/// Of the emulated disk in this folder.
-pub(crate) fn image_bytes(disk: &Path) -> u64 {
-    file_bytes(&truetps_disk::image_in(disk))
-}
-
-fn file_bytes(path: &Path) -> u64 {
-    fs::symlink_metadata(path).map_or(0, |metadata| metadata.blocks() * BLOCK_BYTES)
-}
-
-fn tree_disk_bytes(path: &Path) -> u64 {
-    let mut blocks = 0;
-    // The size that can be read.
-    let _ = walk(path, &mut |_, stat| blocks += stat.st_blocks.cast_unsigned());
-    blocks * BLOCK_BYTES
-}
-
-/// A removed leftover.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cleaned {
-    pub entry: RegistryEntry,
-    /// Servers that still ran on it and were killed.
-    pub servers_killed: u32,
-}
-
-/// A leftover that stays: a server not started by truetps runs on its data.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    pub path: PathBuf,
-    pub server_pid: u32,
-}
-
-/// Result of the cleaning.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cleaning {
-    pub removed: Vec<Cleaned>,
-    pub kept: Vec<Kept>,
-    /// Folders of named servers whose emulated disk was mounted without its process.
-    pub unmounted: Vec<PathBuf>,
-}
-
-/// Removes leftovers of killed runs: folders whose owner is dead; a server that still runs there is killed first.
-pub fn clean(home: &Home) -> Result<Cleaning, SandboxError> {
-    let mut cleaning = Cleaning::default();
-    let done = take_leftovers(home)?
-        .into_iter()
-        .try_for_each(|(path, _lock)| remove_leftover(home, &path, &mut cleaning));
-    // What cannot be removed now does no harm: the next cleaning tries again.
-    let _ = clean_unfinished(home);
-    cleaning.unmounted = NamedServers::of(home).unmount_orphaned_disks();
-    done.map(|()| cleaning)
-}
-
-/// Folders whose lock was free, with the lock, so that no other process cleans them.
-fn take_leftovers(home: &Home) -> Result<Vec<(PathBuf, Option<File>)>, SandboxError> {
-    let _looking = locked_within(LOCK_TIME_LIMIT, home.lock_file()?, &home.servers())?;
-    remove_unmade(home);
-    let mut taken = Vec::new();
-    for path in folders(home)? {
-        match open_no_link(File::options().read(true), &path.join(LOCK)) {
-            Ok(lock) if lock.try_lock().is_ok() => taken.push((path, Some(lock))),
-            Ok(_) => {}
-            // Its removal was interrupted.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => taken.push((path, None)),
-            Err(error) => return Err(SandboxError::io("open", &path.join(LOCK))(error)),
-        }
-    }
-    Ok(taken)
-}
-
-/// Folders whose creating process is dead: all are created under the lock that is held here.
-fn remove_unmade(home: &Home) {
-    for entry in fs::read_dir(home.servers()).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(is_in_the_making) {
-            remove_first_files(&entry.path());
-        }
-    }
-}
-
-fn remove_leftover(home: &Home, path: &Path, cleaning: &mut Cleaning) -> Result<(), SandboxError> {
-    let (mut entry, datadir, disk) = (entry(path), datadir_in(path), path.join(DISK));
-    entry.owner_alive = false;
-    let killed = kill_marked(&datadir, &marks(path), KILL_TIME_LIMIT);
-    let servers_killed = killed.map_err(SandboxError::io("stop the server of", path))?;
-    // The files of a disk are not looked at: it may answer nothing any more.
-    let holder =
-        if is_folder(&disk) { servers_on(&datadir).first().copied() } else { holder_of(&datadir) };
-    if let Some(server_pid) = holder {
-        cleaning.kept.push(Kept { path: path.to_owned(), server_pid });
-        return Ok(());
-    }
-    if let Some(socket_dir) = Owner::read(path).and_then(|owner| owner.socket_dir) {
-        remove_socket_dir(&socket_dir, home);
-    }
-    forget_shared_memory(&datadir, home.user());
-    if is_folder(&disk) {
-        truetps_disk::clean_disk(&disk)?;
-    }
-    remove_proven(path, &PROOFS)?;
-    cleaning.removed.push(Cleaned { entry, servers_killed });
-    Ok(())
 }
 
 /// Removes a socket folder below a folder that is open to all users: only if it has truetps's name, is not a link, and
