@@ -30,25 +30,19 @@
 //! - This crate prints nothing and judges nothing: failures are errors with a [`hint`](SandboxError::hint).
 
 mod archive;
+mod data;
 mod error;
-mod family;
 mod home;
 mod housekeeping;
 mod instance;
-mod lap;
 mod named;
-mod old_redo;
-mod postgres;
 mod program;
-mod readiness;
-mod sandbox;
 mod server;
 mod settings;
 mod system;
-mod template;
-mod template_build;
-mod wear;
 
+pub use data::template::{remove_templates, templates_bytes};
+pub use data::wear::{WornIn, wear_in_redo};
 pub use error::{BinaryError, CatalogueError, LimitError, NamedError, Other, SandboxError};
 pub use home::home_folder::Home;
 pub use home::owners::{RegistryEntry, list};
@@ -68,8 +62,8 @@ pub use program::binary_search::find;
 pub use program::catalogue::{COUNTERPARTS, Catalogue};
 pub use program::postgres::values::found_instead;
 pub use program::variables::{Mismatch, effective_variables, mismatches, taken_differently};
-pub use sandbox::{Sandbox, SandboxOptions};
-pub use server::{RunningServer, StartOptions, StoppedServer};
+pub use server::running::{RunningServer, StartOptions, StoppedServer};
+pub use server::sandbox::{Sandbox, SandboxOptions};
 pub use settings::chosen::{ServerLoad, chosen_settings, with_waits};
 pub use settings::limits::{
     Needs, check_limits, check_ports, raise_open_files, raise_open_files_to_hard,
@@ -81,5 +75,3 @@ pub use settings::version::ServerVersion;
 pub use system::host_limits::HostLimits;
 pub use system::server_user::ServerUser;
 pub use system::space::free_bytes;
-pub use template::{remove_templates, templates_bytes};
-pub use wear::{WornIn, wear_in_redo};

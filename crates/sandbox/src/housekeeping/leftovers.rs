@@ -7,30 +7,18 @@ use std::time::Duration;
 
 use truetps_files::open_no_link;
 
-use crate::Home;
-use crate::NamedServers;
-use crate::RegistryEntry;
-use crate::clean_unfinished;
+use crate::data::postgres_state::forget_shared_memory;
 use crate::error::SandboxError;
-use crate::home::owners::LOCK;
-use crate::home::owners::LOCK_TIME_LIMIT;
-use crate::home::owners::Owner;
-use crate::home::owners::PROOFS;
-use crate::home::owners::entry;
-use crate::home::owners::folders;
-use crate::home::owners::is_in_the_making;
-use crate::home::owners::remove_first_files;
-use crate::home::owners::remove_socket_dir;
+use crate::home::owners::{
+    LOCK, LOCK_TIME_LIMIT, Owner, PROOFS, entry, folders, is_in_the_making, remove_first_files,
+    remove_socket_dir,
+};
 use crate::home::proof::remove_proven;
-use crate::home::server_paths::DISK;
-use crate::home::server_paths::datadir_in;
-use crate::postgres::forget_shared_memory;
-use crate::system::datadir_servers::holder_of;
-use crate::system::datadir_servers::kill_marked;
-use crate::system::datadir_servers::marks;
-use crate::system::datadir_servers::servers_on;
+use crate::home::server_paths::{DISK, datadir_in};
+use crate::system::datadir_servers::{holder_of, kill_marked, marks, servers_on};
 use crate::system::folders::is_folder;
 use crate::system::locks::locked_within;
+use crate::{Home, NamedServers, RegistryEntry, clean_unfinished};
 
 const KILL_TIME_LIMIT: Duration = Duration::from_secs(20);
 

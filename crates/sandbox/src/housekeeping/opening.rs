@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use crate::data::template;
 use crate::error::SandboxError;
 use crate::home::home_folder::{Home, NAMED_FOLDER};
 use crate::home::owners;
 use crate::home::proof::FolderKind;
-use crate::{named, template};
+use crate::named;
 
 /// What earlier versions have left in a folder without a marker.
 const KINDS: [FolderKind; 3] = [

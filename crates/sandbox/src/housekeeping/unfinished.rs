@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::data::template;
 use crate::error::SandboxError;
 use crate::home::home_folder::Home;
 use crate::home::server_paths::DISK;
@@ -13,7 +14,6 @@ use crate::home::sizes::{disk_bytes, image_bytes};
 use crate::named::{NameLocks, ServerFolder, UNFINISHED, is_at, name_of_entry};
 use crate::system::folders::{is_folder, remove_tree};
 use crate::system::locks::{is_held, open_lock};
-use crate::template;
 
 /// The copy of a template that becomes the datadir of a named server.
 pub(crate) const COPY: &str = "data.copying";

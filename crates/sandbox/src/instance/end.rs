@@ -11,12 +11,13 @@ use rustix::process::Signal;
 use super::Instance;
 use super::files::InstanceFiles;
 use super::note::{InstanceEnd, Note, Process};
+use crate::data::old_redo;
 use crate::error::{NamedError, SandboxError};
 use crate::named::NameLocks;
+use crate::server::family;
 use crate::system::children::Children;
 use crate::system::processes::KILL_TIME_LIMIT;
 use crate::system::run::wait_for;
-use crate::{family, old_redo};
 
 /// How it ended.
 #[derive(Debug, Clone, Copy)]

@@ -8,6 +8,7 @@ use truetps_record::{Family, SettingValue};
 
 use super::disk::InstanceDisk;
 use super::note::{Note, Process};
+use crate::data::template::copy_template;
 use crate::error::SandboxError;
 use crate::home::home_folder::Home;
 use crate::home::server_paths::ServerPaths;
@@ -18,7 +19,6 @@ use crate::system::datadir_servers::{is_server, kill_marked, marks, server_marke
 use crate::system::folders::remove_tree;
 use crate::system::json_file::{read_json_file, write_json_file};
 use crate::system::processes::KILL_TIME_LIMIT;
-use crate::template::copy_template;
 
 #[derive(Debug, Clone)]
 pub(super) struct InstanceFiles {

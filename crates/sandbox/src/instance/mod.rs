@@ -19,10 +19,10 @@ use std::time::Duration;
 use truetps_driver::{Client, Target};
 
 use crate::error::SandboxError;
-use crate::family;
 use crate::home::home_folder::Home;
 use crate::named::{NameLocks, NamedServer, NamedServers};
-use crate::readiness::check_listener;
+use crate::server::family;
+use crate::server::readiness::check_listener;
 
 pub(crate) use disk::InstanceDisk;
 pub use end::Ended;

@@ -14,19 +14,20 @@ use super::end::{end_child, give_up};
 use super::note::{Note, Process};
 use super::port::check_port;
 use super::{Instance, Status};
+use crate::data::old_redo;
+use crate::data::wear::cache_redo;
 use crate::error::{NamedError, SandboxError};
 use crate::home::server_paths::ServerPaths;
 use crate::program::binary::ServerBinary;
 use crate::program::catalogue::Catalogue;
 use crate::program::variables::{Mismatch, taken_differently};
-use crate::readiness::{Awaited, PROBE_TIME_LIMIT};
+use crate::server::family;
+use crate::server::readiness::{Awaited, PROBE_TIME_LIMIT};
 use crate::settings::names::canonical_name;
 use crate::settings::options::CommandOption;
 use crate::settings::server_settings::Settings;
 use crate::system::processes::start_ticks;
 use crate::system::spawn::spawn_detached;
-use crate::wear::cache_redo;
-use crate::{family, old_redo};
 
 /// Options of a start: other settings are not changed.
 #[derive(Debug, Clone)]

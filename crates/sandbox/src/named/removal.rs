@@ -1,13 +1,13 @@
 //! Removing a server with everything that truetps created for it.
 
 use super::registry::{NamedServers, check_server_name};
+use crate::data::postgres_state::forget_shared_memory;
+use crate::data::template;
 use crate::error::{NamedError, SandboxError};
 use crate::housekeeping::unfinished::clean_templates;
 use crate::instance::Instance;
-use crate::postgres::forget_shared_memory;
 use crate::system::datadir_servers::{check_not_held, kill_marked, marks};
 use crate::system::processes::KILL_TIME_LIMIT;
-use crate::template;
 
 impl NamedServers<'_> {
     /// Removes a server's data and the tree that was unpacked for it, never a tree of the user. `force` kills the

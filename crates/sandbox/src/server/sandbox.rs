@@ -2,26 +2,25 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use truetps_disk::{DiskCrash, EmulatedDisk, FlushTimes};
 use truetps_record::Family;
 
+use crate::data::template::copy_template;
+use crate::data::wear::{WornIn, cache_redo, wear_in_redo};
 use crate::error::SandboxError;
 use crate::home::home_folder::Home;
-use crate::home::owners::{Claim, PROOFS, SOCKET_DIR_PREFIX, claim, remove_socket_dir};
-use crate::home::proof::remove_proven;
+use crate::home::owners::{SOCKET_DIR_PREFIX, claim};
 use crate::home::sandbox_disk::SandboxDisk;
 use crate::home::server_paths::{DISK, ServerPaths, datadir_in, socket_name};
-use crate::postgres::forget_shared_memory;
 use crate::program::binary::ServerBinary;
-use crate::server::{RunningServer, StartOptions};
+use crate::server::folder::Folder;
+use crate::server::running::{RunningServer, StartOptions};
 use crate::settings::server_settings::Settings;
 use crate::system::copy::copy_datadir;
 use crate::system::folders::{make_private, remove_tree};
 use crate::system::space::check_free;
-use crate::template::copy_template;
-use crate::wear::{WornIn, cache_redo, wear_in_redo};
 
 /// Folder of sockets whose path below the home folder would be longer.
 const SHORT_FOLDER: &str = "/tmp";
@@ -36,99 +35,6 @@ pub struct SandboxOptions {
     pub data_bytes: u64,
     /// `None`: the datadir is on the host's own disk.
     pub disk: Option<SandboxDisk>,
-}
-
-/// Shared by a sandbox and its running server. The folder is removed when both are gone.
-#[derive(Debug)]
-pub(crate) struct Folder {
-    pub(crate) home: Home,
-    pub(crate) binary: ServerBinary,
-    claim: Mutex<Claim>,
-    path: PathBuf,
-    pub(crate) paths: ServerPaths,
-    initial: Settings,
-    running: AtomicBool,
-    keep: AtomicBool,
-    disk: Mutex<Option<EmulatedDisk>>,
-}
-
-impl Folder {
-    /// Beside the datadir, on the same disk.
-    fn prepared(&self) -> PathBuf {
-        self.paths.datadir.with_file_name("prepared")
-    }
-
-    pub(crate) fn disk(&self) -> MutexGuard<'_, Option<EmulatedDisk>> {
-        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Removes a datadir, and what a killed server left of it elsewhere.
-    fn remove_data(&self) -> Result<(), SandboxError> {
-        forget_shared_memory(&self.paths.datadir, self.home.user());
-        remove_tree(&self.paths.datadir)
-    }
-
-    /// Notes the process that runs here, for a later process that finds the folder after truetps was killed.
-    pub(crate) fn note_server(
-        &self,
-        server: Option<(u32, Option<u64>)>,
-    ) -> Result<(), SandboxError> {
-        let mut claim = self.claim.lock().unwrap_or_else(PoisonError::into_inner);
-        claim.owner.server_pid = server.map(|(pid, _)| pid);
-        claim.owner.server_start_ticks = server.and_then(|(_, ticks)| ticks);
-        claim.owner.write(&self.path)
-    }
-
-    /// One server per folder.
-    pub(crate) fn begin_running(&self) -> Result<(), SandboxError> {
-        if self.running.swap(true, Ordering::AcqRel) {
-            return Err(SandboxError::Running { path: self.path.clone() });
-        }
-        Ok(())
-    }
-
-    pub(crate) fn end_running(&self) {
-        self.running.store(false, Ordering::Release);
-    }
-
-    fn check_stopped(&self) -> Result<(), SandboxError> {
-        if self.running.load(Ordering::Acquire) {
-            return Err(SandboxError::Running { path: self.path.clone() });
-        }
-        Ok(())
-    }
-
-    pub(crate) fn check_initial(&self, settings: &Settings) -> Result<(), SandboxError> {
-        let wanted = settings.initial();
-        let mut names = wanted.iter().chain(self.initial.iter()).map(|(name, _)| name);
-        let changed = names.find(|name| wanted.get(name) != self.initial.get(name));
-        changed.map_or(Ok(()), |name| {
-            let problem =
-                format!("was initialised with another `{name}`: create a sandbox for each value");
-            Err(SandboxError::Content { path: self.path.clone(), problem })
-        })
-    }
-
-    fn remove(&self) -> Result<(), SandboxError> {
-        match self.disk().take() {
-            Some(disk) => {
-                forget_shared_memory(&self.paths.datadir, self.home.user());
-                disk.remove()?;
-            }
-            None => self.remove_data()?,
-        }
-        remove_socket_dir(self.paths.socket.parent().unwrap_or(&self.path), &self.home);
-        remove_proven(&self.path, &PROOFS)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !*self.keep.get_mut() {
-            // An error cannot be reported here; the leftover is found by the next start.
-            let _ = self.remove();
-        }
-    }
 }
 
 /// A private server's folder with a datadir in it. Dropping it removes everything, once its server is gone, too.

@@ -9,8 +9,8 @@ use truetps_driver::{Client, DriverError};
 use truetps_record::Family;
 
 use crate::error::SandboxError;
-use crate::family;
 use crate::home::server_paths::ServerPaths;
+use crate::server::family;
 use crate::settings::server_settings::Settings;
 use crate::system::log_tail::{excerpt, tail_text};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use truetps_record::SettingValue;
 
-use super::OWNER;
+use crate::data::initialiser::{check_made, run_initialiser};
 use crate::error::{BinaryError, SandboxError};
 use crate::program::binary::ServerBinary;
 use crate::program::postgres::program::initdb;
@@ -14,8 +14,9 @@ use crate::settings::server_settings::Settings;
 use crate::system::folders::{make_passable, make_private};
 use crate::system::server_user::ServerUser;
 use crate::system::space::check_free;
-use crate::template_build::{check_made, run_initialiser};
 
+/// The owner of a private server.
+pub(crate) const OWNER: &str = "postgres";
 const BUILD_BYTES: u64 = 128 << 20;
 /// Older versions lack the `include` syntax used here, and could not be tested.
 const OLDEST: u32 = 13;

@@ -12,9 +12,11 @@ use rustix::process::Signal;
 use truetps_driver::Target;
 use truetps_record::Family;
 
+use super::postgres_options;
+use crate::data::postgres_state::{forget_dead_server, says_that_it_is_ready};
+use crate::data::postgres_template::OWNER;
 use crate::error::SandboxError;
 use crate::home::server_paths::ServerPaths;
-use crate::postgres;
 use crate::program::binary::ServerBinary;
 use crate::settings::options;
 use crate::settings::options::CommandOption;
@@ -37,7 +39,7 @@ const KEYS: [&str; 3] = [
 pub(crate) fn owner(family: Family, socket: &Path, schema: Option<&str>) -> Target {
     match family {
         Family::Mysql => Target::mysql_unix(socket, "root", schema),
-        Family::Postgresql => Target::postgres_unix(socket, postgres::OWNER, postgres::DATABASE),
+        Family::Postgresql => Target::postgres_unix(socket, OWNER, postgres_options::DATABASE),
     }
 }
 
@@ -46,9 +48,7 @@ pub(crate) fn owner(family: Family, socket: &Path, schema: Option<&str>) -> Targ
 pub(crate) fn may_answer(family: Family, places: &ServerPaths) -> bool {
     match family {
         Family::Mysql => places.socket.exists(),
-        Family::Postgresql => {
-            places.socket.exists() && postgres::says_that_it_is_ready(&places.datadir)
-        }
+        Family::Postgresql => places.socket.exists() && says_that_it_is_ready(&places.datadir),
     }
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn lines(
 ) -> Vec<CommandOption> {
     match family {
         Family::Mysql => mysql_lines(binary, places, settings, port),
-        Family::Postgresql => postgres::lines(places, settings, port),
+        Family::Postgresql => postgres_options::lines(places, settings, port),
     }
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn option_file(
     match family {
         Family::Mysql => ("my.cnf", options::option_file(comment, lines)),
         Family::Postgresql => {
-            (postgres::OPTION_FILE, postgres::option_file(comment, places, lines))
+            (postgres_options::OPTION_FILE, postgres_options::option_file(comment, places, lines))
         }
     }
 }
@@ -116,8 +116,12 @@ pub(crate) fn command(
         }
         Family::Postgresql => {
             // Not on the command line: options there cannot be changed while the server runs.
-            write_for(user, &places.option_file, &postgres::option_file("", places, lines))?;
-            let folder = option_with(postgres::DATA_FOLDER, &places.datadir);
+            write_for(
+                user,
+                &places.option_file,
+                &postgres_options::option_file("", places, lines),
+            )?;
+            let folder = option_with(postgres_options::DATA_FOLDER, &places.datadir);
             command.args([folder, option_with("--config-file=", &places.option_file)]);
             &places.error_log
         }
@@ -139,7 +143,7 @@ pub(crate) fn forget_dead(
     match family {
         Family::Mysql => Ok(()),
         Family::Postgresql => {
-            postgres::forget_dead_server(datadir, user).map_err(SandboxError::io("clear", datadir))
+            forget_dead_server(datadir, user).map_err(SandboxError::io("clear", datadir))
         }
     }
 }
@@ -148,7 +152,7 @@ pub(crate) fn forget_dead(
 pub(crate) fn forget_changes(family: Family, datadir: &Path) -> Result<(), SandboxError> {
     match family {
         Family::Mysql => Ok(()),
-        Family::Postgresql => remove_file(&datadir.join(postgres::CHANGES_FILE)).map(drop),
+        Family::Postgresql => remove_file(&datadir.join(postgres_options::CHANGES_FILE)).map(drop),
     }
 }
 

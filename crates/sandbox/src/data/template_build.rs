@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use truetps_record::Family;
 
+use crate::data::initialiser::{check_made, run_initialiser};
+use crate::data::old_redo;
 use crate::error::SandboxError;
 use crate::program::binary::{ServerBinary, bootstrap_file};
 use crate::settings::options::CommandOption;
@@ -14,13 +14,9 @@ use crate::settings::server_settings::Settings;
 use crate::settings::version::ServerVersion;
 use crate::system::copy::copy_datadir;
 use crate::system::folders::{give, make_own, make_passable, make_private, remove_tree};
-use crate::system::log_tail::excerpt;
-use crate::system::run::run_to_end;
 use crate::system::server_user::ServerUser;
 use crate::system::space::check_free;
-use crate::{old_redo, postgres};
 
-const TIME_LIMIT: Duration = Duration::from_mins(3);
 const BUILD_BYTES: u64 = 256 << 20;
 const MARIADB_MIN: ServerVersion = ServerVersion::new(10, 4, 0);
 const MYSQL_MIN: ServerVersion = ServerVersion::new(5, 5, 0);
@@ -95,9 +91,6 @@ pub(crate) fn build(
     initial: &Settings,
     folder: &Path,
 ) -> Result<(), SandboxError> {
-    if binary.family() == Family::Postgresql {
-        return postgres::build(binary, user, initial, folder);
-    }
     let oldest = if binary.is_mariadb() { MARIADB_MIN } else { MYSQL_MIN };
     if binary.version < oldest {
         return Err(SandboxError::TooOld { version_text: binary.version_text.clone() });
@@ -223,38 +216,4 @@ fn initialise(
         .transpose()?;
     run_initialiser(&binary.path, &arguments, input, user)?;
     script.map_or(Ok(()), |path| fs::remove_file(&path).map_err(SandboxError::io("remove", &path)))
-}
-
-/// Runs a program that creates a datadir.
-pub(crate) fn run_initialiser(
-    program: &Path,
-    arguments: &[OsString],
-    input: Option<File>,
-    user: &ServerUser,
-) -> Result<(), SandboxError> {
-    let fail = |how: String, log: String| SandboxError::Initialise {
-        binary: program.to_owned(),
-        how,
-        log,
-    };
-    let output = run_to_end(program, arguments, input, user, TIME_LIMIT)
-        .map_err(|error| fail(error.to_string(), String::new()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(fail(output.status.to_string(), excerpt(&format!("{}\n{}", output.stdout, output.stderr))))
-}
-
-/// A program that exits successfully but created nothing is a wrapper that dropped the options.
-pub(crate) fn check_made(
-    program: &Path,
-    datadir: &Path,
-    files: [&str; 2],
-) -> Result<(), SandboxError> {
-    let missing = files.into_iter().find(|name| !datadir.join(name).exists());
-    missing.map_or(Ok(()), |name| {
-        let how =
-            format!("it exited successfully, but created no `{name}` in {}", datadir.display());
-        Err(SandboxError::Initialise { binary: program.to_owned(), how, log: String::new() })
-    })
 }

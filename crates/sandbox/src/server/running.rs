@@ -12,10 +12,13 @@ use truetps_disk::EmulatedDisk;
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::Family;
 
+use crate::data::lap::{lap, needs_lap};
+use crate::data::old_redo;
+use crate::data::postgres_wal::wear_in;
 use crate::error::SandboxError;
-use crate::lap::{lap, needs_lap};
-use crate::readiness::Awaited;
-use crate::sandbox::Folder;
+use crate::server::family;
+use crate::server::folder::Folder;
+use crate::server::readiness::Awaited;
 use crate::settings::options::CommandOption;
 use crate::settings::server_settings::Settings;
 use crate::system::children::Children;
@@ -23,7 +26,6 @@ use crate::system::datadir_servers::{check_not_held, kill_servers_on};
 use crate::system::processes::{KILL_TIME_LIMIT, start_ticks};
 use crate::system::run::wait_for;
 use crate::system::spawn::spawn_bound_to_us;
-use crate::{family, old_redo, postgres};
 
 /// Duration of one INSERT of 4 MB on a slow disk whose log is full.
 const LAP_STATEMENT_TIME_LIMIT: Duration = Duration::from_mins(2);
@@ -150,7 +152,7 @@ impl RunningServer {
         if self.folder.binary.family() != Family::Postgresql {
             return Ok(0);
         }
-        self.write_log("fill the WAL with reusable files", postgres::wear_in)
+        self.write_log("fill the WAL with reusable files", wear_in)
     }
 
     fn write_log(

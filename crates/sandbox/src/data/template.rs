@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use truetps_record::{Flavour, fnv1a};
+use truetps_record::{Family, Flavour, fnv1a};
 
+use crate::data::{postgres_template, template_build};
 use crate::error::SandboxError;
 use crate::home::home_folder::Home;
 use crate::home::proof::remove_proven;
@@ -25,7 +26,6 @@ use crate::system::folders::{is_file, is_folder, remove_file, remove_tree};
 use crate::system::json_file::{read_json, write_json_file};
 use crate::system::locks::{locked_within, open_lock};
 use crate::system::tree::walk;
-use crate::template_build::build;
 
 /// Increased when templates are created differently.
 const RECIPE: u32 = 1;
@@ -107,8 +107,11 @@ fn make(
     name.push(BUILDING);
     let beside = path.with_file_name(name);
     remove_tree(&beside)?;
-    let made =
-        build(binary, home.user(), initial, &beside).and_then(|()| finish(binary, &beside, path));
+    let built = match binary.family() {
+        Family::Mysql => template_build::build(binary, home.user(), initial, &beside),
+        Family::Postgresql => postgres_template::build(binary, home.user(), initial, &beside),
+    };
+    let made = built.and_then(|()| finish(binary, &beside, path));
     if made.is_err() {
         // An unfinished template is useless; the first error is reported.
         let _ = remove_tree(&beside);

@@ -3,24 +3,14 @@
 //! Its settings are in a file beside its datadir, which the server reloads on request. The file created by initdb is
 //! read first: settings that truetps does not name are as in a fresh cluster.
 
-mod state_file;
-mod template;
-mod wal;
-
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
-
-pub(crate) use state_file::{forget_dead_server, forget_shared_memory, says_that_it_is_ready};
-pub(crate) use template::build;
-pub(crate) use wal::wear_in;
 
 use crate::home::server_paths::{POSTGRES_PORT, ServerPaths};
 use crate::settings::options::{CommandOption, commented};
 use crate::settings::postgres::INITIAL;
 use crate::settings::server_settings::Settings;
 
-/// The owner of a private server.
-pub(crate) const OWNER: &str = "postgres";
 /// The one database of a private server.
 pub(crate) const DATABASE: &str = "postgres";
 pub(crate) const OPTION_FILE: &str = "postgresql.conf";
