@@ -60,7 +60,7 @@ const INVARIANTS: [Invariant; 25] = [
         "sandbox",
         &[BY_PATH],
         &[
-            "sandbox/src/archive.rs",
+            "sandbox/src/housekeeping/archive.rs",
             "sandbox/src/program/binary.rs",
             "sandbox/src/system/children.rs",
             "sandbox/src/home/home_folder.rs",
@@ -93,7 +93,7 @@ const INVARIANTS: [Invariant; 25] = [
             "disk/src/file_system_lab/mod.rs",
             "disk/src/file_system_lab/names.rs",
             "disk/src/file_system_lab/nodes.rs",
-            "sandbox/src/archive.rs",
+            "sandbox/src/housekeeping/archive.rs",
             "sandbox/src/home/home_folder.rs",
             "sandbox/src/system/folders.rs",
             "testkit/src/postgres.rs",

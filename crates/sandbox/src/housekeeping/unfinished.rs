@@ -11,12 +11,10 @@ use crate::error::SandboxError;
 use crate::home::home_folder::Home;
 use crate::home::server_paths::DISK;
 use crate::home::sizes::{disk_bytes, image_bytes};
+use crate::named::COPY;
 use crate::named::{NameLocks, ServerFolder, UNFINISHED, is_at, name_of_entry};
 use crate::system::folders::{is_folder, remove_tree};
 use crate::system::locks::{is_held, open_lock};
-
-/// The copy of a template that becomes the datadir of a named server.
-pub(crate) const COPY: &str = "data.copying";
 
 /// An abandoned folder.
 #[derive(Debug, Clone, PartialEq, Eq)]

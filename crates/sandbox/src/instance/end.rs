@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::Instance;
 use super::files::InstanceFiles;
+use super::handle::Instance;
 use super::note::{InstanceEnd, Note, Process};
 use crate::data::old_redo;
 use crate::error::{NamedError, SandboxError};
@@ -134,8 +134,8 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::housekeeping::tests::{home, put};
     use crate::named::NamedServers;
-    use crate::named::tests::{home, put};
 
     #[test]
     fn who_gives_up_on_a_server_that_was_removed_leaves_no_lock_of_it() {

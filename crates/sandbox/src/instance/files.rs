@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use truetps_record::{Family, SettingValue};
 
-use super::disk::InstanceDisk;
 use super::note::{Note, Process};
 use crate::data::template::copy_template;
 use crate::error::SandboxError;
 use crate::home::home_folder::Home;
 use crate::home::server_paths::ServerPaths;
-use crate::housekeeping::unfinished::COPY;
+use crate::named::{COPY, InstanceDisk, datadir_of, host_datadir};
 use crate::program::binary::ServerBinary;
 use crate::settings::server_settings::Settings;
 use crate::system::datadir_servers::{is_server, kill_marked, marks, server_marked};
@@ -108,19 +107,4 @@ impl InstanceFiles {
         fs::rename(&beside, &self.paths.datadir).map_err(SandboxError::io("rename", &beside))?;
         Ok(wanted.clone())
     }
-}
-
-fn host_datadir(folder: &Path) -> PathBuf {
-    folder.join("data")
-}
-
-/// Where the data of a named server are.
-pub(crate) fn datadir_of(folder: &Path) -> PathBuf {
-    let disk = InstanceDisk::of(folder);
-    if disk.exists() { disk.datadir() } else { host_datadir(folder) }
-}
-
-/// Whether a named server has data.
-pub(crate) fn has_data(folder: &Path) -> bool {
-    InstanceDisk::of(folder).exists() || host_datadir(folder).exists()
 }

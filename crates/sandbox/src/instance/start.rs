@@ -11,9 +11,10 @@ use truetps_disk::{DiskProfile, EmulatedDisk, FlushTimes};
 use truetps_record::SettingValue;
 
 use super::end::{end_child, give_up};
+use super::finding::Status;
+use super::handle::Instance;
 use super::note::{Note, Process};
 use super::port::check_port;
-use super::{Instance, Status};
 use crate::data::old_redo;
 use crate::data::wear::cache_redo;
 use crate::error::{NamedError, SandboxError};
@@ -49,7 +50,7 @@ pub struct DiskReady<'a> {
     pub flush_times: FlushTimes,
 }
 
-pub(super) struct InstanceStart<'a> {
+struct InstanceStart<'a> {
     instance: &'a Instance<'a>,
     options: &'a InstanceOptions,
     /// Setting it ends the start.
@@ -69,8 +70,22 @@ struct Starting {
     disk: Option<DiskProfile>,
 }
 
+impl Instance<'_> {
+    /// Starts it and waits until it answers. Setting `stop` ends the start. `disk_ready` gets the measured disk, if it has
+    /// one, before the server starts.
+    pub fn start(
+        &self,
+        options: &InstanceOptions,
+        stop: &AtomicBool,
+        disk_ready: &dyn Fn(&DiskReady<'_>),
+    ) -> Result<Status, SandboxError> {
+        let files = self.files.to_start(options.disk.is_some());
+        InstanceStart::new(&Self { files, ..self.clone() }, options, stop, disk_ready).start()
+    }
+}
+
 impl<'a> InstanceStart<'a> {
-    pub(super) fn new(
+    fn new(
         instance: &'a Instance<'a>,
         options: &'a InstanceOptions,
         stop: &'a AtomicBool,
@@ -80,7 +95,7 @@ impl<'a> InstanceStart<'a> {
     }
 
     /// See [`Instance::start`]. After an error no server is left.
-    pub(super) fn start(&self) -> Result<Status, SandboxError> {
+    fn start(&self) -> Result<Status, SandboxError> {
         let mut starting = self.launch()?;
         let ready = self.wait_until_ready(&mut starting);
         let adjusted = ready.and_then(|()| self.read_back(&starting.settings));
@@ -137,7 +152,7 @@ impl<'a> InstanceStart<'a> {
         self.check_wanted()?;
         family::forget_dead(self.instance.server.family(), &self.places.datadir, user)?;
         let log_from = self.places.error_log_bytes();
-        let note = Note::starting(self.options);
+        let note = Note::starting(self.options.port, self.options.settings.clone());
         files.write_note(&note)?;
         let mut child = old_redo::spawn_fitted(&binary, &self.places.datadir, &settings, || {
             self.spawn(&binary, &settings)

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use truetps_record::Flavour;
 
-use super::folder::{ServerFolder, TREE};
-use super::locks::NameLocks;
-use super::registry::{NamedServers, UNFINISHED, check_server_name};
-use super::server::{NamedServer, ServerOptionFile};
-use crate::archive;
+use super::archive;
 use crate::error::{NamedError, SandboxError};
 use crate::home::home_folder::Home;
 use crate::instance::Instance;
+use crate::named::{
+    NameLocks, NamedServer, NamedServers, ServerFolder, ServerOptionFile, TREE, UNFINISHED,
+    check_server_name,
+};
 use crate::program::binary::ServerBinary;
 use crate::program::binary_search::find;
 use crate::system::folders::{make_passable, remove_tree};
@@ -35,7 +35,7 @@ pub struct Add<'a> {
     pub stop: &'a AtomicBool,
 }
 
-pub(super) struct Adding<'a> {
+struct Adding<'a> {
     home: &'a Home,
     add: &'a Add<'a>,
     locks: NameLocks<'a>,
@@ -44,8 +44,15 @@ pub(super) struct Adding<'a> {
     beside: PathBuf,
 }
 
+impl NamedServers<'_> {
+    /// Examines a server's program, unpacking an archive first, and registers it under the name.
+    pub fn register(self, add: &Add<'_>) -> Result<NamedServer, SandboxError> {
+        Adding::new(self.home(), add).register()
+    }
+}
+
 impl<'a> Adding<'a> {
-    pub(super) fn new(home: &'a Home, add: &'a Add<'a>) -> Self {
+    fn new(home: &'a Home, add: &'a Add<'a>) -> Self {
         Self {
             home,
             add,
@@ -55,7 +62,7 @@ impl<'a> Adding<'a> {
         }
     }
 
-    pub(super) fn register(&self) -> Result<NamedServer, SandboxError> {
+    fn register(&self) -> Result<NamedServer, SandboxError> {
         check_server_name(self.add.name)?;
         self.check_source()?;
         let _lock = self.locks.lock()?;

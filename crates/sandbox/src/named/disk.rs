@@ -74,13 +74,13 @@ impl InstanceDisk {
         image_bytes(&self.folder)
     }
 
-    pub(super) fn profile(&self) -> Result<Option<DiskProfile>, SandboxError> {
+    pub(crate) fn profile(&self) -> Result<Option<DiskProfile>, SandboxError> {
         let Some(note) = read_json_file::<DiskNote>(&self.note)? else { return Ok(None) };
         check_schema_version(&self.note, note.schema_version, SCHEMA_VERSION)?;
         Ok(Some(note.profile))
     }
 
-    pub(super) fn write_profile(&self, profile: &DiskProfile) -> Result<(), SandboxError> {
+    pub(crate) fn write_profile(&self, profile: &DiskProfile) -> Result<(), SandboxError> {
         write_json_file(
             &self.note,
             &DiskNote { schema_version: SCHEMA_VERSION, profile: profile.clone() },
@@ -88,12 +88,12 @@ impl InstanceDisk {
     }
 
     /// The process that serves it.
-    pub(super) fn helper_pid(&self) -> Option<u32> {
+    pub(crate) fn helper_pid(&self) -> Option<u32> {
         disk_helpers(&self.folder).first().map(|(pid, _)| *pid)
     }
 
     /// Checked before anything changes: whether this machine can mount it, and has room for a new one.
-    pub(super) fn check(&self) -> Result<(), SandboxError> {
+    pub(crate) fn check(&self) -> Result<(), SandboxError> {
         if let Some(missing) = missing_for(LabLevel::Block).into_iter().next() {
             return Err(missing.into());
         }
@@ -118,7 +118,7 @@ impl InstanceDisk {
     }
 
     /// Mounts it, and makes it before if it does not exist. Requests take no time yet. The server must be stopped.
-    pub(super) fn mount(
+    pub(crate) fn mount(
         &self,
         profile: &DiskProfile,
         program: &Path,
@@ -145,7 +145,7 @@ impl InstanceDisk {
     }
 
     /// Unmounts it if it is mounted, also one whose process was killed. The image stays.
-    pub(super) fn unmount(&self) -> Result<(), SandboxError> {
+    pub(crate) fn unmount(&self) -> Result<(), SandboxError> {
         let mut left = self.ask_to_end(UNMOUNT_TIME_LIMIT)?.into_iter();
         if let Some((pid, _)) = left.next() {
             return Err(NamedError::DiskInUse { path: files_in(&self.folder), pid }.into());
@@ -189,7 +189,7 @@ impl InstanceDisk {
     }
 
     /// After a start that failed: one with data on it stays.
-    pub(super) fn leave(&self) -> Result<(), SandboxError> {
+    pub(crate) fn leave(&self) -> Result<(), SandboxError> {
         self.unmount()?;
         self.unfinished().map_or(Ok(()), remove_tree)
     }

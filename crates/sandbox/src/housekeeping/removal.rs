@@ -1,11 +1,11 @@
 //! Removing a server with everything that truetps created for it.
 
-use super::registry::{NamedServers, check_server_name};
 use crate::data::postgres_state::forget_shared_memory;
 use crate::data::template;
 use crate::error::{NamedError, SandboxError};
 use crate::housekeeping::unfinished::clean_templates;
 use crate::instance::Instance;
+use crate::named::{NamedServers, check_server_name};
 use crate::system::datadir_servers::{check_not_held, kill_marked, marks};
 use crate::system::processes::KILL_TIME_LIMIT;
 

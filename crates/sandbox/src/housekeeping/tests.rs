@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use truetps_record::Flavour;
 
-use super::server::tests::named_server;
-use super::{Add, NamedServer, NamedServers, UNFINISHED};
+use super::adding::Add;
 use crate::error::{NamedError, SandboxError};
 use crate::home::home_folder::Home;
+use crate::named::{NamedServer, NamedServers, UNFINISHED, named_server};
 
 pub(crate) fn home() -> (tempfile::TempDir, Home) {
     let dir = tempfile::tempdir().unwrap();
