@@ -1,4 +1,8 @@
+use truetps_record::{Family, Flavour};
+
+use super::folded::{AT_DEFAULT, NO_VARIABLE, ONE_SIDED, REDO_CAPACITY, RENAMED};
 use super::*;
+use crate::side::{SettingsSide, SideValue};
 
 fn side(flavour: Option<Flavour>, version: &str, settings: &[(&str, &str)]) -> SettingsSide {
     let value = |text: &str| SideValue { value: text.to_owned(), ..SideValue::default() };
