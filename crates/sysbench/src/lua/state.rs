@@ -9,13 +9,14 @@ use mlua::{
 };
 
 use super::declared::read_declared;
-use super::request::{LATE, NOT_SENT, ScriptRequest};
+use super::failure::ProcedureFailure;
+use super::request::{GO, LATE, NOT_SENT, STOP, ScriptRequest};
 use super::script::{LuaScript, ScriptSource};
 use super::sources::LoadedSources;
 use super::symbols;
 use crate::options::{self, LuaIsolation, OptionSpec, SysbenchOptions};
 use crate::output::{MessageLevel, MessageLog};
-use crate::run::{CommandRun, ProcedureFailure};
+use crate::run::CommandRun;
 use crate::sql::{Answer, Binds, Store};
 
 const PRELUDE: &str = include_str!("prelude/prelude.lua");
@@ -287,8 +288,8 @@ fn runtime_table(lua: &Lua, script: &LuaScript, role: Role) -> mlua::Result<Tabl
         ("CLOSED", Answer::CLOSED.code),
         ("NOT_SENT", NOT_SENT),
         ("LATE", LATE),
-        ("STOP", symbols::STOP),
-        ("GO", symbols::GO),
+        ("STOP", STOP),
+        ("GO", GO),
     ];
     runtime.set("answers", lua.create_table_from(answers)?)?;
     Ok(runtime)
@@ -447,17 +448,4 @@ fn tell_late(run: &CommandRun, found: &str) {
          (--lua-isolation=client gives each client its own)"
     );
     run.warn_of_sharing(&text);
-}
-
-/// A Lua error as sysbench prints it: only the message, without a traceback.
-pub(crate) fn lua_error_text(error: &mlua::Error) -> String {
-    match error {
-        mlua::Error::RuntimeError(text)
-        | mlua::Error::MemoryError(text)
-        | mlua::Error::SyntaxError { message: text, .. } => {
-            text.split("\nstack traceback:").next().unwrap_or_default().to_owned()
-        }
-        mlua::Error::CallbackError { cause, .. } => lua_error_text(cause),
-        other => other.to_string(),
-    }
 }

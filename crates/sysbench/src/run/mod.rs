@@ -28,7 +28,7 @@ pub(crate) use counters::{Answered, ClientCounters, Counter};
 pub(crate) use event_tally::{EventStart, EventTally};
 pub(crate) use latency_windows::{log_histogram, percentiles, statement_latencies};
 pub(crate) use load::{EventsEnding, LoadRun};
-pub(crate) use lua_thread::{LOOK, LuaThread, ProcedureFailure};
+pub(crate) use lua_thread::LuaThread;
 pub(crate) use recorded_series::RecordedSeries;
 pub(crate) use reports::call_function;
 pub(crate) use sent::{ShapeFinder, ShapeNumber};

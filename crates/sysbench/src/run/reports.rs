@@ -3,12 +3,12 @@
 use mlua::{Function, Table};
 use truetps_record::{Histogram, Interval, NoEvidence, Phase, Validity};
 
+use super::LuaThread;
 use super::count::Count;
 use super::latency_windows::{log_histogram, percentiles, statement_latencies};
 use super::load::{EventsEnding, LoadRun};
-use super::{LuaThread, ProcedureFailure};
 use crate::exit_code::{FAILED, GOOD, INTERRUPTED, UNFINISHED};
-use crate::lua::lua_error_text;
+use crate::lua::{ProcedureFailure, lua_error_text};
 use crate::options::SysbenchFormat;
 use crate::output::{self, Fairness, FigureStyle, Figures, MessageLevel, lines};
 use crate::recording::{RecordedEnd, ScriptRecording};

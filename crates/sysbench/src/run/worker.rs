@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use truetps_record::Part;
 
-use super::{CommandRun, LuaThread, ProcedureFailure};
-use crate::lua::{LuaScript, LuaState, Role, lua_error_text};
+use super::{CommandRun, LuaThread};
+use crate::lua::{LuaScript, LuaState, ProcedureFailure, Role, lua_error_text};
 use crate::options::SysbenchOptions;
 use crate::output::{MessageLevel, lines};
 use crate::sql::{Drivers, Store, files_advice};
