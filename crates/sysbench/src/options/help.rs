@@ -1,6 +1,7 @@
 //! Pages of help. They are bytes: scripts choose names, texts and defaults.
 
-use super::registry::{OptionGroup, Registry};
+use super::OptionGroup;
+use super::registry::Registry;
 use super::{OptionSpec, SysbenchRelease};
 
 /// The page of `--help`, for the standard output.

@@ -17,10 +17,11 @@ use truetps_record::{
 };
 use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, new_experiment};
 
-use super::document::TOOL_VERSION;
 use crate::options::{IgnoredErrors, words_without_secrets};
 use crate::output::{ClientFigures, Fairness};
 use crate::run::{RecordedSeries, ServerSeen, WorkerContext};
+
+pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Characters of a plan's name: it becomes the name of a folder.
 const NAME_MAX: usize = 64;

@@ -26,6 +26,20 @@ pub(crate) enum StopReason {
     Ended,
 }
 
+/// Why the events are over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventsEnding {
+    /// All clients have ended.
+    Complete,
+    /// A client failed: the figures are meaningless.
+    Failed,
+    /// `--forced-shutdown`.
+    Forced,
+    /// Events had not ended long after `--time`.
+    Hanging,
+    Interrupted,
+}
+
 #[derive(Debug)]
 pub(crate) struct Control {
     zero: Instant,
@@ -145,7 +159,7 @@ impl Control {
         self.deadline_ns.load(Ordering::Relaxed)
     }
 
-    /// The same of a moment after the control was made.
+    /// The time of a moment after the control was made.
     pub(crate) fn ns_at(&self, at: Instant) -> u64 {
         at.saturating_duration_since(self.zero).as_nanos() as u64 + 1
     }

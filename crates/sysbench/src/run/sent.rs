@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use truetps_record::{SentShape, SentStatements, SqlDialect};
 
-use super::counters::Counter;
 use super::shape_text::put_shape;
+use super::statements::Counter;
 
 /// Shapes that are distinguished in a run; statements of further ones are counted together.
 const SHAPES_MAX: usize = 500;
@@ -91,7 +91,7 @@ pub(crate) struct SentCounts(Vec<ShapeCount>);
 
 impl SentCounts {
     pub(crate) fn record(&mut self, shape: ShapeNumber, outcome: Counter, length_ns: u64) {
-        let count = self.place(shape.0 as usize);
+        let count = self.count_mut(shape.0 as usize);
         match outcome {
             Counter::Read => count.reads += 1,
             Counter::Write => count.writes += 1,
@@ -102,7 +102,7 @@ impl SentCounts {
         count.max_ns = count.max_ns.max(length_ns);
     }
 
-    fn place(&mut self, number: usize) -> &mut ShapeCount {
+    fn count_mut(&mut self, number: usize) -> &mut ShapeCount {
         if self.0.len() <= number {
             self.0.resize(number + 1, ShapeCount::default());
         }
@@ -112,7 +112,7 @@ impl SentCounts {
     /// Moves the contents of `other` here.
     pub(crate) fn drain_from(&mut self, other: &mut Self) {
         for (number, theirs) in other.0.drain(..).enumerate() {
-            let ours = self.place(number);
+            let ours = self.count_mut(number);
             ours.reads += theirs.reads;
             ours.writes += theirs.writes;
             ours.other += theirs.other;

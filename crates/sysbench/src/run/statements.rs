@@ -1,6 +1,22 @@
-//! Times of statements by their kind.
+//! Outcomes of statements, and their times by kind.
 
 use truetps_record::{Histogram, new_histogram};
+
+/// The outcome of a statement, with the numbers of `sb_counter_type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub(crate) enum Counter {
+    Other = 0,
+    Read = 1,
+    Write = 2,
+    Event = 3,
+    Error = 4,
+    Reconnect = 5,
+}
+
+impl Counter {
+    pub(super) const COUNT: usize = 6;
+}
 
 /// Kinds of statements whose times are kept apart, by their first word.
 const STATEMENT_KINDS: [&str; 10] = [
@@ -8,7 +24,7 @@ const STATEMENT_KINDS: [&str; 10] = [
     "other",
 ];
 
-/// The kind of a statement, as a place in [`STATEMENT_KINDS`].
+/// The kind of a statement, as an index of [`STATEMENT_KINDS`].
 pub(crate) fn statement_kind(sql: &[u8]) -> usize {
     let sql = sql.trim_ascii_start();
     let word = sql.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
