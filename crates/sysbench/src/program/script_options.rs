@@ -129,7 +129,7 @@ fn tell_unread(sources: &LoadedSources, given: &[(String, u32)]) {
     for unread in sources.unread(given) {
         let mut text = format!("the script never reads --{}", unread.name);
         if let Some(near) = &unread.near {
-            text += &format!("; did you mean --{near}?");
+            text.extend(["; did you mean --", near, "?"]);
         }
         let text = format!("truetps: {}\n", text.replace('_', "-"));
         write_to(OutputStream::Stderr, text.as_bytes());

@@ -184,7 +184,7 @@ impl Control {
         self.queued_at(self.now_ns())
     }
 
-    /// The same at this moment, which is no earlier than the moment of any former call.
+    /// The number at this moment, which is no earlier than the moment of any former call.
     pub(crate) fn queued_at(&self, at_ns: u64) -> u64 {
         self.with_pace_of(|pace| pace.queued(at_ns.min(self.deadline_ns()))).unwrap_or(0)
     }

@@ -207,11 +207,10 @@ impl Counters {
 
     /// The clients that a tally counts.
     fn clients_of(&self, tally: usize) -> impl Iterator<Item = &ClientCounters> {
-        let is_counted = move |tid: usize| tid % self.threads % self.tallies.len() == tally;
         self.clients()
             .iter()
             .enumerate()
-            .filter(move |(tid, _)| is_counted(*tid))
+            .filter(move |(tid, _)| tid % self.threads % self.tallies.len() == tally)
             .map(|(_, slot)| slot)
     }
 
@@ -282,7 +281,7 @@ impl Counters {
         self.drain_each(start_ns, into, |_| {});
     }
 
-    /// The same; returns the counters with exactly the events that were moved.
+    /// Moves them in the same way; returns the counters with exactly the events that were moved.
     pub(crate) fn drain_events_and_read(&self, start_ns: u64, into: &mut EventTally) -> SlotCounts {
         let mut counts = SlotCounts::default();
         self.drain_each(start_ns, into, |number| {

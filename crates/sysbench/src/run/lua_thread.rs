@@ -235,17 +235,13 @@ impl LuaThread {
             std::thread::sleep(longest);
             return;
         };
-        let timespec = |time: Duration| Timespec {
-            tv_sec: time.as_secs() as i64,
-            tv_nsec: time.subsec_nanos().into(),
-        };
         // An interrupted wait is a wait without news.
         let timeout = if longest.is_zero() || longest == LOOK {
-            timespec(longest)
+            timespec_of(longest)
         } else {
             // epoll's own timeout is rounded to milliseconds, by which starts would be late.
-            let _ = poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&timespec(longest)));
-            timespec(Duration::ZERO)
+            let _ = poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&timespec_of(longest)));
+            timespec_of(Duration::ZERO)
         };
         let _ = epoll::wait(watched, spare_capacity(&mut self.events), Some(&timeout));
         drop(store);
@@ -440,13 +436,13 @@ impl LuaThread {
 
     fn failure_of(&self, slot: usize) -> ProcedureFailure {
         let client = &self.clients[slot];
-        let kept = || self.state.kept_client(client.context.tid).ok();
-        let table = client.table.clone().or_else(kept);
-        let text = |name: &str| {
+        let table =
+            client.table.clone().or_else(|| self.state.kept_client(client.context.tid).ok());
+        let [function, problem] = ["failed_in", "problem"].map(|name| {
             let text = table.as_ref().and_then(|table| table.get::<LuaString>(name).ok());
             text.map(|text| text.to_string_lossy()).unwrap_or_default()
-        };
-        ProcedureFailure::new(&text("failed_in"), text("problem"))
+        });
+        ProcedureFailure::new(&function, problem)
     }
 
     fn end(&mut self, slot: usize, failure: Option<ProcedureFailure>) {
@@ -460,4 +456,8 @@ impl LuaThread {
             self.failures.push((client.context.tid, failure));
         }
     }
+}
+
+fn timespec_of(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }

@@ -129,14 +129,20 @@ impl SentCounts {
     /// The counts with the texts of their shapes, most frequent first.
     pub(crate) fn record_of(&self, known: &KnownShapes) -> SentStatements {
         let numbers = known.0.read().unwrap_or_else(PoisonError::into_inner);
-        let of =
-            |number: ShapeNumber| self.0.get(number.0 as usize).filter(|count| count.total() > 0);
-        let named = numbers.iter().filter_map(|(text, number)| Some(of(*number)?.shape(text)));
-        let mut shapes: Vec<SentShape> = named.collect();
+        let mut shapes: Vec<SentShape> = numbers
+            .iter()
+            .filter_map(|(text, number)| Some(self.counted(*number)?.shape(text)))
+            .collect();
         shapes.sort_by(|one, other| {
             other.count.cmp(&one.count).then_with(|| one.sql.cmp(&other.sql))
         });
-        SentStatements { shapes, left_out: of(ShapeNumber::LEFT_OUT).map(|count| count.shape(b"")) }
+        let left_out = self.counted(ShapeNumber::LEFT_OUT).map(|count| count.shape(b""));
+        SentStatements { shapes, left_out }
+    }
+
+    /// `None`: no statement had this shape.
+    fn counted(&self, number: ShapeNumber) -> Option<&ShapeCount> {
+        self.0.get(number.0 as usize).filter(|count| count.total() > 0)
     }
 }
 
