@@ -1,7 +1,7 @@
-//! HTTP: `connections` accepts connections and `peers` limits them, `access` says who may come in, `receive` reads bodies
-//! within the limits of `room`, `rows` and `batch` wait for the answers, `answers` words them (`response`: as responses),
-//! and `body` hands them over as clients read (`batch_lines`: those of a batch). `app` has what requests share, this file
-//! the paths.
+//! HTTP: `connections` accepts connections and `peers` limits them, `access` says who may come in,
+//! `receive` reads bodies within the limits of `room`, `rows` and `batch` wait for the answers,
+//! `answers` words them (`response`: as responses), and `body` hands them over as clients read
+//! (`batch_lines`: lines of a batch). `app` has what requests share, this file the paths.
 
 mod access;
 mod answers;

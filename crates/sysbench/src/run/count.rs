@@ -22,7 +22,7 @@ pub(crate) struct Count {
     measured_since: CountersThen,
     /// Times of the statements of `total`.
     pub(crate) statements: StatementTimes,
-    /// Statements of the measured time, without those of `thread_init`.
+    /// Statements of the measured time; `thread_init` sends its own before.
     pub(crate) sent: SentCounts,
     fresh: EventTally,
     pub(crate) intervals: Vec<Figures>,
