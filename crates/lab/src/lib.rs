@@ -6,7 +6,7 @@
 //!
 //! # Experiments and trials
 //!
-//! - `experiment` (`PreparedExperiment`): the life of an experiment. `setup` checks everything that can be checked and
+//! - `experiment` (`PreparedExperiment`): the life of an experiment, from its `request`. `setup` checks everything that can be checked and
 //!   prepares the servers; `schedule` fixes the order of the trials; `check_settings`, `sized_tables` and
 //!   `planned_disks` are parts of the preparation.
 //! - `trial` ([`TrialContext`]): one trial on a server that is ready. `pacing` turns a plan into the engine's pacing.
@@ -85,8 +85,6 @@ mod error;
 mod event;
 mod evidence;
 mod experiment;
-#[cfg(test)]
-mod experiment_tests;
 mod explain;
 mod extension;
 mod external;
@@ -105,6 +103,7 @@ mod resume;
 mod schedule;
 mod search;
 mod server_provider;
+mod server_status;
 mod setting;
 mod setup;
 mod sized_tables;

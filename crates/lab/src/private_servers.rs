@@ -31,7 +31,7 @@ use crate::ready_server::{ReadyServer, TrialServer};
 use crate::server_provider::{ServerProgram, ServerProvider};
 use crate::setting::{Changeable, SettingError};
 use crate::sized_tables::SizedTables;
-use crate::tables::{SCHEMA, wait_for_quiet};
+use crate::tables::{SCHEMA, Tables, wait_for_quiet};
 
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A server with many changed pages takes long to stop.
@@ -74,6 +74,10 @@ impl<'a> ServerUnderTest<'a> {
 
     pub(crate) fn settings_with(&self, levels: &StartLevels) -> Settings {
         self.fixed.clone().with(levels.settings.iter().map(|(name, level)| (name.as_str(), level)))
+    }
+
+    fn tables_of(&self, levels: &StartLevels) -> &Tables {
+        self.tables.of_size(levels.table_rows.as_ref())
     }
 
     fn start_levels(&self, plan: &Plan, configuration: &Configuration) -> StartLevels {
@@ -346,7 +350,7 @@ impl<'a> PrivateServers<'a> {
         let disk = levels.disk.as_deref().or(self.plan.disk.as_deref());
         let options = SandboxOptions {
             settings: server.settings_with(levels),
-            data_bytes: server.tables.of(levels).data_bytes(),
+            data_bytes: server.tables_of(levels).data_bytes(),
             disk: disk
                 .map(|name| self.planned_disks.sandbox_disk(name, self.plan.design.seed))
                 .transpose()?,
@@ -398,7 +402,7 @@ impl<'a> PrivateServers<'a> {
         listener: &mut dyn Listener,
     ) -> Result<(), LabError> {
         let stop = self.stop;
-        let loaded = self.servers[server_index].tables.of(&levels).load(
+        let loaded = self.servers[server_index].tables_of(&levels).load(
             &mut client,
             &mut |_, filled| {
                 listener.event(&ExperimentEvent::Loading { rows: filled.rows, of: filled.of });
@@ -501,7 +505,7 @@ impl<'a> PrivateServers<'a> {
         if self.plan.design.datadir == DatadirState::Refill {
             live.notes.extend(wait_for_quiet(&mut live.client)?);
             let PreparedServer { server_index, levels, .. } = &self.prepared[prepared_index];
-            let tables = self.servers[*server_index].tables.of(levels);
+            let tables = self.servers[*server_index].tables_of(levels);
             live.notes.extend(tables.refill(&mut live.client)?);
         }
         if let Some(switch) = &mut live.prealloc {
@@ -568,8 +572,7 @@ impl<'a> PrivateServers<'a> {
         if server.lap_redo()? > 0 {
             notes.extend(
                 self.servers[prepared.server_index]
-                    .tables
-                    .of(&prepared.levels)
+                    .tables_of(&prepared.levels)
                     .flush(&mut client)?,
             );
         }

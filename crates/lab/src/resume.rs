@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use truetps_folder::ExperimentFolder;
-use truetps_record::{Experiment, HostFacts, ScheduledTrial, ServerFacts, same_setting};
+use truetps_record::{Experiment, HostFacts, ServerFacts, same_setting};
 
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment};
+use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, missing};
 use crate::extension::{MoreBlocks, blocks_of, extend, record};
 
 /// Runs the missing, partial and invalid trials of an earlier experiment. The files of replaced trials are kept beside
@@ -66,21 +66,6 @@ pub(crate) fn resume_on(
         .and_then(|()| extended.map_or(Ok(()), |plan| record(folder, &plan, &experiment)))
         .and_then(|()| prepared.run_all(folder, experiment, listener));
     prepared.end(finished, listener)
-}
-
-/// The trials of the schedule that have no valid result.
-pub(crate) fn missing<'e>(
-    folder: &ExperimentFolder,
-    experiment: &'e Experiment,
-) -> Result<Vec<&'e ScheduledTrial>, LabError> {
-    let mut missing = Vec::new();
-    for scheduled in &experiment.schedule {
-        let is_done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
-        if !is_done {
-            missing.push(scheduled);
-        }
-    }
-    Ok(missing)
 }
 
 /// New blocks on another host are another experiment; missing trials of old ones are better than none.

@@ -4,7 +4,6 @@ use truetps_plan::Plan;
 use truetps_record::{SettingValue, SqlDialect, TABLE_ROWS};
 
 use crate::error::LabError;
-use crate::private_servers::StartLevels;
 use crate::tables::{Ownership, Tables};
 
 /// One set of tables for each level of `table_rows`, or one.
@@ -34,9 +33,9 @@ impl SizedTables {
         sizes.into_iter().map(set).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Without a level: the tables of the first one.
-    pub(crate) fn of(&self, levels: &StartLevels) -> &Tables {
-        let found = self.0.iter().find(|(rows, _)| *rows == levels.table_rows);
+    /// The tables of a level; without one, those of the first.
+    pub(crate) fn of_size(&self, level: Option<&SettingValue>) -> &Tables {
+        let found = self.0.iter().find(|(rows, _)| rows.as_ref() == level);
         &found.unwrap_or(&self.0[0]).1
     }
 }

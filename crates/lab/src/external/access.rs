@@ -6,26 +6,18 @@ use truetps_driver::{Client, ConnectionIds, DriverError, Target, session_setting
 use truetps_record::SqlDialect;
 use truetps_workload::Workload;
 
-use super::committing;
+use super::control::CLIENT_TIMEOUT;
 use super::error::ExternalError;
 use super::grants;
 use super::identity::Identity;
 use super::schema::refuse_system_schema;
-use super::settings_lease::{CLIENT_TIMEOUT, LOCK_IS_FREE};
+use super::settings_lease::LOCK_IS_FREE;
+use crate::server_status::{is_on, shown, status_value};
 
 /// How long the activity of others is watched.
 const WATCH: Duration = Duration::from_secs(1);
 /// Statements a second by others from which truetps warns.
 const BUSY_QUESTIONS: f64 = 5.0;
-
-/// First statements of a session that creates and sets things, after [`committing::set_up`].
-///
-/// String literals are written with backslash escapes, which NO_BACKSLASH_ESCAPES turns off; and the session is idle
-/// during each trial while it holds a lock.
-const CONTROL_SETUP: [&str; 2] = [
-    "SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
-    "SET SESSION wait_timeout = 604800",
-];
 
 /// Variables that the login of a client or truetps sets, or that say something of the session.
 const SET_BY_CLIENTS: [&str; 12] = [
@@ -44,22 +36,6 @@ const SET_BY_CLIENTS: [&str; 12] = [
 ];
 const OWN_SETTINGS_SHOWN: usize = 8;
 const OWN_VALUE_SHOWN: usize = 60;
-
-/// The same target, for a session that creates and sets things.
-pub(crate) fn control(target: &Target) -> Target {
-    if target.dialect == SqlDialect::Postgres {
-        return target.clone();
-    }
-    let mut control = Target { setup: Vec::new(), ..target.clone() };
-    committing::set_up(&mut control);
-    control.setup.extend(CONTROL_SETUP.map(str::to_owned));
-    control
-}
-
-/// On a server of the MySQL family.
-pub(crate) fn control_setup() -> impl Iterator<Item = &'static str> {
-    committing::setup_sql(SqlDialect::Mysql).iter().copied().chain(CONTROL_SETUP)
-}
 
 /// Refuses a server that cannot work; returns warnings. Only reads.
 pub(crate) fn look_around(
@@ -137,30 +113,6 @@ pub(crate) fn is_listed(client: &mut Client, ids: &ConnectionIds) -> Result<bool
     Ok(numbers.any(|number| ids.contains(number as u32)))
 }
 
-/// The current account in the notation of GRANT.
-pub(crate) fn account(client: &mut Client) -> Result<String, DriverError> {
-    let name = client.query_value("SELECT CURRENT_USER()")?.unwrap_or_default();
-    Ok(match name.rsplit_once('@') {
-        Some((user, host)) => format!("'{user}'@'{host}'"),
-        None => name,
-    })
-}
-
-/// The value that `SHOW … LIKE` shows for one name.
-pub(crate) fn shown(
-    client: &mut Client,
-    what: &str,
-    name: &str,
-) -> Result<Option<String>, DriverError> {
-    let rows = client.query(&format!("SHOW GLOBAL {what} LIKE '{name}'"))?.rows;
-    Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten()))
-}
-
-pub(crate) fn is_on(client: &mut Client, name: &str) -> Result<bool, DriverError> {
-    let found = shown(client, "VARIABLES", name)?;
-    Ok(found.is_some_and(|value| !["OFF", "0", ""].contains(&value.to_uppercase().as_str())))
-}
-
 /// What sessions of this account have otherwise than the server.
 pub(super) fn own_settings(client: &mut Client) -> Result<Option<String>, DriverError> {
     let mut found = session_settings(client)?;
@@ -225,7 +177,7 @@ fn modes_mysql(client: &mut Client) -> Result<Vec<String>, DriverError> {
 }
 
 fn status(client: &mut Client, name: &str) -> Result<f64, DriverError> {
-    Ok(crate::tables::status_value(client, name)?.unwrap_or(0) as f64)
+    Ok(status_value(client, name)?.unwrap_or(0) as f64)
 }
 
 /// Threads that run user statements, including truetps's own; replication threads are counted apart, because they run

@@ -4,7 +4,6 @@ use truetps_driver::{Client, DriverError};
 use truetps_record::Flavour;
 use truetps_workload::Workload;
 
-use super::access::account;
 use super::error::ExternalError;
 use super::privileges::Privileges;
 
@@ -120,6 +119,15 @@ fn shown_grants(client: &mut Client) -> Result<Vec<Grant>, DriverError> {
         None => lines(client, "SHOW GRANTS"),
     }
     .or_else(|_| lines(client, "SHOW GRANTS"))
+}
+
+/// The current account in the notation of GRANT.
+pub(crate) fn account(client: &mut Client) -> Result<String, DriverError> {
+    let name = client.query_value("SELECT CURRENT_USER()")?.unwrap_or_default();
+    Ok(match name.rsplit_once('@') {
+        Some((user, host)) => format!("'{user}'@'{host}'"),
+        None => name,
+    })
 }
 
 /// Whether session limits do not apply to this account, or may not: MariaDB exempts administrators.

@@ -11,10 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use truetps_files::open_no_link;
-use truetps_record::fnv1a;
 
 use super::error::ExternalError;
 use super::journal::{Journal, distrust, if_there};
+use super::journal_name::{file_name, is_journal_name, is_named_for, slug};
 
 /// A journal that is held: no other process writes or removes it.
 #[derive(Debug)]
@@ -282,13 +282,6 @@ fn remove_half_written(folder: &Path) {
     }
 }
 
-/// Whether a file has a name made by truetps: see [`file_name`].
-pub(crate) fn is_journal_name(path: &Path) -> bool {
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let number = stem.rsplit_once("--").map(|(_, number)| number).unwrap_or_default();
-    number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
 pub(crate) fn journals(folder: &Path) -> Result<Vec<PathBuf>, ExternalError> {
     files(folder, "json")
 }
@@ -305,11 +298,6 @@ fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, ExternalError> {
 
 fn problem(path: &Path, error: &io::Error) -> ExternalError {
     ExternalError::Journal { path: path.to_owned(), problem: error.to_string() }
-}
-
-fn is_named_for(path: &Path, id: &str) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    name.starts_with(&format!("{}--", slug(id)))
 }
 
 fn lock_path(path: &Path) -> PathBuf {
@@ -431,20 +419,6 @@ fn free_name(path: &Path, begun_at: &str) -> PathBuf {
         }
         stem.push_str("-again");
     }
-}
-
-/// One name for each server and schema: the readable part, and a hash for characters that a file name cannot have.
-fn file_name(server: &str, schema: &str) -> String {
-    let both = [server.as_bytes(), &[0], schema.as_bytes()].concat();
-    format!("{}--{}--{:016x}.json", slug(server), slug(schema), fnv1a(&both))
-}
-
-/// A text as a part of a file name.
-fn slug(text: &str) -> String {
-    const LENGTH_MAX: usize = 100;
-    let plain = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' });
-    let all: String = plain.collect();
-    all[all.len().saturating_sub(LENGTH_MAX)..].to_owned()
 }
 
 #[cfg(test)]

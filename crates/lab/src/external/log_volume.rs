@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, DriverError};
-use truetps_record::{ErrorClass, LogVolume, SqlDialect};
+use truetps_record::{LogVolume, SqlDialect};
 
-use super::access::{is_on, shown};
-use crate::tables::{Filled, status_value};
+use crate::server_status::{allowed, is_on, number, shown, status_value};
+use crate::tables::Filled;
 
 /// Where the volume of the binlog can be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -112,20 +112,6 @@ fn file_sizes(client: &mut Client) -> Result<Option<BTreeMap<String, u64>>, Driv
         };
         answer.rows.into_iter().filter_map(file).collect()
     }))
-}
-
-pub(crate) fn number(client: &mut Client, sql: &str) -> Result<Option<u64>, DriverError> {
-    let answer = allowed(client.query_value(sql))?.flatten();
-    Ok(answer.and_then(|text| text.parse().ok()))
-}
-
-/// `None`: the server refused to answer.
-pub(crate) fn allowed<T>(answer: Result<T, DriverError>) -> Result<Option<T>, DriverError> {
-    match answer {
-        Ok(value) => Ok(Some(value)),
-        Err(DriverError::Server(error)) if error.class() != ErrorClass::ConnectionLost => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Reports, soon after filling starts, how much filling and all refills will write.

@@ -8,11 +8,10 @@ use truetps_record::{
     Flavour, ServerFacts, SettingValue, SqlDialect, same_setting, setting_number,
 };
 
-use super::access::control;
+use super::control::{CLIENT_TIMEOUT, control};
 use super::error::ExternalError;
 use super::globals::{self, Scope};
 use super::session_settings::try_levels;
-use super::settings_lease::CLIENT_TIMEOUT;
 use super::survey::survey;
 use crate::error::LabError;
 use crate::event::Listener;

@@ -7,11 +7,11 @@ use truetps_plan::Plan;
 use truetps_record::{Configuration, SqlDialect};
 use truetps_workload::Workload;
 
-use super::access::{control, control_setup};
 use super::committing;
+use super::control::{CLIENT_TIMEOUT, control, control_setup};
 use super::globals::{self, Scope, Scopes};
 use super::session_settings::setup_sql;
-use super::settings_lease::{CLIENT_TIMEOUT, TAKE_LOCK};
+use super::settings_lease::TAKE_LOCK;
 use super::survey::{Survey, survey};
 use crate::error::LabError;
 use crate::event::Listener;

@@ -5,10 +5,8 @@ use std::time::Duration;
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::{Flavour, Replication, ReplicationSlot, SqlDialect};
 
-use super::access::{is_on, shown};
 use super::grants;
-use super::log_volume::{allowed, number};
-use crate::tables::status_value;
+use crate::server_status::{allowed, is_on, number, shown, status_value};
 
 /// "Access denied; you need … privilege".
 const NO_PRIVILEGE: u16 = 1227;

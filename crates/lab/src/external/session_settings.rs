@@ -8,10 +8,10 @@ use truetps_plan::Plan;
 use truetps_record::{Configuration, SettingValue, SqlDialect, same_setting};
 
 use super::committing;
+use super::control::CLIENT_TIMEOUT;
 use super::error::ExternalError;
 use super::globals::{self, Scope, Scopes};
 use super::sessions::OwnSessions;
-use super::settings_lease::CLIENT_TIMEOUT;
 use crate::error::LabError;
 use crate::server_provider::ExternalServer;
 use crate::setting::{SettingError, literal};

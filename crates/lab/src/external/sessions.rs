@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use truetps_driver::{Client, ConnectionIds, DriverError};
 use truetps_record::SqlDialect;
 
-use super::settings_lease::CLIENT_TIMEOUT;
+use super::control::CLIENT_TIMEOUT;
 use crate::ending::ServerSession;
 use crate::sql_names::text_literal;
 

@@ -19,6 +19,7 @@ use crate::error::LabError;
 use crate::event::Listener;
 use crate::parts::PARTS_TABLE;
 use crate::server_provider::ExternalServer;
+use crate::server_status::{is_on, shown};
 
 /// Findings about the server.
 pub(crate) struct Survey {
@@ -145,7 +146,7 @@ fn scopes(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Scope
 /// Whether the server already has the one value that the plan gives a setting: it need not be set.
 fn has_already(client: &mut Client, plan: &Plan, name: &str) -> Result<bool, LabError> {
     let Some(wanted) = plan.server.settings.get(name) else { return Ok(false) };
-    let found = access::shown(client, "VARIABLES", name)?;
+    let found = shown(client, "VARIABLES", name)?;
     Ok(found.is_some_and(|found| same_setting(&wanted.option_text(), &found)))
 }
 
@@ -168,10 +169,7 @@ fn without_binlog(client: &mut Client, plan: &Plan) -> Result<Option<String>, Dr
     let of_binlog = |name: &&str| *name == "sync_binlog" || name.starts_with("binlog_");
     let factors = plan.setting_factors();
     let names: Vec<_> = factors.keys().copied().filter(of_binlog).collect();
-    if names.is_empty()
-        || client.dialect() == SqlDialect::Postgres
-        || access::is_on(client, "log_bin")?
-    {
+    if names.is_empty() || client.dialect() == SqlDialect::Postgres || is_on(client, "log_bin")? {
         return Ok(None);
     }
     Ok(Some(format!(

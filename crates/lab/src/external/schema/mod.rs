@@ -28,7 +28,6 @@ use crate::error::LabError;
 use crate::tables::{Ownership, Tables, pristine_name};
 
 use cleaning::SchemaCleaning;
-pub(crate) use creation::MadeSchema;
 use creation::{ChangeRecorder, create_and_mark, create_and_mark_sql};
 use dropping::{drop_relations_sql, drop_schema_sql};
 use name::SchemaName;

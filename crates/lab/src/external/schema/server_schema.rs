@@ -6,11 +6,11 @@ use truetps_driver::{Client, ConnectionIds, DriverError, Target};
 use truetps_record::SqlDialect;
 
 use super::super::committing;
+use super::super::control::CLIENT_TIMEOUT;
 use super::super::journal::LeftSchema;
 use super::super::mark::{Mark, TABLE};
 use super::super::relations::{self, Relation};
 use super::super::sessions::OwnSessions;
-use super::super::settings_lease::CLIENT_TIMEOUT;
 use super::name::SchemaName;
 
 /// MySQL, and MariaDB before 10.5, have no schema comments.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use truetps_engine::LoadSpec;
@@ -25,11 +25,11 @@ use crate::duration::Remaining;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::evidence::{ServerState, TrialEvidence};
-use crate::extension::{AskForMore, extend, record};
+use crate::experiment::request::ExperimentRequest;
+use crate::extension::{extend, record};
 use crate::external::{LoadVolume, unique_id};
 use crate::parts::Meeting;
 use crate::ready_server::{LoadNews, ReadyServer};
-use crate::resume::missing;
 use crate::schedule::schedule;
 use crate::server_provider::{ServerProvider, ServerSource};
 use crate::setup::{PreparedParts, PreparedServers, prepare_external_server, private};
@@ -39,30 +39,6 @@ use crate::trial::{FAILED_SHARE_MAX, RanTrial, StartGate, TrialContext, load_of}
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
 /// The largest value of the servers' `max_prepared_stmt_count`.
 const PREPARED_STATEMENTS_MAX: u64 = 1_048_576;
-
-/// Cores that the load generator and private servers are bound to; an empty list binds nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pin {
-    pub generator: Vec<u32>,
-    pub server: Vec<u32>,
-}
-
-/// An experiment to run.
-pub struct ExperimentRequest<'a> {
-    /// The plan as it is run.
-    pub plan: &'a Plan,
-    pub quick: bool,
-    pub runs: &'a Path,
-    pub place: ServerSource<'a>,
-    pub workers: u32,
-    pub pin: &'a Pin,
-    pub tool_version: &'a str,
-    pub command: Vec<String>,
-    /// Set by the user: end the running trial and keep what was measured.
-    pub stop: &'a AtomicBool,
-    /// Whether to add blocks when all trials have run.
-    pub more: Option<AskForMore<'a>>,
-}
 
 /// An experiment that has ended, complete or not.
 #[derive(Debug)]
@@ -459,6 +435,21 @@ impl<'a> PreparedExperiment<'a> {
         let name = scheduled.configuration.server();
         self.servers.iter().find(|server| name.is_none() || server.name.as_deref() == name)
     }
+}
+
+/// The trials of the schedule that have no valid result.
+pub(crate) fn missing<'e>(
+    folder: &ExperimentFolder,
+    experiment: &'e Experiment,
+) -> Result<Vec<&'e ScheduledTrial>, LabError> {
+    let mut missing = Vec::new();
+    for scheduled in &experiment.schedule {
+        let is_done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
+        if !is_done {
+            missing.push(scheduled);
+        }
+    }
+    Ok(missing)
 }
 
 /// Tells the other parts how this one ended, and learns how they did: why the whole load is no evidence.

@@ -18,12 +18,13 @@ use truetps_record::{
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::evidence::ServerState;
-use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, start_on};
+use super::prepared::start_on;
+use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, missing};
 use crate::extension::MoreBlocks;
 use crate::external::LoadVolume;
 use crate::find_max::find_max_on;
 use crate::ready_server::{LoadNews, ReadyServer};
-use crate::resume::{missing, resume_on};
+use crate::resume::resume_on;
 use crate::server_provider::{ExternalServer, ServerProvider, ServerSource};
 use crate::setup::PreparedServers;
 use crate::trial::{RanTrial, TrialContext};
