@@ -1,6 +1,6 @@
 //! The command lines and reports of mysqlslap (`truetps slap`) and mtls-perf-bench (`truetps mtls`).
 //!
-//! Names and texts are the originals'. Options become a load and a workload, `truetps_lab::run_trial` runs them, and
+//! Names and texts are the originals'. Options become a load and a workload, `truetps_trial::run_trial` runs them, and
 //! the plan in the run folder is a record of the run.
 //!
 //! - `mysql_words`: command lines and option files of MySQL's programs. `client_login`: the account of an option file,
@@ -33,6 +33,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use truetps_driver::Target;
 use truetps_recording::LiveView;
 
 pub use client_login::{ClientLogin, NoLogin, client_login};
@@ -46,6 +47,9 @@ pub use terminal::{NoPassword, ask_password};
 /// A variable of the environment: the number of the open file with the hidden words of the command line.
 pub const HIDDEN_WORDS: &str = "TRUETPS_HIDDEN_WORDS";
 
+/// Says before a load what else receives what it writes: replicas, clusters, archives.
+pub type ServerWarning = fn(&Target) -> Option<String>;
+
 /// The environment of a program.
 pub struct CompatEnv<'a> {
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
@@ -55,6 +59,7 @@ pub struct CompatEnv<'a> {
     pub stop: Arc<AtomicBool>,
     /// The messages printed on Ctrl-C.
     pub interrupt_messages: Arc<InterruptMessages>,
+    pub server_warning: ServerWarning,
     /// Opens the view of `--ui` for a run with this title, or says why it cannot be opened.
     pub live_view: &'a dyn Fn(&str) -> Result<LiveView, String>,
     pub out: &'a mut dyn Write,

@@ -9,8 +9,8 @@
 //! - `experiment` (`PreparedExperiment`): the life of an experiment, from its `request`. `setup` checks everything that can be checked and
 //!   prepares the servers; `schedule` fixes the order of the trials; `check_settings`, `sized_tables` and
 //!   `planned_disks` are parts of the preparation.
-//! - `trial` ([`TrialContext`]): one trial on a server that is ready. `pacing` turns a plan into the engine's pacing.
-//!   `evidence` (`TrialEvidence`): the validity of a trial, from its load, its server and what other sessions did.
+//! - A trial's load is the crate `trial`. `evidence` (`TrialEvidence`): the validity of a trial, from its load, its server
+//!   and what other sessions did.
 //! - `resume` runs the missing trials of an earlier experiment, `extension` more blocks.
 //! - `server_provider` (`ServerProvider`) gives each trial a server (`ready_server`): a private one
 //!   (`private_servers`), an external one (`external`), one that another part has prepared (`parts`), or in unit tests
@@ -80,7 +80,6 @@ mod check_settings;
 mod coupling;
 mod crash;
 mod duration;
-mod ending;
 mod error;
 mod event;
 mod evidence;
@@ -89,7 +88,7 @@ mod explain;
 mod extension;
 mod external;
 mod find_max;
-mod pacing;
+mod log_reader;
 mod parts;
 mod planned_disks;
 mod pool;
@@ -109,14 +108,12 @@ mod setup;
 mod sized_tables;
 mod sql_names;
 mod tables;
-mod trial;
 mod verify;
 mod write_transactions;
 
 pub use check_settings::check_settings;
 pub use crash::{CrashOptions, crash};
 pub use duration::estimate;
-pub use ending::ServerSession;
 pub use error::LabError;
 pub use event::{ExperimentEvent, Listener};
 pub use experiment::{ExperimentRequest, Finished, Pin, start};
@@ -134,6 +131,4 @@ pub use resume::resume;
 pub use schedule::schedule;
 pub use server_provider::{ExternalServer, ServerProgram, ServerSource};
 pub use setting::SettingError;
-pub use setup::make_room_for_clients;
-pub use trial::{RanTrial, StartGate, TrialContext, connect_timeout, run_trial};
 pub use verify::{NamedPlace, TableServer, VerifyError, VerifyRequest, compare_again, verify};

@@ -117,7 +117,7 @@ pub(crate) struct PrivateServers<'a> {
     home: &'a Home,
     /// One, or one for each level of the factor `server`.
     pub(crate) servers: Vec<ServerUnderTest<'a>>,
-    /// Of two configurations, in any combination of their levels.
+    /// The trials are mixtures of two configurations, in any combination of their levels.
     pub(crate) is_of_mixtures: bool,
     stop: &'a AtomicBool,
     /// Cores that servers are bound to; empty: none.

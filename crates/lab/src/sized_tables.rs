@@ -10,7 +10,7 @@ use crate::tables::{Ownership, Tables};
 pub(crate) struct SizedTables(Vec<(Option<SettingValue>, Tables)>);
 
 impl SizedTables {
-    /// Of a private server. `keep_pristine`: see [`Tables::new`].
+    /// The tables of a private server. `keep_pristine`: see [`Tables::new`].
     pub(crate) fn build(
         plan: &Plan,
         dialect: SqlDialect,

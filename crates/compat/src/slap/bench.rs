@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use truetps_driver::{DriverError, QueryResult, Target};
 use truetps_engine::{LoadSpec, RunOutcome};
-use truetps_lab::TrialContext;
 use truetps_record::{ErrorClass, ErrorCount, Protocol, SECRET_VARIABLES, Validity};
 use truetps_recording::is_remarked;
+use truetps_trial::TrialContext;
 use truetps_workload::{Commit, SqlList};
 
 use super::admin::Admin;
@@ -399,9 +399,7 @@ impl SlapRun<'_, '_> {
         let is_ended = |error: &&ErrorCount| {
             is_stopped && (error.code == INTERRUPTED || has_ended_connections && is_lost(error))
         };
-        for error in
-            outcome.errors.iter().chain(&outcome.errors_elsewhere).filter(|error| !is_ended(error))
-        {
+        for error in outcome.errors().filter(|error| !is_ended(error)) {
             let times = error.count + error.retried;
             // If no query failed, a new connection came later than planned.
             if error.count == 0 {

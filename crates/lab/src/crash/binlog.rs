@@ -182,7 +182,7 @@ mod tests {
         event(event::MARIADB_GTID, &number.to_le_bytes())
     }
 
-    /// Of a server without checksums.
+    /// A binlog of a server without checksums.
     fn file(events: &[Vec<u8>]) -> Vec<u8> {
         let mut description = b"\x04\x005.5.5".to_vec();
         description.resize(57, 0);

@@ -4,6 +4,7 @@ mod prepared;
 mod request;
 #[cfg(test)]
 mod tests;
+mod trial_events;
 
 pub use prepared::{Finished, start};
 pub(crate) use prepared::{PreparedExperiment, missing, planned_experiment};

@@ -396,7 +396,7 @@ fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ExternalErr
     }
 }
 
-/// The same for readers: without that file there was never a journal here.
+/// The lock of the folder, for readers: without that file there was never a journal here.
 fn lock_folder_if_there(folder: &Path) -> Result<Option<File>, ExternalError> {
     if folder.join(FOLDER_LOCK).exists() { lock_folder(folder).map(Some) } else { Ok(None) }
 }

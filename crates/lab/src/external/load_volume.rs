@@ -1,13 +1,12 @@
 //! Estimates how much the load writes to the logs of an external server, during its first trial: from the counters that
 //! the probe reads anyway, or at the end of the trial if the probe does not have them.
 
-use truetps_driver::Client;
 use truetps_plan::Plan;
 use truetps_record::{
     ExternalFacts, LogVolume, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource,
 };
 
-use super::log_volume::{LogReader, volume_text};
+use super::log_volume::volume_text;
 
 /// Length of load that is measured before the rest is estimated. Probe readings are milliseconds early or late.
 const FIRST_LOOK_MS: f64 = 950.0;
@@ -68,17 +67,16 @@ impl LoadVolume {
         self.trials_left = Some(trials);
     }
 
-    /// A load is about to begin.
-    pub(crate) fn read_start(
+    /// A load is about to begin. `logged_so_far`: what the log reader has read.
+    pub(crate) fn begin(
         &mut self,
-        log: Option<&mut LogReader>,
-        client: &mut Client,
+        logged_so_far: &mut dyn FnMut() -> Option<LogVolume>,
     ) -> Option<String> {
         self.trial = TrialVolume::default();
         if self.reported.is_some() {
             return None;
         }
-        self.trial.before = log.and_then(|log| log.so_far(client).ok());
+        self.trial.before = logged_so_far();
         self.note.take()
     }
 

@@ -50,7 +50,6 @@ pub(crate) use globals::Scopes;
 pub use journal::Journal;
 pub use journal_file::{LeftJournals, unfinished};
 pub(crate) use load_volume::LoadVolume;
-pub(crate) use log_volume::LogReader;
 pub(crate) use mark::unique_id;
 pub use plan_check::{PlanOnServer, check_plan_on};
 pub use rehearsal::rehearse;

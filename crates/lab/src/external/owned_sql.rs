@@ -74,7 +74,7 @@ pub(crate) fn made_by(sql: &str) -> Vec<String> {
     whole_names(sql).into_iter().map(last).collect()
 }
 
-/// The same for tables that a text creates in a named PostgreSQL schema: `table in schema`.
+/// Tables that a text creates in a named PostgreSQL schema: `table in schema`.
 pub(crate) fn made_elsewhere(sql: &str) -> Vec<String> {
     let split = |name: String| {
         let (schema, table) = name.rsplit_once('.')?;

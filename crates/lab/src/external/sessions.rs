@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, ConnectionIds, DriverError};
 use truetps_record::SqlDialect;
+use truetps_trial::ServerSession;
 
 use super::control::CLIENT_TIMEOUT;
-use crate::ending::ServerSession;
 use crate::sql_names::text_literal;
 
 /// A session whose client has closed it ends by itself within this time.

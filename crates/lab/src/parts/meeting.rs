@@ -1,7 +1,6 @@
 //! The parts of an experiment agree on each trial, through the server that they load. There is no other controller: part 0
 //! prepares the server and names each start, and the others follow. Nothing is written while a trial is measured.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -19,7 +18,6 @@ use super::secret::parts_secret;
 use super::table::{PartsTable, UnprovenRow, lock_text};
 use crate::error::LabError;
 use crate::server_provider::ExternalServer;
-use crate::trial::StartGate;
 
 /// Part 0 may take this long to prepare the server for a trial.
 const PREPARE_MAX: Duration = Duration::from_hours(1);
@@ -54,12 +52,12 @@ pub(crate) struct Meeting<'a> {
     wait: Duration,
     /// `None`: it has left.
     table: Option<PartsTable>,
-    /// Of the user: ends all waits.
+    /// Set by the user: ends all waits.
     stop: &'a AtomicBool,
     key: RunKey,
-    /// Of part 0: the run's. Of others: what part 0 answers.
+    /// The run's number in part 0; in others the number that part 0 answers.
     number: String,
-    /// Of the row that was written last.
+    /// The serial number of the row that was written last.
     serial: u64,
     /// The rows that were read last, by part: serial and number.
     seen: BTreeMap<u32, (u64, String)>,
@@ -68,14 +66,14 @@ pub(crate) struct Meeting<'a> {
     /// The digest of part 0's.
     invitation: String,
     round: u32,
-    /// Of part 0: the settings of the load's sessions in this round.
+    /// Part 0's settings of the load's sessions in this round.
     settings: BTreeMap<String, String>,
     /// Why this round will not start.
     cancelled: Option<String>,
     /// Whether this part has told the others that the round starts, or that it is ready.
     is_started: bool,
     start: Option<CommonStart>,
-    /// Of part 0: the last round that was judged, and why it is no evidence.
+    /// The last round that part 0 has judged, and why it is no evidence.
     judged: (u32, String),
 }
 
@@ -266,7 +264,7 @@ impl<'a> Meeting<'a> {
     }
 
     /// All clients of this part have connected: waits for the others, and returns the moment of the common start.
-    pub(super) fn start(&mut self) -> Result<Instant, PartsError> {
+    pub(crate) fn start(&mut self) -> Result<Instant, PartsError> {
         let started = if self.part.is_first() { self.name_start() } else { self.follow_start() };
         if let (Err(problem), true) = (&started, self.part.is_first()) {
             self.cancel(&problem.to_string());
@@ -568,12 +566,6 @@ impl<'a> Meeting<'a> {
             }
             thread::sleep(pause);
         }
-    }
-}
-
-impl StartGate for RefCell<Meeting<'_>> {
-    fn start(&self) -> Result<Instant, String> {
-        self.borrow_mut().start().map_err(|problem| problem.to_string())
     }
 }
 

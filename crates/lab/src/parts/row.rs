@@ -66,7 +66,7 @@ pub(crate) struct PartRow {
     pub(crate) verdict: String,
     /// Grows with each writing: an earlier content is no later one.
     pub(crate) serial: u64,
-    /// Of part 0: the run's. Of others: what part 0 answers, which proves that it is of this run.
+    /// The run's number in part 0; in others the number that part 0 answers, which proves that it is of this run.
     pub(crate) number: String,
 }
 

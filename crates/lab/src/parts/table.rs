@@ -186,7 +186,7 @@ impl PartsTable {
         Ok(self.client.query_value(&sql)?.unwrap_or_default())
     }
 
-    /// Of part 0, without a proof.
+    /// The invitation of part 0, without a proof.
     pub(super) fn invitation(&mut self) -> Result<String, DriverError> {
         let text = first_chars("invitation", INVITATION_CHARS_MAX);
         let found =

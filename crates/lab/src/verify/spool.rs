@@ -11,7 +11,7 @@ use truetps_workload::RandomStream;
 /// Rows of one bucket, on average.
 const BUCKET_ROWS: u64 = 1 << 18;
 const BUCKETS_MAX: u64 = 512;
-/// Of each bucket, while rows are added.
+/// Buffer of each bucket, while rows are added.
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// A row that a bucket can hold.

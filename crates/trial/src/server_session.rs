@@ -65,7 +65,7 @@ impl ServerSession {
     }
 
     /// All sessions visible to the account: at least its own.
-    pub(crate) fn list(client: &mut Client) -> Result<Vec<Self>, DriverError> {
+    pub fn list(client: &mut Client) -> Result<Vec<Self>, DriverError> {
         let rows = client.query("SHOW FULL PROCESSLIST")?.rows;
         Ok(rows.iter().filter_map(|row| Self::of_row(row)).collect())
     }
