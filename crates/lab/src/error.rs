@@ -118,9 +118,9 @@ pub enum LabError {
     NothingDiffers(Box<Explanation>),
     #[error("{side}: {source}")]
     Side { side: String, source: Box<LabError> },
-    #[error("is no explanation: it has no explanation.json")]
+    #[error("is not an explanation: it has no explanation.json")]
     NoExplanation,
-    #[error("is no search for a pool: it has no pool.json")]
+    #[error("is not a search for a pool: it has no pool.json")]
     NoPool,
     #[error(transparent)]
     Parts(#[from] PartsError),

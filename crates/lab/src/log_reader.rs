@@ -103,13 +103,12 @@ fn growth(before: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> u64 {
 
 fn file_sizes(client: &mut Client) -> Result<Option<BTreeMap<String, u64>>, DriverError> {
     let answer = allowed(client.query("SHOW BINARY LOGS"))?;
-    Ok(answer.map(|answer| {
-        let file = |row: Vec<Option<String>>| {
-            let mut cells = row.into_iter().flatten();
-            Some((cells.next()?, cells.next()?.parse().ok()?))
-        };
-        answer.rows.into_iter().filter_map(file).collect()
-    }))
+    let Some(answer) = answer else { return Ok(None) };
+    let sizes = answer.rows.into_iter().filter_map(|row| {
+        let mut cells = row.into_iter().flatten();
+        Some((cells.next()?, cells.next()?.parse().ok()?))
+    });
+    Ok(Some(sizes.collect()))
 }
 
 #[cfg(test)]

@@ -241,10 +241,11 @@ impl<'a> PrivateServers<'a> {
                     Err(refusal) => return Err(refusal.into()),
                 }
             }
-            let is_accepted = |level| {
-                matches!(private_setting::set(client, name, level), Ok(Changeable::Dynamic))
-            };
-            if !is_dynamic || !levels.iter().rev().all(is_accepted) {
+            let is_accepted_again = is_dynamic
+                && levels.iter().rev().all(|level| {
+                    matches!(private_setting::set(client, name, level), Ok(Changeable::Dynamic))
+                });
+            if !is_accepted_again {
                 self.servers[server_index].at_start.push(name.to_owned());
             }
         }
@@ -317,9 +318,10 @@ impl<'a> PrivateServers<'a> {
     /// Distinct combinations of the levels that need a restart, in the plan's order.
     fn start_combinations(&self, server_index: usize) -> Vec<StartLevels> {
         let mut combinations: Vec<StartLevels> = Vec::new();
-        let is_of_server =
-            |configuration: &Configuration| self.server_index_of(configuration) == server_index;
-        for configuration in self.plan.configurations().into_iter().filter(is_of_server) {
+        for configuration in self.plan.configurations() {
+            if self.server_index_of(&configuration) != server_index {
+                continue;
+            }
             let levels = self.servers[server_index].start_levels(self.plan, &configuration);
             if !combinations.contains(&levels) {
                 combinations.push(levels);
@@ -330,10 +332,9 @@ impl<'a> PrivateServers<'a> {
 
     /// The server that a configuration measures.
     fn server_index_of(&self, configuration: &Configuration) -> usize {
-        let name = configuration.server();
-        let is_it =
-            |server: &ServerUnderTest<'_>| name.is_some() && server.program.name.as_deref() == name;
-        self.servers.iter().position(is_it).unwrap_or(0)
+        let Some(name) = configuration.server() else { return 0 };
+        let mut names = self.servers.iter().map(|server| server.program.name.as_deref());
+        names.position(|other| other == Some(name)).unwrap_or(0)
     }
 
     /// The server's name, where that is a level.
@@ -528,9 +529,11 @@ impl<'a> PrivateServers<'a> {
             .filter(|(name, _)| !self.servers[server_index].needs_start(name))
         {
             private_setting::set(client, name, level)?;
-            let comes_along =
-                |c: &&Coupling| c.server == server && c.factor == name && c.level == *level;
-            for coupling in self.couplings.iter().filter(comes_along) {
+            let coupled = self
+                .couplings
+                .iter()
+                .filter(|c| c.server == server && c.factor == name && c.level == *level);
+            for coupling in coupled {
                 private_setting::set(
                     client,
                     &coupling.name,

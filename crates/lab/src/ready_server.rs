@@ -143,13 +143,11 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
     }
 
     fn write_files(&mut self, state: &ServerState, path: &Path) -> Result<(), LabError> {
-        let write = |path: &Path, content: &[u8]| {
-            write_atomically(path, content).map_err(FolderError::io(path))
-        };
         if let Some(server) = &self.server {
             let (name, text) = server.option_file();
             write(&path.join(name), text.as_bytes())?;
-            write(&path.join("error.log"), server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
+            let log = server.error_log_tail(LOG_LINES_KEPT);
+            write(&path.join("error.log"), log.as_bytes())?;
         }
         // A server that is gone cannot be queried; its option file has the settings of its start.
         let answers = *state == ServerState::Answers;
@@ -173,16 +171,6 @@ impl TrialServer<'_> {
     /// A trivial query. A healthy server may have closed a session that was idle for a whole trial: a new session asks
     /// once more.
     fn ask(&mut self) -> Result<(), DriverError> {
-        let is_closed = |error: &DriverError| match error {
-            DriverError::Io(error) => {
-                matches!(
-                    error.kind(),
-                    ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof
-                )
-            }
-            DriverError::Closed | DriverError::Server(_) => true,
-            _ => false,
-        };
         match self.client.query_value("SELECT 1") {
             Err(error) if is_closed(&error) => {
                 *self.client = Client::connect(&self.control, ANSWER_TIMEOUT)?;
@@ -190,5 +178,21 @@ impl TrialServer<'_> {
             }
             other => other.map(drop),
         }
+    }
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), FolderError> {
+    write_atomically(path, content).map_err(FolderError::io(path))
+}
+
+/// Whether the server may have closed the session by itself.
+fn is_closed(error: &DriverError) -> bool {
+    match error {
+        DriverError::Io(error) => matches!(
+            error.kind(),
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof
+        ),
+        DriverError::Closed | DriverError::Server(_) => true,
+        _ => false,
     }
 }

@@ -106,47 +106,41 @@ pub(crate) fn same_servers(
     } else {
         &experiment.servers
     };
-    let pairs = || earlier.iter().zip(servers);
-    if let Some((was, is)) = pairs().find(|(was, is)| was.version_text != is.version_text) {
+    let mut pairs = earlier.iter().zip(servers);
+    if let Some((was, is)) = pairs.clone().find(|(was, is)| was.version_text != is.version_text) {
         return Err(LabError::BegunWithAnother {
             was: was.version_text.clone(),
             is: is.version_text.clone(),
         });
     }
-    let number = || {
-        (earlier.len() != servers.len()).then(|| {
-            format!("it had {} of the servers, and there are {} now", earlier.len(), servers.len())
-        })
+    let (was, is) = (earlier.len(), servers.len());
+    let what = match pairs.find_map(|(was, is)| other_server(was, is)) {
+        Some(what) => what,
+        None if was != is => format!("it had {was} of the servers, and there are {is} now"),
+        None => return Ok(()),
     };
-    match pairs().find_map(|(was, is)| other_server(was, is)).or_else(number) {
-        Some(what) => Err(LabError::OtherConditions { what }),
-        None => Ok(()),
-    }
+    Err(LabError::OtherConditions { what })
 }
 
 /// How a server of this version differs from the earlier one. Where its settings are from does not matter, nor their order.
 fn other_server(was: &ServerFacts, is: &ServerFacts) -> Option<String> {
-    let name =
-        |facts: &ServerFacts| facts.name.clone().unwrap_or_else(|| "without a name".to_owned());
     if was.name != is.name {
-        return Some(format!("the server was {}, and is {} now", name(was), name(is)));
+        let [was, is] = [was, is].map(|facts| facts.name.as_deref().unwrap_or("without a name"));
+        return Some(format!("the server was {was}, and is {is} now"));
     }
-    let value_in = |facts: &ServerFacts, wanted: &str| {
-        facts
-            .chosen_settings
-            .iter()
-            .find(|(name, _)| name == wanted)
-            .map(|(_, value)| value.clone())
-    };
-    let names =
-        || was.chosen_settings.iter().chain(&is.chosen_settings).map(|(name, _)| name.as_str());
-    names().find_map(|name| match (value_in(was, name), value_in(is, name)) {
-        (Some(then), Some(now)) if same_setting(&then, &now) => None,
+    let mut names = was.chosen_settings.iter().chain(&is.chosen_settings).map(|(name, _)| name);
+    names.find_map(|name| match (chosen_value(was, name), chosen_value(is, name)) {
+        (Some(then), Some(now)) if same_setting(then, now) => None,
         (Some(then), Some(now)) => Some(format!("{name} was {then}, and is {now} now")),
         (Some(then), None) => Some(format!("{name} was {then}, and is left to the server now")),
         (None, Some(now)) => Some(format!("{name} was left to the server, and is {now} now")),
         (None, None) => None,
     })
+}
+
+fn chosen_value<'f>(facts: &'f ServerFacts, wanted: &str) -> Option<&'f str> {
+    let (_, value) = facts.chosen_settings.iter().find(|(name, _)| name == wanted)?;
+    Some(value)
 }
 
 /// The difference between this host and the host of the earlier trials, as far as it can be detected.

@@ -21,7 +21,7 @@ impl SizedTables {
         if sizes.is_empty() {
             sizes.push(None);
         }
-        let set = |rows: Option<SettingValue>| {
+        let tables = sizes.into_iter().map(|rows| {
             let mut spec = plan.largest_workload();
             spec.table_rows = rows
                 .as_ref()
@@ -29,8 +29,8 @@ impl SizedTables {
                 .map_or(spec.table_rows, i64::cast_unsigned);
             let workload = truetps_workload::build(&spec, dialect, plan.design.seed)?;
             Ok((rows, Tables::new(&*workload, keep_pristine, Ownership::Private(dialect))))
-        };
-        sizes.into_iter().map(set).collect::<Result<_, _>>().map(Self)
+        });
+        tables.collect::<Result<_, _>>().map(Self)
     }
 
     /// The tables of a level; without one, those of the first.

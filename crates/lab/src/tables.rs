@@ -468,10 +468,13 @@ fn flush_by_waiting(client: &mut Client, longest: Duration) -> Result<Option<Str
         }
         client.execute(&format!("SET GLOBAL {name} = {eager}"))?;
     }
-    let dirty = |client: &mut Client| status_value(client, "Innodb_buffer_pool_pages_dirty");
-    let left = wait_until_at_most(client, dirty, PAGES_LEFT, longest)?;
+    let left = wait_until_at_most(client, dirty_pages, PAGES_LEFT, longest)?;
     for (name, value) in before.into_iter().rev() {
         client.execute(&format!("SET GLOBAL {name} = {}", literal_of_text(&value)))?;
     }
     Ok(left.map(|n| format!("{n} changed pages were not yet written at the start")))
+}
+
+fn dirty_pages(client: &mut Client) -> Result<Option<u64>, DriverError> {
+    status_value(client, "Innodb_buffer_pool_pages_dirty")
 }

@@ -544,6 +544,6 @@ impl TrialLoad<'_> {
 
 /// The command of truetps that this is, shown to other runs on the host.
 fn command_word(request: &ExperimentRequest<'_>) -> &'static str {
-    let is_word = |word: &&'static str| request.command.iter().any(|typed| typed == word);
-    ["sweep", "run"].into_iter().find(is_word).unwrap_or("load")
+    let mut words = ["sweep", "run"].into_iter();
+    words.find(|word| request.command.iter().any(|typed| typed == word)).unwrap_or("load")
 }

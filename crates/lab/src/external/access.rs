@@ -49,9 +49,8 @@ pub(crate) fn look_around(
     match client.dialect() {
         SqlDialect::Mysql => {
             writable_mysql(client)?;
-            let in_address = |error: ExternalError| error.in_address(target);
             let mut said = grants::check(client, schema, schema_is_theirs, workload, sets)
-                .map_err(in_address)?;
+                .map_err(|error| error.in_address(target))?;
             if !sets.is_empty() {
                 one_server(client, target)?;
             }
@@ -73,7 +72,6 @@ pub(crate) fn look_around(
 /// may send reads to another server than writes.
 fn one_server(client: &mut Client, target: &Target) -> Result<(), ExternalError> {
     let first = Identity::ask(client)?.id;
-    let behind = |what: String| ExternalError::BehindProxy { what };
     for endpoint in &target.endpoints {
         let ids = ConnectionIds::default();
         let one = Target {
@@ -87,15 +85,15 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ExternalError>
             return Err(ExternalError::SeveralServers { at: endpoint.clone(), first, found });
         }
         if !is_listed(&mut client, &ids)? {
-            return Err(behind(
-                "the server does not know the connection number of its greeting".to_owned(),
-            ));
+            let what = "the server does not know the connection number of its greeting".to_owned();
+            return Err(ExternalError::BehindProxy { what });
         }
         client.execute("START TRANSACTION")?;
         let inside = Identity::ask(&mut client)?.id;
         client.execute("ROLLBACK")?;
         if inside != first {
-            return Err(behind(format!("it is {inside} in a transaction, and {first} outside")));
+            let what = format!("it is {inside} in a transaction, and {first} outside");
+            return Err(ExternalError::BehindProxy { what });
         }
     }
     if client.query_value(LOCK_IS_FREE)?.as_deref() == Some("0") {
@@ -187,10 +185,10 @@ fn threads_at_work(client: &mut Client) -> Result<f64, DriverError> {
     let at_work = format!("(NOT {replication} AND command NOT IN ('Sleep', 'Daemon'))");
     let sql =
         format!("SELECT SUM({replication}), SUM({at_work}) FROM information_schema.processlist");
-    let rows = client.query(&sql)?.rows;
-    let number = |at: usize| rows.first()?.get(at)?.as_deref()?.parse::<f64>().ok();
-    match (number(0), number(1)) {
-        (Some(replication), Some(at_work)) if replication > 0.0 => Ok(at_work),
+    let row = client.query(&sql)?.rows.into_iter().next().unwrap_or_default();
+    let numbers: Vec<_> = row.into_iter().map(|cell| cell?.parse::<f64>().ok()).collect();
+    match numbers[..] {
+        [Some(replication), Some(at_work)] if replication > 0.0 => Ok(at_work),
         _ => status(client, "Threads_running"),
     }
 }
@@ -259,18 +257,20 @@ fn others_postgres(client: &mut Client) -> Result<Vec<String>, ExternalError> {
 /// The schema in which an unqualified CREATE TABLE creates its tables in the user's database; refused without the right
 /// to do so.
 pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, ExternalError> {
-    let denied = |what: &str, on: &str| ExternalError::Privilege {
-        what: what.to_owned(),
-        grant: format!("GRANT CREATE ON SCHEMA {on} TO the role"),
-    };
     let Some(namespace) = inside.query_value("SELECT current_schema()")? else {
-        return Err(denied("create tables here: no schema of its search_path exists", "…"));
+        let what = "create tables here: no schema of its search_path exists".to_owned();
+        return Err(no_tables(what, "…"));
     };
     match inside
         .query_value("SELECT pg_catalog.has_schema_privilege(current_schema(), 'CREATE')::text")?
         .as_deref()
     {
         Some("true") => refuse_system_schema(&namespace, SqlDialect::Postgres).map(|()| namespace),
-        _ => Err(denied(&format!("create tables in the schema `{namespace}`"), &namespace)),
+        _ => Err(no_tables(format!("create tables in the schema `{namespace}`"), &namespace)),
     }
+}
+
+fn no_tables(what: String, schema: &str) -> ExternalError {
+    let grant = format!("GRANT CREATE ON SCHEMA {schema} TO the role");
+    ExternalError::Privilege { what, grant }
 }

@@ -100,18 +100,19 @@ impl OpenJournal {
 
     fn replace(&self) -> Result<(), ExternalError> {
         let beside = self.path.with_extension("tmp");
-        let write = || -> io::Result<()> {
-            let mut text = serde_json::to_vec_pretty(&self.journal)?;
-            text.push(b'\n');
-            write_synced(&beside, &text)?;
-            fs::rename(&beside, &self.path)?;
-            // The directory entry must survive, too.
-            File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()
-        };
-        write().map_err(|error| {
+        self.write_and_rename(&beside).map_err(|error| {
             let _ = fs::remove_file(&beside);
             problem(&self.path, &error)
         })
+    }
+
+    fn write_and_rename(&self, beside: &Path) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(&self.journal)?;
+        text.push(b'\n');
+        write_synced(beside, &text)?;
+        fs::rename(beside, &self.path)?;
+        // The directory entry must survive, too.
+        File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()
     }
 
     /// The file with the numbers of the run's sessions: see [`truetps_driver::ConnectionIds::copy_to`].
@@ -178,14 +179,9 @@ impl OpenJournal {
     fn was_unmounted(&self) -> bool {
         let Ok(lock) = self.lock.metadata() else { return false };
         let (home, path) = (&self.journal.home, &self.path);
-        let is_it = |path: &Path| {
-            fs::metadata(path).is_ok_and(|it| (it.dev(), it.ino()) == (lock.dev(), lock.ino()))
-        };
-        lock.nlink() > 0
-            && !is_it(&lock_path(home))
-            && !is_it(&lock_path(path))
-            && !is_it(home)
-            && !is_it(path)
+        let paths = [lock_path(home), lock_path(path), home.clone(), path.clone()];
+        let mut found = paths.iter().filter_map(|path| fs::metadata(path).ok());
+        lock.nlink() > 0 && !found.any(|it| (it.dev(), it.ino()) == (lock.dev(), lock.ino()))
     }
 }
 
@@ -205,11 +201,8 @@ pub(crate) fn refuse_unfinished(
     if !folder.is_dir() {
         return Ok(());
     }
-    let look = || {
-        let _all = lock_folder_if_there(folder)?;
-        refuse_unfinished_of(folder, ours, sets)
-    };
-    look().map_err(before_the_first)
+    let _all = lock_folder_if_there(folder).map_err(before_the_first)?;
+    refuse_unfinished_of(folder, ours, sets).map_err(before_the_first)
 }
 
 /// Nothing has been changed in the server so far.

@@ -68,15 +68,18 @@ fn once(so_far: &LogVolume, filled: &Filled) -> LogVolume {
 
 /// `12.0 MiB of binlog and 30.5 MiB of redo log`.
 pub(super) fn volume_text(volume: &LogVolume) -> String {
-    let text = |bytes: Option<u64>, what: &str| match bytes {
-        Some(bytes) => format!("{} of {what}", size_text(bytes)),
-        None => format!("an unknown volume of {what}"),
-    };
-    let redo = text(volume.redo_bytes, "redo log or WAL");
+    let redo = part_text(volume.redo_bytes, "redo log or WAL");
     if volume.binlog_bytes == Some(0) {
         redo
     } else {
-        format!("{} and {redo}", text(volume.binlog_bytes, "binlog"))
+        format!("{} and {redo}", part_text(volume.binlog_bytes, "binlog"))
+    }
+}
+
+fn part_text(bytes: Option<u64>, what: &str) -> String {
+    match bytes {
+        Some(bytes) => format!("{} of {what}", size_text(bytes)),
+        None => format!("an unknown volume of {what}"),
     }
 }
 

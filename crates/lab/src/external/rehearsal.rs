@@ -188,9 +188,10 @@ fn of_configuration(
     scopes: &Scopes,
     dialect: SqlDialect,
 ) -> Vec<String> {
-    let of = |scope| scopes.levels_of(plan, configuration, scope);
-    let global = of(Scope::Global).map(|(name, level)| set_sql(name, level));
-    global.chain(setup_sql(dialect, of(Scope::Session))).collect()
+    let global = scopes.levels_of(plan, configuration, Scope::Global);
+    let global = global.map(|(name, level)| set_sql(name, level));
+    let own = scopes.levels_of(plan, configuration, Scope::Session);
+    global.chain(setup_sql(dialect, own)).collect()
 }
 
 fn restore_statements(client: &mut Client, scopes: &Scopes) -> Result<Vec<String>, LabError> {

@@ -74,10 +74,10 @@ impl OwnSessions {
 
 /// Ends one MySQL-family session; returns whether it remains.
 pub(crate) fn end_one(client: &mut Client, id: u64) -> Result<bool, DriverError> {
-    let list = |client: &mut Client| -> Result<Vec<ServerSession>, DriverError> {
+    let left = end_listed(client, Duration::ZERO, &|client| {
         Ok(ServerSession::list(client)?.into_iter().filter(|session| session.id == id).collect())
-    };
-    Ok(!end_listed(client, Duration::ZERO, &list)?.is_empty())
+    });
+    Ok(!left?.is_empty())
 }
 
 /// Ends the listed sessions until none is listed, for a limited time. Also waits for sessions that this account may not

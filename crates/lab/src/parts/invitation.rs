@@ -62,8 +62,9 @@ impl Invitation {
     }
 
     fn check_names(&self) -> Result<(), String> {
-        let fine = |c: char| c.is_ascii_alphanumeric() || " :.-".contains(c);
-        if self.sessions.len() > SESSIONS_CHARS_MAX || !self.sessions.chars().all(fine) {
+        let is_odd =
+            self.sessions.contains(|c: char| !c.is_ascii_alphanumeric() && !" :.-".contains(c));
+        if self.sessions.len() > SESSIONS_CHARS_MAX || is_odd {
             return Err(format!(
                 "part 0 invites with an odd name of sessions: `{}`",
                 self.sessions.escape_debug()
@@ -79,8 +80,8 @@ impl Invitation {
             .and_then(|text| serde_json::from_str::<Vec<ScheduledTrial>>(&text));
         let own = own.expect("a schedule has a JSON form");
         let first = &self.experiment.schedule;
-        let differs = |n: &usize| first.get(*n) != own.get(*n);
-        let Some(n) = (0..first.len().max(own.len())).find(differs) else { return Ok(()) };
+        let mut entries = 0..first.len().max(own.len());
+        let Some(n) = entries.find(|n| first.get(*n) != own.get(*n)) else { return Ok(()) };
         let [theirs, ours] =
             [first, &own].map(|of| of.get(n).map_or("nothing", |scheduled| &scheduled.name));
         Err(format!(

@@ -504,15 +504,12 @@ impl<'a> Meeting<'a> {
                 };
                 return Err(PartsError::Apart(named));
             }
-            let is_there = |part: &u32| rows.iter().any(|row| row.part == *part);
-            let is_waited_for = |part: &u32| {
-                !rows
-                    .iter()
-                    .any(|row| row.part == *part && row.round == round && row.phase == phase)
-            };
-            let waited_for: Vec<_> = (1..of).filter(is_waited_for).collect();
+            let there: BTreeSet<_> = rows.iter().map(|row| row.part).collect();
+            let arrived = rows.iter().filter(|row| row.round == round && row.phase == phase);
+            let arrived: BTreeSet<_> = arrived.map(|row| row.part).collect();
+            let waited_for: Vec<_> = (1..of).filter(|part| !arrived.contains(part)).collect();
             let Some(one) = waited_for.first() else { return Ok(()) };
-            for part in waited_for.iter().filter(|part| is_there(part)) {
+            for part in waited_for.iter().filter(|part| there.contains(part)) {
                 self.check_alive(*part)?;
             }
             if self.stop.load(Ordering::Relaxed) {
@@ -520,7 +517,7 @@ impl<'a> Meeting<'a> {
             }
             let waited = began.elapsed();
             if let Some(absent) =
-                waited_for.iter().find(|part| !is_there(part)).filter(|_| waited >= arrival)
+                waited_for.iter().find(|part| !there.contains(part)).filter(|_| waited >= arrival)
             {
                 let seconds = arrival.as_secs();
                 return Err(PartsError::Apart(format!(

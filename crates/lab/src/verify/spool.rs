@@ -45,10 +45,10 @@ pub(crate) fn buckets_for(rows: u64) -> usize {
 impl<R: SpooledRow> RowSpool<R> {
     /// Files without a name, in this folder: nothing is left of them however the process ends.
     pub(crate) fn create(folder: &Path, buckets: usize) -> io::Result<Self> {
-        let file = || {
+        let buckets = (0..buckets).map(|_| {
             tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(BUFFER_BYTES, file))
-        };
-        let buckets = (0..buckets).map(|_| file()).collect::<Result<_, _>>()?;
+        });
+        let buckets = buckets.collect::<Result<_, _>>()?;
         Ok(Self { buckets, bytes: Vec::new(), rows: PhantomData })
     }
 
