@@ -4,15 +4,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, HttpTarget, Target};
-use truetps_engine::{ClientEnds, LoadSpec, Observer, Pacing, Quota, RunEnding, RunOutcome};
+use truetps_engine::{ClientEnds, LoadSpec, Observer, Quota, RunEnding, RunOutcome};
 use truetps_folder::{FolderError, TrialWriter};
+use truetps_measure::MeasuredLoad;
 use truetps_plan::{Plan, ProbeSpec};
 use truetps_probe::RunPresence;
 use truetps_record::{
-    Configuration, Counts, EngineFacts, ErrorCount, Histogram, Interval, NoEvidence, OtherRun,
-    Part, Phase, Protocol, Trial, Validity,
+    Configuration, EngineFacts, ErrorCount, Histogram, Interval, NoEvidence, OtherRun, Part, Phase,
+    Protocol, Trial, Validity,
 };
-use truetps_recording::{LoadFacts, LoadProbe, MeasuredLoad, TrialEvent, TrialRecorder};
+use truetps_recording::{LoadFacts, LoadProbe, TrialEvent, TrialRecorder};
 use truetps_workload::Workload;
 
 use crate::pacing::pacing;
@@ -25,13 +26,10 @@ const CONNECT_TIMEOUT_A_CLIENT: Duration = Duration::from_millis(10);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// With a larger share of failures, throughput measures a server that mostly refuses: a full disk, a read-only server.
-pub(crate) const FAILED_SHARE_MAX: f64 = 0.01;
+pub const FAILED_SHARE_MAX: f64 = 0.01;
 
-/// Decides when a load starts.
-pub trait StartGate {
-    /// All clients have connected: waits until the start is agreed on, or says why there is none.
-    fn start(&self) -> Result<Instant, String>;
-}
+/// Waits, when all clients have connected, until the start of the load is agreed on, or says why there is none.
+pub type StartGate<'a> = dyn Fn() -> Result<Instant, String> + 'a;
 
 /// A load and its server.
 pub struct TrialContext<'a> {
@@ -50,18 +48,13 @@ pub struct TrialContext<'a> {
     /// Where other runs of truetps are registered.
     pub presence: &'a RunPresence,
     /// Where the start is agreed on; `None`: the load starts as soon as it can.
-    pub gate: Option<&'a dyn StartGate>,
+    pub gate: Option<&'a StartGate<'a>>,
     /// How server and host are watched during the load; `None`: not watched.
     pub probe: Option<&'a ProbeSpec>,
 }
 
 /// The load of one configuration of a plan. `pin`: cores that the workers are bound to; empty: none.
-pub(crate) fn load_of(
-    plan: &Plan,
-    configuration: &Configuration,
-    workers: u32,
-    pin: &[u32],
-) -> LoadSpec {
+pub fn load_of(plan: &Plan, configuration: &Configuration, workers: u32, pin: &[u32]) -> LoadSpec {
     LoadSpec {
         clients: configuration.connections(),
         part: Part::WHOLE,
@@ -156,7 +149,7 @@ struct RecordingObserver<'a> {
     on_event: &'a mut dyn FnMut(TrialEvent<'_>),
     presence: &'a RunPresence,
     beside: Vec<OtherRun>,
-    gate: Option<&'a dyn StartGate>,
+    gate: Option<&'a StartGate<'a>>,
 }
 
 impl RecordingObserver<'_> {
@@ -169,7 +162,7 @@ impl RecordingObserver<'_> {
 
 impl Observer for RecordingObserver<'_> {
     fn start(&mut self) -> Result<Option<Instant>, String> {
-        self.gate.map(StartGate::start).transpose()
+        self.gate.map(|gate| gate()).transpose()
     }
 
     fn clock(&mut self, zero: Instant) {
@@ -197,14 +190,14 @@ fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Val
             at_limit: outcome.at_session_limit,
         }),
         RunEnding::AllClientsLost => {
-            Some(NoEvidence::AllClientsLost { error: error_of_lost(outcome) })
+            Some(NoEvidence::AllClientsLost { error: first_message(outcome.errors()) })
         }
         RunEnding::Fatal(error) => Some(NoEvidence::FatalError { error: error.clone() }),
         RunEnding::Complete => None,
     };
     let reason = ending.or_else(|| missing_clients(outcome, load)).or_else(|| {
-        let Some(counts) = outcome.measured else { return Some(NoEvidence::NotMeasured) };
-        no_figures(outcome, load, counts, failed_share_max)
+        let Some(measured) = &outcome.measured else { return Some(NoEvidence::NotMeasured) };
+        no_figures(outcome, load, measured, failed_share_max)
     });
     reason.map_or(Validity::Valid, Validity::invalid)
 }
@@ -227,24 +220,26 @@ fn missing_clients(outcome: &RunOutcome, load: &LoadSpec) -> Option<NoEvidence> 
             hangs: outcome.end.drain_answers == 0,
         });
     }
-    let error = || error_of_lost(outcome);
-    (outcome.end.lost > 0)
-        .then(|| NoEvidence::ClientsLost { clients: outcome.end.lost, error: error() })
+    (outcome.end.lost > 0).then(|| NoEvidence::ClientsLost {
+        clients: outcome.end.lost,
+        error: first_message(outcome.errors()),
+    })
 }
 
 /// What is wrong with a measure phase in which all clients took part.
 fn no_figures(
     outcome: &RunOutcome,
     load: &LoadSpec,
-    counts: Counts,
+    measured: &MeasuredLoad,
     failed_share_max: f64,
 ) -> Option<NoEvidence> {
+    let counts = measured.counts;
     let (failed, of) = (counts.failed - counts.ignored, counts.ok + counts.failed);
     if failed as f64 > failed_share_max * of as f64 {
         return Some(NoEvidence::TransactionsFailed {
             failed,
             of,
-            error: first_message(&outcome.errors),
+            error: first_message(&measured.errors),
         });
     }
     let elsewhere = failed_elsewhere(outcome);
@@ -252,38 +247,30 @@ fn no_figures(
         let error = first_message(&outcome.errors_elsewhere);
         return Some(NoEvidence::FailedOutsideMeasure { failed: elsewhere, error });
     }
-    if nothing_scheduled(outcome) {
+    if nothing_scheduled(measured) {
         return Some(NoEvidence::NothingScheduled {
-            seconds: outcome.measure_length.as_secs_f64(),
+            seconds: measured.schedule_length.as_secs_f64(),
         });
     }
     // The transactions of the other clients show how they began, not what all clients get.
     let is_most = load.quota.is_none() && outcome.end.unfinished > outcome.end.finished;
-    never_finished(outcome).filter(|_| is_most)
+    never_finished(&outcome.end, measured).filter(|_| is_most)
 }
 
-fn first_message(errors: &[ErrorCount]) -> Option<String> {
-    errors.first().map(|error| error.first_message.clone())
+fn first_message<'e>(errors: impl IntoIterator<Item = &'e ErrorCount>) -> Option<String> {
+    errors.into_iter().next().map(|error| error.first_message.clone())
 }
 
-fn error_of_lost(outcome: &RunOutcome) -> Option<String> {
-    first_message(if outcome.errors.is_empty() {
-        &outcome.errors_elsewhere
-    } else {
-        &outcome.errors
-    })
-}
-
-fn nothing_scheduled(outcome: &RunOutcome) -> bool {
-    outcome
+fn nothing_scheduled(measured: &MeasuredLoad) -> bool {
+    measured
         .open_loop
         .as_ref()
         .is_some_and(|open| open.starts.scheduled + open.starts.queued_in == 0)
 }
 
-fn never_finished(outcome: &RunOutcome) -> Option<NoEvidence> {
-    let (clients, of) = (outcome.end.unfinished, outcome.end.finished + outcome.end.unfinished);
-    let seconds = outcome.measure_length.as_secs_f64();
+fn never_finished(end: &ClientEnds, measured: &MeasuredLoad) -> Option<NoEvidence> {
+    let (clients, of) = (end.unfinished, end.finished + end.unfinished);
+    let seconds = measured.schedule_length.as_secs_f64();
     (clients > 0).then_some(NoEvidence::ClientsUnfinished { clients, of, seconds })
 }
 
@@ -298,34 +285,10 @@ fn load_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> LoadFacts {
         pinned_to: context.load.pin.clone(),
         shares_cores: None,
         reconnects: outcome.end.reconnects,
-        clients_finished: outcome.measured.map(|_| outcome.end.finished),
+        clients_finished: outcome.measured.as_ref().map(|_| outcome.end.finished),
         suspensions: Vec::new(),
     };
-    LoadFacts { engine, measured: measured_load(&context.load, outcome), notes: notes(outcome) }
-}
-
-fn measured_load(load: &LoadSpec, outcome: &RunOutcome) -> Option<MeasuredLoad> {
-    Some(MeasuredLoad {
-        // If each client has its share, the end of the last one counts.
-        length: outcome.end.last_end.unwrap_or(outcome.measure_length),
-        schedule_length: outcome.measure_length,
-        counts: outcome.measured?,
-        response: outcome.response,
-        open_loop: outcome.open_loop,
-        constant_clients: has_constant_clients(load, outcome).then_some(outcome.clients_connected),
-        workers_used: outcome.workers_used,
-        errors: outcome.errors.clone(),
-    })
-}
-
-/// Whether each client had one transaction in flight at any moment of the measure phase.
-fn has_constant_clients(load: &LoadSpec, outcome: &RunOutcome) -> bool {
-    let ClientEnds { lost, reconnects, renewed, .. } = outcome.end;
-    load.pacing == Pacing::Closed
-        && load.quota.is_none()
-        && lost == 0
-        && reconnects == 0
-        && renewed == 0
+    LoadFacts { engine, measured: outcome.measured.clone(), notes: notes(outcome) }
 }
 
 /// Transactions that failed in warm-up and drain.
@@ -351,13 +314,16 @@ fn unanswered(oldest: Duration, in_flight: u64, slowest_us: Option<f64>) -> Opti
 fn notes(outcome: &RunOutcome) -> Vec<String> {
     let elsewhere = failed_elsewhere(outcome);
     let mut notes = Vec::new();
-    if outcome.measured.is_some_and(|counts| counts.ok + counts.failed == 0) {
-        notes.push("no transaction ended in the measure phase".to_owned());
+    if let Some(measured) = &outcome.measured {
+        let counts = &measured.counts;
+        if counts.ok + counts.failed == 0 {
+            notes.push("no transaction ended in the measure phase".to_owned());
+        }
+        if let Some(oldest) = outcome.end.oldest_in_flight {
+            notes.extend(unanswered(oldest, counts.in_flight, measured.response.response_us_max));
+        }
+        notes.extend(never_finished(&outcome.end, measured).map(|reason| reason.to_string()));
     }
-    if let (Some(oldest), Some(counts)) = (outcome.end.oldest_in_flight, outcome.measured) {
-        notes.extend(unanswered(oldest, counts.in_flight, outcome.response.response_us_max));
-    }
-    notes.extend(never_finished(outcome).map(|reason| reason.to_string()));
     if elsewhere > 0 {
         notes.push(format!("{elsewhere} transactions failed outside the measure phase"));
     }
@@ -386,6 +352,19 @@ mod tests {
         check(2190, 0, Some(9720.0), None);
     }
 
+    fn measured(open_loop: Option<truetps_record::OpenLoop>) -> MeasuredLoad {
+        MeasuredLoad {
+            length: Duration::from_millis(800),
+            schedule_length: Duration::from_millis(800),
+            counts: truetps_record::Counts::default(),
+            response: truetps_record::LatencyFigures::default(),
+            open_loop,
+            constant_clients: None,
+            workers_used: truetps_measure::WorkerUse::of(&[], 0),
+            errors: Vec::new(),
+        }
+    }
+
     fn outcome(finished: u32, unfinished: u32, unanswered: u32, drain_answers: u64) -> RunOutcome {
         RunOutcome {
             ending: RunEnding::Complete,
@@ -403,13 +382,8 @@ mod tests {
                 unfinished,
                 ..ClientEnds::default()
             },
-            measured: Some(truetps_record::Counts::default()),
-            measure_length: Duration::from_millis(800),
-            response: truetps_record::LatencyFigures::default(),
-            open_loop: None,
-            errors: Vec::new(),
+            measured: Some(measured(None)),
             errors_elsewhere: Vec::new(),
-            workers_used: truetps_measure::WorkerUse::of(&[], 0),
         }
     }
 
@@ -454,7 +428,7 @@ mod tests {
     #[test]
     fn a_schedule_without_a_start_is_no_evidence() {
         let idle = RunOutcome {
-            open_loop: Some(truetps_record::OpenLoop::default()),
+            measured: Some(measured(Some(truetps_record::OpenLoop::default()))),
             ..outcome(0, 0, 0, 0)
         };
         let load = LoadSpec::closed(4, 2, Duration::from_millis(800));

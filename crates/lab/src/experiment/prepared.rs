@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use truetps_engine::LoadSpec;
-use truetps_folder::{ExperimentFolder, TrialWriter};
+use truetps_folder::{ExperimentFolder, FolderError, TrialWriter};
 use truetps_plan::{Plan, WorkloadSpec};
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
@@ -19,50 +19,27 @@ use truetps_recording::{
     ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial, other_run_warning,
 };
 use truetps_sandbox::ServerLoad;
+use truetps_trial::{FAILED_SHARE_MAX, RanTrial, StartGate, TrialContext, load_of};
 use truetps_workload::Workload;
 
 use crate::duration::Remaining;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::evidence::{ServerState, TrialEvidence};
-use crate::extension::{AskForMore, extend, record};
+use crate::experiment::request::ExperimentRequest;
+use crate::experiment::trial_events::TrialEvents;
+use crate::extension::{extend, record};
 use crate::external::{LoadVolume, unique_id};
 use crate::parts::Meeting;
-use crate::ready_server::{LoadNews, ReadyServer};
-use crate::resume::missing;
+use crate::ready_server::ReadyServer;
 use crate::schedule::schedule;
 use crate::server_provider::{ServerProvider, ServerSource};
 use crate::setup::{PreparedParts, PreparedServers, prepare_external_server, private};
-use crate::trial::{FAILED_SHARE_MAX, RanTrial, StartGate, TrialContext, load_of};
 
 /// After this many invalid trials in a row the experiment ends: the remaining trials would fail, too.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
 /// The largest value of the servers' `max_prepared_stmt_count`.
 const PREPARED_STATEMENTS_MAX: u64 = 1_048_576;
-
-/// Cores that the load generator and private servers are bound to; an empty list binds nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pin {
-    pub generator: Vec<u32>,
-    pub server: Vec<u32>,
-}
-
-/// An experiment to run.
-pub struct ExperimentRequest<'a> {
-    /// The plan as it is run.
-    pub plan: &'a Plan,
-    pub quick: bool,
-    pub runs: &'a Path,
-    pub place: ServerSource<'a>,
-    pub workers: u32,
-    pub pin: &'a Pin,
-    pub tool_version: &'a str,
-    pub command: Vec<String>,
-    /// Set by the user: end the running trial and keep what was measured.
-    pub stop: &'a AtomicBool,
-    /// Whether to add blocks when all trials have run.
-    pub more: Option<AskForMore<'a>>,
-}
 
 /// An experiment that has ended, complete or not.
 #[derive(Debug)]
@@ -287,10 +264,10 @@ impl<'a> PreparedExperiment<'a> {
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
         let index = scheduled.position as usize;
-        let place = || TrialPlace { trial: scheduled, index, of: None, left: None };
-        listener.event(&ExperimentEvent::Trial(place(), TrialEvent::Begins));
-        let trial = self.trial(folder, &place, listener)?;
-        listener.event(&ExperimentEvent::Trial(place(), TrialEvent::Ends(&trial)));
+        let place = TrialPlace { trial: scheduled, index, of: None, left: None };
+        listener.event(&ExperimentEvent::Trial(place, TrialEvent::Begins));
+        let trial = self.trial(folder, place, listener)?;
+        listener.event(&ExperimentEvent::Trial(place, TrialEvent::Ends(&trial)));
         Ok(trial)
     }
 
@@ -329,14 +306,11 @@ impl<'a> PreparedExperiment<'a> {
             if self.request.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let (left, began) = (remaining.remaining_time(), Instant::now());
+            let (left, began) = (Some(remaining.remaining_time()), Instant::now());
             self.volume.iter_mut().for_each(|volume| volume.expect(todo.len() - n));
-            let place = || {
-                let left = left.checked_sub(began.elapsed());
-                TrialPlace { trial: scheduled, index: done + n, of: Some(of), left }
-            };
-            listener.event(&ExperimentEvent::Trial(place(), TrialEvent::Begins));
-            let trial = match self.trial(folder, &place, listener) {
+            let place = TrialPlace { trial: scheduled, index: done + n, of: Some(of), left };
+            listener.event(&ExperimentEvent::Trial(place, TrialEvent::Begins));
+            let trial = match self.trial(folder, place, listener) {
                 Ok(trial) => trial,
                 // What was measured so far is on disk and can be reported.
                 Err(error) => {
@@ -345,7 +319,7 @@ impl<'a> PreparedExperiment<'a> {
                 }
             };
             remaining.trial_took(began.elapsed());
-            let place = TrialPlace { left: Some(remaining.remaining_time()), ..place() };
+            let place = TrialPlace { left: Some(remaining.remaining_time()), ..place };
             listener.event(&ExperimentEvent::Trial(place, TrialEvent::Ends(&trial)));
             failures_in_a_row = if matches!(trial.validity, Validity::Invalid(_)) {
                 failures_in_a_row + 1
@@ -364,13 +338,14 @@ impl<'a> PreparedExperiment<'a> {
     }
 
     /// One trial, from its folder to its `run.json`. An error concerns the folder.
-    fn trial<'t>(
+    fn trial(
         &mut self,
         folder: &ExperimentFolder,
-        place: &dyn Fn() -> TrialPlace<'t>,
+        place: TrialPlace<'_>,
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
-        let scheduled = place().trial;
+        let mut events = TrialEvents::new(place, listener);
+        let scheduled = place.trial;
         let workload = self.workload_of(scheduled)?;
         let meeting = self.parts.as_ref().map(|parts| Rc::clone(&parts.meeting));
         if let Some(meeting) = &meeting {
@@ -384,31 +359,40 @@ impl<'a> PreparedExperiment<'a> {
             request.tool_version,
         );
         trial.profile = Some(self.profile_of(scheduled, &*workload));
-        let mut writer = folder.begin_trial(&trial)?;
+        let writer = folder.begin_trial(&trial)?;
         let mut evidence = TrialEvidence::new();
-        match self.provider.ready(&scheduled.configuration, listener) {
+        let writer = match self.provider.ready(&scheduled.configuration, events.listener) {
             Err(LabError::Interrupted) => {
                 evidence.load = Validity::partial(NoEvidence::Interrupted);
+                writer
             }
             Err(error) => {
                 evidence.load =
                     Validity::invalid(NoEvidence::ServerNotPrepared { error: error.to_string() });
+                writer
             }
             Ok(mut server) => {
-                let (presence, volume, workers) =
-                    (&self.presence, self.volume.as_mut(), self.workers);
                 if let Some(meeting) = &meeting {
                     meeting
                         .borrow_mut()
                         .server_is_prepared(&scheduled.name, &server.session_settings())?;
                 }
-                let gate = meeting.as_deref().map(|meeting| meeting as &dyn StartGate);
-                let load =
-                    TrialLoad { request, workload: &*workload, presence, volume, gate, workers };
-                (trial, writer) =
-                    load.run(&mut *server, trial, writer, &mut evidence, place, listener)?;
+                let start = meeting.as_ref().map(|meeting| {
+                    || meeting.borrow_mut().start().map_err(|problem| problem.to_string())
+                });
+                let load = TrialLoad {
+                    request,
+                    workload: &*workload,
+                    presence: &self.presence,
+                    volume: self.volume.as_mut(),
+                    gate: start.as_ref().map(|start| start as &StartGate<'_>),
+                    workers: self.workers,
+                };
+                let ran;
+                (ran, trial) = load.run(&mut *server, trial, writer, &mut evidence, &mut events)?;
+                ran
             }
-        }
+        };
         if let Some(meeting) = &meeting {
             evidence.parts = end_round(meeting, &evidence);
             trial.start = meeting.borrow().common_start();
@@ -416,11 +400,11 @@ impl<'a> PreparedExperiment<'a> {
         if trial.measured.is_some() {
             evidence.trouble = self.provider.trouble(&scheduled.configuration, listener);
         }
+        evidence.awaits_check = false;
         if !evidence.is_server_usable() {
             self.provider.discard();
         }
-        trial.validity = evidence.validity();
-        writer.write_trial(&trial)?;
+        write_trial(&mut trial, &evidence, &writer)?;
         Ok(trial)
     }
 
@@ -461,10 +445,35 @@ impl<'a> PreparedExperiment<'a> {
     }
 }
 
+/// The trials of the schedule that have no valid result.
+pub(crate) fn missing<'e>(
+    folder: &ExperimentFolder,
+    experiment: &'e Experiment,
+) -> Result<Vec<&'e ScheduledTrial>, LabError> {
+    let mut missing = Vec::new();
+    for scheduled in &experiment.schedule {
+        let is_done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
+        if !is_done {
+            missing.push(scheduled);
+        }
+    }
+    Ok(missing)
+}
+
 /// Tells the other parts how this one ended, and learns how they did: why the whole load is no evidence.
 fn end_round(meeting: &RefCell<Meeting<'_>>, evidence: &TrialEvidence) -> Option<String> {
     let own = evidence.validity().reason().map(ToString::to_string);
     meeting.borrow_mut().end_round(own.as_deref()).map(|problem| problem.to_string())
+}
+
+/// Writes the trial, with the validity that follows from what is known of it so far.
+fn write_trial(
+    trial: &mut Trial,
+    evidence: &TrialEvidence,
+    writer: &TrialWriter,
+) -> Result<(), FolderError> {
+    trial.validity = evidence.validity();
+    writer.write_trial(trial)
 }
 
 /// The load of one trial, on a server that is ready for it.
@@ -473,21 +482,20 @@ struct TrialLoad<'a> {
     workload: &'a dyn Workload,
     presence: &'a RunPresence,
     volume: Option<&'a mut LoadVolume>,
-    gate: Option<&'a dyn StartGate>,
+    gate: Option<&'a StartGate<'a>>,
     workers: u32,
 }
 
 impl TrialLoad<'_> {
     /// Runs it, and writes the trial and the server's files. An error concerns the folder.
-    fn run<'t>(
+    fn run(
         mut self,
         server: &mut dyn ReadyServer<'_>,
         mut trial: Trial,
         writer: TrialWriter,
         evidence: &mut TrialEvidence,
-        place: &dyn Fn() -> TrialPlace<'t>,
-        listener: &mut dyn Listener,
-    ) -> Result<(Trial, TrialWriter), LabError> {
+        events: &mut TrialEvents<'_, '_>,
+    ) -> Result<(TrialWriter, Trial), LabError> {
         let request = self.request;
         trial.notes.append(&mut server.take_notes());
         let (target, server_pid) = server.address();
@@ -508,36 +516,34 @@ impl TrialLoad<'_> {
             // One session watches the server, not one a part.
             probe: request.place.part().is_first().then_some(&request.plan.probe),
         };
-        let ran =
-            server.run_load(&context, self.volume.as_deref_mut(), trial, writer, &mut |news| {
-                listener.event(&match news {
-                    LoadNews::Warning(text) => ExperimentEvent::Warning(text),
-                    LoadNews::Trial(event) => ExperimentEvent::Trial(place(), event),
-                });
-            });
+        if let Some(volume) = &mut self.volume {
+            events.warn(volume.begin(&mut || server.logged_so_far()));
+        }
+        let ran = server.run_load(&context, trial, writer, &mut |event| {
+            if let (Some(volume), TrialEvent::Sample(header, sample)) = (&mut self.volume, event) {
+                events.warn(volume.sample(header, sample));
+            }
+            events.send(event);
+        });
         let RanTrial { mut trial, writer, error, .. } = ran;
         evidence.load = trial.validity.clone();
         evidence.server = server.state();
         if evidence.server == ServerState::Answers {
             trial.logged = server.logged();
         }
-        if let Some(text) = self.volume.and_then(|volume| volume.end(trial.logged.as_ref())) {
-            listener.warn(text);
+        if let Some(volume) = self.volume {
+            events.warn(volume.end(trial.logged.as_ref()));
         }
         // The figures matter more than the server's files, which are written last.
-        trial.validity = if server.is_external() {
-            evidence.validity_before_check()
-        } else {
-            evidence.validity()
-        };
-        writer.write_trial(&trial)?;
+        evidence.awaits_check = server.is_external();
+        write_trial(&mut trial, evidence, &writer)?;
         server.write_files(&evidence.server, &writer.server_path())?;
-        error.map_or(Ok((trial, writer)), |error| Err(error.into()))
+        error.map_or(Ok((writer, trial)), |error| Err(error.into()))
     }
 }
 
 /// The command of truetps that this is, shown to other runs on the host.
 fn command_word(request: &ExperimentRequest<'_>) -> &'static str {
-    let is_word = |word: &&'static str| request.command.iter().any(|typed| typed == word);
-    ["sweep", "run"].into_iter().find(is_word).unwrap_or("load")
+    let mut words = ["sweep", "run"].into_iter();
+    words.find(|word| request.command.iter().any(|typed| typed == word)).unwrap_or("load")
 }

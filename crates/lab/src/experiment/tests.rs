@@ -14,19 +14,20 @@ use truetps_record::{
     Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, Part, ServerFacts,
     SqlDialect, Trial, Validity,
 };
+use truetps_recording::TrialEvent;
+use truetps_trial::{RanTrial, TrialContext};
 
+use super::prepared::start_on;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::evidence::ServerState;
-use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, start_on};
+use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, missing};
 use crate::extension::MoreBlocks;
-use crate::external::LoadVolume;
 use crate::find_max::find_max_on;
-use crate::ready_server::{LoadNews, ReadyServer};
-use crate::resume::{missing, resume_on};
+use crate::ready_server::ReadyServer;
+use crate::resume::resume_on;
 use crate::server_provider::{ExternalServer, ServerProvider, ServerSource};
 use crate::setup::PreparedServers;
-use crate::trial::{RanTrial, TrialContext};
 
 const PLAN: &str = r#"
 name = "scripted"
@@ -129,10 +130,9 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
     fn run_load(
         &mut self,
         _: &TrialContext<'_>,
-        _: Option<&mut LoadVolume>,
         mut trial: Trial,
         writer: TrialWriter,
-        _: &mut dyn FnMut(LoadNews<'_>),
+        _: &mut dyn FnMut(TrialEvent<'_>),
     ) -> RanTrial {
         trial.measured = Some(measured(self.script.capacity, trial.configuration.rate()));
         trial.validity = match self.turn {

@@ -27,14 +27,9 @@ impl ServerSession {
         const SCHEMA: usize = 3;
         const COMMAND: usize = 4;
         const INFO: usize = 7;
-        let cell = |n: usize| row.get(n).and_then(Option::as_deref).unwrap_or_default().to_owned();
-        Some(Self {
-            id: cell(0).parse().ok()?,
-            user: cell(USER),
-            schema: cell(SCHEMA),
-            command: cell(COMMAND),
-            statement: cell(INFO),
-        })
+        let [id, user, schema, command, statement] = [0, USER, SCHEMA, COMMAND, INFO]
+            .map(|n| row.get(n).and_then(Option::as_deref).unwrap_or_default().to_owned());
+        Some(Self { id: id.parse().ok()?, user, schema, command, statement })
     }
 
     /// All sessions visible to the account except this one, and the account's name. `None`: this session, connected
@@ -65,7 +60,7 @@ impl ServerSession {
     }
 
     /// All sessions visible to the account: at least its own.
-    pub(crate) fn list(client: &mut Client) -> Result<Vec<Self>, DriverError> {
+    pub fn list(client: &mut Client) -> Result<Vec<Self>, DriverError> {
         let rows = client.query("SHOW FULL PROCESSLIST")?.rows;
         Ok(rows.iter().filter_map(|row| Self::of_row(row)).collect())
     }
