@@ -147,6 +147,14 @@ fn sustained(cell: &Cell) -> &'static str {
 }
 
 impl CsvColumn {
+    fn has(&self, figure: Figure) -> bool {
+        match self {
+            Self::Figure(known) => *known == figure,
+            Self::Group(group) => *group == figure.group(),
+            _ => false,
+        }
+    }
+
     fn names(&self) -> Vec<&'static str> {
         match self {
             Self::Figure(Figure::Tps) => vec!["tps", "tps_low", "tps_high"],
@@ -158,11 +166,12 @@ impl CsvColumn {
     }
 
     fn texts(&self, row: &RowInput<'_>) -> Vec<String> {
-        let of = |figure: Figure| number(row.cell.get(figure));
         match self {
             Self::Figure(Figure::Tps) => estimate(row.cell.tps).to_vec(),
-            Self::Figure(figure) => vec![of(*figure)],
-            Self::Group(group) => of_group(*group).map(of).collect(),
+            Self::Figure(figure) => vec![number(row.cell.get(*figure))],
+            Self::Group(group) => {
+                of_group(*group).map(|figure| number(row.cell.get(figure))).collect()
+            }
             Self::Text(_, text) => vec![text(row)],
             Self::Number(_, value) => vec![number(value(row))],
             Self::Estimate(_, value) => estimate(value(row)).to_vec(),
@@ -179,12 +188,7 @@ fn of_group(group: FigureGroup) -> impl Iterator<Item = Figure> {
 }
 
 fn columns() -> impl Iterator<Item = CsvColumn> {
-    let has = |column: &CsvColumn, figure: Figure| match column {
-        Of(known) => *known == figure,
-        Group(group) => *group == figure.group(),
-        _ => false,
-    };
-    let others = in_csv().filter(move |figure| !COLUMNS.iter().any(|column| has(column, *figure)));
+    let others = in_csv().filter(|figure| !COLUMNS.iter().any(|column| column.has(*figure)));
     COLUMNS.iter().copied().chain(others.map(Of))
 }
 

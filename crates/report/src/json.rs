@@ -201,11 +201,11 @@ pub(crate) fn json_text(document: &impl Serialize) -> String {
 
 /// One JSON object a trial, each on a line of its own.
 pub fn jsonl(input: &ReportInput<'_>) -> String {
-    let line = |part: ReportedTrial<'_>| {
+    let lines = trial_parts(input).map(|part| {
         let text = serde_json::to_string(&part).expect("every field of a report has a JSON form");
         printable_json(&text) + "\n"
-    };
-    trial_parts(input).map(line).collect()
+    });
+    lines.collect()
 }
 
 fn trial_parts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = ReportedTrial<'a>> {

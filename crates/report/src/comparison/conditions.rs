@@ -43,11 +43,11 @@ pub(super) fn differing(
     // Workload factors are shown by the workload's own keys, which a plan without that factor has as well.
     let levels =
         differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
-            let level = |side: &ComparedSide<'_>| {
-                side.configuration.levels.get(name).map(ToString::to_string)
-            };
-            let text = |side| level(side).unwrap_or_else(|| "no factor".to_owned());
-            DifferingCondition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
+            let [a, b] = [&input.a, &input.b].map(|side| {
+                let level = side.configuration.levels.get(name).map(ToString::to_string);
+                level.unwrap_or_else(|| "no factor".to_owned())
+            });
+            DifferingCondition { what: name.to_owned(), a, b }
         });
     let scripts = inputs
         .scripts
@@ -85,10 +85,9 @@ fn differing_plan_keys(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     let [a, b] = [&input.a, &input.b].map(|side| plan_keys(side, input.settings.is_some()));
     let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
     let differing = names.filter(|name| a.get(*name) != b.get(*name)).map(|name| {
-        let text = |keys: &BTreeMap<String, String>| {
-            keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned())
-        };
-        let (a, b) = cut_around_difference(text(&a), text(&b), LEVEL_MAX);
+        let [a, b] =
+            [&a, &b].map(|keys| keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned()));
+        let (a, b) = cut_around_difference(a, b, LEVEL_MAX);
         DifferingCondition { what: name.clone(), a, b }
     });
     differing.collect()
@@ -131,11 +130,11 @@ fn add_leaves(name: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
 
 /// Server, program and machine.
 fn surroundings(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
-    let known = |text: String| if text.is_empty() { "not known".to_owned() } else { text };
     let flush = flush(&input.a.run.experiment.host, &input.b.run.experiment.host);
-    let both = place(&input.a).into_iter().zip(place(&input.b));
+    let both = surroundings_of(&input.a).into_iter().zip(surroundings_of(&input.b));
     let differing = both.filter(|((_, a), (_, b))| a != b).map(|((what, a), (_, b))| {
-        DifferingCondition { what: what.to_owned(), a: known(a), b: known(b) }
+        let [a, b] = [a, b].map(|text| if text.is_empty() { "not known".to_owned() } else { text });
+        DifferingCondition { what: what.to_owned(), a, b }
     });
     differing.chain(flush).collect()
 }
@@ -144,16 +143,12 @@ fn surroundings(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
 fn flush(a: &HostFacts, b: &HostFacts) -> Option<DifferingCondition> {
     let (a, b) = (a.flush?.us_p50, b.flush?.us_p50);
     let differs = a.max(b) > 2.0 * a.min(b);
-    let text = |us: f64| format!("{} (p50)", format::duration_us(us));
-    differs.then(|| DifferingCondition {
-        what: "one flush beforehand".to_owned(),
-        a: text(a),
-        b: text(b),
-    })
+    let [a, b] = [a, b].map(|us| format!("{} (p50)", format::duration_us(us)));
+    differs.then(|| DifferingCondition { what: "one flush beforehand".to_owned(), a, b })
 }
 
-/// The same list for each side.
-fn place(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
+/// Server, program and machine of a side: the same words in the same order for each.
+fn surroundings_of(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
     let engine = side.trial().and_then(|trial| trial.engine.as_ref());
     let mut list = vec![
         ("server", server(side).unwrap_or_default()),
@@ -178,14 +173,13 @@ fn disk_level(side: &ComparedSide<'_>) -> String {
 }
 
 fn host(host: &HostFacts) -> Vec<(&'static str, String)> {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
     vec![
         ("host", host.hostname.clone()),
         ("kernel", host.kernel.clone()),
         ("CPU", format!("{} of {}", format::plural(host.cores.into(), "core"), host.cpu_model)),
         ("memory", format::bytes(host.memory_bytes)),
-        ("file system", text(&host.file_system)),
-        ("device", text(&host.device)),
+        ("file system", host.file_system.clone().unwrap_or_default()),
+        ("device", host.device.clone().unwrap_or_default()),
     ]
 }
 

@@ -88,10 +88,12 @@ fn part<'a>(input: &'a RunComparison<'a>) -> ComparisonPart<'a> {
         workload: profile::sentences(input),
         settings: input.settings.as_ref().map(|diff| {
             let differing = diff.shown().filter(|one| one.same_but_for.is_none());
-            let value = |placed: &'a truetps_knowledge::Placed| placed.value.as_deref();
-            differing
-                .map(|one| SettingPart { name: &one.name, a: value(&one.a), b: value(&one.b) })
-                .collect()
+            let parts = differing.map(|one| SettingPart {
+                name: &one.name,
+                a: one.a.value.as_deref(),
+                b: one.b.value.as_deref(),
+            });
+            parts.collect()
         }),
         notes: verdict::notes(input, &inputs),
         scripts: inputs.scripts,

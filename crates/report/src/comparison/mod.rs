@@ -62,7 +62,7 @@ impl<'a> ComparedSide<'a> {
         self.run.plan.workload_of(self.configuration)
     }
 
-    /// Of its first trial.
+    /// The settings of its first trial's server.
     fn settings(&self) -> Option<SettingsSide> {
         let first = self.trials().next()?;
         let name = self.run.path.join(&first.trial.name).display().to_string();
@@ -109,7 +109,7 @@ impl<'a> RunComparison<'a> {
         });
         let comparisons = compare(&questions.collect::<Vec<_>>());
         let figures = pairs.len() * thresholds.iter().filter(|one| one.is_figure()).count();
-        let made = |((a, b), comparison): (&(ComparedSide<'a>, ComparedSide<'a>), Comparison)| {
+        let all = pairs.iter().zip(comparisons).map(|((a, b), comparison)| {
             let [of_a, of_b] =
                 [a, b].map(|side| durability_of(&side.run.experiment, side.trials()));
             let durability = DurabilityPair::of(of_a, of_b);
@@ -123,8 +123,8 @@ impl<'a> RunComparison<'a> {
                 comparison,
                 durability,
             }
-        };
-        pairs.iter().zip(comparisons).map(made).collect()
+        });
+        all.collect()
     }
 }
 
@@ -144,19 +144,20 @@ fn known_contrast<'a>(
     a: &ComparedSide<'_>,
     b: &ComparedSide<'_>,
 ) -> Option<KnownContrast<'a>> {
-    let cell = |index: usize| &analysis.cells[index].configuration;
     analysis.contrasts.iter().find_map(|contrast| {
-        let (above, below) = (cell(contrast.cell), cell(contrast.baseline_cell));
-        let is_reversed = (above, below) == (a.configuration, b.configuration);
-        let is_it = is_reversed || (above, below) == (b.configuration, a.configuration);
+        let compared =
+            [contrast.cell, contrast.baseline_cell].map(|cell| &analysis.cells[cell].configuration);
+        let is_reversed = compared == [a.configuration, b.configuration];
+        let is_it = is_reversed || compared == [b.configuration, a.configuration];
         is_it.then_some(KnownContrast { contrast, is_reversed })
     })
 }
 
 /// Two trials of a block are a pair whatever else was run: they were measured one soon after the other.
 fn pairing(a: ComparedSide<'_>, b: ComparedSide<'_>) -> Pairing {
-    let is_in_b = |one: &LoadedTrial| b.trials().any(|other| other.trial.block == one.trial.block);
-    if a.run.path == b.run.path && a.trials().any(is_in_b) {
+    if a.run.path == b.run.path
+        && a.trials().any(|one| b.trials().any(|other| other.trial.block == one.trial.block))
+    {
         Pairing::Blocks
     } else {
         Pairing::None
@@ -261,12 +262,13 @@ fn waits(input: &RunComparison<'_>) -> Option<DocumentSection> {
 
 /// The settings that differ, most likely to matter first.
 fn settings(input: &RunComparison<'_>) -> Option<DocumentSection> {
-    let item = |difference: &Difference| {
+    const SHOWN_MAX: usize = 12;
+    let items = settings_items(input, SHOWN_MAX, |difference| {
         let meaning =
             difference.meaning.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
         format!("{}{meaning}", both_values(difference))
-    };
-    DocumentSection::of("Settings that differ", [Block::list(settings_items(input, 12, item))])
+    });
+    DocumentSection::of("Settings that differ", [Block::list(items)])
 }
 
 /// So many of them, and how many more there are: the rest is a command away.
@@ -287,11 +289,7 @@ fn settings_items(
 
 /// `sync_binlog  A 1, B 0`.
 fn both_values(difference: &Difference) -> String {
-    let quoted = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
-    format!(
-        "{}  A {}, B {}",
-        difference.name,
-        quoted(&difference.a.value),
-        quoted(&difference.b.value)
-    )
+    let [a, b] =
+        [&difference.a, &difference.b].map(|placed| placed.value.as_deref().unwrap_or("not there"));
+    format!("{}  A {a}, B {b}", difference.name)
 }

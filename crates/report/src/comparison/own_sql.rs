@@ -29,7 +29,6 @@ pub(super) fn differ(input: &RunComparison<'_>) -> Vec<SqlDiffers> {
 
 /// By key. Texts of two kinds of workload have no key in common.
 fn texts(workload: &WorkloadKind) -> Vec<(&'static str, String)> {
-    let lines = |texts: &[String]| texts.iter().flat_map(|text| [text, "\n"]).collect::<String>();
     match workload {
         WorkloadKind::Custom(spec) => vec![
             ("workload.statements", spec.statements.iter().map(statement).collect()),
@@ -40,6 +39,10 @@ fn texts(workload: &WorkloadKind) -> Vec<(&'static str, String)> {
         }
         _ => Vec::new(),
     }
+}
+
+fn lines(texts: &[String]) -> String {
+    texts.iter().flat_map(|text| [text, "\n"]).collect()
 }
 
 fn statement(statement: &CustomStatement) -> String {

@@ -88,8 +88,9 @@ impl ProfileLine {
             // No value, or infinite.
             (one, other) => one == other,
         };
-        let text = |value: Option<f64>| value.map_or_else(|| self.without.to_owned(), self.text);
-        (!is_same).then(|| format!("{}: A {}, B {}", self.name, text(of_a), text(of_b)))
+        let [a, b] =
+            [of_a, of_b].map(|value| value.map_or_else(|| self.without.to_owned(), self.text));
+        (!is_same).then(|| format!("{}: A {a}, B {b}", self.name))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What one screen shows of a comparison.
 
-use truetps_analysis::{CellDetail, Figure};
+use truetps_analysis::Figure;
 use truetps_knowledge::Survival;
 
 use super::{
@@ -40,16 +40,13 @@ pub(crate) fn short_view(input: &RunComparison<'_>) -> ShortView {
     let differing = conditions::differing(input, &inputs).into_iter();
     let work = work::in_short(&inputs);
     let where_shown = if work.is_empty() { "Differs" } else { "Work" };
-    let has_stalled = |side: &CellDetail| side.get(Figure::LongestStall).is_some();
     let sides = [&input.comparison.a, &input.comparison.b];
-    let stalls =
-        || format!("A {}; B {}", verdict::stalls_of(sides[0]), verdict::stalls_of(sides[1]));
-    let server = |side| format::or_nothing(conditions::server(side), |server| server);
-    let (server_a, server_b) = (server(&input.a), server(&input.b));
-    let is_one = server_a == server_b;
+    let [server_a, server_b] =
+        [&input.a, &input.b].map(|side| format::text_or_nothing(conditions::server(side)));
+    let stalled = sides.iter().any(|side| side.get(Figure::LongestStall).is_some());
     ShortView {
         title: format!("{b} compared with {a}"),
-        sides: if is_one {
+        sides: if server_a == server_b {
             format!("A and B on {server_a}")
         } else {
             format!("A on {server_a}, B on {server_b}")
@@ -59,7 +56,10 @@ pub(crate) fn short_view(input: &RunComparison<'_>) -> ShortView {
         caution: is_other.then(|| format!("The workloads differ: see {where_shown}.")),
         work,
         figures: figures::most_telling(input),
-        stalls: sides.into_iter().any(has_stalled).then(stalls),
+        stalls: stalled.then(|| {
+            let [a, b] = sides.map(verdict::stalls_of);
+            format!("A {a}; B {b}")
+        }),
         differing: differing.map(|one| format!("{}: A {}, B {}", one.what, one.a, one.b)).collect(),
         settings: settings_items(input, SETTINGS_MAX, both_values),
         unread: verdict::unread(input),
@@ -82,6 +82,6 @@ pub(crate) fn survival_sentence(b_survives: Survival) -> &'static str {
 pub(crate) fn tps_row(input: &RunComparison<'_>) -> [TableEntry; 4] {
     match input.comparison.line(Figure::Tps) {
         Some(line) => figures::of_line(line),
-        None => [NOTHING; 4].map(|text| TableEntry::from(text.to_owned())),
+        None => [NOTHING; 4].map(TableEntry::from),
     }
 }

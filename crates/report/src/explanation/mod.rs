@@ -8,11 +8,10 @@ mod tests;
 mod words;
 
 use serde::Serialize;
-use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Cause, Findings, LogInterval, Mixture, Outcome, Screened};
+use truetps_causes::{Cause, Findings, LogInterval, Mixture, Outcome};
 use truetps_knowledge::people_value;
-use truetps_record::{Estimate, ExplainedFactor, ExplainedSide, Explanation, FactorLevel, LeftOut};
+use truetps_record::{Estimate, ExplainedFactor, ExplainedSide, Explanation, LeftOut};
 
 use crate::disks::disks;
 use crate::document::{
@@ -27,6 +26,7 @@ pub(crate) use common::common_text;
 pub use nothing::{
     NOTHING_DIFFERS, nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
 };
+use words::with_names;
 pub(crate) use words::{answer, left_out_text, others_text, remedies, trust, version_text};
 
 /// Version of the JSON document.
@@ -49,27 +49,27 @@ pub fn explanation_html(run: &ExplainedRun) -> String {
 /// throughput.
 pub fn explanation_json(run: &ExplainedRun) -> String {
     let factors = &run.explanation.factors;
-    let trial = |(mixture, loaded): &'_ (Mixture, LoadedTrial)| ExplainedTrial {
-        name: run
-            .experiment
-            .schedule
-            .iter()
-            .find(|one| one.name == loaded.trial.name)
-            .map_or("", |one| &one.name),
-        mixture: *mixture,
-        with: mixture
-            .factors()
-            .filter_map(|index| Some(factors.get(index)?.name.as_str()))
-            .collect(),
-        tps: loaded
-            .trial
-            .measured
-            .as_ref()
-            .filter(|_| loaded.trial.validity.is_valid())
-            .map(|measured| measured.tps),
-        problem: loaded.trial.validity.reason().map(ToString::to_string),
-    };
-    let trials = run.trials.iter().map(trial).collect();
+    let trials = run
+        .trials
+        .iter()
+        .map(|(mixture, loaded)| ExplainedTrial {
+            name: run
+                .experiment
+                .schedule
+                .iter()
+                .find(|one| one.name == loaded.trial.name)
+                .map_or("", |one| &one.name),
+            mixture: *mixture,
+            with: with_names(factors, *mixture),
+            tps: loaded
+                .trial
+                .measured
+                .as_ref()
+                .filter(|_| loaded.trial.validity.is_valid())
+                .map(|measured| measured.tps),
+            problem: loaded.trial.validity.reason().map(ToString::to_string),
+        })
+        .collect();
     json_text(&explanation_document(&run.experiment.name, &run.explanation, &run.findings, trials))
 }
 
@@ -186,7 +186,7 @@ fn facts(run: &ExplainedRun) -> Vec<(&'static str, String)> {
     facts.push(("B", side_fact(run, false)));
     facts.extend(common_settings(&run.explanation).map(|text| ("Both have", text)));
     facts.push(("Load", load_fact(run)));
-    facts.push(("Host", names::place(&run.experiment).join(", ")));
+    facts.push(("Host", names::measured_on(&run.experiment).join(", ")));
     facts.extend(disks(&run.experiment).into_iter().map(|disk| ("Disk", disk)));
     facts.push(("Seed", run.explanation.seed.to_string()));
     facts
@@ -210,7 +210,7 @@ pub(crate) fn corner(run: &ExplainedRun, is_a: bool) -> Option<(f64, usize)> {
         .filter(|(mixture, _)| *mixture == wanted)
         .filter_map(|(_, loaded)| loaded.trial.log_tps())
         .collect();
-    (!logs.is_empty()).then(|| ((logs.iter().sum::<f64>() / logs.len() as f64).exp(), logs.len()))
+    Some((format::mean(&logs)?.exp(), logs.len()))
 }
 
 fn load_fact(run: &ExplainedRun) -> String {
@@ -269,11 +269,10 @@ pub(crate) fn factor_name(run: &ExplainedRun, index: usize) -> String {
 
 /// `OFF`, or `OFF, …` of several.
 fn level_text(factor: &ExplainedFactor, is_a: bool) -> String {
-    let of = |level: &FactorLevel| {
+    let first = factor.levels.first().map_or_else(String::new, |level| {
         let value = if is_a { &level.a } else { &level.b };
         people_value(&level.name, &value.option_text())
-    };
-    let first = factor.levels.first().map(of).unwrap_or_default();
+    });
     let shown: String = first.chars().take(LEVEL_CHARS_MAX).collect();
     let cut = if shown.len() < first.len() || factor.levels.len() > 1 { "…" } else { "" };
     format!("{shown}{cut}")
@@ -290,17 +289,17 @@ pub(crate) fn causes_table(run: &ExplainedRun) -> DocumentTable {
 
 fn cause_row(run: &ExplainedRun, cause: &Cause) -> Vec<TableEntry> {
     let factor = &run.explanation.factors[cause.factor];
-    let ratio = |interval: Option<LogInterval>| {
+    let [alone, last] = [cause.alone, cause.last].map(|interval| {
         format::or_nothing(interval, |interval| format::ratio(interval.value.exp()))
-    };
+    });
     let gap = run.findings.gap.map_or(0.0, |gap| gap.value);
     let part =
         if gap == 0.0 { format::NOTHING.to_owned() } else { part_of(cause.share.value / gap) };
     let texts = [
         level_text(factor, true),
         level_text(factor, false),
-        ratio(cause.alone),
-        ratio(cause.last),
+        alone,
+        last,
         ratio_text(&cause.share),
         part,
         words::role(cause.role).to_owned(),
@@ -328,7 +327,8 @@ pub(crate) fn part_of(share: f64) -> String {
 }
 
 fn others_table(run: &ExplainedRun) -> DocumentTable {
-    let row = |one: &Screened| {
+    let others = &run.findings.others;
+    let rows = others.iter().map(|one| {
         let factor = &run.explanation.factors[one.factor];
         let effect = format::or_nothing(one.effect, |effect| ratio_text(&effect));
         let under = one.effect.map_or(format::NOTHING.to_owned(), |effect| {
@@ -341,47 +341,40 @@ fn others_table(run: &ExplainedRun) -> DocumentTable {
             under,
             factor_name(run, one.factor),
         ]
-    };
-    let others = &run.findings.others;
-    let table =
-        DocumentTable::new(["A", "B", "effect", "at most", "factor"], others.iter().map(row));
+    });
+    let table = DocumentTable::new(["A", "B", "effect", "at most", "factor"], rows);
     with_forest(table, run, others.iter().map(|one| one.effect))
 }
 
 fn closures_table(run: &ExplainedRun) -> DocumentTable {
     let closures = &run.findings.closures;
-    let row = |what: &str, interval: &Option<LogInterval>| {
-        interval.map(|interval| {
-            let tone = if interval.is_decided() { Tone::Unsure } else { Tone::Good };
-            [TableEntry { text: ratio_text(&interval), tone }, what.to_owned().into()]
-        })
-    };
-    let rows = [
-        row("A with all causes, against B", &closures.sufficiency),
-        row("B without any cause, against A", &closures.exclusivity),
+    let closures = [
+        (closures.sufficiency, "A with all causes, against B"),
+        (closures.exclusivity, "B without any cause, against A"),
     ];
-    let table = DocumentTable::new(["ratio", "what"], rows.into_iter().flatten());
-    with_forest(
-        table,
-        run,
-        [closures.sufficiency, closures.exclusivity].into_iter().flatten().map(Some),
-    )
+    let known: Vec<_> =
+        closures.into_iter().filter_map(|(ratio, what)| Some((ratio?, what))).collect();
+    let rows = known.iter().map(|(ratio, what)| {
+        let tone = if ratio.is_decided() { Tone::Unsure } else { Tone::Good };
+        [TableEntry::new(ratio_text(ratio), tone), (*what).into()]
+    });
+    let table = DocumentTable::new(["ratio", "what"], rows);
+    with_forest(table, run, known.iter().map(|(ratio, _)| Some(*ratio)))
 }
 
 fn left_out_table(left_out: &[LeftOut]) -> DocumentTable {
     let groups = crate::grouped(left_out.iter().map(|one| (one.reason.clone(), one.name.clone())));
-    let row = |(reason, names): (String, Vec<String>)| {
+    let rows = groups.into_iter().map(|(reason, names)| {
         [names.len().to_string(), format!("{reason}: {}", names.join(", "))]
-    };
-    DocumentTable::new(["settings", "why"], groups.into_iter().map(row))
+    });
+    DocumentTable::new(["settings", "why"], rows)
 }
 
 fn trials_table(run: &ExplainedRun) -> DocumentTable {
     let factors = &run.explanation.factors;
     let b = Mixture::b(factors.len());
-    let row = |(mixture, loaded): &(Mixture, LoadedTrial)| {
-        let with: Vec<_> =
-            mixture.factors().filter_map(|index| Some(factors.get(index)?.name.clone())).collect();
+    let rows = run.trials.iter().map(|(mixture, loaded)| {
+        let with = with_names(factors, *mixture);
         let what = match *mixture {
             Mixture::A => "A".to_owned(),
             whole if whole == b => "B".to_owned(),
@@ -398,8 +391,8 @@ fn trials_table(run: &ExplainedRun) -> DocumentTable {
         let problem =
             loaded.trial.validity.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
         [loaded.trial.name.clone(), tps, format!("{what}{problem}")]
-    };
-    DocumentTable::new(["trial", "tps", "mixture"], run.trials.iter().map(row))
+    });
+    DocumentTable::new(["trial", "tps", "mixture"], rows)
 }
 
 /// Whether the question has an answer.

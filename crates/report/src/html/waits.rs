@@ -41,13 +41,13 @@ pub(super) fn how_to_read(waits: &[&WaitSeries], joined: usize) -> Option<String
 fn how_counted(all: &[&WaitSeries]) -> Option<String> {
     const BY_STATE: &str =
         "counted by their state at each reading, so short waits are seen by chance";
-    let timed = || all.iter().filter(|waits| waits.source == WaitSource::Timed);
+    let timed: Vec<_> = all.iter().filter(|waits| waits.source == WaitSource::Timed).collect();
     let sampled: BTreeSet<_> =
-        timed().flat_map(|waits| &waits.sampled).map(|class| class.name()).collect();
+        timed.iter().flat_map(|waits| &waits.sampled).map(|class| class.name()).collect();
     let sampled: Vec<_> = sampled.into_iter().collect();
     let booked = "each wait, including waits of its background threads, and counts it when it ends: a long wait is all \
                   in the step of its end";
-    Some(match (timed().count(), all.len()) {
+    Some(match (timed.len(), all.len()) {
         (_, 0) => return None,
         (0, _) => format!("The server times no waits here: its sessions were {BY_STATE}"),
         (timed, all) if timed < all => {
@@ -66,15 +66,13 @@ fn how_counted(all: &[&WaitSeries]) -> Option<String> {
 impl WaitData {
     pub(super) fn of(series: &WaitSeries, joined: usize) -> Option<Self> {
         let series = series.joined(joined)?;
-        let figures =
-            |values: &[f64]| values.iter().map(|value| ChartNumber::new(*value)).collect();
+        let classes = series.classes.iter().map(|(class, values)| {
+            let figures = values.iter().map(|value| ChartNumber::new(*value)).collect();
+            (class.name(), figures, *class as usize)
+        });
         Some(Self {
             edges: series.edges_ms.iter().map(|edge| ChartNumber::whole(*edge)).collect(),
-            classes: series
-                .classes
-                .iter()
-                .map(|(class, values)| (class.name(), figures(values), *class as usize))
-                .collect(),
+            classes: classes.collect(),
         })
     }
 }

@@ -11,7 +11,7 @@ pub(super) struct Screenful {
     /// The question, or what was looked at.
     pub(super) title: String,
     /// Where the figures come from; may be empty.
-    pub(super) place: String,
+    pub(super) source: String,
     /// Sentences, the most important first. On a terminal they are the last lines, else the first.
     pub(super) answer: Vec<String>,
     pub(super) parts: Vec<ScreenPart>,
@@ -45,27 +45,27 @@ enum PartContent {
 
 impl ScreenPart {
     pub(super) fn fact(word: &'static str, text: String) -> Self {
-        Self::facts(word, vec![text])
+        Self::new(PartContent::Facts { word, items: vec![text] }, 1)
     }
 
-    /// The most important first.
-    pub(super) fn facts(word: &'static str, items: Vec<String>) -> Self {
+    /// The most important first. `None` where there is none.
+    pub(super) fn facts(word: &'static str, items: Vec<String>) -> Option<Self> {
         let shown = items.len();
-        Self {
-            content: PartContent::Facts { word, items },
-            least: 1,
-            wanted: 1,
-            shown,
-            left_out: 0,
-        }
+        (shown > 0).then(|| Self::new(PartContent::Facts { word, items }, shown))
     }
 
     pub(super) fn note(text: String) -> Self {
-        Self { content: PartContent::Note(text), least: 1, wanted: 1, shown: 1, left_out: 0 }
+        Self::new(PartContent::Note(text), 1)
     }
 
-    pub(super) fn code(lines: Vec<String>) -> Self {
-        Self { content: PartContent::Code(lines), least: 1, wanted: 1, shown: 1, left_out: 0 }
+    /// `None` where there is no line.
+    pub(super) fn code(lines: Vec<String>) -> Option<Self> {
+        (!lines.is_empty()).then(|| Self::new(PartContent::Code(lines), 1))
+    }
+
+    /// One item at least is shown.
+    fn new(content: PartContent, shown: usize) -> Self {
+        Self { content, least: 1, wanted: 1, shown, left_out: 0 }
     }
 
     /// With its most telling rows first. `None` where it has no row.
@@ -73,14 +73,8 @@ impl ScreenPart {
         const LEAST: usize = 3;
         const WANTED: usize = 10;
         let shown = table.rows.len();
-        let part = Self {
-            content: PartContent::Table(table),
-            least: LEAST,
-            wanted: WANTED,
-            shown,
-            left_out: 0,
-        };
-        (shown > 0).then_some(part)
+        let part = Self::new(PartContent::Table(table), shown);
+        (shown > 0).then_some(Self { least: LEAST, wanted: WANTED, ..part })
     }
 
     /// The part is shown whole or not at all.
@@ -149,8 +143,7 @@ impl ScreenPart {
             }
             PartContent::Table(table) => {
                 let rows = table.rows.iter().take(self.shown).cloned().collect();
-                let table = DocumentTable { rows, ..table.copy_without_rows() };
-                push_whole_table(&mut out, &table, screen);
+                push_whole_table(&mut out, &table.copy_with_rows(rows), screen);
                 if let Some(more) = &more {
                     push_wrapped(&mut out, more, "", "", screen.text_width());
                 }
@@ -179,17 +172,16 @@ fn push_facts<'a>(
 
 impl Screenful {
     pub(super) fn draw(self, screen: TextScreen) -> String {
-        let Self { title, place, answer, mut parts } = self;
-        let answer =
-            (!answer.is_empty()).then(|| ScreenPart::facts("Answer", answer).wanted_whole());
+        let Self { title, source, answer, mut parts } = self;
+        let answer = ScreenPart::facts("Answer", answer).map(ScreenPart::wanted_whole);
         let mut head = String::new();
         // What a plan says about itself may have several lines: they are no lines of the answer.
         for (number, line) in title.lines().enumerate() {
             let indent = if number == 0 { "" } else { "  " };
             push_wrapped(&mut head, line, indent, indent, screen.text_width());
         }
-        if !place.is_empty() {
-            push_wrapped(&mut head, &place, "", "", screen.text_width());
+        if !source.is_empty() {
+            push_wrapped(&mut head, &source, "", "", screen.text_width());
         }
         let is_last = screen.has_answer_last();
         parts.iter_mut().for_each(ScreenPart::fit_at_most);
@@ -211,10 +203,9 @@ impl Screenful {
 
 /// The part that has most to spare: first what a part shows beyond what is wanted, then whole parts that are optional.
 fn longest(parts: &mut [ScreenPart], screen: TextScreen) -> Option<&mut ScreenPart> {
-    let lines = |part: &ScreenPart| {
+    parts.iter_mut().filter(|part| part.shown > part.least).max_by_key(|part| {
         (part.shown > part.wanted, part.is_optional(), part.draw(screen).lines().count())
-    };
-    parts.iter_mut().filter(|part| part.shown > part.least).max_by_key(|part| lines(part))
+    })
 }
 
 /// Tables stand apart; facts follow each other.
