@@ -51,6 +51,12 @@ pub(crate) fn tps_entry(cell: Option<&Cell>) -> String {
     format!("{}{sign}", format::tps_estimate(tps))
 }
 
+/// The tps of a cell as a number with the sign of a limited generator.
+pub(crate) fn tps_with_sign(cell: &Cell) -> String {
+    let sign = if generator::is_limited(cell) { SIGN } else { "" };
+    format!("{}{sign}", format::or_nothing(cell.tps.as_ref(), |tps| format::tps(tps.value)))
+}
+
 pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     let baseline = analysis.baseline_label.as_ref().filter(|_| !analysis.contrasts.is_empty())?;

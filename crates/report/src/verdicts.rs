@@ -8,6 +8,9 @@ use truetps_record::Estimate;
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, durability, format, names, open_loop, parts, rows};
 
+/// Sentences of an answer with more combinations of settings than this count them.
+pub(crate) const SENTENCES_MAX: usize = 4;
+
 /// What a verdict is in a sentence, apart from its numbers. `Ord` is the order of the sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum VerdictKind {

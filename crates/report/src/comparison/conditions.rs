@@ -2,37 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use serde_json::{Value, to_value};
 use truetps_record::{HostFacts, is_workload_factor};
 
+use super::inputs::InputsDiffer;
 use super::line_diff::cut_around_difference;
+use super::run_comparison::{ComparedSide, DifferingCondition, RunComparison};
 use super::scripts::ScriptsDiffer;
-use super::{ComparedSide, InputsDiffer, RunComparison, own_sql, scripts};
+use super::{own_sql, scripts};
 use crate::document::{DocumentSection, DocumentTable};
 use crate::{format, names};
 
 /// Characters of a value that are shown.
 const LEVEL_MAX: usize = 60;
 
-/// One condition, with its value on each side.
-#[derive(Serialize)]
-pub(super) struct DifferingCondition {
-    pub(super) what: String,
-    pub(super) a: String,
-    pub(super) b: String,
-}
-
 /// The server that a side was measured on: `mariadb 10.11.6`.
 pub(super) fn server(side: &ComparedSide<'_>) -> Option<String> {
     side.server().map(names::server)
-}
-
-/// Factors with different levels, or that one side lacks.
-pub(super) fn differing_levels<'a>(input: &RunComparison<'a>) -> Vec<&'a str> {
-    let (a, b) = (&input.a.configuration.levels, &input.b.configuration.levels);
-    let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
-    names.filter(|name| a.get(*name) != b.get(*name)).map(String::as_str).collect()
 }
 
 /// Everything that differs: scripts first, then levels of factors, then what the plans say by their own keys, then server, program and host.
@@ -42,7 +28,7 @@ pub(super) fn differing(
 ) -> Vec<DifferingCondition> {
     // Workload factors are shown by the workload's own keys, which a plan without that factor has as well.
     let levels =
-        differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
+        input.differing_levels().into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
             let [a, b] = [&input.a, &input.b].map(|side| {
                 let level = side.configuration.levels.get(name).map(ToString::to_string);
                 level.unwrap_or_else(|| "no factor".to_owned())

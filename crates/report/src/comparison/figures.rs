@@ -3,7 +3,7 @@
 use truetps_analysis::{Better, ComparedLine, Figure, Judgement};
 use truetps_record::Estimate;
 
-use super::{RunComparison, verdict};
+use super::run_comparison::RunComparison;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
 use crate::ledger;
@@ -75,10 +75,29 @@ fn words(line: &ComparedLine) -> String {
         Judgement::NotEnoughData { more_trials: Some(more) }
             if line.figure == Figure::Tps && line.a.is_some() =>
         {
-            format!("{} (about {})", verdict::word(line), format::plural(more.into(), "more trial"))
+            format!("{} (about {})", word(line), format::plural(more.into(), "more trial"))
         }
-        _ => verdict::word(line).to_owned(),
+        _ => word(line).to_owned(),
     }
+}
+
+/// One word for a line: `higher`, `lower`, `equivalent`, `not enough data`, `not known`.
+pub(super) fn word(line: &ComparedLine) -> &'static str {
+    match line.change {
+        _ if line.a_under.is_some() && line.b_under.is_some() => "not known",
+        _ if has_neither(line.a, line.a_under) && has_neither(line.b, line.b_under) => "absent",
+        _ if has_neither(line.a, line.a_under) || has_neither(line.b, line.b_under) => {
+            "absent on one side"
+        }
+        Judgement::Higher => "higher",
+        Judgement::Lower => "lower",
+        Judgement::Equivalent => "equivalent",
+        Judgement::NotEnoughData { .. } => "not enough data",
+    }
+}
+
+fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
+    figure.is_none() && bound.is_none()
 }
 
 /// A rising cost may be the reason for the higher speed.
@@ -108,7 +127,7 @@ const UNDECIDED: &str = "?";
 
 /// The verdict on a line in a narrow column.
 fn in_short(line: &ComparedLine) -> &'static str {
-    match verdict::word(line) {
+    match word(line) {
         "equivalent" => "same",
         "not enough data" => UNDECIDED,
         "not known" | "absent" => NOTHING,

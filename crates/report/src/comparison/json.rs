@@ -5,10 +5,11 @@ use truetps_analysis::{Comparison, ThresholdState};
 use truetps_knowledge::DurabilityPair;
 use truetps_record::{Configuration, ServerFacts};
 
-use super::conditions::DifferingCondition;
+use super::inputs::InputsDiffer;
 use super::own_sql::SqlDiffers;
+use super::run_comparison::{ComparedSide, DifferingCondition, RunComparison};
 use super::scripts::ScriptsDiffer;
-use super::{ComparedSide, InputsDiffer, RunComparison, conditions, profile, verdict};
+use super::{conditions, profile, verdict};
 use crate::DOCUMENT_VERSION;
 use crate::json::json_text;
 

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde::Serialize;
 use truetps_plan::{CustomStatement, CustomTable, Generator, WorkloadKind};
 
-use super::RunComparison;
 use super::line_diff::{LineDiff, line_diff};
+use super::run_comparison::RunComparison;
 use crate::document::Block;
 
 /// One key of the plans with different SQL.

@@ -3,7 +3,7 @@
 use truetps_analysis::is_same_figure;
 use truetps_record::WorkloadProfile;
 
-use super::RunComparison;
+use super::run_comparison::RunComparison;
 use crate::document::{Block, DocumentSection};
 use crate::format;
 

@@ -6,9 +6,8 @@ use truetps_analysis::{
 };
 use truetps_record::{ScriptRecord, ScriptText};
 
-use super::conditions::DifferingCondition;
 use super::line_diff::{LineDiff, line_diff};
-use super::{ComparedSide, RunComparison};
+use super::run_comparison::{ComparedSide, DifferingCondition, RunComparison};
 use crate::document::{Block, DocumentTable};
 use crate::format;
 

@@ -3,9 +3,10 @@
 use truetps_analysis::Figure;
 use truetps_knowledge::Survival;
 
-use super::{
-    InputsDiffer, RunComparison, both_values, conditions, figures, settings_items, verdict, work,
-};
+use super::inputs::InputsDiffer;
+use super::run_comparison::RunComparison;
+use super::settings::{both_values, settings_items};
+use super::{conditions, figures, verdict, work};
 use crate::document::{DocumentTable, TableEntry};
 use crate::format::{self, NOTHING};
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use truetps_analysis::{
-    CellDetail, ComparedLine, Figure, Judgement, Missing, Pairing, ThresholdState,
-};
+use truetps_analysis::{CellDetail, Figure, Judgement, Missing, Pairing, ThresholdState};
 
-use super::{ComparedSide, InputsDiffer, RunComparison, conditions, figures, scripts, work};
+use super::inputs::InputsDiffer;
+use super::run_comparison::{ComparedSide, RunComparison};
+use super::{conditions, figures, scripts, work};
 use crate::{format, parts, remarks};
 
 /// The name, with the levels where it has several configurations: the levels that differ between the two, and the
@@ -14,7 +14,7 @@ use crate::{format, parts, remarks};
 pub(super) fn side_name(side: &ComparedSide<'_>, input: &RunComparison<'_>) -> String {
     let several =
         input.a.run.plan.configurations().len() > 1 || input.b.run.plan.configurations().len() > 1;
-    let differing = conditions::differing_levels(input);
+    let differing = input.differing_levels();
     let own = side.configuration.levels.iter().filter(|(name, _)| {
         differing.contains(&name.as_str())
             || [&input.a, &input.b]
@@ -26,25 +26,6 @@ pub(super) fn side_name(side: &ComparedSide<'_>, input: &RunComparison<'_>) -> S
         None if several => format!("{} ({})", side.name, side.configuration),
         None => side.name.to_owned(),
     }
-}
-
-/// One word for a line: `higher`, `lower`, `equivalent`, `not enough data`, `not known`.
-pub(super) fn word(line: &ComparedLine) -> &'static str {
-    match line.change {
-        _ if line.a_under.is_some() && line.b_under.is_some() => "not known",
-        _ if has_neither(line.a, line.a_under) && has_neither(line.b, line.b_under) => "absent",
-        _ if has_neither(line.a, line.a_under) || has_neither(line.b, line.b_under) => {
-            "absent on one side"
-        }
-        Judgement::Higher => "higher",
-        Judgement::Lower => "lower",
-        Judgement::Equivalent => "equivalent",
-        Judgement::NotEnoughData { .. } => "not enough data",
-    }
-}
-
-fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
-    figure.is_none() && bound.is_none()
 }
 
 pub(super) fn facts(

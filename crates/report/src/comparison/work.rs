@@ -2,9 +2,11 @@
 
 use truetps_analysis::{Figure, Judgement};
 
+use super::figures;
+use super::inputs::InputsDiffer;
 use super::line_diff::{LineDiff, cut_around_difference};
+use super::run_comparison::RunComparison;
 use super::scripts::{ScriptsDiffer, TextDiffers};
-use super::{InputsDiffer, RunComparison, figures};
 use crate::format;
 
 /// Texts, statements, and characters of each that are shown.

@@ -4,7 +4,7 @@ use truetps_analysis::{Figure, OverTrials};
 use truetps_archive::ExplainedRun;
 use truetps_causes::Mixture;
 
-use super::factor_name;
+use super::factors::factor_name;
 use crate::document::DocumentTable;
 use crate::format;
 

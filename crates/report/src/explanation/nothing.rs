@@ -3,7 +3,10 @@
 use truetps_causes::{Findings, Outcome};
 use truetps_record::Explanation;
 
-use super::{common_settings, explanation_document, left_out_table, side_name, title};
+use super::common::common_settings;
+use super::factors::{side_name, title};
+use super::json::explanation_document;
+use super::tables::left_out_table;
 use crate::document::{Document, DocumentSection};
 use crate::json::json_text;
 use crate::{TextScreen, markdown, text};

@@ -9,7 +9,7 @@ use truetps_record::{
     ExplainedFactor, FactorChange, FactorLevel, Flavour, Version, is_setting_factor, parse_time,
 };
 
-use super::{corner, factor_name, part_of, ratio_text};
+use super::factors::{corner, factor_name, part_of, ratio_text, with_names};
 use crate::generator::and_more;
 use crate::{durability_of, format, names};
 
@@ -326,11 +326,6 @@ pub(crate) fn not_started(run: &ExplainedRun) -> Vec<String> {
         format!("A with {names}: {}", failure_of(run, one.mixture))
     });
     lines.collect()
-}
-
-/// The names of the factors that have B's level in a mixture.
-pub(super) fn with_names(factors: &[ExplainedFactor], mixture: Mixture) -> Vec<&str> {
-    mixture.factors().filter_map(|index| Some(factors.get(index)?.name.as_str())).collect()
 }
 
 /// What would give B the result of A, and what that risks.

@@ -7,8 +7,8 @@ use serde::Serialize;
 use truetps_analysis::{IntervalSteps, LoadedTrial, TrialLatency, step_start_ns};
 use truetps_record::Phase;
 
+use super::chart_number::ChartNumber;
 use super::labels::{configuration, unbroken};
-use super::script_data::ChartNumber;
 use super::series;
 use crate::{ReportInput, format, grouped};
 

@@ -4,9 +4,9 @@ use serde::Serialize;
 use truetps_analysis::{Axis, Cell, nines_us, quantile_us};
 use truetps_record::Histogram;
 
+use super::chart_number::ChartNumber;
 use super::heat::HeatSection;
 use super::labels::{self, ChartLines, unbroken};
-use super::script_data::ChartNumber;
 use crate::{ReportInput, format, names};
 
 /// Percentiles of the table: heading, quantile.

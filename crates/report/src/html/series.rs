@@ -4,8 +4,8 @@ use serde::Serialize;
 use truetps_analysis::{Figure, LoadedTrial, Stall, StallKind};
 use truetps_record::{BUCKET_MS, Interval, Measured, Phase, Trial, TrialRole, Validity};
 
+use super::chart_number::ChartNumber;
 use super::labels::{configuration, unbroken};
-use super::script_data::ChartNumber;
 use super::waits::{self, WaitData};
 use crate::ReportInput;
 use crate::format;

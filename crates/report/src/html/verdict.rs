@@ -3,7 +3,7 @@
 use truetps_analysis::{Curve, Figure, Knee, SustainedRange};
 
 use super::labels::{ChartLines, split_range, unbroken};
-use crate::summary::SENTENCES_MAX;
+use crate::verdicts::SENTENCES_MAX;
 use crate::{
     ReportInput, format, generator, main_effects, meaning, names, open_loop, stalls, verdicts,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use truetps_analysis::{WaitSeries, WaitSource};
 
-use super::script_data::ChartNumber;
+use super::chart_number::ChartNumber;
 use crate::format;
 
 /// Figures of waits in the page, of all trials and classes together: 80 KB. Where there are more, neighbours are joined.

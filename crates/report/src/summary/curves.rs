@@ -3,10 +3,10 @@
 use truetps_analysis::{Analysis, Cell, Curve, Figure, Verdict};
 use truetps_knowledge::{Durability, Loss};
 
-use super::layout::{ScreenPart, without_columns};
-use super::{SUMMARY_LINES_MAX, tps_with_sign};
+use super::layout::{SUMMARY_LINES_MAX, ScreenPart, without_columns};
 use crate::document::{DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
+use crate::sections::tps_with_sign;
 use crate::{ReportInput, TextScreen, durability, grouped, main_effects, names, open_loop, rows};
 
 /// The sign of a comparison without a verdict, and of one that excludes a difference of interest.

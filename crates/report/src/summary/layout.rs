@@ -4,7 +4,8 @@ use crate::document::DocumentTable;
 use crate::text::{FACT_WIDTH, push_code, push_whole_table, push_wrapped};
 use crate::{TextScreen, format};
 
-use super::SUMMARY_LINES_MAX;
+/// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
+pub(super) const SUMMARY_LINES_MAX: usize = 29;
 
 /// The content of one screen.
 pub(super) struct Screenful {

@@ -31,7 +31,7 @@ pub use settings::diff_summary;
 pub use stalls::stalls_summary;
 pub use verification::verification_summary;
 
-use truetps_analysis::{Axis, Cell, Knee};
+use truetps_analysis::{Axis, Knee};
 use truetps_archive::Run;
 use truetps_record::DiskFacts;
 
@@ -40,12 +40,6 @@ use crate::{
     ReportInput, TextScreen, durability, external, format, generator, load, main_effects, meaning,
     names, open_loop, own_settings, sections, verdicts,
 };
-
-/// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
-const SUMMARY_LINES_MAX: usize = 29;
-
-/// Sentences of an answer with more combinations of settings than this count them.
-pub(crate) const SENTENCES_MAX: usize = 4;
 
 /// The answer of an experiment on one screen.
 pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
@@ -116,7 +110,7 @@ fn disk_in_short(disk: &DiskFacts) -> String {
 fn answer(input: &ReportInput<'_>) -> Vec<String> {
     let analysis = input.analysis;
     let baseline = verdicts::answer(input);
-    if analysis.curves.len() > SENTENCES_MAX + 1 && !analysis.contrasts.is_empty() {
+    if analysis.curves.len() > verdicts::SENTENCES_MAX + 1 && !analysis.contrasts.is_empty() {
         let incomplete = verdicts::incomplete(input).map(|text| names::capital_word(&text));
         let main = main_effects::sentence(input);
         return incomplete
@@ -145,11 +139,13 @@ fn connections_to_use(input: &ReportInput<'_>) -> Option<ScreenPart> {
         .into_iter()
         .map(|(number, curves)| match &curves[..] {
             [only] if only.is_empty() => number,
-            many if many.len() > SENTENCES_MAX => format!("{} combinations: {number}", many.len()),
+            many if many.len() > verdicts::SENTENCES_MAX => {
+                format!("{} combinations: {number}", many.len())
+            }
             several => format!("{}: {number}", format::list(several)),
         })
         .collect();
-    if items.is_empty() || items.len() > SENTENCES_MAX {
+    if items.is_empty() || items.len() > verdicts::SENTENCES_MAX {
         return None;
     }
     let rule = meaning::rule_short(analysis).map(|rule| format!(" ({rule})")).unwrap_or_default();
@@ -192,10 +188,4 @@ fn bound(input: &ReportInput<'_>) -> Option<ScreenPart> {
 /// Files that are missing, damaged or of a newer version.
 fn unread(run: &Run) -> Option<ScreenPart> {
     ScreenPart::facts("Note", sections::unread(run))
-}
-
-/// The tps of a cell as a number with the sign of a limited generator.
-fn tps_with_sign(cell: &Cell) -> String {
-    let sign = if generator::is_limited(cell) { generator::SIGN } else { "" };
-    format!("{}{sign}", format::or_nothing(cell.tps.as_ref(), |tps| format::tps(tps.value)))
 }

@@ -3,8 +3,8 @@
 use truetps_analysis::{Cell, Figure};
 
 use super::layout::ScreenPart;
-use super::tps_with_sign;
 use crate::document::DocumentTable;
+use crate::sections::tps_with_sign;
 use crate::{ReportInput, format, ledger, open_loop};
 
 pub(super) fn parts(input: &ReportInput<'_>) -> Vec<ScreenPart> {

@@ -3,9 +3,8 @@
 use truetps_analysis::{Axis, Figure};
 
 use super::layout::{ScreenPart, without_columns};
-use super::tps_with_sign;
 use crate::document::DocumentTable;
-use crate::sections::tps_entry;
+use crate::sections::{tps_entry, tps_with_sign};
 use crate::{ReportInput, TextScreen, format, ledger, names, open_loop, rows, stalls, waits};
 
 pub(super) fn parts(input: &ReportInput<'_>, screen: TextScreen) -> Vec<ScreenPart> {
