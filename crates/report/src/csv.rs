@@ -159,7 +159,7 @@ impl CsvColumn {
         match self {
             Self::Figure(Figure::Tps) => vec!["tps", "tps_low", "tps_high"],
             Self::Figure(figure) => vec![figure.key()],
-            Self::Group(group) => of_group(*group).map(Figure::key).collect(),
+            Self::Group(group) => group_figures(*group).map(Figure::key).collect(),
             Self::Text(name, _) | Self::Number(name, _) => vec![name],
             Self::Estimate(names, _) => names.to_vec(),
         }
@@ -170,7 +170,7 @@ impl CsvColumn {
             Self::Figure(Figure::Tps) => estimate(row.cell.tps).to_vec(),
             Self::Figure(figure) => vec![number(row.cell.get(*figure))],
             Self::Group(group) => {
-                of_group(*group).map(|figure| number(row.cell.get(figure))).collect()
+                group_figures(*group).map(|figure| number(row.cell.get(figure))).collect()
             }
             Self::Text(_, text) => vec![text(row)],
             Self::Number(_, value) => vec![number(value(row))],
@@ -183,7 +183,7 @@ fn in_csv() -> impl Iterator<Item = Figure> {
     Figure::ALL.iter().copied().filter(|figure| figure.is_shown(FigurePlace::Csv))
 }
 
-fn of_group(group: FigureGroup) -> impl Iterator<Item = Figure> {
+fn group_figures(group: FigureGroup) -> impl Iterator<Item = Figure> {
     in_csv().filter(move |figure| figure.group() == group)
 }
 

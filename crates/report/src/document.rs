@@ -269,7 +269,7 @@ fn one_server(input: &ReportInput<'_>, server: &ServerFacts) -> String {
 
 fn load_fact(input: &ReportInput<'_>) -> String {
     let (workload, load) = (&input.run.plan.workload, &input.run.plan.load);
-    if let Some(mut parts) = load::of_script(&input.run.plan) {
+    if let Some(mut parts) = load::script_load(&input.run.plan) {
         parts.extend(load::script_hash(input));
         return parts.join("; ");
     }

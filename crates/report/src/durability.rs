@@ -54,7 +54,7 @@ pub(crate) fn datadir_file_system(experiment: &Experiment) -> Option<&str> {
 pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
     let mut parts: Vec<DurabilityPart> = Vec::new();
     let baseline = input.analysis.baseline().filter(|_| input.analysis.curves.len() > 1);
-    let baseline = baseline.and_then(|curve| of_curve(input, curve));
+    let baseline = baseline.and_then(|curve| curve_durability(input, curve));
     for one in &input.run.trials {
         let Some(durability) = durability_of(&input.run.experiment, [one]) else { continue };
         let label = one.trial.configuration.settings_label();
@@ -78,21 +78,22 @@ pub(crate) fn distinct(input: &ReportInput<'_>) -> Vec<Durability> {
 }
 
 /// What commits survive with one combination of settings.
-pub(crate) fn of_curve(input: &ReportInput<'_>, curve: &Curve) -> Option<Durability> {
+pub(crate) fn curve_durability(input: &ReportInput<'_>, curve: &Curve) -> Option<Durability> {
     let cells = names::cells(input.analysis, curve);
-    let of_curve = input
+    let trials = input
         .run
         .trials
         .iter()
         .filter(|one| cells.iter().any(|cell| cell.configuration == one.trial.configuration));
-    durability_of(&input.run.experiment, of_curve)
+    durability_of(&input.run.experiment, trials)
 }
 
 /// How the durability of a combination of settings differs from the baseline's, shown beside the verdict on speed.
 pub(crate) fn risk(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let baseline = input.analysis.baseline()?;
     let name = names::short(&input.run.plan, input.analysis.baseline_label.as_ref()?);
-    DurabilityPair::of(of_curve(input, baseline), of_curve(input, curve)).risk(name, "it")
+    DurabilityPair::of(curve_durability(input, baseline), curve_durability(input, curve))
+        .risk(name, "it")
 }
 
 pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {

@@ -162,8 +162,8 @@ pub(crate) fn ratio_range(ratios: &[Estimate]) -> Option<String> {
 }
 
 /// A figure with its unit, or the sign for an absent value.
-pub fn figure_or_nothing(of: Figure, value: Option<f64>) -> String {
-    or_nothing(value, |value| figure(of, value))
+pub fn figure_or_nothing(which: Figure, value: Option<f64>) -> String {
+    or_nothing(value, |value| figure(which, value))
 }
 
 /// Heads of columns beside each other: a kind of time (`response`, `service`) is named once.

@@ -64,9 +64,9 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     if by_reason.is_empty() {
         return None;
     }
-    let shown = by_reason.iter().take(SHOWN_MAX).map(|(why, places)| {
-        let named = &places[..places.len().min(SHOWN_MAX)];
-        format!("{}{}: {why}", named.join("; "), and_more(places.len() - named.len()))
+    let shown = by_reason.iter().take(SHOWN_MAX).map(|(why, configurations)| {
+        let named = &configurations[..configurations.len().min(SHOWN_MAX)];
+        format!("{}{}: {why}", named.join("; "), and_more(configurations.len() - named.len()))
     });
     let shown: Vec<_> = shown.collect();
     let mut reasons = analysis

@@ -239,9 +239,9 @@ pub(crate) fn kind(kind: StallKind) -> &'static str {
     }
 }
 
-pub(crate) fn kind_entry(of: StallKind) -> TableEntry {
-    let tone = if of == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
-    TableEntry::new(kind(of), tone)
+pub(crate) fn kind_entry(stall_kind: StallKind) -> TableEntry {
+    let tone = if stall_kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
+    TableEntry::new(kind(stall_kind), tone)
 }
 
 /// `None` where there was neither a stall nor a dip.

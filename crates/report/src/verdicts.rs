@@ -49,7 +49,7 @@ pub(crate) fn without_risk(input: &ReportInput<'_>) -> Vec<String> {
 }
 
 fn sentences(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
-    incomplete(input).into_iter().chain(of_figures(input, with_risk)).collect()
+    incomplete(input).into_iter().chain(figure_sentences(input, with_risk)).collect()
 }
 
 /// Before the figures of a part: they are not of the load that the plan names.
@@ -57,7 +57,7 @@ pub(crate) fn incomplete(input: &ReportInput<'_>) -> Option<String> {
     parts::incomplete(&input.run.experiment).map(|text| format!("{text}."))
 }
 
-pub(crate) fn of_figures(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
+pub(crate) fn figure_sentences(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
     let analysis = input.analysis;
     if analysis.trials_valid == 0 {
         return vec!["none: there is no valid trial yet.".to_owned()];

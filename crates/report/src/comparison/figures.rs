@@ -137,7 +137,7 @@ fn in_short(line: &ComparedLine) -> &'static str {
 }
 
 /// tps of A and of B, the change, and the verdict.
-pub(super) fn of_line(line: &ComparedLine) -> [TableEntry; 4] {
+pub(super) fn tps_entries(line: &ComparedLine) -> [TableEntry; 4] {
     let [_, a, b, change, _] = row(line);
     let word = match in_short(line) {
         "higher" => "faster",

@@ -82,7 +82,7 @@ pub(crate) fn survival_sentence(b_survives: Survival) -> &'static str {
 /// Throughput of both, the change and the verdict.
 pub(crate) fn tps_row(input: &RunComparison<'_>) -> [TableEntry; 4] {
     match input.comparison.line(Figure::Tps) {
-        Some(line) => figures::of_line(line),
+        Some(line) => figures::tps_entries(line),
         None => [NOTHING; 4].map(TableEntry::from),
     }
 }

@@ -67,7 +67,7 @@ fn sentences(input: &ReportInput<'_>) -> Vec<String> {
     let counted = if is_many { verdicts::counted(analysis) } else { Vec::new() };
     let first =
         verdicts::incomplete(input).into_iter().chain(main_effects::sentence(input)).chain(counted);
-    first.chain(verdicts::of_figures(input, true)).chain(verdicts::answer(input)).collect()
+    first.chain(verdicts::figure_sentences(input, true)).chain(verdicts::answer(input)).collect()
 }
 
 impl VerdictSection {

@@ -12,12 +12,12 @@ use crate::{TextScreen, format, names, threshold_word};
 /// Each pair of configurations is one comparison; several are rows of a table.
 pub fn comparison_summary(inputs: &[RunComparison<'_>], screen: TextScreen) -> String {
     match inputs {
-        [one] => of_one(one).draw(screen),
-        several => of_several(several).draw(screen),
+        [one] => one_pair(one).draw(screen),
+        several => several_pairs(several).draw(screen),
     }
 }
 
-fn of_one(input: &RunComparison<'_>) -> Screenful {
+fn one_pair(input: &RunComparison<'_>) -> Screenful {
     let view = comparison::short_view(input);
     let mut answer = vec![format!("{}.", names::capital(&view.speed))];
     answer.extend(view.rows.map(|rows| format!("{}.", names::capital(&rows))));
@@ -90,7 +90,7 @@ fn states_text(states: &[ThresholdState]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-fn of_several(inputs: &[RunComparison<'_>]) -> Screenful {
+fn several_pairs(inputs: &[RunComparison<'_>]) -> Screenful {
     let risks: Vec<_> = inputs.iter().filter_map(loss).collect();
     let mut answer = vec![counted(inputs)];
     if let Some(first) = risks.first() {

@@ -70,7 +70,10 @@ impl Columns {
 fn columns(input: &ReportInput<'_>, order: &[&Curve]) -> Columns {
     let analysis = input.analysis;
     Columns {
-        durabilities: order.iter().map(|curve| durability::of_curve(input, curve)).collect(),
+        durabilities: order
+            .iter()
+            .map(|curve| durability::curve_durability(input, curve))
+            .collect(),
         ratio_at: ratio_at(analysis),
         is_open: open_loop::has_figures(analysis),
     }
