@@ -16,7 +16,10 @@ use crate::durability::DurabilityPart;
 use crate::external::PlatformPart;
 use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
-use crate::{DOCUMENT_VERSION, ReportInput, durability, external};
+use crate::{ReportInput, durability, external};
+
+/// Version of the JSON documents of `report`, `compare` and `stalls`: it grows when an old reader would misread one.
+pub(crate) const DOCUMENT_VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct ReportDocument<'a> {

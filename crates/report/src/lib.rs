@@ -29,7 +29,6 @@ mod csv;
 mod csv_rows;
 mod disks;
 mod document;
-mod document_version;
 mod durability;
 mod errors;
 mod explanation;
@@ -90,7 +89,6 @@ pub use comparison::{
     comparison_text, threshold_word,
 };
 pub use crash_report::{crash_html, crash_json, crash_markdown, crash_text};
-pub(crate) use document_version::DOCUMENT_VERSION;
 pub(crate) use durability::durability_of;
 pub use explanation::{
     NOTHING_DIFFERS, explanation_html, explanation_json, explanation_markdown, explanation_text,

@@ -6,7 +6,7 @@ use truetps_record::is_setting_factor;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::{ReportInput, format, rows};
 
-const EXPLAINED: &str = "Each level against the baseline's level of the same factor, at all levels of all other factors: the \
+pub(crate) const EXPLAINED: &str = "Each level against the baseline's level of the same factor, at all levels of all other factors: the \
     geometric mean of the ratios of all pairs of trials of a block that differ in this factor alone, with its 95 % interval. \
     Where factors work together the effect at one combination may be another one: the comparisons with the baseline have \
     them. The verdicts are a family of their own, with Holm's correction. To find which of several settings make the \
@@ -107,10 +107,6 @@ pub fn base_and_best(input: &ReportInput<'_>) -> Option<(String, String)> {
         settings.join(",")
     });
     (names.len() > 1).then_some((of_base, of_best))
-}
-
-pub(crate) fn explained() -> &'static str {
-    EXPLAINED
 }
 
 fn label(one: &MainEffect) -> String {

@@ -10,9 +10,9 @@ use truetps_record::{Configuration, Trial, TrialRole, Validity};
 use crate::absence::absence;
 use crate::csv_rows::CsvRows;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry};
-use crate::json::{StallsPart, json_text};
+use crate::json::{DOCUMENT_VERSION, StallsPart, json_text};
 use crate::stalls::{OUTAGE, coincident_or_absence, kind, kind_entry, seconds};
-use crate::{DOCUMENT_VERSION, TextScreen, format, markdown, text};
+use crate::{TextScreen, format, markdown, text};
 
 /// `name`: the folder, as the user named it.
 pub fn stalls_text(name: &str, run: &Run, screen: TextScreen) -> String {
@@ -100,7 +100,7 @@ pub(crate) fn facts(run: &Run) -> Vec<(&'static str, String)> {
     let trials = &run.trials;
     let known: Vec<_> = trials.iter().filter(|one| one.detail.stalls.absent.is_none()).collect();
     let summary = truetps_analysis::cell_detail(&known);
-    let mut facts = vec![("Stalls", crate::comparison::stalls_of(&summary))];
+    let mut facts = vec![("Stalls", crate::comparison::verdict::stalls_of(&summary))];
     let dips = summary.get(Figure::Dips).unwrap_or(0.0);
     if dips > 0.0 {
         facts.push(("Dips", format::plural(dips as u64, "dip")));

@@ -17,12 +17,12 @@ use crate::{format, names};
 const LEVEL_MAX: usize = 60;
 
 /// The server that a side was measured on: `mariadb 10.11.6`.
-pub(super) fn server(side: &ComparedSide<'_>) -> Option<String> {
+pub(crate) fn server(side: &ComparedSide<'_>) -> Option<String> {
     side.server().map(names::server)
 }
 
 /// Everything that differs: scripts first, then levels of factors, then what the plans say by their own keys, then server, program and host.
-pub(super) fn differing(
+pub(crate) fn differing(
     input: &RunComparison<'_>,
     inputs: &InputsDiffer,
 ) -> Vec<DifferingCondition> {
@@ -57,7 +57,7 @@ pub(super) fn section(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Optio
 }
 
 /// Whether the two workloads differ: then throughput also compares the workloads.
-pub(super) fn is_other_work(input: &RunComparison<'_>, inputs: &InputsDiffer) -> bool {
+pub(crate) fn is_other_work(input: &RunComparison<'_>, inputs: &InputsDiffer) -> bool {
     let scripts_differ = inputs.scripts.as_ref().is_some_and(|differ| {
         let ScriptsDiffer { texts, statements, transaction } = differ;
         !(texts.is_empty() && statements.is_empty() && transaction.is_empty())

@@ -111,7 +111,7 @@ fn tone(line: &ComparedLine) -> Tone {
 }
 
 /// Throughput, p99 and gap, and the costs that changed most.
-pub(super) fn most_telling(input: &RunComparison<'_>) -> DocumentTable {
+pub(crate) fn most_telling(input: &RunComparison<'_>) -> DocumentTable {
     const COSTS_MAX: usize = 6;
     let own = input.comparison.lines.iter().filter(|line| !line.figure.is_cost());
     let lines = own.chain(changed_lines(input).into_iter().take(COSTS_MAX));
@@ -136,8 +136,11 @@ fn in_short(line: &ComparedLine) -> &'static str {
     }
 }
 
-/// tps of A and of B, the change, and the verdict.
-pub(super) fn tps_entries(line: &ComparedLine) -> [TableEntry; 4] {
+/// Throughput of A and of B, the change, and the verdict.
+pub(crate) fn tps_row(input: &RunComparison<'_>) -> [TableEntry; 4] {
+    let Some(line) = input.comparison.line(Figure::Tps) else {
+        return [NOTHING; 4].map(TableEntry::from);
+    };
     let [_, a, b, change, _] = row(line);
     let word = match in_short(line) {
         "higher" => "faster",

@@ -4,14 +4,14 @@ use super::run_comparison::RunComparison;
 use super::{own_sql, scripts};
 
 /// How what the two ran differs. A difference of long texts takes its time: it is made once for a comparison.
-pub(super) struct InputsDiffer {
+pub(crate) struct InputsDiffer {
     /// `None` where a side is no run of a script.
     pub(super) scripts: Option<scripts::ScriptsDiffer>,
     pub(super) sql: Vec<own_sql::SqlDiffers>,
 }
 
 impl InputsDiffer {
-    pub(super) fn of(input: &RunComparison<'_>) -> Self {
+    pub(crate) fn of(input: &RunComparison<'_>) -> Self {
         Self { scripts: scripts::differ(input), sql: own_sql::differ(input) }
     }
 }

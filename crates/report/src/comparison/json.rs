@@ -10,8 +10,7 @@ use super::own_sql::SqlDiffers;
 use super::run_comparison::{ComparedSide, DifferingCondition, RunComparison};
 use super::scripts::ScriptsDiffer;
 use super::{conditions, profile, verdict};
-use crate::DOCUMENT_VERSION;
-use crate::json::json_text;
+use crate::json::{DOCUMENT_VERSION, json_text};
 
 #[derive(Serialize)]
 struct ComparisonDocument<'a> {

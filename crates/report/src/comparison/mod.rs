@@ -1,8 +1,8 @@
 //! Two groups of trials side by side, in every format: differences of figures and of conditions.
 
-mod conditions;
+pub(crate) mod conditions;
 mod fail_if;
-mod figures;
+pub(crate) mod figures;
 mod inputs;
 mod json;
 mod line_diff;
@@ -10,12 +10,11 @@ mod own_sql;
 mod profile;
 mod run_comparison;
 mod scripts;
-mod settings;
-mod short;
+pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
-mod verdict;
-mod work;
+pub(crate) mod verdict;
+pub(crate) mod work;
 
 use truetps_analysis::Comparison;
 use truetps_knowledge::Survival;
@@ -24,16 +23,13 @@ use crate::csv_rows::{self, CsvRows};
 use crate::document::{Block, Document, DocumentSection};
 use crate::{TextScreen, markdown, text, waits};
 
-use inputs::InputsDiffer;
 use settings::{both_values, settings_items};
 
 pub use fail_if::FailIf;
+pub(crate) use inputs::InputsDiffer;
 pub use json::comparison_json;
 pub use run_comparison::{ComparedSide, RunComparison};
-pub(crate) use short::{short_view, survival_sentence, tps_row};
-pub(crate) use verdict::stalls_of;
 pub use verdict::threshold_word;
-pub(crate) use verdict::{durability, unread};
 
 pub fn comparison_text(inputs: &[RunComparison<'_>], screen: TextScreen) -> String {
     let drawn: Vec<_> = inputs.iter().map(|input| text::draw(document(input), screen)).collect();
@@ -86,7 +82,7 @@ pub(crate) fn answer(input: &RunComparison<'_>) -> (String, String) {
     (title(input), lines.join("\n"))
 }
 
-fn title(input: &RunComparison<'_>) -> String {
+pub(crate) fn title(input: &RunComparison<'_>) -> String {
     format!(
         "{} compared with {}",
         verdict::side_name(&input.b, input),

@@ -151,8 +151,8 @@ fn pairing(a: ComparedSide<'_>, b: ComparedSide<'_>) -> Pairing {
 
 /// One condition, with its value on each side.
 #[derive(Serialize)]
-pub(super) struct DifferingCondition {
-    pub(super) what: String,
-    pub(super) a: String,
-    pub(super) b: String,
+pub(crate) struct DifferingCondition {
+    pub(crate) what: String,
+    pub(crate) a: String,
+    pub(crate) b: String,
 }

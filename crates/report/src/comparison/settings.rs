@@ -5,7 +5,7 @@ use truetps_knowledge::Difference;
 use super::run_comparison::RunComparison;
 
 /// So many of them, and how many more there are: the rest is a command away.
-pub(super) fn settings_items(
+pub(crate) fn settings_items(
     input: &RunComparison<'_>,
     most: usize,
     item: impl Fn(&Difference) -> String,
@@ -21,7 +21,7 @@ pub(super) fn settings_items(
 }
 
 /// `sync_binlog  A 1, B 0`.
-pub(super) fn both_values(difference: &Difference) -> String {
+pub(crate) fn both_values(difference: &Difference) -> String {
     let [a, b] =
         [&difference.a, &difference.b].map(|placed| placed.value.as_deref().unwrap_or("not there"));
     format!("{}  A {a}, B {b}", difference.name)

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use truetps_analysis::{CellDetail, Figure, Judgement, Missing, Pairing, ThresholdState};
+use truetps_knowledge::Survival;
 
 use super::inputs::InputsDiffer;
 use super::run_comparison::{ComparedSide, RunComparison};
@@ -11,7 +12,7 @@ use crate::{format, parts, remarks};
 
 /// The name, with the levels where it has several configurations: the levels that differ between the two, and the
 /// levels of factors with several in the plan, so that no two comparisons have the same name.
-pub(super) fn side_name(side: &ComparedSide<'_>, input: &RunComparison<'_>) -> String {
+pub(crate) fn side_name(side: &ComparedSide<'_>, input: &RunComparison<'_>) -> String {
     let several =
         input.a.run.plan.configurations().len() > 1 || input.b.run.plan.configurations().len() > 1;
     let differing = input.differing_levels();
@@ -77,6 +78,17 @@ fn sentence(input: &RunComparison<'_>) -> String {
     format!("{}{risk}", speed(input))
 }
 
+/// Whose commits are at risk, in one sentence before the figures of it.
+pub(crate) fn survival_sentence(b_survives: Survival) -> &'static str {
+    match b_survives {
+        Survival::Less => "B risks more commits in a crash.",
+        Survival::More => "B risks fewer commits in a crash.",
+        Survival::Same | Survival::Mixed | Survival::Unknown => {
+            "A and B risk different commits in a crash."
+        }
+    }
+}
+
 /// The durability of each side; `None` if no side had a server.
 pub(crate) fn durability(input: &RunComparison<'_>) -> Option<String> {
     let sides = [("A", &input.a, &input.durability.a), ("B", &input.b, &input.durability.b)];
@@ -101,7 +113,7 @@ pub(crate) fn durability(input: &RunComparison<'_>) -> Option<String> {
     Some(format!("A: {}. B: {}", a.sentence, b.sentence))
 }
 
-pub(super) fn speed(input: &RunComparison<'_>) -> String {
+pub(crate) fn speed(input: &RunComparison<'_>) -> String {
     let comparison = &input.comparison;
     let Some(line) = comparison.line(Figure::Tps) else {
         return "no throughput was measured".to_owned();
@@ -201,7 +213,7 @@ pub(crate) fn unread(input: &RunComparison<'_>) -> Vec<String> {
 }
 
 /// What was noted of single trials.
-pub(super) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
+pub(crate) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
         let remarked = side.trials().map(|one| &one.trial);
@@ -213,7 +225,7 @@ pub(super) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
 }
 
 /// How far the comparison as a whole goes.
-pub(super) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
+pub(crate) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
     let comparison = &input.comparison;
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {

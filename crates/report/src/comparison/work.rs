@@ -15,7 +15,7 @@ const STATEMENTS_MAX: usize = 3;
 const CHARS_MAX: usize = 60;
 
 /// The first line that differs in each text, then the statements of a transaction that differ.
-pub(super) fn in_short(inputs: &InputsDiffer) -> Vec<String> {
+pub(crate) fn in_short(inputs: &InputsDiffer) -> Vec<String> {
     let mut items: Vec<_> = inputs
         .sql
         .iter()
@@ -94,7 +94,7 @@ fn cut(text: &str) -> String {
 }
 
 /// Rows a second, where the two change different numbers of rows in a transaction: tps compares other work.
-pub(super) fn rows(input: &RunComparison<'_>) -> Option<String> {
+pub(crate) fn rows(input: &RunComparison<'_>) -> Option<String> {
     let [tps, rows] =
         [Figure::Tps, Figure::RowsPerSecond].map(|figure| input.comparison.line(figure));
     let (tps, rows) = (tps?, rows?);

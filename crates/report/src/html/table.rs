@@ -104,7 +104,7 @@ impl MainTable {
                 + figures.len()
                 + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
             main_effects: main_effect_rows(input, &scale),
-            main_effects_explained: main_effects::explained(),
+            main_effects_explained: main_effects::EXPLAINED,
             forest_ends: scale.ends(),
             heads: figures.iter().copied().map(format::main_head).collect(),
             cost_heads: COSTS.map(|(_, head)| head),

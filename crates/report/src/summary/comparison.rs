@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use truetps_analysis::{Figure, Judgement, ThresholdState};
 
 use super::layout::{ScreenPart, Screenful};
-use crate::comparison::{self, ComparedSide, RunComparison};
+use crate::comparison::{
+    self, ComparedSide, InputsDiffer, RunComparison, conditions, figures, settings, verdict, work,
+};
 use crate::document::DocumentTable;
 use crate::{TextScreen, format, names, threshold_word};
 
@@ -18,12 +20,17 @@ pub fn comparison_summary(inputs: &[RunComparison<'_>], screen: TextScreen) -> S
 }
 
 fn one_pair(input: &RunComparison<'_>) -> Screenful {
-    let view = comparison::short_view(input);
-    let mut answer = vec![format!("{}.", names::capital(&view.speed))];
-    answer.extend(view.rows.map(|rows| format!("{}.", names::capital(&rows))));
-    answer.extend(view.caution);
+    const SETTINGS_MAX: usize = 4;
+    let inputs = InputsDiffer::of(input);
+    let work = work::in_short(&inputs);
+    let mut answer = vec![format!("{}.", names::capital(&verdict::speed(input)))];
+    answer.extend(work::rows(input).map(|rows| format!("{}.", names::capital(&rows))));
+    if conditions::is_other_work(input, &inputs) {
+        let word = if work.is_empty() { "Differs" } else { "Work" };
+        answer.push(format!("The workloads differ: see {word}."));
+    }
     answer.extend(loss(input));
-    let mut parts: Vec<_> = ScreenPart::table(view.figures).into_iter().collect();
+    let mut parts: Vec<_> = ScreenPart::table(figures::most_telling(input)).into_iter().collect();
     let is_open = input
         .comparison
         .lines
@@ -32,15 +39,35 @@ fn one_pair(input: &RunComparison<'_>) -> Screenful {
     if is_open && !parts.is_empty() {
         parts.push(ScreenPart::note("? not enough data for a verdict".to_owned()));
     }
-    parts.extend(ScreenPart::facts("Work", view.work).map(ScreenPart::whole));
+    parts.extend(ScreenPart::facts("Work", work).map(ScreenPart::whole));
     parts.extend(crash(input).map(|text| ScreenPart::fact("Crash", text)));
-    parts.extend(view.stalls.map(|text| ScreenPart::fact("Stalls", text)));
+    parts.extend(stalls(input).map(|text| ScreenPart::fact("Stalls", text)));
     parts.extend(thresholds(std::slice::from_ref(input)));
-    parts.extend(ScreenPart::facts("Differs", view.differing));
-    parts.extend(ScreenPart::facts("Settings", view.settings));
-    parts.extend(ScreenPart::facts("Trust", view.notes));
-    parts.extend(ScreenPart::facts("Note", view.unread));
-    Screenful { title: view.title, source: view.sides, answer, parts }
+    let differing = conditions::differing(input, &inputs).into_iter();
+    let differing = differing.map(|one| format!("{}: A {}, B {}", one.what, one.a, one.b));
+    parts.extend(ScreenPart::facts("Differs", differing.collect()));
+    parts.extend(ScreenPart::facts(
+        "Settings",
+        settings::settings_items(input, SETTINGS_MAX, settings::both_values),
+    ));
+    let notes = [verdict::limits(input, &inputs), verdict::remarks_of(input)].concat();
+    parts.extend(ScreenPart::facts("Trust", notes));
+    parts.extend(ScreenPart::facts("Note", verdict::unread(input)));
+    Screenful { title: comparison::title(input), source: servers(input), answer, parts }
+}
+
+/// Both sides with their servers.
+fn servers(input: &RunComparison<'_>) -> String {
+    let [a, b] = [&input.a, &input.b].map(|side| format::text_or_nothing(conditions::server(side)));
+    if a == b { format!("A and B on {a}") } else { format!("A on {a}, B on {b}") }
+}
+
+/// `None` where neither side stalled.
+fn stalls(input: &RunComparison<'_>) -> Option<String> {
+    let sides = [&input.comparison.a, &input.comparison.b];
+    sides.iter().find(|side| side.get(Figure::LongestStall).is_some())?;
+    let [a, b] = sides.map(verdict::stalls_of);
+    Some(format!("A {a}; B {b}"))
 }
 
 /// What a user has to know beside a verdict on speed.
@@ -48,7 +75,7 @@ fn loss(input: &RunComparison<'_>) -> Option<String> {
     let risk = input.durability.risk("A", "B")?;
     Some(format!(
         "{} {}.",
-        comparison::survival_sentence(input.durability.b_survives),
+        verdict::survival_sentence(input.durability.b_survives),
         names::capital(&risk)
     ))
 }
@@ -61,7 +88,7 @@ fn crash(input: &RunComparison<'_>) -> Option<String> {
             Some(format!("the same on both sides: {}", a.sentence))
         }
         (Some(_), Some(_)) => None,
-        _ => comparison::durability(input),
+        _ => verdict::durability(input),
     }
 }
 
@@ -103,7 +130,7 @@ fn several_pairs(inputs: &[RunComparison<'_>]) -> Screenful {
     }
     let mut parts: Vec<_> = ScreenPart::table(table(inputs)).into_iter().collect();
     parts.extend(thresholds(inputs));
-    let unread: BTreeSet<_> = inputs.iter().flat_map(comparison::unread).collect();
+    let unread: BTreeSet<_> = inputs.iter().flat_map(verdict::unread).collect();
     parts.extend(ScreenPart::facts("Note", unread.into_iter().collect()));
     let pairs = format::plural(inputs.len() as u64, "configuration");
     let title = inputs.first().map_or_else(String::new, |one| {
@@ -177,7 +204,7 @@ fn table(inputs: &[RunComparison<'_>]) -> DocumentTable {
     order.sort_by(|one, other| distance(other).total_cmp(&distance(one)));
     let rows = order.iter().map(|one| {
         let label = common_levels(one);
-        comparison::tps_row(one).into_iter().chain([label.into()]).collect::<Vec<_>>()
+        figures::tps_row(one).into_iter().chain([label.into()]).collect::<Vec<_>>()
     });
     DocumentTable::new(["A tps", "B tps", "change", "B is", "configuration"], rows)
 }

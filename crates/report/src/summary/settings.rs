@@ -3,7 +3,7 @@
 use truetps_knowledge::{Diff, Difference, DurabilityPair};
 
 use super::layout::{ScreenPart, Screenful, without_columns};
-use crate::comparison::survival_sentence;
+use crate::comparison::verdict::survival_sentence;
 use crate::document::DocumentTable;
 use crate::format::NOTHING;
 use crate::settings_diff::{both, summary, title};
