@@ -67,7 +67,7 @@ fn figure_columns<'a>(
     with_mark(columns, &cells)
 }
 
-/// With a last column of marks, where there is one to show.
+/// Adds a last column of marks, where there is one to show.
 fn with_mark<'a>(mut columns: CellColumns<'a>, cells: &[&Cell]) -> CellColumns<'a> {
     if cells.iter().any(|cell| !mark(cell).is_empty()) {
         columns.push((MARK, Box::new(mark)));

@@ -28,7 +28,7 @@ enum CsvColumn {
     Group(FigureGroup),
     Text(&'static str, fn(&RowInput<'_>) -> String),
     Number(&'static str, fn(&RowInput<'_>) -> Option<f64>),
-    /// With its ends, `_low` and `_high`.
+    /// A value with the ends of its interval, `_low` and `_high`.
     Estimate([&'static str; 3], fn(&RowInput<'_>) -> Option<Estimate>),
 }
 

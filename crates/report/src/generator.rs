@@ -85,7 +85,8 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-/// That figures show the generator's limit and not the server's, with the first reason. `None` where it limited nothing.
+/// Says that figures show the generator's limit and not the server's, with the first reason.
+/// `None` where it limited nothing.
 pub(crate) fn limit(analysis: &Analysis) -> Option<String> {
     let limited: Vec<_> = analysis.cells.iter().filter(|cell| is_limited(cell)).collect();
     let why = reason(limited.first()?)?;

@@ -50,7 +50,8 @@ struct ReportDocument<'a> {
     caveats: Vec<String>,
 }
 
-/// The experiment without what has a place of its own and without the schedule, which is in `experiment.json`.
+/// The experiment without what the document has elsewhere, and without the schedule, which is in
+/// `experiment.json`.
 #[derive(Serialize)]
 struct ExperimentPart<'a> {
     name: &'a str,

@@ -71,7 +71,7 @@ pub(crate) fn shown(input: &ReportInput<'_>) -> Option<(String, Vec<String>, Vec
     Some((at, columns.collect(), shown))
 }
 
-/// Their ledgers side by side.
+/// The ledgers of the configurations that are shown, side by side.
 pub(crate) fn view(input: &ReportInput<'_>) -> Option<LedgerView> {
     let (at, columns, shown) = shown(input)?;
     let ledgers: Vec<_> =
@@ -81,7 +81,7 @@ pub(crate) fn view(input: &ReportInput<'_>) -> Option<LedgerView> {
     (!lines.is_empty()).then_some(LedgerView { at, columns, lines, left_out })
 }
 
-/// First, last, and evenly spaced ones between them.
+/// At most `COLUMNS_MAX` of them: the first, the last, and evenly spaced ones between.
 fn spread(all: &[usize]) -> Vec<usize> {
     if all.len() <= COLUMNS_MAX {
         return all.to_vec();
@@ -127,7 +127,7 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
         .then(|| format!("a transaction: {}", figures.join(", ")))
 }
 
-/// `None` if the probe was off: a trial's own counts are no ledger, and CPU has its own place in these formats.
+/// `None` if the probe was off: a trial's own counts are no ledger, and CPU is shown elsewhere in these formats.
 pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let own = [Figure::RowsChanged, Figure::ClientCpu, Figure::ServerCpu];
     let view = view(input)?;

@@ -36,7 +36,7 @@ fn value_of<'a>(settings: &[(&str, &'a str)], wanted: &str) -> Option<&'a str> {
     settings.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value)
 }
 
-/// All of them; several servers may have different ones, and a common one is there once.
+/// The settings that truetps chose. Several servers may have different ones; a common one is there once.
 fn own_settings<'a>(plan: &Plan, experiment: &'a Experiment) -> Vec<(&'a str, &'a str)> {
     let mut own: Vec<_> = Vec::new();
     for server in names::servers(experiment) {
@@ -68,7 +68,7 @@ pub(crate) fn short_text(plan: &Plan, experiment: &Experiment) -> Option<String>
     Some(format!("chosen by truetps, because the option file does not set them: {text}{more}"))
 }
 
-/// Under the names of the server.
+/// All settings that truetps chose, under the names of the server.
 pub(crate) fn full_text(plan: &Plan, experiment: &Experiment) -> Option<String> {
     let own = own_settings(plan, experiment);
     let texts = format::joined(own.into_iter().map(|(name, value)| shown(name, value)), ", ")?;

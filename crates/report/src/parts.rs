@@ -12,7 +12,7 @@ use crate::format::{self, mean};
 const ALIKE_SHARE: f64 = 0.8;
 /// The name that [`part_of_load`] has in CSV and among labels.
 pub(crate) const PART_OF_LOAD: &str = "part_of_load";
-/// With more parts than these, only parts that differ have a line of their own.
+/// A load of more parts than these has lines of those parts only that differ.
 const PARTS_SHOWN_MAX: usize = 16;
 
 /// Why the figures are not of the whole load; `None` where they are.

@@ -147,7 +147,7 @@ fn row(figures: &[f64], name: &str) -> Vec<String> {
     figures.iter().map(|figure| amount(*figure)).chain([name.to_owned()]).collect()
 }
 
-/// On one clock with the lines of the probe: `4.5 s`.
+/// A time on the clock of the probe's lines: `4.5 s`.
 fn seconds(ms: f64) -> String {
     format!("{:.1} s", ms / 1e3)
 }

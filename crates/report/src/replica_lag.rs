@@ -3,7 +3,7 @@
 
 /// Each channel has this number, whether or not it replicates.
 const OF_ALL: &str = ".Last_Errno";
-/// By version: the second name is of MySQL 8.0.22 and later.
+/// The lag by its name in each version: the second name is of MySQL 8.0.22 and later.
 const LAGS: [&str; 2] = [".Seconds_Behind_Master", ".Seconds_Behind_Source"];
 
 /// Channels of a replica among the names of a probe's signals, each with its lag. The first part is empty for the only

@@ -18,7 +18,7 @@ const NARROW: usize = 80;
 /// A narrower terminal breaks lines by itself.
 const WIDTH_MIN: usize = 40;
 pub(crate) const FACT_WIDTH: usize = 10;
-/// Between the columns of a table.
+/// The gap between two columns of a table.
 const GAP: &str = "  ";
 /// A last column of words is not broken into narrower lines than this.
 const WORDS_WIDTH_MIN: usize = 20;
@@ -154,7 +154,7 @@ fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
     }
 }
 
-/// As it is: lines that are broken could not be copied.
+/// Adds lines as they are: broken ones could not be copied.
 pub(crate) fn push_code(out: &mut String, lines: &[String]) {
     for line in lines {
         out.push_str("  ");

@@ -237,7 +237,7 @@ pub(crate) fn faults_fact(found: &RowComparison) -> String {
     format!("{}{}", texts.join(", "), when.unwrap_or_default())
 }
 
-/// On one clock with the load: `4.5 s`.
+/// A time on the clock of the load: `4.5 s`.
 fn seconds(ms: u64) -> String {
     format!("{:.1} s", ms as f64 / 1e3)
 }

@@ -73,7 +73,7 @@ pub(crate) fn watched_in_short(wait: &TopWait) -> String {
     }
 }
 
-/// Those configurations that the ledger shows, each with its longest waits.
+/// The longest waits of each configuration that the ledger shows.
 pub(crate) fn views(input: &ReportInput<'_>) -> Vec<WaitsView> {
     let Some((at, columns, shown)) = ledger::shown(input) else { return Vec::new() };
     let is_one = input.analysis.cells.len() == 1;

@@ -27,7 +27,7 @@ pub(super) fn differ(input: &RunComparison<'_>) -> Vec<SqlDiffers> {
     both.map(|((key, a), (_, b))| SqlDiffers { key, diff: line_diff(&a, &b) }).collect()
 }
 
-/// By key. Texts of two kinds of workload have no key in common.
+/// The SQL of a workload by the plan's keys. Two kinds of workload have no key in common.
 fn texts(workload: &WorkloadKind) -> Vec<(&'static str, String)> {
     match workload {
         WorkloadKind::Custom(spec) => vec![

@@ -13,10 +13,10 @@ use truetps_record::{Configuration, ServerFacts, Trial, is_setting_factor};
 use super::fail_if::FailIf;
 use crate::durability_of;
 
-/// One of the two.
+/// One side of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedSide<'a> {
-    /// As the user named it.
+    /// The name that the user gave it.
     pub name: &'a str,
     pub run: &'a Run,
     pub configuration: &'a Configuration,
@@ -138,7 +138,8 @@ fn known_contrast<'a>(
     })
 }
 
-/// Two trials of a block are a pair whatever else was run: they were measured one soon after the other.
+/// Two trials of a block are a pair whatever else was run: they were measured one soon after the
+/// other.
 fn pairing(a: ComparedSide<'_>, b: ComparedSide<'_>) -> Pairing {
     if a.run.path == b.run.path
         && a.trials().any(|one| b.trials().any(|other| other.trial.block == one.trial.block))

@@ -4,7 +4,7 @@ use truetps_knowledge::Difference;
 
 use super::run_comparison::RunComparison;
 
-/// So many of them, and how many more there are: the rest is a command away.
+/// At most `most` settings that differ, and how many more there are: `truetps diff` has the rest.
 pub(crate) fn settings_items(
     input: &RunComparison<'_>,
     most: usize,

@@ -25,7 +25,7 @@ pub(crate) fn common_text(explanation: &Explanation) -> Option<String> {
     own_settings::in_short(&all).map(|(text, _)| format!("{text} (chosen by truetps)"))
 }
 
-/// All of them, under the names of the server.
+/// The common settings under the names of the server.
 pub(super) fn common_settings(explanation: &Explanation) -> Option<String> {
     let all = common(explanation).into_iter();
     let texts = all.map(|(name, value)| format!("{name}={}", people_value(name, value)));

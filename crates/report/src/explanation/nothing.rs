@@ -21,7 +21,7 @@ pub fn nothing_differs_markdown(explanation: &Explanation) -> String {
     markdown::draw(document(explanation))
 }
 
-/// As of an explanation, without trials.
+/// The document of an explanation, without trials.
 pub fn nothing_differs_json(experiment: &str, explanation: &Explanation) -> String {
     let findings = Findings { outcome: Outcome::NotReproduced, ..Findings::default() };
     json_text(&explanation_document(experiment, explanation, &findings, Vec::new()))

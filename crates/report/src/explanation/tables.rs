@@ -37,7 +37,7 @@ fn cause_row(run: &ExplainedRun, cause: &Cause) -> Vec<TableEntry> {
     texts.into_iter().map(TableEntry::from).collect()
 }
 
-/// With a picture of each ratio.
+/// Adds a picture of each ratio.
 fn with_forest(
     table: DocumentTable,
     run: &ExplainedRun,

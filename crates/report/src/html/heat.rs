@@ -47,7 +47,7 @@ pub(super) struct Picture {
 }
 
 impl HeatSection {
-    /// As many trials as fit: one of each configuration first.
+    /// Pictures of as many trials as fit, one of each configuration first.
     pub(super) fn of(input: &ReportInput) -> Self {
         let (mut bytes, mut pictures) = (0, Vec::new());
         let mut left_out = 0;

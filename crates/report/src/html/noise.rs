@@ -19,12 +19,12 @@ pub(super) struct NoiseSection {
 }
 
 pub(super) struct PairRow {
-    /// From 1.
+    /// The number of the block, from 1.
     pub(super) block: u32,
     pub(super) configuration: String,
     pub(super) first: String,
     pub(super) second: String,
-    /// By the generator.
+    /// Whether the generator limited the figures.
     pub(super) limited: bool,
     pub(super) ratio: String,
     pub(super) forest: Forest,

@@ -39,7 +39,7 @@ struct CellData {
     level: ChartNumber,
     /// `false` where a trial was not sustained.
     sustained: Option<bool>,
-    /// By the generator.
+    /// Whether the generator limited the figures.
     limited: bool,
     tps: Option<Measure>,
     p99: Option<Measure>,

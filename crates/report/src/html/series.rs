@@ -47,7 +47,7 @@ struct ConfigurationData {
 #[derive(Serialize)]
 struct TrialData {
     name: String,
-    /// From 1.
+    /// The number of the block, from 1.
     block: u32,
     /// `A/A twin`, `invalid`; empty for the usual trial.
     note: &'static str,

@@ -74,7 +74,7 @@ pub(super) struct ContrastCells {
     pub(super) symbol: &'static str,
     pub(super) verdict: &'static str,
     pub(super) more: Option<String>,
-    /// By the generator.
+    /// Whether the generator limited the figures.
     pub(super) limited: bool,
 }
 

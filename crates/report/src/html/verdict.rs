@@ -28,7 +28,7 @@ pub(super) struct Tile {
     pub(super) range: Option<String>,
     pub(super) at: String,
     pub(super) details: Vec<String>,
-    /// By the generator.
+    /// Whether the generator limited the figures.
     pub(super) limited: bool,
 }
 

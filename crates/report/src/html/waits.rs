@@ -15,7 +15,8 @@ const FIGURES_MAX: usize = 16_000;
 pub(super) struct WaitData {
     /// Milliseconds: starts of the steps and the end of the last one.
     edges: Vec<ChartNumber>,
-    /// By the order in which they are stacked: name, sessions in each step, and the number of the class's colour.
+    /// Name, sessions in each step, and the number of the class's colour, in the order in which
+    /// the classes are stacked.
     classes: Vec<(&'static str, Vec<ChartNumber>, usize)>,
 }
 

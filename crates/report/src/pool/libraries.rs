@@ -27,7 +27,7 @@ impl PoolLibrary {
         Self::NodeMysql2,
     ];
 
-    /// As it is typed.
+    /// The name as it is typed.
     pub fn name(self) -> &'static str {
         match self {
             Self::HikariCp => "hikaricp",

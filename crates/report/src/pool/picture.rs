@@ -72,7 +72,7 @@ fn round_up(value: f64) -> f64 {
     power * PARTS.into_iter().find(|part| part * power >= value).unwrap_or(10.0)
 }
 
-/// On a logarithmic axis.
+/// Where a number of connections is on the logarithmic axis.
 fn x_of(curve: &[CurvePoint], connections: u32) -> f64 {
     let [first, last] = [curve.first(), curve.last()]
         .map(|end| f64::from(end.map_or(1, |one| one.connections)).ln());

@@ -247,7 +247,7 @@ pub(crate) fn usl_text(run: &PoolRun) -> Option<String> {
     ))
 }
 
-/// With a larger share of trials without a result, the advice is of those that happened to have one.
+/// Where a larger share of the trials has no result, the advice is of those that happened to have one.
 const FAILED_MAX: f64 = 0.1;
 
 pub(crate) fn trust(run: &PoolRun) -> Vec<String> {

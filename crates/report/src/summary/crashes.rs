@@ -46,7 +46,7 @@ fn clients(run: &CrashRun) -> String {
     format::plural(run.clients.into(), "client")
 }
 
-/// With the settings' names above the table, where all have the same.
+/// The table, with the names of the settings above it where all cells have the same.
 fn named_once(run: &CrashRun, cells: &[&CrashedCell]) -> DocumentTable {
     let table = price_table(run, cells.iter().copied());
     let names = cells.first().map_or_else(Vec::new, |cell| setting_names(cell));

@@ -49,7 +49,7 @@ fn best_tps(analysis: &Analysis, curve: &Curve) -> f64 {
     best.unwrap_or(0.0)
 }
 
-/// What is known of all of them: which columns there are.
+/// The columns of the table: what is known of all curves.
 struct Columns {
     durabilities: Vec<Option<Durability>>,
     /// The level of the axis at which ratios are taken: where the baseline is fastest.
@@ -59,7 +59,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Where all lose the same, one sentence says it.
+    /// Whether the curves lose different things. Where all lose the same, one sentence says it.
     fn has_losses(&self) -> bool {
         let known = self.durabilities.iter().flatten();
         let losses: Vec<_> = known.map(|one| (one.process_crash, one.power_cut)).collect();
@@ -138,7 +138,7 @@ fn best(input: &ReportInput<'_>, curve: &Curve) -> [String; 3] {
     [tps_with_sign(cell), level, p99(cell)]
 }
 
-/// Rows a second there.
+/// Rows a second at the highest throughput.
 fn best_rows(input: &ReportInput<'_>, curve: &Curve) -> String {
     let cell = input.analysis.best_cell(curve).map(|index| &input.analysis.cells[index]);
     let rows = cell.and_then(|cell| cell.get(Figure::RowsPerSecond));
@@ -167,7 +167,7 @@ fn p99(cell: &Cell) -> String {
     format::figure_or_nothing(Figure::ResponseP99, cell.get(Figure::ResponseP99))
 }
 
-/// Against the baseline, with the sign of its verdict.
+/// The ratio to the baseline at a level, with the sign of its verdict.
 fn ratio(input: &ReportInput<'_>, curve: &Curve, level: f64) -> TableEntry {
     let analysis = input.analysis;
     let cell = names::index_at(analysis, curve, level);

@@ -69,7 +69,7 @@ impl ScreenPart {
         Self { content, least: 1, wanted: 1, shown, left_out: 0 }
     }
 
-    /// With its most telling rows first. `None` where it has no row.
+    /// A table, its most telling rows first. `None` where it has no row.
     pub(super) fn table(table: DocumentTable) -> Option<Self> {
         const LEAST: usize = 3;
         const WANTED: usize = 10;
@@ -107,7 +107,7 @@ impl ScreenPart {
         self
     }
 
-    /// So many rows are in the full report only.
+    /// Counts rows that are in the full report only.
     pub(super) fn leaving_out(mut self, rows: usize) -> Self {
         self.left_out = rows;
         self

@@ -154,7 +154,7 @@ pub(super) fn trials(input: &ReportInput<'_>) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// From the beginning to the end of each. An experiment may have been interrupted between them.
+/// The lengths of all trials together. An experiment may have been interrupted between them.
 fn time_of_trials(input: &ReportInput<'_>) -> Option<Duration> {
     let lengths: Vec<_> = input
         .trials()
