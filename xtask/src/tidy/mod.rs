@@ -4,6 +4,7 @@ mod chinese;
 mod circles;
 mod closures;
 mod edges;
+mod floors;
 mod invariants;
 mod languages;
 mod lines;
@@ -57,6 +58,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     problems.extend(types.problems());
     problems.extend(circles.problems());
+    problems.extend(floors::problems(&circles));
     problems.extend(closures.problems());
     problems.extend(lines.problems());
     let mut pages = BTreeMap::new();
