@@ -3,8 +3,8 @@
 //! `truetps-analysis` computes the results; this crate chooses what a format shows, adds up what only reports show
 //! (such as the volume of logs), and formats numbers and words.
 //!
-//! - `report_input` ([`ReportInput`]): what a report is made from. `document`: the content of a report without its
-//!   form; `text` and `markdown` draw it. `comparison`, `stall_list`, `probe_list`, `crash_report`, `verification`,
+//! - `report_input` ([`ReportInput`]): what a report is made from. `document`: the content of an answer without its
+//!   form; `text` and `markdown` draw it. `run_document` makes it for an experiment. `comparison`, `stall_list`, `probe_list`, `crash_report`, `verification`,
 //!   `pool` (with the configurations of `libraries`) and `explanation` (names and ratios in `factors`, sentences in
 //!   `words`, the counters that moved with a cause in `counters`) make documents of their own. `run_comparison`: the
 //!   two sides of a comparison.
@@ -56,6 +56,7 @@ mod replica_lag;
 mod report_input;
 mod risk;
 mod rows;
+mod run_document;
 mod sections;
 mod settings_diff;
 mod stall_list;

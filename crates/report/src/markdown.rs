@@ -1,6 +1,7 @@
 //! A report as GitHub-flavoured Markdown.
 
-use crate::document::{Block, Document, DocumentSection, DocumentTable, document};
+use crate::document::{Block, Document, DocumentSection, DocumentTable};
+use crate::run_document::document;
 use crate::{ReportInput, printable};
 use truetps_record::is_obeyed;
 

@@ -1,8 +1,7 @@
 //! A report for a terminal.
 
-use crate::document::{
-    Block, Document, DocumentSection, DocumentTable, TableEntry, Tone, document,
-};
+use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
+use crate::run_document::document;
 use crate::{ReportInput, printable};
 use textwrap::WordSeparator;
 use textwrap::core::{Word, display_width};
