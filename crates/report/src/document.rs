@@ -11,7 +11,8 @@ use crate::{
     sections, stalls, waits,
 };
 
-pub(crate) struct Document {
+/// An answer in sections and tables, without its form.
+pub struct Document {
     pub(crate) title: String,
     /// A word and its fact, for the top of the report.
     pub(crate) facts: Vec<(&'static str, String)>,

@@ -1,13 +1,8 @@
 //! A report as GitHub-flavoured Markdown.
 
-use crate::document::{Block, Document, DocumentSection, DocumentTable, document};
-use crate::{ReportInput, printable};
+use crate::document::{Block, Document, DocumentSection, DocumentTable};
+use crate::printable;
 use truetps_record::is_obeyed;
-
-/// The same report as [`crate::text`], as Markdown.
-pub fn markdown(input: &ReportInput<'_>) -> String {
-    draw(document(input))
-}
 
 pub(crate) fn draw(document: Document) -> String {
     let Document { title, facts, sections } = document;
@@ -83,10 +78,11 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReportAnswer;
     use crate::fixture::Fixture;
 
     fn check(fixture: &Fixture, expect: &str) {
-        let got = markdown(&fixture.input());
+        let got = fixture.input().markdown();
         assert!(got.contains(expect), "{got}\nshould contain\n{expect}");
     }
 

@@ -178,6 +178,7 @@ pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<D
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReportAnswer;
     use crate::fixture::Fixture;
 
     #[test]
@@ -202,7 +203,7 @@ mod tests {
             "{:?}",
             first.rows
         );
-        let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
+        let text = fixture.input().text(crate::TextScreen::PLAIN);
         assert!(text.contains(HEADING) && text.contains("innodb_data_file"), "{text}");
         assert!(section(&Fixture::durability().input()).is_none(), "the probe was off");
     }

@@ -25,10 +25,10 @@ use truetps_record::{Configuration, ServerFacts, Trial, is_setting_factor};
 
 use crate::csv_rows::{self, CsvRows};
 use crate::document::{Block, Document, DocumentSection};
-use crate::{TextScreen, durability_of, markdown, text, waits};
+use crate::{durability_of, waits};
 
 pub use fail_if::FailIf;
-pub use json::comparison_json;
+pub(crate) use json::comparison_json;
 pub(crate) use short::{short_view, survival_sentence, tps_row};
 pub(crate) use verdict::stalls_of;
 pub use verdict::threshold_word;
@@ -176,18 +176,8 @@ impl InputsDiffer {
     }
 }
 
-pub fn comparison_text(inputs: &[RunComparison<'_>], screen: TextScreen) -> String {
-    let drawn: Vec<_> = inputs.iter().map(|input| text::draw(document(input), screen)).collect();
-    drawn.join("\n")
-}
-
-pub fn comparison_markdown(inputs: &[RunComparison<'_>]) -> String {
-    let drawn: Vec<_> = inputs.iter().map(|input| markdown::draw(document(input))).collect();
-    drawn.join("\n")
-}
-
 /// One line a figure: RFC 4180, in the units that the names end with.
-pub fn comparison_csv(inputs: &[RunComparison<'_>]) -> String {
+pub(crate) fn comparison_csv(inputs: &[RunComparison<'_>]) -> String {
     let header =
         ["a", "b", "figure", "value_a", "value_b", "ratio", "ratio_low", "ratio_high", "verdict"];
     let mut rows = CsvRows::new(header);
@@ -235,7 +225,7 @@ fn title(input: &RunComparison<'_>) -> String {
     )
 }
 
-fn document(input: &RunComparison<'_>) -> Document {
+pub(crate) fn document(input: &RunComparison<'_>) -> Document {
     let inputs = InputsDiffer::of(input);
     let sections = [
         Some(figures::own(input)),

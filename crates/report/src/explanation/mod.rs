@@ -10,7 +10,7 @@ mod words;
 use serde::Serialize;
 use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Cause, Findings, LogInterval, Mixture, Outcome, Screened};
+use truetps_causes::{Cause, Findings, LogInterval, Mixture, Screened};
 use truetps_knowledge::people_value;
 use truetps_record::{Estimate, ExplainedFactor, ExplainedSide, Explanation, FactorLevel, LeftOut};
 
@@ -18,36 +18,21 @@ use crate::disks::disks;
 use crate::document::{
     Block, Document, DocumentSection, DocumentTable, TableEntry, TableForest, Tone,
 };
-use crate::html::document_html;
 use crate::json::json_text;
-use crate::{TextScreen, format, markdown, names, text};
+use crate::{format, names};
 
 use common::common_settings;
 pub(crate) use common::common_text;
-pub use nothing::{
-    NOTHING_DIFFERS, nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
-};
+pub use nothing::NOTHING_DIFFERS;
+pub(crate) use nothing::{nothing_differs, nothing_differs_json};
 pub(crate) use words::{answer, left_out_text, others_text, remedies, trust, version_text};
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
 
-pub fn explanation_text(run: &ExplainedRun, screen: TextScreen) -> String {
-    text::draw(document(run), screen)
-}
-
-pub fn explanation_markdown(run: &ExplainedRun) -> String {
-    markdown::draw(document(run))
-}
-
-/// `report.html`: one file that needs no network.
-pub fn explanation_html(run: &ExplainedRun) -> String {
-    document_html(&document(run), &run.experiment.tool_version)
-}
-
 /// Everything as an indented JSON document that ends with a line feed. Differences are natural logarithms of ratios of
 /// throughput.
-pub fn explanation_json(run: &ExplainedRun) -> String {
+pub(crate) fn explanation_json(run: &ExplainedRun) -> String {
     let factors = &run.explanation.factors;
     let trial = |(mixture, loaded): &'_ (Mixture, LoadedTrial)| ExplainedTrial {
         name: run
@@ -121,7 +106,7 @@ fn explanation_document<'a>(
     }
 }
 
-fn document(run: &ExplainedRun) -> Document {
+pub(crate) fn document(run: &ExplainedRun) -> Document {
     let sections = [
         DocumentSection::of("Causes", [causes_table(run).block(), Some(paragraph(HOW_TO_READ))]),
         counters_section(run),
@@ -400,9 +385,4 @@ fn trials_table(run: &ExplainedRun) -> DocumentTable {
         [loaded.trial.name.clone(), tps, format!("{what}{problem}")]
     };
     DocumentTable::new(["trial", "tps", "mixture"], run.trials.iter().map(row))
-}
-
-/// Whether the question has an answer.
-pub fn is_answered(findings: &Findings) -> bool {
-    matches!(findings.outcome, Outcome::Explained | Outcome::NotReproduced)
 }

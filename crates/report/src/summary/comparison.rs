@@ -10,7 +10,7 @@ use crate::document::DocumentTable;
 use crate::{TextScreen, format, names, threshold_word};
 
 /// Each pair of configurations is one comparison; several are rows of a table.
-pub fn comparison_summary(inputs: &[RunComparison<'_>], screen: TextScreen) -> String {
+pub(crate) fn comparison_summary(inputs: &[RunComparison<'_>], screen: TextScreen) -> String {
     match inputs {
         [one] => of_one(one).draw(screen),
         several => of_several(several).draw(screen),
