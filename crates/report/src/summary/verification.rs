@@ -5,8 +5,8 @@ use truetps_archive::VerifiedRun;
 
 use crate::TextScreen;
 use crate::verification::{
-    answer, comparison_fact, error_texts, example_texts, faults_fact, generator, kills_fact, place,
-    response, rows_fact, title, trust,
+    answer, comparison_fact, error_texts, example_texts, faults_fact, generator, kills_fact,
+    response, rows_fact, table_fact, title, trust,
 };
 
 pub(crate) fn verification_summary(input: &VerifiedRun, screen: TextScreen) -> String {
@@ -14,18 +14,18 @@ pub(crate) fn verification_summary(input: &VerifiedRun, screen: TextScreen) -> S
     let mut parts = Vec::new();
     parts.extend(comparison.map(|found| ScreenPart::fact("Rows", rows_fact(found))));
     parts.extend(comparison.map(|found| ScreenPart::fact("Faults", faults_fact(found))));
-    let examples = comparison.map(example_texts).unwrap_or_default();
-    parts.extend((!examples.is_empty()).then(|| ScreenPart::facts("First", examples)));
+    parts.extend(comparison.and_then(|found| ScreenPart::facts("First", example_texts(found))));
     parts.extend(response(input).map(|text| ScreenPart::fact("Response", text)));
     parts.extend(generator(input).map(|text| ScreenPart::fact("Generator", text)));
     parts.extend(kills_fact(&input.verification.kills).map(|text| ScreenPart::fact("Kills", text)));
-    let errors = input.trial.as_ref().map(error_texts).unwrap_or_default();
-    parts.extend((!errors.is_empty()).then(|| ScreenPart::facts("Errors", errors)));
+    parts.extend(
+        input.trial.as_ref().and_then(|trial| ScreenPart::facts("Errors", error_texts(trial))),
+    );
     parts.extend(trust(input).map(|text| ScreenPart::fact("Trust", text)));
     parts.extend(comparison_fact(input).map(|text| ScreenPart::fact("Compared", text)));
     Screenful {
         title: title(input),
-        place: place(input),
+        source: table_fact(input),
         answer: vec![format!("{}.", answer(input))],
         parts,
     }
