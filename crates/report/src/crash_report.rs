@@ -7,25 +7,14 @@ use truetps_record::{CrashKind, CrashRecord, CrashRole, CrashRun};
 use crate::disks::disk;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
-use crate::html::document_html;
 use crate::json::json_text;
-use crate::{TextScreen, markdown, text};
-
-pub fn crash_text(run: &CrashRun, analysis: &CrashAnalysis, screen: TextScreen) -> String {
-    text::draw(document(run, analysis), screen)
-}
-
-pub fn crash_markdown(run: &CrashRun, analysis: &CrashAnalysis) -> String {
-    markdown::draw(document(run, analysis))
-}
-
-/// `report.html`: one file that needs no network.
-pub fn crash_html(run: &CrashRun, analysis: &CrashAnalysis) -> String {
-    document_html(&document(run, analysis), &run.tool_version)
-}
 
 /// Everything as an indented JSON document that ends with a line feed.
-pub fn crash_json(run: &CrashRun, analysis: &CrashAnalysis, crashes: &[CrashRecord]) -> String {
+pub(crate) fn crash_json(
+    run: &CrashRun,
+    analysis: &CrashAnalysis,
+    crashes: &[CrashRecord],
+) -> String {
     #[derive(Serialize)]
     struct CrashDocument<'a> {
         #[serde(flatten)]
@@ -37,7 +26,7 @@ pub fn crash_json(run: &CrashRun, analysis: &CrashAnalysis, crashes: &[CrashReco
     json_text(&CrashDocument { run, analysis, crashes })
 }
 
-fn document(run: &CrashRun, analysis: &CrashAnalysis) -> Document {
+pub(crate) fn document(run: &CrashRun, analysis: &CrashAnalysis) -> Document {
     let (of_plan, controls): (Vec<_>, Vec<_>) =
         analysis.cells.iter().partition(|cell| cell.role == CrashRole::Cell);
     let mut details = vec![Some(paragraph(HOW_TO_READ))];

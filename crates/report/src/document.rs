@@ -3,7 +3,8 @@
 use truetps_analysis::Verdict;
 use truetps_record::Estimate;
 
-pub(crate) struct Document {
+/// An answer in sections and tables, without its form.
+pub struct Document {
     pub(crate) title: String,
     /// A word and its fact, for the top of the report.
     pub(crate) facts: Vec<(&'static str, String)>,

@@ -11,42 +11,26 @@ mod tests;
 mod words;
 
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Findings, Outcome};
 
 use crate::disks::disks;
 use crate::document::{Block, Document, DocumentSection};
-use crate::html::document_html;
 use crate::json::json_text;
-use crate::{TextScreen, format, markdown, names, text};
+use crate::{format, names};
 
 use common::common_settings;
 pub(crate) use common::common_text;
 pub(crate) use factors::title;
 use factors::{corner, side_name, with_names};
 use json::{ExplainedTrial, explanation_document};
-pub use nothing::{
-    NOTHING_DIFFERS, nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
-};
+pub use nothing::NOTHING_DIFFERS;
+pub(crate) use nothing::{nothing_differs, nothing_differs_json};
 pub(crate) use tables::causes_table;
 use tables::{closures_table, left_out_table, others_table, trials_table};
 pub(crate) use words::{answer, left_out_text, others_text, remedies, trust, version_text};
 
-pub fn explanation_text(run: &ExplainedRun, screen: TextScreen) -> String {
-    text::draw(document(run), screen)
-}
-
-pub fn explanation_markdown(run: &ExplainedRun) -> String {
-    markdown::draw(document(run))
-}
-
-/// `report.html`: one file that needs no network.
-pub fn explanation_html(run: &ExplainedRun) -> String {
-    document_html(&document(run), &run.experiment.tool_version)
-}
-
 /// Everything as an indented JSON document that ends with a line feed. Differences are natural logarithms of ratios of
 /// throughput.
-pub fn explanation_json(run: &ExplainedRun) -> String {
+pub(crate) fn explanation_json(run: &ExplainedRun) -> String {
     let factors = &run.explanation.factors;
     let trials = run
         .trials
@@ -72,7 +56,7 @@ pub fn explanation_json(run: &ExplainedRun) -> String {
     json_text(&explanation_document(&run.experiment.name, &run.explanation, &run.findings, trials))
 }
 
-fn document(run: &ExplainedRun) -> Document {
+pub(crate) fn document(run: &ExplainedRun) -> Document {
     let sections = [
         DocumentSection::of("Causes", [causes_table(run).block(), Some(paragraph(HOW_TO_READ))]),
         counters_section(run),
@@ -163,9 +147,4 @@ pub(crate) fn trials_fact(run: &ExplainedRun) -> String {
         n => format!("; all differences screened {n} times"),
     };
     format!("{}{failed}{screened}{noise}", run.findings.trials)
-}
-
-/// Whether the question has an answer.
-pub fn is_answered(findings: &Findings) -> bool {
-    matches!(findings.outcome, Outcome::Explained | Outcome::NotReproduced)
 }
