@@ -61,6 +61,17 @@ pub(crate) enum Tone {
     Unsure,
 }
 
+impl Document {
+    /// Sections without a block are left out.
+    pub(crate) fn new(
+        title: String,
+        facts: Vec<(&'static str, String)>,
+        sections: impl IntoIterator<Item = Option<DocumentSection>>,
+    ) -> Self {
+        Self { title, facts, sections: sections.into_iter().flatten().collect() }
+    }
+}
+
 impl DocumentSection {
     /// `None` where it has no block.
     pub(crate) fn of(

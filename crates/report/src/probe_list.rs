@@ -70,11 +70,11 @@ pub(crate) fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Docu
         DocumentSection::of("Gauges", [gauges.block()]),
         DocumentSection::of("Absent", [Block::list(absent)]),
     ];
-    Document {
-        title: format!("{}: {} {}", run.target, run.server.flavour, run.server.version),
-        facts: facts(summary),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(
+        format!("{}: {} {}", run.target, run.server.flavour, run.server.version),
+        facts(summary),
+        sections,
+    )
 }
 
 pub(crate) fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {

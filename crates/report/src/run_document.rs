@@ -27,11 +27,11 @@ pub(crate) fn document(input: &ReportInput<'_>) -> Document {
         sections::troubles(input),
         sections::words(input),
     ];
-    Document {
-        title: format!("{}: {}", input.run.plan.name, input.run.plan.about),
-        facts: facts(input),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(
+        format!("{}: {}", input.run.plan.name, input.run.plan.about),
+        facts(input),
+        sections,
+    )
 }
 
 fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {

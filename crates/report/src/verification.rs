@@ -41,7 +41,10 @@ pub(crate) fn document(input: &VerifiedRun) -> Document {
     let comparison = input.verification.comparison.as_ref();
     let sections = [
         comparison.and_then(|found| {
-            DocumentSection::of("Rows", [rows_table(found).block(), Some(paragraph(HOW_TO_READ))])
+            DocumentSection::of(
+                "Rows",
+                [rows_table(found).block(), Some(Block::paragraph(HOW_TO_READ))],
+            )
         }),
         comparison.and_then(|found| {
             DocumentSection::of("Faults", [examples_table(&found.examples).block()])
@@ -52,20 +55,12 @@ pub(crate) fn document(input: &VerifiedRun) -> Document {
         ),
         input.trial.as_ref().and_then(errors),
     ];
-    Document {
-        title: title(input),
-        facts: facts(input),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(title(input), facts(input), sections)
 }
 
 const HOW_TO_READ: &str = "lost: acknowledged and not there. doubled: copies beyond the first. changed: there with another \
     payload. refused but there: the answer said no. never sent: there, and no client has sent it. unknown: there was no answer, \
     or one that leaves both open (429, 5xx, a broken connection): it may be there or not.";
-
-fn paragraph(text: &str) -> Block {
-    Block::Paragraph(text.to_owned())
-}
 
 pub(crate) fn title(input: &VerifiedRun) -> String {
     let load = &input.verification.load;

@@ -92,11 +92,7 @@ pub(crate) fn document(input: &RunComparison<'_>) -> Document {
         // How the figures were made, where that limits what they say.
         DocumentSection::of("How far this goes", [Block::list(verdict::notes(input, &inputs))]),
     ];
-    Document {
-        title: title(input),
-        facts: verdict::facts(input, &inputs),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(title(input), verdict::facts(input, &inputs), sections)
 }
 
 fn waits(input: &RunComparison<'_>) -> Option<DocumentSection> {

@@ -58,33 +58,32 @@ pub(crate) fn explanation_json(run: &ExplainedRun) -> String {
 
 pub(crate) fn document(run: &ExplainedRun) -> Document {
     let sections = [
-        DocumentSection::of("Causes", [causes_table(run).block(), Some(paragraph(HOW_TO_READ))]),
+        DocumentSection::of(
+            "Causes",
+            [causes_table(run).block(), Some(Block::paragraph(HOW_TO_READ))],
+        ),
         counters_section(run),
         DocumentSection::of("To have A's result in B", [Block::list(remedies(run))]),
         DocumentSection::of(
             "Everything else that differs",
-            [others_table(run).block(), Some(paragraph(OTHERS))],
+            [others_table(run).block(), Some(Block::paragraph(OTHERS))],
         )
         .filter(|_| !run.findings.others.is_empty()),
         DocumentSection::of(
             "Are these all?",
-            [closures_table(run).block(), Some(paragraph(CLOSURES))],
+            [closures_table(run).block(), Some(Block::paragraph(CLOSURES))],
         )
         .filter(|_| run.findings.closures.sufficiency.is_some()),
         DocumentSection::of("Mixtures without a result", [Block::list(words::not_started(run))]),
         DocumentSection::of("Not measured", [left_out_table(&run.explanation.left_out).block()]),
         DocumentSection::of("The trials", [trials_table(run).block()]),
     ];
-    Document {
-        title: title(&run.explanation),
-        facts: facts(run),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(title(&run.explanation), facts(run), sections)
 }
 
 fn counters_section(run: &ExplainedRun) -> Option<DocumentSection> {
     let table = counters::table(run).block()?;
-    DocumentSection::of("What moved with them", [Some(table), Some(paragraph(COUNTERS))])
+    DocumentSection::of("What moved with them", [Some(table), Some(Block::paragraph(COUNTERS))])
 }
 
 const HOW_TO_READ: &str = "alone: A with this level of B, against A. last: A with all causes, against A with all but this one. \
@@ -95,10 +94,6 @@ const COUNTERS: &str = "Of A, and of A with the cause: what the server did for a
 const OTHERS: &str = "effect: the mean ratio over mixtures of all other factors. A factor that is not a cause may have an effect \
     within this interval.";
 const CLOSURES: &str = "If the causes are all, A with them is as fast as B, and B without them is as fast as A: both ratios are 1.";
-
-fn paragraph(text: &str) -> Block {
-    Block::Paragraph(text.to_owned())
-}
 
 fn facts(run: &ExplainedRun) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = answer(run).into_iter().map(|text| ("Answer", text)).collect();

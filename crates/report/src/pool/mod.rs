@@ -85,7 +85,7 @@ pub(crate) fn document(run: &PoolRun) -> Document {
     let mut sections = vec![
         DocumentSection::of(
             "Throughput and response time by connections",
-            [picture::picture(run), curve_table(run).block(), Some(paragraph(CURVE))],
+            [picture::picture(run), curve_table(run).block(), Some(Block::paragraph(CURVE))],
         ),
         DocumentSection::of("The pool's parameters", [parameters_table(run).block()]),
     ];
@@ -94,20 +94,12 @@ pub(crate) fn document(run: &PoolRun) -> Document {
             DocumentSection::of(library.title(), [Some(Block::Code(lines))])
         }),
     );
-    Document {
-        title: title(run),
-        facts: facts(run),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(title(run), facts(run), sections)
 }
 
 const CURVE: &str = "tps: geometric mean of the trials, corrected for the blocks that a number was measured in. of the best: \
     after the curve was made to rise to one peak and fall after it, so that the best is no lucky point. p99: the median of the \
     trials.";
-
-fn paragraph(text: &str) -> Block {
-    Block::Paragraph(text.to_owned())
-}
 
 pub(crate) fn title(run: &PoolRun) -> String {
     format!("{}: how many connections does it need?", run.plan.workload.kind.name())
