@@ -10,7 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use truetps_archive::{Histograms, Run};
-use truetps_report::{ComparedSide, FailIf, ReportInput, RunComparison, TextScreen};
+use truetps_report::{
+    ReportAnswer, ComparedSide, FORMATS, FailIf, FolderAnswer, ReportInput, RunComparison, StallList, TextScreen,
+};
 
 /// Ends each file of the input.
 const SEPARATOR: u8 = 0x1e;
@@ -120,30 +122,25 @@ fn read(path: &Path) {
 fn report(run: &Run) {
     let analysis = run.analyse();
     let input = ReportInput { run, analysis: &analysis };
-    truetps_report::html(&input);
-    truetps_report::text(&input, TextScreen::PLAIN);
-    truetps_report::json(&input);
-    truetps_report::csv(&input);
-    truetps_report::markdown(&input);
-    truetps_report::jsonl(&input);
-    truetps_report::sysbench(&input);
+    input.html();
+    draw(&input);
 }
 
 fn stalls(run: &Run) {
-    truetps_report::stalls_text("a", run, TextScreen::PLAIN);
-    truetps_report::stalls_json(run);
-    truetps_report::stalls_csv(run);
-    truetps_report::stalls_markdown("a", run);
+    draw(&StallList { name: "a", run });
+}
+
+fn draw(answer: &dyn ReportAnswer) {
+    for format in &FORMATS {
+        format.draw(answer, TextScreen::PLAIN);
+    }
 }
 
 fn compare_runs(a: &Run, b: &Run) {
     let (Some(a), Some(b)) = (side("a", a), side("b", b)) else { return };
     let thresholds = ["tps<-5%", "durability"].map(|text| text.parse::<FailIf>().expect("a threshold"));
     let compared = RunComparison::all(&[(a, b)], &thresholds);
-    truetps_report::comparison_text(&compared, TextScreen::PLAIN);
-    truetps_report::comparison_json(&compared);
-    truetps_report::comparison_csv(&compared);
-    truetps_report::comparison_markdown(&compared);
+    draw(&compared);
 }
 
 /// `None`: no valid trial, which is never compared.

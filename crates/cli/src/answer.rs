@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use truetps_analysis::{Analysis, Contrast, OpenComparisons, Verdict};
+use truetps_analysis::OpenComparisons;
 use truetps_archive::{Histograms, Run};
 use truetps_files::write_atomically;
 use truetps_folder::{ExperimentFolder, FolderError, LATEST};
-use truetps_report::ReportInput;
+use truetps_report::{AnswerVerdict, FORMATS, FolderAnswer, ReportAnswer, ReportInput};
 
-use crate::args::{DocumentArgs, DocumentFormat, OutputFormat};
+use crate::args::AnswerForm;
 use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -50,58 +50,84 @@ pub(crate) fn open_folder(
     })
 }
 
-/// Writes `report.html` and prints the answer.
-pub(crate) fn give(
-    folder: &ExperimentFolder,
-    format: OutputFormat,
-    full: bool,
-) -> Result<Exit, CommandFailure> {
-    let run = Run::open(folder.path(), Histograms::Read).map_err(unreadable)?;
+/// Writes `report.html` of an experiment, prints the answer, and names what may come next.
+pub(crate) fn give(folder: &Path, form: AnswerForm) -> Result<Exit, CommandFailure> {
+    let run = Run::open(folder, Histograms::Read).map_err(unreadable)?;
+    give_run(&run, form)
+}
+
+/// [`give`] for an experiment that has been read.
+pub(crate) fn give_run(run: &Run, form: AnswerForm) -> Result<Exit, CommandFailure> {
     let analysis = run.analyse();
-    let input = ReportInput { run: &run, analysis: &analysis };
-    let page = write_page(folder.path(), &truetps_report::html(&input));
-    let text = match format {
-        OutputFormat::Text if full => truetps_report::text(&input, screen()),
-        OutputFormat::Text => truetps_report::summary_text(&input, screen()),
-        OutputFormat::Json => truetps_report::json(&input),
-        OutputFormat::Csv => truetps_report::csv(&input),
-        OutputFormat::Md => truetps_report::markdown(&input),
-        OutputFormat::Jsonl => truetps_report::jsonl(&input),
-        OutputFormat::Sysbench => truetps_report::sysbench(&input),
-        OutputFormat::Junit => truetps_report::junit(&input),
-        OutputFormat::Prometheus => truetps_report::prometheus(&input),
-    };
-    if !matches!(format, OutputFormat::Text | OutputFormat::Json | OutputFormat::Md) {
-        // The other formats have no place for it.
-        warn_of(&run);
+    let input = ReportInput { run, analysis: &analysis };
+    let text = drawn(&input, form)?;
+    let page = write_page(&input);
+    if !form.format.names_unread {
+        warn_of(run);
     }
-    if matches!(format, OutputFormat::Jsonl | OutputFormat::Sysbench) {
-        warn_of_parts(&run);
+    if !form.format.names_parts {
+        warn_of_parts(run);
     }
     let printed = print_made(&text);
-    let is_short = format == OutputFormat::Text && !full;
-    if name_page(folder.path(), &page, is_short) {
-        for next in next_commands(folder, &input, is_short) {
+    if name_page(&run.path, &page, form.is_screen()) {
+        for next in next_commands(&input, form.is_screen()) {
             print_progress(&format!("       {next}\n"));
         }
     }
-    if run.has_lost_a_trial() && printed == Exit::Good {
-        return Ok(Exit::Failed);
+    Ok(judged(printed, &input))
+}
+
+/// Writes the page of another kind of answer, and prints it.
+pub(crate) fn give_document(
+    answer: &dyn FolderAnswer,
+    form: AnswerForm,
+) -> Result<Exit, CommandFailure> {
+    let text = drawn(answer, form)?;
+    let page = write_page(answer);
+    let printed = print_made(&text);
+    name_page(answer.folder(), &page, form.is_screen());
+    Ok(judged(printed, answer))
+}
+
+/// Prints an answer that no folder keeps.
+pub(crate) fn print_answer(
+    answer: &dyn ReportAnswer,
+    form: AnswerForm,
+) -> Result<Exit, CommandFailure> {
+    let printed = print_made(&drawn(answer, form)?);
+    Ok(judged(printed, answer))
+}
+
+fn drawn(answer: &dyn ReportAnswer, form: AnswerForm) -> Result<String, CommandFailure> {
+    if form.is_screen() {
+        return Ok(answer.summary(screen()));
     }
-    Ok(if printed == Exit::Good { judge(&analysis) } else { printed })
+    form.format.draw(answer, screen()).ok_or_else(|| {
+        let others = FORMATS.iter().filter(|other| other.draw(answer, screen()).is_some());
+        let names: Vec<_> = others.map(|other| other.name).collect();
+        CommandFailure::usage(format!("--format {}: for tables of trials only", form.format.name))
+            .hint(names.join(", "))
+    })
+}
+
+/// The exit code of an answer, or of why it could not be printed.
+fn judged(printed: Exit, answer: &dyn ReportAnswer) -> Exit {
+    match answer.verdict() {
+        _ if printed != Exit::Good => printed,
+        AnswerVerdict::Good => Exit::Good,
+        AnswerVerdict::No => Exit::No,
+        AnswerVerdict::Inconclusive => Exit::Inconclusive,
+        AnswerVerdict::Failed => Exit::Failed,
+    }
 }
 
 /// What answers the questions that this experiment leaves open.
-fn next_commands(
-    folder: &ExperimentFolder,
-    input: &ReportInput<'_>,
-    is_short: bool,
-) -> Vec<String> {
+fn next_commands(input: &ReportInput<'_>, is_short: bool) -> Vec<String> {
     let (run, analysis) = (input.run, input.analysis);
     let mut next = Vec::new();
     if let Some(open) = open_comparisons(input) {
         let blocks = run.plan.design.blocks.saturating_add(open.more_blocks);
-        let command = again::until_decided(folder, &run.experiment, blocks);
+        let command = again::until_decided(&run.path, &run.experiment, blocks);
         let (some, all) = (open.comparisons, analysis.undecided());
         next.push(format!("{command}   (may decide {some} of {all} that are open)"));
     }
@@ -111,10 +137,10 @@ fn next_commands(
     }
     let is_private = run.experiment.sandbox_dir.is_some();
     if let Some((base, best)) = truetps_report::base_and_best(input).filter(|_| is_private) {
-        let command = again::explain(folder, &run.experiment, (&base, &best));
+        let command = again::explain(&run.path, &run.experiment, (&base, &best));
         next.push(format!("{command}   (measures which of these settings make the difference)"));
     } else if truetps_report::names_connections(input) {
-        let command = again::pool(folder, &run.experiment);
+        let command = again::pool(&run.path, &run.experiment);
         next.push(format!("{command}   (finds the number of connections between those tried)"));
     }
     next
@@ -126,44 +152,15 @@ pub(crate) fn unreadable(error: FolderError) -> CommandFailure {
 }
 
 /// Writes `report.html` into a run's folder.
-pub(crate) fn write_page(folder: &Path, html: &str) -> Result<PathBuf, FolderError> {
-    let page = folder.join("report.html");
-    write_atomically(&page, html.as_bytes()).map_err(FolderError::io(&page))?;
+fn write_page(answer: &dyn FolderAnswer) -> Result<PathBuf, FolderError> {
+    let page = answer.folder().join("report.html");
+    write_atomically(&page, answer.html().as_bytes()).map_err(FolderError::io(&page))?;
     Ok(page)
-}
-
-/// The forms of an answer that is no table of trials.
-pub(crate) struct DocumentForms<'a> {
-    /// One screen.
-    pub(crate) summary: &'a dyn Fn() -> String,
-    pub(crate) text: &'a dyn Fn() -> String,
-    pub(crate) json: &'a dyn Fn() -> String,
-    pub(crate) markdown: &'a dyn Fn() -> String,
-    pub(crate) html: &'a dyn Fn() -> String,
-}
-
-/// Prints such an answer, and writes its page.
-pub(crate) fn print_document(folder: &Path, args: DocumentArgs, forms: &DocumentForms<'_>) -> Exit {
-    let is_short = args.format == DocumentFormat::Text && !args.full;
-    let text = match args.format {
-        DocumentFormat::Text if is_short => (forms.summary)(),
-        DocumentFormat::Text => (forms.text)(),
-        DocumentFormat::Json => (forms.json)(),
-        DocumentFormat::Md => (forms.markdown)(),
-    };
-    let page = write_page(folder, &(forms.html)());
-    let printed = print_made(&text);
-    name_page(folder, &page, is_short);
-    printed
 }
 
 /// Names the folder and its page, behind the answer. The answer is already printed: a page that could not be written is only
 /// a warning. `is_short`: the answer was one screen, and there is more. Returns whether it was written.
-pub(crate) fn name_page(
-    folder: &Path,
-    page: &Result<PathBuf, FolderError>,
-    is_short: bool,
-) -> bool {
+fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>, is_short: bool) -> bool {
     match page {
         Ok(page) => {
             let folder = shown(folder).display().to_string();
@@ -209,17 +206,4 @@ pub(crate) fn warn_of_parts(run: &Run) {
     if let Some(problem) = truetps_report::incomplete(&run.experiment) {
         print_line(&format!("warning: {}: {problem}", shown(&run.path).display()));
     }
-}
-
-/// The exit code of the answer.
-fn judge(analysis: &Analysis) -> Exit {
-    if analysis.invalid.iter().any(|trial| !trial.partial) {
-        return Exit::Failed;
-    }
-    let undecided = |contrast: &Contrast| matches!(contrast.verdict, Verdict::NotEnoughData { .. });
-    let none_decided = !analysis.contrasts.is_empty() && analysis.contrasts.iter().all(undecided);
-    if !analysis.complete() || none_decided {
-        return Exit::Inconclusive;
-    }
-    Exit::Good
 }

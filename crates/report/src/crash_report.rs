@@ -7,25 +7,14 @@ use truetps_record::{CrashKind, CrashRecord, CrashRole, CrashRun};
 use crate::disks::disk;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
-use crate::html::document_html;
 use crate::json::json_text;
-use crate::{TextScreen, markdown, text};
-
-pub fn crash_text(run: &CrashRun, analysis: &CrashAnalysis, screen: TextScreen) -> String {
-    text::draw(document(run, analysis), screen)
-}
-
-pub fn crash_markdown(run: &CrashRun, analysis: &CrashAnalysis) -> String {
-    markdown::draw(document(run, analysis))
-}
-
-/// `report.html`: one file that needs no network.
-pub fn crash_html(run: &CrashRun, analysis: &CrashAnalysis) -> String {
-    document_html(&document(run, analysis), &run.tool_version)
-}
 
 /// Everything as an indented JSON document that ends with a line feed.
-pub fn crash_json(run: &CrashRun, analysis: &CrashAnalysis, crashes: &[CrashRecord]) -> String {
+pub(crate) fn crash_json(
+    run: &CrashRun,
+    analysis: &CrashAnalysis,
+    crashes: &[CrashRecord],
+) -> String {
     #[derive(Serialize)]
     struct CrashDocument<'a> {
         #[serde(flatten)]
@@ -37,28 +26,24 @@ pub fn crash_json(run: &CrashRun, analysis: &CrashAnalysis, crashes: &[CrashReco
     json_text(&CrashDocument { run, analysis, crashes })
 }
 
-fn document(run: &CrashRun, analysis: &CrashAnalysis) -> Document {
+pub(crate) fn document(run: &CrashRun, analysis: &CrashAnalysis) -> Document {
     let (of_plan, controls): (Vec<_>, Vec<_>) =
         analysis.cells.iter().partition(|cell| cell.role == CrashRole::Cell);
-    let mut details = vec![Some(paragraph(HOW_TO_READ))];
+    let mut details = vec![Some(Block::paragraph(HOW_TO_READ))];
     details.extend(of_plan.iter().chain(&controls).map(|cell| loss_table(cell).block()));
     let sections = [
         DocumentSection::of(
             "What each setting costs and loses",
-            [price_table(run, of_plan).block(), Some(paragraph(LOST_ROWS))],
+            [price_table(run, of_plan).block(), Some(Block::paragraph(LOST_ROWS))],
         ),
         DocumentSection::of(
             "Controls",
-            [price_table(run, controls).block(), Some(paragraph(CONTROLS))],
+            [price_table(run, controls).block(), Some(Block::paragraph(CONTROLS))],
         ),
         DocumentSection::of("Broken after a crash", [Block::list(broken(analysis))]),
         DocumentSection::of("Losses", details),
     ];
-    Document {
-        title: format!("{}: {}", run.name, run.about),
-        facts: facts(run, analysis),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(format!("{}: {}", run.name, run.about), facts(run, analysis), sections)
 }
 
 const LOST_ROWS: &str = "Under each kind of crash: rows that the server had acknowledged and that were gone, the most in one \
@@ -73,10 +58,6 @@ const HOW_TO_READ: &str = "lost in: crashes that lost acknowledged rows. window:
     they promise less.";
 const CONTROLS: &str = "An experiment is believed only if settings that keep all lost nothing, and settings that must lose \
     something lost something.";
-
-fn paragraph(text: &str) -> Block {
-    Block::Paragraph(text.to_owned())
-}
 
 fn facts(run: &CrashRun, analysis: &CrashAnalysis) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = verdicts(analysis).into_iter().map(|text| ("Verdict", text)).collect();

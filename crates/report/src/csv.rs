@@ -193,7 +193,7 @@ fn columns() -> impl Iterator<Item = CsvColumn> {
 }
 
 /// One header row, then one row for each configuration in the plan's order (RFC 4180, lines end with CR LF).
-pub fn csv(input: &ReportInput<'_>) -> String {
+pub(crate) fn csv(input: &ReportInput<'_>) -> String {
     let factors: Vec<_> = input.run.plan.factors.keys().map(String::as_str).collect();
     let mut rows =
         CsvRows::new(factors.iter().copied().chain(columns().flat_map(|column| column.names())));
@@ -312,7 +312,8 @@ mod tests {
             (&*field(&text, 3, "disk_profile"), &*field(&text, 3, "disk_append_us_p50")),
             ("hdd7200", "25000")
         );
-        let first = crate::jsonl(&fixture.input()).lines().next().unwrap_or_default().to_owned();
+        let first =
+            crate::json::jsonl(&fixture.input()).lines().next().unwrap_or_default().to_owned();
         assert!(first.contains("\"disk_profile\":\"hdd7200\""), "{first}");
     }
 

@@ -132,13 +132,13 @@ pub(crate) fn durability_settings(input: &ReportInput<'_>, server: &ServerFacts)
 #[cfg(test)]
 mod tests {
     use crate::fixture::Fixture;
-    use crate::{html, json, text};
+    use crate::{FolderAnswer, ReportAnswer};
 
     /// Nothing was flushed, and no server was started anew.
     #[test]
     fn before_a_trial_external_tables_are_only_refilled() {
         let before = |fixture: &Fixture| {
-            let page = html(&fixture.input());
+            let page = fixture.input().html();
             let at = page.find("Before a trial").unwrap();
             page[at..at + 400].split_whitespace().collect::<Vec<_>>().join(" ")
         };
@@ -168,14 +168,14 @@ mod tests {
             .trials
             .iter_mut()
             .for_each(|one| one.variables = Some(shown("8.0.11-TiDB-v8.5.0")));
-        for report in [text(&fixture.input(), crate::TextScreen::PLAIN), html(&fixture.input())] {
+        for report in [fixture.input().text(crate::TextScreen::PLAIN), fixture.input().html()] {
             assert!(report.contains("TiDB: a distributed server"), "{report}");
             assert!(
                 report.contains("innodb_flush_log_at_trx_commit: it has no meaning on TiDB"),
                 "{report}"
             );
         }
-        let screen = crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN);
+        let screen = crate::summary::summary_text(&fixture.input(), crate::TextScreen::PLAIN);
         assert!(
             screen.lines().take(3).any(|line| line.contains("(TiDB) at mysql://loader@db:3306")),
             "{screen}"
@@ -187,7 +187,7 @@ mod tests {
             "{screen}"
         );
         fixture.run.trials.iter_mut().for_each(|one| one.variables = Some(shown("8.0.37-azure")));
-        let screen = text(&fixture.input(), crate::TextScreen::PLAIN);
+        let screen = fixture.input().text(crate::TextScreen::PLAIN);
         assert!(screen.contains("burst credits") && !screen.contains("no meaning"), "{screen}");
     }
 
@@ -199,7 +199,7 @@ mod tests {
         let had = had.map(|(name, value)| (name.to_owned(), value.to_owned()));
         fixture.run.trials.iter_mut().for_each(|one| one.variables = Some(had.clone().into()));
         // The plan sets log_bin, and its factor is the flush level.
-        let text_of = |fixture: &Fixture| text(&fixture.input(), crate::TextScreen::PLAIN);
+        let text_of = |fixture: &Fixture| fixture.input().text(crate::TextScreen::PLAIN);
         assert!(
             text_of(&fixture).contains("sync_binlog=1")
                 && !text_of(&fixture).contains("log_bin=ON")
@@ -227,9 +227,9 @@ mod tests {
         let fixture = Fixture::external();
         let input = fixture.input();
         let said = "log_bin = ON: made up";
-        let plain = text(&input, crate::TextScreen::PLAIN);
+        let plain = input.text(crate::TextScreen::PLAIN);
         assert!(plain.contains("unknown volume of binlog"), "{plain}");
-        for report in [plain, json(&input), html(&input)] {
+        for report in [plain, input.json(), input.html()] {
             assert!(report.contains(said), "{report}");
         }
     }

@@ -2,6 +2,7 @@
 
 use truetps_record::{DriveMode, Experiment, OpenLoop, Reason, StartCounts, Trial};
 
+use crate::ReportAnswer;
 use crate::fixture::Fixture;
 
 /// The reason that limited trials of [`Fixture::rates`] give.
@@ -110,7 +111,7 @@ fn show() {
             Fixture::rates(),
             Fixture::troubled(),
         ] {
-            println!("{}\n=====\n", crate::text(&fixture.input(), crate::TextScreen::PLAIN));
+            println!("{}\n=====\n", fixture.input().text(crate::TextScreen::PLAIN));
         }
     }
 }

@@ -248,6 +248,7 @@ mod tests {
     use truetps_record::GeneratorLimit;
 
     use super::*;
+    use crate::ReportAnswer;
     use crate::fixture::Fixture;
 
     #[test]
@@ -291,14 +292,14 @@ mod tests {
         let said = crate::meaning::caveats(&fixture.input());
         let bound = "share the 2 cores of this host: with the generator on a machine of its own at most ×1.52";
         assert_eq!(said.iter().filter(|one| one.contains(bound)).count(), 1, "{said:#?}");
-        let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
+        let text = fixture.input().text(crate::TextScreen::PLAIN);
         assert_eq!(text.matches("bound: so many times the tps at most").count(), 1, "{text}");
         assert_eq!(
             text.matches("×1.52").count(),
             4,
             "three rows of tables, and a sentence\n{text}"
         );
-        let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&fixture.input().json()).unwrap();
         let cells = json["analysis"]["cells"].as_array().unwrap();
         let near = |cell: &serde_json::Value, key: &str, expect: f64| {
             cell[key].as_f64().is_some_and(|found| (found - expect).abs() < 1e-6)
@@ -315,7 +316,7 @@ mod tests {
             let one = "name = \"run-insert\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n\
                 aa_pair = false\n[factors]\nconnections = [8]\n";
             let fixture = Fixture::of_plan(one).with_cpu_times(8, server_us, idle_us, wait);
-            crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN)
+            crate::summary::summary_text(&fixture.input(), crate::TextScreen::PLAIN)
                 .replace("\n          ", " ")
         };
         let check = |answer: &str, expect: &str| {
@@ -350,7 +351,7 @@ mod tests {
                         one.generator_limited = Some(limit.into());
                     });
                 });
-            let answer = crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN)
+            let answer = crate::summary::summary_text(&fixture.input(), crate::TextScreen::PLAIN)
                 .replace("\n          ", " ");
             (answer, warning(fixture.input().analysis).unwrap())
         };

@@ -156,7 +156,7 @@ struct EnginePart<'a> {
 }
 
 /// The report as an indented JSON document that ends with a line feed.
-pub fn json(input: &ReportInput<'_>) -> String {
+pub(crate) fn json(input: &ReportInput<'_>) -> String {
     let experiment = &input.run.experiment;
     let report = ReportDocument {
         schema_version: DOCUMENT_VERSION,
@@ -204,7 +204,7 @@ pub(crate) fn json_text(document: &impl Serialize) -> String {
 }
 
 /// One JSON object a trial, each on a line of its own.
-pub fn jsonl(input: &ReportInput<'_>) -> String {
+pub(crate) fn jsonl(input: &ReportInput<'_>) -> String {
     let lines = trial_parts(input).map(|part| {
         let text = serde_json::to_string(&part).expect("every field of a report has a JSON form");
         printable_json(&text) + "\n"

@@ -73,7 +73,7 @@ impl JunitDocument {
 }
 
 /// Each threshold of each comparison is a case; without thresholds, whether throughput could be compared.
-pub fn comparison_junit(inputs: &[RunComparison<'_>]) -> String {
+pub(crate) fn comparison_junit(inputs: &[RunComparison<'_>]) -> String {
     JunitDocument { suites: inputs.iter().map(comparison_suite).collect() }.into_text()
 }
 
@@ -117,7 +117,7 @@ fn threshold_outcome(state: ThresholdState, words: &str) -> JunitOutcome {
 
 /// Each configuration is a case, which is an error if it lost a trial; and so is each comparison with the baseline, which
 /// passes with any verdict.
-pub fn junit(input: &ReportInput<'_>) -> String {
+pub(crate) fn junit(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
     let configurations = analysis.cells.iter().map(|cell| configuration_case(analysis, cell));
     let comparisons = analysis.contrasts.iter().map(|contrast| contrast_case(analysis, contrast));

@@ -3,8 +3,8 @@
 //! `truetps-analysis` computes the results; this crate chooses what a format shows, adds up what only reports show
 //! (such as the volume of logs), and formats numbers and words.
 //!
-//! - `report_input` ([`ReportInput`]): what a report is made from. `document`: the content of a report without its
-//!   form; `text` and `markdown` draw it. `comparison`, `stall_list`, `probe_list`, `crash_report`, `verification`,
+//! - `report_input` ([`ReportInput`]): what a report is made from. `document`: the content of an answer without its
+//!   form; `text` and `markdown` draw it. `run_document` makes it for an experiment. `comparison`, `stall_list`, `probe_list`, `crash_report`, `verification`,
 //!   `pool` (with the configurations of `libraries`) and `explanation` (names and ratios in `factors`, sentences in
 //!   `words`, the counters that moved with a cause in `counters`) make documents of their own. `run_comparison`: the
 //!   two sides of a comparison.
@@ -22,6 +22,8 @@ pub mod format;
 pub mod meaning;
 
 mod absence;
+mod answer;
+mod answers;
 mod cell_tables;
 mod comparison;
 mod crash_report;
@@ -34,6 +36,7 @@ mod errors;
 mod explanation;
 mod exposition;
 mod external;
+mod formats;
 mod generator;
 mod grouped;
 mod html;
@@ -56,6 +59,7 @@ mod replica_lag;
 mod report_input;
 mod risk;
 mod rows;
+mod run_document;
 mod sections;
 mod settings_diff;
 mod stall_list;
@@ -83,43 +87,23 @@ mod schema_check;
 #[cfg(test)]
 mod verification_tests;
 
-pub use self::csv::csv;
-pub use comparison::{
-    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
-    comparison_text, threshold_word,
-};
-pub use crash_report::{crash_html, crash_json, crash_markdown, crash_text};
+pub use answer::{AnswerVerdict, FolderAnswer, ReportAnswer};
+pub use answers::{NothingDiffers, PoolAnswer, SettingsDiff, StallList};
+pub use comparison::{ComparedSide, FailIf, RunComparison, threshold_word};
+pub use document::Document;
 pub(crate) use durability::durability_of;
-pub use explanation::{
-    NOTHING_DIFFERS, explanation_html, explanation_json, explanation_markdown, explanation_text,
-    is_answered, nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
-};
+pub use explanation::NOTHING_DIFFERS;
+pub use formats::{AnswerFormat, AnswerSubject, FORMATS};
 pub(crate) use grouped::grouped;
-pub use html::html;
-pub use json::{json, jsonl};
-pub use junit::{comparison_junit, junit};
 pub use main_effects::base_and_best;
-pub use markdown::markdown;
 pub use parts::incomplete;
-pub use pool::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_text};
-pub use probe_list::{probe_csv, probe_json, probe_markdown, probe_text};
+pub use pool::PoolLibrary;
 pub use probe_metrics::{MetricRow, ProbeMetrics, probe_metric_rows};
-pub use prometheus::prometheus;
 pub(crate) use remarks::remarks;
 pub use replica_lag::replica_lags;
 pub use report_input::ReportInput;
-pub use settings_diff::{diff_json, diff_markdown, diff_text};
-pub use stall_list::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
-pub use summary::{
-    COMMITS, comparison_summary, crash_summary, diff_summary, explanation_summary,
-    names_connections, pool_summary, probe_summary, stalls_summary, summary_text,
-    verification_summary,
-};
-pub use sysbench::sysbench;
-pub use text::{TextScreen, text};
+pub use summary::{COMMITS, names_connections};
+pub use text::TextScreen;
 pub use textwrap::core::display_width;
 pub use truetps_record::{escaped_text, printable, printable_lines, printable_text};
 pub use verdicts::verdicts;
-pub use verification::{
-    VerifyInput, verification_html, verification_json, verification_markdown, verification_text,
-};

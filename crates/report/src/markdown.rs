@@ -1,13 +1,8 @@
 //! A report as GitHub-flavoured Markdown.
 
-use crate::document::{Block, Document, DocumentSection, DocumentTable, document};
-use crate::{ReportInput, printable};
+use crate::document::{Block, Document, DocumentSection, DocumentTable};
+use crate::printable;
 use truetps_record::is_obeyed;
-
-/// A report as Markdown, with the content of [`crate::text`].
-pub fn markdown(input: &ReportInput<'_>) -> String {
-    draw(document(input))
-}
 
 pub(crate) fn draw(document: Document) -> String {
     let Document { title, facts, sections } = document;
@@ -85,10 +80,11 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReportAnswer;
     use crate::fixture::Fixture;
 
     fn check(fixture: &Fixture, expect: &str) {
-        let got = markdown(&fixture.input());
+        let got = fixture.input().markdown();
         assert!(got.contains(expect), "{got}\nshould contain\n{expect}");
     }
 

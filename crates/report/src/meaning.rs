@@ -307,6 +307,7 @@ mod tests {
     use truetps_record::SettingValue;
 
     use super::*;
+    use crate::ReportAnswer;
     use crate::fixture::Fixture;
 
     fn check(sentences: &[String], expect: &str) {
@@ -402,7 +403,7 @@ mod tests {
              [factors]\nsync_binlog = [1, 0]\nconnections = [1]\n",
         );
         check(&meaning(&fixture.input()), "The comparison is undecided");
-        let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
+        let text = fixture.input().text(crate::TextScreen::PLAIN);
         assert!(
             text.contains("the difference passes a t\ntest, and")
                 && !text.contains("all 1 comparisons"),

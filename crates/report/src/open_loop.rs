@@ -229,6 +229,7 @@ mod tests {
 
     use super::*;
     use crate::fixture::Fixture;
+    use crate::{FolderAnswer, ReportAnswer};
 
     fn check(fixture: &Fixture, expect: &[&str]) {
         assert_eq!(verdicts(&fixture.input()), expect);
@@ -274,11 +275,11 @@ mod tests {
         let text = "in 2 of 3 trials: trial-0002: p99 was 66 ms";
         assert_eq!(held(&input, &input.analysis.cells[0]).as_deref(), Some(text));
         assert!(
-            crate::text(&input, crate::TextScreen::PLAIN).contains("in 2 of 3 trials"),
+            input.text(crate::TextScreen::PLAIN).contains("in 2 of 3 trials"),
             "{}",
-            crate::text(&input, crate::TextScreen::PLAIN)
+            input.text(crate::TextScreen::PLAIN)
         );
-        assert!(crate::html(&input).contains("in 2 of 3 trials"));
+        assert!(input.html().contains("in 2 of 3 trials"));
     }
 
     #[test]

@@ -88,6 +88,7 @@ pub(crate) fn shown(name: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use crate::fixture::Fixture;
+    use crate::{FolderAnswer, ReportAnswer};
 
     #[test]
     fn what_truetps_chose_beside_an_option_file_is_named_as_such() {
@@ -100,13 +101,9 @@ mod tests {
         };
         let texts = |fixture: &Fixture| {
             let input = fixture.input();
-            let short =
-                crate::summary_text(&input, crate::TextScreen::PLAIN).replace("\n          ", " ");
-            (
-                short,
-                crate::text(&input, crate::TextScreen::PLAIN).replace("\n          ", " "),
-                crate::html(&input),
-            )
+            let short = crate::summary::summary_text(&input, crate::TextScreen::PLAIN)
+                .replace("\n          ", " ");
+            (short, input.text(crate::TextScreen::PLAIN).replace("\n          ", " "), input.html())
         };
         let (short, full, _) = texts(&fixture);
         assert!(!short.contains("chosen by truetps"), "the user gave no file: {short}");

@@ -9,18 +9,10 @@ use crate::csv_rows::{self, CsvRows};
 use crate::document::{Block, Document, DocumentSection, DocumentTable};
 use crate::external::PlatformPart;
 use crate::json::json_text;
-use crate::{TextScreen, format, markdown, text, waits};
-
-pub fn probe_text(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: TextScreen) -> String {
-    text::draw(document(summary, waits), screen)
-}
-
-pub fn probe_markdown(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
-    markdown::draw(document(summary, waits))
-}
+use crate::{format, waits};
 
 /// The summary with the longest waits, as an indented JSON document that ends with a line feed.
-pub fn probe_json(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
+pub(crate) fn probe_json(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
     #[derive(Serialize)]
     struct ProbeDocument<'a> {
         #[serde(flatten)]
@@ -39,7 +31,7 @@ fn platform(summary: &ProbeSummary) -> Option<&'static Platform> {
 }
 
 /// One line a signal, and one for how long the server did not answer.
-pub fn probe_csv(summary: &ProbeSummary) -> String {
+pub(crate) fn probe_csv(summary: &ProbeSummary) -> String {
     let mut rows = CsvRows::new(["signal", "kind", "growth", "per_second", "mean", "max", "last"]);
     let silent_ms = summary.no_answer_ms;
     let share = (summary.length_ms > 0.0).then(|| silent_ms / (summary.length_ms / 1e3));
@@ -60,7 +52,7 @@ fn csv_fields(name: &str, kind: &str, figures: [Option<f64>; 5]) -> impl Iterato
     [name.to_owned(), kind.to_owned()].into_iter().chain(figures.map(csv_rows::number))
 }
 
-fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
+pub(crate) fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
     let run = &summary.run;
     let counters = summary
         .counters
@@ -78,11 +70,11 @@ fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
         DocumentSection::of("Gauges", [gauges.block()]),
         DocumentSection::of("Absent", [Block::list(absent)]),
     ];
-    Document {
-        title: format!("{}: {} {}", run.target, run.server.flavour, run.server.version),
-        facts: facts(summary),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(
+        format!("{}: {} {}", run.target, run.server.flavour, run.server.version),
+        facts(summary),
+        sections,
+    )
 }
 
 pub(crate) fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
@@ -171,6 +163,14 @@ mod tests {
     };
 
     use super::*;
+    use crate::ReportAnswer;
+    use crate::TextScreen;
+    use truetps_archive::RecordedProbe;
+
+    fn probe(summary: &ProbeSummary, waits: Option<&TopWaits>) -> RecordedProbe {
+        let path = std::path::PathBuf::new();
+        RecordedProbe { path, summary: summary.clone(), waits: waits.cloned() }
+    }
 
     fn summary() -> ProbeSummary {
         ProbeSummary {
@@ -229,9 +229,13 @@ mod tests {
             us_per_tx: None,
         };
         let waits = TopWaits { list: (0..30).map(wait).collect(), more: 3, readings: 3 };
-        crate::summary::check_screen(|screen| crate::probe_summary(&summary, Some(&waits), screen));
-        crate::summary::check_screen(|screen| crate::probe_summary(&summary, None, screen));
-        let text = crate::probe_summary(&summary, Some(&waits), TextScreen::PLAIN);
+        crate::summary::check_screen(|screen| {
+            crate::summary::probe_summary(&summary, Some(&waits), screen)
+        });
+        crate::summary::check_screen(|screen| {
+            crate::summary::probe_summary(&summary, None, screen)
+        });
+        let text = crate::summary::probe_summary(&summary, Some(&waits), TextScreen::PLAIN);
         for part in [
             "Answer    In 20 s the server did 20 handler commits/s; at the end it did not answer.",
             "commits      20/s  status.Handler_commit",
@@ -246,7 +250,7 @@ mod tests {
             "status.Binlog_commits".to_owned(),
             CounterSummary { growth: 40.0, per_second: 2.0 },
         );
-        let text = crate::probe_summary(&summary, None, TextScreen::PLAIN);
+        let text = crate::summary::probe_summary(&summary, None, TextScreen::PLAIN);
         assert!(text.contains("the server did 2 commits/s"), "{text}");
     }
 
@@ -259,7 +263,7 @@ mod tests {
     fn an_idle_server_and_a_replica_have_sentences_of_their_own() {
         let mut idle = summary();
         let answer = |summary: &ProbeSummary| {
-            let text = crate::probe_summary(summary, None, TextScreen::PLAIN);
+            let text = crate::summary::probe_summary(summary, None, TextScreen::PLAIN);
             let answer: Vec<_> =
                 text.lines().skip_while(|line| !line.starts_with("Answer")).collect();
             answer.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
@@ -319,9 +323,9 @@ mod tests {
         let waits =
             TopWaits { list: vec![wait("wait/z", 2.0), wait("wait/a", 0.5)], more: 0, readings: 3 };
         let (summary, waits) = (summary(), Some(&waits));
-        let text = probe_text(&summary, waits, TextScreen::PLAIN);
+        let text = probe(&summary, waits).text(TextScreen::PLAIN);
         assert!(text.find(waits::HEADING) < text.find("Counters"), "{text}");
-        for document in [text, probe_markdown(&summary, waits), probe_json(&summary, waits)] {
+        for document in [text, probe(&summary, waits).markdown(), probe_json(&summary, waits)] {
             let (first, second) = (document.find("wait/z"), document.find("wait/a"));
             assert!(first.is_some() && first < second, "{document}");
         }
@@ -329,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_terminal_sees_rates_outages_and_what_is_absent() {
-        let text = probe_text(&summary(), None, TextScreen::PLAIN);
+        let text = probe(&summary(), None).text(TextScreen::PLAIN);
         let expect = "\
 mysql://root@?socket=/s: mysql 8.0.36
 
@@ -365,15 +369,15 @@ Absent
             ..summary()
         };
         assert!(
-            !probe_text(&quiet, None, TextScreen::PLAIN).contains("nswer"),
+            !probe(&quiet, None).text(TextScreen::PLAIN).contains("nswer"),
             "{}",
-            probe_text(&quiet, None, TextScreen::PLAIN)
+            probe(&quiet, None).text(TextScreen::PLAIN)
         );
     }
 
     #[test]
     fn the_same_as_markdown_and_csv() {
-        let text = probe_markdown(&summary(), None);
+        let text = probe(&summary(), None).markdown();
         assert!(
             text.contains("| 4 000 | 2 000 | status.a |")
                 && text.contains("not answering: 15.5 s of"),

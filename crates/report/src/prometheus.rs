@@ -12,7 +12,7 @@ use crate::parts;
 type CellLabels = Vec<(String, String)>;
 
 /// All configurations, in the text format of Prometheus. A figure without a value has no sample.
-pub fn prometheus(input: &ReportInput<'_>) -> String {
+pub(crate) fn prometheus(input: &ReportInput<'_>) -> String {
     let mut text = ExpositionText::default();
     let cells = &input.analysis.cells;
     let labels: Vec<_> = cells.iter().map(|cell| labels(input, cell)).collect();

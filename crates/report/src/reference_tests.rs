@@ -12,7 +12,7 @@ use truetps_analysis::{
     Better, Figure, FigureGroup, FigurePlace, FigureUnit, OverTrials, WaitClass,
 };
 
-use crate::csv;
+use crate::ReportAnswer;
 use crate::fixture::Fixture;
 
 const UPDATE: &str = "UPDATE_REFERENCE";
@@ -254,10 +254,10 @@ fn the_reference_has_all_figures() {
 #[test]
 fn documents_have_all_figures() {
     let fixture = Fixture::watched();
-    let csv = csv(&fixture.input());
+    let csv = crate::csv::csv(&fixture.input());
     let columns: BTreeSet<_> = csv.lines().next().unwrap().split(',').collect();
-    let json: Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
-    let open: Value = serde_json::from_str(&crate::json(&Fixture::rates().input())).unwrap();
+    let json: Value = serde_json::from_str(&fixture.input().json()).unwrap();
+    let open: Value = serde_json::from_str(&Fixture::rates().input().json()).unwrap();
     let lines = json.pointer("/cell_details/0/ledger/lines").unwrap().as_array().unwrap();
     for figure in Figure::ALL {
         let key = figure.key();

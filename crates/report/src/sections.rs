@@ -148,8 +148,7 @@ pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
             None => "No A/A pair has two valid trials.".to_owned(),
         })
     });
-    let table = if analysis.noise.is_empty() { None } else { table.block() };
-    DocumentSection::of("Noise", [table, drift, twins])
+    DocumentSection::of("Noise", [table.block(), drift, twins])
 }
 
 pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use truetps_knowledge::{Diff, Difference, Placed, SideFacts};
 
-use crate::json::json_text;
 use crate::printable;
 
 /// Values that are longer are cut: `optimizer_switch` has 500 characters.
@@ -12,12 +11,7 @@ const VALUE_CHARS_MAX: usize = 100;
 const UNKNOWN: &str = "others";
 const KNOWN: &str = "most likely to matter first";
 
-/// The whole comparison as one JSON document; what is folded away is in it, with the reason.
-pub fn diff_json(diff: &Diff) -> String {
-    json_text(diff)
-}
-
-pub fn diff_text(diff: &Diff, all: bool) -> String {
+pub(crate) fn diff_text(diff: &Diff, all: bool) -> String {
     let mut out = String::new();
     let sides = [("A", &diff.a), ("B", &diff.b)];
     for (letter, side) in sides {
@@ -51,7 +45,7 @@ pub fn diff_text(diff: &Diff, all: bool) -> String {
     out
 }
 
-pub fn diff_markdown(diff: &Diff, all: bool) -> String {
+pub(crate) fn diff_markdown(diff: &Diff, all: bool) -> String {
     let mut out = String::from("# Settings that differ\n\n");
     for (letter, side) in [("A", &diff.a), ("B", &diff.b)] {
         let _ = writeln!(out, "- **{letter}** {}", escaped(&title(side)));
@@ -291,6 +285,7 @@ mod tests {
     use truetps_record::Flavour;
 
     use super::*;
+    use crate::{ReportAnswer, SettingsDiff};
 
     fn side(name: &str, version: &str, settings: &[(&str, &str)]) -> SettingsSide {
         let value = |text: &str| SideValue {
@@ -365,7 +360,8 @@ mod tests {
                 && markdown.contains("; B: a process crash loses nothing; a power cut can")
         );
         assert!(markdown.contains("| others | `odd\\|one` | 1 | 2 |"), "{markdown}");
-        let json: serde_json::Value = serde_json::from_str(&diff_json(&sample())).unwrap();
+        let json: serde_json::Value =
+            serde_json::from_str(&SettingsDiff { diff: &sample(), all: false }.json()).unwrap();
         assert_eq!(json["schema_version"], 1);
         assert_eq!(json["differences"][0]["name"], "sync_binlog");
         assert_eq!(json["b"]["durability"]["replica"], "none");

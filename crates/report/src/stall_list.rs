@@ -10,21 +10,12 @@ use truetps_record::{Configuration, Trial, TrialRole, Validity};
 use crate::absence::absence;
 use crate::csv_rows::CsvRows;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry};
+use crate::format;
 use crate::json::{DOCUMENT_VERSION, StallsPart, json_text};
 use crate::stalls::{OUTAGE, coincident_or_absence, kind, kind_entry, seconds};
-use crate::{TextScreen, format, markdown, text};
-
-/// `name`: the folder, as the user named it.
-pub fn stalls_text(name: &str, run: &Run, screen: TextScreen) -> String {
-    text::draw(document(name, run), screen)
-}
-
-pub fn stalls_markdown(name: &str, run: &Run) -> String {
-    markdown::draw(document(name, run))
-}
 
 /// One line a stall or dip.
-pub fn stalls_csv(run: &Run) -> String {
+pub(crate) fn stalls_csv(run: &Run) -> String {
     let header =
         ["trial", "kind", "start_ms", "length_ms", "depth", "baseline_tps", "waited_on", "rose"];
     let mut rows = CsvRows::new(header);
@@ -67,7 +58,7 @@ struct JsonTrial<'a> {
 }
 
 /// An indented JSON document that ends with a line feed.
-pub fn stalls_json(run: &Run) -> String {
+pub(crate) fn stalls_json(run: &Run) -> String {
     let trials = run.trials.iter().map(|one| JsonTrial {
         name: &one.trial.name,
         configuration: &one.trial.configuration,
@@ -77,7 +68,8 @@ pub fn stalls_json(run: &Run) -> String {
     json_text(&JsonDocument { schema_version: DOCUMENT_VERSION, trials: trials.collect(), unread })
 }
 
-fn document(name: &str, run: &Run) -> Document {
+/// `name`: the folder, as the user named it.
+pub(crate) fn document(name: &str, run: &Run) -> Document {
     let stalled = run.trials.iter().filter(|one| !one.detail.stalls.list.is_empty());
     let sections = stalled.map(|LoadedTrial { trial, detail, .. }| DocumentSection {
         heading: format!("{}  {}{}", trial.name, trial.configuration, mark(trial)),
@@ -174,6 +166,7 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
     use crate::schema_check::violations;
+    use crate::{ReportAnswer, StallList, TextScreen};
 
     const SCHEMA: &str = include_str!("../../../docs/reference/stalls.schema.json");
 
@@ -183,9 +176,9 @@ mod tests {
         let schema = serde_json::from_str(SCHEMA).unwrap();
         let document = serde_json::from_str(&stalls_json(&run)).unwrap();
         assert_eq!(violations(&schema, &document), Vec::<String>::new());
-        let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
+        let text = StallList { name: "runs/x", run: &run }.text(TextScreen::PLAIN);
         assert!(text.starts_with("Stalls of runs/x\n") && text.contains("- stall at "), "{text}");
-        assert!(stalls_markdown("runs/x", &run).contains("| stall |"));
+        assert!(StallList { name: "runs/x", run: &run }.markdown().contains("| stall |"));
         let csv = stalls_csv(&run);
         assert!(csv.lines().count() > 1 && csv.starts_with("trial,kind,start_ms,"), "{csv}");
         let cells = csv.lines().skip(1).all(|line| line.split(',').count() == 8);
@@ -198,7 +191,7 @@ mod tests {
         for stall in run.trials.iter_mut().flat_map(|one| &mut one.detail.stalls.list) {
             stall.coincident = Err(Absent::Damaged { file: "probe.jsonl" });
         }
-        let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
+        let text = StallList { name: "runs/x", run: &run }.text(TextScreen::PLAIN);
         assert!(text.contains("s: not known: probe.jsonl is missing or damaged"), "{text}");
         let schema = serde_json::from_str(SCHEMA).unwrap();
         let document: serde_json::Value = serde_json::from_str(&stalls_json(&run)).unwrap();
@@ -222,7 +215,7 @@ mod tests {
         let mut run = Fixture::watched().run;
         run.trials[0].trial.validity =
             Validity::Invalid(truetps_record::Reason::Text("the server died".to_owned()));
-        let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
+        let text = StallList { name: "runs/x", run: &run }.text(TextScreen::PLAIN);
         assert!(text.contains("Note      trial-0001 (invalid: the server died)\n"), "{text}");
     }
 
@@ -233,9 +226,13 @@ mod tests {
         run.trials[0].unread =
             vec![UnreadFile { path: "probe.jsonl".into(), what, whole_trial: false }];
         let said = "Not read  trial-0001/probe.jsonl: has no complete line\n";
-        let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
+        let text = StallList { name: "runs/x", run: &run }.text(TextScreen::PLAIN);
         assert!(text.contains(said), "{text}");
-        assert!(stalls_markdown("runs/x", &run).contains("probe.jsonl: has no complete line"));
+        assert!(
+            StallList { name: "runs/x", run: &run }
+                .markdown()
+                .contains("probe.jsonl: has no complete line")
+        );
         let document: serde_json::Value = serde_json::from_str(&stalls_json(&run)).unwrap();
         assert_eq!(document["unread"][0], "trial-0001/probe.jsonl: has no complete line");
     }

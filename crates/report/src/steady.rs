@@ -42,6 +42,7 @@ fn text(cell: &Cell, unsteady: &Unsteady) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReportAnswer;
     use crate::fixture::Fixture;
 
     #[test]
@@ -62,9 +63,9 @@ mod tests {
         ] {
             assert!(said.contains(part), "{said}\nshould contain\n{part}");
         }
-        let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
+        let text = fixture.input().text(crate::TextScreen::PLAIN);
         assert_eq!(text.matches("Not in a steady state").count(), 1, "{text}");
-        let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&fixture.input().json()).unwrap();
         let cells = json["analysis"]["cells"].as_array().unwrap();
         assert!(cells.iter().any(|cell| cell["unsteady"]["farthest"] == 0.72), "{cells:?}");
         let trials = json["trials"].as_array().unwrap();

@@ -7,7 +7,7 @@ use crate::{ReportInput, printable};
 
 /// Lines of all trials with figures, in the order of the schedule. A line whose figure is not known is left out: only the
 /// runs of scripts record what their statements were (reads, writes) and how evenly their clients were served.
-pub fn sysbench(input: &ReportInput<'_>) -> String {
+pub(crate) fn sysbench(input: &ReportInput<'_>) -> String {
     let mut trials: Vec<_> = input.run.trials.iter().collect();
     trials.sort_by_key(|one| (one.trial.block, one.trial.position));
     let blocks: Vec<_> = trials.into_iter().map(block).collect();

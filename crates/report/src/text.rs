@@ -1,9 +1,7 @@
 //! A report for a terminal.
 
-use crate::document::{
-    Block, Document, DocumentSection, DocumentTable, TableEntry, Tone, document,
-};
-use crate::{ReportInput, printable};
+use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
+use crate::printable;
 use textwrap::WordSeparator;
 use textwrap::core::{Word, display_width};
 use textwrap::wrap_algorithms::wrap_first_fit;
@@ -96,11 +94,6 @@ impl TextScreen {
         let widths = column_widths(table);
         widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1) <= self.text_width
     }
-}
-
-/// The report as lines of text.
-pub fn text(input: &ReportInput<'_>, screen: TextScreen) -> String {
-    draw(document(input), screen)
 }
 
 pub(crate) fn draw(document: Document, screen: TextScreen) -> String {

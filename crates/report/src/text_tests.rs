@@ -1,6 +1,7 @@
 //! Tests of the text form.
 
 use super::*;
+use crate::ReportAnswer;
 
 #[test]
 fn a_table_that_is_far_too_wide_goes_on_below() {
@@ -20,7 +21,7 @@ use crate::fixture::Fixture;
 
 /// Every line of `expect` must be in the report, in this order.
 fn check(fixture: &Fixture, expect: &str) {
-    let got = text(&fixture.input(), TextScreen::PLAIN);
+    let got = fixture.input().text(TextScreen::PLAIN);
     let mut lines = got.lines();
     for line in expect.lines() {
         assert!(lines.any(|found| found == line), "{got}\nshould contain, in its place:\n{line}");
@@ -206,7 +207,7 @@ Answer    With innodb_flush_log_at_trx_commit=1 (baseline): 2 652 tps, best at 5
           interval [2 553, 2 755] tps).
 ",
     );
-    assert!(!text(&Fixture::rates().input(), TextScreen::PLAIN).contains("Answer"));
+    assert!(!Fixture::rates().input().text(TextScreen::PLAIN).contains("Answer"));
 }
 
 #[test]
@@ -238,7 +239,7 @@ Server    none: the script had connected to no server
 Load      cpu, a script of sysbench; no warm-up; 10 000 transactions
 ",
     );
-    let text = text(&fixture.input(), TextScreen::PLAIN);
+    let text = fixture.input().text(TextScreen::PLAIN);
     assert!(
         !text.contains("mysql") && !text.contains("prepared") && !text.contains(" of 0 rows"),
         "{text}"
@@ -276,12 +277,12 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
 #[test]
 fn colour_adds_nothing_that_the_words_do_not_say() {
     for fixture in [Fixture::durability(), Fixture::troubled()] {
-        let coloured = text(&fixture.input(), TextScreen::new(true, None));
+        let coloured = fixture.input().text(TextScreen::new(true, None));
         let mut plain = String::new();
         for (index, part) in coloured.split('\u{1b}').enumerate() {
             plain.push_str(if index == 0 { part } else { part.split_once('m').unwrap().1 });
         }
-        assert_eq!(plain, text(&fixture.input(), TextScreen::PLAIN));
+        assert_eq!(plain, fixture.input().text(TextScreen::PLAIN));
         assert!(coloured.contains("\u{1b}[32mfaster\u{1b}[0m"));
     }
 }
@@ -295,7 +296,7 @@ fn lines_fit_a_terminal() {
         Fixture::open_run(8000),
         Fixture::durability().with(Vec::clear),
     ] {
-        let text = text(&fixture.input(), TextScreen::PLAIN);
+        let text = fixture.input().text(TextScreen::PLAIN);
         let wide: Vec<_> = text.lines().filter(|line| display_width(line) > TEXT_WIDTH).collect();
         assert!(wide.is_empty(), "{wide:?}");
         assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
@@ -308,13 +309,15 @@ fn a_narrow_terminal_breaks_no_number() {
         [Fixture::durability(), Fixture::troubled(), Fixture::rates(), Fixture::watched()]
     {
         for width in [40, 60, 80] {
-            let text = text(&fixture.input(), TextScreen::new(false, Some(width)));
+            let text = fixture.input().text(TextScreen::new(false, Some(width)));
             let wide: Vec<_> = text.lines().filter(|line| display_width(line) > width).collect();
             assert!(wide.is_empty(), "{width}: {wide:#?}");
         }
     }
     assert!(
-        text(&Fixture::durability().input(), TextScreen::new(false, Some(20)))
+        Fixture::durability()
+            .input()
+            .text(TextScreen::new(false, Some(20)))
             .lines()
             .any(|line| display_width(line) > 30)
     );

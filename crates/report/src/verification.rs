@@ -1,40 +1,18 @@
 //! Whether every acknowledged row is in the table, once and unchanged: the answer of `truetps verify`.
 
 use serde::Serialize;
+use truetps_archive::VerifiedRun;
 use truetps_record::{
-    Experiment, Measured, RowComparison, RowExample, RowFault, ServerKill, Trial, Verification,
+    Measured, RowComparison, RowExample, RowFault, ServerKill, Trial, Verification,
 };
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format;
-use crate::html::document_html;
 use crate::json::json_text;
-use crate::{TextScreen, markdown, names, text};
-
-/// Everything that the answer is made from.
-#[derive(Debug, Clone, Copy)]
-pub struct VerifyInput<'a> {
-    pub experiment: &'a Experiment,
-    pub verification: &'a Verification,
-    /// The load. `None`: it has not begun.
-    pub trial: Option<&'a Trial>,
-}
-
-pub fn verification_text(input: &VerifyInput<'_>, screen: TextScreen) -> String {
-    text::draw(document(input), screen)
-}
-
-pub fn verification_markdown(input: &VerifyInput<'_>) -> String {
-    markdown::draw(document(input))
-}
-
-/// `report.html`: one file that needs no network.
-pub fn verification_html(input: &VerifyInput<'_>) -> String {
-    document_html(&document(input), &input.verification.tool_version)
-}
+use crate::names;
 
 /// Everything as an indented JSON document that ends with a line feed.
-pub fn verification_json(input: &VerifyInput<'_>) -> String {
+pub(crate) fn verification_json(input: &VerifiedRun) -> String {
     #[derive(Serialize)]
     struct VerificationDocument<'a> {
         experiment: &'a str,
@@ -45,6 +23,7 @@ pub fn verification_json(input: &VerifyInput<'_>) -> String {
         validity: Option<String>,
         measured: Option<&'a Measured>,
     }
+    let trial = input.trial.as_ref();
     json_text(&VerificationDocument {
         experiment: &input.experiment.name,
         all_acknowledged_rows_kept: input
@@ -52,17 +31,20 @@ pub fn verification_json(input: &VerifyInput<'_>) -> String {
             .comparison
             .as_ref()
             .map(|found| !found.rows.has_fault()),
-        verification: input.verification,
-        validity: input.trial.and_then(|trial| trial.validity.reason()).map(ToString::to_string),
-        measured: input.trial.and_then(|trial| trial.measured.as_ref()),
+        verification: &input.verification,
+        validity: trial.and_then(|trial| trial.validity.reason()).map(ToString::to_string),
+        measured: trial.and_then(|trial| trial.measured.as_ref()),
     })
 }
 
-fn document(input: &VerifyInput<'_>) -> Document {
+pub(crate) fn document(input: &VerifiedRun) -> Document {
     let comparison = input.verification.comparison.as_ref();
     let sections = [
         comparison.and_then(|found| {
-            DocumentSection::of("Rows", [rows_table(found).block(), Some(paragraph(HOW_TO_READ))])
+            DocumentSection::of(
+                "Rows",
+                [rows_table(found).block(), Some(Block::paragraph(HOW_TO_READ))],
+            )
         }),
         comparison.and_then(|found| {
             DocumentSection::of("Faults", [examples_table(&found.examples).block()])
@@ -71,24 +53,16 @@ fn document(input: &VerifyInput<'_>) -> Document {
             "Kills of the server",
             [kills_table(&input.verification.kills).block()],
         ),
-        input.trial.and_then(errors),
+        input.trial.as_ref().and_then(errors),
     ];
-    Document {
-        title: title(input),
-        facts: facts(input),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(title(input), facts(input), sections)
 }
 
 const HOW_TO_READ: &str = "lost: acknowledged and not there. doubled: copies beyond the first. changed: there with another \
     payload. refused but there: the answer said no. never sent: there, and no client has sent it. unknown: there was no answer, \
     or one that leaves both open (429, 5xx, a broken connection): it may be there or not.";
 
-fn paragraph(text: &str) -> Block {
-    Block::Paragraph(text.to_owned())
-}
-
-pub(crate) fn title(input: &VerifyInput<'_>) -> String {
+pub(crate) fn title(input: &VerifiedRun) -> String {
     let load = &input.verification.load;
     let clients = format::plural(load.clients.into(), "client");
     let rate = match load.rate_per_client {
@@ -103,9 +77,9 @@ pub(crate) fn title(input: &VerifyInput<'_>) -> String {
 }
 
 /// The table and its server.
-pub(crate) fn table_fact(input: &VerifyInput<'_>) -> String {
+pub(crate) fn table_fact(input: &VerifiedRun) -> String {
     let table = &input.verification.table;
-    let servers: Vec<_> = names::servers(input.experiment).iter().map(names::server).collect();
+    let servers: Vec<_> = names::servers(&input.experiment).iter().map(names::server).collect();
     let at = if input.verification.is_private {
         "private".to_owned()
     } else {
@@ -114,7 +88,7 @@ pub(crate) fn table_fact(input: &VerifyInput<'_>) -> String {
     format!("table {}, {}, {at}", table.name(), format::list(&servers))
 }
 
-fn facts(input: &VerifyInput<'_>) -> Vec<(&'static str, String)> {
+fn facts(input: &VerifiedRun) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Answer", answer(input))];
     facts.push(("Table", table_fact(input)));
     facts.extend(trust(input).map(|text| ("Trust", text)));
@@ -126,7 +100,7 @@ fn facts(input: &VerifyInput<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// The answer in one sentence.
-pub(crate) fn answer(input: &VerifyInput<'_>) -> String {
+pub(crate) fn answer(input: &VerifiedRun) -> String {
     let Some(found) = &input.verification.comparison else {
         return format!("not compared: {}", why_not(input));
     };
@@ -147,8 +121,9 @@ pub(crate) fn answer(input: &VerifyInput<'_>) -> String {
     }
 }
 
-fn why_not(input: &VerifyInput<'_>) -> String {
-    let reason = input.trial.and_then(|trial| trial.validity.reason()).map(ToString::to_string);
+fn why_not(input: &VerifiedRun) -> String {
+    let reason =
+        input.trial.as_ref().and_then(|trial| trial.validity.reason()).map(ToString::to_string);
     reason.unwrap_or_else(|| {
         "the load has not ended; `truetps verify --resume` compares what was sent".to_owned()
     })
@@ -176,7 +151,7 @@ fn fault_name(fault: RowFault) -> &'static str {
 }
 
 /// What limits the answer.
-pub(crate) fn trust(input: &VerifyInput<'_>) -> Option<String> {
+pub(crate) fn trust(input: &VerifiedRun) -> Option<String> {
     let found = input.verification.comparison.as_ref()?;
     let mut limits: Vec<_> = load_problem(input).into_iter().collect();
     if !found.log.is_complete {
@@ -200,8 +175,8 @@ pub(crate) fn trust(input: &VerifyInput<'_>) -> Option<String> {
 }
 
 /// Why the figures of the load are no evidence; the rows are compared all the same.
-fn load_problem(input: &VerifyInput<'_>) -> Option<String> {
-    let reason = input.trial?.validity.reason()?;
+fn load_problem(input: &VerifiedRun) -> Option<String> {
+    let reason = input.trial.as_ref()?.validity.reason()?;
     Some(format!("the figures of the load are not valid: {reason}"))
 }
 
@@ -247,8 +222,8 @@ fn time_us(us: Option<f64>) -> String {
 }
 
 /// Response times, from the scheduled start.
-pub(crate) fn response(input: &VerifyInput<'_>) -> Option<String> {
-    let measured = input.trial?.measured.as_ref()?;
+pub(crate) fn response(input: &VerifiedRun) -> Option<String> {
+    let measured = input.trial.as_ref()?.measured.as_ref()?;
     let figures = &measured.response;
     let from = if measured.open_loop.is_some() { ", from the scheduled start" } else { "" };
     Some(format!(
@@ -262,8 +237,8 @@ pub(crate) fn response(input: &VerifyInput<'_>) -> Option<String> {
 }
 
 /// How punctual the load was, and what it cost.
-pub(crate) fn generator(input: &VerifyInput<'_>) -> Option<String> {
-    let measured = input.trial?.measured.as_ref()?;
+pub(crate) fn generator(input: &VerifiedRun) -> Option<String> {
+    let measured = input.trial.as_ref()?.measured.as_ref()?;
     let mut parts = Vec::new();
     if let Some(open) = &measured.open_loop {
         parts.push(format!(
@@ -294,7 +269,7 @@ pub(crate) fn kills_fact(kills: &[ServerKill]) -> Option<String> {
     ))
 }
 
-pub(crate) fn comparison_fact(input: &VerifyInput<'_>) -> Option<String> {
+pub(crate) fn comparison_fact(input: &VerifiedRun) -> Option<String> {
     let found = input.verification.comparison.as_ref()?;
     let log = format::bytes(found.log.bytes);
     let (rows, took) =

@@ -1,6 +1,7 @@
 //! What a verification says, on one screen and in JSON.
 
 use serde_json::Value;
+use truetps_archive::VerifiedRun;
 use truetps_record::{
     AnswerLogState, KeyColumn, RowAnswer, RowComparison, RowCounts, RowExample, RowFault,
     ServerKill, Verification, VerifiedTable, VerifyLoad,
@@ -8,11 +9,9 @@ use truetps_record::{
 
 use crate::fixture::Fixture;
 use crate::schema_check::violations;
-use crate::summary::check_screen;
-use crate::verification::{
-    VerifyInput, verification_json, verification_markdown, verification_text,
-};
-use crate::{TextScreen, verification_summary};
+use crate::summary::{check_screen, verification_summary};
+use crate::verification::verification_json;
+use crate::{ReportAnswer, TextScreen};
 
 const SCHEMA: &str = include_str!("../../../docs/reference/verification.schema.json");
 
@@ -81,17 +80,17 @@ fn verification(rows: Option<RowCounts>) -> Verification {
 }
 
 /// All cases, each with a load that has ended.
-fn check(rows: Option<RowCounts>, test: impl Fn(&VerifyInput<'_>)) {
+fn check(rows: Option<RowCounts>, test: impl Fn(&VerifiedRun)) {
     let fixture = Fixture::slap();
     let input = fixture.input();
-    let verification = verification(rows);
-    let trial = input.trials().next();
-    test(&VerifyInput { experiment: &input.run.experiment, verification: &verification, trial });
-    test(&VerifyInput {
-        experiment: &input.run.experiment,
-        verification: &verification,
-        trial: None,
-    });
+    let run = VerifiedRun {
+        path: input.run.path.clone(),
+        experiment: input.run.experiment.clone(),
+        verification: verification(rows),
+        trial: input.trials().next().cloned(),
+    };
+    test(&run);
+    test(&VerifiedRun { trial: None, ..run });
 }
 
 fn faulty() -> RowCounts {
@@ -137,14 +136,11 @@ fn every_screen_fits() {
     for rows in [Some(clean()), Some(faulty()), Some(RowCounts::default()), None] {
         check(rows, |input| {
             check_screen(|screen| verification_summary(input, screen));
+            assert!(input.text(TextScreen::PLAIN).contains("POST http://127.0.0.1:8080/rows"));
             assert!(
-                verification_text(input, TextScreen::PLAIN)
-                    .contains("POST http://127.0.0.1:8080/rows")
-            );
-            assert!(
-                verification_markdown(input).starts_with("# verify: 1 000 clients"),
+                input.markdown().starts_with("# verify: 1 000 clients"),
                 "{}",
-                verification_markdown(input)
+                input.markdown()
             );
         });
     }

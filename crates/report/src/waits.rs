@@ -180,6 +180,7 @@ mod tests {
     use truetps_analysis::ComparedWait;
 
     use super::*;
+    use crate::ReportAnswer;
     use crate::fixture::Fixture;
 
     #[test]
@@ -204,7 +205,7 @@ mod tests {
             "{:?}",
             first.rows
         );
-        let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
+        let text = fixture.input().text(crate::TextScreen::PLAIN);
         assert!(text.contains(HEADING) && text.contains("innodb_data_file"), "{text}");
         assert!(section(&Fixture::durability().input()).is_none(), "the probe was off");
     }

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
+use truetps_report::{AnswerFormat, AnswerSubject};
 
 use crate::args::Words;
+use crate::args::answer::{AnswerForm, format_of};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -39,23 +41,15 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "DIR", env = "TRUETPS_RUNS")]
     pub(crate) runs: Option<PathBuf>,
     /// Format of the answer on stdout
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: CompareFormat,
+    #[arg(long, value_parser = format_of(AnswerSubject::Comparison), default_value = "text")]
+    pub(crate) format: &'static AnswerFormat,
     /// Print the full report: all tables, figures and explanations, in place of one screen
     #[arg(long)]
     pub(crate) full: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CompareFormat {
-    /// For the terminal
-    Text,
-    /// One valid JSON document
-    Json,
-    /// One row a figure
-    Csv,
-    /// Markdown
-    Md,
-    /// JUnit's XML for CI servers: each --fail-if is a test case; undecided ones are skipped
-    Junit,
+impl CompareArgs {
+    pub(crate) fn form(&self) -> AnswerForm {
+        AnswerForm { format: self.format, full: self.full }
+    }
 }

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
+use truetps_report::{AnswerFormat, AnswerSubject};
 
 use crate::args::SandboxPlace;
 use crate::args::Words;
+use crate::args::answer::{AnswerForm, format_of};
 use crate::login::LoginArgs;
 
 #[derive(Debug, Args)]
@@ -38,22 +40,19 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file_b: Option<PathBuf>,
     /// Format of the answer on stdout
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: DiffFormat,
+    #[arg(long, value_parser = format_of(AnswerSubject::Document), default_value = "text")]
+    pub(crate) format: &'static AnswerFormat,
     /// Print all settings that differ, with what each means, in place of the top ten
     #[arg(long)]
     pub(crate) full: bool,
-    /// As --full, and also show what is folded away: identities, positions, and unknown variables of only one version
+    /// As --full, and also show what is folded away: identities, positions, and unknown variables of only one version. JSON
+    /// always has them
     #[arg(long)]
     pub(crate) all: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DiffFormat {
-    /// For the terminal
-    Text,
-    /// One JSON document, with all that is folded away
-    Json,
-    /// Markdown
-    Md,
+impl DiffArgs {
+    pub(crate) fn form(&self) -> AnswerForm {
+        AnswerForm { format: self.format, full: self.full || self.all }
+    }
 }

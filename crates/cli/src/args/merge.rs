@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::args::OutputFormat;
-use crate::args::Words;
+use crate::args::{TrialsAnswerArgs, Words};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -19,10 +18,6 @@ pub(crate) struct MergeArgs {
     /// Folder of recorded experiments, for the new one
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
-    /// Format of the answer on stdout
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: OutputFormat,
-    /// Print the full report: all tables, figures and explanations, in place of one screen
-    #[arg(long)]
-    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) answer: TrialsAnswerArgs,
 }

@@ -1,5 +1,6 @@
 //! The typed arguments. Each command resolves them before anything starts.
 
+pub(crate) mod answer;
 mod capture;
 mod compare;
 mod config;
@@ -25,11 +26,12 @@ mod sweep;
 mod verify;
 mod words;
 
+pub(crate) use answer::{AnswerForm, DocumentArgs, ListAnswerArgs, TrialsAnswerArgs};
 pub(crate) use capture::CaptureArgs;
-pub(crate) use compare::{CompareArgs, CompareFormat};
+pub(crate) use compare::CompareArgs;
 pub(crate) use config::ConfigCommand;
 pub(crate) use crash::CrashArgs;
-pub(crate) use diff::{DiffArgs, DiffFormat};
+pub(crate) use diff::DiffArgs;
 pub(crate) use disk::DiskCommand;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use gateway::GatewayArgs;
@@ -43,10 +45,7 @@ pub(crate) use probe::{ListenArgs, WatchArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use run::RunArgs;
-pub(crate) use shared::{
-    DocumentArgs, DocumentFormat, EngineArgs, FolderArgs, OutputFormat, ProbeArgs, ReadServerArgs,
-    SandboxPlace, TableFormat,
-};
+pub(crate) use shared::{EngineArgs, FolderArgs, ProbeArgs, ReadServerArgs, SandboxPlace};
 pub(crate) use short_plan::{ChangedLoadArgs, ShortPlanArgs};
 pub(crate) use stalls::StallsArgs;
 pub(crate) use sweep::SweepArgs;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::args::{ReadServerArgs, TableFormat};
+use crate::args::{ListAnswerArgs, ReadServerArgs};
 use crate::times;
 
 #[derive(Debug, Args)]
@@ -36,12 +36,8 @@ pub(crate) struct WatchArgs {
     pub(crate) runs: PathBuf,
     #[command(flatten)]
     pub(crate) listening: ListenArgs,
-    /// Format of the summary on stdout
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
-    /// Print the full report: all tables, figures and explanations, in place of one screen
-    #[arg(long)]
-    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) answer: ListAnswerArgs,
 }
 
 /// Where the readings can be scraped.

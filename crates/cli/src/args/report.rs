@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::args::OutputFormat;
-use crate::args::Words;
+use crate::args::{TrialsAnswerArgs, Words};
 
 #[derive(Debug, Args)]
+#[command(after_help = "The report.html of an experiment is always rewritten.")]
 pub(crate) struct ReportArgs {
     /// Folder of an experiment or a probe, its name in the runs folder, or its report.html; default: the newest
     /// experiment
@@ -17,10 +17,6 @@ pub(crate) struct ReportArgs {
     /// Folder of recorded experiments; default: the newer one of runs and the state folder of `truetps sysbench`
     #[arg(long, value_name = "DIR", env = "TRUETPS_RUNS")]
     pub(crate) runs: Option<PathBuf>,
-    /// Format of the answer on stdout; the report.html of an experiment is always rewritten
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: OutputFormat,
-    /// Print the full report: all tables, figures and explanations, in place of one screen
-    #[arg(long)]
-    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) answer: TrialsAnswerArgs,
 }

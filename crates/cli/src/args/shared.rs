@@ -3,70 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 use truetps_plan::ProbeSpec;
 use truetps_record::Part;
 
-use crate::args::Words;
 use crate::args::load::Mode;
+use crate::args::{TrialsAnswerArgs, Words};
 use crate::login::LoginArgs;
 use crate::times;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// For the terminal
-    Text,
-    /// One valid JSON document (`truetps help run-folder`)
-    Json,
-    /// One row a configuration
-    Csv,
-    /// Markdown
-    Md,
-    /// One JSON object a trial, each on a line of its own
-    Jsonl,
-    /// The block of lines at the end of a sysbench run, for each trial
-    Sysbench,
-    /// JUnit's XML for CI servers: configurations and comparisons are test cases
-    Junit,
-    /// Metrics in the text format of Prometheus, also for node_exporter's textfile collector
-    Prometheus,
-}
-
-/// Of answers that are no whole report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TableFormat {
-    /// For the terminal
-    Text,
-    /// One valid JSON document
-    Json,
-    /// One row a figure, or a stall
-    Csv,
-    /// Markdown
-    Md,
-}
-
-/// Of answers that are no table of trials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DocumentFormat {
-    /// For the terminal
-    Text,
-    /// One valid JSON document
-    Json,
-    /// Markdown
-    Md,
-}
-
-/// How such an answer is printed.
-#[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct DocumentArgs {
-    /// Format of the answer on stdout
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: DocumentFormat,
-    /// Print the full report in place of one screen
-    #[arg(long)]
-    pub(crate) full: bool,
-}
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FolderArgs {
@@ -151,12 +96,8 @@ pub(crate) struct EngineArgs {
     /// Show the run live on the whole terminal: throughput, latency, waits, stalls, results (? for keys)
     #[arg(long)]
     pub(crate) ui: bool,
-    /// Format of the answer on stdout
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: OutputFormat,
-    /// Print the full report: all tables, figures and explanations, in place of one screen
-    #[arg(long)]
-    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) answer: TrialsAnswerArgs,
 }
 
 /// How the probe reads server and host during a trial, in place of the plan's.

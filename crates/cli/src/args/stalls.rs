@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::args::TableFormat;
-use crate::args::Words;
+use crate::args::{ListAnswerArgs, Words};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -21,10 +20,6 @@ pub(crate) struct StallsArgs {
     /// Folder of recorded experiments; default: the newer one of runs and the state folder of `truetps sysbench`
     #[arg(long, value_name = "DIR", env = "TRUETPS_RUNS")]
     pub(crate) runs: Option<PathBuf>,
-    /// Format of the answer on stdout
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
-    /// Print the full report: all tables, figures and explanations, in place of one screen
-    #[arg(long)]
-    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) answer: ListAnswerArgs,
 }

@@ -1,5 +1,7 @@
 //! Resuming an experiment, on the server that it was begun on.
 
+use std::path::Path;
+
 use truetps_driver::Target;
 use truetps_folder::ExperimentFolder;
 use truetps_record::Experiment;
@@ -32,11 +34,7 @@ fn has_parts(experiment: &Experiment) -> bool {
 }
 
 /// What measures on until comparisons are decided. `blocks`: how many may be enough, together with those that were run.
-pub(crate) fn until_decided(
-    folder: &ExperimentFolder,
-    experiment: &Experiment,
-    blocks: u32,
-) -> String {
+pub(crate) fn until_decided(folder: &Path, experiment: &Experiment, blocks: u32) -> String {
     if has_parts(experiment) {
         return format!("start all parts again with --blocks {blocks}, as a new experiment");
     }
@@ -44,31 +42,27 @@ pub(crate) fn until_decided(
 }
 
 /// The command that runs the missing trials.
-pub(crate) fn command(folder: &ExperimentFolder, experiment: &Experiment) -> String {
-    let folder = shown(folder.path()).display().to_string();
+pub(crate) fn command(folder: &Path, experiment: &Experiment) -> String {
+    let folder = shown(folder).display().to_string();
     on_its_server(experiment, &["truetps sweep --resume", &quoted(&folder)])
 }
 
 /// The command that finds the number of connections, with the load of an experiment.
-pub(crate) fn pool(folder: &ExperimentFolder, experiment: &Experiment) -> String {
+pub(crate) fn pool(folder: &Path, experiment: &Experiment) -> String {
     let quick = if experiment.quick { " --quick" } else { "" };
     on_its_server(experiment, &[&format!("truetps pool{quick}"), &plan_of(folder)])
 }
 
 /// The command that explains the difference of two combinations of settings, `NAME=VALUE,NAME=VALUE`.
-pub(crate) fn explain(
-    folder: &ExperimentFolder,
-    experiment: &Experiment,
-    (a, b): (&str, &str),
-) -> String {
+pub(crate) fn explain(folder: &Path, experiment: &Experiment, (a, b): (&str, &str)) -> String {
     on_its_server(
         experiment,
         &["truetps explain", &quoted(a), &quoted(b), "--plan", &plan_of(folder)],
     )
 }
 
-fn plan_of(folder: &ExperimentFolder) -> String {
-    quoted(&shown(&folder.path().join("plan.toml")).display().to_string())
+fn plan_of(folder: &Path) -> String {
+    quoted(&shown(&folder.join("plan.toml")).display().to_string())
 }
 
 /// These words, and those for the server and the account of the experiment.
@@ -121,7 +115,7 @@ pub(crate) fn refuse_other_place(
     match (address(&experiment), usual_dsn(place, false)) {
         (Some(address), None) => {
             Err(CommandFailure::usage(format!("this experiment was begun on the server {address}"))
-                .hint(format!("resume it there: {}", command(folder, &experiment))))
+                .hint(format!("resume it there: {}", command(folder.path(), &experiment))))
         }
         (None, Some(_)) => {
             let usual = settings::given(settings::DSN).filter(|_| place.dsn.is_none());

@@ -1,22 +1,17 @@
 //! `truetps compare`: two runs side by side.
 
-use truetps_analysis::{Figure, ThresholdState};
 use truetps_archive::Run;
 use truetps_record::{Configuration, SettingValue};
-use truetps_report::{
-    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_junit,
-    comparison_markdown, comparison_summary, comparison_text, threshold_word,
-};
+use truetps_report::{ComparedSide, FailIf, RunComparison, threshold_word};
 
-use crate::answer::{warn_of, warn_of_parts};
-use crate::args::{CompareArgs, CompareFormat};
+use crate::answer::{print_answer, warn_of, warn_of_parts};
+use crate::args::CompareArgs;
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::{folder_named, name_of, open_named};
-use crate::screen::screen;
 use crate::terminal::shown;
-use crate::terminal::{print_made, print_message, print_progress};
+use crate::terminal::{print_message, print_progress};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
     let thresholds = thresholds(&args.fail_if)?;
@@ -25,23 +20,19 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
     let pairs = pairs(&a, &b)?;
     let sides: Vec<_> = pairs.iter().map(|(of_a, of_b)| (a.side(of_a), b.side(of_b))).collect();
     let compared = RunComparison::all(&sides, &thresholds);
-    if args.format == CompareFormat::Csv {
+    if args.format.name == CSV {
         // It has no place for them.
         tell_thresholds(&compared);
     }
-    let printed = print_made(&match args.format {
-        CompareFormat::Text if !args.full => comparison_summary(&compared, screen()),
-        CompareFormat::Text => comparison_text(&compared, screen()),
-        CompareFormat::Json => comparison_json(&compared),
-        CompareFormat::Csv => comparison_csv(&compared),
-        CompareFormat::Md => comparison_markdown(&compared),
-        CompareFormat::Junit => comparison_junit(&compared),
-    });
-    if let (CompareFormat::Text, [one]) = (args.format, &compared[..]) {
+    let exit = print_answer(&compared, args.form())?;
+    if let ([one], true) = (&compared[..], args.format.is_text()) {
         print_progress(&next_command(one).unwrap_or_default());
     }
-    Ok(if printed == Exit::Good { judge(&compared) } else { printed })
+    Ok(exit)
 }
+
+/// The format that neither judges thresholds nor says which part of a load it shows.
+const CSV: &str = "csv";
 
 /// Where more than one thing differs, the command that measures which of them matters. A run of another program cannot be
 /// repeated.
@@ -79,34 +70,6 @@ fn thresholds(texts: &[String]) -> Result<Vec<FailIf>, CommandFailure> {
     texts.iter().map(parse).collect()
 }
 
-/// The exit code: of a crossed threshold, else of one that could not be judged. Without thresholds: whether throughput could
-/// be compared.
-fn judge(compared: &[RunComparison<'_>]) -> Exit {
-    let has = |wanted: ThresholdState| {
-        compared.iter().flat_map(|one| &one.thresholds).any(|(_, state)| *state == wanted)
-    };
-    if has(ThresholdState::Crossed) {
-        return Exit::No;
-    }
-    let is_open = |one: &RunComparison<'_>| {
-        let line = one.comparison.line(Figure::Tps);
-        line.is_none_or(|line| !line.change.is_decided())
-    };
-    let unsure = [
-        ThresholdState::Unsure,
-        ThresholdState::NoFigure,
-        ThresholdState::Bound,
-        ThresholdState::DurabilityUnknown,
-    ];
-    let is_unsure = unsure.into_iter().any(has);
-    if is_unsure
-        || (compared.iter().all(|one| one.thresholds.is_empty()) && compared.iter().any(is_open))
-    {
-        return Exit::Inconclusive;
-    }
-    Exit::Good
-}
-
 /// What one of the two arguments names.
 struct SideRun {
     run: Run,
@@ -129,11 +92,11 @@ impl SideRun {
         let run = open_named(Some(&path), args.runs.as_deref())?;
         let name = name_of(&run);
         let has_none = run.comparable().next().is_none();
-        if has_none || matches!(args.format, CompareFormat::Csv | CompareFormat::Junit) {
+        if has_none || !args.format.names_unread {
             // There is no other place for it.
             warn_of(&run);
         }
-        if args.format == CompareFormat::Csv {
+        if args.format.name == CSV {
             warn_of_parts(&run);
         }
         if has_none {

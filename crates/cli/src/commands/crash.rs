@@ -1,17 +1,14 @@
 //! `truetps crash`: what each setting costs, and what it loses in a crash.
 
-use truetps_analysis::CrashAnalysis;
-use truetps_folder::CrashFolder;
+use truetps_archive::CrashedRun;
 use truetps_lab::{CrashOptions, ExperimentRequest, LabError, crash};
 use truetps_record::CrashKind;
-use truetps_report::{crash_html, crash_json, crash_markdown, crash_summary, crash_text};
 
-use crate::answer::{DocumentForms, print_document, unreadable};
-use crate::args::{CrashArgs, DocumentArgs};
+use crate::answer::{give_document, unreadable};
+use crate::args::CrashArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::plans;
-use crate::screen::screen;
 use crate::site::{RunSite, choose_disk, choose_server};
 use crate::watcher::ProgressWatcher;
 
@@ -57,7 +54,8 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
         Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
         other => other?,
     };
-    let exit = show(&folder, args.answer)?;
+    let run = CrashedRun::read(&folder).map_err(unreadable)?;
+    let exit = give_document(&run, args.answer.form())?;
     Ok(if stop.load(std::sync::atomic::Ordering::Relaxed) { Exit::Interrupted } else { exit })
 }
 
@@ -74,23 +72,4 @@ fn kinds(typed: &[CrashKind], has_disk: bool) -> Result<Vec<CrashKind>, CommandF
         None if typed.is_empty() => Ok(possible),
         None => Ok(possible.into_iter().filter(|kind| typed.contains(kind)).collect()),
     }
-}
-
-/// Prints the answer, and judges it.
-pub(crate) fn show(folder: &CrashFolder, args: DocumentArgs) -> Result<Exit, CommandFailure> {
-    let (run, crashes) = (folder.run().map_err(unreadable)?, folder.crashes().map_err(unreadable)?);
-    let analysis = CrashAnalysis::of(&crashes, run.clients);
-    let forms = DocumentForms {
-        summary: &|| crash_summary(&run, &analysis, screen()),
-        text: &|| crash_text(&run, &analysis, screen()),
-        json: &|| crash_json(&run, &analysis, &crashes),
-        markdown: &|| crash_markdown(&run, &analysis),
-        html: &|| crash_html(&run, &analysis),
-    };
-    let printed = print_document(folder.path(), args, &forms);
-    Ok(match printed {
-        Exit::Good if analysis.broke_promise() => Exit::No,
-        Exit::Good if !analysis.not_proven.is_empty() || !run.is_complete => Exit::Inconclusive,
-        other => other,
-    })
 }

@@ -5,15 +5,15 @@ use std::path::Path;
 use truetps_driver::Target;
 use truetps_inspect::{InspectError, side_of_path, side_of_server};
 use truetps_knowledge::{SettingsSide, diff};
+use truetps_report::SettingsDiff;
 
-use crate::args::{DiffArgs, DiffFormat};
+use crate::answer::print_answer;
+use crate::args::DiffArgs;
 use crate::commands::capture::failure;
 use crate::commands::instance::owner_of;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{self, LoginSources, OwnFile, PASSWORD};
-use crate::screen::screen;
-use crate::terminal::print_made;
 
 /// The options for separate logins.
 const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none), --defaults-file-a and \
@@ -48,14 +48,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
         a = side(0, Some(&b))?;
     }
     let found = diff(&a, &b);
-    Ok(print_made(&match args.format {
-        DiffFormat::Text if !(args.full || args.all) => {
-            truetps_report::diff_summary(&found, screen())
-        }
-        DiffFormat::Text => truetps_report::diff_text(&found, args.all),
-        DiffFormat::Json => truetps_report::diff_json(&found),
-        DiffFormat::Md => truetps_report::diff_markdown(&found, args.all),
-    }))
+    print_answer(&SettingsDiff { diff: &found, all: args.all }, args.form())
 }
 
 /// One of the two that are compared.

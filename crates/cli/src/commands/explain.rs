@@ -12,27 +12,20 @@ use truetps_lab::{
     ExperimentRequest, ExplainOptions, LabError, Pin, ServerSource, explain, resume_explanation,
 };
 use truetps_plan::{Plan, level_of};
-use truetps_record::{
-    CONNECTIONS, Explanation, SERVER, SettingValue, TABLE_ROWS, is_setting_factor,
-};
-use truetps_report::{
-    explanation_html, explanation_json, explanation_markdown, explanation_summary,
-    explanation_text, is_answered, nothing_differs_json, nothing_differs_markdown,
-    nothing_differs_text,
-};
+use truetps_record::{CONNECTIONS, SERVER, SettingValue, TABLE_ROWS, is_setting_factor};
+use truetps_report::NothingDiffers;
 use truetps_sandbox::{Home, NamedServers};
 
-use crate::answer::{DocumentForms, open_folder, print_document, unreadable};
-use crate::args::{Cli, DocumentArgs, DocumentFormat, ExplainArgs, TruetpsCommand};
+use crate::answer::{give_document, open_folder, print_answer, unreadable};
+use crate::args::{Cli, ExplainArgs, TruetpsCommand};
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
 use crate::failure::CommandFailure;
-use crate::screen::screen;
 use crate::set_words::settings;
 use crate::short_plan;
 use crate::site::{RunSite, choose_disk, usual_dsn, usual_server};
 use crate::terminal::shown;
-use crate::terminal::{print_made, print_message, print_progress};
+use crate::terminal::{print_message, print_progress};
 use crate::watcher::ProgressWatcher;
 
 const DEFAULT_WORKLOAD: &str = "insert";
@@ -121,12 +114,13 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
             return Ok(Exit::Interrupted);
         }
         Err(LabError::NothingDiffers(explanation)) => {
-            return Ok(show_nothing(&plan.name, &explanation, args.answer));
+            let answer = NothingDiffers { experiment: &plan.name, explanation: &explanation };
+            return print_answer(&answer, args.answer.form());
         }
         other => other?,
     };
     let run = open(&finished.folder)?;
-    let exit = show(&run, args.answer);
+    let exit = give_document(&run, args.answer.form())?;
     if let Some(reason) = &finished.gave_up {
         return Err(CommandFailure::failed(reason));
     }
@@ -271,36 +265,4 @@ fn open(folder: &ExperimentFolder) -> Result<ExplainedRun, CommandFailure> {
             shown(folder.path()).display()
         ))
     })
-}
-
-/// The explanation in a folder; `None`: it has none.
-pub(crate) fn of_folder(folder: &ExperimentFolder) -> Result<Option<ExplainedRun>, CommandFailure> {
-    let has_one = folder.explanation().map_err(CommandFailure::usage)?.is_some();
-    if has_one { open(folder).map(Some) } else { Ok(None) }
-}
-
-/// The answer without a trial: nothing is recorded.
-fn show_nothing(experiment: &str, explanation: &Explanation, args: DocumentArgs) -> Exit {
-    print_made(&match args.format {
-        DocumentFormat::Text => nothing_differs_text(explanation, screen()),
-        DocumentFormat::Json => nothing_differs_json(experiment, explanation),
-        DocumentFormat::Md => nothing_differs_markdown(explanation),
-    })
-}
-
-/// Prints the answer, and judges it.
-pub(crate) fn show(run: &ExplainedRun, args: DocumentArgs) -> Exit {
-    let forms = DocumentForms {
-        summary: &|| explanation_summary(run, screen()),
-        text: &|| explanation_text(run, screen()),
-        json: &|| explanation_json(run),
-        markdown: &|| explanation_markdown(run),
-        html: &|| explanation_html(run),
-    };
-    let printed = print_document(&run.path, args, &forms);
-    match printed {
-        Exit::Good if run.findings.outcome == Outcome::NoResult => Exit::Failed,
-        Exit::Good if !is_answered(&run.findings) => Exit::Inconclusive,
-        other => other,
-    }
 }

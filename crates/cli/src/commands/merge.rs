@@ -25,7 +25,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<Exit, CommandFailure> {
     })?;
     let merged = merged.map_err(|error| failure(&error))?;
     merged.not_latest().into_iter().for_each(|warning| print_line(&format!("warning: {warning}")));
-    give(&merged, args.format, args.full)
+    give(merged.path(), args.answer.form())
 }
 
 fn failure(error: &MergeError) -> CommandFailure {

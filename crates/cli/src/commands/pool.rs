@@ -10,13 +10,12 @@ use truetps_lab::{ExperimentRequest, Finished, LabError, Pin, find_pool, resume_
 use truetps_plan::Plan;
 use truetps_pool::PoolOutcome;
 use truetps_record::{CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
-use truetps_report::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_summary, pool_text};
+use truetps_report::PoolAnswer;
 
-use crate::answer::{DocumentForms, open_folder, print_document, unreadable};
-use crate::args::{Cli, DocumentArgs, PoolArgs, TruetpsCommand};
+use crate::answer::{give_document, open_folder, unreadable};
+use crate::args::{Cli, PoolArgs, TruetpsCommand};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::screen::screen;
 use crate::set_words::settings;
 use crate::short_plan;
 use crate::site::{RunSite, choose_disk, choose_server};
@@ -162,7 +161,8 @@ fn measure(
 
 fn answer(args: &PoolArgs, finished: Finished, is_stopped: bool) -> Result<Exit, CommandFailure> {
     let run = open(&finished.folder)?;
-    let exit = show(&run, args.answer, &args.libraries);
+    let answer = PoolAnswer { run: &run, libraries: &args.libraries };
+    let exit = give_document(&answer, args.answer.form())?;
     // An external server that could not be restored matters more than any result.
     if let Some(error) = finished.not_left {
         return Err(error.into());
@@ -236,28 +236,4 @@ fn open(folder: &ExperimentFolder) -> Result<PoolRun, CommandFailure> {
     run.ok_or_else(|| {
         CommandFailure::failed(format!("{}: pool.json is missing", shown(folder.path()).display()))
     })
-}
-
-/// The search in a folder; `None`: it has none.
-pub(crate) fn of_folder(folder: &ExperimentFolder) -> Result<Option<PoolRun>, CommandFailure> {
-    let has_one = folder.pool().map_err(CommandFailure::usage)?.is_some();
-    if has_one { open(folder).map(Some) } else { Ok(None) }
-}
-
-/// Prints the answer, and judges it.
-pub(crate) fn show(run: &PoolRun, args: DocumentArgs, libraries: &[PoolLibrary]) -> Exit {
-    let forms = DocumentForms {
-        summary: &|| pool_summary(run, libraries, screen()),
-        text: &|| pool_text(run, screen()),
-        json: &|| pool_json(run),
-        markdown: &|| pool_markdown(run),
-        html: &|| pool_html(run),
-    };
-    let printed = print_document(&run.path, args, &forms);
-    match (printed, run.findings.outcome) {
-        (Exit::Good, PoolOutcome::NoResult) => Exit::Failed,
-        (Exit::Good, PoolOutcome::NothingMeetsLimit) => Exit::No,
-        (Exit::Good, PoolOutcome::Unfinished) => Exit::Inconclusive,
-        (other, _) => other,
-    }
 }

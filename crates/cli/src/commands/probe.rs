@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use truetps_analysis::top_waits;
+use truetps_archive::RecordedProbe;
 use truetps_driver::{DriverError, Target};
 use truetps_folder::{FolderError, ProbeFolder};
 use truetps_knowledge::platform_of;
@@ -15,11 +15,10 @@ use truetps_plan::ProbeSpec;
 use truetps_probe::{clock, host_facts};
 use truetps_record::{ProbeRun, SCHEMA_VERSION, ServerFacts, Suspension};
 use truetps_recording::{TrialWatch, WatchedServer};
-use truetps_report::{
-    ProbeMetrics, probe_csv, probe_json, probe_markdown, probe_summary, probe_text,
-};
+use truetps_report::ProbeMetrics;
 
-use crate::args::{TableFormat, WatchArgs};
+use crate::answer::print_answer;
+use crate::args::{AnswerForm, WatchArgs};
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::exporter::{BoundExporter, Exporter};
@@ -27,8 +26,7 @@ use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
 use crate::probe_picture::ProbePicture;
 use crate::probe_text::ProbeLines;
-use crate::screen::screen;
-use crate::terminal::{is_quiet, print_line, print_made, print_message, print_progress};
+use crate::terminal::{is_quiet, print_line, print_message, print_progress};
 use crate::terminal::{shown, terminal_columns};
 use crate::{signals, ui};
 
@@ -102,7 +100,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         about.kept_bytes = folder.kept_bytes().ok();
         folder.write(&about).err()
     });
-    let exit = show(&folder, args.format, args.full);
+    let recorded = RecordedProbe::read(&folder).map_err(unreadable);
+    let exit = recorded.and_then(|run| show(&run, args.answer.form()));
     let path = shown(folder.path());
     print_progress(&format!(
         "\nSaved  {}\nNext   truetps report {}\n",
@@ -248,34 +247,26 @@ impl ProbeView {
     }
 }
 
-/// The summary, read again from the folder. It is a failure if the server did not answer at the end.
-pub(crate) fn show(
-    folder: &ProbeFolder,
-    format: TableFormat,
-    full: bool,
-) -> Result<Exit, CommandFailure> {
-    const WHOLE: &str = "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore the file \
-                 that truetps has written";
-    let unreadable = |error: FolderError| CommandFailure::broken(error).or_hint(WHOLE);
-    let summary = folder.summary().map_err(unreadable)?;
-    let waits = top_waits(&folder.series().map_err(unreadable)?);
-    let waits = waits.as_ref();
-    if let Some(damage) = &summary.damage {
-        print_line(&format!("warning: {}: probe.jsonl: {damage}", shown(folder.path()).display()));
+/// Prints the summary. It is a failure if the server did not answer at the end.
+pub(crate) fn show(run: &RecordedProbe, form: AnswerForm) -> Result<Exit, CommandFailure> {
+    if let Some(damage) = &run.summary.damage {
+        print_line(&format!("warning: {}: probe.jsonl: {damage}", shown(&run.path).display()));
     }
-    let printed = print_made(&match format {
-        TableFormat::Text if !full => probe_summary(&summary, waits, screen()),
-        TableFormat::Text => probe_text(&summary, waits, screen()),
-        TableFormat::Json => probe_json(&summary, waits),
-        TableFormat::Csv => probe_csv(&summary),
-        TableFormat::Md => probe_markdown(&summary, waits),
-    });
-    if summary.answers_at_end {
-        return Ok(printed);
+    let exit = print_answer(run, form)?;
+    if run.summary.answers_at_end {
+        return Ok(exit);
     }
-    let message = format!("{}: the server did not answer at the end", summary.run.target);
+    let message = format!("{}: the server did not answer at the end", run.summary.run.target);
     Err(CommandFailure::failed(message)
         .hint("the readings until then are kept; see the server's error log"))
+}
+
+/// Why a folder gives no summary.
+pub(crate) fn unreadable(error: FolderError) -> CommandFailure {
+    CommandFailure::broken(error).or_hint(
+        "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore \
+         the file that truetps has written",
+    )
 }
 
 /// The folder of a probe, where this is one.

@@ -1,15 +1,13 @@
 //! `truetps stalls`: where throughput broke down in a run.
 
-use truetps_report::{stalls_csv, stalls_json, stalls_markdown, stalls_summary, stalls_text};
+use truetps_report::StallList;
 
-use crate::answer::{warn_of, warn_of_parts};
-use crate::args::{StallsArgs, TableFormat};
+use crate::answer::{print_answer, warn_of, warn_of_parts};
+use crate::args::StallsArgs;
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::{name_of, open_named};
-use crate::screen::screen;
-use crate::terminal::print_made;
 
 pub(crate) fn run(args: &StallsArgs) -> Result<Exit, CommandFailure> {
     refuse_folder(args.folder.as_deref())?;
@@ -20,16 +18,9 @@ pub(crate) fn run(args: &StallsArgs) -> Result<Exit, CommandFailure> {
         return Err(CommandFailure::usage(message)
             .hint("`truetps report` says what is wrong with each trial"));
     }
-    if args.format == TableFormat::Csv {
-        // It has no place for it.
+    if !args.answer.format.names_unread {
         warn_of(&run);
         warn_of_parts(&run);
     }
-    Ok(print_made(&match args.format {
-        TableFormat::Text if !args.full => stalls_summary(&name_of(&run), &run, screen()),
-        TableFormat::Text => stalls_text(&name_of(&run), &run, screen()),
-        TableFormat::Json => stalls_json(&run),
-        TableFormat::Csv => stalls_csv(&run),
-        TableFormat::Md => stalls_markdown(&name_of(&run), &run),
-    }))
+    print_answer(&StallList { name: &name_of(&run), run: &run }, args.answer.form())
 }

@@ -211,7 +211,7 @@ fn finish(
         }
         Err(error) => return Err(error.into()),
     };
-    let exit = give(&finished.folder, engine.format, engine.full);
+    let exit = give(finished.folder.path(), engine.answer.form());
     // An external server that could not be restored matters more than any result.
     if let Some(error) = finished.not_left {
         return Err(error.into());
@@ -237,6 +237,6 @@ fn go_on_line(folder: &ExperimentFolder) {
     }
     // A search plans each trial after the previous one, and cannot be resumed.
     if experiment.slo.is_none() {
-        print_progress(&format!("Next   {}\n", again::command(folder, &experiment)));
+        print_progress(&format!("Next   {}\n", again::command(folder.path(), &experiment)));
     }
 }

@@ -135,9 +135,9 @@ mod tests {
     fn a_format_is_for_the_commands_that_have_it() {
         let set = [("TRUETPS_FORMAT", "jsonl")];
         let TruetpsCommand::Report(report) = parsed(&set, "truetps report") else { panic!() };
-        assert_eq!(report.format, crate::args::OutputFormat::Jsonl);
+        assert_eq!(report.answer.format.name, "jsonl");
         let TruetpsCommand::Stalls(stalls) = parsed(&set, "truetps stalls") else { panic!() };
-        assert_eq!(stalls.format, crate::args::TableFormat::Text);
+        assert_eq!(stalls.answer.format.name, "text");
     }
 
     /// A renamed flag would no longer be filled.

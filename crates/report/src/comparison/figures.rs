@@ -28,7 +28,7 @@ pub(super) fn ledger(input: &RunComparison<'_>) -> Option<DocumentSection> {
     let absent = ledger::absent(&both).map(Block::Paragraph);
     DocumentSection::of(
         "What a transaction cost",
-        [Some(table), Some(Block::Paragraph(EXPLAINED.to_owned())), absent],
+        [Some(table), Some(Block::paragraph(EXPLAINED)), absent],
     )
 }
 

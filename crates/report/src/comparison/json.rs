@@ -62,7 +62,7 @@ struct SettingPart<'a> {
 }
 
 /// All comparisons as an indented JSON document that ends with a line feed.
-pub fn comparison_json(inputs: &[RunComparison<'_>]) -> String {
+pub(crate) fn comparison_json(inputs: &[RunComparison<'_>]) -> String {
     let comparisons = inputs.iter().map(part).collect();
     json_text(&ComparisonDocument { schema_version: DOCUMENT_VERSION, comparisons })
 }

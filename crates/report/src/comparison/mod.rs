@@ -21,28 +21,18 @@ use truetps_knowledge::Survival;
 
 use crate::csv_rows::{self, CsvRows};
 use crate::document::{Block, Document, DocumentSection};
-use crate::{TextScreen, markdown, text, waits};
+use crate::waits;
 
 use settings::{both_values, settings_items};
 
 pub use fail_if::FailIf;
 pub(crate) use inputs::InputsDiffer;
-pub use json::comparison_json;
+pub(crate) use json::comparison_json;
 pub use run_comparison::{ComparedSide, RunComparison};
 pub use verdict::threshold_word;
 
-pub fn comparison_text(inputs: &[RunComparison<'_>], screen: TextScreen) -> String {
-    let drawn: Vec<_> = inputs.iter().map(|input| text::draw(document(input), screen)).collect();
-    drawn.join("\n")
-}
-
-pub fn comparison_markdown(inputs: &[RunComparison<'_>]) -> String {
-    let drawn: Vec<_> = inputs.iter().map(|input| markdown::draw(document(input))).collect();
-    drawn.join("\n")
-}
-
 /// One line a figure: RFC 4180, in the units that the names end with.
-pub fn comparison_csv(inputs: &[RunComparison<'_>]) -> String {
+pub(crate) fn comparison_csv(inputs: &[RunComparison<'_>]) -> String {
     let header =
         ["a", "b", "figure", "value_a", "value_b", "ratio", "ratio_low", "ratio_high", "verdict"];
     let mut rows = CsvRows::new(header);
@@ -90,7 +80,7 @@ pub(crate) fn title(input: &RunComparison<'_>) -> String {
     )
 }
 
-fn document(input: &RunComparison<'_>) -> Document {
+pub(crate) fn document(input: &RunComparison<'_>) -> Document {
     let inputs = InputsDiffer::of(input);
     let sections = [
         Some(figures::own(input)),
@@ -102,11 +92,7 @@ fn document(input: &RunComparison<'_>) -> Document {
         // How the figures were made, where that limits what they say.
         DocumentSection::of("How far this goes", [Block::list(verdict::notes(input, &inputs))]),
     ];
-    Document {
-        title: title(input),
-        facts: verdict::facts(input, &inputs),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(title(input), verdict::facts(input, &inputs), sections)
 }
 
 fn waits(input: &RunComparison<'_>) -> Option<DocumentSection> {

@@ -4,10 +4,8 @@ use truetps_analysis::{Comparison, Judgement, Missing, Pairing, ThresholdState};
 use truetps_knowledge::{Diff, DurabilityPair};
 use truetps_record::{Configuration, WorkloadProfile};
 
-use super::{
-    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
-    comparison_text,
-};
+use super::{ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json};
+use crate::ReportAnswer;
 use crate::TextScreen;
 use crate::fixture::Fixture;
 use crate::junit::comparison_junit;
@@ -73,15 +71,17 @@ fn flushes(pairing: Pairing) -> Made {
 #[test]
 fn a_comparison_fits_one_screen() {
     let made = flushes(Pairing::Blocks);
-    crate::summary::check_screen(|screen| crate::comparison_summary(&[made.input()], screen));
+    crate::summary::check_screen(|screen| {
+        crate::summary::comparison_summary(&[made.input()], screen)
+    });
     let others = [
         flushes(Pairing::None),
         Made::of(Fixture::troubled(), 1, 7, Pairing::Blocks),
         flushes(Pairing::Blocks),
     ];
     let several = || others.iter().map(Made::input).cycle().take(60).collect::<Vec<_>>();
-    crate::summary::check_screen(|screen| crate::comparison_summary(&several(), screen));
-    let text = crate::comparison_summary(&several(), TextScreen::PLAIN);
+    crate::summary::check_screen(|screen| crate::summary::comparison_summary(&several(), screen));
+    let text = crate::summary::comparison_summary(&several(), TextScreen::PLAIN);
     assert!(
         text.contains("Of 60 configurations, B is faster in ") && text.contains("more with --full"),
         "{text}"
@@ -107,17 +107,19 @@ fn other_numbers_of_rows_are_compared_in_rows() {
     made.check();
     let plain =
         |text: String| text.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let short = plain(crate::comparison_summary(&[made.input()], TextScreen::PLAIN));
+    let short = plain(crate::summary::comparison_summary(&[made.input()], TextScreen::PLAIN));
     assert!(
         short.contains("Answer B is slower: ×0.080 ")
             && short.contains("In rows B is faster: ×8.00"),
         "{short}"
     );
     assert!(short.contains("a transaction changed 1.00 rows on A and 100.0 on B"), "{short}");
-    let full = plain(comparison_text(&[made.input()], TextScreen::PLAIN));
+    let full = plain(vec![made.input()].text(TextScreen::PLAIN));
     assert!(full.contains("Rows in rows B is faster: ×8.00"), "{full}");
-    let same =
-        plain(crate::comparison_summary(&[flushes(Pairing::Blocks).input()], TextScreen::PLAIN));
+    let same = plain(crate::summary::comparison_summary(
+        &[flushes(Pairing::Blocks).input()],
+        TextScreen::PLAIN,
+    ));
     assert!(!same.contains("rows/s"), "{same}");
 }
 
@@ -125,7 +127,7 @@ fn other_numbers_of_rows_are_compared_in_rows() {
 #[test]
 fn a_faster_side_that_loses_commits_says_so() {
     let made = Made::of(Fixture::durability().with_settings(), 1, 7, Pairing::Blocks);
-    let text = crate::comparison_summary(&[made.input()], TextScreen::PLAIN);
+    let text = crate::summary::comparison_summary(&[made.input()], TextScreen::PLAIN);
     let answer: Vec<_> =
         text.lines().skip_while(|line| !line.starts_with("Answer")).take(4).collect();
     let answer = answer.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
@@ -146,7 +148,7 @@ fn documents_match_the_schema() {
 
 #[test]
 fn the_answer_in_words() {
-    let text = comparison_text(&[flushes(Pairing::Blocks).input()], TextScreen::PLAIN);
+    let text = vec![flushes(Pairing::Blocks).input()].text(TextScreen::PLAIN);
     for part in [
         "runs/after (innodb_flush_log_at_trx_commit=0 connections=8) compared with runs/before\n\
          (innodb_flush_log_at_trx_commit=1 connections=8)",
@@ -159,9 +161,9 @@ fn the_answer_in_words() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("not interleaved"), "{text}");
-    let text = comparison_text(&[flushes(Pairing::None).input()], TextScreen::PLAIN);
+    let text = vec![flushes(Pairing::None).input()].text(TextScreen::PLAIN);
     assert!(text.contains("not interleaved") && text.contains("How far this goes"), "{text}");
-    let markdown = comparison_markdown(&[flushes(Pairing::None).input()]);
+    let markdown = vec![flushes(Pairing::None).input()].markdown();
     assert!(markdown.contains("| tps |") && markdown.contains("## Figures"), "{markdown}");
     let csv = comparison_csv(&[flushes(Pairing::None).input()]);
     assert!(csv.lines().all(|line| line.split(',').count() == 9), "{csv}");
@@ -179,7 +181,7 @@ fn a_side_that_survives_less_is_reported_beside_the_verdict() {
     let less = with("durability");
     less.check();
     assert_eq!(less.thresholds[0].1, ThresholdState::Crossed);
-    let text = comparison_text(&[less.input()], TextScreen::PLAIN);
+    let text = vec![less.input()].text(TextScreen::PLAIN);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "6 and 3 trials, interleaved; a crash of the server process or a power failure can cost B up to about 1 s of \
@@ -189,7 +191,7 @@ fn a_side_that_survives_less_is_reported_beside_the_verdict() {
     ] {
         assert!(flat.contains(part), "{part}\n{text}");
     }
-    assert!(comparison_markdown(&[less.input()]).contains("can cost B up to about 1 s"));
+    assert!(vec![less.input()].markdown().contains("can cost B up to about 1 s"));
     assert!(comparison_csv(&[less.input()]).contains(",durability,,,,,,less\r\n"));
     let json: serde_json::Value = serde_json::from_str(&comparison_json(&[less.input()])).unwrap();
     assert_eq!(json["comparisons"][0]["durability"]["b_survives"], "less");
@@ -200,7 +202,7 @@ fn a_side_that_survives_less_is_reported_beside_the_verdict() {
     assert_eq!(state, ThresholdState::DurabilityUnknown);
     unknown.thresholds = vec![(FailIf::Durability, state)];
     unknown.check();
-    let text = comparison_text(&[unknown.input()], TextScreen::PLAIN);
+    let text = vec![unknown.input()].text(TextScreen::PLAIN);
     assert!(
         text.contains("durability: cannot be judged") && text.contains("the settings of B"),
         "{text}"
@@ -219,7 +221,7 @@ fn an_undecided_verdict_has_its_reason() {
     ] {
         made.comparison.lines[0].missing = Some(missing);
         made.check();
-        let text = comparison_text(&[made.input()], TextScreen::PLAIN);
+        let text = vec![made.input()].text(TextScreen::PLAIN);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             flat.contains("does not include \"no difference\", but") && flat.contains(expect),
@@ -247,7 +249,7 @@ fn workloads_differ_in_their_own_terms() {
     let mut made = flushes(Pairing::None);
     made.comparison.profile_a = Some(profile(1.0, 0.0));
     made.comparison.profile_b = Some(profile(0.0, 14.1));
-    let text = comparison_text(&[made.input()], TextScreen::PLAIN);
+    let text = vec![made.input()].text(TextScreen::PLAIN);
     for part in [
         "inserts that name their primary key: A 100 %, B 0.0 %",
         "a client writes half of its keys again: A within the same transaction, B hardly ever",
@@ -258,7 +260,7 @@ fn workloads_differ_in_their_own_terms() {
     }
     assert!(!text.contains("rows written on each page"), "equal values are not shown: {text}");
     made.comparison.profile_b = None;
-    assert!(!comparison_text(&[made.input()], TextScreen::PLAIN).contains("What was sent"));
+    assert!(!vec![made.input()].text(TextScreen::PLAIN).contains("What was sent"));
 }
 
 /// Case 4, as two plans with statements of their own.
@@ -289,19 +291,17 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
         let made = Made::of(Fixture::of_plan(&plan(&inserts[0], 1)), 0, 0, Pairing::None);
         let other = Made::of(Fixture::of_plan(&plan(&inserts[1], 2)), 0, 0, Pairing::None);
         let mut input = made.input();
-        assert!(
-            !comparison_text(std::slice::from_ref(&input), TextScreen::PLAIN)
-                .contains("What was different")
-        );
+        assert!(!vec![input.clone()].text(TextScreen::PLAIN).contains("What was different"));
         input.b = ComparedSide { run: &other.fixture.run, ..other.input().b };
-        let text = comparison_text(std::slice::from_ref(&input), TextScreen::PLAIN);
+        let text = vec![input.clone()].text(TextScreen::PLAIN);
         let section = text.split("What was different").nth(1).unwrap_or_else(|| panic!("{text}"));
         assert!(section.trim_start().starts_with(&format!("{key}: - A, + B")), "{section}");
         for part in expect {
             assert!(section.contains(part), "{part}\n{section}");
         }
         assert!(text.contains("Caution   the workloads differ"), "{text}");
-        let short = crate::comparison_summary(std::slice::from_ref(&input), TextScreen::PLAIN);
+        let short =
+            crate::summary::comparison_summary(std::slice::from_ref(&input), TextScreen::PLAIN);
         assert!(
             short.contains("The workloads differ: see Work.")
                 && !short.contains("--full shows how"),
@@ -320,7 +320,7 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
             Vec::<String>::new()
         );
         assert_eq!(document["comparisons"][0]["sql"][0]["key"], key);
-        assert!(comparison_markdown(std::slice::from_ref(&input)).contains("```diff\n"));
+        assert!(vec![input.clone()].markdown().contains("```diff\n"));
     };
     let parameters = [
         "-  ? = {\"kind\":\"int\",\"min\":1,\"max\":9",

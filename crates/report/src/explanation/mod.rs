@@ -11,42 +11,26 @@ mod tests;
 mod words;
 
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Findings, Outcome};
 
 use crate::disks::disks;
 use crate::document::{Block, Document, DocumentSection};
-use crate::html::document_html;
 use crate::json::json_text;
-use crate::{TextScreen, format, markdown, names, text};
+use crate::{format, names};
 
 use common::common_settings;
 pub(crate) use common::common_text;
 pub(crate) use factors::title;
 use factors::{corner, side_name, with_names};
 use json::{ExplainedTrial, explanation_document};
-pub use nothing::{
-    NOTHING_DIFFERS, nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
-};
+pub use nothing::NOTHING_DIFFERS;
+pub(crate) use nothing::{nothing_differs, nothing_differs_json};
 pub(crate) use tables::causes_table;
 use tables::{closures_table, left_out_table, others_table, trials_table};
 pub(crate) use words::{answer, left_out_text, others_text, remedies, trust, version_text};
 
-pub fn explanation_text(run: &ExplainedRun, screen: TextScreen) -> String {
-    text::draw(document(run), screen)
-}
-
-pub fn explanation_markdown(run: &ExplainedRun) -> String {
-    markdown::draw(document(run))
-}
-
-/// `report.html`: one file that needs no network.
-pub fn explanation_html(run: &ExplainedRun) -> String {
-    document_html(&document(run), &run.experiment.tool_version)
-}
-
 /// Everything as an indented JSON document that ends with a line feed. Differences are natural logarithms of ratios of
 /// throughput.
-pub fn explanation_json(run: &ExplainedRun) -> String {
+pub(crate) fn explanation_json(run: &ExplainedRun) -> String {
     let factors = &run.explanation.factors;
     let trials = run
         .trials
@@ -72,35 +56,34 @@ pub fn explanation_json(run: &ExplainedRun) -> String {
     json_text(&explanation_document(&run.experiment.name, &run.explanation, &run.findings, trials))
 }
 
-fn document(run: &ExplainedRun) -> Document {
+pub(crate) fn document(run: &ExplainedRun) -> Document {
     let sections = [
-        DocumentSection::of("Causes", [causes_table(run).block(), Some(paragraph(HOW_TO_READ))]),
+        DocumentSection::of(
+            "Causes",
+            [causes_table(run).block(), Some(Block::paragraph(HOW_TO_READ))],
+        ),
         counters_section(run),
         DocumentSection::of("To have A's result in B", [Block::list(remedies(run))]),
         DocumentSection::of(
             "Everything else that differs",
-            [others_table(run).block(), Some(paragraph(OTHERS))],
+            [others_table(run).block(), Some(Block::paragraph(OTHERS))],
         )
         .filter(|_| !run.findings.others.is_empty()),
         DocumentSection::of(
             "Are these all?",
-            [closures_table(run).block(), Some(paragraph(CLOSURES))],
+            [closures_table(run).block(), Some(Block::paragraph(CLOSURES))],
         )
         .filter(|_| run.findings.closures.sufficiency.is_some()),
         DocumentSection::of("Mixtures without a result", [Block::list(words::not_started(run))]),
         DocumentSection::of("Not measured", [left_out_table(&run.explanation.left_out).block()]),
         DocumentSection::of("The trials", [trials_table(run).block()]),
     ];
-    Document {
-        title: title(&run.explanation),
-        facts: facts(run),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(title(&run.explanation), facts(run), sections)
 }
 
 fn counters_section(run: &ExplainedRun) -> Option<DocumentSection> {
     let table = counters::table(run).block()?;
-    DocumentSection::of("What moved with them", [Some(table), Some(paragraph(COUNTERS))])
+    DocumentSection::of("What moved with them", [Some(table), Some(Block::paragraph(COUNTERS))])
 }
 
 const HOW_TO_READ: &str = "alone: A with this level of B, against A. last: A with all causes, against A with all but this one. \
@@ -111,10 +94,6 @@ const COUNTERS: &str = "Of A, and of A with the cause: what the server did for a
 const OTHERS: &str = "effect: the mean ratio over mixtures of all other factors. A factor that is not a cause may have an effect \
     within this interval.";
 const CLOSURES: &str = "If the causes are all, A with them is as fast as B, and B without them is as fast as A: both ratios are 1.";
-
-fn paragraph(text: &str) -> Block {
-    Block::Paragraph(text.to_owned())
-}
 
 fn facts(run: &ExplainedRun) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = answer(run).into_iter().map(|text| ("Answer", text)).collect();
@@ -163,9 +142,4 @@ pub(crate) fn trials_fact(run: &ExplainedRun) -> String {
         n => format!("; all differences screened {n} times"),
     };
     format!("{}{failed}{screened}{noise}", run.findings.trials)
-}
-
-/// Whether the question has an answer.
-pub fn is_answered(findings: &Findings) -> bool {
-    matches!(findings.outcome, Outcome::Explained | Outcome::NotReproduced)
 }

@@ -9,25 +9,16 @@ use super::json::explanation_document;
 use super::tables::left_out_table;
 use crate::document::{Document, DocumentSection};
 use crate::json::json_text;
-use crate::{TextScreen, markdown, text};
 
 pub const NOTHING_DIFFERS: &str = "A and B do not differ in anything that can be measured.";
 
-pub fn nothing_differs_text(explanation: &Explanation, screen: TextScreen) -> String {
-    text::draw(document(explanation), screen)
-}
-
-pub fn nothing_differs_markdown(explanation: &Explanation) -> String {
-    markdown::draw(document(explanation))
-}
-
 /// The document of an explanation, without trials.
-pub fn nothing_differs_json(experiment: &str, explanation: &Explanation) -> String {
+pub(crate) fn nothing_differs_json(experiment: &str, explanation: &Explanation) -> String {
     let findings = Findings { outcome: Outcome::NotReproduced, ..Findings::default() };
     json_text(&explanation_document(experiment, explanation, &findings, Vec::new()))
 }
 
-fn document(explanation: &Explanation) -> Document {
+pub(crate) fn nothing_differs(explanation: &Explanation) -> Document {
     let mut facts = vec![("Answer", NOTHING_DIFFERS.to_owned())];
     facts.extend(common_settings(explanation).map(|text| ("Both have", text)));
     facts.extend([("A", side_name(&explanation.a)), ("B", side_name(&explanation.b))]);

@@ -14,11 +14,12 @@ use truetps_record::{
     FactorLevel, Flavour, LeftOut, NoEvidence, SCHEMA_VERSION, SettingValue, Validity,
 };
 
-use super::{explanation_html, explanation_json, explanation_markdown, explanation_text};
+use super::explanation_json;
 use crate::TextScreen;
 use crate::fixture::Fixture;
 use crate::schema_check::violations;
 use crate::summary::{check_screen, explanation_summary};
+use crate::{FolderAnswer, ReportAnswer};
 
 const SCHEMA: &str = include_str!("../../../../docs/reference/explanation.schema.json");
 
@@ -262,13 +263,10 @@ fn what_does_not_work_apart_is_named() {
     let stubborn =
         |mixture: Mixture| together(mixture).filter(|_| !mixture.has(5) || mixture.has(6));
     let run = explained(&stubborn, ALL);
-    let text = explanation_text(&run, TextScreen::new(false, Some(120)));
+    let text = run.text(TextScreen::new(false, Some(120)));
     assert!(text.contains("join_buffer_size and sql_mode do not work apart"), "{text}");
     assert!(text.contains("Mixtures without a result") && text.contains("<it> aborts"), "{text}");
-    assert!(
-        explanation_html(&run).contains("&#60;it&#62; aborts"),
-        "texts of a server are escaped"
-    );
+    assert!(run.html().contains("&#60;it&#62; aborts"), "texts of a server are escaped");
 }
 
 #[test]
@@ -305,20 +303,20 @@ fn the_document_keeps_to_its_schema() {
 #[test]
 fn the_page_draws_each_share() {
     let run = explained(&together, ALL);
-    let page = explanation_html(&run);
+    let page = run.html();
     assert_eq!(
         page.matches("<svg class=\"forest\"").count(),
         2 + run.findings.others.len() + 2,
         "causes, others, closures"
     );
-    let markdown = explanation_markdown(&run);
+    let markdown = run.markdown();
     assert!(markdown.contains("| only together | log\\_bin |"), "{markdown}");
 }
 
 /// As the report of an experiment has it.
 #[test]
 fn the_page_has_navigation_theme_and_names_before_pictures() {
-    let page = explanation_html(&explained(&together, ALL));
+    let page = explained(&together, ALL).html();
     for part in [
         "<nav aria-label=\"Sections\">",
         "<a href=\"#verdict\">Answer</a>",
@@ -387,7 +385,7 @@ fn both_sides_have_what_truetps_chose() {
         a: SettingValue::Int(536_870_912),
         b: SettingValue::Text("1G".to_owned()),
     };
-    let text = explanation_text(&run, TextScreen::new(false, Some(120)));
+    let text = run.text(TextScreen::new(false, Some(120)));
     assert!(
         text.contains("512 MiB") && text.contains("1 GiB") && !text.contains("536870912"),
         "{text}"
@@ -408,7 +406,10 @@ fn without_a_trial_the_document_is_the_same() {
     let document: Value =
         serde_json::from_str(&super::nothing_differs_json("x", &run.explanation)).unwrap();
     assert_eq!(violations(&schema, &document), Vec::<String>::new());
-    let text = super::nothing_differs_text(&run.explanation, TextScreen::new(false, Some(100)));
+    let text = crate::text::draw(
+        super::nothing_differs(&run.explanation),
+        TextScreen::new(false, Some(100)),
+    );
     assert!(
         text.contains("do not differ") && text.contains("who the server is: server_id"),
         "{text}"

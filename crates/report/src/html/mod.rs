@@ -35,7 +35,7 @@ use crate::ReportInput;
 use crate::document::Document;
 
 /// The whole page. A trial without a series is in all tables but not in the charts over time.
-pub fn html(input: &ReportInput) -> String {
+pub(crate) fn html(input: &ReportInput) -> String {
     let page = page::Page::new(input);
     page.render().expect(
         "templates are checked when they are compiled, and a String takes all that is written",

@@ -5,10 +5,10 @@ use truetps_record::{DriveMode, Experiment, HostFacts, Personality, Protocol, Se
 
 use super::labels::unbroken;
 use crate::disks::disks;
-use crate::document::{NO_SERVER, extended};
 use crate::external::{self, is_external};
 use crate::generator::{Facts, shares_text};
 use crate::load::{self, arrivals, latency_limit, rates, script_hash};
+use crate::run_document::{NO_SERVER, extended};
 use crate::{ReportInput, format, names};
 
 pub(super) struct Setup<'a> {

@@ -12,9 +12,8 @@ use truetps_pool::{PoolFindings, PoolParameters, RateAnswer};
 use truetps_record::PoolRecord;
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
-use crate::html::document_html;
 use crate::json::json_text;
-use crate::{TextScreen, format, markdown, names, own_settings, text};
+use crate::{format, names, own_settings};
 
 pub use libraries::PoolLibrary;
 pub(crate) use words::{answer, durability_text, parameters_text, rate_text, rule_text, trust};
@@ -22,23 +21,9 @@ pub(crate) use words::{answer, durability_text, parameters_text, rate_text, rule
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Everything, with the configuration of each library.
-pub fn pool_text(run: &PoolRun, screen: TextScreen) -> String {
-    text::draw(document(run), screen)
-}
-
-pub fn pool_markdown(run: &PoolRun) -> String {
-    markdown::draw(document(run))
-}
-
-/// `report.html`: one file that needs no network.
-pub fn pool_html(run: &PoolRun) -> String {
-    document_html(&document(run), &run.experiment.tool_version)
-}
-
 /// Everything as an indented JSON document that ends with a line feed. Times are microseconds unless their name says
 /// another unit.
-pub fn pool_json(run: &PoolRun) -> String {
+pub(crate) fn pool_json(run: &PoolRun) -> String {
     #[derive(Serialize)]
     struct PoolDocument<'a> {
         schema_version: u32,
@@ -96,11 +81,11 @@ pub(crate) fn configurations(run: &PoolRun) -> Vec<(PoolLibrary, Vec<String>)> {
         .collect()
 }
 
-fn document(run: &PoolRun) -> Document {
+pub(crate) fn document(run: &PoolRun) -> Document {
     let mut sections = vec![
         DocumentSection::of(
             "Throughput and response time by connections",
-            [picture::picture(run), curve_table(run).block(), Some(paragraph(CURVE))],
+            [picture::picture(run), curve_table(run).block(), Some(Block::paragraph(CURVE))],
         ),
         DocumentSection::of("The pool's parameters", [parameters_table(run).block()]),
     ];
@@ -109,20 +94,12 @@ fn document(run: &PoolRun) -> Document {
             DocumentSection::of(library.title(), [Some(Block::Code(lines))])
         }),
     );
-    Document {
-        title: title(run),
-        facts: facts(run),
-        sections: sections.into_iter().flatten().collect(),
-    }
+    Document::new(title(run), facts(run), sections)
 }
 
 const CURVE: &str = "tps: geometric mean of the trials, corrected for the blocks that a number was measured in. of the best: \
     after the curve was made to rise to one peak and fall after it, so that the best is no lucky point. p99: the median of the \
     trials.";
-
-fn paragraph(text: &str) -> Block {
-    Block::Paragraph(text.to_owned())
-}
 
 pub(crate) fn title(run: &PoolRun) -> String {
     format!("{}: how many connections does it need?", run.plan.workload.kind.name())

@@ -156,8 +156,10 @@ fn a_rate_is_answered_with_yes_or_no() {
     check(500.0, Some(4), "No: 4 connections do not reach 500 a second (400.0 tps", 16);
     check(500.0, None, "For 500 a second: 16 connections carry it (960.0 tps", 16);
     check(2_000.0, None, "For 2 000 a second, no number that was tried carries it with room.", 16);
-    let page =
-        plain([super::pool_text(&asked(100.0, Some(5)), crate::TextScreen::new(false, Some(100)))]);
+    let page = plain([crate::text::draw(
+        super::document(&asked(100.0, Some(5))),
+        crate::TextScreen::new(false, Some(100)),
+    )]);
     assert!(page.contains("maximumPoolSize=5") && page.contains("carries the rate"), "{page}");
 }
 

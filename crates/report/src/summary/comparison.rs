@@ -12,7 +12,7 @@ use crate::document::DocumentTable;
 use crate::{TextScreen, format, names, threshold_word};
 
 /// Each pair of configurations is one comparison; several are rows of a table.
-pub fn comparison_summary(inputs: &[RunComparison<'_>], screen: TextScreen) -> String {
+pub(crate) fn comparison_summary(inputs: &[RunComparison<'_>], screen: TextScreen) -> String {
     match inputs {
         [one] => one_pair(one).draw(screen),
         several => several_pairs(several).draw(screen),

@@ -8,7 +8,11 @@ use crate::crash_report::{broken, crashes_fact, disk_fact, price_table, tables_f
 use crate::document::DocumentTable;
 use crate::{TextScreen, format, names};
 
-pub fn crash_summary(run: &CrashRun, analysis: &CrashAnalysis, screen: TextScreen) -> String {
+pub(crate) fn crash_summary(
+    run: &CrashRun,
+    analysis: &CrashAnalysis,
+    screen: TextScreen,
+) -> String {
     let (plan, controls): (Vec<_>, Vec<_>) =
         analysis.cells.iter().partition(|cell| cell.role == CrashRole::Cell);
     let mut parts: Vec<_> = ScreenPart::table(named_once(run, &plan)).into_iter().collect();

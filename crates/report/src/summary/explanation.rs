@@ -9,7 +9,7 @@ use crate::explanation::{
 };
 use crate::{TextScreen, names};
 
-pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
+pub(crate) fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
     let mut parts: Vec<_> = ScreenPart::table(causes_table(run)).into_iter().collect();
     if !parts.is_empty() {
         parts.push(ScreenPart::note(HOW_TO_READ.to_owned()).optional());

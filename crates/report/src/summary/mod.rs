@@ -22,14 +22,15 @@ mod tests;
 #[cfg(test)]
 pub(crate) use tests::check_screen;
 
-pub use comparison::comparison_summary;
-pub use crashes::crash_summary;
-pub use explanation::explanation_summary;
-pub use pool::pool_summary;
-pub use probe::{COMMITS, probe_summary};
-pub use settings::diff_summary;
-pub use stalls::stalls_summary;
-pub use verification::verification_summary;
+pub(crate) use self::comparison::comparison_summary;
+pub(crate) use crashes::crash_summary;
+pub(crate) use explanation::explanation_summary;
+pub(crate) use pool::pool_summary;
+pub use probe::COMMITS;
+pub(crate) use probe::probe_summary;
+pub(crate) use settings::diff_summary;
+pub(crate) use stalls::stalls_summary;
+pub(crate) use verification::verification_summary;
 
 use truetps_analysis::{Axis, Knee};
 use truetps_archive::Run;
@@ -42,7 +43,7 @@ use crate::{
 };
 
 /// The answer of an experiment on one screen.
-pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
+pub(crate) fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
     let mut parts = vec![];
     if input.analysis.max_rate.is_some() {
         parts.extend(search::parts(input));

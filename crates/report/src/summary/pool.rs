@@ -11,7 +11,7 @@ use crate::pool::{
 use crate::{TextScreen, names, own_settings};
 
 /// `libraries`: those whose configuration is wanted.
-pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen) -> String {
+pub(crate) fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen) -> String {
     let (shown, hidden) = told_rows(run);
     let table = ScreenPart::table(DocumentTable { rows: shown, ..curve_table(run) });
     let mut parts: Vec<_> =

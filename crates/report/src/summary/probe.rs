@@ -64,7 +64,7 @@ impl RateUnit {
     }
 }
 
-pub fn probe_summary(
+pub(crate) fn probe_summary(
     summary: &ProbeSummary,
     waits: Option<&TopWaits>,
     screen: TextScreen,

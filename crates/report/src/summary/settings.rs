@@ -14,7 +14,7 @@ const TOP: usize = 10;
 /// The column with the topic of each setting.
 const ABOUT: &str = "about";
 
-pub fn diff_summary(diff: &Diff, screen: TextScreen) -> String {
+pub(crate) fn diff_summary(diff: &Diff, screen: TextScreen) -> String {
     let shown: Vec<_> = diff.shown().filter(|one| one.same_but_for.is_none()).collect();
     let top = shown.iter().take(TOP).map(|one| row(one));
     let table =

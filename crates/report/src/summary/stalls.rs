@@ -8,7 +8,7 @@ use crate::stalls::{StallRow, coincident_in_short, kind_entry, longest};
 use crate::{TextScreen, format, grouped, stall_list};
 
 /// `name`: the folder, as the user named it.
-pub fn stalls_summary(name: &str, run: &Run, screen: TextScreen) -> String {
+pub(crate) fn stalls_summary(name: &str, run: &Run, screen: TextScreen) -> String {
     const ROWS_MAX: usize = 10;
     let (rows, hidden) = longest(&run.trials, ROWS_MAX, coincident_in_short);
     let header = ["trial", "", "start", "length", "missing", "usual tps", "at the same time"];

@@ -10,6 +10,7 @@ use truetps_record::{
 use super::layout::SUMMARY_LINES_MAX;
 use super::{crash_summary, diff_summary, stalls_summary, summary_text};
 use crate::fixture::Fixture;
+use crate::{FolderAnswer, ReportAnswer};
 use crate::{TextScreen, display_width};
 
 const SWEEP: &str = "\
@@ -140,11 +141,9 @@ fn several_settings_begin_with_the_effect_of_each() {
     let first = "Answer    Each setting over all levels of the others: innodb_flush_log_at_trx_commit=2 faster than";
     assert!(answer.starts_with(first), "{text}");
     assert!(text.contains("main effect of") && text.contains("innodb_doublewrite=false"), "{text}");
-    let full = crate::text(&fixture.input(), TextScreen::PLAIN);
+    let full = fixture.input().text(TextScreen::PLAIN);
     assert!(full.contains("Main effects") && full.contains("truetps explain A B"), "{full}");
-    assert!(
-        !crate::text(&Fixture::durability().input(), TextScreen::PLAIN).contains("Main effects")
-    );
+    assert!(!Fixture::durability().input().text(TextScreen::PLAIN).contains("Main effects"));
     let (base, best) = crate::base_and_best(&fixture.input()).unwrap_or_default();
     assert!(
         base.is_empty()
@@ -178,9 +177,9 @@ fn rows_a_second_are_shown_where_transactions_have_several() {
             "{part}\n{text}"
         );
     }
-    let page = crate::html(&fixture.input());
+    let page = fixture.input().html();
     assert!(page.contains(">rows/s</th>") && page.contains("161"), "the page has the column");
-    let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&fixture.input().json()).unwrap();
     let rows = json["analysis"]["cells"][1]["rows_changed_per_s"].as_f64().unwrap();
     assert!((rows / 161_600.0 - 1.0).abs() < 0.01, "{rows}");
     let two = Fixture::of_plan(
@@ -216,7 +215,7 @@ fn one_row_a_transaction_is_never_another_number_of_rows_a_second() {
     let fixture = Fixture::durability().with(spread);
     let text = summary_text(&fixture.input(), TextScreen::new(false, Some(100)));
     assert!(!text.contains("rows/s") && !text.contains("rows a second"), "{text}");
-    let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&fixture.input().json()).unwrap();
     for cell in json["analysis"]["cells"].as_array().unwrap() {
         let [tps, rows] =
             [&cell["tps"]["value"], &cell["rows_changed_per_s"]].map(|one| one.as_f64().unwrap());
@@ -239,7 +238,7 @@ fn many_combinations_show_the_fastest_and_count_the_others() {
 #[test]
 fn the_screen_names_the_full_report() {
     let fixture = many_cells();
-    let full = crate::text(&fixture.input(), TextScreen::PLAIN);
+    let full = fixture.input().text(TextScreen::PLAIN);
     for curve in &fixture.analysis.curves {
         assert!(full.contains(&curve.label), "{}", curve.label);
     }

@@ -6,7 +6,7 @@ use truetps_analysis::Verdict;
 
 use super::layout::ScreenPart;
 use crate::{
-    ReportInput, document, external, format, generator, meaning, names, parts, remarks, stalls,
+    ReportInput, external, format, generator, meaning, names, parts, remarks, run_document, stalls,
 };
 
 /// Where only larger differences than this get a verdict, at all loads, the figures say little.
@@ -87,7 +87,7 @@ fn evidence(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     if input.run.experiment.quick {
         said.push((Doubt::Some, "short trials: trust the trends, not the figures".to_owned()));
     }
-    said.extend(document::extended(&input.run.experiment).map(|text| (Doubt::Some, text)));
+    said.extend(run_document::extended(&input.run.experiment).map(|text| (Doubt::Some, text)));
     said
 }
 
@@ -150,7 +150,7 @@ pub(super) fn trials(input: &ReportInput<'_>) -> String {
     let invalid = analysis.invalid.first().map(|first| format!("{}: {}", first.name, first.reason));
     let is_rate = analysis.axis == truetps_analysis::Axis::Rate || analysis.max_rate.is_some();
     let connections = is_rate.then(|| names::connections(input.run.plan.connections_max()));
-    let parts = [Some(document::trials_counted(input)), blocks, time, invalid, connections];
+    let parts = [Some(run_document::trials_counted(input)), blocks, time, invalid, connections];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

@@ -1,13 +1,15 @@
 //! Whether every acknowledged row is in the table, on one screen.
 
 use super::layout::{ScreenPart, Screenful};
+use truetps_archive::VerifiedRun;
+
 use crate::TextScreen;
 use crate::verification::{
-    VerifyInput, answer, comparison_fact, error_texts, example_texts, faults_fact, generator,
-    kills_fact, response, rows_fact, table_fact, title, trust,
+    answer, comparison_fact, error_texts, example_texts, faults_fact, generator, kills_fact,
+    response, rows_fact, table_fact, title, trust,
 };
 
-pub fn verification_summary(input: &VerifyInput<'_>, screen: TextScreen) -> String {
+pub(crate) fn verification_summary(input: &VerifiedRun, screen: TextScreen) -> String {
     let comparison = input.verification.comparison.as_ref();
     let mut parts = Vec::new();
     parts.extend(comparison.map(|found| ScreenPart::fact("Rows", rows_fact(found))));
@@ -16,7 +18,9 @@ pub fn verification_summary(input: &VerifyInput<'_>, screen: TextScreen) -> Stri
     parts.extend(response(input).map(|text| ScreenPart::fact("Response", text)));
     parts.extend(generator(input).map(|text| ScreenPart::fact("Generator", text)));
     parts.extend(kills_fact(&input.verification.kills).map(|text| ScreenPart::fact("Kills", text)));
-    parts.extend(input.trial.and_then(|trial| ScreenPart::facts("Errors", error_texts(trial))));
+    parts.extend(
+        input.trial.as_ref().and_then(|trial| ScreenPart::facts("Errors", error_texts(trial))),
+    );
     parts.extend(trust(input).map(|text| ScreenPart::fact("Trust", text)));
     parts.extend(comparison_fact(input).map(|text| ScreenPart::fact("Compared", text)));
     Screenful {

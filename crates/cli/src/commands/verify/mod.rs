@@ -5,20 +5,15 @@ mod request;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use truetps_archive::VerifiedRun;
 use truetps_folder::ExperimentFolder;
 use truetps_lab::{LabError, VerifyRequest, compare_again, verify};
-use truetps_record::{NoEvidence, Reason, Validity};
-use truetps_report::{
-    VerifyInput, verification_html, verification_json, verification_markdown, verification_summary,
-    verification_text,
-};
 
-use crate::answer::{DocumentForms, open_folder, print_document, unreadable};
-use crate::args::{DocumentArgs, VerifyArgs};
+use crate::answer::{give_document, open_folder, unreadable};
+use crate::args::VerifyArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::progress::Progress;
-use crate::screen::screen;
 use crate::terminal::print_message;
 use crate::watcher::ProgressWatcher;
 use crate::{pin, ui};
@@ -59,7 +54,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
         Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
         other => other?,
     };
-    let exit = show(&folder, args.answer)?;
+    let exit = show(&folder, args)?;
     if stop.load(Ordering::Relaxed) {
         print_message("interrupted: the rows sent so far were compared\n");
         return Ok(if exit == Exit::Good { Exit::Interrupted } else { exit });
@@ -79,49 +74,12 @@ fn compare(args: &VerifyArgs, folder: Option<&Path>) -> Result<Exit, CommandFail
     let compared = compare_again(&folder, &target, &mut progress);
     drop(progress);
     compared?;
-    show(&folder, args.answer)
+    show(&folder, args)
 }
 
-/// Prints the answer, and judges it.
-pub(crate) fn show(folder: &ExperimentFolder, args: DocumentArgs) -> Result<Exit, CommandFailure> {
-    let experiment = folder.experiment().map_err(unreadable)?;
-    let verification = folder.verification().map_err(unreadable)?;
-    let verification = verification.ok_or_else(|| CommandFailure::usage("no verification"))?;
-    let name = experiment.schedule.first().map_or("", |scheduled| scheduled.name.as_str());
-    let trial = folder.trial(name).map_err(unreadable)?;
-    let input =
-        VerifyInput { experiment: &experiment, verification: &verification, trial: trial.as_ref() };
-    let forms = DocumentForms {
-        summary: &|| verification_summary(&input, screen()),
-        text: &|| verification_text(&input, screen()),
-        json: &|| verification_json(&input),
-        markdown: &|| verification_markdown(&input),
-        html: &|| verification_html(&input),
-    };
-    let printed = print_document(folder.path(), args, &forms);
-    if printed != Exit::Good {
-        return Ok(printed);
-    }
-    let has_failed = trial.is_some_and(|trial| has_failed(&trial.validity));
-    Ok(match &verification.comparison {
-        Some(found) if found.rows.has_fault() => Exit::No,
-        Some(found) if found.rows.acknowledged > 0 && !has_failed => Exit::Good,
-        _ => Exit::Failed,
-    })
-}
-
-/// Whether the load did not run as it should. Clients without a connection or an answer at the end are no failure of the
-/// run: their rows are unknown.
-fn has_failed(validity: &Validity) -> bool {
-    let Validity::Invalid(Reason::Code(reason)) = validity else { return false };
-    matches!(
-        reason,
-        NoEvidence::NotStarted { .. }
-            | NoEvidence::NotRecorded { .. }
-            | NoEvidence::NoClientConnected { .. }
-            | NoEvidence::ClientsNotConnected { .. }
-            | NoEvidence::AllClientsLost { .. }
-            | NoEvidence::FatalError { .. }
-            | NoEvidence::NotMeasured
-    )
+/// Prints the answer.
+fn show(folder: &ExperimentFolder, args: &VerifyArgs) -> Result<Exit, CommandFailure> {
+    let run = VerifiedRun::open(folder.path()).map_err(unreadable)?;
+    let run = run.ok_or_else(|| CommandFailure::usage("no verification"))?;
+    give_document(&run, args.answer.form())
 }
