@@ -35,10 +35,9 @@ pub enum Telling<'a> {
 impl Coincident {
     /// The event that explains a stall, if one is clear.
     pub fn telling(&self) -> Option<Telling<'_>> {
-        let wait = || {
+        self.outage.map(Telling::Outage).or_else(|| {
             self.waits.iter().find(|wait| self.readings > 0 && wait.is_clear()).map(Telling::Wait)
-        };
-        self.outage.map(Telling::Outage).or_else(wait)
+        })
     }
 
     /// Waits of more sessions than usual, the largest change first.
@@ -109,10 +108,10 @@ fn outage(
 ) -> Option<TimeSpan> {
     let answers: Vec<f64> = probe.answers_ms(ProbeSource::Server).collect();
     let (before_ms, after_ms) = widened(&answers, from_ms, to_ms);
-    let is_beside =
-        |one: &&TimeSpan| one.from_ms < after_ms.max(to_ms) && one.to_ms > before_ms.min(from_ms);
-    let longest =
-        outages.iter().filter(is_beside).max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
+    let around = outages
+        .iter()
+        .filter(|one| one.from_ms < after_ms.max(to_ms) && one.to_ms > before_ms.min(from_ms));
+    let longest = around.max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
     longest.copied().filter(|_| !answers.is_empty())
 }
 

@@ -20,14 +20,16 @@ pub(crate) fn throughput_curves(
     }
     let baseline = Configuration { levels: plan.baseline() };
     let alone = groups.len() == 1;
-    let curve = |(label, mut indexes): (String, Vec<usize>)| {
+    let curves = groups.into_iter().map(|(label, mut indexes)| {
         indexes.sort_by(|a, b| {
-            let level = |index: usize| axis.level(&cells[index].configuration);
-            level(*a).total_cmp(&level(*b))
+            let [a, b] = [a, b].map(|index| axis.level(&cells[*index].configuration));
+            a.total_cmp(&b)
         });
         let own = &cells[indexes[0]].configuration;
-        let has = |(name, level)| name == axis.factor() || own.levels.get(name) == Some(level);
-        let is_baseline = baseline.levels.iter().all(|(name, level)| has((name.as_str(), level)));
+        let is_baseline = baseline
+            .levels
+            .iter()
+            .all(|(name, level)| name == axis.factor() || own.levels.get(name) == Some(level));
         let is_closed =
             indexes.iter().all(|index| cells[*index].open_loop.is_none()) && !plan.load.is_open();
         Curve {
@@ -41,8 +43,8 @@ pub(crate) fn throughput_curves(
             sustained: if axis == Axis::Rate { open_loop::range(&indexes, cells) } else { None },
             cells: indexes,
         }
-    };
-    groups.into_iter().map(curve).collect()
+    });
+    curves.collect()
 }
 
 /// The settings, and the rate where that is varied beside the connections: all that the cells of a curve have in common.

@@ -29,7 +29,7 @@ pub struct TrialDetail {
 pub struct CellDetail {
     /// Trials whose stalls are known; the others say why not.
     pub trials_watched: usize,
-    /// Of the trials whose stalls are known: sums, and the longest of all.
+    /// Sums over the trials whose stalls are known, and the longest of all.
     #[serde(flatten)]
     pub stalls: FigureValues,
     /// Geometric means over trials (means where one is zero); the source is named by the first trial that has the line.
@@ -43,13 +43,12 @@ pub struct CellDetail {
 
 /// What the trials of one configuration have in common.
 pub fn cell_detail(trials: &[&LoadedTrial]) -> CellDetail {
-    let over_trials = |figure: Figure| {
-        let of_trial = |one: &&LoadedTrial| Some((one.trial.block, figure.of_trial(one)?));
-        figure.over_trials().combine_blocks(trials.iter().filter_map(of_trial))
-    };
     CellDetail {
         trials_watched: trials.iter().filter(|one| one.detail.stalls.absent.is_none()).count(),
-        stalls: FigureValues::new(|figure| figure.group() == FigureGroup::Stalls, over_trials),
+        stalls: FigureValues::new(
+            |figure| figure.group() == FigureGroup::Stalls,
+            |figure| figure.of_trials(trials.iter().copied()),
+        ),
         ledger: Ledger {
             lines: Figure::costs().filter_map(|figure| mean_line(trials, figure)).collect(),
         },
@@ -69,8 +68,9 @@ impl CellDetail {
 
     /// Part of the measured time that is in stalls, 0 to 1.
     pub fn stalled_share(&self) -> f64 {
-        let of = |figure| self.get(figure).unwrap_or(0.0);
-        of(Figure::Stalled) / of(Figure::Watched).max(1.0)
+        let [stalled_ms, watched_ms] =
+            [Figure::Stalled, Figure::Watched].map(|figure| self.get(figure).unwrap_or(0.0));
+        stalled_ms / watched_ms.max(1.0)
     }
 }
 
@@ -90,8 +90,9 @@ fn mean_line(trials: &[&LoadedTrial], key: Figure) -> Option<LedgerLine> {
     let per_tx = lines.iter().filter_map(|(block, line)| Some((*block, line.per_tx()?)));
     let figure = key.over_trials().combine_blocks(per_tx).zip(source);
     let figure = figure.map(|(per_tx, source)| LedgerFigure { per_tx, source: source.clone() });
-    let why = || first.figure.as_ref().err().cloned().unwrap_or(Absent::NotCounted);
-    Some(LedgerLine { key, figure: figure.ok_or_else(why) })
+    let figure =
+        figure.ok_or_else(|| first.figure.as_ref().err().cloned().unwrap_or(Absent::NotCounted));
+    Some(LedgerLine { key, figure })
 }
 
 impl TrialDetail {
@@ -111,8 +112,10 @@ impl TrialDetail {
             probe.as_ref().map_or_else(|_| Vec::new(), |probe| probe.outages(suspensions(trial)));
         for stall in &mut stalls.list {
             let stretch = (stall.start_ms, stall.end_ms());
-            let beside = |probe| coincident(probe, &outages, waits.as_ref(), stretch, &ordinary);
-            stall.coincident = probe.as_ref().map(beside).map_err(Absent::clone);
+            stall.coincident = probe
+                .as_ref()
+                .map(|probe| coincident(probe, &outages, waits.as_ref(), stretch, &ordinary))
+                .map_err(Absent::clone);
         }
         let measured = probe.as_ref().ok().zip(waits.as_ref());
         Self {

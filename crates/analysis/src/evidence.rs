@@ -153,7 +153,7 @@ pub(crate) fn tps_sample(evidence: &[Evidence<'_>]) -> Option<LogSample> {
     sample(block_values(Figure::Tps, evidence).iter().map(|one| (one.log, one.resolution)))
 }
 
-/// Of logarithms, each with the variance that counting leaves to it.
+/// A sample of logarithms, each with the variance that counting leaves to it.
 fn sample(values: impl Iterator<Item = (f64, f64)>) -> Option<LogSample> {
     let (logs, resolution): (Vec<_>, Vec<_>) = values.unzip();
     Some(LogSample::of(&logs)?.with_sd_at_least(mean(&resolution).sqrt()))
@@ -177,12 +177,12 @@ fn pairs_of(
     above: &[Evidence<'_>],
     below: &[Evidence<'_>],
 ) -> Vec<(BlockValue, BlockValue)> {
-    let is_void = |block: u32| {
-        let mut of_block = above.iter().chain(below).filter(|one| one.trial.block == block);
-        figure == Figure::Tps && of_block.all(Evidence::is_zero)
-    };
-    let (above, below) = (block_values(figure, above), block_values(figure, below));
-    let pairs = matched(&above, &below).filter(|(one, _)| !is_void(one.block));
+    let (values_above, values_below) = (block_values(figure, above), block_values(figure, below));
+    let pairs = matched(&values_above, &values_below).filter(|(value, _)| {
+        let both = above.iter().chain(below);
+        figure != Figure::Tps
+            || !both.filter(|one| one.trial.block == value.block).all(Evidence::is_zero)
+    });
     pairs.map(|(one, other)| (*one, *other)).collect()
 }
 
@@ -202,11 +202,13 @@ impl BlockRatios {
         let differences = pairs
             .iter()
             .map(|(one, other)| (one.log - other.log, one.resolution + other.resolution));
-        let parts = |one: &BlockValue| 1.0 / one.trials as f64;
         Some(Self {
             sample: sample(differences)?,
             trials: mean(
-                &pairs.iter().map(|(one, other)| parts(one) + parts(other)).collect::<Vec<_>>(),
+                &pairs
+                    .iter()
+                    .map(|(one, other)| 1.0 / one.trials as f64 + 1.0 / other.trials as f64)
+                    .collect::<Vec<_>>(),
             ),
             resolution: mean(
                 &pairs
@@ -226,12 +228,11 @@ pub(crate) fn tps_ratio_sample(
     Some(BlockRatios::of(Figure::Tps, above, below)?.sample)
 }
 
-/// Of pairs that are already made.
+/// ln(tps / tps) of pairs that are already made.
 pub(crate) fn ratio_sample(pairs: &[(Evidence<'_>, Evidence<'_>)]) -> Option<LogSample> {
-    let both = |(one, other): &(Evidence<'_>, Evidence<'_>)| {
+    sample(pairs.iter().map(|(one, other)| {
         (one.tps().ln() - other.tps().ln(), one.resolution() + other.resolution())
-    };
-    sample(pairs.iter().map(both))
+    }))
 }
 
 /// 0 for no values.

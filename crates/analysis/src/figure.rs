@@ -47,7 +47,7 @@ pub enum OverTrials {
 }
 
 impl OverTrials {
-    /// Of figures with the blocks of their trials. Medians, maxima and sums have one vote a trial.
+    /// One figure from those of trials, each with its block. Medians, maxima and sums have one vote a trial.
     pub(crate) fn combine_blocks(self, values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
         match self {
             Self::Estimate | Self::Mean => mean_by_block(values),
@@ -91,9 +91,10 @@ pub enum FigurePlace {
     Csv,
     /// The main table of text, Markdown and HTML.
     Main,
-    /// The same, if any configuration has it.
+    /// The main table of text, Markdown and HTML, if any configuration has it.
     MainIfAny,
-    /// The same, if a transaction of any configuration changes another number of rows than one.
+    /// The main table of text, Markdown and HTML, if a transaction of any configuration changes
+    /// another number of rows than one.
     MainIfRows,
     /// The main table of text and Markdown.
     Text,
@@ -398,7 +399,7 @@ impl Figure {
         self.key().strip_prefix("response_us_").or_else(|| self.key().strip_suffix("_ms"))
     }
 
-    /// Of one trial; `None` where it is not known.
+    /// The figure of one trial; `None` where it is not known.
     pub fn of_trial(self, loaded: &LoadedTrial) -> Option<f64> {
         let LoadedTrial { trial, detail, .. } = loaded;
         if let Some(line) = detail.ledger.as_ref().and_then(|ledger| ledger.line(self)) {
@@ -414,6 +415,17 @@ impl Figure {
             }
             FigureSource::Ledger => None,
         }
+    }
+}
+
+impl Figure {
+    /// The figure of several trials together; `None` where none has it.
+    pub(crate) fn of_trials<'t>(
+        self,
+        trials: impl Iterator<Item = &'t LoadedTrial>,
+    ) -> Option<f64> {
+        let values = trials.filter_map(|one| Some((one.trial.block, self.of_trial(one)?)));
+        self.over_trials().combine_blocks(values)
     }
 }
 
@@ -448,14 +460,14 @@ impl Serialize for FigureValues {
             Whole(u64),
             Any(f64),
         }
-        let number = |(figure, value): &(Figure, Option<f64>)| {
-            let is_whole = |value: f64| figure.unit() == FigureUnit::Count && value.fract() == 0.0;
-            let value = value.map(|value| {
-                if is_whole(value) { Number::Whole(value as u64) } else { Number::Any(value) }
+        serializer.collect_map(self.0.iter().map(|(figure, value)| {
+            let is_count = figure.unit() == FigureUnit::Count;
+            let number = value.map(|value| match value {
+                value if is_count && value.fract() == 0.0 => Number::Whole(value as u64),
+                value => Number::Any(value),
             });
-            (figure.key(), value)
-        };
-        serializer.collect_map(self.0.iter().map(number))
+            (figure.key(), number)
+        }))
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn by_load(
     for (configuration, evidence) in configurations.iter().zip(by_cell) {
         first.entry(load_of(configuration).to_string()).or_insert((configuration, evidence));
     }
-    let noise = |(load, pooled): (&String, &Option<PooledVariance>)| {
+    let noise = rows.iter().filter_map(|(load, pooled)| {
         let (configuration, evidence) = first.get(load)?;
         let blocks = block_values(Figure::Tps, evidence).len();
         let (sigma, freedom, is_within_blocks) = if let Some(pooled) = pooled {
@@ -72,6 +72,6 @@ pub(crate) fn by_load(
             within_blocks: is_within_blocks,
             smallest_detectable_effect: log.min(FACTOR_MAX.ln()).exp_m1(),
         })
-    };
-    rows.iter().filter_map(noise).collect()
+    });
+    noise.collect()
 }

@@ -87,7 +87,7 @@ impl LoadedTrial {
         self.trial.configuration == *configuration && self.is_evidence()
     }
 
-    /// The same trial with what could be read of its probe.
+    /// This trial with what could be read of its probe.
     #[must_use]
     pub fn with_probe(self, probe: Option<ProbeSeries>) -> Self {
         let absent = if self.is_probe_damaged() {

@@ -4,7 +4,6 @@
 use serde::Serialize;
 
 use crate::Cell;
-use crate::cells::over_trials;
 use crate::evidence::Evidence;
 use crate::figure::{FigureGroup, FigureValues};
 
@@ -78,7 +77,7 @@ pub(crate) fn summarise(evidence: &[Evidence<'_>]) -> Option<OpenLoopCell> {
         }),
         figures: FigureValues::new(
             |figure| figure.group() == FigureGroup::OpenLoop,
-            |figure| over_trials(figure, evidence),
+            |figure| figure.of_trials(evidence.iter().map(|one| one.loaded)),
         ),
     })
 }
@@ -91,8 +90,8 @@ pub(crate) fn range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
         .filter_map(|index| Some((*index, cells[*index].open_loop.as_ref()?.sustained)))
         .filter(|(_, sustained)| sustained.of > 0)
         .collect();
-    let rate = |index: &usize| cells[*index].configuration.rate();
-    if judged.is_empty() || curve.len() < 2 || curve.iter().any(|index| rate(index).is_none()) {
+    let has_rate = curve.iter().all(|index| cells[*index].configuration.rate().is_some());
+    if judged.is_empty() || curve.len() < 2 || !has_rate {
         return None;
     }
     let first_not = judged.iter().position(|(_, sustained)| !sustained.is_all());

@@ -13,7 +13,7 @@ const ROWS_MIN: usize = 3;
 /// The noise at one number of connections (and one rate), whatever the settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PooledVariance {
-    /// Of the logarithm of one trial's figure, without what is common to a block.
+    /// Variance of the logarithm of one trial's figure, without what is common to a block.
     pub(crate) of_one_trial: f64,
     pub(crate) freedom: usize,
     pub(crate) rows: usize,

@@ -37,7 +37,7 @@ impl LogSample {
         Some(Self { n: logs.len(), mean, sd })
     }
 
-    /// The same values, whose spread cannot be known to be less than `least`.
+    /// This sample, whose spread cannot be known to be less than `least`.
     pub(crate) fn with_sd_at_least(self, least: f64) -> Self {
         Self { sd: self.sd.map(|sd| sd.max(least)), ..self }
     }

@@ -10,7 +10,7 @@ use crate::redo::RedoAge;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignUnit {
-    /// Of a whole, 0 to 1.
+    /// The share of a whole, 0 to 1.
     Share,
     PerSecond,
     BytesPerSecond,
@@ -135,15 +135,15 @@ impl SignalFormula {
 
 /// From values of one reading.
 fn redo_share(probe: &ProbeSeries, at_ms: f64) -> Option<f64> {
-    let at = |name: &str| {
+    let age = RedoAge::of(|name| {
         let points = probe.points(name);
         let found = points.partition_point(|point| point.at_ms < at_ms);
         points
             .get(found)
             .filter(|point| point.at_ms.total_cmp(&at_ms).is_eq())
             .map(|point| point.value)
-    };
-    RedoAge::of(at)?.share()
+    });
+    age?.share()
 }
 
 fn highest(probe: &ProbeSeries, name: &str, from_ms: f64, to_ms: f64) -> Option<f64> {

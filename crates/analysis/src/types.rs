@@ -65,8 +65,9 @@ pub enum Axis {
 
 impl Axis {
     pub(crate) fn of(plan: &Plan) -> Self {
-        let levels = |name| plan.factors.get(name).map_or(0, Vec::len);
-        if levels(RATE) > 1 && levels(CONNECTIONS) <= 1 { Self::Rate } else { Self::Connections }
+        let [rates, connections] =
+            [RATE, CONNECTIONS].map(|name| plan.factors.get(name).map_or(0, Vec::len));
+        if rates > 1 && connections <= 1 { Self::Rate } else { Self::Connections }
     }
 
     /// The name of the factor.
@@ -168,7 +169,7 @@ pub struct Contrast {
     /// p99 of the cell over p99 of the baseline, and what may be claimed about it.
     pub p99_ratio: Option<Estimate>,
     pub p99_change: Option<Judgement>,
-    /// The same for the server's CPU time of a transaction.
+    /// b over a for the server's CPU time of a transaction.
     pub server_cpu_ratio: Option<Estimate>,
     pub server_cpu_change: Option<Judgement>,
     /// Smallest true effect for which this comparison gets a verdict four times out of five, beside all others: 0.05 is 5 % more,
@@ -216,7 +217,7 @@ pub struct LoadNoise {
     pub load: Configuration,
     /// Standard deviation of ln(tps) of one trial: 0.02 is about 2 %.
     pub sigma: f64,
-    /// Of that standard deviation.
+    /// Degrees of freedom of that standard deviation.
     pub degrees_of_freedom: usize,
     /// Whether what is common to a block is taken out. It is not where a load has one configuration and no twin.
     pub within_blocks: bool,
