@@ -4,13 +4,13 @@
 use serde::Serialize;
 use truetps_record::{Estimate, Interval, Phase, WorkloadProfile};
 
-use crate::detail::{CellDetail, TrialDetail, all_waits, cell_detail};
+use crate::detail::{CellDetail, all_waits, cell_detail};
 use crate::effect::{ALPHA, Effect};
 use crate::evidence::{Evidence, mean};
 use crate::family::{JUDGED, JudgedQuestion, Question, judge};
 use crate::figure::{Figure, FigureUnit};
 use crate::judge::{Judgement, Missing};
-use crate::loaded::LoadedTrial;
+use crate::loaded::{LoadedTrial, TrialDetail};
 use crate::order_stats::mean_by_block_on;
 use crate::sample::exp;
 use crate::waits::ComparedWaits;

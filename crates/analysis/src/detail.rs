@@ -2,27 +2,16 @@
 //! transaction.
 
 use serde::Serialize;
-use truetps_record::{Histogram, Phase, Suspension, Trial};
+use truetps_record::{Histogram, Interval, Phase, Suspension, Trial};
 
 use crate::absence::Absent;
-use crate::coincident::{coincident, ordinary};
+use crate::coincident::coincident;
 use crate::figure::{Figure, FigureGroup, FigureValues};
 use crate::latency::together;
 use crate::ledger::{Ledger, LedgerFigure, LedgerInput, LedgerLine, ledger};
-use crate::loaded::{LoadedTrial, NO_INTERVALS};
-use crate::stalls::{Stalls, stalls};
-use crate::waits::{TopWaits, WaitSeries, Waits};
-
-/// What happened within a trial.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct TrialDetail {
-    pub stalls: Stalls,
-    pub waits: Option<WaitSeries>,
-    /// All waits of the measure phase; documents have the first few.
-    pub top_waits: Option<TopWaits>,
-    /// `None` where the trial has no figures.
-    pub ledger: Option<Ledger>,
-}
+use crate::loaded::{LoadedTrial, NO_INTERVALS, TrialDetail};
+use crate::stalls::{Stall, Stalls, stalls};
+use crate::waits::{TopWaits, Waits};
 
 /// The trials of one configuration together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -129,6 +118,22 @@ impl TrialDetail {
             stalls,
         }
     }
+}
+
+/// The measure phase without its stalls and dips.
+fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
+    let measured: Vec<_> =
+        intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+    let Some((first, last)) = measured.first().zip(measured.last()) else { return Vec::new() };
+    let mut parts = Vec::new();
+    let mut from_ms = first.start_ms;
+    for stall in stalls {
+        parts.push((from_ms, stall.start_ms));
+        from_ms = stall.end_ms();
+    }
+    parts.push((from_ms, last.start_ms + last.length_ms));
+    parts.retain(|(from, to)| to > from);
+    parts
 }
 
 fn suspensions(trial: &Trial) -> &[Suspension] {

@@ -1,10 +1,11 @@
 //! The difference of two groups of trials: its size, how certain that is, and what may be claimed.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::ContinuousCDF;
 use truetps_record::Estimate;
 
 use crate::pooled::{POOLED_WEIGHT, PooledVariance};
 use crate::sample::{FACTOR_MAX, LogSample, POWER, UPPER, exp};
+use crate::student::{quantile, student};
 
 /// The chance of a false claim: for throughput, the one declared measure, for all other figures together, and for all
 /// thresholds together. Also what is outside of a 95 % interval.
@@ -225,14 +226,6 @@ impl Effect {
         };
         Some((spread.unit / (n as f64).sqrt(), freedom as f64))
     }
-}
-
-pub(crate) fn quantile(probability: f64, freedom: f64) -> f64 {
-    student(freedom).inverse_cdf(probability)
-}
-
-pub(crate) fn student(freedom: f64) -> StudentsT {
-    StudentsT::new(0.0, 1.0, freedom).expect("a positive number of degrees of freedom")
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use serde::{Serialize, Serializer};
 use truetps_record::{Measured, OpenLoop, Trial};
 
 use crate::bound;
-use crate::loaded::LoadedTrial;
 use crate::order_stats::{largest, mean, mean_by_block, median};
 use crate::stalls::{StallKind, Stalls};
 
@@ -47,7 +46,7 @@ pub enum OverTrials {
 }
 
 impl OverTrials {
-    /// One figure from those of trials, each with its block. Medians, maxima and sums have one vote a trial.
+    /// One figure from the figures of trials, each with its block. Medians, maxima and sums have one vote a trial.
     pub(crate) fn combine_blocks(self, values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
         match self {
             Self::Estimate | Self::Mean => mean_by_block(values),
@@ -106,7 +105,7 @@ pub enum FigurePlace {
 
 /// What a trial's figure is made from.
 #[derive(Clone, Copy)]
-enum FigureSource {
+pub(crate) enum FigureSource {
     Trial(fn(&Trial) -> Option<f64>),
     Measured(fn(&Measured) -> Option<f64>),
     OpenLoop(fn(&Measured, &OpenLoop) -> Option<f64>),
@@ -115,7 +114,7 @@ enum FigureSource {
     Ledger,
 }
 
-struct FigureEntry {
+pub(crate) struct FigureEntry {
     key: &'static str,
     name: &'static str,
     about: &'static str,
@@ -124,7 +123,7 @@ struct FigureEntry {
     better: Better,
     over: OverTrials,
     places: &'static [FigurePlace],
-    source: FigureSource,
+    pub(crate) source: FigureSource,
 }
 
 macro_rules! figures {
@@ -142,7 +141,7 @@ macro_rules! figures {
         impl Figure {
             pub const ALL: &[Self] = &[$(Self::$figure),*];
 
-            fn entry(self) -> &'static FigureEntry {
+            pub(crate) fn entry(self) -> &'static FigureEntry {
                 static ENTRIES: &[FigureEntry] = &[$(FigureEntry {
                     key: $key,
                     name: $name,
@@ -397,35 +396,6 @@ impl Figure {
     /// The word that `--fail-if` takes in place of the key: `p99`, `max_gap`.
     pub fn short_key(self) -> Option<&'static str> {
         self.key().strip_prefix("response_us_").or_else(|| self.key().strip_suffix("_ms"))
-    }
-
-    /// The figure of one trial; `None` where it is not known.
-    pub fn of_trial(self, loaded: &LoadedTrial) -> Option<f64> {
-        let LoadedTrial { trial, detail, .. } = loaded;
-        if let Some(line) = detail.ledger.as_ref().and_then(|ledger| ledger.line(self)) {
-            return line.per_tx();
-        }
-        let measured = trial.measured.as_ref();
-        match self.entry().source {
-            FigureSource::Trial(of) => of(trial),
-            FigureSource::Measured(of) => of(measured?),
-            FigureSource::OpenLoop(of) => of(measured?, measured?.open_loop.as_ref()?),
-            FigureSource::Stalls(of) => {
-                of(&detail.stalls).filter(|_| detail.stalls.absent.is_none())
-            }
-            FigureSource::Ledger => None,
-        }
-    }
-}
-
-impl Figure {
-    /// The figure of several trials together; `None` where none has it.
-    pub(crate) fn of_trials<'t>(
-        self,
-        trials: impl Iterator<Item = &'t LoadedTrial>,
-    ) -> Option<f64> {
-        let values = trials.filter_map(|one| Some((one.trial.block, self.of_trial(one)?)));
-        self.over_trials().combine_blocks(values)
     }
 }
 

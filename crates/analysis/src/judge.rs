@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 
-use crate::effect::{Effect, quantile};
+use crate::effect::Effect;
 use crate::sample::{POWER, first_that};
+use crate::student::quantile;
 
 /// The largest number of blocks of a plan: if more were needed, more blocks are no advice.
 const TRIALS_MAX: usize = 1000;

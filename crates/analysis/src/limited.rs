@@ -4,8 +4,7 @@
 use serde::Serialize;
 use truetps_record::{GeneratorLimit, Measured, Reason};
 
-use crate::evidence::Evidence;
-use crate::types::words;
+use crate::evidence::{Evidence, words};
 
 /// Records that were made before trials judged their generator have no verdict on it: there, a worker that was on a CPU
 /// for more than this share of the measure phase counts as one.

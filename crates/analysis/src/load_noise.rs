@@ -6,12 +6,11 @@ use indexmap::IndexMap;
 use truetps_record::{Configuration, is_load_factor};
 
 use crate::LoadNoise;
-use crate::effect::quantile;
-use crate::evidence::is_cell;
-use crate::evidence::{BlockValue, Evidence, block_values};
+use crate::evidence::{Evidence, block_values, is_cell};
 use crate::figure::Figure;
-use crate::pooled::PooledVariance;
+use crate::pooled::{BlockValue, PooledVariance};
 use crate::sample::{FACTOR_MAX, LogSample, POWER};
+use crate::student::quantile;
 
 /// The pooled variance of a figure, by load.
 pub(crate) type LoadRows = IndexMap<String, Option<PooledVariance>>;

@@ -3,26 +3,14 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-use truetps_record::{Configuration, Estimate, SettingValue, is_load_factor};
+use truetps_record::{Configuration, SettingValue, is_load_factor};
 
-use crate::Verdict;
 use crate::contrast::{ContrastQuestion, verdict};
 use crate::effect::Effect;
 use crate::evidence::{mean, tps_differences};
 use crate::family::{Question, judge};
 use crate::looks::DataLook;
-
-/// A level of a factor against the factor's level in the baseline, at all levels of all other factors.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MainEffect {
-    pub factor: String,
-    pub level: SettingValue,
-    pub baseline: SettingValue,
-    /// Geometric mean of the paired ratios of tps; `n` is their number.
-    pub tps_ratio: Estimate,
-    pub verdict: Verdict,
-}
+use crate::{MainEffect, Verdict};
 
 /// A main effect, in experiments with two or more factors beside the load: a level of a single one is compared by contrasts.
 ///

@@ -3,7 +3,6 @@
 
 use serde::Serialize;
 
-use crate::Cell;
 use crate::evidence::Evidence;
 use crate::figure::{FigureGroup, FigureValues};
 
@@ -79,26 +78,6 @@ pub(crate) fn summarise(evidence: &[Evidence<'_>]) -> Option<OpenLoopCell> {
             |figure| figure.group() == FigureGroup::OpenLoop,
             |figure| figure.of_trials(evidence.iter().map(|one| one.loaded)),
         ),
-    })
-}
-
-/// Goes up the rates to the first that was not sustained in all of its trials; a higher rate that was sustained by chance
-/// is not reliable. `None` where no trial of the curve was judged, or its cells differ by something else than the rate.
-pub(crate) fn range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
-    let judged: Vec<_> = curve
-        .iter()
-        .filter_map(|index| Some((*index, cells[*index].open_loop.as_ref()?.sustained)))
-        .filter(|(_, sustained)| sustained.of > 0)
-        .collect();
-    let has_rate = curve.iter().all(|index| cells[*index].configuration.rate().is_some());
-    if judged.is_empty() || curve.len() < 2 || !has_rate {
-        return None;
-    }
-    let first_not = judged.iter().position(|(_, sustained)| !sustained.is_all());
-    let highest = first_not.unwrap_or(judged.len()).checked_sub(1);
-    Some(SustainedRange {
-        highest: highest.map(|at| judged[at].0),
-        first_not: first_not.map(|at| judged[at].0),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use truetps_record::Estimate;
 
-use crate::effect::quantile;
+use crate::student::quantile;
 
 /// Two-sided 95 % intervals: 2.5 % beyond each end.
 pub(crate) const UPPER: f64 = 0.975;
@@ -97,7 +97,7 @@ mod tests {
     use statrs::distribution::ContinuousCDF;
 
     use super::*;
-    use crate::effect::student;
+    use crate::student::student;
 
     fn check(got: f64, expect: f64, tolerance: f64) {
         assert!((got - expect).abs() <= tolerance, "{got} is not {expect} ± {tolerance}");

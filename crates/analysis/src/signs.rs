@@ -3,8 +3,8 @@
 use serde::Serialize;
 use truetps_record::{ProbeSeries, ProbeSource};
 
-use crate::coincident::widened;
 use crate::redo::RedoAge;
+use crate::stretch::{mean_over, widened};
 
 /// What a figure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -151,17 +151,6 @@ fn highest(probe: &ProbeSeries, name: &str, from_ms: f64, to_ms: f64) -> Option<
     let from = points.partition_point(|point| point.at_ms < from_ms);
     let to = points.partition_point(|point| point.at_ms <= to_ms).max(from);
     points[from..to].iter().map(|point| point.value).reduce(f64::max)
-}
-
-/// The mean over stretches, by their length.
-pub(crate) fn mean_over(
-    stretches: &[(f64, f64)],
-    of: impl Fn((f64, f64)) -> Option<f64>,
-) -> Option<f64> {
-    let known = stretches.iter().filter_map(|stretch| Some((of(*stretch)?, stretch.1 - stretch.0)));
-    let (sum, length) =
-        known.fold((0.0, 0.0), |(sum, all), (value, ms)| (sum + value * ms, all + ms));
-    (length > 0.0).then(|| sum / length)
 }
 
 impl SignalChange {

@@ -1,18 +1,16 @@
 //! What an analysis says. `report` turns it into text; JSON output is these types as they stand.
 
-use std::fmt::Display;
-
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use truetps_plan::Plan;
-use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, NoEvidence, RATE, Reason};
+use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, RATE, SettingValue};
 
 use crate::detail::CellDetail;
 use crate::effect::Effect;
+use crate::evidence::InvalidTrial;
 use crate::family::JUDGED;
 use crate::figure::{Figure, FigureGroup, FigureValues};
 use crate::judge::Judgement;
 use crate::limited::GeneratorLimited;
-use crate::main_effect::MainEffect;
 use crate::max_rate::MaxRate;
 use crate::open_loop::{OpenLoopCell, SustainedRange};
 use crate::steady::Unsteady;
@@ -248,21 +246,13 @@ pub struct AaPair {
     pub generator_limited: bool,
 }
 
+/// A level of a factor against the factor's level in the baseline, at all levels of all other factors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct InvalidTrial {
-    pub name: String,
-    pub configuration: Configuration,
-    pub partial: bool,
-    /// The load generator was suspended: it says nothing of the server.
-    #[serde(skip)]
-    pub suspended: bool,
-    #[serde(serialize_with = "words")]
-    pub reason: Reason<NoEvidence>,
-}
-
-pub(crate) fn words<S: Serializer>(
-    reason: &impl Display,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(reason)
+pub struct MainEffect {
+    pub factor: String,
+    pub level: SettingValue,
+    pub baseline: SettingValue,
+    /// Geometric mean of the paired ratios of tps; `n` is their number.
+    pub tps_ratio: Estimate,
+    pub verdict: Verdict,
 }

@@ -1,6 +1,6 @@
 //! A series of waits in fewer steps.
 
-use super::WaitSeries;
+use super::sessions::WaitSeries;
 
 impl WaitSeries {
     /// So many neighbouring steps as one: means over time. `None` where there is no step.
@@ -27,7 +27,7 @@ fn mean_over_time(values: &[f64], lengths: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::WaitSource;
+    use super::super::sessions::WaitSource;
     use super::*;
     use crate::wait_class::WaitClass;
 

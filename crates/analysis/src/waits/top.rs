@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use truetps_record::{Interval, Phase, ProbePoint, ProbeSeries, ProbeSource, SignalKind};
 
-use super::{WaitMeasure, WaitSource, Waits, growth};
+use super::sessions::{WaitMeasure, WaitSource, Waits, growth, mean};
 use crate::wait_class::WaitClass;
 
 /// Waits of a configuration that a document has.
@@ -168,13 +168,12 @@ impl Waits<'_> {
                     let count =
                         (!signal.counted.is_empty()).then(|| grown_count(signal.counted, &edges));
                     let sessions = grown / (stretch.1 - stretch.0);
-                    let unfinished =
-                        super::mean(signal.unfinished, stretch.0, stretch.1).unwrap_or(0.0);
+                    let unfinished = mean(signal.unfinished, stretch.0, stretch.1).unwrap_or(0.0);
                     (if sessions > 0.0 { sessions } else { unfinished }, None, count)
                 }
                 WaitMeasure::Sessions => {
                     let seen = sessions_seen(signal.points, stretch);
-                    let sessions = super::mean(signal.points, stretch.0, stretch.1)?;
+                    let sessions = mean(signal.points, stretch.0, stretch.1)?;
                     (sessions, (at_work > 0.0).then(|| seen / at_work), Some(seen))
                 }
             };
@@ -213,7 +212,7 @@ fn sessions_seen(points: &[ProbePoint], (from_ms, to_ms): (f64, f64)) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{BINLOG, REDO, series};
+    use super::super::series_for_tests::{BINLOG, REDO, series};
     use super::*;
 
     #[test]

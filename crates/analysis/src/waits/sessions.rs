@@ -1,13 +1,4 @@
-//! What a server's sessions waited on, over time and within a stretch of it.
-//! `docs/method/waits.md` explains it.
-//!
-//! The unit is *sessions*: how many waited at a time, on average. A server that times its waits says how long all of them
-//! took together, which divided by the time that passed is that number; of another one the sessions that are in a state are
-//! counted when it is read. A server books a wait when it ends: one that is longer than the time between two readings is all in
-//! the step of its end.
-
-mod joined;
-mod top;
+//! Sessions that waited, over time and within a stretch of it.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +7,7 @@ use truetps_record::{
     ProbePoint, ProbeSeries, ProbeSource, Signal, SignalKind, SignalSeries, SignalUnit,
 };
 
-use crate::coincident::widened;
-use crate::signs::mean_over;
-pub(crate) use top::top_timed_waits;
-pub use top::{ComparedWait, ComparedWaits, TopWait, TopWaits, top_waits};
-
+use crate::stretch::{mean_over, widened};
 use crate::wait_class::{WaitClass, of_event, of_state};
 
 /// How the numbers came about.
@@ -61,24 +48,24 @@ pub struct Wait {
 
 /// All that is known of waits in a trial.
 pub(crate) struct Waits<'a> {
-    source: WaitSource,
-    signals: Vec<WaitSignal<'a>>,
-    times: &'a [f64],
+    pub(super) source: WaitSource,
+    pub(super) signals: Vec<WaitSignal<'a>>,
+    pub(super) times: &'a [f64],
 }
 
-struct WaitSignal<'a> {
-    name: String,
-    class: WaitClass,
-    points: &'a [ProbePoint],
-    kind: WaitMeasure,
+pub(super) struct WaitSignal<'a> {
+    pub(super) name: String,
+    pub(super) class: WaitClass,
+    pub(super) points: &'a [ProbePoint],
+    pub(super) kind: WaitMeasure,
     /// Sessions that wait on it at the moment of reading: used for a stretch in which no wait has ended.
-    unfinished: &'a [ProbePoint],
+    pub(super) unfinished: &'a [ProbePoint],
     /// How many waits have ended; empty where they are not counted.
-    counted: &'a [ProbePoint],
+    pub(super) counted: &'a [ProbePoint],
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum WaitMeasure {
+pub(super) enum WaitMeasure {
     /// Grows with the time that sessions wait; the number is the length of its unit in milliseconds.
     Time { unit_ms: f64 },
     /// Sessions at the moment of reading.
@@ -94,7 +81,7 @@ impl WaitMeasure {
         signal.unit.length_ms().map(|unit_ms| Self::Time { unit_ms })
     }
 
-    fn source(self) -> WaitSource {
+    pub(super) fn source(self) -> WaitSource {
         match self {
             Self::Time { .. } => WaitSource::Timed,
             Self::Sessions => WaitSource::Sampled,
@@ -202,7 +189,7 @@ impl<'a> Waits<'a> {
     }
 
     /// The parts of stretches between the first reading and the last one: nothing is known beyond.
-    fn within(&self, stretches: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    pub(super) fn within(&self, stretches: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let (first, last) = (self.times[0], self.times[self.times.len() - 1]);
         stretches
             .iter()
@@ -250,7 +237,7 @@ impl<'a> WaitSignal<'a> {
 }
 
 /// The mean of the readings in a stretch.
-fn mean(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
+pub(super) fn mean(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
     let from = points.partition_point(|point| point.at_ms < from_ms);
     let to = points.partition_point(|point| point.at_ms <= to_ms);
     let inside = &points[from..to.max(from)];
@@ -259,7 +246,7 @@ fn mean(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
 }
 
 /// `None` where it was not read before and after the stretch. What was zero at its first point had been zero until then.
-fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
+pub(super) fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     if last.at_ms < to_ms || (first.at_ms > from_ms && first.value > 0.0) {
         return None;
@@ -359,28 +346,12 @@ fn status<'p>(probe: &'p ProbeSeries, name: &str) -> Option<&'p SignalSeries> {
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{Family, ProbeHeader, ProbeSample};
-
+    use super::super::series_for_tests::{BINLOG, REDO, series};
     use super::*;
 
     fn wait_series(probe: &ProbeSeries) -> Option<WaitSeries> {
         Waits::of(probe).map(|waits| waits.series())
     }
-
-    pub(super) fn series(samples: &[(f64, &[(&str, f64)])]) -> ProbeSeries {
-        let header = ProbeHeader::of_version_1(1e3, Some(Family::Mysql));
-        let sample = |(at_ms, values): &(f64, &[(&str, f64)])| ProbeSample {
-            source: ProbeSource::Server,
-            at_ms: *at_ms,
-            took_ms: 1.0,
-            lost: Vec::new(),
-            values: values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
-        };
-        ProbeSeries::of(&header, samples.iter().map(sample))
-    }
-
-    pub(super) const REDO: &str = "wait.wait/io/file/innodb/innodb_log_file.us";
-    pub(super) const BINLOG: &str = "wait.wait/io/file/sql/binlog.us";
 
     /// Half a session waits for the redo log all the time; from 2 s to 4 s three wait for the binlog, never before.
     fn timed_series() -> ProbeSeries {
