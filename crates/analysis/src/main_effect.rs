@@ -27,12 +27,12 @@ pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<MainEffect> {
     if factors.len() < 2 {
         return Vec::new();
     }
-    let places =
-        question.configurations.iter().enumerate().map(|(place, one)| (one.key(), place)).collect();
+    let indexes =
+        question.configurations.iter().enumerate().map(|(index, one)| (one.key(), index)).collect();
     let each =
         factors.iter().flat_map(|factor| factor.others.iter().map(move |level| (factor, *level)));
     let known = each.filter_map(|(factor, level)| {
-        Some((factor, level, effect(question, &places, factor, level)?))
+        Some((factor, level, effect(question, &indexes, factor, level)?))
     });
     judged(question, &known.collect::<Vec<_>>())
 }

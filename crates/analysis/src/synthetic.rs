@@ -78,11 +78,11 @@ pub(crate) fn run(
 
 fn trial(
     name: &str,
-    place: (u32, u32, TrialRole),
+    position: (u32, u32, TrialRole),
     configuration: &Configuration,
     tps: f64,
 ) -> Trial {
-    let (block, position, role) = place;
+    let (block, position, role) = position;
     let ok = (tps * 10.0) as u64;
     let counts = Counts {
         carried_in: 0,

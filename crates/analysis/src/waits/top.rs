@@ -164,10 +164,10 @@ impl Waits<'_> {
         let list = self.signals.iter().filter_map(|signal| {
             let (sessions, share, count) = match signal.kind {
                 WaitMeasure::Time { unit_ms } => {
-                    let grown = grown(signal.points, &edges) * unit_ms;
+                    let waited_ms = grown(signal.points, &edges) * unit_ms;
                     let count =
-                        (!signal.counted.is_empty()).then(|| grown_count(signal.counted, &edges));
-                    let sessions = grown / (stretch.1 - stretch.0);
+                        (!signal.counted.is_empty()).then(|| grown(signal.counted, &edges).round());
+                    let sessions = waited_ms / (stretch.1 - stretch.0);
                     let unfinished = mean(signal.unfinished, stretch.0, stretch.1).unwrap_or(0.0);
                     (if sessions > 0.0 { sessions } else { unfinished }, None, count)
                 }
@@ -195,10 +195,6 @@ impl Waits<'_> {
 /// Without the steps in which a counter fell, or was not read: a restart is no wait.
 fn grown(points: &[ProbePoint], edges: &[f64]) -> f64 {
     edges.windows(2).filter_map(|edge| growth(points, edge[0], edge[1])).sum()
-}
-
-fn grown_count(points: &[ProbePoint], edges: &[f64]) -> f64 {
-    grown(points, edges).round()
 }
 
 /// All sessions of all readings.
