@@ -61,15 +61,18 @@ fn baseline_label(plan: &Plan) -> Option<String> {
 
 /// Whether the server is known to have run on the host of the load generator. Older records have the address alone.
 fn is_server_here(experiment: &Experiment) -> bool {
-    // The socket is the first option of a DSN; older records of scripts have its path alone.
-    let is_socket = |address: &String| address.starts_with('/') || address.contains("?socket=");
     match &experiment.external {
         Some(external) => external.is_on_this_host,
         None => {
             experiment.sandbox_dir.is_some()
-                || experiment.server_address.as_ref().is_some_and(is_socket)
+                || experiment.server_address.as_deref().is_some_and(is_socket)
         }
     }
+}
+
+/// The socket is the first option of a DSN; older records of scripts have its path alone.
+fn is_socket(address: &str) -> bool {
+    address.starts_with('/') || address.contains("?socket=")
 }
 
 impl Analysis {

@@ -26,10 +26,10 @@ pub(crate) fn with_free_generator(trial: &Trial) -> Option<f64> {
     if trial.start.is_some() || !trial.parts.is_empty() || measured.sustained == Some(true) {
         return None;
     }
-    let freed_us = |window: CpuWindow| {
-        if engine.shares_cores == Some(false) { 0.0 } else { window.generator_us }
-    };
-    let by_cpu = measured.resources.cpu_window.and_then(|window| by_cpu(window, freed_us(window)));
+    let by_cpu = measured.resources.cpu_window.and_then(|window| {
+        let freed_us = if engine.shares_cores == Some(false) { 0.0 } else { window.generator_us };
+        by_cpu(window, freed_us)
+    });
     let by_time = by_time(engine, measured);
     let bound = by_cpu.into_iter().chain(by_time).reduce(f64::min)? * MARGIN;
     (bound <= USEFUL_MAX).then_some(bound)
@@ -46,17 +46,13 @@ fn by_cpu(window: CpuWindow, freed_us: f64) -> Option<f64> {
 fn by_time(engine: &EngineFacts, measured: &Measured) -> Option<f64> {
     let resources = &measured.resources;
     let is_closed = measured.open_loop.is_none() && measured.length_ms > 0.0;
-    let of_workers = || {
-        Some(
-            resources.client_cpu_us_per_tx? * measured.counts.ok as f64
-                / (measured.length_ms * 1e3),
-        )
-    };
+    let of_workers = resources
+        .client_cpu_us_per_tx
+        .map(|us| us * measured.counts.ok as f64 / (measured.length_ms * 1e3));
     let of_process = resources
         .cpu_window
         .map(|window| window.generator_us / ((window.to_ms - window.from_ms).max(0.0) * 1e3));
-    let busy =
-        of_process.filter(|share| share.is_finite()).or_else(of_workers).filter(|_| is_closed)?;
+    let busy = of_process.filter(|share| share.is_finite()).or(of_workers).filter(|_| is_closed)?;
     let waited = f64::from(engine.workers) * resources.worker_wait_max?;
     let needed = 1.0 - busy - waited;
     (needed > 0.0).then(|| 1.0 / needed)

@@ -15,15 +15,16 @@ pub(crate) fn summarise_all(
     by_cell: &[Vec<Evidence<'_>>],
     invalid: &[InvalidTrial],
 ) -> Vec<Cell> {
-    let mut of: HashMap<String, usize> = HashMap::new();
+    let mut invalid_trials: HashMap<String, usize> = HashMap::new();
     for trial in invalid {
-        *of.entry(trial.configuration.key()).or_default() += 1;
+        *invalid_trials.entry(trial.configuration.key()).or_default() += 1;
     }
-    let invalid =
-        |configuration: &Configuration| of.get(&configuration.key()).copied().unwrap_or(0);
     let cells = configurations.iter().zip(by_cell);
     cells
-        .map(|(configuration, evidence)| summarise(configuration, evidence, invalid(configuration)))
+        .map(|(configuration, evidence)| {
+            let invalid_trials = invalid_trials.get(&configuration.key()).copied();
+            summarise(configuration, evidence, invalid_trials.unwrap_or(0))
+        })
         .collect()
 }
 
@@ -37,18 +38,15 @@ fn summarise(
         trials: evidence.iter().map(|one| one.trial.name.clone()).collect(),
         invalid_trials,
         tps: throughput(evidence),
-        figures: FigureValues::new(Figure::is_of_cell, |figure| over_trials(figure, evidence)),
+        figures: FigureValues::new(Figure::is_of_cell, |figure| {
+            figure.of_trials(evidence.iter().map(|one| one.loaded))
+        }),
         errors: merge_errors(evidence),
         open_loop: open_loop::summarise(evidence),
         generator_limited: limited::of_cell(evidence),
         unsteady: steady::of_cell(evidence),
         detail: cell_detail(&evidence.iter().map(|one| one.loaded).collect::<Vec<_>>()),
     }
-}
-
-pub(crate) fn over_trials(figure: Figure, evidence: &[Evidence<'_>]) -> Option<f64> {
-    let of_trial = |one: &Evidence<'_>| Some((one.trial.block, figure.of_trial(one.loaded)?));
-    figure.over_trials().combine_blocks(evidence.iter().filter_map(of_trial))
 }
 
 /// Geometric mean over trials with the t interval of the logarithms. Where no trial finished a single transaction the

@@ -2,10 +2,10 @@
 //! are not proven to be the cause.
 
 use serde::Serialize;
-use truetps_record::{Interval, Phase, ProbeSeries, ProbeSource, TimeSpan};
+use truetps_record::{ProbeSeries, ProbeSource, TimeSpan};
 
 use crate::signs::{SignalChange, signs};
-use crate::stalls::Stall;
+use crate::stretch::widened;
 use crate::waits::{Wait, WaitSource, Waits};
 
 /// A wait is unusual from this ratio on: smaller ratios are likely to be chance.
@@ -35,10 +35,9 @@ pub enum Telling<'a> {
 impl Coincident {
     /// The event that explains a stall, if one is clear.
     pub fn telling(&self) -> Option<Telling<'_>> {
-        let wait = || {
+        self.outage.map(Telling::Outage).or_else(|| {
             self.waits.iter().find(|wait| self.readings > 0 && wait.is_clear()).map(Telling::Wait)
-        };
-        self.outage.map(Telling::Outage).or_else(wait)
+        })
     }
 
     /// Waits of more sessions than usual, the largest change first.
@@ -61,22 +60,6 @@ impl Wait {
         self.is_more()
             && self.usual_sessions.is_some_and(|usual| self.sessions - usual >= CLEAR_SESSIONS)
     }
-}
-
-/// The measure phase without its stalls and dips.
-pub(crate) fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
-    let measured: Vec<_> =
-        intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
-    let Some((first, last)) = measured.first().zip(measured.last()) else { return Vec::new() };
-    let mut parts = Vec::new();
-    let mut from_ms = first.start_ms;
-    for stall in stalls {
-        parts.push((from_ms, stall.start_ms));
-        from_ms = stall.end_ms();
-    }
-    parts.push((from_ms, last.start_ms + last.length_ms));
-    parts.retain(|(from, to)| to > from);
-    parts
 }
 
 /// `outages`: all of the trial.
@@ -109,18 +92,11 @@ fn outage(
 ) -> Option<TimeSpan> {
     let answers: Vec<f64> = probe.answers_ms(ProbeSource::Server).collect();
     let (before_ms, after_ms) = widened(&answers, from_ms, to_ms);
-    let is_beside =
-        |one: &&TimeSpan| one.from_ms < after_ms.max(to_ms) && one.to_ms > before_ms.min(from_ms);
-    let longest =
-        outages.iter().filter(is_beside).max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
+    let around = outages
+        .iter()
+        .filter(|one| one.from_ms < after_ms.max(to_ms) && one.to_ms > before_ms.min(from_ms));
+    let longest = around.max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
     longest.copied().filter(|_| !answers.is_empty())
-}
-
-/// To the last reading before a stretch and the first one after it: between two readings nothing is known.
-pub(crate) fn widened(times: &[f64], from_ms: f64, to_ms: f64) -> (f64, f64) {
-    let before = times.partition_point(|at| *at <= from_ms).saturating_sub(1);
-    let after = times.partition_point(|at| *at < to_ms).min(times.len().saturating_sub(1));
-    (times.get(before).copied().unwrap_or(from_ms), times.get(after).copied().unwrap_or(to_ms))
 }
 
 #[cfg(test)]

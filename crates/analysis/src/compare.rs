@@ -2,15 +2,15 @@
 //! `docs/method/comparisons.md` explains it.
 
 use serde::Serialize;
-use truetps_record::{Counts, Estimate, Interval, Phase, WorkloadProfile};
+use truetps_record::{Estimate, Interval, Phase, WorkloadProfile};
 
-use crate::detail::{CellDetail, TrialDetail, all_waits, cell_detail};
+use crate::detail::{CellDetail, all_waits, cell_detail};
 use crate::effect::{ALPHA, Effect};
 use crate::evidence::{Evidence, mean};
 use crate::family::{JUDGED, JudgedQuestion, Question, judge};
 use crate::figure::{Figure, FigureUnit};
 use crate::judge::{Judgement, Missing};
-use crate::loaded::LoadedTrial;
+use crate::loaded::{LoadedTrial, TrialDetail};
 use crate::order_stats::mean_by_block_on;
 use crate::sample::exp;
 use crate::waits::ComparedWaits;
@@ -32,6 +32,10 @@ impl<'a> CompareSide<'a> {
     fn evidence(&self) -> impl Iterator<Item = Evidence<'a>> {
         self.trials.iter().filter_map(|one| Evidence::of(one))
     }
+
+    fn profile(&self) -> Option<WorkloadProfile> {
+        self.trials.iter().find_map(|one| one.trial.profile)
+    }
 }
 
 /// How trials of the two sides belong together.
@@ -44,7 +48,7 @@ pub enum Pairing {
     None,
 }
 
-/// Of one trial, as it is compared.
+/// The figure of one trial, as it is compared.
 fn of_trial(figure: Figure, one: &LoadedTrial) -> Option<f64> {
     let evidence = Evidence::of(one)?;
     let value = match figure {
@@ -217,25 +221,18 @@ pub fn compare(questions: &[CompareQuestion<'_>]) -> Vec<Comparison> {
     let mut answers: Vec<Vec<Option<JudgedQuestion>>> =
         compared.iter().map(|list| list.iter().map(|_| None).collect()).collect();
     for is_main in [true, false] {
-        let asked: Vec<_> = (0..questions.len())
-            .flat_map(|question| (0..compared[question].len()).map(move |line| (question, line)))
-            .filter_map(|(question, line)| {
-                let (one, of) = (&compared[question][line], &questions[question]);
-                let weight = JUDGED
-                    .iter()
-                    .find(|(figure, _)| *figure == one.figure)
-                    .map(|(_, weight)| *weight);
-                let is_known = of.contrast.and_then(|known| known.change(one.figure)).is_some();
-                if weight.is_some() != is_main || is_known {
-                    return None;
+        let (mut indexes, mut family) = (Vec::new(), Vec::new());
+        for (question, of) in questions.iter().enumerate() {
+            for (line, one) in compared[question].iter().enumerate() {
+                if is_judged(one.figure) == is_main
+                    && let Some(asked) = one.question(of)
+                {
+                    indexes.push((question, line));
+                    family.push(asked);
                 }
-                let (effect, margin) = (one.effect?, one.margin(of.smallest_effect));
-                Some((question, line, Question { effect, weight: weight.unwrap_or(1.0), margin }))
-            })
-            .collect();
-        let (places, family): (Vec<_>, Vec<_>) =
-            asked.into_iter().map(|(question, line, asked)| ((question, line), asked)).unzip();
-        for ((question, line), answer) in places.into_iter().zip(judge(&family, ALPHA, ALPHA)) {
+            }
+        }
+        for ((question, line), answer) in indexes.into_iter().zip(judge(&family, ALPHA, ALPHA)) {
             answers[question][line] = Some(answer);
         }
     }
@@ -247,28 +244,31 @@ pub fn compare(questions: &[CompareQuestion<'_>]) -> Vec<Comparison> {
         .collect()
 }
 
+fn is_judged(figure: Figure) -> bool {
+    JUDGED.iter().any(|(judged, _)| *judged == figure)
+}
+
 /// Throughput first.
 fn compared_figures(question: &CompareQuestion<'_>) -> Vec<ComparedFigure> {
     let CompareQuestion { a, b, pairing, contrast, .. } = question;
-    let of = |figure| {
-        let one = ComparedFigure::of(figure, a, b, *pairing);
-        let known =
-            contrast.and_then(|known| known.effect(figure)).filter(|_| one.effect.is_some());
-        ComparedFigure { effect: known.or(one.effect), ..one }
-    };
-    let is_shown = |figure: &Figure| {
-        *figure != Figure::RowsPerSecond || has_several_rows(&a.trials, &b.trials)
-    };
-    Figure::compared().filter(is_shown).map(of).collect()
+    Figure::compared()
+        .filter(|figure| *figure != Figure::RowsPerSecond || has_several_rows(&a.trials, &b.trials))
+        .map(|figure| {
+            let one = ComparedFigure::of(figure, a, b, *pairing);
+            let known =
+                contrast.and_then(|known| known.effect(figure)).filter(|_| one.effect.is_some());
+            ComparedFigure { effect: known.or(one.effect), ..one }
+        })
+        .collect()
 }
 
 /// Whether transactions of either side change another number of rows than one: then tps is not all that is of interest.
 fn has_several_rows(a: &[&LoadedTrial], b: &[&LoadedTrial]) -> bool {
     const DEVIATION: f64 = 0.005;
     let counts = a.iter().chain(b).filter_map(|one| Some(one.trial.measured.as_ref()?.counts));
-    let several =
-        |counts: Counts| (counts.rows_changed as f64 / counts.ok as f64 - 1.0).abs() > DEVIATION;
-    counts.filter(|counts| counts.ok > 0 && counts.rows_changed > 0).any(several)
+    counts
+        .filter(|counts| counts.ok > 0 && counts.rows_changed > 0)
+        .any(|counts| (counts.rows_changed as f64 / counts.ok as f64 - 1.0).abs() > DEVIATION)
 }
 
 fn comparison(
@@ -278,18 +278,13 @@ fn comparison(
 ) -> Comparison {
     let CompareQuestion { a, b, pairing, smallest_effect, contrast } = of;
     let level = answers[0].as_ref().map(|answer| answer.level);
-    let line = |(one, answer): (&ComparedFigure, Option<JudgedQuestion>)| {
-        one.line(contrast.and_then(|known| known.change(one.figure)), answer)
-    };
-    let mut lines: Vec<_> = figures.iter().zip(answers).map(line).collect();
+    let mut lines: Vec<_> = figures
+        .iter()
+        .zip(answers)
+        .map(|(one, answer)| one.line(contrast.and_then(|known| known.change(one.figure)), answer))
+        .collect();
     lines[0].within_trials = within_trials(a, b);
-    let profile = |side: &CompareSide<'_>| side.trials.iter().find_map(|one| one.trial.profile);
     let throughput = figures[0].effect;
-    let detectable = |effect: Effect| match (contrast, level) {
-        (Some(known), _) => known.contrast.smallest_detectable_effect,
-        (None, Some(level)) => effect.detectable_share(level),
-        (None, None) => None,
-    };
     Comparison {
         pairing: *pairing,
         trials_a: a.trials.len(),
@@ -299,18 +294,90 @@ fn comparison(
         a: cell_detail(&a.trials),
         b: cell_detail(&b.trials),
         waits: ComparedWaits::of(all_waits(&a.trials).as_ref(), all_waits(&b.trials).as_ref()),
-        profile_a: profile(a),
-        profile_b: profile(b),
+        profile_a: a.profile(),
+        profile_b: b.profile(),
         smallest_effect: *smallest_effect,
         generator_limited: a
             .evidence()
             .chain(b.evidence())
             .any(|one| generator_reason(one.measured).is_some()),
-        smallest_detectable_effect: throughput.and_then(detectable),
+        smallest_detectable_effect: throughput.and_then(|effect| match contrast {
+            Some(known) => known.contrast.smallest_detectable_effect,
+            None => effect.detectable_share(level?),
+        }),
     }
 }
 
 const TPS: Figure = Figure::Tps;
+
+/// One figure of one side.
+struct SideFigure<'a> {
+    figure: Figure,
+    side: CompareSide<'a>,
+    /// The block and the value of each trial that has the figure.
+    values: Vec<(u32, f64)>,
+}
+
+impl<'a> SideFigure<'a> {
+    fn new(figure: Figure, side: &CompareSide<'a>) -> Self {
+        let values =
+            side.trials.iter().filter_map(|one| Some((one.trial.block, of_trial(figure, one)?)));
+        Self { figure, side: side.clone(), values: values.collect() }
+    }
+
+    fn has_block(&self, block: u32) -> bool {
+        self.values.iter().any(|(other, _)| *other == block)
+    }
+
+    fn keep_blocks(&mut self, blocks: &[u32]) {
+        self.side.trials.retain(|one| blocks.contains(&one.trial.block));
+        self.values.retain(|(block, _)| blocks.contains(block));
+    }
+
+    /// One value for each block, in order of appearance: the mean of its trials.
+    fn means_by_block(&self, is_ratio: bool) -> Vec<(u32, f64)> {
+        let mut blocks: Vec<(u32, Vec<f64>)> = Vec::new();
+        for (block, value) in &self.values {
+            let scaled = if is_ratio { value.ln() } else { *value };
+            match blocks.iter_mut().find(|(other, _)| other == block) {
+                Some((_, values)) => values.push(scaled),
+                None => blocks.push((*block, vec![scaled])),
+            }
+        }
+        blocks.into_iter().map(|(block, values)| (block, mean(&values))).collect()
+    }
+
+    /// The mean whose ratio is the one that is shown. For a logarithm, and only there, zero counts as
+    /// half a transaction.
+    fn shown(&self, is_ratio: bool) -> Option<f64> {
+        let is_nothing = self.figure == TPS
+            && !self.values.is_empty()
+            && self.side.evidence().all(|evidence| evidence.is_zero());
+        if is_nothing { Some(0.0) } else { mean_by_block_on(&self.values, is_ratio) }
+    }
+
+    /// Whether a trial has a bound only, which then stands for its figure.
+    fn is_bound(&self) -> bool {
+        self.side.trials.iter().any(|one| is_bound(self.figure, &one.detail))
+    }
+
+    /// No transaction was finished in a trial of the block.
+    fn has_nothing(&self, block: u32) -> bool {
+        self.figure == TPS
+            && self
+                .side
+                .evidence()
+                .any(|evidence| evidence.trial.block == block && evidence.is_zero())
+    }
+
+    /// Variance that counting in whole transactions leaves to ln(tps) of a trial.
+    fn resolution(&self) -> f64 {
+        if self.figure != TPS {
+            return 0.0;
+        }
+        mean(&self.side.evidence().map(|one| one.resolution()).collect::<Vec<_>>())
+    }
+}
 
 /// A figure of both sides, not yet judged.
 struct ComparedFigure {
@@ -320,69 +387,59 @@ struct ComparedFigure {
     /// Whether a trial of the side has a bound for its figure only, which then stands for it.
     a_is_bound: bool,
     b_is_bound: bool,
-    /// Of logarithms; of the figures themselves where one is zero.
+    /// In logarithms; in the figures themselves where one is zero.
     effect: Option<Effect>,
     is_ratio: bool,
 }
 
 impl ComparedFigure {
     fn of(figure: Figure, a: &CompareSide<'_>, b: &CompareSide<'_>, pairing: Pairing) -> Self {
-        let figures = |side: &CompareSide<'_>| {
-            let of = |one: &&LoadedTrial| Some((one.trial.block, of_trial(figure, one)?));
-            side.trials.iter().filter_map(of).collect::<Vec<(u32, f64)>>()
-        };
-        let (a, b) = &match pairing {
-            Pairing::Blocks => {
-                in_both(a, b, |side| figures(side).into_iter().map(|(block, _)| block).collect())
-            }
-            Pairing::None => (a.clone(), b.clone()),
-        };
-        let (of_a, of_b) = (figures(a), figures(b));
-        let is_ratio = of_a.iter().chain(&of_b).all(|(_, figure)| *figure > 0.0);
-        let scaled = |list: &[(u32, f64)]| {
-            means_by_block(list, |figure| if is_ratio { figure.ln() } else { figure })
-        };
-        let (scaled_a, scaled_b) = (scaled(&of_a), scaled(&of_b));
+        let (mut a, mut b) = (SideFigure::new(figure, a), SideFigure::new(figure, b));
+        if pairing == Pairing::Blocks {
+            keep_common_blocks(&mut a, &mut b);
+        }
+        let is_ratio = a.values.iter().chain(&b.values).all(|(_, value)| *value > 0.0);
+        let (means_a, means_b) = (a.means_by_block(is_ratio), b.means_by_block(is_ratio));
         let effect = match pairing {
             Pairing::Blocks => {
-                let partner = |block: u32| scaled_a.iter().find(|(other, _)| *other == block);
-                // Neither has finished a transaction: their ratio is unknown.
-                let is_void =
-                    |block: u32| figure == TPS && has_nothing(a, block) && has_nothing(b, block);
-                let both = scaled_b.iter().filter(|(block, _)| !is_void(*block));
-                let pairs = both.filter_map(|(block, b)| Some(b - partner(*block)?.1));
+                let pairs = means_b.iter().filter_map(|(block, of_b)| {
+                    let (_, of_a) = means_a.iter().find(|(other, _)| other == block)?;
+                    // Neither has finished a transaction: their ratio is unknown.
+                    let is_void = a.has_nothing(*block) && b.has_nothing(*block);
+                    (!is_void).then_some(of_b - of_a)
+                });
                 Effect::paired(&pairs.collect::<Vec<_>>())
             }
             Pairing::None => {
-                let values =
-                    |list: &[(u32, f64)]| list.iter().map(|(_, value)| *value).collect::<Vec<_>>();
-                Effect::groups(&values(&scaled_a), &values(&scaled_b))
+                let [of_a, of_b] = [means_a, means_b]
+                    .map(|means| means.into_iter().map(|(_, mean)| mean).collect::<Vec<_>>());
+                Effect::groups(&of_a, &of_b)
             }
         };
-        let effect = effect.map(|effect| {
-            effect.with_resolution(if figure == TPS { resolution(a, b) } else { 0.0 })
-        });
-        // The mean whose ratio is the one that is shown.
-        let middle = |list: &[(u32, f64)]| mean_by_block_on(list, is_ratio);
-        // For a logarithm, and only there, zero counts as half a transaction.
-        let shown = |side: &CompareSide<'_>, list: &[(u32, f64)]| {
-            let is_nothing = figure == TPS
-                && !list.is_empty()
-                && side.evidence().all(|evidence| evidence.is_zero());
-            if is_nothing { Some(0.0) } else { middle(list) }
-        };
-        let is_bound =
-            |side: &CompareSide<'_>| side.trials.iter().any(|one| is_bound(figure, &one.detail));
+        // Two bounds have no ratio.
+        let effect = effect.filter(|_| !(a.is_bound() && b.is_bound()));
         Self {
             figure,
-            a: shown(a, &of_a),
-            b: shown(b, &of_b),
-            a_is_bound: is_bound(a),
-            b_is_bound: is_bound(b),
-            // Two bounds have no ratio.
-            effect: effect.filter(|_| !(is_bound(a) && is_bound(b))),
+            a: a.shown(is_ratio),
+            b: b.shown(is_ratio),
+            a_is_bound: a.is_bound(),
+            b_is_bound: b.is_bound(),
+            effect: effect.map(|effect| effect.with_resolution(a.resolution() + b.resolution())),
             is_ratio,
         }
+    }
+
+    /// What is asked of the figure; `None` where the experiment of both sides has answered it.
+    fn question(&self, of: &CompareQuestion<'_>) -> Option<Question> {
+        if of.contrast.and_then(|known| known.change(self.figure)).is_some() {
+            return None;
+        }
+        let weight = JUDGED.iter().find(|(figure, _)| *figure == self.figure);
+        Some(Question {
+            effect: self.effect?,
+            weight: weight.map_or(1.0, |(_, weight)| *weight),
+            margin: self.margin(of.smallest_effect),
+        })
     }
 
     fn larger(&self) -> f64 {
@@ -397,12 +454,10 @@ impl ComparedFigure {
     /// Whether the whole 95 % interval of the difference is too small to be of interest, however large it is as a ratio.
     fn is_negligible(&self) -> bool {
         let (Some(effect), Some(a)) = (self.effect, self.a) else { return false };
-        let (Some(low), Some(high)) = (effect.estimate(|x| x).low, effect.estimate(|x| x).high)
-        else {
-            return false;
-        };
-        let apart = |end: f64| if self.is_ratio { a * end.exp_m1() } else { end }.abs();
-        apart(low).max(apart(high)) < least(self.figure)
+        let estimate = effect.estimate(|x| x);
+        let Some((low, high)) = estimate.low.zip(estimate.high) else { return false };
+        let [low, high] = [low, high].map(|end| if self.is_ratio { a * end.exp_m1() } else { end });
+        low.abs().max(high.abs()) < least(self.figure)
     }
 
     /// `known` is what its experiment says.
@@ -421,16 +476,14 @@ impl ComparedFigure {
             Judgement::Lower => !self.a_is_bound,
             _ => !self.a_is_bound && !self.b_is_bound,
         };
-        let bound =
-            |figure: Option<f64>, is_bound: bool| figure.filter(|_| is_bound).map(without_rounding);
         let is_whole = !self.a_is_bound && !self.b_is_bound;
         let effect = self.effect.filter(|_| is_whole);
         ComparedLine {
             figure: self.figure,
             a: self.a.filter(|_| !self.a_is_bound),
             b: self.b.filter(|_| !self.b_is_bound),
-            a_under: bound(self.a, self.a_is_bound),
-            b_under: bound(self.b, self.b_is_bound),
+            a_under: self.a.filter(|_| self.a_is_bound).map(without_rounding),
+            b_under: self.b.filter(|_| self.b_is_bound).map(without_rounding),
             ratio: effect
                 .filter(|_| self.is_ratio && self.a != Some(0.0) && self.b != Some(0.0))
                 .map(|effect| effect.ratio()),
@@ -446,52 +499,20 @@ impl ComparedFigure {
     }
 }
 
-/// One value for each block, in order of appearance: the mean of its trials.
-fn means_by_block(list: &[(u32, f64)], scale: impl Fn(f64) -> f64) -> Vec<(u32, f64)> {
-    let mut blocks: Vec<(u32, Vec<f64>)> = Vec::new();
-    for (block, figure) in list {
-        match blocks.iter_mut().find(|(other, _)| other == block) {
-            Some((_, values)) => values.push(scale(*figure)),
-            None => blocks.push((*block, vec![scale(*figure)])),
-        }
-    }
-    blocks.into_iter().map(|(block, values)| (block, mean(&values))).collect()
-}
-
 /// Rounding makes the mean of equal logarithms differ from the logarithm.
 fn without_rounding(figure: f64) -> f64 {
     (figure * 1e9).round() / 1e9
 }
 
-/// Trials of the blocks in which both sides have the figure, so that the means which are shown have the ratio which is shown. All,
-/// where there is no such block.
-fn in_both<'a>(
-    a: &CompareSide<'a>,
-    b: &CompareSide<'a>,
-    blocks: impl Fn(&CompareSide<'a>) -> Vec<u32>,
-) -> (CompareSide<'a>, CompareSide<'a>) {
-    let (of_a, of_b) = (blocks(a), blocks(b));
-    let is_shared = |block: &u32| of_a.contains(block) && of_b.contains(block);
-    if !of_a.iter().any(is_shared) {
-        return (a.clone(), b.clone());
+/// Keeps the trials of the blocks in which both sides have the figure, so that the means which are
+/// shown have the ratio which is shown; all, where there is no such block.
+fn keep_common_blocks(a: &mut SideFigure<'_>, b: &mut SideFigure<'_>) {
+    let blocks = a.values.iter().map(|(block, _)| *block);
+    let common: Vec<u32> = blocks.filter(|block| b.has_block(*block)).collect();
+    if !common.is_empty() {
+        a.keep_blocks(&common);
+        b.keep_blocks(&common);
     }
-    let only = |side: &CompareSide<'a>| {
-        let trials = side.trials.iter().filter(|one| is_shared(&one.trial.block));
-        CompareSide { trials: trials.copied().collect() }
-    };
-    (only(a), only(b))
-}
-
-/// Variance that counting in whole transactions leaves to the difference of ln(tps) of a trial of each side.
-fn resolution(a: &CompareSide<'_>, b: &CompareSide<'_>) -> f64 {
-    let of_side = |side: &CompareSide<'_>| {
-        mean(&side.evidence().map(|one| one.resolution()).collect::<Vec<_>>())
-    };
-    of_side(a) + of_side(b)
-}
-
-fn has_nothing(side: &CompareSide<'_>, block: u32) -> bool {
-    side.evidence().any(|evidence| evidence.trial.block == block && evidence.is_zero())
 }
 
 /// Where a side has one trial: the ratio of the means of stretches within the two.

@@ -3,13 +3,13 @@
 use truetps_record::{Counts, Interval, Phase};
 
 use crate::compare::{CompareQuestion, CompareSide, Comparison, Pairing, compare};
-use crate::detail::TrialDetail;
 use crate::evidence::is_cell;
 use crate::family::JUDGED;
 use crate::figure::Figure;
 use crate::judge::Judgement;
 use crate::ledger::{Ledger, LedgerFigure, LedgerLine};
 use crate::loaded::LoadedTrial;
+use crate::loaded::TrialDetail;
 use crate::stalls::Stalls;
 use crate::synthetic::{Random, plan, run};
 use crate::threshold::{Threshold, ThresholdState};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
-use truetps_record::{Configuration, SettingValue};
+use truetps_record::{Configuration, Estimate, SettingValue};
 
 use crate::effect::Effect;
 use crate::evidence::{BlockRatios, Evidence};
@@ -41,7 +41,8 @@ impl PairedContrast {
 type LookAnswers = [Option<JudgedQuestion>; JUDGED.len()];
 
 /// What earlier looks have claimed of a cell's figure of [`JUDGED`], and after how many blocks.
-type Settled = HashMap<(usize, usize), (Judgement, u32)>;
+type Settled = HashMap<(usize, usize), SettledClaim>;
+type SettledClaim = (Judgement, u32);
 
 /// All contrasts that have at least one pair, in the plan's order of configurations.
 ///
@@ -61,60 +62,69 @@ pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<Contrast> {
     }
     let contrasts = paired(question, last.blocks);
     let mut answers: Vec<LookAnswers> = contrasts.iter().map(|_| Default::default()).collect();
-    let places: HashMap<_, _> =
-        contrasts.iter().enumerate().map(|(place, one)| (one.cell, place)).collect();
+    let indexes: HashMap<_, _> =
+        contrasts.iter().enumerate().map(|(index, one)| (one.cell, index)).collect();
     for (contrast, figure, answer) in judged(question, &contrasts, last, &settled) {
-        answers[places[&contrast.cell]][figure] = Some(answer);
+        answers[indexes[&contrast.cell]][figure] = Some(answer);
     }
-    let result = contrasts
-        .iter()
-        .zip(answers)
-        .filter_map(|(one, answers)| result(question, one, &answers, &settled));
+    let result = contrasts.iter().zip(answers).filter_map(|(one, answers)| {
+        AnsweredContrast { question, one, answers, settled: &settled }.result()
+    });
     result.collect()
 }
 
-fn result(
-    question: &ContrastQuestion<'_>,
-    one: &PairedContrast,
-    answers: &LookAnswers,
-    settled: &Settled,
-) -> Option<Contrast> {
-    let tps = one.tps()?;
-    let earlier = |figure: usize| {
-        let claim = settled.get(&(one.cell, figure))?;
-        one.effects[figure]
-            .filter(|effect| still_holds(claim.0, effect, question.smallest_effect.ln_1p()))
-            .map(|_| claim)
-    };
-    let change = |figure: usize| {
-        let open = Judgement::NotEnoughData { more_trials: None };
-        earlier(figure)
+/// A contrast with the answers of the last look and the claims of earlier ones.
+struct AnsweredContrast<'a> {
+    question: &'a ContrastQuestion<'a>,
+    one: &'a PairedContrast,
+    answers: LookAnswers,
+    settled: &'a Settled,
+}
+
+impl AnsweredContrast<'_> {
+    fn result(&self) -> Option<Contrast> {
+        let Self { question, one, answers, .. } = self;
+        let tps = one.tps()?;
+        let (p99, server_cpu) =
+            (self.ratio_and_change(Figure::ResponseP99), self.ratio_and_change(Figure::ServerCpu));
+        Some(Contrast {
+            cell: one.cell,
+            baseline_cell: one.baseline_cell,
+            tps_ratio: tps.ratio(),
+            p99_ratio: p99.map(|(ratio, _)| ratio),
+            p99_change: p99.map(|(_, change)| change),
+            server_cpu_ratio: server_cpu.map(|(ratio, _)| ratio),
+            server_cpu_change: server_cpu.map(|(_, change)| change),
+            smallest_detectable_effect: answers[0]
+                .as_ref()
+                .and_then(|answer| tps.detectable_share(answer.level)),
+            generator_limited: [one.cell, one.baseline_cell]
+                .iter()
+                .any(|cell| question.cells[*cell].generator_limited.is_some()),
+            verdict: verdict(self.change(0)),
+            decided_after_blocks: self.earlier(0).map(|claim| claim.1),
+            effects: one.effects,
+        })
+    }
+
+    /// What an earlier look has claimed of a figure, where it still holds.
+    fn earlier(&self, figure: usize) -> Option<SettledClaim> {
+        let claim = *self.settled.get(&(self.one.cell, figure))?;
+        let effect = self.one.effects[figure]?;
+        still_holds(claim.0, &effect, self.question.smallest_effect.ln_1p()).then_some(claim)
+    }
+
+    fn change(&self, figure: usize) -> Judgement {
+        self.earlier(figure)
             .map(|claim| claim.0)
-            .or_else(|| Some(answers[figure].as_ref()?.change))
-            .unwrap_or(open)
-    };
-    let beside = |wanted: Figure| {
+            .or_else(|| Some(self.answers[figure].as_ref()?.change))
+            .unwrap_or(Judgement::NotEnoughData { more_trials: None })
+    }
+
+    fn ratio_and_change(&self, wanted: Figure) -> Option<(Estimate, Judgement)> {
         let index = JUDGED.iter().position(|(figure, _)| *figure == wanted)?;
-        Some((one.effects[index]?.ratio(), change(index)))
-    };
-    let is_limited = |cell: usize| question.cells[cell].generator_limited.is_some();
-    let (p99, server_cpu) = (beside(Figure::ResponseP99), beside(Figure::ServerCpu));
-    Some(Contrast {
-        cell: one.cell,
-        baseline_cell: one.baseline_cell,
-        tps_ratio: tps.ratio(),
-        p99_ratio: p99.map(|(ratio, _)| ratio),
-        p99_change: p99.map(|(_, change)| change),
-        server_cpu_ratio: server_cpu.map(|(ratio, _)| ratio),
-        server_cpu_change: server_cpu.map(|(_, change)| change),
-        smallest_detectable_effect: answers[0]
-            .as_ref()
-            .and_then(|answer| tps.detectable_share(answer.level)),
-        generator_limited: is_limited(one.cell) || is_limited(one.baseline_cell),
-        verdict: verdict(change(0)),
-        decided_after_blocks: earlier(0).map(|claim| claim.1),
-        effects: one.effects,
-    })
+        Some((self.one.effects[index]?.ratio(), self.change(index)))
+    }
 }
 
 /// Whether the present data still say what an earlier look has claimed.
@@ -156,23 +166,24 @@ fn paired(question: &ContrastQuestion<'_>, blocks: u32) -> Vec<PairedContrast> {
         .map(|evidence| evidence.iter().filter(|one| one.trial.block < blocks).copied().collect());
     let by_cell: Vec<Vec<Evidence<'_>>> = until.collect();
     let rows = JUDGED.map(|(figure, _)| load_rows(figure, question.configurations, &by_cell));
-    let places: HashMap<_, _> =
+    let indexes: HashMap<_, _> =
         question.configurations.iter().enumerate().map(|(at, one)| (one.key(), at)).collect();
-    let compared = |cell: usize| {
-        compare(question, &by_cell, &rows, cell, baseline_of(question, &places, cell)?)
-    };
-    (0..question.configurations.len()).filter_map(compared).collect()
+    (0..question.configurations.len())
+        .filter_map(|cell| {
+            compare(question, &by_cell, &rows, cell, baseline_of(question, &indexes, cell)?)
+        })
+        .collect()
 }
 
-/// `None` where the cell is its own baseline. `places`: of the configurations, by their keys.
+/// `None` where the cell is its own baseline. `indexes`: the configurations by their keys.
 fn baseline_of(
     question: &ContrastQuestion<'_>,
-    places: &HashMap<String, usize>,
+    indexes: &HashMap<String, usize>,
     cell: usize,
 ) -> Option<usize> {
     let mut levels = question.configurations[cell].levels.clone();
     levels.extend(question.baseline.clone());
-    let baseline_cell = places.get(&Configuration { levels }.key())?;
+    let baseline_cell = indexes.get(&Configuration { levels }.key())?;
     (*baseline_cell != cell).then_some(*baseline_cell)
 }
 

@@ -93,11 +93,11 @@ pub struct CrashAnalysis {
 impl CrashAnalysis {
     pub fn of(records: &[CrashRecord], clients: u32) -> Self {
         let mut groups: Vec<Vec<&CrashRecord>> = Vec::new();
-        let is_same = |one: &CrashRecord, other: &CrashRecord| {
-            one.role == other.role && one.configuration == other.configuration
-        };
         for record in records {
-            match groups.iter_mut().find(|group| is_same(group[0], record)) {
+            let same = groups.iter_mut().find(|group| {
+                group[0].role == record.role && group[0].configuration == record.configuration
+            });
+            match same {
                 Some(group) => group.push(record),
                 None => groups.push(vec![record]),
             }
@@ -115,9 +115,9 @@ impl CrashAnalysis {
 }
 
 fn cell(crashes: &[&CrashRecord]) -> CrashedCell {
-    let of_kind =
-        |kind| crashes.iter().copied().filter(move |one| one.kind == kind).collect::<Vec<_>>();
-    let kinds = CrashKind::ALL.map(of_kind).into_iter().filter(|group| !group.is_empty());
+    let kinds = CrashKind::ALL
+        .map(|kind| crashes.iter().copied().filter(|one| one.kind == kind).collect::<Vec<_>>());
+    let kinds = kinds.into_iter().filter(|group| !group.is_empty());
     CrashedCell {
         role: crashes[0].role,
         configuration: crashes[0].configuration.clone(),
@@ -129,22 +129,21 @@ fn cell(crashes: &[&CrashRecord]) -> CrashedCell {
 
 fn summary(group: &[&CrashRecord]) -> CrashSummary {
     let first = group[0];
-    let all = |value: fn(&CrashRecord) -> u64| group.iter().map(move |one| value(one));
-    let lost = || all(|one| one.lost);
+    let lost: Vec<u64> = group.iter().map(|one| one.lost).collect();
     let broken = group.iter().filter(|one| one.table_problem.is_some()).count();
-    let has_lost = lost().any(|lost| lost > 0) || broken > 0;
+    let has_lost = lost.iter().any(|lost| *lost > 0) || broken > 0;
     let promises_all_kept = first.promises_all_kept;
     CrashSummary {
         kind: first.kind,
         crashes: group.len(),
-        crashes_with_loss: lost().filter(|lost| *lost > 0).count(),
-        acknowledged: all(|one| one.acknowledged).sum(),
-        lost_max: lost().max().unwrap_or(0),
-        lost_median: median(lost().map(|lost| lost as f64)).unwrap_or(0.0),
+        crashes_with_loss: lost.iter().filter(|lost| **lost > 0).count(),
+        acknowledged: group.iter().map(|one| one.acknowledged).sum(),
+        lost_max: lost.iter().copied().max().unwrap_or(0),
+        lost_median: median(lost.iter().map(|lost| *lost as f64)).unwrap_or(0.0),
         loss_window_ms_max: largest(group.iter().filter_map(|one| one.loss_window_ms)),
-        recovered: all(|one| one.recovered).sum(),
-        unexpected: all(|one| one.unexpected).sum(),
-        holes_max: all(|one| one.holes).max().unwrap_or(0),
+        recovered: group.iter().map(|one| one.recovered).sum(),
+        unexpected: group.iter().map(|one| one.unexpected).sum(),
+        holes_max: group.iter().map(|one| one.holes).max().unwrap_or(0),
         recovery_ms: median(group.iter().map(|one| one.recovery_ms).filter(|ms| *ms > 0.0)),
         broken,
         first_problem: group.iter().find_map(|one| one.table_problem.clone()),
@@ -172,21 +171,24 @@ impl CrashSummary {
 fn not_proven(cells: &[CrashedCell], clients: u32) -> Vec<NotProven> {
     let mut found = Vec::new();
     for kind in CrashKind::ALL {
-        let of_kind =
-            || cells.iter().flat_map(|cell| cell.kinds.iter().map(move |one| (cell.role, one)));
-        let of_kind: Vec<_> = of_kind().filter(|(_, one)| one.kind == kind).collect();
+        let of_kind: Vec<_> = cells
+            .iter()
+            .flat_map(|cell| cell.kinds.iter().map(move |one| (cell.role, one)))
+            .filter(|(_, one)| one.kind == kind)
+            .collect();
         if of_kind.is_empty() {
             continue;
         }
-        let control = |role| of_kind.iter().find(|(of, _)| *of == role).map(|(_, one)| one);
-        match control(CrashRole::KeepsAll) {
+        let [keeps_all, loses_some] = [CrashRole::KeepsAll, CrashRole::LosesSome]
+            .map(|role| of_kind.iter().find(|(of, _)| *of == role).map(|(_, one)| one));
+        match keeps_all {
             None => found.push(NotProven::NoControlThatKeeps { kind }),
             Some(control) if control.lost_max > 0 || control.broken > 0 => {
                 found.push(NotProven::ControlLost { kind });
             }
             Some(_) => {}
         }
-        match control(CrashRole::LosesSome) {
+        match loses_some {
             None => found.push(NotProven::NoControlThatLoses { kind }),
             Some(control) if control.lost_max == 0 => found.push(NotProven::ControlKept { kind }),
             Some(_) => {}

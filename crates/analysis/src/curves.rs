@@ -5,7 +5,7 @@ use truetps_plan::Plan;
 use truetps_record::Configuration;
 
 use crate::evidence::Evidence;
-use crate::{Axis, Cell, Curve, knee, open_loop};
+use crate::{Axis, Cell, Curve, SustainedRange, knee};
 
 /// One curve for each combination of everything but the axis, in the plan's order.
 pub(crate) fn throughput_curves(
@@ -20,14 +20,16 @@ pub(crate) fn throughput_curves(
     }
     let baseline = Configuration { levels: plan.baseline() };
     let alone = groups.len() == 1;
-    let curve = |(label, mut indexes): (String, Vec<usize>)| {
+    let curves = groups.into_iter().map(|(label, mut indexes)| {
         indexes.sort_by(|a, b| {
-            let level = |index: usize| axis.level(&cells[index].configuration);
-            level(*a).total_cmp(&level(*b))
+            let [a, b] = [a, b].map(|index| axis.level(&cells[*index].configuration));
+            a.total_cmp(&b)
         });
         let own = &cells[indexes[0]].configuration;
-        let has = |(name, level)| name == axis.factor() || own.levels.get(name) == Some(level);
-        let is_baseline = baseline.levels.iter().all(|(name, level)| has((name.as_str(), level)));
+        let is_baseline = baseline
+            .levels
+            .iter()
+            .all(|(name, level)| name == axis.factor() || own.levels.get(name) == Some(level));
         let is_closed =
             indexes.iter().all(|index| cells[*index].open_loop.is_none()) && !plan.load.is_open();
         Curve {
@@ -38,11 +40,31 @@ pub(crate) fn throughput_curves(
             } else {
                 None
             },
-            sustained: if axis == Axis::Rate { open_loop::range(&indexes, cells) } else { None },
+            sustained: if axis == Axis::Rate { sustained_range(&indexes, cells) } else { None },
             cells: indexes,
         }
-    };
-    groups.into_iter().map(curve).collect()
+    });
+    curves.collect()
+}
+
+/// Goes up the rates to the first that was not sustained in all of its trials; a higher rate that was sustained by chance
+/// is not reliable. `None` where no trial of the curve was judged, or its cells differ by something else than the rate.
+fn sustained_range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
+    let judged: Vec<_> = curve
+        .iter()
+        .filter_map(|index| Some((*index, cells[*index].open_loop.as_ref()?.sustained)))
+        .filter(|(_, sustained)| sustained.of > 0)
+        .collect();
+    let has_rate = curve.iter().all(|index| cells[*index].configuration.rate().is_some());
+    if judged.is_empty() || curve.len() < 2 || !has_rate {
+        return None;
+    }
+    let first_not = judged.iter().position(|(_, sustained)| !sustained.is_all());
+    let highest = first_not.unwrap_or(judged.len()).checked_sub(1);
+    Some(SustainedRange {
+        highest: highest.map(|at| judged[at].0),
+        first_not: first_not.map(|at| judged[at].0),
+    })
 }
 
 /// The settings, and the rate where that is varied beside the connections: all that the cells of a curve have in common.

@@ -2,34 +2,23 @@
 //! transaction.
 
 use serde::Serialize;
-use truetps_record::{Histogram, Phase, Suspension, Trial};
+use truetps_record::{Histogram, Interval, Phase, Suspension, Trial};
 
 use crate::absence::Absent;
-use crate::coincident::{coincident, ordinary};
+use crate::coincident::coincident;
 use crate::figure::{Figure, FigureGroup, FigureValues};
 use crate::latency::together;
 use crate::ledger::{Ledger, LedgerFigure, LedgerInput, LedgerLine, ledger};
-use crate::loaded::{LoadedTrial, NO_INTERVALS};
-use crate::stalls::{Stalls, stalls};
-use crate::waits::{TopWaits, WaitSeries, Waits};
-
-/// What happened within a trial.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct TrialDetail {
-    pub stalls: Stalls,
-    pub waits: Option<WaitSeries>,
-    /// All waits of the measure phase; documents have the first few.
-    pub top_waits: Option<TopWaits>,
-    /// `None` where the trial has no figures.
-    pub ledger: Option<Ledger>,
-}
+use crate::loaded::{LoadedTrial, NO_INTERVALS, TrialDetail};
+use crate::stalls::{Stall, Stalls, stalls};
+use crate::waits::{TopWaits, Waits};
 
 /// The trials of one configuration together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellDetail {
     /// Trials whose stalls are known; the others say why not.
     pub trials_watched: usize,
-    /// Of the trials whose stalls are known: sums, and the longest of all.
+    /// Sums over the trials whose stalls are known, and the longest of all.
     #[serde(flatten)]
     pub stalls: FigureValues,
     /// Geometric means over trials (means where one is zero); the source is named by the first trial that has the line.
@@ -43,13 +32,12 @@ pub struct CellDetail {
 
 /// What the trials of one configuration have in common.
 pub fn cell_detail(trials: &[&LoadedTrial]) -> CellDetail {
-    let over_trials = |figure: Figure| {
-        let of_trial = |one: &&LoadedTrial| Some((one.trial.block, figure.of_trial(one)?));
-        figure.over_trials().combine_blocks(trials.iter().filter_map(of_trial))
-    };
     CellDetail {
         trials_watched: trials.iter().filter(|one| one.detail.stalls.absent.is_none()).count(),
-        stalls: FigureValues::new(|figure| figure.group() == FigureGroup::Stalls, over_trials),
+        stalls: FigureValues::new(
+            |figure| figure.group() == FigureGroup::Stalls,
+            |figure| figure.of_trials(trials.iter().copied()),
+        ),
         ledger: Ledger {
             lines: Figure::costs().filter_map(|figure| mean_line(trials, figure)).collect(),
         },
@@ -69,8 +57,9 @@ impl CellDetail {
 
     /// Part of the measured time that is in stalls, 0 to 1.
     pub fn stalled_share(&self) -> f64 {
-        let of = |figure| self.get(figure).unwrap_or(0.0);
-        of(Figure::Stalled) / of(Figure::Watched).max(1.0)
+        let [stalled_ms, watched_ms] =
+            [Figure::Stalled, Figure::Watched].map(|figure| self.get(figure).unwrap_or(0.0));
+        stalled_ms / watched_ms.max(1.0)
     }
 }
 
@@ -90,8 +79,9 @@ fn mean_line(trials: &[&LoadedTrial], key: Figure) -> Option<LedgerLine> {
     let per_tx = lines.iter().filter_map(|(block, line)| Some((*block, line.per_tx()?)));
     let figure = key.over_trials().combine_blocks(per_tx).zip(source);
     let figure = figure.map(|(per_tx, source)| LedgerFigure { per_tx, source: source.clone() });
-    let why = || first.figure.as_ref().err().cloned().unwrap_or(Absent::NotCounted);
-    Some(LedgerLine { key, figure: figure.ok_or_else(why) })
+    let figure =
+        figure.ok_or_else(|| first.figure.as_ref().err().cloned().unwrap_or(Absent::NotCounted));
+    Some(LedgerLine { key, figure })
 }
 
 impl TrialDetail {
@@ -111,8 +101,10 @@ impl TrialDetail {
             probe.as_ref().map_or_else(|_| Vec::new(), |probe| probe.outages(suspensions(trial)));
         for stall in &mut stalls.list {
             let stretch = (stall.start_ms, stall.end_ms());
-            let beside = |probe| coincident(probe, &outages, waits.as_ref(), stretch, &ordinary);
-            stall.coincident = probe.as_ref().map(beside).map_err(Absent::clone);
+            stall.coincident = probe
+                .as_ref()
+                .map(|probe| coincident(probe, &outages, waits.as_ref(), stretch, &ordinary))
+                .map_err(Absent::clone);
         }
         let measured = probe.as_ref().ok().zip(waits.as_ref());
         Self {
@@ -126,6 +118,22 @@ impl TrialDetail {
             stalls,
         }
     }
+}
+
+/// The measure phase without its stalls and dips.
+fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
+    let measured: Vec<_> =
+        intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+    let Some((first, last)) = measured.first().zip(measured.last()) else { return Vec::new() };
+    let mut parts = Vec::new();
+    let mut from_ms = first.start_ms;
+    for stall in stalls {
+        parts.push((from_ms, stall.start_ms));
+        from_ms = stall.end_ms();
+    }
+    parts.push((from_ms, last.start_ms + last.length_ms));
+    parts.retain(|(from, to)| to > from);
+    parts
 }
 
 fn suspensions(trial: &Trial) -> &[Suspension] {

@@ -1,10 +1,11 @@
 //! The difference of two groups of trials: its size, how certain that is, and what may be claimed.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::ContinuousCDF;
 use truetps_record::Estimate;
 
 use crate::pooled::{POOLED_WEIGHT, PooledVariance};
 use crate::sample::{FACTOR_MAX, LogSample, POWER, UPPER, exp};
+use crate::student::{quantile, student};
 
 /// The chance of a false claim: for throughput, the one declared measure, for all other figures together, and for all
 /// thresholds together. Also what is outside of a 95 % interval.
@@ -55,12 +56,12 @@ impl Spread {
 }
 
 impl Effect {
-    /// Of differences that were made pair by pair.
+    /// The effect in differences that were made pair by pair.
     pub(crate) fn paired(differences: &[f64]) -> Option<Self> {
         LogSample::of(differences).map(Self::of_pairs)
     }
 
-    /// The same, from what is known of the differences.
+    /// The effect in pairs, from what is known of their differences.
     pub(crate) fn of_pairs(sample: LogSample) -> Self {
         let n = sample.n;
         let spread = sample.sd.map(|sd| Spread {
@@ -73,7 +74,8 @@ impl Effect {
         Self { mean: sample.mean, n, spread }
     }
 
-    /// Of pairs, with a variance that is drawn towards the one that all configurations with the same load have together:
+    /// This effect of pairs with its variance drawn towards the one that all configurations with the
+    /// same load have together:
     /// `(2 v + (n − 1) s²) / (n + 1)`, where v is the pooled variance of a difference. `trials` is the variance of a difference in units of the
     /// variance of one trial: 2 for one trial against one, 1.5 where one side has two in each block.
     ///
@@ -83,7 +85,7 @@ impl Effect {
     pub(crate) fn pooled_with(self, pooled: Option<&PooledVariance>, trials: f64) -> Self {
         let Some(pooled) = pooled.filter(|pooled| pooled.is_shared()) else { return self };
         let n = self.n as f64;
-        let draw = |spread: Spread| {
+        let spread = self.spread.map(|spread| {
             let own = spread.unit.powi(2) * (n - 1.0);
             let unit = ((POOLED_WEIGHT * trials * pooled.of_one_trial + own)
                 / (POOLED_WEIGHT + n - 1.0))
@@ -96,12 +98,12 @@ impl Effect {
                 unit,
                 kind: SpreadKind::PooledPairs,
             }
-        };
-        Self { spread: self.spread.map(draw), ..self }
+        });
+        Self { spread, ..self }
     }
 
-    /// Of two independent groups, b − a: Welch's t, with the degrees of freedom of Satterthwaite, as
-    /// far as two groups of the smaller size would have them. They are an approximation that holds at 5 %, and is too bold far out in the tails, where tests that share the 5 % with many
+    /// The difference b − a of two independent groups: Welch's t, with the degrees of freedom of
+    /// Satterthwaite, as far as two groups of the smaller size would have them. They are an approximation that holds at 5 %, and is too bold far out in the tails, where tests that share the 5 % with many
     /// others look: those have the degrees of freedom of the smaller group, with which no spreads make it claim too much.
     pub(crate) fn groups(a: &[f64], b: &[f64]) -> Option<Self> {
         let (a, b) = (LogSample::of(a)?, LogSample::of(b)?);
@@ -131,19 +133,19 @@ impl Effect {
         Self { mean: -self.mean, ..self }
     }
 
-    /// The same, with a lower bound of the standard error: the square root of the variance `least`, which counting in whole
+    /// This effect with a lower bound of the standard error: the square root of the variance `least`, which counting in whole
     /// transactions leaves. Equal counts are rounded in the same direction each time, so that more of them do not make it smaller.
     #[must_use]
     pub(crate) fn with_resolution(self, least: f64) -> Self {
-        let widen = |spread: Spread| Spread {
+        let spread = self.spread.map(|spread| Spread {
             unit: spread.unit.max(least.sqrt()),
             error: spread.error.max(least.sqrt()),
             ..spread
-        };
-        Self { spread: self.spread.map(widen), ..self }
+        });
+        Self { spread, ..self }
     }
 
-    /// Of logarithms: the ratio with its 95 % interval, which is left out if it is too wide to be useful.
+    /// The ratio, of an effect in logarithms, with its 95 % interval, which is left out if it is too wide to be useful.
     pub(crate) fn ratio(&self) -> Estimate {
         let estimate = self.estimate(exp);
         if self.half_width().is_some_and(|half| half <= FACTOR_MAX.ln()) {
@@ -152,7 +154,7 @@ impl Effect {
         Estimate { low: None, high: None, ..estimate }
     }
 
-    /// Of logarithms: [`Self::detectable`] as a share, 0.03 for 3 %. `None` also beyond [`FACTOR_MAX`].
+    /// [`Self::detectable`] of logarithms as a share, 0.03 for 3 %. `None` also beyond [`FACTOR_MAX`].
     pub(crate) fn detectable_share(&self, level: f64) -> Option<f64> {
         self.detectable(level).filter(|log| *log <= FACTOR_MAX.ln()).map(f64::exp_m1)
     }
@@ -162,7 +164,7 @@ impl Effect {
         self.estimate_at(ALPHA, back)
     }
 
-    /// The same, with an interval that misses the true value with probability `alpha`.
+    /// [`Self::estimate`] with an interval that misses the true value with probability `alpha`.
     pub(crate) fn estimate_at(&self, alpha: f64, back: impl Fn(f64) -> f64) -> Estimate {
         let half = self
             .spread
@@ -187,7 +189,7 @@ impl Effect {
         }
     }
 
-    /// The same of "they differ by `margin` or more": twice the larger p-value of the two one-sided tests, so that at 5 % it is
+    /// The p-value of "they differ by `margin` or more": twice the larger p-value of the two one-sided tests, so that at 5 % it is
     /// passed where the 95 % interval lies within the margin.
     pub(crate) fn p_value_equivalent(&self, alpha: f64, margin: f64) -> f64 {
         let distance = margin - self.mean.abs();
@@ -224,14 +226,6 @@ impl Effect {
         };
         Some((spread.unit / (n as f64).sqrt(), freedom as f64))
     }
-}
-
-pub(crate) fn quantile(probability: f64, freedom: f64) -> f64 {
-    student(freedom).inverse_cdf(probability)
-}
-
-pub(crate) fn student(freedom: f64) -> StudentsT {
-    StudentsT::new(0.0, 1.0, freedom).expect("a positive number of degrees of freedom")
 }
 
 #[cfg(test)]

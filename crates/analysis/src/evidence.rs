@@ -1,15 +1,16 @@
 //! Which trials count, and how the figures of two configurations are paired.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 
+use serde::{Serialize, Serializer};
 use truetps_record::{
     Configuration, Experiment, Measured, NoEvidence, Reason, Trial, TrialRole, Validity,
 };
 
-use crate::InvalidTrial;
 use crate::figure::Figure;
 use crate::loaded::LoadedTrial;
-use crate::pooled::matched;
+use crate::pooled::{BlockValue, matched};
 use crate::sample::LogSample;
 
 /// A valid trial with figures.
@@ -56,6 +57,19 @@ impl<'a> Evidence<'a> {
             figure.of_trial(self.loaded).filter(|value| value.is_finite() && *value > 0.0)?;
         Some((value.ln(), 0.0))
     }
+}
+
+/// A trial of the schedule that is no evidence, and why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InvalidTrial {
+    pub name: String,
+    pub configuration: Configuration,
+    pub partial: bool,
+    /// The load generator was suspended: it says nothing of the server.
+    #[serde(skip)]
+    pub suspended: bool,
+    #[serde(serialize_with = "words")]
+    pub reason: Reason<NoEvidence>,
 }
 
 /// Divides the trials of the schedule into evidence (by block and position) and excluded trials, each with its reason.
@@ -105,6 +119,18 @@ pub(crate) fn evidence_of(loaded: &LoadedTrial) -> Result<Evidence<'_>, Reason<N
     Ok(evidence)
 }
 
+impl LoadedTrial {
+    /// Whether it is valid, and its figures are numbers.
+    pub fn is_evidence(&self) -> bool {
+        evidence_of(self).is_ok()
+    }
+
+    /// Whether figures of this configuration are made from this trial.
+    pub fn is_evidence_for(&self, configuration: &Configuration) -> bool {
+        self.trial.configuration == *configuration && self.is_evidence()
+    }
+}
+
 /// The evidence for each configuration, in order of blocks; the A/A twins of its trials are as good as they are.
 pub(crate) fn by_cell<'a>(
     valid: &[Evidence<'a>],
@@ -115,17 +141,6 @@ pub(crate) fn by_cell<'a>(
         of.entry(evidence.trial.configuration.key()).or_default().push(*evidence);
     }
     configurations.iter().map(|wanted| of.get(&wanted.key()).cloned().unwrap_or_default()).collect()
-}
-
-/// What a block says of one figure of a configuration.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct BlockValue {
-    pub(crate) block: u32,
-    /// Mean of the logarithms of its trials' figures.
-    pub(crate) log: f64,
-    /// Variance that counting leaves to it.
-    pub(crate) resolution: f64,
-    pub(crate) trials: usize,
 }
 
 /// One value for each block in which a trial has the figure. The block is the observation: two trials of the same
@@ -153,7 +168,7 @@ pub(crate) fn tps_sample(evidence: &[Evidence<'_>]) -> Option<LogSample> {
     sample(block_values(Figure::Tps, evidence).iter().map(|one| (one.log, one.resolution)))
 }
 
-/// Of logarithms, each with the variance that counting leaves to it.
+/// A sample of logarithms, each with the variance that counting leaves to it.
 fn sample(values: impl Iterator<Item = (f64, f64)>) -> Option<LogSample> {
     let (logs, resolution): (Vec<_>, Vec<_>) = values.unzip();
     Some(LogSample::of(&logs)?.with_sd_at_least(mean(&resolution).sqrt()))
@@ -177,12 +192,12 @@ fn pairs_of(
     above: &[Evidence<'_>],
     below: &[Evidence<'_>],
 ) -> Vec<(BlockValue, BlockValue)> {
-    let is_void = |block: u32| {
-        let mut of_block = above.iter().chain(below).filter(|one| one.trial.block == block);
-        figure == Figure::Tps && of_block.all(Evidence::is_zero)
-    };
-    let (above, below) = (block_values(figure, above), block_values(figure, below));
-    let pairs = matched(&above, &below).filter(|(one, _)| !is_void(one.block));
+    let (values_above, values_below) = (block_values(figure, above), block_values(figure, below));
+    let pairs = matched(&values_above, &values_below).filter(|(value, _)| {
+        let both = above.iter().chain(below);
+        figure != Figure::Tps
+            || !both.filter(|one| one.trial.block == value.block).all(Evidence::is_zero)
+    });
     pairs.map(|(one, other)| (*one, *other)).collect()
 }
 
@@ -202,11 +217,13 @@ impl BlockRatios {
         let differences = pairs
             .iter()
             .map(|(one, other)| (one.log - other.log, one.resolution + other.resolution));
-        let parts = |one: &BlockValue| 1.0 / one.trials as f64;
         Some(Self {
             sample: sample(differences)?,
             trials: mean(
-                &pairs.iter().map(|(one, other)| parts(one) + parts(other)).collect::<Vec<_>>(),
+                &pairs
+                    .iter()
+                    .map(|(one, other)| 1.0 / one.trials as f64 + 1.0 / other.trials as f64)
+                    .collect::<Vec<_>>(),
             ),
             resolution: mean(
                 &pairs
@@ -226,12 +243,11 @@ pub(crate) fn tps_ratio_sample(
     Some(BlockRatios::of(Figure::Tps, above, below)?.sample)
 }
 
-/// Of pairs that are already made.
+/// ln(tps / tps) of pairs that are already made.
 pub(crate) fn ratio_sample(pairs: &[(Evidence<'_>, Evidence<'_>)]) -> Option<LogSample> {
-    let both = |(one, other): &(Evidence<'_>, Evidence<'_>)| {
+    sample(pairs.iter().map(|(one, other)| {
         (one.tps().ln() - other.tps().ln(), one.resolution() + other.resolution())
-    };
-    sample(pairs.iter().map(both))
+    }))
 }
 
 /// 0 for no values.
@@ -242,4 +258,12 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 /// Whether a trial is the first of its configuration in its block, and no A/A twin.
 pub(crate) fn is_cell(trial: &Trial) -> bool {
     trial.role == TrialRole::Cell
+}
+
+/// A reason in documents for users: its words.
+pub(crate) fn words<S: Serializer>(
+    reason: &impl Display,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(reason)
 }

@@ -2,7 +2,7 @@
 
 use crate::effect::Effect;
 use crate::figure::Figure;
-use crate::holm::{FamilyTest, holm};
+use crate::holm::{FamilyTest, HolmResult, holm};
 use crate::judge::{Judge, Judgement, Missing};
 
 /// The figures that comparisons have a verdict on, with their parts of the chance of a false claim: throughput has most of
@@ -30,31 +30,38 @@ pub(crate) struct JudgedQuestion {
 /// Judges all of them, with a chance of at most `alpha` that any difference is claimed that is not there, and at most half of
 /// that that any is called equivalent that is not. `alpha_next` is what the next look at more data may spend.
 pub(crate) fn judge(questions: &[Question], alpha: f64, alpha_next: f64) -> Vec<JudgedQuestion> {
+    let differing = holm_results(questions, alpha, |one, share| one.effect.p_value(share));
+    let equivalent = holm_results(questions, alpha, |one, share| {
+        one.effect.p_value_equivalent(share, one.margin)
+    });
+    let answers =
+        questions.iter().zip(differing).zip(equivalent).map(|((one, differs), equals)| {
+            let judge = Judge {
+                differs: differs.rejected,
+                is_equivalent: equals.rejected,
+                level: differs.level,
+                level_next: differs.level * alpha_next / alpha,
+                margin: one.margin,
+            };
+            JudgedQuestion {
+                change: judge.change(&one.effect),
+                missing: judge.missing(&one.effect),
+                level: differs.level,
+            }
+        });
+    answers.collect()
+}
+
+/// `p_value`: for a test at the level that is the question's part of `alpha`.
+fn holm_results(
+    questions: &[Question],
+    alpha: f64,
+    p_value: impl Fn(&Question, f64) -> f64,
+) -> Vec<HolmResult> {
     let all: f64 = questions.iter().map(|one| one.weight).sum();
-    let tests = |p_value: &dyn Fn(&Question, f64) -> f64| {
-        let test = |one: &Question| FamilyTest {
-            p_value: p_value(one, alpha * one.weight / all),
-            weight: one.weight,
-        };
-        holm(&questions.iter().map(test).collect::<Vec<_>>(), alpha)
-    };
-    let differing = tests(&|one, share| one.effect.p_value(share));
-    let equivalent = tests(&|one, share| one.effect.p_value_equivalent(share, one.margin));
-    let answer = |((one, differs), equals): ((&Question, _), _)| {
-        let differs: crate::holm::HolmResult = differs;
-        let equals: crate::holm::HolmResult = equals;
-        let judge = Judge {
-            differs: differs.rejected,
-            is_equivalent: equals.rejected,
-            level: differs.level,
-            level_next: differs.level * alpha_next / alpha,
-            margin: one.margin,
-        };
-        JudgedQuestion {
-            change: judge.change(&one.effect),
-            missing: judge.missing(&one.effect),
-            level: differs.level,
-        }
-    };
-    questions.iter().zip(differing).zip(equivalent).map(answer).collect()
+    let tests = questions.iter().map(|one| FamilyTest {
+        p_value: p_value(one, alpha * one.weight / all),
+        weight: one.weight,
+    });
+    holm(&tests.collect::<Vec<_>>(), alpha)
 }

@@ -7,7 +7,6 @@ use serde::{Serialize, Serializer};
 use truetps_record::{Measured, OpenLoop, Trial};
 
 use crate::bound;
-use crate::loaded::LoadedTrial;
 use crate::order_stats::{largest, mean, mean_by_block, median};
 use crate::stalls::{StallKind, Stalls};
 
@@ -47,7 +46,7 @@ pub enum OverTrials {
 }
 
 impl OverTrials {
-    /// Of figures with the blocks of their trials. Medians, maxima and sums have one vote a trial.
+    /// One figure from the figures of trials, each with its block. Medians, maxima and sums have one vote a trial.
     pub(crate) fn combine_blocks(self, values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
         match self {
             Self::Estimate | Self::Mean => mean_by_block(values),
@@ -91,9 +90,10 @@ pub enum FigurePlace {
     Csv,
     /// The main table of text, Markdown and HTML.
     Main,
-    /// The same, if any configuration has it.
+    /// The main table of text, Markdown and HTML, if any configuration has it.
     MainIfAny,
-    /// The same, if a transaction of any configuration changes another number of rows than one.
+    /// The main table of text, Markdown and HTML, if a transaction of any configuration changes
+    /// another number of rows than one.
     MainIfRows,
     /// The main table of text and Markdown.
     Text,
@@ -105,7 +105,7 @@ pub enum FigurePlace {
 
 /// What a trial's figure is made from.
 #[derive(Clone, Copy)]
-enum FigureSource {
+pub(crate) enum FigureSource {
     Trial(fn(&Trial) -> Option<f64>),
     Measured(fn(&Measured) -> Option<f64>),
     OpenLoop(fn(&Measured, &OpenLoop) -> Option<f64>),
@@ -114,7 +114,7 @@ enum FigureSource {
     Ledger,
 }
 
-struct FigureEntry {
+pub(crate) struct FigureEntry {
     key: &'static str,
     name: &'static str,
     about: &'static str,
@@ -123,7 +123,7 @@ struct FigureEntry {
     better: Better,
     over: OverTrials,
     places: &'static [FigurePlace],
-    source: FigureSource,
+    pub(crate) source: FigureSource,
 }
 
 macro_rules! figures {
@@ -141,7 +141,7 @@ macro_rules! figures {
         impl Figure {
             pub const ALL: &[Self] = &[$(Self::$figure),*];
 
-            fn entry(self) -> &'static FigureEntry {
+            pub(crate) fn entry(self) -> &'static FigureEntry {
                 static ENTRIES: &[FigureEntry] = &[$(FigureEntry {
                     key: $key,
                     name: $name,
@@ -397,24 +397,6 @@ impl Figure {
     pub fn short_key(self) -> Option<&'static str> {
         self.key().strip_prefix("response_us_").or_else(|| self.key().strip_suffix("_ms"))
     }
-
-    /// Of one trial; `None` where it is not known.
-    pub fn of_trial(self, loaded: &LoadedTrial) -> Option<f64> {
-        let LoadedTrial { trial, detail, .. } = loaded;
-        if let Some(line) = detail.ledger.as_ref().and_then(|ledger| ledger.line(self)) {
-            return line.per_tx();
-        }
-        let measured = trial.measured.as_ref();
-        match self.entry().source {
-            FigureSource::Trial(of) => of(trial),
-            FigureSource::Measured(of) => of(measured?),
-            FigureSource::OpenLoop(of) => of(measured?, measured?.open_loop.as_ref()?),
-            FigureSource::Stalls(of) => {
-                of(&detail.stalls).filter(|_| detail.stalls.absent.is_none())
-            }
-            FigureSource::Ledger => None,
-        }
-    }
 }
 
 impl Serialize for Figure {
@@ -448,14 +430,14 @@ impl Serialize for FigureValues {
             Whole(u64),
             Any(f64),
         }
-        let number = |(figure, value): &(Figure, Option<f64>)| {
-            let is_whole = |value: f64| figure.unit() == FigureUnit::Count && value.fract() == 0.0;
-            let value = value.map(|value| {
-                if is_whole(value) { Number::Whole(value as u64) } else { Number::Any(value) }
+        serializer.collect_map(self.0.iter().map(|(figure, value)| {
+            let is_count = figure.unit() == FigureUnit::Count;
+            let number = value.map(|value| match value {
+                value if is_count && value.fract() == 0.0 => Number::Whole(value as u64),
+                value => Number::Any(value),
             });
-            (figure.key(), value)
-        };
-        serializer.collect_map(self.0.iter().map(number))
+            (figure.key(), number)
+        }))
     }
 }
 

@@ -24,8 +24,8 @@ pub(crate) struct HolmResult {
 pub(crate) fn holm(tests: &[FamilyTest], alpha: f64) -> Vec<HolmResult> {
     let mut order: Vec<_> = (0..tests.len()).collect();
     order.sort_by(|a, b| {
-        let of = |index: usize| tests[index].p_value / tests[index].weight;
-        of(*a).total_cmp(&of(*b))
+        let [a, b] = [a, b].map(|index| tests[*index].p_value / tests[*index].weight);
+        a.total_cmp(&b)
     });
     let mut left: f64 = tests.iter().map(|test| test.weight).sum();
     let mut results = vec![HolmResult { rejected: false, level: 0.0 }; tests.len()];

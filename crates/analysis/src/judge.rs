@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 
-use crate::effect::{Effect, quantile};
+use crate::effect::Effect;
 use crate::sample::{POWER, first_that};
+use crate::student::quantile;
 
 /// The largest number of blocks of a plan: if more were needed, more blocks are no advice.
 const TRIALS_MAX: usize = 1000;
@@ -44,7 +45,7 @@ pub enum Missing {
 pub(crate) struct Judge {
     /// The test for a difference is passed, in the family of tests that it belongs to.
     pub(crate) differs: bool,
-    /// The same for equivalence.
+    /// Whether the test for equivalence is passed.
     pub(crate) is_equivalent: bool,
     /// The level of the test, or the one that it has to reach.
     pub(crate) level: f64,
@@ -89,15 +90,16 @@ impl Judge {
     /// t(0.8) standard errors for the estimate to pass four times out of five.
     fn more_trials(&self, effect: &Effect) -> Option<u32> {
         effect.half_width()?;
-        let size = effect.mean.abs();
-        let enough = |n: usize| {
-            let Some((error, freedom)) = effect.at(n) else { return false };
-            let needed =
-                (quantile(1.0 - self.level_next / 2.0, freedom) + quantile(POWER, freedom)) * error;
-            if size < self.margin { size + needed < self.margin } else { size >= needed }
-        };
-        let needed = first_that(effect.n.max(2) + 1, TRIALS_MAX, enough)?;
+        let needed = first_that(effect.n.max(2) + 1, TRIALS_MAX, |n| self.is_enough(n, effect))?;
         u32::try_from(needed - effect.n).ok()
+    }
+
+    fn is_enough(&self, n: usize, effect: &Effect) -> bool {
+        let Some((error, freedom)) = effect.at(n) else { return false };
+        let needed =
+            (quantile(1.0 - self.level_next / 2.0, freedom) + quantile(POWER, freedom)) * error;
+        let size = effect.mean.abs();
+        if size < self.margin { size + needed < self.margin } else { size >= needed }
     }
 }
 

@@ -25,22 +25,21 @@ pub(crate) fn of_curve(
     if tried.len() < 2 || best_tps == 0.0 {
         return None;
     }
-    let to_best = |index: usize| ratio(&by_cell[index], &by_cell[best]);
     let (knee, ratio_to_best) = tried
         .iter()
-        .filter_map(|(index, _)| Some((*index, to_best(*index)?)))
+        .filter_map(|(index, _)| Some((*index, ratio(&by_cell[*index], &by_cell[best])?)))
         .find(|(index, ratio)| *index == best || reaches_best(ratio))?;
-    let is_limited = |index: usize| cells[index].generator_limited.is_some();
     let beyond = tried.iter().map(|(index, _)| *index).skip_while(|index| *index != knee);
-    let connections = |index: usize| cells[index].configuration.connections();
     Some(Knee {
-        connections: connections(knee),
-        best_connections: connections(best),
+        connections: cells[knee].configuration.connections(),
+        best_connections: cells[best].configuration.connections(),
         best_tps,
         ratio_to_best,
         best_is_last: best == last,
-        generator_limited: is_limited(best) || beyond.into_iter().any(is_limited),
-        last_ratio: if best == last { None } else { to_best(last) },
+        generator_limited: beyond
+            .chain([best])
+            .any(|index| cells[index].generator_limited.is_some()),
+        last_ratio: if best == last { None } else { ratio(&by_cell[last], &by_cell[best]) },
     })
 }
 

@@ -18,7 +18,7 @@ const NINES_MAX: u32 = 12;
 /// Response times of one trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialLatency {
-    /// Of the measure phase: nanoseconds and how many transactions took them, by rising time.
+    /// Response times of the measure phase: nanoseconds and how many transactions took them, by rising time.
     total: Vec<(u64, u64)>,
     pub intervals: Vec<IntervalSteps>,
 }

@@ -140,15 +140,14 @@ fn why_absent(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: F
     if input.measured.counts.ok == 0 {
         return Absent::NoTransaction;
     }
-    let names = || {
-        let known = sources(key).filter(|source| source.holds(input.variables));
-        known.flat_map(|source| source.names).map(|(_, name)| *name)
-    };
-    let said = names().find_map(|name| probe.absent.iter().find(|absent| absent.is_about(name)));
+    let known = sources(key).filter(|source| source.holds(input.variables));
+    let names: Vec<_> = known.flat_map(|source| source.names).map(|(_, name)| *name).collect();
+    let said =
+        names.iter().find_map(|name| probe.absent.iter().find(|absent| absent.is_about(name)));
     if let Some(absent) = said {
         return Absent::Refused { answer: absent.why.clone() };
     }
-    let is_read = window.is_some() && names().any(|name| all_of(probe, name).next().is_some());
+    let is_read = window.is_some() && names.iter().any(|name| all_of(probe, name).next().is_some());
     if is_read { Absent::NotReadThroughout } else { Absent::NotCounted }
 }
 
@@ -171,7 +170,7 @@ struct LedgerWindow<'a> {
     /// The measure phase.
     from_ms: f64,
     to_ms: f64,
-    /// Of all phases: a reading may be a moment before or after the phase.
+    /// Intervals of all phases: a reading may be a moment before or after the measure phase.
     intervals: &'a [Interval],
 }
 
@@ -219,9 +218,8 @@ impl<'a> LedgerWindow<'a> {
         /// The step that may be missing is a tenth at most.
         const STEPS_MIN: f64 = 10.0;
         let points = self.probe.points("pg_stat_bgwriter.buffers_backend");
-        let edges =
-            || Some((self.reading_at(points, self.from_ms)?, self.reading_at(points, self.to_ms)?));
-        let Some((first, last)) = edges() else { return false };
+        let [first, last] = [self.from_ms, self.to_ms].map(|at_ms| self.reading_at(points, at_ms));
+        let Some((first, last)) = first.zip(last) else { return false };
         let is_counted_elsewhere = all_of(self.probe, IO_WRITTEN).next().is_some();
         let buffers = variables.and_then(|all| all.get("shared_buffers")?.parse::<f64>().ok());
         let is_fine =
@@ -229,7 +227,7 @@ impl<'a> LedgerWindow<'a> {
         !is_counted_elsewhere && !is_fine
     }
 
-    /// Of a server that cuts each wait to whole milliseconds, of whose times `cut` is the sum.
+    /// The time of row locks on a server that cuts each wait to whole milliseconds: `cut` is their sum.
     fn row_lock_time(&self, cut: LedgerFigure) -> Result<LedgerFigure, Absent> {
         /// From here on at most a quarter is missing.
         const WAIT_MIN_US: f64 = 3000.0;
@@ -393,7 +391,7 @@ mod tests {
         check(&series, &[], Figure::DiskFlushes, Err(Absent::NotCounted), "");
     }
 
-    /// The same load on 13, 16, 17 and 18: contexts that a version does not have, or that nothing happens in, are no reason for
+    /// One load on 13, 16, 17 and 18: contexts that a version does not have, or that nothing happens in, are no reason for
     /// an absent line.
     #[test]
     fn pages_of_postgres_mean_the_same_in_every_version() {

@@ -157,8 +157,9 @@ const NO_CALLS: &[(&[Figure], &str, &[&str])] = &[
 /// Why the counters of a line do not count its resource, if they do not.
 pub(crate) fn why_not_counted(key: Figure, variables: KnownVariables<'_>) -> Option<Absent> {
     let found = NO_CALLS.iter().find(|(keys, name, values)| {
-        let is_set = |set: &str| values.iter().any(|value| value.eq_ignore_ascii_case(set));
-        keys.contains(&key) && setting(variables, name).is_some_and(is_set)
+        keys.contains(&key)
+            && setting(variables, name)
+                .is_some_and(|set| values.iter().any(|value| value.eq_ignore_ascii_case(set)))
     });
     found.map(|(_, name, _)| {
         let value = setting(variables, name).unwrap_or_default().to_owned();

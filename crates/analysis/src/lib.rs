@@ -71,6 +71,8 @@ mod stalls;
 #[cfg(test)]
 mod stalls_tests;
 mod steady;
+mod stretch;
+mod student;
 mod threshold;
 mod twins;
 mod types;
@@ -91,7 +93,8 @@ pub use compare::{
     CompareQuestion, CompareSide, ComparedLine, Comparison, KnownContrast, Pairing, compare,
 };
 pub use crashes::{CrashAnalysis, CrashSummary, CrashVerdict, CrashedCell, NotProven};
-pub use detail::{CellDetail, TrialDetail, cell_detail};
+pub use detail::{CellDetail, cell_detail};
+pub use evidence::InvalidTrial;
 pub use figure::{Better, Figure, FigureGroup, FigurePlace, FigureUnit, FigureValues, OverTrials};
 pub use judge::{Judgement, Missing};
 pub use latency::{IntervalSteps, TrialLatency, nines_us, quantile_us, step_start_ns};
@@ -99,8 +102,7 @@ pub use ledger::{Ledger, LedgerFigure, LedgerLine};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use live::{LiveStalls, StallsSoFar};
 pub use live_probe::{LiveProbe, LiveWait, ProbeNow};
-pub use loaded::{LoadedTrial, RecordedScript, UnreadFile};
-pub use main_effect::MainEffect;
+pub use loaded::{LoadedTrial, RecordedScript, TrialDetail, UnreadFile};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate, TriedRate};
 pub use open::OpenComparisons;
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
@@ -111,7 +113,7 @@ pub use stalls::{Stall, StallKind, Stalls};
 pub use steady::Unsteady;
 pub use threshold::{Threshold, ThresholdState};
 pub use types::{
-    AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, LoadNoise, Twins, Verdict,
+    AaPair, Analysis, Axis, Cell, Contrast, Curve, Knee, LoadNoise, MainEffect, Twins, Verdict,
 };
 pub use wait_class::WaitClass;
 pub use waits::{

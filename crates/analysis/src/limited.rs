@@ -4,8 +4,7 @@
 use serde::Serialize;
 use truetps_record::{GeneratorLimit, Measured, Reason};
 
-use crate::evidence::Evidence;
-use crate::types::words;
+use crate::evidence::{Evidence, words};
 
 /// Records that were made before trials judged their generator have no verdict on it: there, a worker that was on a CPU
 /// for more than this share of the measure phase counts as one.
@@ -32,8 +31,10 @@ pub(crate) fn of_cell(evidence: &[Evidence<'_>]) -> Option<GeneratorLimited> {
 /// Why the load generator limited the figures of one trial; `None` if it did not.
 pub fn generator_reason(measured: &Measured) -> Option<Reason<GeneratorLimit>> {
     let was_busy = measured.resources.worker_busy_max.is_some_and(|busy| busy > BUSY);
-    let seen = || was_busy.then(|| GeneratorLimit::WorkerBusyOver { share: BUSY }.into());
-    measured.generator_limited.clone().or_else(seen)
+    measured
+        .generator_limited
+        .clone()
+        .or_else(|| was_busy.then(|| GeneratorLimit::WorkerBusyOver { share: BUSY }.into()))
 }
 
 #[cfg(test)]

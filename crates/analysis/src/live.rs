@@ -177,13 +177,12 @@ impl LiveStalls {
     /// `interval`: the last one, if it was judged.
     fn so_far(&self, interval: Option<TimeSpan>) -> StallsSoFar {
         let settled = self.settled.totals;
-        let within = |interval: TimeSpan| {
-            self.open.iter().fold(0.0, |sum, stall| sum + stall.shared(interval).length_ms())
-        };
         let last = self.open.last().copied().zip(interval);
         let goes_on = last.filter(|(stall, interval)| stall.to_ms > interval.to_ms - 1.0);
         StallsSoFar {
-            stalled_ms: interval.map_or(0.0, within),
+            stalled_ms: interval.map_or(0.0, |interval| {
+                self.open.iter().fold(0.0, |sum, stall| sum + stall.shared(interval).length_ms())
+            }),
             going_on_ms: goes_on.map(|(stall, _)| stall.length_ms()),
             count: settled.count + self.open.len() as u32,
             longest_ms: self
@@ -524,7 +523,7 @@ mod tests {
         }
     }
 
-    /// Of ten hours in a report, and of ten minutes as they come.
+    /// The stalls of ten hours in a report, and of ten minutes as they come.
     #[test]
     fn noise_has_no_stall() {
         const BUCKETS: usize = 10 * 3600 * 10;

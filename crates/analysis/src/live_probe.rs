@@ -88,20 +88,20 @@ impl LiveProbe {
         let Some(decoder) = &self.decoder else { return now };
         now.outage = self.answers.as_ref().and_then(|answers| answers.outage_at(at_ms));
         if is_fresh(decoder, ProbeSource::Server, at_ms) {
-            let value =
-                |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
-            now.redo_share = RedoAge::of(value).and_then(|age| age.share());
-            now.threads_running = value("status.Threads_running");
-            now.row_lock_waits = value("status.Innodb_row_lock_current_waits");
+            let age = RedoAge::of(|name| server_value(decoder, name));
+            now.redo_share = age.and_then(|age| age.share());
+            now.threads_running = server_value(decoder, "status.Threads_running");
+            now.row_lock_waits = server_value(decoder, "status.Innodb_row_lock_current_waits");
             now.timed = self.timed_waits(decoder);
             now.states = self.waiting_states(decoder);
         }
         if is_fresh(decoder, ProbeSource::Host, at_ms) {
-            let growth = |name: &str| decoder.value(ProbeSource::Host, name)?.growth_per_ms();
-            let all = |(busy, idle): (f64, f64)| (busy + idle > 0.0).then(|| busy / (busy + idle));
-            now.host_busy =
-                growth("host.cpu_busy_ms").zip(growth("host.cpu_idle_ms")).and_then(all);
-            now.io_pressure = growth("psi.io.some_us").map(|us_per_ms| (us_per_ms / 1e3).min(1.0));
+            let [busy, idle, io] = ["host.cpu_busy_ms", "host.cpu_idle_ms", "psi.io.some_us"]
+                .map(|name| decoder.value(ProbeSource::Host, name)?.growth_per_ms());
+            now.host_busy = busy
+                .zip(idle)
+                .and_then(|(busy, idle)| (busy + idle > 0.0).then(|| busy / (busy + idle)));
+            now.io_pressure = io.map(|us_per_ms| (us_per_ms / 1e3).min(1.0));
         }
         now
     }
@@ -128,6 +128,10 @@ impl LiveProbe {
             sessions: wait.sessions,
         })))
     }
+}
+
+fn server_value(decoder: &ProbeDecoder, name: &str) -> Option<f64> {
+    decoder.value(ProbeSource::Server, name).map(|value| value.now.value)
 }
 
 fn is_fresh(decoder: &ProbeDecoder, source: ProbeSource, now_ms: f64) -> bool {

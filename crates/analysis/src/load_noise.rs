@@ -6,12 +6,11 @@ use indexmap::IndexMap;
 use truetps_record::{Configuration, is_load_factor};
 
 use crate::LoadNoise;
-use crate::effect::quantile;
-use crate::evidence::is_cell;
-use crate::evidence::{BlockValue, Evidence, block_values};
+use crate::evidence::{Evidence, block_values, is_cell};
 use crate::figure::Figure;
-use crate::pooled::PooledVariance;
+use crate::pooled::{BlockValue, PooledVariance};
 use crate::sample::{FACTOR_MAX, LogSample, POWER};
+use crate::student::quantile;
 
 /// The pooled variance of a figure, by load.
 pub(crate) type LoadRows = IndexMap<String, Option<PooledVariance>>;
@@ -50,7 +49,7 @@ pub(crate) fn by_load(
     for (configuration, evidence) in configurations.iter().zip(by_cell) {
         first.entry(load_of(configuration).to_string()).or_insert((configuration, evidence));
     }
-    let noise = |(load, pooled): (&String, &Option<PooledVariance>)| {
+    let noise = rows.iter().filter_map(|(load, pooled)| {
         let (configuration, evidence) = first.get(load)?;
         let blocks = block_values(Figure::Tps, evidence).len();
         let (sigma, freedom, is_within_blocks) = if let Some(pooled) = pooled {
@@ -72,6 +71,6 @@ pub(crate) fn by_load(
             within_blocks: is_within_blocks,
             smallest_detectable_effect: log.min(FACTOR_MAX.ln()).exp_m1(),
         })
-    };
-    rows.iter().filter_map(noise).collect()
+    });
+    noise.collect()
 }

@@ -3,21 +3,31 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use truetps_record::{
-    Configuration, Interval, ProbeSeries, ProbeSource, ScriptRecord, Trial, TrialRole,
-};
+use truetps_record::{Interval, ProbeSeries, ProbeSource, ScriptRecord, Trial, TrialRole};
 
 use crate::absence::Absent;
-use crate::detail::TrialDetail;
-use crate::evidence::evidence_of;
+use crate::figure::{Figure, FigureSource};
 use crate::latency::TrialLatency;
+use crate::ledger::Ledger;
 use crate::stalls::Stalls;
+use crate::waits::{TopWaits, WaitSeries};
 
 const INTERVALS: &str = "intervals.jsonl";
 const PROBE: &str = "probe.jsonl";
 
 /// There is no record of its intervals.
 pub(crate) const NO_INTERVALS: Absent = Absent::Damaged { file: INTERVALS };
+
+/// What happened within a trial.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TrialDetail {
+    pub stalls: Stalls,
+    pub waits: Option<WaitSeries>,
+    /// All waits of the measure phase; documents have the first few.
+    pub top_waits: Option<TopWaits>,
+    /// `None` where the trial has no figures.
+    pub ledger: Option<Ledger>,
+}
 
 /// A trial, the series that were recorded beside its figures, and what happened within it.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,17 +87,7 @@ impl From<Trial> for LoadedTrial {
 }
 
 impl LoadedTrial {
-    /// Whether it is valid, and its figures are numbers.
-    pub fn is_evidence(&self) -> bool {
-        evidence_of(self).is_ok()
-    }
-
-    /// Whether figures of this configuration are made from this trial.
-    pub fn is_evidence_for(&self, configuration: &Configuration) -> bool {
-        self.trial.configuration == *configuration && self.is_evidence()
-    }
-
-    /// The same trial with what could be read of its probe.
+    /// This trial with what could be read of its probe.
     #[must_use]
     pub fn with_probe(self, probe: Option<ProbeSeries>) -> Self {
         let absent = if self.is_probe_damaged() {
@@ -116,5 +116,34 @@ impl LoadedTrial {
     /// The repetition of another trial of its block: it shows the noise, too.
     pub fn is_twin(&self) -> bool {
         self.trial.role == TrialRole::AaTwin
+    }
+}
+
+impl Figure {
+    /// The figure of one trial; `None` where it is not known.
+    pub fn of_trial(self, loaded: &LoadedTrial) -> Option<f64> {
+        let LoadedTrial { trial, detail, .. } = loaded;
+        if let Some(line) = detail.ledger.as_ref().and_then(|ledger| ledger.line(self)) {
+            return line.per_tx();
+        }
+        let measured = trial.measured.as_ref();
+        match self.entry().source {
+            FigureSource::Trial(of) => of(trial),
+            FigureSource::Measured(of) => of(measured?),
+            FigureSource::OpenLoop(of) => of(measured?, measured?.open_loop.as_ref()?),
+            FigureSource::Stalls(of) => {
+                of(&detail.stalls).filter(|_| detail.stalls.absent.is_none())
+            }
+            FigureSource::Ledger => None,
+        }
+    }
+
+    /// The figure of several trials together; `None` where none has it.
+    pub(crate) fn of_trials<'t>(
+        self,
+        trials: impl Iterator<Item = &'t LoadedTrial>,
+    ) -> Option<f64> {
+        let values = trials.filter_map(|one| Some((one.trial.block, self.of_trial(one)?)));
+        self.over_trials().combine_blocks(values)
     }
 }

@@ -24,15 +24,12 @@ pub(crate) struct DataLook {
 /// One before each extension, and the present one.
 pub(crate) fn looks(experiment: &Experiment) -> Vec<DataLook> {
     let ends = experiment.extensions.iter().map(|one| one.blocks_before).chain([u32::MAX]);
-    let spend = |left: f64, part: f64| (left * part, left * (1.0 - part));
-    let (first, rest) = spend(ALPHA, FIRST);
-    let mut left = rest;
-    let mut alpha = first;
+    let (mut alpha, mut left) = (ALPHA * FIRST, ALPHA * (1.0 - FIRST));
     let mut looks = Vec::new();
     for blocks in ends {
-        let (alpha_next, rest) = spend(left, LATER);
+        let alpha_next = left * LATER;
         looks.push(DataLook { blocks, alpha, alpha_next });
-        (alpha, left) = (alpha_next, rest);
+        (alpha, left) = (alpha_next, left * (1.0 - LATER));
     }
     looks
 }

@@ -3,28 +3,16 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-use truetps_record::{Configuration, Estimate, SettingValue, is_load_factor};
+use truetps_record::{Configuration, SettingValue, is_load_factor};
 
-use crate::Verdict;
 use crate::contrast::{ContrastQuestion, verdict};
 use crate::effect::Effect;
 use crate::evidence::{mean, tps_differences};
 use crate::family::{Question, judge};
 use crate::looks::DataLook;
+use crate::{MainEffect, Verdict};
 
-/// A level of a factor against the factor's level in the baseline, at all levels of all other factors.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MainEffect {
-    pub factor: String,
-    pub level: SettingValue,
-    pub baseline: SettingValue,
-    /// Geometric mean of the paired ratios of tps; `n` is their number.
-    pub tps_ratio: Estimate,
-    pub verdict: Verdict,
-}
-
-/// Of experiments with two or more factors beside the load: a level of a single one is compared by contrasts.
+/// A main effect, in experiments with two or more factors beside the load: a level of a single one is compared by contrasts.
 ///
 /// A pair is a configuration and the one that differs from it in this factor alone, in one block. Every trial of the
 /// factor's level is in one pair, so that pairs have no trial in common.
@@ -39,12 +27,12 @@ pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<MainEffect> {
     if factors.len() < 2 {
         return Vec::new();
     }
-    let places =
-        question.configurations.iter().enumerate().map(|(place, one)| (one.key(), place)).collect();
+    let indexes =
+        question.configurations.iter().enumerate().map(|(index, one)| (one.key(), index)).collect();
     let each =
         factors.iter().flat_map(|factor| factor.others.iter().map(move |level| (factor, *level)));
     let known = each.filter_map(|(factor, level)| {
-        Some((factor, level, effect(question, &places, factor, level)?))
+        Some((factor, level, effect(question, &indexes, factor, level)?))
     });
     judged(question, &known.collect::<Vec<_>>())
 }
@@ -74,22 +62,20 @@ impl<'a> FactorLevels<'a> {
 /// `None` where no block has a pair.
 fn effect(
     question: &ContrastQuestion<'_>,
-    places: &HashMap<String, usize>,
+    indexes: &HashMap<String, usize>,
     factor: &FactorLevels<'_>,
     level: &SettingValue,
 ) -> Option<Effect> {
-    let partner = |configuration: &Configuration| {
-        let mut levels = configuration.levels.clone();
-        levels.insert(factor.name.clone(), factor.baseline.clone());
-        places.get(&Configuration { levels }.key()).copied()
-    };
     let mut differences = Vec::new();
     for (cell, configuration) in question.configurations.iter().enumerate() {
-        if configuration.levels.get(factor.name) == Some(level)
-            && let Some(partner) = partner(configuration)
-        {
-            differences
-                .extend(tps_differences(&question.by_cell[cell], &question.by_cell[partner]));
+        if configuration.levels.get(factor.name) != Some(level) {
+            continue;
+        }
+        let mut levels = configuration.levels.clone();
+        levels.insert(factor.name.clone(), factor.baseline.clone());
+        if let Some(partner) = indexes.get(&Configuration { levels }.key()) {
+            let (own, other) = (&question.by_cell[cell], &question.by_cell[*partner]);
+            differences.extend(tps_differences(own, other));
         }
     }
     let (logs, resolution): (Vec<_>, Vec<_>) = differences.into_iter().unzip();
@@ -103,8 +89,9 @@ fn judged(
 ) -> Vec<MainEffect> {
     let Some(DataLook { alpha, alpha_next, .. }) = question.looks.last() else { return Vec::new() };
     let margin = question.smallest_effect.ln_1p();
-    let asked = |(.., effect): &(_, _, Effect)| Question { effect: *effect, weight: 1.0, margin };
-    let answers = judge(&effects.iter().map(asked).collect::<Vec<_>>(), *alpha, *alpha_next);
+    let questions =
+        effects.iter().map(|(.., effect)| Question { effect: *effect, weight: 1.0, margin });
+    let answers = judge(&questions.collect::<Vec<_>>(), *alpha, *alpha_next);
     let both = effects.iter().zip(answers);
     both.map(|((factor, level, effect), answer)| MainEffect {
         factor: factor.name.clone(),

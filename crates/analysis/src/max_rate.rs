@@ -72,12 +72,11 @@ pub(crate) fn highest_rate(
         let Some(rate) = configuration.rate() else { continue };
         let invalid = invalid_of.get(&configuration.key()).into_iter().flatten();
         let invalid = invalid.map(|trial| (trial.name.clone(), trial.reason.to_string(), false));
-        let crossed = |one: &Evidence<'_>| {
-            Some((one.trial.name.clone(), broken_by(one, slo)?, is_limited(one)))
-        };
         let mut not: Vec<_> = invalid.collect();
         let of = evidence.len() + not.len();
-        not.extend(evidence.iter().filter_map(crossed));
+        not.extend(evidence.iter().filter_map(|one| {
+            Some((one.trial.name.clone(), broken_by(one, slo)?, is_limited(one)))
+        }));
         not.sort();
         let first = not.first().cloned();
         let broken_by = first.clone().map(|(trial, why, _)| (trial, why));
@@ -93,8 +92,9 @@ pub(crate) fn highest_rate(
             Some(_) => {}
         }
     }
-    let below = |rate: f64| broken.as_ref().is_none_or(|broken| rate < broken.rate);
-    let held = rates.into_iter().filter(|(rate, evidence)| below(*rate) && !evidence.is_empty());
+    let held = rates.into_iter().filter(|(rate, evidence)| {
+        broken.as_ref().is_none_or(|broken| *rate < broken.rate) && !evidence.is_empty()
+    });
     let held = held.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(rate, evidence)| HeldRate {
         rate,
         trials: evidence.iter().map(|one| one.trial.name.clone()).collect(),

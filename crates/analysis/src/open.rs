@@ -18,25 +18,29 @@ impl Analysis {
     /// Those for which at most so many more blocks are estimated to be enough. The estimate is rough: four pairs of one
     /// comparison say 2 or 29 of the same truth. `None` where there are none.
     pub fn open_comparisons(&self, within: u32) -> Option<OpenComparisons> {
-        let needs =
-            |contrast: &Contrast| contrast.verdict.more_blocks().filter(|more| *more <= within);
-        let open = || self.contrasts.iter().filter(|contrast| needs(contrast).is_some());
-        let more_blocks = open().filter_map(needs).max()?;
+        let open: Vec<(&Contrast, u32)> = self
+            .contrasts
+            .iter()
+            .filter_map(|contrast| Some((contrast, contrast.verdict.more_blocks()?)))
+            .filter(|(_, more_blocks)| *more_blocks <= within)
+            .collect();
+        let more_blocks = open.iter().map(|(_, more_blocks)| *more_blocks).max()?;
         let mut configurations: Vec<Configuration> = Vec::new();
-        for cell in open().flat_map(|contrast| [contrast.baseline_cell, contrast.cell]) {
+        for cell in open.iter().flat_map(|(contrast, _)| [contrast.baseline_cell, contrast.cell]) {
             let configuration = &self.cells[cell].configuration;
             if !configurations.contains(configuration) {
                 configurations.push(configuration.clone());
             }
         }
-        Some(OpenComparisons { configurations, comparisons: open().count(), more_blocks })
+        Some(OpenComparisons { configurations, comparisons: open.len(), more_blocks })
     }
 
     /// Comparisons without a verdict.
     pub fn undecided(&self) -> usize {
-        let is_open =
-            |contrast: &&Contrast| matches!(contrast.verdict, Verdict::NotEnoughData { .. });
-        self.contrasts.iter().filter(is_open).count()
+        self.contrasts
+            .iter()
+            .filter(|contrast| matches!(contrast.verdict, Verdict::NotEnoughData { .. }))
+            .count()
     }
 }
 

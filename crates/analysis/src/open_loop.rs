@@ -3,8 +3,6 @@
 
 use serde::Serialize;
 
-use crate::Cell;
-use crate::cells::over_trials;
 use crate::evidence::Evidence;
 use crate::figure::{FigureGroup, FigureValues};
 
@@ -78,28 +76,8 @@ pub(crate) fn summarise(evidence: &[Evidence<'_>]) -> Option<OpenLoopCell> {
         }),
         figures: FigureValues::new(
             |figure| figure.group() == FigureGroup::OpenLoop,
-            |figure| over_trials(figure, evidence),
+            |figure| figure.of_trials(evidence.iter().map(|one| one.loaded)),
         ),
-    })
-}
-
-/// Goes up the rates to the first that was not sustained in all of its trials; a higher rate that was sustained by chance
-/// is not reliable. `None` where no trial of the curve was judged, or its cells differ by something else than the rate.
-pub(crate) fn range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
-    let judged: Vec<_> = curve
-        .iter()
-        .filter_map(|index| Some((*index, cells[*index].open_loop.as_ref()?.sustained)))
-        .filter(|(_, sustained)| sustained.of > 0)
-        .collect();
-    let rate = |index: &usize| cells[*index].configuration.rate();
-    if judged.is_empty() || curve.len() < 2 || curve.iter().any(|index| rate(index).is_none()) {
-        return None;
-    }
-    let first_not = judged.iter().position(|(_, sustained)| !sustained.is_all());
-    let highest = first_not.unwrap_or(judged.len()).checked_sub(1);
-    Some(SustainedRange {
-        highest: highest.map(|at| judged[at].0),
-        first_not: first_not.map(|at| judged[at].0),
     })
 }
 

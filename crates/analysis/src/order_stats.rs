@@ -23,7 +23,7 @@ pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     mean_on(&values, is_ratio)
 }
 
-/// The same with one vote a block, as throughput and all ratios have it. Where one of the A/A pair is lost, a configuration has two
+/// The mean with one vote a block, as throughput and all ratios have it. Where one of the A/A pair is lost, a configuration has two
 /// trials in one block and one in another: rows a second over trials would not fit transactions a second over blocks.
 pub(crate) fn mean_by_block(values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
     let values: Vec<_> = values.filter(|(_, value)| value.is_finite()).collect();
@@ -47,8 +47,8 @@ pub(crate) fn mean_on(values: &[f64], of_logarithms: bool) -> Option<f64> {
     if values.iter().all(|value| value.to_bits() == first.to_bits()) {
         return Some(*first);
     }
-    let of = |value: f64| if of_logarithms { value.ln() } else { value };
-    let mean = values.iter().map(|value| of(*value)).sum::<f64>() / n;
+    let scaled = values.iter().map(|value| if of_logarithms { value.ln() } else { *value });
+    let mean = scaled.sum::<f64>() / n;
     Some(if of_logarithms { mean.exp() } else { mean })
 }
 

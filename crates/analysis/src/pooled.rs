@@ -1,7 +1,6 @@
 //! The variance of a trial within its block, from all configurations that have the same load.
 //! `docs/method/estimates.md` explains it.
 
-use crate::evidence::BlockValue;
 use crate::sample::LogSample;
 
 /// Weight of the pooled variance beside a comparison's own, in degrees of freedom. It is fixed: a weight that is estimated from
@@ -10,10 +9,21 @@ pub(crate) const POOLED_WEIGHT: f64 = 2.0;
 /// With two rows the pooled variance is the comparison's own.
 const ROWS_MIN: usize = 3;
 
+/// What a block says of one figure of a configuration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct BlockValue {
+    pub(crate) block: u32,
+    /// Mean of the logarithms of its trials' figures.
+    pub(crate) log: f64,
+    /// Variance that counting leaves to it.
+    pub(crate) resolution: f64,
+    pub(crate) trials: usize,
+}
+
 /// The noise at one number of connections (and one rate), whatever the settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PooledVariance {
-    /// Of the logarithm of one trial's figure, without what is common to a block.
+    /// Variance of the logarithm of one trial's figure, without what is common to a block.
     pub(crate) of_one_trial: f64,
     pub(crate) freedom: usize,
     pub(crate) rows: usize,

@@ -15,15 +15,15 @@ impl RedoAge {
         if let Some(bytes) = value("status.Innodb_checkpoint_age") {
             return Some(Self { bytes, room_bytes: value("status.Innodb_checkpoint_max_age") });
         }
-        let lsn = |name: &str| value(&format!("status.Innodb_redo_log_{name}_lsn"));
-        let age = lsn("current")
-            .zip(lsn("checkpoint"))
-            .map(|(current, checkpoint)| (current - checkpoint).max(0.0));
+        let [current, checkpoint] = ["current", "checkpoint"]
+            .map(|name| value(&format!("status.Innodb_redo_log_{name}_lsn")));
+        let age =
+            current.zip(checkpoint).map(|(current, checkpoint)| (current - checkpoint).max(0.0));
         let bytes = age.or_else(|| value("metric.log_lsn_checkpoint_age"))?;
         Some(Self { bytes, room_bytes: value("status.Innodb_redo_log_capacity_resized") })
     }
 
-    /// Of the room, 0 to 1.
+    /// The share of the room, 0 to 1.
     pub fn share(&self) -> Option<f64> {
         self.room_bytes.filter(|room| *room > 0.0).map(|room| self.bytes / room)
     }

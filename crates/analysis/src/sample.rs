@@ -2,7 +2,7 @@
 
 use truetps_record::Estimate;
 
-use crate::effect::quantile;
+use crate::student::quantile;
 
 /// Two-sided 95 % intervals: 2.5 % beyond each end.
 pub(crate) const UPPER: f64 = 0.975;
@@ -37,7 +37,7 @@ impl LogSample {
         Some(Self { n: logs.len(), mean, sd })
     }
 
-    /// The same values, whose spread cannot be known to be less than `least`.
+    /// This sample, whose spread cannot be known to be less than `least`.
     pub(crate) fn with_sd_at_least(self, least: f64) -> Self {
         Self { sd: self.sd.map(|sd| sd.max(least)), ..self }
     }
@@ -97,7 +97,7 @@ mod tests {
     use statrs::distribution::ContinuousCDF;
 
     use super::*;
-    use crate::effect::student;
+    use crate::student::student;
 
     fn check(got: f64, expect: f64, tolerance: f64) {
         assert!((got - expect).abs() <= tolerance, "{got} is not {expect} ± {tolerance}");

@@ -18,6 +18,12 @@ pub struct ShapeDiffers {
     pub b_per_tx: f64,
 }
 
+impl ShapeDiffers {
+    fn size(&self) -> f64 {
+        (self.a_per_tx - self.b_per_tx).abs()
+    }
+}
+
 /// `reads`, `writes` and `other` per transaction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorkDiffers {
@@ -34,25 +40,24 @@ pub fn differing_shapes(
     if tx_a == 0 || tx_b == 0 {
         return Vec::new();
     }
-    let count = |shapes: &[SentShape]| -> BTreeMap<String, u64> {
-        shapes.iter().map(|shape| (shape.sql.clone(), shape.count)).collect()
-    };
-    let (a, b) = (count(a), count(b));
-    let shapes: Vec<_> = a.keys().chain(b.keys().filter(|sql| !a.contains_key(*sql))).collect();
-    let of = |counts: &BTreeMap<String, u64>, sql: &String| counts.get(sql).copied().unwrap_or(0);
-    let mut found: Vec<_> = shapes
+    let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for shape in a {
+        counts.entry(&shape.sql).or_default().0 = shape.count;
+    }
+    for shape in b {
+        counts.entry(&shape.sql).or_default().1 = shape.count;
+    }
+    let mut found: Vec<_> = counts
         .into_iter()
-        .filter(|sql| is_other_number((of(&a, sql), tx_a), (of(&b, sql), tx_b)))
-        .map(|sql| ShapeDiffers {
-            sql: sql.clone(),
-            a_per_tx: of(&a, sql) as f64 / tx_a as f64,
-            b_per_tx: of(&b, sql) as f64 / tx_b as f64,
+        .filter(|(_, (a, b))| is_other_number((*a, tx_a), (*b, tx_b)))
+        .map(|(sql, (a, b))| ShapeDiffers {
+            sql: sql.to_owned(),
+            a_per_tx: a as f64 / tx_a as f64,
+            b_per_tx: b as f64 / tx_b as f64,
         })
         .collect();
-    let size = |one: &ShapeDiffers| (one.a_per_tx - one.b_per_tx).abs();
-    found.sort_by(|one, other| {
-        size(other).total_cmp(&size(one)).then_with(|| one.sql.cmp(&other.sql))
-    });
+    // Equal ones stay in the order of their texts.
+    found.sort_by(|one, other| other.size().total_cmp(&one.size()));
     found
 }
 
@@ -84,11 +89,10 @@ pub fn differing_work(
     if !rows.iter().any(|(_, a, b)| is_other_number((*a, tx_a), (*b, tx_b))) {
         return Vec::new();
     }
-    let per_tx = |count: u64, transactions: u64| count as f64 / transactions as f64;
     rows.map(|(what, a, b)| WorkDiffers {
         what,
-        a_per_tx: per_tx(a, tx_a),
-        b_per_tx: per_tx(b, tx_b),
+        a_per_tx: a as f64 / tx_a as f64,
+        b_per_tx: b as f64 / tx_b as f64,
     })
     .into()
 }

@@ -3,14 +3,14 @@
 use serde::Serialize;
 use truetps_record::{ProbeSeries, ProbeSource};
 
-use crate::coincident::widened;
 use crate::redo::RedoAge;
+use crate::stretch::{mean_over, widened};
 
 /// What a figure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignUnit {
-    /// Of a whole, 0 to 1.
+    /// The share of a whole, 0 to 1.
     Share,
     PerSecond,
     BytesPerSecond,
@@ -135,15 +135,15 @@ impl SignalFormula {
 
 /// From values of one reading.
 fn redo_share(probe: &ProbeSeries, at_ms: f64) -> Option<f64> {
-    let at = |name: &str| {
+    let age = RedoAge::of(|name| {
         let points = probe.points(name);
         let found = points.partition_point(|point| point.at_ms < at_ms);
         points
             .get(found)
             .filter(|point| point.at_ms.total_cmp(&at_ms).is_eq())
             .map(|point| point.value)
-    };
-    RedoAge::of(at)?.share()
+    });
+    age?.share()
 }
 
 fn highest(probe: &ProbeSeries, name: &str, from_ms: f64, to_ms: f64) -> Option<f64> {
@@ -151,17 +151,6 @@ fn highest(probe: &ProbeSeries, name: &str, from_ms: f64, to_ms: f64) -> Option<
     let from = points.partition_point(|point| point.at_ms < from_ms);
     let to = points.partition_point(|point| point.at_ms <= to_ms).max(from);
     points[from..to].iter().map(|point| point.value).reduce(f64::max)
-}
-
-/// The mean over stretches, by their length.
-pub(crate) fn mean_over(
-    stretches: &[(f64, f64)],
-    of: impl Fn((f64, f64)) -> Option<f64>,
-) -> Option<f64> {
-    let known = stretches.iter().filter_map(|stretch| Some((of(*stretch)?, stretch.1 - stretch.0)));
-    let (sum, length) =
-        known.fold((0.0, 0.0), |(sum, all), (value, ms)| (sum + value * ms, all + ms));
-    (length > 0.0).then(|| sum / length)
 }
 
 impl SignalChange {

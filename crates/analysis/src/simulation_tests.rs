@@ -16,7 +16,7 @@ const REPEATS: u64 = 500;
 /// How trials scatter around their true throughput, on logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum NoiseModel {
-    /// The same everywhere.
+    /// Equal everywhere.
     Normal(f64),
     /// 6, 6, 20 % at 1, 50 and 200 connections: as measured on a machine with two cores.
     ByConnections,
@@ -57,7 +57,7 @@ const MODELS: [NoiseModel; 10] = [
 struct Scatter<'a> {
     model: NoiseModel,
     random: &'a mut Random,
-    /// Of the trial before.
+    /// Noise of the trial before.
     last: f64,
     trials: u32,
     block: u32,

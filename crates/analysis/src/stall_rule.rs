@@ -129,6 +129,11 @@ impl ThroughputStep {
         self.ok / self.span.length_ms()
     }
 
+    /// What the schedule allows; without one, there is no limit.
+    fn scheduled_per_ms(&self) -> f64 {
+        self.scheduled.map_or(f64::INFINITY, |starts| starts / self.span.length_ms())
+    }
+
     fn join(steps: &[Self]) -> Self {
         let span =
             TimeSpan { from_ms: steps[0].span.from_ms, to_ms: steps[steps.len() - 1].span.to_ms };
@@ -146,8 +151,9 @@ fn buckets(intervals: &[&JudgedInterval]) -> Vec<ThroughputStep> {
             let from_ms = interval.start_ms + index as f64 * BUCKET_MS;
             let to_ms = (from_ms + BUCKET_MS).min(interval.start_ms + interval.length_ms);
             let span = TimeSpan { from_ms, to_ms: to_ms.max(from_ms) };
-            let per_ms = |starts: u64| starts as f64 / interval.length_ms.max(1.0);
-            let scheduled = interval.scheduled.map(|starts| per_ms(starts) * span.length_ms());
+            let scheduled = interval
+                .scheduled
+                .map(|starts| starts as f64 / interval.length_ms.max(1.0) * span.length_ms());
             let step = ThroughputStep { span, ok: f64::from(*ok), scheduled };
             match steps.last_mut() {
                 Some(last) if step.span.length_ms() < BUCKET_MS / 2.0 => {
@@ -194,21 +200,16 @@ pub(crate) struct UsualThroughput {
 
 impl UsualThroughput {
     fn of(buckets: &[ThroughputStep]) -> Self {
-        let joined =
-            |count: usize| buckets.chunks(count).map(ThroughputStep::join).collect::<Vec<_>>();
-        let typical = |steps: &[ThroughputStep]| usual_of(steps.iter().map(|step| step.ok));
-        let chosen = JOINED.iter().find(|count| typical(&joined(**count)) >= EXPECTED_MIN);
-        let steps = joined(*chosen.unwrap_or(&JOINED[JOINED.len() - 1]));
+        let dense = JOINED
+            .iter()
+            .map(|count| joined(buckets, *count))
+            .find(|steps| usual_of(steps.iter().map(|step| step.ok)) >= EXPECTED_MIN);
+        let is_dense = dense.is_some();
+        let steps = dense.unwrap_or_else(|| joined(buckets, JOINED[JOINED.len() - 1]));
         let around = usual_around(&steps).into_iter().zip(&steps);
         // A schedule that slows down is no stall.
-        let most = |step: &ThroughputStep| {
-            step.scheduled.map_or(f64::INFINITY, |starts| starts / step.span.length_ms())
-        };
-        Self {
-            is_dense: chosen.is_some(),
-            usual: around.map(|(usual, step)| usual.min(most(step))).collect(),
-            steps,
-        }
+        let usual = around.map(|(usual, step)| usual.min(step.scheduled_per_ms())).collect();
+        Self { steps, usual, is_dense }
     }
 
     /// What is usual at a time.
@@ -222,26 +223,25 @@ impl UsualThroughput {
     fn stalled(&self, gaps: &[TimeSpan], gap_ms: f64) -> Vec<TimeSpan> {
         let mut spans = Vec::new();
         if self.is_dense {
-            let is_low =
-                |(step, usual): (&ThroughputStep, &f64)| step.per_ms() < STALL_SHARE * usual;
-            spans = self.runs(STALL_STEPS, self.steps.iter().zip(&self.usual).map(is_low));
+            let steps = self.steps.iter().zip(&self.usual);
+            let are_low = steps.map(|(step, usual)| step.per_ms() < STALL_SHARE * usual);
+            spans = self.runs(STALL_STEPS, are_low);
         }
-        let long = |gap: &&TimeSpan| {
+        spans.extend(gaps.iter().filter(|gap| {
             gap.length_ms() > gap_ms && self.usual_at(gap.from_ms) * gap.length_ms() >= EXPECTED_MIN
-        };
-        spans.extend(gaps.iter().filter(long));
+        }));
         merge(spans)
     }
 
     /// Each step with its neighbours, so many in all, relative to what is usual.
     pub(crate) fn smooth_ratios(&self, width: usize) -> Vec<f64> {
         let last = self.steps.len() - 1;
-        let around = |index: usize| {
+        let ratios = (0..=last).map(|index| {
             let near = &self.steps[index.saturating_sub(width / 2)..=(index + width / 2).min(last)];
             let usual = self.usual[index];
             if usual > 0.0 { ThroughputStep::join(near).per_ms() / usual } else { 1.0 }
-        };
-        (0..=last).map(around).collect()
+        });
+        ratios.collect()
     }
 
     /// Stretches of at least so many steps in a row that are low.
@@ -253,6 +253,11 @@ impl UsualThroughput {
         runs.map(|run| TimeSpan { from_ms: run[0].0.from_ms, to_ms: run[run.len() - 1].0.to_ms })
             .collect()
     }
+}
+
+/// So many neighbouring buckets as one step.
+fn joined(buckets: &[ThroughputStep], count: usize) -> Vec<ThroughputStep> {
+    buckets.chunks(count).map(ThroughputStep::join).collect()
 }
 
 /// The median; if it is zero, the median of the values above zero.
@@ -272,15 +277,16 @@ fn usual_around(steps: &[ThroughputStep]) -> Vec<f64> {
     let wanted = (2 * near + 1).min(steps.len());
     let mut window = SortedWindow::of(steps[..wanted].iter().map(ThroughputStep::per_ms));
     let mut from = 0;
-    let mut around = |index: usize| {
+    let mut around = Vec::with_capacity(steps.len());
+    for index in 0..steps.len() {
         while from < index.saturating_sub(near).min(steps.len() - wanted) {
             window.replace(steps[from].per_ms(), steps[from + wanted].per_ms());
             from += 1;
         }
         let usual = window.middle();
-        if usual > 0.0 { usual } else { overall }
-    };
-    (0..steps.len()).map(&mut around).collect()
+        around.push(if usual > 0.0 { usual } else { overall });
+    }
+    around
 }
 
 /// Values in order, one of which leaves when another one comes: an hour has 36,000 steps, and sorting anew for each is slow.
@@ -294,10 +300,12 @@ impl SortedWindow {
     }
 
     fn replace(&mut self, old: f64, new: f64) {
-        let place =
-            |list: &[f64], value: f64| list.partition_point(|one| one.total_cmp(&value).is_lt());
-        self.0.remove(place(&self.0, old));
-        self.0.insert(place(&self.0, new), new);
+        self.0.remove(self.rank(old));
+        self.0.insert(self.rank(new), new);
+    }
+
+    fn rank(&self, value: f64) -> usize {
+        self.0.partition_point(|one| one.total_cmp(&value).is_lt())
     }
 
     fn middle(&self) -> f64 {

@@ -93,7 +93,7 @@ pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
     stalls_of(&intervals.iter().map(JudgedInterval::of).collect::<Vec<_>>())
 }
 
-/// The same, for the data kept during a run.
+/// Finds them in the data kept during a run.
 pub(crate) fn stalls_of(intervals: &[JudgedInterval]) -> Stalls {
     let judged = judge_phase(intervals, Phase::Measure);
     let max_gap_ms = largest(judged.gaps.iter().map(|gap| gap.length_ms()));
@@ -102,11 +102,11 @@ pub(crate) fn stalls_of(intervals: &[JudgedInterval]) -> Stalls {
         Ok(list) => list,
         Err(why) => return Stalls { absent: Some(why), ..found },
     };
-    let lengths =
-        || list.iter().filter(|one| one.kind == StallKind::Stall).map(|one| one.length_ms);
+    let stalls = list.iter().filter(|one| one.kind == StallKind::Stall);
+    let lengths: Vec<_> = stalls.map(|one| one.length_ms).collect();
     Stalls {
-        stalled_ms: lengths().fold(0.0, |sum, length| sum + length),
-        longest_ms: largest(lengths()),
+        stalled_ms: lengths.iter().fold(0.0, |sum, length| sum + length),
+        longest_ms: largest(lengths.into_iter()),
         list,
         ..found
     }
@@ -181,12 +181,12 @@ impl Ends<'_> {
     /// Transactions that ended in a stretch; of a bucket that is in it in part, that part. Where a gap reaches into a bucket, its
     /// transactions ended beside the gap: what was queued behind a standstill ends at once after it.
     fn within(&self, span: TimeSpan) -> f64 {
-        let part = |step: &ThroughputStep| {
+        let parts = self.buckets.iter().map(|step| {
             let (shared, open) =
                 (self.outside_gaps(step.span.shared(span)), self.outside_gaps(step.span));
             if open > 0.0 { step.ok * (shared / open).clamp(0.0, 1.0) } else { 0.0 }
-        };
-        self.buckets.iter().map(part).sum()
+        });
+        parts.sum()
     }
 
     fn outside_gaps(&self, span: TimeSpan) -> f64 {

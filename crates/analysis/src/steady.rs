@@ -20,9 +20,10 @@ pub struct Unsteady {
 pub(crate) fn of_cell(evidence: &[Evidence<'_>]) -> Option<Unsteady> {
     let unsteady = evidence.iter().filter(|one| one.measured.is_unsteady());
     let ratios: Vec<f64> = unsteady.filter_map(|one| one.measured.littles_law).collect();
-    let apart = |ratio: &f64| (ratio - 1.0).abs();
-    let farthest =
-        ratios.iter().copied().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
+    let farthest = ratios
+        .iter()
+        .copied()
+        .max_by(|one, other| (one - 1.0).abs().total_cmp(&(other - 1.0).abs()))?;
     Some(Unsteady { trials: ratios.len(), of: evidence.len(), farthest })
 }
 

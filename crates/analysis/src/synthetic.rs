@@ -78,11 +78,11 @@ pub(crate) fn run(
 
 fn trial(
     name: &str,
-    place: (u32, u32, TrialRole),
+    position: (u32, u32, TrialRole),
     configuration: &Configuration,
     tps: f64,
 ) -> Trial {
-    let (block, position, role) = place;
+    let (block, position, role) = position;
     let ok = (tps * 10.0) as u64;
     let counts = Counts {
         carried_in: 0,
@@ -93,14 +93,15 @@ fn trial(
         statements: ok,
         ..Counts::default()
     };
-    let us = |us| (tps > 0.0).then_some(us / tps);
+    let [mean, p95, p99, p999, max] =
+        [1e6, 2e6, 3e6, 4e6, 5e6].map(|us| (tps > 0.0).then_some(us / tps));
     let response = LatencyFigures {
-        response_us_mean: us(1e6),
-        response_us_p50: us(1e6),
-        response_us_p95: us(2e6),
-        response_us_p99: us(3e6),
-        response_us_p999: us(4e6),
-        response_us_max: us(5e6),
+        response_us_mean: mean,
+        response_us_p50: mean,
+        response_us_p95: p95,
+        response_us_p99: p99,
+        response_us_p999: p999,
+        response_us_max: max,
     };
     let resources = ResourceUse::default();
     let measured = Measured {

@@ -85,9 +85,8 @@ impl Threshold {
         no_change: f64,
         bound: f64,
     ) -> ThresholdState {
-        let ends = |one: &Estimate| one.low.zip(one.high);
-        let (Some((low, high)), Some((strict_low, strict_high))) = (ends(usual), ends(strict))
-        else {
+        let [usual_ends, strict_ends] = [usual, strict].map(|one| one.low.zip(one.high));
+        let Some(((low, high), (strict_low, strict_high))) = usual_ends.zip(strict_ends) else {
             return ThresholdState::Unsure;
         };
         // `tps<5%` asks for a gain: that one has to be missed for sure, where `tps<-5%` needs a loss for sure.

@@ -29,12 +29,11 @@ fn first_and_second<'a>(
     if is_cell(twin.trial) {
         return None;
     }
-    let same = |other: &&Evidence<'_>| {
+    let cell = valid.iter().find(|other| {
         is_cell(other.trial)
             && other.trial.block == twin.trial.block
             && other.trial.configuration == twin.trial.configuration
-    };
-    let cell = valid.iter().find(same)?;
+    })?;
     if twin.is_zero() || cell.is_zero() {
         return None;
     }

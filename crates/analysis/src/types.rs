@@ -1,18 +1,16 @@
 //! What an analysis says. `report` turns it into text; JSON output is these types as they stand.
 
-use std::fmt::Display;
-
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use truetps_plan::Plan;
-use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, NoEvidence, RATE, Reason};
+use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, RATE, SettingValue};
 
 use crate::detail::CellDetail;
 use crate::effect::Effect;
+use crate::evidence::InvalidTrial;
 use crate::family::JUDGED;
 use crate::figure::{Figure, FigureGroup, FigureValues};
 use crate::judge::Judgement;
 use crate::limited::GeneratorLimited;
-use crate::main_effect::MainEffect;
 use crate::max_rate::MaxRate;
 use crate::open_loop::{OpenLoopCell, SustainedRange};
 use crate::steady::Unsteady;
@@ -65,8 +63,9 @@ pub enum Axis {
 
 impl Axis {
     pub(crate) fn of(plan: &Plan) -> Self {
-        let levels = |name| plan.factors.get(name).map_or(0, Vec::len);
-        if levels(RATE) > 1 && levels(CONNECTIONS) <= 1 { Self::Rate } else { Self::Connections }
+        let [rates, connections] =
+            [RATE, CONNECTIONS].map(|name| plan.factors.get(name).map_or(0, Vec::len));
+        if rates > 1 && connections <= 1 { Self::Rate } else { Self::Connections }
     }
 
     /// The name of the factor.
@@ -168,7 +167,7 @@ pub struct Contrast {
     /// p99 of the cell over p99 of the baseline, and what may be claimed about it.
     pub p99_ratio: Option<Estimate>,
     pub p99_change: Option<Judgement>,
-    /// The same for the server's CPU time of a transaction.
+    /// b over a for the server's CPU time of a transaction.
     pub server_cpu_ratio: Option<Estimate>,
     pub server_cpu_change: Option<Judgement>,
     /// Smallest true effect for which this comparison gets a verdict four times out of five, beside all others: 0.05 is 5 % more,
@@ -216,7 +215,7 @@ pub struct LoadNoise {
     pub load: Configuration,
     /// Standard deviation of ln(tps) of one trial: 0.02 is about 2 %.
     pub sigma: f64,
-    /// Of that standard deviation.
+    /// Degrees of freedom of that standard deviation.
     pub degrees_of_freedom: usize,
     /// Whether what is common to a block is taken out. It is not where a load has one configuration and no twin.
     pub within_blocks: bool,
@@ -247,21 +246,13 @@ pub struct AaPair {
     pub generator_limited: bool,
 }
 
+/// A level of a factor against the factor's level in the baseline, at all levels of all other factors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct InvalidTrial {
-    pub name: String,
-    pub configuration: Configuration,
-    pub partial: bool,
-    /// The load generator was suspended: it says nothing of the server.
-    #[serde(skip)]
-    pub suspended: bool,
-    #[serde(serialize_with = "words")]
-    pub reason: Reason<NoEvidence>,
-}
-
-pub(crate) fn words<S: Serializer>(
-    reason: &impl Display,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(reason)
+pub struct MainEffect {
+    pub factor: String,
+    pub level: SettingValue,
+    pub baseline: SettingValue,
+    /// Geometric mean of the paired ratios of tps; `n` is their number.
+    pub tps_ratio: Estimate,
+    pub verdict: Verdict,
 }

@@ -145,9 +145,9 @@ impl CountIndex {
     }
 
     /// `None` if the slot is beyond all values.
-    fn value(&self, place: u64) -> Option<u64> {
-        let doubling = place >> self.half;
-        let within = place & ((1 << self.half) - 1);
+    fn value(&self, slot: u64) -> Option<u64> {
+        let doubling = slot >> self.half;
+        let within = slot & ((1 << self.half) - 1);
         let (step, shift) = match doubling.checked_sub(1) {
             None => (within, self.unit),
             Some(doubling) => {
@@ -160,20 +160,20 @@ impl CountIndex {
     /// A positive number is the count of the next slot; a negative one is a number of empty slots.
     fn counts(&self, mut numbers: Bytes<'_>) -> Option<Vec<(u64, u64)>> {
         let mut counts = Vec::with_capacity(numbers.0.len() / 2);
-        let (mut place, mut total) = (0_u64, 0_u64);
+        let (mut slot, mut total) = (0_u64, 0_u64);
         while !numbers.0.is_empty() {
             let number = numbers.varint()?;
             // Zig-zag: the sign is in the lowest bit.
             let (size, is_empty) = ((number >> 1) + (number & 1), number & 1 == 1);
             if is_empty {
-                place = place.checked_add(size)?;
+                slot = slot.checked_add(size)?;
                 continue;
             }
             total = total.checked_add(size).filter(|total| *total <= COUNT_MAX)?;
             if size > 0 {
-                counts.push((self.value(place)?, size));
+                counts.push((self.value(slot)?, size));
             }
-            place = place.checked_add(1)?;
+            slot = slot.checked_add(1)?;
         }
         Some(counts)
     }
@@ -272,16 +272,16 @@ mod tests {
         assert_eq!((ours[1].start_ms, ours[1].length_ms), (1000.0, 1000.0));
     }
 
-    /// A crafted file may have any number of empty places before a count.
+    /// A crafted file may have any number of empty slots before a count.
     #[test]
     fn places_beyond_all_values_have_none() {
         let last = CountIndex::new(1, 3).unwrap();
         assert_eq!(last.value(0), Some(0));
         assert_eq!(last.value(2047), Some(2047));
         for lowest in [1, 1 << 20] {
-            let places = CountIndex::new(lowest, 3).unwrap();
-            for place in [1 << 20, 1 << 42, (1 << 42) + (1 << 10), 1 << 49, u64::MAX] {
-                assert_eq!(places.value(place), None, "{lowest}, {place}");
+            let slots = CountIndex::new(lowest, 3).unwrap();
+            for slot in [1 << 20, 1 << 42, (1 << 42) + (1 << 10), 1 << 49, u64::MAX] {
+                assert_eq!(slots.value(slot), None, "{lowest}, {slot}");
             }
         }
     }
@@ -341,16 +341,16 @@ mod tests {
     /// Any byte of the packed histogram may be another one: never a panic, nor more memory than a histogram takes.
     #[test]
     fn a_damaged_histogram_is_an_error_or_other_counts() {
-        let places = CountIndex::new(256, 3).unwrap();
-        assert_eq!(places.value(1 << 40), None);
+        let slots = CountIndex::new(256, 3).unwrap();
+        assert_eq!(slots.value(1 << 40), None);
         let empty = [&[0xff; 9][..], &[2]].concat();
-        assert_eq!(places.counts(Bytes(&empty)), None, "more empty places than there are");
+        assert_eq!(slots.counts(Bytes(&empty)), None, "more empty slots than there are");
         let mut plain = vec![3, 0, 0x81];
         let mut decoder = LatencyDecoder::new();
-        assert_eq!(places.counts(Bytes(&plain)), None, "cut off");
+        assert_eq!(slots.counts(Bytes(&plain)), None, "cut off");
         for byte in 0..=255 {
             plain[1] = byte;
-            _ = places.counts(Bytes(&plain));
+            _ = slots.counts(Bytes(&plain));
             decoder.packed = vec![0x1c, 0x84, 0x93, 0x14, 0, 0, 0, 3, byte, byte, byte];
             assert_eq!(decoder.unpack(), None);
         }

@@ -52,15 +52,8 @@ impl PartSeries {
     ) -> Result<Option<PartInterval>, FolderError> {
         let Some(interval) = self.next.take_if(|next| next.phase == phase) else { return Ok(None) };
         self.next = next_interval(&mut self.intervals)?;
-        let latencies = self.next_latencies(decoder)?;
+        let latencies = self.decode_next(decoder)?.unwrap_or_default();
         Ok(Some(PartInterval { part: self.part, interval, latencies }))
-    }
-
-    fn next_latencies(
-        &mut self,
-        decoder: &mut LatencyDecoder,
-    ) -> Result<Vec<(u64, u64)>, FolderError> {
-        Ok(self.decode_next(decoder)?.unwrap_or_default())
     }
 
     /// The response times of the next line of them; `None` at the end.

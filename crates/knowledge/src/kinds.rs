@@ -11,7 +11,7 @@ struct VariableKinds {
     kind: Vec<VariableKind>,
     /// Folders and files of a server, of which only their disk can matter.
     #[serde(default)]
-    places: Vec<String>,
+    paths: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -49,8 +49,8 @@ pub fn inert_reason(name: &str) -> Option<&'static str> {
 }
 
 /// Whether a variable says where files are that are written at commits, flushes or for large results.
-pub(crate) fn is_place(name: &str) -> bool {
-    INERT.places.iter().any(|known| known == name)
+pub(crate) fn is_path(name: &str) -> bool {
+    INERT.paths.iter().any(|known| known == name)
 }
 
 /// Why restoring the value would not undo the effect of a change; `None` if it would.
@@ -92,7 +92,7 @@ mod tests {
         for name in ["wsrep_on", "profiling", "lc_collate", "tmpdir", "innodb_log_group_home_dir"] {
             assert_eq!(inert_reason(name), None, "{name}");
         }
-        assert!(is_place("tmpdir") && !is_place("datadir"));
+        assert!(is_path("tmpdir") && !is_path("datadir"));
         for name in
             ["sync_binlog", "report", "innodb_flush_method", "gtid_mode", "performance_schema"]
         {

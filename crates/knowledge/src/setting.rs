@@ -73,7 +73,7 @@ pub struct VersionSpan {
 }
 
 impl VersionSpan {
-    pub(crate) fn of(&self) -> Flavour {
+    pub(crate) fn flavour(&self) -> Flavour {
         self.of
     }
 

@@ -70,7 +70,7 @@ pub(crate) fn default_where_unset(
     let possible = setting
         .spans()
         .iter()
-        .filter(|span| family.is_none_or(|family| Family::from(span.of()) == family));
+        .filter(|span| family.is_none_or(|family| Family::from(span.flavour()) == family));
     let defaults: BTreeSet<_> = possible.map(|span| span.default.clone()).collect();
     if defaults.len() == 1 { defaults.into_iter().next().flatten() } else { None }
 }

@@ -106,8 +106,8 @@ pub(crate) fn answer(input: &VerifiedRun) -> String {
     };
     let rows = &found.rows;
     if rows.has_fault() {
-        let faults = RowFault::ALL.into_iter().filter(|fault| rows.of(*fault) > 0);
-        let texts: Vec<_> = faults.map(|fault| fault_text(fault, rows.of(fault))).collect();
+        let faults = RowFault::ALL.into_iter().filter(|fault| rows.count(*fault) > 0);
+        let texts: Vec<_> = faults.map(|fault| fault_text(fault, rows.count(fault))).collect();
         return format!(
             "{} of {} acknowledged rows",
             format::list(&texts),
@@ -197,7 +197,7 @@ pub(crate) fn rows_fact(found: &RowComparison) -> String {
 
 pub(crate) fn faults_fact(found: &RowComparison) -> String {
     let texts = RowFault::ALL
-        .map(|fault| format!("{} {}", format::count(found.rows.of(fault)), fault_name(fault)));
+        .map(|fault| format!("{} {}", format::count(found.rows.count(fault)), fault_name(fault)));
     let when = found.lost_ms.map(|(first, last)| {
         let window = found
             .loss_window_ms
@@ -310,8 +310,8 @@ fn rows_table(found: &RowComparison) -> DocumentTable {
     ];
     let counts = counts.map(|(number, what)| (number, what, Tone::Plain));
     let faults = RowFault::ALL.map(|fault| {
-        let tone = if rows.of(fault) > 0 { Tone::Bad } else { Tone::Good };
-        (rows.of(fault), fault_name(fault), tone)
+        let tone = if rows.count(fault) > 0 { Tone::Bad } else { Tone::Good };
+        (rows.count(fault), fault_name(fault), tone)
     });
     let rows = counts
         .into_iter()

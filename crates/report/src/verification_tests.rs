@@ -43,7 +43,7 @@ fn verification(rows: Option<RowCounts>) -> Verification {
         rows,
         examples: RowFault::ALL
             .into_iter()
-            .filter(|fault| rows.of(*fault) > 0)
+            .filter(|fault| rows.count(*fault) > 0)
             .map(example)
             .collect(),
         lost_ms: (rows.lost > 0).then_some((17_250, 19_000)),

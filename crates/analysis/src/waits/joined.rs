@@ -1,34 +1,33 @@
 //! A series of waits in fewer steps.
 
-use super::WaitSeries;
+use super::sessions::WaitSeries;
 
 impl WaitSeries {
     /// So many neighbouring steps as one: means over time. `None` where there is no step.
     pub fn joined(&self, steps: usize) -> Option<Self> {
         let (last, starts) = self.edges_ms.split_last()?;
         let lengths: Vec<_> = self.edges_ms.windows(2).map(|edge| edge[1] - edge[0]).collect();
-        let mean = |(values, lengths): (&[f64], &[f64])| {
-            let sum: f64 = values.iter().zip(lengths).map(|(value, length)| value * length).sum();
-            sum / lengths.iter().sum::<f64>().max(1e-9)
-        };
-        let of_class =
-            |values: &[f64]| values.chunks(steps).zip(lengths.chunks(steps)).map(mean).collect();
+        let classes = self.classes.iter().map(|(class, values)| {
+            let steps = values.chunks(steps).zip(lengths.chunks(steps));
+            (*class, steps.map(|(values, lengths)| mean_over_time(values, lengths)).collect())
+        });
         Some(Self {
             source: self.source,
             sampled: self.sampled.clone(),
             edges_ms: starts.iter().step_by(steps).chain([last]).copied().collect(),
-            classes: self
-                .classes
-                .iter()
-                .map(|(class, values)| (*class, of_class(values)))
-                .collect(),
+            classes: classes.collect(),
         })
     }
 }
 
+fn mean_over_time(values: &[f64], lengths: &[f64]) -> f64 {
+    let sum: f64 = values.iter().zip(lengths).map(|(value, length)| value * length).sum();
+    sum / lengths.iter().sum::<f64>().max(1e-9)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::WaitSource;
+    use super::super::sessions::WaitSource;
     use super::*;
     use crate::wait_class::WaitClass;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use truetps_record::{Interval, Phase, ProbePoint, ProbeSeries, ProbeSource, SignalKind};
 
-use super::{WaitMeasure, WaitSignal, WaitSource, Waits, growth};
+use super::sessions::{WaitMeasure, WaitSource, Waits, growth, mean};
 use crate::wait_class::WaitClass;
 
 /// Waits of a configuration that a document has.
@@ -19,7 +19,7 @@ pub struct TopWait {
     pub source: WaitSource,
     /// Sessions that waited on it at a time, on average.
     pub sessions: f64,
-    /// Of all sessions that were counted at work; `None` of a wait that the server has timed.
+    /// Share of all sessions that were counted at work; `None` of a wait that the server has timed.
     pub share: Option<f64>,
     /// Waits that have ended, where the server counts them; of sessions that were counted by state, how many were seen in it.
     pub count: Option<f64>,
@@ -59,19 +59,20 @@ impl TopWaits {
         for wait in trials.iter().flat_map(|one| &one.list) {
             by_name.entry(&wait.name).or_default().push(wait);
         }
-        let sum = |waits: &[&TopWait], of: &dyn Fn(&TopWait) -> Option<f64>| {
-            let values: Vec<_> = waits.iter().filter_map(|wait| of(wait)).collect();
-            (!values.is_empty()).then(|| values.iter().sum::<f64>())
-        };
         let list = by_name.into_values().map(|waits| TopWait {
             sessions: waits.iter().map(|wait| wait.sessions).sum::<f64>() / n,
-            share: sum(&waits, &|wait| wait.share).map(|sum| sum / n),
-            count: sum(&waits, &|wait| wait.count),
-            us_per_tx: sum(&waits, &|wait| wait.us_per_tx).map(|sum| sum / n),
+            share: sum(&waits, |wait| wait.share).map(|sum| sum / n),
+            count: sum(&waits, |wait| wait.count),
+            us_per_tx: sum(&waits, |wait| wait.us_per_tx).map(|sum| sum / n),
             ..waits[0].clone()
         });
         Self::ranked(list.collect(), trials.iter().map(|one| one.readings).sum())
     }
+}
+
+/// `None` where no wait has the figure.
+fn sum(waits: &[&TopWait], figure: fn(&TopWait) -> Option<f64>) -> Option<f64> {
+    waits.iter().filter_map(|wait| figure(wait)).reduce(|sum, one| sum + one)
 }
 
 /// One wait on two sides; `None` where it was not seen on that side.
@@ -84,6 +85,16 @@ pub struct ComparedWait {
     pub us_per_tx_b: Option<f64>,
 }
 
+impl ComparedWait {
+    fn longer_us(&self) -> f64 {
+        self.us_per_tx_a.unwrap_or(0.0).max(self.us_per_tx_b.unwrap_or(0.0))
+    }
+}
+
+fn us_per_tx(side: &[TopWait], name: &str) -> Option<f64> {
+    side.iter().find(|wait| wait.name == name)?.us_per_tx
+}
+
 /// The longest waits of either side.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ComparedWaits {
@@ -93,36 +104,30 @@ pub struct ComparedWaits {
 
 impl ComparedWaits {
     pub(crate) fn of(a: Option<&TopWaits>, b: Option<&TopWaits>) -> Self {
-        let of = |side: Option<&TopWaits>| side.map(|waits| waits.list.clone()).unwrap_or_default();
-        let (a, b) = (of(a), of(b));
-        let per_tx =
-            |side: &[TopWait], name: &str| side.iter().find(|wait| wait.name == name)?.us_per_tx;
+        let [a, b] = [a, b].map(|side| side.map_or(&[][..], |waits| &waits.list));
         let only_b = b.iter().filter(|wait| !a.iter().any(|other| other.name == wait.name));
         let both = a.iter().chain(only_b).map(|wait| ComparedWait {
             name: wait.name.clone(),
             class: wait.class,
             source: wait.source,
-            us_per_tx_a: per_tx(&a, &wait.name),
-            us_per_tx_b: per_tx(&b, &wait.name),
+            us_per_tx_a: us_per_tx(a, &wait.name),
+            us_per_tx_b: us_per_tx(b, &wait.name),
         });
-        let longer = |wait: &ComparedWait| {
-            wait.us_per_tx_a.unwrap_or(0.0).max(wait.us_per_tx_b.unwrap_or(0.0))
-        };
-        let mut list: Vec<_> = both.filter(|wait| longer(wait) > 0.0).collect();
-        list.sort_by(|one, other| longer(other).total_cmp(&longer(one)));
+        let mut list: Vec<_> = both.filter(|wait| wait.longer_us() > 0.0).collect();
+        list.sort_by(|one, other| other.longer_us().total_cmp(&one.longer_us()));
         let more = list.len().saturating_sub(SHOWN_MAX);
         list.truncate(SHOWN_MAX);
         Self { list, more }
     }
 }
 
-/// Of a server that was watched without a load, from the first reading to the last one.
+/// The waits of a server that was watched without a load, from the first reading to the last one.
 pub fn top_waits(probe: &ProbeSeries) -> Option<TopWaits> {
     let times = probe.times(ProbeSource::Server);
     Waits::of(probe)?.top(probe, (*times.first()?, *times.last()?), None)
 }
 
-/// The same, of waits that the server has timed. `None`: it times none.
+/// Waits from the first reading to the last one that the server has timed. `None`: it times none.
 pub(crate) fn top_timed_waits(probe: &ProbeSeries) -> Option<Vec<TopWait>> {
     let waits = Waits::of(probe).filter(|waits| waits.source == WaitSource::Timed)?;
     let top = waits.top(probe, (*waits.times.first()?, *waits.times.last()?), None);
@@ -131,7 +136,7 @@ pub(crate) fn top_timed_waits(probe: &ProbeSeries) -> Option<Vec<TopWait>> {
 }
 
 impl Waits<'_> {
-    /// Of the measure phase.
+    /// The waits of the measure phase.
     pub(crate) fn of_measured(
         &self,
         probe: &ProbeSeries,
@@ -156,20 +161,19 @@ impl Waits<'_> {
             .of_kind(SignalKind::State)
             .map(|state| sessions_seen(&state.points, stretch))
             .sum();
-        let wait = |signal: &WaitSignal<'_>| {
+        let list = self.signals.iter().filter_map(|signal| {
             let (sessions, share, count) = match signal.kind {
                 WaitMeasure::Time { unit_ms } => {
-                    let grown = grown(signal.points, &edges) * unit_ms;
+                    let waited_ms = grown(signal.points, &edges) * unit_ms;
                     let count =
-                        (!signal.counted.is_empty()).then(|| grown_count(signal.counted, &edges));
-                    let sessions = grown / (stretch.1 - stretch.0);
-                    let unfinished =
-                        super::mean(signal.unfinished, stretch.0, stretch.1).unwrap_or(0.0);
+                        (!signal.counted.is_empty()).then(|| grown(signal.counted, &edges).round());
+                    let sessions = waited_ms / (stretch.1 - stretch.0);
+                    let unfinished = mean(signal.unfinished, stretch.0, stretch.1).unwrap_or(0.0);
                     (if sessions > 0.0 { sessions } else { unfinished }, None, count)
                 }
                 WaitMeasure::Sessions => {
                     let seen = sessions_seen(signal.points, stretch);
-                    let sessions = super::mean(signal.points, stretch.0, stretch.1)?;
+                    let sessions = mean(signal.points, stretch.0, stretch.1)?;
                     (sessions, (at_work > 0.0).then(|| seen / at_work), Some(seen))
                 }
             };
@@ -182,19 +186,15 @@ impl Waits<'_> {
                 count,
                 us_per_tx: tps.map(|tps| sessions / tps * 1e6),
             })
-        };
+        });
         let readings = self.times.iter().filter(|at| (stretch.0..=stretch.1).contains(*at)).count();
-        TopWaits::ranked(self.signals.iter().filter_map(wait).collect(), readings)
+        TopWaits::ranked(list.collect(), readings)
     }
 }
 
 /// Without the steps in which a counter fell, or was not read: a restart is no wait.
 fn grown(points: &[ProbePoint], edges: &[f64]) -> f64 {
     edges.windows(2).filter_map(|edge| growth(points, edge[0], edge[1])).sum()
-}
-
-fn grown_count(points: &[ProbePoint], edges: &[f64]) -> f64 {
-    grown(points, edges).round()
 }
 
 /// All sessions of all readings.
@@ -208,7 +208,7 @@ fn sessions_seen(points: &[ProbePoint], (from_ms, to_ms): (f64, f64)) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{BINLOG, REDO, series};
+    use super::super::series_for_tests::{BINLOG, REDO, series};
     use super::*;
 
     #[test]

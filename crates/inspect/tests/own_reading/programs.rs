@@ -93,7 +93,7 @@ impl OptionVisitor for ReadWords<'_> {
     }
 }
 
-/// The same by truetps, with its notes.
+/// What truetps reads of them, with its notes.
 pub(crate) fn our_words(
     binary: &ServerBinary,
     path: &Path,

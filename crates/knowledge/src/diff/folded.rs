@@ -4,13 +4,13 @@ use truetps_record::{same_setting, setting_number};
 
 use super::document::Placed;
 use super::equal::is_same;
-use crate::kinds::{inert_reason, is_place};
+use crate::kinds::{inert_reason, is_path};
 use crate::setting::find_setting;
 use crate::side::{SettingsSide, SideValue};
 use crate::unseen::has_no_variable;
 
 pub(super) const RENAMED: &str = "the other server has the same value under another name";
-const SAME_PLACE: &str = "files of the server: inside both datadirs, or outside both";
+const SAME_FOLDER: &str = "files of the server: inside both datadirs, or outside both";
 const OWN_DEFAULTS: &str = "unknown setting, and each of the two versions has its own default";
 pub(super) const ONE_SIDED: &str = "unknown setting, and only one of the two servers has it";
 pub(super) const AT_DEFAULT: &str =
@@ -25,7 +25,7 @@ pub(super) fn folded(
     (b, of_b): (&SettingsSide, &Placed),
 ) -> Option<&'static str> {
     inert_reason(name)
-        .or_else(|| same_place(name, a, b))
+        .or_else(|| same_folder(name, a, b))
         .or_else(|| if find_setting(name).is_none() { unknown_reason(name, a, b) } else { None })
         .or_else(|| is_renamed_setting(name, (a, of_a), (b, of_b)).then_some(RENAMED))
         .or_else(|| is_without_variable(name, a, b).then_some(NO_VARIABLE))
@@ -80,11 +80,11 @@ fn is_at_default(name: &str, a: &Placed, b: &Placed) -> bool {
 }
 
 /// Files of two servers lie in different folders: what may matter is whether they share a disk with the data.
-fn same_place(name: &str, a: &SettingsSide, b: &SettingsSide) -> Option<&'static str> {
-    if !is_place(name) {
+fn same_folder(name: &str, a: &SettingsSide, b: &SettingsSide) -> Option<&'static str> {
+    if !is_path(name) {
         return None;
     }
-    (is_inside_data(name, a)? == is_inside_data(name, b)?).then_some(SAME_PLACE)
+    (is_inside_data(name, a)? == is_inside_data(name, b)?).then_some(SAME_FOLDER)
 }
 
 fn is_inside_data(name: &str, side: &SettingsSide) -> Option<bool> {

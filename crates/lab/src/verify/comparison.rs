@@ -275,7 +275,7 @@ mod tests {
         let mut comparer = compare(seed, true, &answered, &found);
         for other in RowFault::ALL {
             assert_eq!(
-                comparer.counts.of(other),
+                comparer.counts.count(other),
                 u64::from(other == fault),
                 "{seed}: {other:?} for {fault:?}"
             );

@@ -51,7 +51,7 @@ pub struct RowCounts {
 }
 
 impl RowCounts {
-    pub fn of(&self, fault: RowFault) -> u64 {
+    pub fn count(&self, fault: RowFault) -> u64 {
         match fault {
             RowFault::Lost => self.lost,
             RowFault::Doubled => self.doubled,
@@ -63,7 +63,7 @@ impl RowCounts {
 
     /// Whether table and answers disagree.
     pub fn has_fault(&self) -> bool {
-        RowFault::ALL.iter().any(|fault| self.of(*fault) > 0)
+        RowFault::ALL.iter().any(|fault| self.count(*fault) > 0)
     }
 }
 
@@ -217,7 +217,7 @@ mod tests {
                 RowFault::RefusedPresent => &mut counts.refused_present,
                 RowFault::Unexpected => &mut counts.unexpected,
             } = 1;
-            assert!(counts.has_fault() && counts.of(fault) == 1, "{fault:?}");
+            assert!(counts.has_fault() && counts.count(fault) == 1, "{fault:?}");
         }
     }
 }

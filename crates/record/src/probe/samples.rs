@@ -1,7 +1,7 @@
 //! `probe.jsonl`: what server and host did during a trial, on the engine's clock.
 //!
 //! The first line is the [`ProbeHeader`]; each further line is a [`ProbeSample`]. Values have the server's own names,
-//! prefixed with their place (`status.Innodb_os_log_written`, `host.context_switches`); the header says what they are.
+//! prefixed with their source (`status.Innodb_os_log_written`, `host.context_switches`); the header says what they are.
 //! A sample holds only the values that changed since the previous sample of the same [`ProbeSource`];
 //! [`ProbeDecoder`](crate::ProbeDecoder) fills in the others. A value that could be read before and no longer can is named in
 //! [`ProbeSample::lost`], so that it is not taken for unchanged.

@@ -80,7 +80,7 @@ mod tests {
                 && !same_amount("x", "x", "ms")
                 && !same_amount("1", "1", "?")
         );
-        assert!(!same_amount("128MB", "128000", "ms"), "a size is no time");
+        assert!(!same_amount("128MB", "128000", "ms"), "a size is not a time");
         for (one, other) in [("1GB", "1024MB"), ("15min", "900s"), ("0.5h", "30 min")] {
             assert!(same_written_amount(one, other), "{one} {other}");
         }

@@ -1,13 +1,4 @@
-//! What a server's sessions waited on, over time and within a stretch of it.
-//! `docs/method/waits.md` explains it.
-//!
-//! The unit is *sessions*: how many waited at a time, on average. A server that times its waits says how long all of them
-//! took together, which divided by the time that passed is that number; of another one the sessions that are in a state are
-//! counted when it is read. A server books a wait when it ends: one that is longer than the time between two readings is all in
-//! the step of its end.
-
-mod joined;
-mod top;
+//! Sessions that waited, over time and within a stretch of it.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +7,7 @@ use truetps_record::{
     ProbePoint, ProbeSeries, ProbeSource, Signal, SignalKind, SignalSeries, SignalUnit,
 };
 
-use crate::coincident::widened;
-use crate::signs::mean_over;
-pub(crate) use top::top_timed_waits;
-pub use top::{ComparedWait, ComparedWaits, TopWait, TopWaits, top_waits};
-
+use crate::stretch::{mean_over, widened};
 use crate::wait_class::{WaitClass, of_event, of_state};
 
 /// How the numbers came about.
@@ -36,7 +23,7 @@ pub enum WaitSource {
 /// Sessions that waited, by class, in each step between two readings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitSeries {
-    /// Of most classes.
+    /// How most classes came about.
     pub source: WaitSource,
     /// Classes that were counted by state though others were timed.
     pub sampled: Vec<WaitClass>,
@@ -55,30 +42,30 @@ pub struct Wait {
     pub source: WaitSource,
     /// Sessions that waited on it, on average.
     pub sessions: f64,
-    /// The same in the time that it is compared with; `None` where there is none.
+    /// Sessions in the time that it is compared with; `None` where there is none.
     pub usual_sessions: Option<f64>,
 }
 
 /// All that is known of waits in a trial.
 pub(crate) struct Waits<'a> {
-    source: WaitSource,
-    signals: Vec<WaitSignal<'a>>,
-    times: &'a [f64],
+    pub(super) source: WaitSource,
+    pub(super) signals: Vec<WaitSignal<'a>>,
+    pub(super) times: &'a [f64],
 }
 
-struct WaitSignal<'a> {
-    name: String,
-    class: WaitClass,
-    points: &'a [ProbePoint],
-    kind: WaitMeasure,
+pub(super) struct WaitSignal<'a> {
+    pub(super) name: String,
+    pub(super) class: WaitClass,
+    pub(super) points: &'a [ProbePoint],
+    pub(super) kind: WaitMeasure,
     /// Sessions that wait on it at the moment of reading: used for a stretch in which no wait has ended.
-    unfinished: &'a [ProbePoint],
+    pub(super) unfinished: &'a [ProbePoint],
     /// How many waits have ended; empty where they are not counted.
-    counted: &'a [ProbePoint],
+    pub(super) counted: &'a [ProbePoint],
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum WaitMeasure {
+pub(super) enum WaitMeasure {
     /// Grows with the time that sessions wait; the number is the length of its unit in milliseconds.
     Time { unit_ms: f64 },
     /// Sessions at the moment of reading.
@@ -86,7 +73,7 @@ enum WaitMeasure {
 }
 
 impl WaitMeasure {
-    /// `None`: a counter that is no time.
+    /// `None`: a counter that is not a time.
     fn of(signal: Signal) -> Option<Self> {
         if signal.kind.is_gauge() {
             return Some(Self::Sessions);
@@ -94,7 +81,7 @@ impl WaitMeasure {
         signal.unit.length_ms().map(|unit_ms| Self::Time { unit_ms })
     }
 
-    fn source(self) -> WaitSource {
+    pub(super) fn source(self) -> WaitSource {
         match self {
             Self::Time { .. } => WaitSource::Timed,
             Self::Sessions => WaitSource::Sampled,
@@ -142,15 +129,16 @@ impl<'a> Waits<'a> {
     }
 
     fn sampled(&self, classes: &BTreeMap<WaitClass, Vec<f64>>) -> Vec<WaitClass> {
-        let is_sampled = |class: &WaitClass| {
+        if self.source == WaitSource::Sampled {
+            return Vec::new();
+        }
+        let mut sampled: Vec<_> = classes.keys().copied().collect();
+        sampled.retain(|class| {
             self.signals
                 .iter()
                 .any(|signal| signal.class == *class && signal.kind == WaitMeasure::Sessions)
-        };
-        match self.source {
-            WaitSource::Timed => classes.keys().copied().filter(is_sampled).collect(),
-            WaitSource::Sampled => Vec::new(),
-        }
+        });
+        sampled
     }
 
     /// A session that waits for the binlog, or for the redo log where that is timed, is in its commit, too: what is shown as
@@ -201,7 +189,7 @@ impl<'a> Waits<'a> {
     }
 
     /// The parts of stretches between the first reading and the last one: nothing is known beyond.
-    fn within(&self, stretches: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    pub(super) fn within(&self, stretches: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let (first, last) = (self.times[0], self.times[self.times.len() - 1]);
         stretches
             .iter()
@@ -218,7 +206,7 @@ impl Wait {
 }
 
 impl<'a> WaitSignal<'a> {
-    /// Without what else is read of it. `None`: a counter that is no time.
+    /// Without what else is read of it. `None`: a counter that is not a time.
     fn of(name: &str, class: WaitClass, series: &'a SignalSeries) -> Option<Self> {
         let kind = WaitMeasure::of(series.signal)?;
         Some(Self {
@@ -248,8 +236,8 @@ impl<'a> WaitSignal<'a> {
     }
 }
 
-/// Of the readings in a stretch.
-fn mean(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
+/// The mean of the readings in a stretch.
+pub(super) fn mean(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
     let from = points.partition_point(|point| point.at_ms < from_ms);
     let to = points.partition_point(|point| point.at_ms <= to_ms);
     let inside = &points[from..to.max(from)];
@@ -258,38 +246,45 @@ fn mean(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
 }
 
 /// `None` where it was not read before and after the stretch. What was zero at its first point had been zero until then.
-fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
+pub(super) fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     if last.at_ms < to_ms || (first.at_ms > from_ms && first.value > 0.0) {
         return None;
     }
-    let at = |ms: f64| {
-        let after = points.partition_point(|point| point.at_ms < ms);
-        match (after.checked_sub(1).map(|index| points[index]), points.get(after)) {
-            (Some(one), Some(next)) => {
-                one.value + (next.value - one.value) * (ms - one.at_ms) / (next.at_ms - one.at_ms)
-            }
-            (Some(edge), None) => edge.value,
-            (None, edge) => edge.map_or(0.0, |edge| edge.value),
-        }
-    };
+    let [from, to] = [from_ms, to_ms].map(|at_ms| value_at(points, at_ms));
     // A falling counter means that the server was restarted.
-    Some(at(to_ms) - at(from_ms)).filter(|growth| *growth >= 0.0)
+    Some(to - from).filter(|growth| *growth >= 0.0)
+}
+
+/// A value between two readings; 0 where there are none.
+fn value_at(points: &[ProbePoint], at_ms: f64) -> f64 {
+    let after = points.partition_point(|point| point.at_ms < at_ms);
+    match (after.checked_sub(1).map(|index| points[index]), points.get(after)) {
+        (Some(one), Some(next)) => {
+            one.value + (next.value - one.value) * (at_ms - one.at_ms) / (next.at_ms - one.at_ms)
+        }
+        (Some(edge), None) => edge.value,
+        (None, edge) => edge.map_or(0.0, |edge| edge.value),
+    }
+}
+
+const DATA_FILE: &str = "wait/io/file/innodb/innodb_data_file";
+
+fn data_files<'p>(probe: &'p ProbeSeries, value: &str) -> Option<&'p SignalSeries> {
+    probe.signal(&format!("file.{DATA_FILE}.{value}"))
 }
 
 /// Waits that the server has timed. Reads and writes of data files are separate.
 fn timed(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
-    const DATA_FILE: &str = "wait/io/file/innodb/innodb_data_file";
-    let of_file = |value: &str| probe.signal(&format!("file.{DATA_FILE}.{value}"));
     // MySQL 5.5 counts its reads and writes, and does not time them apart.
-    let has_files = of_file("write_us").is_some();
-    let waits = || probe.of_kind(SignalKind::Wait);
-    let is_count = |wait: &&SignalSeries| wait.signal.unit == SignalUnit::Count;
-    let counts: BTreeMap<_, _> = waits()
-        .filter(is_count)
+    let has_files = data_files(probe, "write_us").is_some();
+    let waits = probe.of_kind(SignalKind::Wait);
+    let counts: BTreeMap<_, _> = waits
+        .filter(|wait| wait.signal.unit == SignalUnit::Count)
         .map(|wait| (wait.subject.as_str(), wait.points.as_slice()))
         .collect();
-    let timed = waits().filter(|wait| !has_files || wait.subject != DATA_FILE).filter_map(|wait| {
+    let waits = probe.of_kind(SignalKind::Wait);
+    let timed = waits.filter(|wait| !has_files || wait.subject != DATA_FILE).filter_map(|wait| {
         let counted = counts.get(wait.subject.as_str()).copied().unwrap_or_default();
         Some(WaitSignal {
             counted,
@@ -305,9 +300,9 @@ fn timed(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
     for (part, calls, class) in
         parts.into_iter().filter(|_| has_files && !signals.is_empty()).collect::<Vec<_>>()
     {
-        let time = of_file(&format!("{part}_us"));
+        let time = data_files(probe, &format!("{part}_us"));
         signals.extend(time.and_then(|time| {
-            let counted = of_file(calls).map_or(&[][..], |calls| &calls.points);
+            let counted = data_files(probe, calls).map_or(&[][..], |calls| &calls.points);
             Some(WaitSignal {
                 counted,
                 ..WaitSignal::of(&format!("{DATA_FILE} ({part})"), class, time)?
@@ -320,52 +315,43 @@ fn timed(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
 /// Sessions by their state, where nothing is timed.
 fn sampled(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
     let states = probe.of_kind(SignalKind::State);
-    let class = |state: &SignalSeries| of_state(probe.family, &state.subject);
-    states.filter_map(|state| WaitSignal::of(&state.subject, class(state)?, state)).collect()
+    states
+        .filter_map(|state| {
+            let class = of_state(probe.family, &state.subject)?;
+            WaitSignal::of(&state.subject, class, state)
+        })
+        .collect()
 }
 
 /// Neither wait events nor states of the MySQL family show row locks; InnoDB counts and times them itself. MariaDB cuts each wait
 /// to whole milliseconds: of it sessions are counted.
 fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<WaitSignal<'_>> {
     const WAITING: &str = "Innodb_row_lock_current_waits";
-    let status = |name: &str| probe.signal(&format!("status.{name}"));
-    let waiting = status(WAITING).map_or(&[][..], |waiting| &waiting.points);
+    let waiting = status(probe, WAITING).map_or(&[][..], |waiting| &waiting.points);
     let (name, unfinished) = match source {
         WaitSource::Timed if !probe.is_mariadb() => ("Innodb_row_lock_time", waiting),
         _ => (WAITING, [].as_slice()),
     };
-    let counted = status("Innodb_row_lock_waits").map_or(&[][..], |waits| &waits.points);
+    let counted = status(probe, "Innodb_row_lock_waits").map_or(&[][..], |waits| &waits.points);
     Some(WaitSignal {
         unfinished,
         counted,
-        ..WaitSignal::of(name, WaitClass::RowLock, status(name)?)?
+        ..WaitSignal::of(name, WaitClass::RowLock, status(probe, name)?)?
     })
+}
+
+fn status<'p>(probe: &'p ProbeSeries, name: &str) -> Option<&'p SignalSeries> {
+    probe.signal(&format!("status.{name}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{Family, ProbeHeader, ProbeSample};
-
+    use super::super::series_for_tests::{BINLOG, REDO, series};
     use super::*;
 
     fn wait_series(probe: &ProbeSeries) -> Option<WaitSeries> {
         Waits::of(probe).map(|waits| waits.series())
     }
-
-    pub(super) fn series(samples: &[(f64, &[(&str, f64)])]) -> ProbeSeries {
-        let header = ProbeHeader::of_version_1(1e3, Some(Family::Mysql));
-        let sample = |(at_ms, values): &(f64, &[(&str, f64)])| ProbeSample {
-            source: ProbeSource::Server,
-            at_ms: *at_ms,
-            took_ms: 1.0,
-            lost: Vec::new(),
-            values: values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
-        };
-        ProbeSeries::of(&header, samples.iter().map(sample))
-    }
-
-    pub(super) const REDO: &str = "wait.wait/io/file/innodb/innodb_log_file.us";
-    pub(super) const BINLOG: &str = "wait.wait/io/file/sql/binlog.us";
 
     /// Half a session waits for the redo log all the time; from 2 s to 4 s three wait for the binlog, never before.
     fn timed_series() -> ProbeSeries {
