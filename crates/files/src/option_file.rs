@@ -1,5 +1,6 @@
 //! The lines of an option file. Which files and groups apply is decided by the caller.
 
+use crate::option_line::OptionLine;
 use crate::{group_lines, plain_lines};
 
 /// How a file is written.
@@ -9,25 +10,6 @@ pub enum OptionStyle {
     Groups,
     /// `postgresql.conf`: no groups, `name value`, `include 'file'`.
     Plain,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OptionLine {
-    Group(String),
-    /// A name as it is written; no value where there is no `=`. What is not UTF-8 has replacement characters.
-    Setting {
-        name: String,
-        value: Option<String>,
-    },
-    /// `include`, `includedir`, `include_dir`, `include_if_exists`, and what it names.
-    Include {
-        how: String,
-        path: String,
-    },
-    /// A server does not start with this line.
-    Fault(&'static str),
-    /// Servers read a part of it; which one depends on their version.
-    Cut(&'static str),
 }
 
 /// A text with one is in another encoding, or no text.
@@ -68,10 +50,6 @@ fn without_mark(text: &[u8]) -> &[u8] {
 /// Whether a text begins with a byte order mark, which no server knows.
 pub(crate) fn has_mark(text: &[u8]) -> bool {
     text.starts_with(MARK)
-}
-
-pub(crate) fn text_of(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Lines of `postgresql.conf`, by the tokens of the server's own reader: the longest one at each place.
 
-use crate::OptionLine;
-use crate::option_file::text_of;
+use crate::option_line::{OptionLine, text_of};
 
 const WRONG: OptionLine = OptionLine::Fault(
     "is neither a setting nor a comment of a postgresql.conf, and there is no group of a my.cnf",
