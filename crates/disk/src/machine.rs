@@ -4,14 +4,10 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::DiskError;
+use crate::error::{DiskError, FUSE, FUSERMOUNT};
 use crate::lab::LabLevel;
+use crate::programs::PROGRAM_FOLDERS;
 
-/// Folders of the programs that make and mount disks.
-pub(crate) const PROGRAM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
-pub(crate) const FUSE: &str = "/dev/fuse";
-/// The program that mounts FUSE file systems for users.
-pub(crate) const FUSERMOUNT: &str = "fusermount3";
 const SET_USER_ID: u32 = 0o4000;
 
 fn missing(what: &'static str, problem: impl Into<String>) -> DiskError {

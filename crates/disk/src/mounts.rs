@@ -12,10 +12,9 @@ use rustix::mount::{UnmountFlags, unmount};
 
 use fuser::BackgroundSession;
 
-use crate::block_lab::output_of;
 use crate::device::open_private;
-use crate::error::DiskError;
-use crate::machine::FUSERMOUNT;
+use crate::error::{DiskError, FUSERMOUNT};
+use crate::programs::output_of;
 use crate::served_file::SUBTYPE;
 
 /// The lock of a disk's process.

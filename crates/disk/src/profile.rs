@@ -4,19 +4,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::built_in;
+use crate::built_in::BUILT_IN;
 use crate::error::DiskError;
-use crate::model::{DeviceModel, DiskRange, DiskRequest};
-
-/// The profiles that come with truetps: name and TOML.
-const BUILT_IN: [(&str, &str); 7] = [
-    ("native", include_str!("../profiles/native.toml")),
-    ("hdd7200", include_str!("../profiles/hdd7200.toml")),
-    ("hdd5400", include_str!("../profiles/hdd5400.toml")),
-    ("sata-ssd", include_str!("../profiles/sata-ssd.toml")),
-    ("nvme", include_str!("../profiles/nvme.toml")),
-    ("gp3", include_str!("../profiles/gp3.toml")),
-    ("lying", include_str!("../profiles/lying.toml")),
-];
 
 /// A minute: longer than any disk takes for a request.
 const LATENCY_MAX_US: u32 = 60_000_000;
@@ -87,7 +77,7 @@ fn flush_us_of(name: &str) -> Option<u32> {
 impl DiskProfile {
     /// Names of the profiles that come with truetps.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        BUILT_IN.iter().map(|(name, _)| *name)
+        built_in::names()
     }
 
     /// The text of a profile that comes with truetps, for users to copy.
@@ -174,24 +164,6 @@ impl DiskProfile {
             return Err(format!("`jitter = {:?}`: give a number from 0 to 1", self.jitter));
         }
         self.rotating.map_or(Ok(()), Geometry::check)
-    }
-
-    /// Median duration of a page that is overwritten and flushed by one client, in µs: what the model says of it.
-    pub fn overwrite_us(&self) -> f64 {
-        const TIMES: usize = 101;
-        let mut model = DeviceModel::new(self, 0);
-        let page = DiskRange { offset: 1 << 30, length: 4096 };
-        let mut now_ns = 0;
-        let mut all_ns: Vec<_> = (0..TIMES)
-            .map(|_| {
-                let began_ns = now_ns;
-                now_ns = model.done_ns(now_ns, DiskRequest::Write(page));
-                now_ns = model.done_ns(now_ns, DiskRequest::Flush);
-                now_ns - began_ns
-            })
-            .collect();
-        all_ns.sort_unstable();
-        all_ns[TIMES / 2] as f64 / 1e3
     }
 
     pub(crate) fn cache_bytes(&self) -> u64 {

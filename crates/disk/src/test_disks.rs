@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::flush_times::{FlushTimes, flush_times};
-use crate::lab::{DiskLab, create_lab};
+use crate::helper::create_lab;
+use crate::lab::DiskLab;
 use crate::mounts::remove_mounts;
 use crate::{DiskOptions, DiskProfile, LabLevel, missing_for};
 

@@ -6,7 +6,8 @@ use std::os::unix::fs::DirEntryExt;
 
 use fuser::{Errno, FileType};
 
-use super::nodes::{FileNode, NodeId};
+use super::nodes::FileNode;
+use super::placement::NodeId;
 
 pub(super) struct FolderEntry {
     pub(super) name: OsString,

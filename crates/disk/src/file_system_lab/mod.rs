@@ -24,8 +24,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::device::{DeviceState, DiskCrash};
 use crate::error::DiskError;
+use crate::error::FUSE;
 use crate::lab::{DiskLab, DiskOptions, check_free};
-use crate::machine::FUSE;
 use crate::mounts::{remove_mounts, unmount_when_free, wait_until_unserved};
 use operations::serve_file_system;
 use state::{FileSystemState, SharedState, locked};

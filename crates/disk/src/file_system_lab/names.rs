@@ -13,7 +13,8 @@ use rustix::fs::{
     mkdirat, mknodat, openat, readlinkat, renameat_with, symlinkat, unlinkat, utimensat,
 };
 
-use super::nodes::{NodeId, attributes, errno};
+use super::nodes::{attributes, errno};
+use super::placement::NodeId;
 use super::state::FileSystemState;
 
 /// What of a file's attributes is to change.

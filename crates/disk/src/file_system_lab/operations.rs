@@ -19,7 +19,8 @@ use rustix::fs::OFlags;
 
 use super::folders::{FolderEntry, folder_entries};
 use super::names::{self, AttributeChange};
-use super::nodes::{NodeId, attributes, errno};
+use super::nodes::{attributes, errno};
+use super::placement::NodeId;
 use super::state::{FileSystemState, SharedState, locked};
 use super::sync::sync_file;
 use crate::answers::DelayedAnswers;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{DiskRange, DiskRequest, us};
+use super::request::{DiskRange, DiskRequest, us};
 use crate::profile::{DiskProfile, Geometry};
 
 /// Requests among which the disk chooses the next one, as with native command queuing.
