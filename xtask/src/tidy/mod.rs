@@ -110,7 +110,11 @@ fn run_folders(root: &Path) -> anyhow::Result<BTreeSet<String>> {
     Ok(folders)
 }
 
-fn collect(folder: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+pub(crate) fn collect(
+    folder: &Path,
+    endings: &[&str],
+    files: &mut Vec<PathBuf>,
+) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
         if path.is_dir() {
