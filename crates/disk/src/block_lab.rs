@@ -48,11 +48,7 @@ impl BlockLab {
             fs::create_dir_all(&folder).map_err(DiskError::io("create", &folder))?;
         }
         let served = serve(Arc::clone(&device), &device_folder(&options));
-        let missing = |error: std::io::Error| DiskError::Missing {
-            what: "/dev/fuse",
-            problem: error.to_string(),
-        };
-        let session = Some(served.map_err(missing)?);
+        let session = Some(served.map_err(|error| DiskError::no_fuse(&error))?);
         let mut lab = Self { options, device, session, loop_device: PathBuf::new(), lock };
         lab.attach()?;
         if is_new {

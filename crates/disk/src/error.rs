@@ -41,8 +41,9 @@ pub enum DiskError {
 /// `ssd` is the end of `sata-ssd`.
 fn did_you_mean(typed: &str) -> String {
     let typed = typed.to_lowercase();
-    let is_near = |name: &&str| typed.len() > 1 && (name.contains(&typed) || typed.contains(*name));
-    let near: Vec<_> = built_in::names().filter(is_near).collect();
+    let near: Vec<_> = built_in::names()
+        .filter(|name| typed.len() > 1 && (name.contains(&typed) || typed.contains(name)))
+        .collect();
     if near.is_empty() {
         String::new()
     } else {
@@ -54,6 +55,10 @@ impl DiskError {
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { what, path, source }
+    }
+
+    pub(crate) fn no_fuse(error: &io::Error) -> Self {
+        Self::Missing { what: FUSE, problem: error.to_string() }
     }
 
     /// Whether something broke; otherwise it cannot be done here.

@@ -43,9 +43,9 @@ pub struct DiskOptions {
     /// For everything of the disk, and nothing else. A kept image in it is mounted again, with what is on it.
     pub folder: PathBuf,
     pub profile: DiskProfile,
-    /// Of a new image; a kept one stays as large as it is.
+    /// Size of a new image; a kept one stays as large as it is.
     pub bytes: u64,
-    /// Of the jitter.
+    /// Seed of the jitter.
     pub seed: u64,
     /// Whether the image outlives the disk; only of level `block`.
     #[serde(default)]

@@ -67,9 +67,11 @@ fn cannot_mount_as_user() -> Option<DiskError> {
     };
     let is_set_user_id =
         program.metadata().is_ok_and(|metadata| metadata.mode() & SET_USER_ID != 0);
-    let problem =
-        || format!("{} is not set-user-ID, so that it cannot mount for users", program.display());
-    (!is_set_user_id).then(|| missing(FUSERMOUNT, problem()))
+    (!is_set_user_id).then(|| {
+        let program = program.display();
+        let problem = format!("{program} is not set-user-ID, so that it cannot mount for users");
+        missing(FUSERMOUNT, problem)
+    })
 }
 
 fn in_program_folders(program: &str) -> Option<PathBuf> {

@@ -26,7 +26,7 @@ pub struct DiskProfile {
     pub flush_lies: bool,
     #[serde(default)]
     pub read_us: u32,
-    /// Of a write into the cache, where there is one.
+    /// Latency of a write: into the cache, where there is one.
     #[serde(default)]
     pub write_us: u32,
     /// Beside what the cache has to write.
@@ -64,7 +64,7 @@ pub struct Geometry {
     pub full_stroke_gb: u32,
 }
 
-/// Of `flush-10ms` or `flush-100us`.
+/// The time in a name such as `flush-10ms` or `flush-100us`.
 fn flush_us_of(name: &str) -> Option<u32> {
     let time = name.strip_prefix("flush-")?;
     let (digits, unit_us) = match time.strip_suffix("us") {
@@ -92,8 +92,7 @@ impl DiskProfile {
         }
         if let Some(flush_us) = flush_us_of(name) {
             let profile = Self::of_flush(name, flush_us);
-            let wrong = |problem| DiskError::Profile { name: name.to_owned(), problem };
-            return profile.check().map(|()| profile).map_err(wrong);
+            return profile.checked();
         }
         if Path::new(name).extension().is_none_or(|extension| extension != "toml") {
             return Err(DiskError::UnknownProfile { name: name.to_owned() });
@@ -136,10 +135,14 @@ impl DiskProfile {
             name: "profile".to_owned(),
             problem: toml_problem(text, &error),
         })?;
-        profile
-            .check()
-            .map_err(|problem| DiskError::Profile { name: profile.name.clone(), problem })?;
-        Ok(profile)
+        profile.checked()
+    }
+
+    fn checked(self) -> Result<Self, DiskError> {
+        match self.check() {
+            Ok(()) => Ok(self),
+            Err(problem) => Err(DiskError::Profile { name: self.name, problem }),
+        }
     }
 
     pub fn to_toml(&self) -> String {
@@ -147,11 +150,10 @@ impl DiskProfile {
     }
 
     fn check(&self) -> Result<(), String> {
-        let is_name = |name: &str| {
-            (1..=40).contains(&name.len())
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        };
-        if !is_name(&self.name) {
+        let mut bytes = self.name.bytes();
+        if !(1..=40).contains(&self.name.len())
+            || !bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        {
             return Err(format!("`name = {:?}`: give 1 to 40 letters, digits or `-`", self.name));
         }
         let latencies =

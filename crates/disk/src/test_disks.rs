@@ -20,7 +20,7 @@ pub(crate) fn can_mount(level: LabLevel) -> Option<RwLockReadGuard<'static, ()>>
     is_possible(level).then(|| QUIET.read().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The same for a test that measures.
+/// Whether a test that measures can run.
 pub(crate) fn can_measure(level: LabLevel) -> Option<RwLockWriteGuard<'static, ()>> {
     is_possible(level).then(|| QUIET.write().unwrap_or_else(PoisonError::into_inner))
 }

@@ -19,10 +19,10 @@ const NUL: OptionLine =
 impl OptionStyle {
     /// The style of a text: `Groups` if it has a group or a `!include` line.
     pub fn of(text: &[u8]) -> Self {
-        let is_of_groups = |line: &[u8]| {
-            line.trim_ascii_start().starts_with(b"[") || line.trim_ascii_start().starts_with(b"!")
-        };
-        if text.split(|byte| *byte == b'\n').any(|line| is_of_groups(without_mark(line))) {
+        let mut lines = text.split(|byte| *byte == b'\n');
+        if lines
+            .any(|line| matches!(without_mark(line).trim_ascii_start().first(), Some(b'[' | b'!')))
+        {
             Self::Groups
         } else {
             Self::Plain

@@ -133,13 +133,12 @@ fn integer_length(text: &[u8]) -> usize {
 }
 
 fn real_length(text: &[u8]) -> usize {
-    let is_digit = |byte: u8| byte.is_ascii_digit();
-    let whole = sign_length(text) + count(&text[sign_length(text)..], is_digit);
+    let whole = sign_length(text) + count(&text[sign_length(text)..], |byte| byte.is_ascii_digit());
     let Some((b'.', behind)) = text[whole..].split_first() else { return 0 };
-    let length = whole + 1 + count(behind, is_digit);
+    let length = whole + 1 + count(behind, |byte| byte.is_ascii_digit());
     match text[length..].split_first() {
         Some((b'e' | b'E', power)) => {
-            let digits = count(&power[sign_length(power)..], is_digit);
+            let digits = count(&power[sign_length(power)..], |byte| byte.is_ascii_digit());
             length + if digits == 0 { 0 } else { 1 + sign_length(power) + digits }
         }
         _ => length,

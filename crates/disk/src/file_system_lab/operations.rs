@@ -31,7 +31,7 @@ use crate::undo::BLOCK_BYTES;
 pub(super) const DATA_SYNC: u32 = 0o10_000;
 const ALL_SYNC: u32 = 0o4_010_000;
 const NAME_BYTES_MAX: u32 = 255;
-/// Of files, for `df -i`: there is no limit.
+/// Number of files for `df -i`: there is no limit.
 const FILES_MAX: u64 = 1 << 20;
 
 struct MountedFileSystem {

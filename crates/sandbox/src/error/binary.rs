@@ -41,14 +41,9 @@ impl BinaryError {
 
     /// The hint for commands that name a server in another way.
     pub(crate) fn hint_by(&self, way: &str) -> String {
-        let install = |package: &str| {
-            format!(
-                "install one (Debian, Ubuntu: `apt-get install {package}`), or name its folder {way}"
-            )
-        };
         match self {
-            Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => install("postgresql"),
-            Self::NotFound { .. } => install("mariadb-server-core"),
+            Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => install_hint("postgresql", way),
+            Self::NotFound { .. } => install_hint("mariadb-server-core", way),
             Self::CannotRun { problem, .. } if problem.contains("shared libraries") => library_hint(problem, way),
             Self::CannotRun { .. } | Self::NotAServer { .. } => format!("name another server {way}"),
             Self::NoShareDir { .. } => {
@@ -58,6 +53,10 @@ impl BinaryError {
             Self::NoInitdb { .. } => format!("name the folder of the whole server {way}"),
         }
     }
+}
+
+fn install_hint(package: &str, way: &str) -> String {
+    format!("install one (Debian, Ubuntu: `apt-get install {package}`), or name its folder {way}")
 }
 
 /// Debian packages of libraries that old servers need and new systems lack.

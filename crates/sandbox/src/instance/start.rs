@@ -248,11 +248,12 @@ impl<'a> InstanceStart<'a> {
             settings,
             log_from: *log_from,
         };
-        let look = || match child.try_wait().map_err(SandboxError::io("look at", program))? {
-            None => self.check_wanted().map(|()| None),
-            ended => Ok(ended),
-        };
-        let waited = awaited.wait(self.options.ready_time_limit, look);
+        let waited = awaited.wait(self.options.ready_time_limit, || {
+            match child.try_wait().map_err(SandboxError::io("look at", program))? {
+                None => self.check_wanted().map(|()| None),
+                ended => Ok(ended),
+            }
+        });
         waited.map(drop).map_err(|error| match disk {
             Some(profile) => error.on_disk(profile),
             None => error,
@@ -262,20 +263,22 @@ impl<'a> InstanceStart<'a> {
     /// A silently adjusted setting would invalidate everything measured with this server. A value of its option file is what
     /// the server makes of it, as where it comes from.
     fn read_back(&self, settings: &Settings) -> Result<Vec<Mismatch>, SandboxError> {
-        let asked =
-            |source| SandboxError::Sql { action: "read the server's settings back", source };
         let mut client = self.instance.connect(PROBE_TIME_LIMIT)?;
-        let found = taken_differently(&mut client, settings).map_err(asked)?;
-        let is_of_file = |wrong: &Mismatch| {
-            let mut base = self.instance.server.base_settings();
-            base.any(|(name, value)| canonical_name(name) == wrong.name && value == wrong.wanted)
-        };
-        match found.iter().find(|wrong| !is_of_file(wrong)) {
+        let found = taken_differently(&mut client, settings).map_err(|source| {
+            SandboxError::Sql { action: "read the server's settings back", source }
+        })?;
+        match found.iter().find(|wrong| !self.is_of_file(wrong)) {
             None => Ok(found),
             Some(Mismatch { name, wanted, found }) => {
                 let (name, wanted, found) = (name.clone(), wanted.clone(), found.clone());
                 Err(NamedError::Mismatch { name, wanted, found }.into())
             }
         }
+    }
+
+    /// Whether the server's option file has the wanted value.
+    fn is_of_file(&self, wrong: &Mismatch) -> bool {
+        let mut base = self.instance.server.base_settings();
+        base.any(|(name, value)| canonical_name(name) == wrong.name && value == wrong.wanted)
     }
 }

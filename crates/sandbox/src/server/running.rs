@@ -186,7 +186,7 @@ impl RunningServer {
         self.ready_after
     }
 
-    /// The same settings as an option file, for the record of a run: the file name, and its text.
+    /// The settings of this server as an option file, for the record of a run: the file name, and its text.
     pub fn option_file(&self) -> (&'static str, String) {
         let (family, places) = (self.folder.binary.family(), &self.folder.paths);
         let comment = format!(
