@@ -22,8 +22,8 @@ impl fmt::Display for Other {
 
 #[derive(Debug, Error)]
 pub enum BinaryError {
-    #[error("no {wanted} server found in {}{}", places.join(", "), passed_over(others))]
-    NotFound { wanted: String, places: Vec<String>, others: Vec<Other> },
+    #[error("no {wanted} server found in {}{}", searched.join(", "), passed_over(others))]
+    NotFound { wanted: String, searched: Vec<String>, others: Vec<Other> },
     #[error("{} cannot run: {problem}", path.display())]
     CannotRun { path: PathBuf, problem: String },
     #[error("{} is not a MySQL, MariaDB or PostgreSQL server: `--version` printed `{printed}`", path.display())]
@@ -86,8 +86,8 @@ fn passed_over(others: &[Other]) -> String {
 }
 
 fn folders(paths: &[PathBuf]) -> String {
-    let places: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-    places.join(", ")
+    let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    paths.join(", ")
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl<'a> InstanceFinding<'a> {
     }
 
     pub(super) fn socket(&self) -> PathBuf {
-        self.files.places(self.port()).socket
+        self.files.paths_with(self.port()).socket
     }
 
     /// The process, if it runs; otherwise an error with its state.

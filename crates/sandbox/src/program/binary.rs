@@ -254,8 +254,8 @@ fn find_plugin_dir(basedir: &Path) -> Option<PathBuf> {
     if basedir == Path::new("/usr") {
         return None;
     }
-    let places = ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/mariadb/plugin"];
-    places.into_iter().map(|name| basedir.join(name)).find(|path| path.is_dir())
+    let folders = ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/mariadb/plugin"];
+    folders.into_iter().map(|name| basedir.join(name)).find(|path| path.is_dir())
 }
 
 #[cfg(test)]
