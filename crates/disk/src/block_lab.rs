@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use fuser::BackgroundSession;
@@ -11,8 +10,8 @@ use fuser::BackgroundSession;
 use crate::device::{DeviceState, DiskCrash, EmulatedDevice};
 use crate::error::DiskError;
 use crate::lab::{DiskLab, DiskOptions, check_free};
-use crate::machine::PROGRAM_FOLDERS;
 use crate::mounts::{detach_loop, remove_mounts, unmount_when_free};
+use crate::programs::output_of;
 use crate::served_file::{FILE, SharedDevice, locked, serve};
 
 /// What the disk in this folder holds, in a sparse file.
@@ -49,11 +48,7 @@ impl BlockLab {
             fs::create_dir_all(&folder).map_err(DiskError::io("create", &folder))?;
         }
         let served = serve(Arc::clone(&device), &device_folder(&options));
-        let missing = |error: std::io::Error| DiskError::Missing {
-            what: "/dev/fuse",
-            problem: error.to_string(),
-        };
-        let session = Some(served.map_err(missing)?);
+        let session = Some(served.map_err(|error| DiskError::no_fuse(&error))?);
         let mut lab = Self { options, device, session, loop_device: PathBuf::new(), lock };
         lab.attach()?;
         if is_new {
@@ -147,35 +142,6 @@ impl Drop for BlockLab {
         // What is left is found by the next cleaning.
         let _ = self.tear_down();
     }
-}
-
-/// Runs a program of the system to its end, and returns what it printed.
-pub(crate) fn output_of(
-    program: &'static str,
-    words: &[&OsStr],
-    input: Stdio,
-) -> Result<String, DiskError> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "programs of the system that make and mount disks"
-    )]
-    let mut command = Command::new(program);
-    let output = command
-        .args(words)
-        .env_clear()
-        .env("PATH", PROGRAM_FOLDERS.join(":"))
-        .stdin(input)
-        .output();
-    let output =
-        output.map_err(|error| DiskError::Missing { what: program, problem: error.to_string() })?;
-    if !output.status.success() {
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        let command = format!("{program} {}", words.join(" "));
-        let printed = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let problem = if printed.is_empty() { output.status.to_string() } else { printed };
-        return Err(DiskError::Command { command, problem });
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

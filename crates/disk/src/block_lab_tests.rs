@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use rustix::mount::{MountFlags, mount};
 
 use crate::flush_times::{FlushTimes, flush_times};
-use crate::helper::{HelperAnswer, run_helper};
-use crate::lab::{DiskOptions, LabLevel, check_free, create_lab};
+use crate::helper::{HelperAnswer, create_lab, run_helper};
+use crate::lab::{DiskOptions, LabLevel, check_free};
 use crate::measure::measure_disk;
 use crate::mounts::{loops_below, unmount_when_free};
 use crate::test_disks::{

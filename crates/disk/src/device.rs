@@ -179,12 +179,10 @@ impl EmulatedDevice {
         seed: u64,
     ) -> Result<Self, DiskError> {
         let data = open_private(path).map_err(DiskError::io("open", path))?;
-        let length =
-            |data: &File| Ok(data.metadata().map_err(DiskError::io("examine", path))?.len());
-        if length(&data)? == 0 {
+        if length(&data, path)? == 0 {
             data.set_len(bytes).map_err(DiskError::io("size", path))?;
         }
-        let bytes = length(&data)?;
+        let bytes = length(&data, path)?;
         Ok(Self { data, bytes, state: DeviceState::new(profile, seed) })
     }
 
@@ -232,6 +230,10 @@ impl EmulatedDevice {
         lost.iter().try_for_each(|lost| lost.restore(&self.data, lost.block * BLOCK_BYTES))?;
         Ok(lost.len() as u64)
     }
+}
+
+fn length(data: &File, path: &Path) -> Result<u64, DiskError> {
+    Ok(data.metadata().map_err(DiskError::io("examine", path))?.len())
 }
 
 #[cfg(test)]

@@ -114,21 +114,20 @@ impl EmulatedDisk {
     }
 
     fn ask(&mut self, line: &str) -> Result<HelperAnswer, DiskError> {
-        let ended = |problem: String| DiskError::HelperEnded { problem };
         let commands =
-            self.commands.as_mut().ok_or_else(|| ended("its input was closed".to_owned()))?;
+            self.commands.as_mut().ok_or_else(|| helper_ended(&"its input was closed"))?;
         // A failed write has the same cause as the missing answer, which has its exit status.
         let _ = writeln!(commands, "{line}");
         let mut answer = String::new();
         let read = self.answers.read_line(&mut answer);
-        if read.map_err(|error| ended(error.to_string()))? == 0 {
+        if read.map_err(|error| helper_ended(&error))? == 0 {
             let status = self
                 .child
                 .wait()
                 .map_or_else(|error| error.to_string(), |status| status.to_string());
-            return Err(ended(status));
+            return Err(helper_ended(&status));
         }
-        serde_json::from_str(&answer).map_err(|error| ended(error.to_string()))
+        serde_json::from_str(&answer).map_err(|error| helper_ended(&error))
     }
 
     /// Unmounts and removes it, and reports failures; dropping it does the same silently.
@@ -157,6 +156,10 @@ impl Drop for EmulatedDisk {
         // What is left is found by the next cleaning.
         let _ = self.end();
     }
+}
+
+fn helper_ended(problem: &dyn std::fmt::Display) -> DiskError {
+    DiskError::HelperEnded { problem: problem.to_string() }
 }
 
 fn unexpected(answer: &HelperAnswer) -> DiskError {

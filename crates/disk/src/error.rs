@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::machine::{FUSE, FUSERMOUNT};
-use crate::profile::DiskProfile;
+use crate::built_in;
+
+pub(crate) const FUSE: &str = "/dev/fuse";
+/// The program that mounts FUSE file systems for users.
+pub(crate) const FUSERMOUNT: &str = "fusermount3";
 
 #[derive(Debug, Error)]
 pub enum DiskError {
@@ -38,8 +41,9 @@ pub enum DiskError {
 /// `ssd` is the end of `sata-ssd`.
 fn did_you_mean(typed: &str) -> String {
     let typed = typed.to_lowercase();
-    let is_near = |name: &&str| typed.len() > 1 && (name.contains(&typed) || typed.contains(*name));
-    let near: Vec<_> = DiskProfile::names().filter(is_near).collect();
+    let near: Vec<_> = built_in::names()
+        .filter(|name| typed.len() > 1 && (name.contains(&typed) || typed.contains(name)))
+        .collect();
     if near.is_empty() {
         String::new()
     } else {
@@ -51,6 +55,10 @@ impl DiskError {
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { what, path, source }
+    }
+
+    pub(crate) fn no_fuse(error: &io::Error) -> Self {
+        Self::Missing { what: FUSE, problem: error.to_string() }
     }
 
     /// Whether something broke; otherwise it cannot be done here.
@@ -65,7 +73,7 @@ impl DiskError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::UnknownProfile { .. } => {
-                let names: Vec<_> = DiskProfile::names().collect();
+                let names: Vec<_> = built_in::names().collect();
                 Some(format!(
                     "use one of {}, flush-TIME such as flush-10ms, or the path of a .toml file",
                     names.join(", ")

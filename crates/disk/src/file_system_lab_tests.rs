@@ -9,8 +9,8 @@ use rustix::fs::{FallocateFlags, FlockOperation, OFlags, RenameFlags, fallocate,
 
 use super::operations::DATA_SYNC;
 use crate::flush_times::FlushTimes;
-use crate::helper::{HelperAnswer, run_helper};
-use crate::lab::{DiskLab, LabLevel, create_lab};
+use crate::helper::{HelperAnswer, create_lab, run_helper};
+use crate::lab::{DiskLab, LabLevel};
 use crate::mounts::clean_disk;
 use crate::test_disks::{
     can_measure, can_mount, check_cleaning_after_a_kill, entries, measured_lab, near, options,

@@ -21,10 +21,10 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// What a write of 4 KiB and an fdatasync take together, one client, and the flushes that each needed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FlushTimes {
-    /// Of a page that was written before.
+    /// Duration for a page that was written before.
     pub overwrite_us_p50: f64,
     pub overwrite_us_p99: f64,
-    /// Of a file that grows.
+    /// Duration for a page at the end of a file that grows.
     pub append_us_p50: f64,
     pub append_us_p99: f64,
     pub overwrite_flushes: f64,
@@ -85,7 +85,7 @@ fn measure(file: &File, flushes: FlushCount<'_>) -> io::Result<FlushTimes> {
     })
 }
 
-/// Of one of the two operations.
+/// Durations of one of the two operations.
 struct RepeatedTimes {
     us_p50: f64,
     us_p99: f64,

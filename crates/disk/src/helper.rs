@@ -8,9 +8,13 @@ use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
+use crate::block_lab::BlockLab;
 use crate::device::DiskCrash;
 use crate::error::DiskError;
-use crate::lab::{DiskLab, DiskOptions, create_lab};
+use crate::file_system_lab::FileSystemLab;
+use crate::lab::{DiskLab, DiskOptions};
+use crate::mounts::lock_folder;
+use crate::{LabLevel, missing_for};
 
 /// A line to the helper, after the first one, which has the [`DiskOptions`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -107,4 +111,16 @@ fn failed(error: &DiskError) -> HelperAnswer {
 fn answer(output: &mut impl Write, answer: &HelperAnswer) -> io::Result<()> {
     writeln!(output, "{}", serde_json::to_string(answer)?)?;
     output.flush()
+}
+
+/// Makes and mounts a disk.
+pub(crate) fn create_lab(options: DiskOptions) -> Result<Box<dyn DiskLab>, DiskError> {
+    if let Some(missing) = missing_for(options.level).into_iter().next() {
+        return Err(missing);
+    }
+    let lock = lock_folder(&options.folder)?;
+    Ok(match options.level {
+        LabLevel::Block => Box::new(BlockLab::create(options, lock)?),
+        LabLevel::FileSystem => Box::new(FileSystemLab::create(options, lock)?),
+    })
 }

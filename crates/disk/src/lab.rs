@@ -5,12 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::block_lab::BlockLab;
 use crate::device::{DeviceState, DiskCrash};
 use crate::error::DiskError;
-use crate::file_system_lab::FileSystemLab;
-use crate::machine::missing_for;
-use crate::mounts::{lock_folder, unmount_within};
+use crate::mounts::unmount_within;
 use crate::profile::DiskProfile;
 
 /// Room on the host's disk that stays free.
@@ -46,9 +43,9 @@ pub struct DiskOptions {
     /// For everything of the disk, and nothing else. A kept image in it is mounted again, with what is on it.
     pub folder: PathBuf,
     pub profile: DiskProfile,
-    /// Of a new image; a kept one stays as large as it is.
+    /// Size of a new image; a kept one stays as large as it is.
     pub bytes: u64,
-    /// Of the jitter.
+    /// Seed of the jitter.
     pub seed: u64,
     /// Whether the image outlives the disk; only of level `block`.
     #[serde(default)]
@@ -112,18 +109,6 @@ pub(crate) trait DiskLab {
         self.set_timed(false);
         unmount_within(&self.options().files(), Duration::MAX)
     }
-}
-
-/// Makes and mounts a disk.
-pub(crate) fn create_lab(options: DiskOptions) -> Result<Box<dyn DiskLab>, DiskError> {
-    if let Some(missing) = missing_for(options.level).into_iter().next() {
-        return Err(missing);
-    }
-    let lock = lock_folder(&options.folder)?;
-    Ok(match options.level {
-        LabLevel::Block => Box::new(BlockLab::create(options, lock)?),
-        LabLevel::FileSystem => Box::new(FileSystemLab::create(options, lock)?),
-    })
 }
 
 /// The data on the host's disk is sparse, and may become as large as the emulated disk.

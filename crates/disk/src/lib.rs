@@ -1,11 +1,13 @@
 //! Emulated disks for private servers, so that a slow or unreliable disk can be measured on a fast machine.
 //!
-//! - `profile` ([`DiskProfile`]): what a disk costs, as a TOML file. `profiles/` has those that come with truetps.
+//! - `profile` ([`DiskProfile`]): what a disk costs, as a TOML file. `built_in` has those that come
+//!   with truetps.
 //! - `model` ([`DeviceModel`]): when a request is done on such a disk; pure, with the time as an argument. `undo`
 //!   (`UndoLog`): what a power cut takes back.
 //! - `device` (`DeviceState`, `EmulatedDevice`) joins these for both levels of emulation, with the data of the disk.
 //!   `answers` delays what it answers.
 //! - `lab` (`DiskLab`): what both levels have in common. `machine`: what this machine lacks for each.
+//!   `programs` runs the commands that make and mount disks.
 //! - Level `block` (`block_lab`, `BlockLab`), for root: `served_file` shows the data of the device as the one file of a
 //!   FUSE file system; a loop device is over that file, and an ext4 on it.
 //! - Level `file_system` (`file_system_lab`, `FileSystemLab`), without root: a FUSE file system over a backing folder.
@@ -23,6 +25,7 @@
 
 mod answers;
 mod block_lab;
+mod built_in;
 mod device;
 mod emulated_disk;
 mod error;
@@ -35,6 +38,7 @@ mod measure;
 mod model;
 mod mounts;
 mod profile;
+mod programs;
 mod served_file;
 #[cfg(test)]
 mod test_disks;

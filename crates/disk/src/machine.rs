@@ -4,14 +4,10 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::DiskError;
+use crate::error::{DiskError, FUSE, FUSERMOUNT};
 use crate::lab::LabLevel;
+use crate::programs::PROGRAM_FOLDERS;
 
-/// Folders of the programs that make and mount disks.
-pub(crate) const PROGRAM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
-pub(crate) const FUSE: &str = "/dev/fuse";
-/// The program that mounts FUSE file systems for users.
-pub(crate) const FUSERMOUNT: &str = "fusermount3";
 const SET_USER_ID: u32 = 0o4000;
 
 fn missing(what: &'static str, problem: impl Into<String>) -> DiskError {
@@ -71,9 +67,11 @@ fn cannot_mount_as_user() -> Option<DiskError> {
     };
     let is_set_user_id =
         program.metadata().is_ok_and(|metadata| metadata.mode() & SET_USER_ID != 0);
-    let problem =
-        || format!("{} is not set-user-ID, so that it cannot mount for users", program.display());
-    (!is_set_user_id).then(|| missing(FUSERMOUNT, problem()))
+    (!is_set_user_id).then(|| {
+        let program = program.display();
+        let problem = format!("{program} is not set-user-ID, so that it cannot mount for users");
+        missing(FUSERMOUNT, problem)
+    })
 }
 
 fn in_program_folders(program: &str) -> Option<PathBuf> {

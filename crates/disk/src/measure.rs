@@ -15,7 +15,7 @@ use crate::flush_times::{FlushTimes, flush_times};
 use crate::profile::{DiskProfile, Geometry};
 
 const PAGE_BYTES: usize = 4096;
-/// Of sequential writes.
+/// Size of a sequential write.
 const CHUNK_BYTES: usize = 1 << 20;
 /// The file that is written: larger than what a disk prefetches, small enough to fill at once.
 const FILE_BYTES: u64 = 64 << 20;
@@ -104,13 +104,16 @@ fn random_writes(file: &File, depth: u32) -> io::Result<WriteTimes> {
     let length_s = began.elapsed().as_secs_f64();
     let mut all_us: Vec<f64> = times?.concat();
     all_us.sort_by(f64::total_cmp);
-    let at = |share: f64| all_us[((all_us.len() - 1) as f64 * share) as usize];
     Ok(WriteTimes {
         depth,
-        latency_us_p50: at(0.5),
-        latency_us_p99: at(0.99),
+        latency_us_p50: quantile(&all_us, 0.5),
+        latency_us_p99: quantile(&all_us, 0.99),
         iops: all_us.len() as f64 / length_s,
     })
+}
+
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    sorted[((sorted.len() - 1) as f64 * share) as usize]
 }
 
 fn writes_of_thread(file: &File, number: u32) -> io::Result<Vec<f64>> {

@@ -12,10 +12,9 @@ use rustix::mount::{UnmountFlags, unmount};
 
 use fuser::BackgroundSession;
 
-use crate::block_lab::output_of;
 use crate::device::open_private;
-use crate::error::DiskError;
-use crate::machine::FUSERMOUNT;
+use crate::error::{DiskError, FUSERMOUNT};
+use crate::programs::output_of;
 use crate::served_file::SUBTYPE;
 
 /// The lock of a disk's process.
@@ -33,6 +32,13 @@ struct MountEntry {
     minor: u32,
     point: PathBuf,
     source: String,
+}
+
+impl MountEntry {
+    /// Whether it shows one of these loop devices.
+    fn is_of_loop(&self, loops: &[u32]) -> bool {
+        loops.iter().any(|number| self.source == format!("/dev/loop{number}"))
+    }
 }
 
 /// All mounts, in the order in which they were made.
@@ -63,19 +69,19 @@ pub(crate) fn loops_below(folder: &Path) -> Vec<u32> {
     let numbers = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let numbers =
         numbers.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("loop")?.parse().ok());
-    let is_below = |number: &u32| {
+    let below = numbers.filter(|number: &u32| {
         let file = fs::read_to_string(format!("/sys/block/loop{number}/loop/backing_file"));
         file.is_ok_and(|file| Path::new(file.trim_end()).starts_with(folder))
-    };
-    numbers.filter(is_below).collect()
+    });
+    below.collect()
 }
 
 /// The process of a disk holds this lock in its folder.
 pub(crate) fn lock_folder(folder: &Path) -> Result<File, DiskError> {
     let path = folder.join(LOCK);
     let lock = open_private(&path).map_err(DiskError::io("open", &path))?;
-    let is_held = |error: TryLockError| io::Error::other(error.to_string());
-    lock.try_lock().map_err(is_held).map_err(DiskError::io("lock", &path))?;
+    let locked = lock.try_lock().map_err(|held| io::Error::other(held.to_string()));
+    locked.map_err(DiskError::io("lock", &path))?;
     Ok(lock)
 }
 
@@ -87,10 +93,8 @@ pub fn is_disk_served(folder: &Path) -> bool {
 
 /// Whether something is mounted in this folder.
 pub fn has_mounts(folder: &Path) -> bool {
-    let is_below = |folder: PathBuf| {
-        mount_entries().is_ok_and(|all| all.iter().any(|one| one.point.starts_with(&folder)))
-    };
-    folder.canonicalize().is_ok_and(is_below)
+    let (Ok(folder), Ok(all)) = (folder.canonicalize(), mount_entries()) else { return false };
+    all.iter().any(|one| one.point.starts_with(&folder))
 }
 
 /// Removes mounts and loop devices of the emulated disk in a folder of truetps, whose owner is dead. Its process may be
@@ -133,11 +137,9 @@ pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
     let mounts: Vec<_> =
         mount_entries()?.into_iter().filter(|mount| mount.point.starts_with(&folder)).collect();
     let loops = loops_below(&folder);
-    let is_of_loop = |mount: &MountEntry| {
-        loops.iter().any(|number| mount.source == format!("/dev/loop{number}"))
-    };
-    let is_served = |mount: &&MountEntry| mount.source == SUBTYPE;
-    if let Some(other) = mounts.iter().find(|mount| !is_of_loop(mount) && !is_served(mount)) {
+    if let Some(other) =
+        mounts.iter().find(|mount| !mount.is_of_loop(&loops) && mount.source != SUBTYPE)
+    {
         let problem = format!("{} is mounted there, and not by truetps: it stays", other.source);
         return Err(DiskError::Io {
             what: "clean",
@@ -147,13 +149,13 @@ pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
     }
     // Its process may hang, and answer no request: an unmount would wait for ever.
     abort_served(&folder)?;
-    for mount in mounts.iter().rev().filter(|mount| is_of_loop(mount)) {
+    for mount in mounts.iter().rev().filter(|mount| mount.is_of_loop(&loops)) {
         unmount_or_detach(&mount.point)?;
     }
     for number in loops {
         detach_loop(&PathBuf::from(format!("/dev/loop{number}")))?;
     }
-    for mount in mounts.iter().rev().filter(is_served) {
+    for mount in mounts.iter().rev().filter(|mount| mount.source == SUBTYPE) {
         unmount_or_detach(&mount.point)?;
     }
     Ok(())

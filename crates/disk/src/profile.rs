@@ -4,19 +4,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::built_in;
+use crate::built_in::BUILT_IN;
 use crate::error::DiskError;
-use crate::model::{DeviceModel, DiskRange, DiskRequest};
-
-/// The profiles that come with truetps: name and TOML.
-const BUILT_IN: [(&str, &str); 7] = [
-    ("native", include_str!("../profiles/native.toml")),
-    ("hdd7200", include_str!("../profiles/hdd7200.toml")),
-    ("hdd5400", include_str!("../profiles/hdd5400.toml")),
-    ("sata-ssd", include_str!("../profiles/sata-ssd.toml")),
-    ("nvme", include_str!("../profiles/nvme.toml")),
-    ("gp3", include_str!("../profiles/gp3.toml")),
-    ("lying", include_str!("../profiles/lying.toml")),
-];
 
 /// A minute: longer than any disk takes for a request.
 const LATENCY_MAX_US: u32 = 60_000_000;
@@ -36,7 +26,7 @@ pub struct DiskProfile {
     pub flush_lies: bool,
     #[serde(default)]
     pub read_us: u32,
-    /// Of a write into the cache, where there is one.
+    /// Latency of a write: into the cache, where there is one.
     #[serde(default)]
     pub write_us: u32,
     /// Beside what the cache has to write.
@@ -74,7 +64,7 @@ pub struct Geometry {
     pub full_stroke_gb: u32,
 }
 
-/// Of `flush-10ms` or `flush-100us`.
+/// The time in a name such as `flush-10ms` or `flush-100us`.
 fn flush_us_of(name: &str) -> Option<u32> {
     let time = name.strip_prefix("flush-")?;
     let (digits, unit_us) = match time.strip_suffix("us") {
@@ -87,7 +77,7 @@ fn flush_us_of(name: &str) -> Option<u32> {
 impl DiskProfile {
     /// Names of the profiles that come with truetps.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        BUILT_IN.iter().map(|(name, _)| *name)
+        built_in::names()
     }
 
     /// The text of a profile that comes with truetps, for users to copy.
@@ -102,8 +92,7 @@ impl DiskProfile {
         }
         if let Some(flush_us) = flush_us_of(name) {
             let profile = Self::of_flush(name, flush_us);
-            let wrong = |problem| DiskError::Profile { name: name.to_owned(), problem };
-            return profile.check().map(|()| profile).map_err(wrong);
+            return profile.checked();
         }
         if Path::new(name).extension().is_none_or(|extension| extension != "toml") {
             return Err(DiskError::UnknownProfile { name: name.to_owned() });
@@ -146,10 +135,14 @@ impl DiskProfile {
             name: "profile".to_owned(),
             problem: toml_problem(text, &error),
         })?;
-        profile
-            .check()
-            .map_err(|problem| DiskError::Profile { name: profile.name.clone(), problem })?;
-        Ok(profile)
+        profile.checked()
+    }
+
+    fn checked(self) -> Result<Self, DiskError> {
+        match self.check() {
+            Ok(()) => Ok(self),
+            Err(problem) => Err(DiskError::Profile { name: self.name, problem }),
+        }
     }
 
     pub fn to_toml(&self) -> String {
@@ -157,11 +150,10 @@ impl DiskProfile {
     }
 
     fn check(&self) -> Result<(), String> {
-        let is_name = |name: &str| {
-            (1..=40).contains(&name.len())
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        };
-        if !is_name(&self.name) {
+        let mut bytes = self.name.bytes();
+        if !(1..=40).contains(&self.name.len())
+            || !bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        {
             return Err(format!("`name = {:?}`: give 1 to 40 letters, digits or `-`", self.name));
         }
         let latencies =
@@ -174,24 +166,6 @@ impl DiskProfile {
             return Err(format!("`jitter = {:?}`: give a number from 0 to 1", self.jitter));
         }
         self.rotating.map_or(Ok(()), Geometry::check)
-    }
-
-    /// Median duration of a page that is overwritten and flushed by one client, in µs: what the model says of it.
-    pub fn overwrite_us(&self) -> f64 {
-        const TIMES: usize = 101;
-        let mut model = DeviceModel::new(self, 0);
-        let page = DiskRange { offset: 1 << 30, length: 4096 };
-        let mut now_ns = 0;
-        let mut all_ns: Vec<_> = (0..TIMES)
-            .map(|_| {
-                let began_ns = now_ns;
-                now_ns = model.done_ns(now_ns, DiskRequest::Write(page));
-                now_ns = model.done_ns(now_ns, DiskRequest::Flush);
-                now_ns - began_ns
-            })
-            .collect();
-        all_ns.sort_unstable();
-        all_ns[TIMES / 2] as f64 / 1e3
     }
 
     pub(crate) fn cache_bytes(&self) -> u64 {

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::flush_times::{FlushTimes, flush_times};
-use crate::lab::{DiskLab, create_lab};
+use crate::helper::create_lab;
+use crate::lab::DiskLab;
 use crate::mounts::remove_mounts;
 use crate::{DiskOptions, DiskProfile, LabLevel, missing_for};
 
@@ -19,7 +20,7 @@ pub(crate) fn can_mount(level: LabLevel) -> Option<RwLockReadGuard<'static, ()>>
     is_possible(level).then(|| QUIET.read().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The same for a test that measures.
+/// Whether a test that measures can run.
 pub(crate) fn can_measure(level: LabLevel) -> Option<RwLockWriteGuard<'static, ()>> {
     is_possible(level).then(|| QUIET.write().unwrap_or_else(PoisonError::into_inner))
 }

@@ -10,18 +10,19 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".tmp");
     let beside = path.with_file_name(name);
-    let write = || -> io::Result<()> {
-        // Left by a killed process, or a link: the new file is neither.
-        let _ = fs::remove_file(&beside);
-        let mut file = File::create_new(&beside)?;
-        file.write_all(content)?;
-        file.sync_data()?;
-        fs::rename(&beside, path)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        sync_folder(folder.unwrap_or(Path::new(".")))
-    };
     // A partial file is useless; the first error is the one to report.
-    write().inspect_err(|_| drop(fs::remove_file(&beside)))
+    write_by_way_of(&beside, path, content).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+fn write_by_way_of(beside: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    // Left by a killed process, or a link: the new file is neither.
+    let _ = fs::remove_file(beside);
+    let mut file = File::create_new(beside)?;
+    file.write_all(content)?;
+    file.sync_data()?;
+    fs::rename(beside, path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    sync_folder(folder.unwrap_or(Path::new(".")))
 }
 
 /// Makes a folder's entries survive a power failure.

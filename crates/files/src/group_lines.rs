@@ -1,7 +1,6 @@
 //! Lines of `my.cnf`, byte by byte as servers read them: whatever their encoding, these have the white space of Latin-1.
 
-use crate::OptionLine;
-use crate::option_file::text_of;
+use crate::option_line::{OptionLine, text_of};
 
 /// Servers before MySQL 9 read the rest of a longer line as another line.
 const LINE_BYTES_MAX: usize = 4093;

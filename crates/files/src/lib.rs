@@ -1,7 +1,7 @@
 //! Files of users, and how truetps's own files are opened and replaced.
 //!
 //! - Read with a limit of their length: `text_file`; option files with the files that they include (`option_walk`, for
-//!   settings and logins; `option_file` has their lines, `group_lines` and `plain_lines` read those as servers do); SQL
+//!   settings and logins; `option_line` is one of their lines, `group_lines` and `plain_lines` read it as servers do); SQL
 //!   scripts (`sql_script`).
 //! - Opened where another user may have put links or pipes: `regular_file`; `open_folder`, which root enters with the
 //!   rights of the folder's owner; `remove_tree`. `trusted_path`: what only root can change.
@@ -15,6 +15,7 @@ mod group_lines;
 mod named_file;
 mod open_folder;
 mod option_file;
+mod option_line;
 mod option_walk;
 mod plain_lines;
 mod regular_file;
@@ -26,7 +27,8 @@ mod trusted_path;
 pub use atomic_file::{sync_folder, write_atomically};
 pub use named_file::write_named;
 pub use open_folder::{OpenFolder, check_names};
-pub use option_file::{OptionLine, OptionStyle};
+pub use option_file::OptionStyle;
+pub use option_line::OptionLine;
 pub use option_walk::{OptionFileError, OptionReader, OptionVisitor, OptionWalk};
 pub use regular_file::{open_no_link, open_regular, regular_file};
 pub use remove_tree::remove_tree;

@@ -53,7 +53,7 @@ impl OpenFolder {
         self.existing(name, OFlags::RDONLY)
     }
 
-    /// The same for reading and writing.
+    /// Opens a file in it for reading and writing.
     pub fn file_to_change(&self, name: &OsStr) -> io::Result<File> {
         self.existing(name, OFlags::RDWR)
     }
@@ -86,20 +86,23 @@ impl OpenFolder {
     pub fn replace_file(&self, name: &OsStr, content: &[u8], mode: u32) -> io::Result<()> {
         let mut beside = name.to_owned();
         beside.push(".tmp");
-        let write = || -> io::Result<()> {
-            let _ = unlinkat(&self.0, &beside, AtFlags::empty());
-            let mut file = self.make_file(&beside)?;
-            file.write_all(content)?;
-            // Before the file has its name, and by its descriptor: a path could lead to another file by now.
-            fchmod(&file, Mode::from_raw_mode(mode))?;
-            file.sync_all()?;
+        let _ = unlinkat(&self.0, &beside, AtFlags::empty());
+        let written = self.write_file(&beside, content, mode).and_then(|()| {
             renameat(&self.0, &beside, &self.0, name)?;
             self.sync()
-        };
+        });
         // A partial file is useless; the first error is the one to report.
-        write().inspect_err(|_| {
+        written.inspect_err(|_| {
             let _ = unlinkat(&self.0, &beside, AtFlags::empty());
         })
+    }
+
+    fn write_file(&self, name: &OsStr, content: &[u8], mode: u32) -> io::Result<()> {
+        let mut file = self.make_file(name)?;
+        file.write_all(content)?;
+        // Before the file has its name, and by its descriptor: a path could lead to another file by now.
+        fchmod(&file, Mode::from_raw_mode(mode))?;
+        file.sync_all()
     }
 
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
@@ -162,14 +165,11 @@ impl OpenFolder {
         }
         // In Linux the ids belong to the thread. It ends with them, so that none has to be restored.
         let as_owner = || {
+            let (uid, gid) = (stat.st_uid, stat.st_gid);
             // Root of a container may lack the capabilities.
-            let failed = |errno| {
-                denied(format!(
-                    "cannot get the rights of the folder's owner, uid {}: {errno}",
-                    stat.st_uid
-                ))
-            };
-            become_user(Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid)).map_err(failed)?;
+            become_user(Uid::from_raw(uid), Gid::from_raw(gid)).map_err(|errno| {
+                denied(format!("cannot get the rights of the folder's owner, uid {uid}: {errno}"))
+            })?;
             Ok(work())
         };
         thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, as_owner)?.join() {

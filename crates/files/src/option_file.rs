@@ -1,5 +1,6 @@
 //! The lines of an option file. Which files and groups apply is decided by the caller.
 
+use crate::option_line::OptionLine;
 use crate::{group_lines, plain_lines};
 
 /// How a file is written.
@@ -11,25 +12,6 @@ pub enum OptionStyle {
     Plain,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OptionLine {
-    Group(String),
-    /// A name as it is written; no value where there is no `=`. What is not UTF-8 has replacement characters.
-    Setting {
-        name: String,
-        value: Option<String>,
-    },
-    /// `include`, `includedir`, `include_dir`, `include_if_exists`, and what it names.
-    Include {
-        how: String,
-        path: String,
-    },
-    /// A server does not start with this line.
-    Fault(&'static str),
-    /// Servers read a part of it; which one depends on their version.
-    Cut(&'static str),
-}
-
 /// A text with one is in another encoding, or no text.
 const NUL: OptionLine =
     OptionLine::Cut("has a NUL byte, where servers cut it: save the file as UTF-8");
@@ -37,10 +19,10 @@ const NUL: OptionLine =
 impl OptionStyle {
     /// The style of a text: `Groups` if it has a group or a `!include` line.
     pub fn of(text: &[u8]) -> Self {
-        let is_of_groups = |line: &[u8]| {
-            line.trim_ascii_start().starts_with(b"[") || line.trim_ascii_start().starts_with(b"!")
-        };
-        if text.split(|byte| *byte == b'\n').any(|line| is_of_groups(without_mark(line))) {
+        let mut lines = text.split(|byte| *byte == b'\n');
+        if lines
+            .any(|line| matches!(without_mark(line).trim_ascii_start().first(), Some(b'[' | b'!')))
+        {
             Self::Groups
         } else {
             Self::Plain
@@ -68,10 +50,6 @@ fn without_mark(text: &[u8]) -> &[u8] {
 /// Whether a text begins with a byte order mark, which no server knows.
 pub(crate) fn has_mark(text: &[u8]) -> bool {
     text.starts_with(MARK)
-}
-
-pub(crate) fn text_of(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         self.open(path, 0)
     }
 
-    /// The same for a file whose bytes have been read.
+    /// Walks a file whose bytes have been read.
     pub fn bytes(&mut self, path: &Path, text: &[u8]) -> Result<(), OptionFileError> {
         if let Ok(facts) = fs::metadata(path) {
             self.note_of_mode(path, &facts);
@@ -104,17 +104,16 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
     }
 
     fn open(&mut self, path: &Path, depth: u32) -> Result<(), OptionFileError> {
-        let failed = |source| OptionFileError::Read { path: path.to_owned(), source };
-        let facts = fs::metadata(path).map_err(|error| failed(error.into()))?;
+        let facts = fs::metadata(path).map_err(|error| unreadable(path, error))?;
         // A pipe is fine if the user has named it; reading one that a folder happens to contain would block.
         if depth > 0 && !facts.is_file() {
-            return Err(failed(io::Error::other("it is no file").into()));
+            return Err(unreadable(path, io::Error::other("it is not a file")));
         }
         if !self.note_of_mode(path, &facts) {
             return Ok(());
         }
         // Comments may be of any encoding.
-        let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(failed)?;
+        let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(|error| unreadable(path, error))?;
         self.lines(path, &bytes, depth)
     }
 
@@ -136,10 +135,8 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
                     return Err(OptionFileError::BeforeGroup { path: path.to_owned(), line });
                 }
                 OptionLine::Setting { name, value } if is_ours => {
-                    let has_other_encoding =
-                        |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
-                    if has_other_encoding(&name) || value.as_deref().is_some_and(has_other_encoding)
-                    {
+                    let mut texts = [Some(&name), value.as_ref()].into_iter().flatten();
+                    if texts.any(|text| text.contains(char::REPLACEMENT_CHARACTER)) {
                         return Err(OptionFileError::Encoding { path: path.to_owned(), line });
                     }
                     if !self.visitor.setting(path, &name, value.as_deref()) {
@@ -176,9 +173,7 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
             return Ok(());
         }
         let mark = if self.style == OptionStyle::Groups { "!" } else { "" };
-        let told = |problem: &dyn std::fmt::Display| {
-            format!("'{mark}{how} {named}' in '{}': {problem}", from.display())
-        };
+        let line = format!("'{mark}{how} {named}' in '{}'", from.display());
         let path = self.place(from, Path::new(named));
         let files = match how {
             "include" => Ok(vec![path]),
@@ -188,7 +183,7 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
             _ => Err(io::Error::other("wrong '!' directive")),
         };
         for file in files.unwrap_or_else(|error| {
-            self.visitor.note(told(&error));
+            self.visitor.note(format!("{line}: {error}"));
             Vec::new()
         }) {
             self.files += 1;
@@ -201,7 +196,9 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
                 return Ok(());
             }
             match self.open(&file, depth + 1) {
-                Err(OptionFileError::Read { source, .. }) => self.visitor.note(told(&source)),
+                Err(OptionFileError::Read { source, .. }) => {
+                    self.visitor.note(format!("{line}: {source}"));
+                }
                 // Servers of the MySQL family say so, pass over the rest of that file, and go on.
                 Err(
                     error @ (OptionFileError::Line { .. } | OptionFileError::BeforeGroup { .. }),
@@ -245,6 +242,10 @@ fn files_in(folder: &Path, ending: &str, with_hidden: bool) -> io::Result<Vec<Pa
     }
     files.sort();
     Ok(files)
+}
+
+fn unreadable(path: &Path, source: impl Into<TextError>) -> OptionFileError {
+    OptionFileError::Read { path: path.to_owned(), source: source.into() }
 }
 
 #[cfg(test)]
@@ -330,7 +331,7 @@ mod tests {
         fs::write(path("odd.cnf"), format!("[mysqld]\n!include {}\n", dir.path().display()))
             .unwrap();
         let (_, all) = read(&path("odd.cnf"), OptionStyle::Groups, OptionReader::Server);
-        assert!(all.notes[0].ends_with("it is no file"), "{:?}", all.notes);
+        assert!(all.notes[0].ends_with("it is not a file"), "{:?}", all.notes);
         fs::write(path("wrong.cnf"), "[mysqld]\n<html>\n").unwrap();
         let (result, _) = read(&path("wrong.cnf"), OptionStyle::Groups, OptionReader::Server);
         assert!(matches!(result, Err(OptionFileError::Line { line: 2, .. })));

@@ -1,7 +1,6 @@
 //! Lines of `postgresql.conf`, by the tokens of the server's own reader: the longest one at each place.
 
-use crate::OptionLine;
-use crate::option_file::text_of;
+use crate::option_line::{OptionLine, text_of};
 
 const WRONG: OptionLine = OptionLine::Fault(
     "is neither a setting nor a comment of a postgresql.conf, and there is no group of a my.cnf",
@@ -134,13 +133,12 @@ fn integer_length(text: &[u8]) -> usize {
 }
 
 fn real_length(text: &[u8]) -> usize {
-    let is_digit = |byte: u8| byte.is_ascii_digit();
-    let whole = sign_length(text) + count(&text[sign_length(text)..], is_digit);
+    let whole = sign_length(text) + count(&text[sign_length(text)..], |byte| byte.is_ascii_digit());
     let Some((b'.', behind)) = text[whole..].split_first() else { return 0 };
-    let length = whole + 1 + count(behind, is_digit);
+    let length = whole + 1 + count(behind, |byte| byte.is_ascii_digit());
     match text[length..].split_first() {
         Some((b'e' | b'E', power)) => {
-            let digits = count(&power[sign_length(power)..], is_digit);
+            let digits = count(&power[sign_length(power)..], |byte| byte.is_ascii_digit());
             length + if digits == 0 { 0 } else { 1 + sign_length(power) + digits }
         }
         _ => length,

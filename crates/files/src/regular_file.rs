@@ -12,7 +12,7 @@ pub fn open_no_link(options: &mut OpenOptions, path: &Path) -> io::Result<File> 
     open(options, OFlags::NOFOLLOW, path)
 }
 
-/// The same for reading; a link is followed.
+/// Opens a regular file for reading; a link is followed.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     open(File::options().read(true), OFlags::empty(), path)
 }

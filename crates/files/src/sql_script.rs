@@ -99,8 +99,9 @@ impl Piece {
 fn is_line_comment(rest: &str, dialect: SqlDialect) -> bool {
     match dialect {
         SqlDialect::Mysql => {
-            let has_blank = |after: &str| after.chars().next().is_none_or(char::is_whitespace);
-            rest.starts_with('#') || rest.strip_prefix("--").is_some_and(has_blank)
+            let behind = rest.strip_prefix("--").map(|behind| behind.chars().next());
+            rest.starts_with('#')
+                || behind.is_some_and(|first| first.is_none_or(char::is_whitespace))
         }
         SqlDialect::Postgres => rest.starts_with("--"),
     }

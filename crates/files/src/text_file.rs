@@ -28,7 +28,7 @@ pub fn read_text(path: &Path, bytes_max: u64) -> Result<String, TextError> {
     String::from_utf8(read_bytes(path, bytes_max)?).map_err(|_| TextError::NotText)
 }
 
-/// The same in any encoding.
+/// The bytes of a file in any encoding.
 pub fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, TextError> {
     let mut bytes = Vec::new();
     File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;

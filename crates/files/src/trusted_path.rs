@@ -21,20 +21,20 @@ pub enum UntrustedPath {
 /// The path without links, where it and each folder above it belong to root and only root may write them. The end of the
 /// path need not exist.
 pub fn trusted_path(path: &Path) -> Result<PathBuf, UntrustedPath> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| UntrustedPath::Io { path, source }
-    };
-    let path = std::path::absolute(path).map_err(failed(path))?;
+    let path = std::path::absolute(path).map_err(|error| unreadable(path, error))?;
     let there =
         path.ancestors().find(|above| above.symlink_metadata().is_ok()).unwrap_or(Path::new("/"));
     let end = path.strip_prefix(there).unwrap_or(Path::new(""));
-    let there = there.canonicalize().map_err(failed(there))?;
+    let there = there.canonicalize().map_err(|error| unreadable(there, error))?;
     for one in there.ancestors() {
-        let facts = fs::symlink_metadata(one).map_err(failed(one))?;
+        let facts = fs::symlink_metadata(one).map_err(|error| unreadable(one, error))?;
         check(one, facts.uid(), facts.gid(), facts.mode() & 0o7777)?;
     }
     Ok(if end.as_os_str().is_empty() { there } else { there.join(end) })
+}
+
+fn unreadable(path: &Path, source: io::Error) -> UntrustedPath {
+    UntrustedPath::Io { path: path.to_owned(), source }
 }
 
 fn check(path: &Path, uid: u32, gid: u32, mode: u32) -> Result<(), UntrustedPath> {

@@ -115,7 +115,7 @@ fn system_server(name: &str, user: &ServerUser) -> Result<ServerBinary, BinaryEr
     }
     Err(BinaryError::NotFound {
         wanted: name.to_owned(),
-        places: vec!["this system".to_owned()],
+        searched: vec!["this system".to_owned()],
         others: Vec::new(),
     })
 }

@@ -102,7 +102,7 @@ impl PostgresServer {
         }
     }
 
-    /// The same as [`Self::start`], with programs that were found before.
+    /// Like [`Self::start`], with programs that were found before.
     pub fn start_with(
         programs: &Programs,
         options: &PostgresOptions,
@@ -113,9 +113,10 @@ impl PostgresServer {
         }
         let machine = share_machine();
         let folder = make_folder(user)?;
-        let make = || make_data(&programs.initdb, folder.path(), user);
-        copy_or_make(&programs.initdb, &folder.path().join("data"), make)?
-            .doing("copying the data of another server")?;
+        copy_or_make(&programs.initdb, &folder.path().join("data"), || {
+            make_data(&programs.initdb, folder.path(), user)
+        })?
+        .doing("copying the data of another server")?;
         write_files(folder.path(), options, user)?;
         let mut tries = 0;
         loop {
@@ -175,7 +176,7 @@ impl PostgresServer {
         )
     }
 
-    /// The same over TCP, to `host`, which must lead to 127.0.0.1.
+    /// Connects by TCP, to `host`, which must lead to 127.0.0.1.
     ///
     /// # Panics
     ///

@@ -30,7 +30,7 @@ impl Programs {
         on_path.or_else(|| Self::newest_below(Path::new(DEBIAN_DIR)))
     }
 
-    /// The same as [`Self::find`]. If there is none, `test` reports directly to stderr, because the harness hides the
+    /// Like [`Self::find`]. If there is none, `test` reports directly to stderr, because the harness hides the
     /// output of passing tests, that it is skipped.
     ///
     /// # Panics
@@ -52,8 +52,9 @@ impl Programs {
     /// Both must be in the folder: a `postgres` on the `PATH` may be a link into it, which is followed.
     fn in_folder(folder: &Path) -> Option<Self> {
         let postgres = fs::canonicalize(folder.join("postgres")).ok()?;
-        let beside = |folder: &Path| Some(folder.join("initdb")).filter(|initdb| initdb.is_file());
-        let initdb = beside(folder).or_else(|| beside(postgres.parent()?))?;
+        let mut initdbs =
+            [folder, postgres.parent()?].map(|folder| folder.join("initdb")).into_iter();
+        let initdb = initdbs.find(|initdb| initdb.is_file())?;
         Some(Self { initdb, postgres })
     }
 

@@ -54,10 +54,13 @@ fn setpriv() -> Option<&'static Path> {
 
 /// Starts it in a thread that lives as long as this process.
 pub(crate) fn spawn(command: Command) -> io::Result<Child> {
-    let gone = || io::Error::other("the thread that starts servers is gone");
     let (answer, child) = channel();
-    keeper()?.send((command, answer)).map_err(|_| gone())?;
-    child.recv().map_err(|_| gone())?
+    keeper()?.send((command, answer)).map_err(|_| keeper_is_gone())?;
+    child.recv().map_err(|_| keeper_is_gone())?
+}
+
+fn keeper_is_gone() -> io::Error {
+    io::Error::other("the thread that starts servers is gone")
 }
 
 fn keeper() -> io::Result<Sender<TestSpawnRequest>> {

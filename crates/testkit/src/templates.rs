@@ -150,7 +150,7 @@ fn is_temporary(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "tmp" || extension == "building")
 }
 
-/// The same tree with the same owners.
+/// Copies a tree with its owners.
 fn same_tree(
     from: &Path,
     to: &Path,
@@ -169,7 +169,7 @@ fn same_tree(
     same_owner(from, to)
 }
 
-/// The same file by another name, or its content where the file system is another one.
+/// Gives a file another name, or copies its content where the file system is another one.
 fn link_file(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy_file(from, to),

@@ -6,7 +6,8 @@ use std::os::unix::fs::DirEntryExt;
 
 use fuser::{Errno, FileType};
 
-use super::nodes::{FileNode, NodeId};
+use super::nodes::FileNode;
+use super::placement::NodeId;
 
 pub(super) struct FolderEntry {
     pub(super) name: OsString,
@@ -16,9 +17,11 @@ pub(super) struct FolderEntry {
 }
 
 pub(super) fn folder_entries(id: NodeId, node: &FileNode) -> Result<Vec<FolderEntry>, Errno> {
-    let itself =
-        |name: &str| FolderEntry { name: name.into(), inode: id, kind: FileType::Directory };
-    let mut entries = vec![itself("."), itself("..")];
+    let mut entries = Vec::from([".", ".."].map(|name| FolderEntry {
+        name: name.into(),
+        inode: id,
+        kind: FileType::Directory,
+    }));
     for entry in fs::read_dir(node.path())? {
         let entry = entry?;
         let kind = FileType::from_std(entry.file_type()?).ok_or(Errno::EIO)?;

@@ -1,8 +1,8 @@
 //! The journal of the modelled file system: what a file has changed beside its data becomes durable with a commit. As
 //! on ext4, that is a record and a flush, and a commit block and a flush; commits at the same time are one.
 
-use super::nodes::NodeId;
 use super::placement::JOURNAL_BYTES;
+use super::placement::NodeId;
 use crate::model::DiskRange;
 use crate::undo::BLOCK_BYTES;
 

@@ -25,7 +25,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::device::{DeviceState, DiskCrash};
 use crate::error::DiskError;
 use crate::lab::{DiskLab, DiskOptions, check_free};
-use crate::machine::FUSE;
 use crate::mounts::{remove_mounts, unmount_when_free, wait_until_unserved};
 use operations::serve_file_system;
 use state::{FileSystemState, SharedState, locked};
@@ -68,9 +67,7 @@ impl FileSystemLab {
 
     fn mount(&mut self) -> Result<(), DiskError> {
         let served = serve_file_system(Arc::clone(&self.state), &self.options.files());
-        let missing =
-            |error: std::io::Error| DiskError::Missing { what: FUSE, problem: error.to_string() };
-        self.session = Some(served.map_err(missing)?);
+        self.session = Some(served.map_err(|error| DiskError::no_fuse(&error))?);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use fuser::{Errno, FileAttr, Request, TimeOrNow};
 use rustix::fs::{
@@ -13,7 +13,8 @@ use rustix::fs::{
     mkdirat, mknodat, openat, readlinkat, renameat_with, symlinkat, unlinkat, utimensat,
 };
 
-use super::nodes::{NodeId, attributes, errno};
+use super::nodes::{attributes, errno};
+use super::placement::NodeId;
 use super::state::FileSystemState;
 
 /// What of a file's attributes is to change.
@@ -58,14 +59,13 @@ pub(super) fn change_attributes(
 }
 
 fn timespec(time: Option<TimeOrNow>) -> Timespec {
-    let at = |time: SystemTime| {
-        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timespec { tv_sec: since.as_secs() as i64, tv_nsec: since.subsec_nanos().into() }
-    };
     match time {
         None => Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
         Some(TimeOrNow::Now) => Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
-        Some(TimeOrNow::SpecificTime(time)) => at(time),
+        Some(TimeOrNow::SpecificTime(time)) => {
+            let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+            Timespec { tv_sec: since.as_secs() as i64, tv_nsec: since.subsec_nanos().into() }
+        }
     }
 }
 

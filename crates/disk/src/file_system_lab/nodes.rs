@@ -14,11 +14,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use fuser::{Errno, FileAttr, FileType, INodeNo};
 use rustix::fs::{Mode, OFlags, Stat, fstat, openat};
 
-use super::placement::FilePlaces;
+use super::placement::{FilePlaces, NodeId};
 use crate::undo::BlockContent;
-
-/// The number of a file for the kernel. It is never used again.
-pub(super) type NodeId = u64;
 
 pub(super) const ROOT: NodeId = INodeNo::ROOT.0;
 

@@ -19,7 +19,8 @@ use rustix::fs::OFlags;
 
 use super::folders::{FolderEntry, folder_entries};
 use super::names::{self, AttributeChange};
-use super::nodes::{NodeId, attributes, errno};
+use super::nodes::{attributes, errno};
+use super::placement::NodeId;
 use super::state::{FileSystemState, SharedState, locked};
 use super::sync::sync_file;
 use crate::answers::DelayedAnswers;
@@ -30,7 +31,7 @@ use crate::undo::BLOCK_BYTES;
 pub(super) const DATA_SYNC: u32 = 0o10_000;
 const ALL_SYNC: u32 = 0o4_010_000;
 const NAME_BYTES_MAX: u32 = 255;
-/// Of files, for `df -i`: there is no limit.
+/// Number of files for `df -i`: there is no limit.
 const FILES_MAX: u64 = 1 << 20;
 
 struct MountedFileSystem {

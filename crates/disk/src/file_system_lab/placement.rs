@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::nodes::NodeId;
 use crate::model::DiskRange;
 use crate::undo::BLOCK_BYTES;
+
+/// The number of a file for the kernel. It is never used again.
+pub(super) type NodeId = u64;
 
 /// Small enough for thousands of small files, large enough for few seeks in a large one.
 pub(super) const CHUNK_BYTES: u64 = 64 << 10;

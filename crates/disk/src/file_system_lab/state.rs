@@ -12,7 +12,8 @@ use fuser::Errno;
 use rustix::fs::{FallocateFlags, fallocate};
 
 use super::journal::{FileJournal, SyncedFile};
-use super::nodes::{FileContent, FileNode, NodeId, NodeTable};
+use super::nodes::{FileContent, FileNode, NodeTable};
+use super::placement::NodeId;
 use super::placement::{CHUNK_BLOCKS, DeviceChunks, merged_ranges};
 use crate::device::{DeviceState, DiskCrash, DoneAt};
 use crate::model::DiskRequest;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use super::journal::{CommitBatch, SyncAnswer, SyncedFile};
-use super::nodes::NodeId;
+use super::placement::NodeId;
 use super::state::{FileSystemState, SharedState, locked};
 use crate::answers::AnswerQueue;
 use crate::model::DiskRequest;

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use truetps_random::RandomStream;
 
-use super::{DiskRequest, us};
+use super::request::{DiskRequest, us};
 use crate::profile::DiskProfile;
 
 #[derive(Debug)]

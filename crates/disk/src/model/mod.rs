@@ -1,29 +1,15 @@
 //! The device model: when a request would be done on the disk of a profile. It has no clock: each call gets the time.
 
 mod flash;
+mod request;
 mod rotating;
 
 use truetps_random::RandomStream;
 
 use crate::profile::DiskProfile;
 use flash::FlashModel;
+pub use request::{DiskRange, DiskRequest};
 use rotating::RotatingModel;
-
-/// A range of bytes on the device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DiskRange {
-    pub offset: u64,
-    pub length: u64,
-}
-
-/// What a disk is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DiskRequest {
-    Read(DiskRange),
-    Write(DiskRange),
-    /// Everything that was acknowledged before becomes durable.
-    Flush,
-}
 
 /// A disk that is busy with what it was asked for.
 #[derive(Debug)]
@@ -64,8 +50,24 @@ impl DeviceModel {
     }
 }
 
-pub(crate) fn us(us: u32) -> u64 {
-    u64::from(us) * 1_000
+impl DiskProfile {
+    /// Median duration of a page that is overwritten and flushed by one client, in µs: what the model says of it.
+    pub fn overwrite_us(&self) -> f64 {
+        const TIMES: usize = 101;
+        let mut model = DeviceModel::new(self, 0);
+        let page = DiskRange { offset: 1 << 30, length: 4096 };
+        let mut now_ns = 0;
+        let mut all_ns: Vec<_> = (0..TIMES)
+            .map(|_| {
+                let began_ns = now_ns;
+                now_ns = model.done_ns(now_ns, DiskRequest::Write(page));
+                now_ns = model.done_ns(now_ns, DiskRequest::Flush);
+                now_ns - began_ns
+            })
+            .collect();
+        all_ns.sort_unstable();
+        all_ns[TIMES / 2] as f64 / 1e3
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{DiskRange, DiskRequest, us};
+use super::request::{DiskRange, DiskRequest, us};
 use crate::profile::{DiskProfile, Geometry};
 
 /// Requests among which the disk chooses the next one, as with native command queuing.
@@ -73,14 +73,12 @@ impl RotatingModel {
     /// Drops what the cache has of a range that is written again.
     fn forget(&mut self, range: DiskRange) {
         let end = range.offset + range.length;
-        let overlaps = |(offset, dirty): (&u64, &Dirty)| {
-            (offset + dirty.length > range.offset).then_some((*offset, *dirty))
-        };
         // Pieces do not overlap, so only the last one before the range reaches into it.
-        let before = self.dirty.range(..range.offset).next_back().and_then(overlaps);
-        let within: Vec<_> =
-            self.dirty.range(range.offset..end).map(|(offset, dirty)| (*offset, *dirty)).collect();
-        for (offset, dirty) in before.into_iter().chain(within) {
+        let before = self.dirty.range(..range.offset).next_back();
+        let before = before.filter(|(offset, dirty)| *offset + dirty.length > range.offset);
+        let pieces = before.into_iter().chain(self.dirty.range(range.offset..end));
+        let pieces: Vec<_> = pieces.map(|(offset, dirty)| (*offset, *dirty)).collect();
+        for (offset, dirty) in pieces {
             self.dirty.remove(&offset);
             self.dirty_bytes -= dirty.length;
             let left = range.offset.saturating_sub(offset);

@@ -19,17 +19,13 @@ pub(crate) fn run_initialiser(
     input: Option<File>,
     user: &ServerUser,
 ) -> Result<(), SandboxError> {
-    let fail = |how: String, log: String| SandboxError::Initialise {
-        binary: program.to_owned(),
-        how,
-        log,
-    };
     let output = run_to_end(program, arguments, input, user, TIME_LIMIT)
-        .map_err(|error| fail(error.to_string(), String::new()))?;
+        .map_err(|error| failed(program, error.to_string(), String::new()))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(fail(output.status.to_string(), excerpt(&format!("{}\n{}", output.stdout, output.stderr))))
+    let log = excerpt(&format!("{}\n{}", output.stdout, output.stderr));
+    Err(failed(program, output.status.to_string(), log))
 }
 
 /// A program that exits successfully but created nothing is a wrapper that dropped the options.
@@ -42,6 +38,10 @@ pub(crate) fn check_made(
     missing.map_or(Ok(()), |name| {
         let how =
             format!("it exited successfully, but created no `{name}` in {}", datadir.display());
-        Err(SandboxError::Initialise { binary: program.to_owned(), how, log: String::new() })
+        Err(failed(program, how, String::new()))
     })
+}
+
+fn failed(program: &Path, how: String, log: String) -> SandboxError {
+    SandboxError::Initialise { binary: program.to_owned(), how, log }
 }

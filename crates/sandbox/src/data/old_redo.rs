@@ -52,13 +52,12 @@ fn fit(datadir: &Path, settings: &Settings) -> Result<bool, SandboxError> {
 
 fn fits(datadir: &Path, settings: &Settings) -> bool {
     let (size, files) = settings.redo_files();
-    let lengths = || {
-        (0..)
-            .map_while(|n| fs::symlink_metadata(log_path(datadir, n)).ok())
-            .map(|metadata| metadata.len())
-    };
+    let lengths: Vec<_> = (0..)
+        .map_while(|n| fs::symlink_metadata(log_path(datadir, n)).ok())
+        .map(|metadata| metadata.len())
+        .collect();
     let (size, files) = (size.unwrap_or(FILE_BYTES_DEFAULT), files.unwrap_or(FILES_DEFAULT));
-    lengths().count() as u64 == files && lengths().all(|length| length == size)
+    lengths.len() as u64 == files && lengths.iter().all(|length| *length == size)
 }
 
 /// Removes a log that is not needed, after a clean stop.

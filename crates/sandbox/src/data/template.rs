@@ -140,14 +140,12 @@ fn manifest(path: &Path) -> Option<Manifest> {
 
 /// `mariadb-10.11.19-0123456789abcdef`: the names of templates.
 fn is_key(name: &str) -> bool {
-    let is_hash =
-        |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_version = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let parts = name.rsplit_once('-').and_then(|(rest, hash)| Some((rest.split_once('-')?, hash)));
     parts.is_some_and(|((flavour, version), hash)| {
         Flavour::ALL.iter().any(|known| known.to_string() == flavour)
-            && is_version(version)
-            && is_hash(hash)
+            && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+            && hash.len() == 16
+            && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
 }
 
@@ -184,10 +182,10 @@ fn remove_old(home: &Home, in_use: &str) {
         .into_iter()
         .filter(|name| name != in_use && is_ours(&home.templates().join(name)))
         .collect();
-    let last_use = |name: &String| {
-        fs::metadata(lock_path(home, name)).and_then(|metadata| metadata.modified()).ok()
-    };
-    others.sort_by_key(|name| std::cmp::Reverse(last_use(name)));
+    others.sort_by_key(|name| {
+        let lock = fs::metadata(lock_path(home, name));
+        std::cmp::Reverse(lock.and_then(|metadata| metadata.modified()).ok())
+    });
     for name in others.iter().skip(TEMPLATES_MAX - 1) {
         remove_if_unused(home, name);
     }
@@ -220,11 +218,11 @@ pub fn remove_templates(home: &Home) {
 
 /// Templates that are being created, or were when their run was killed, each with its lock.
 pub(crate) fn unfinished(home: &Home) -> Vec<(PathBuf, PathBuf)> {
-    let pair = |folder: String| {
+    let pairs = names(home).into_iter().filter_map(|folder| {
         let key = folder.strip_suffix(BUILDING).filter(|key| is_key(key))?;
         Some((home.templates().join(&folder), lock_path(home, key)))
-    };
-    names(home).into_iter().filter_map(pair).collect()
+    });
+    pairs.collect()
 }
 
 /// A folder that cannot be removed now is tried again by the next start.

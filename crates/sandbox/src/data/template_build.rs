@@ -198,8 +198,8 @@ fn bootstrap_script(
 
 fn write_script(folder: &Path, text: &[u8]) -> Result<PathBuf, SandboxError> {
     let path = folder.join("bootstrap.sql");
-    let write = || File::create(&path)?.write_all(text);
-    write().map_err(SandboxError::io("write", &path))?;
+    let written = File::create(&path).and_then(|mut file| file.write_all(text));
+    written.map_err(SandboxError::io("write", &path))?;
     Ok(path)
 }
 

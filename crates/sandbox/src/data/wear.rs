@@ -62,13 +62,14 @@ fn redo_files(datadir: &Path) -> Result<Vec<PathBuf>, SandboxError> {
 /// before is cached, as long as there is memory.
 pub(crate) fn cache_redo(datadir: &Path) -> Result<(), SandboxError> {
     let owner = fs::metadata(datadir).map_err(SandboxError::io("look at", datadir))?.uid();
-    let read = |path: &Path| {
-        let file = open_no_link(OpenOptions::new().read(true), path)?;
-        check_names(&file, owner)?;
-        io::copy(&mut &file, &mut io::sink())
-    };
     let mut files = redo_files(datadir)?.into_iter();
-    files.try_for_each(|path| read(&path).map(drop).map_err(SandboxError::io("read", &path)))
+    files.try_for_each(|path| read_all(&path, owner).map_err(SandboxError::io("read", &path)))
+}
+
+fn read_all(path: &Path, owner: u32) -> io::Result<()> {
+    let file = open_no_link(OpenOptions::new().read(true), path)?;
+    check_names(&file, owner)?;
+    io::copy(&mut &file, &mut io::sink()).map(drop)
 }
 
 fn overwrite(path: &Path, owner: u32) -> io::Result<u64> {

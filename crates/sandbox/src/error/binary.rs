@@ -22,8 +22,8 @@ impl fmt::Display for Other {
 
 #[derive(Debug, Error)]
 pub enum BinaryError {
-    #[error("no {wanted} server found in {}{}", places.join(", "), passed_over(others))]
-    NotFound { wanted: String, places: Vec<String>, others: Vec<Other> },
+    #[error("no {wanted} server found in {}{}", searched.join(", "), passed_over(others))]
+    NotFound { wanted: String, searched: Vec<String>, others: Vec<Other> },
     #[error("{} cannot run: {problem}", path.display())]
     CannotRun { path: PathBuf, problem: String },
     #[error("{} is not a MySQL, MariaDB or PostgreSQL server: `--version` printed `{printed}`", path.display())]
@@ -41,14 +41,9 @@ impl BinaryError {
 
     /// The hint for commands that name a server in another way.
     pub(crate) fn hint_by(&self, way: &str) -> String {
-        let install = |package: &str| {
-            format!(
-                "install one (Debian, Ubuntu: `apt-get install {package}`), or name its folder {way}"
-            )
-        };
         match self {
-            Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => install("postgresql"),
-            Self::NotFound { .. } => install("mariadb-server-core"),
+            Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => install_hint("postgresql", way),
+            Self::NotFound { .. } => install_hint("mariadb-server-core", way),
             Self::CannotRun { problem, .. } if problem.contains("shared libraries") => library_hint(problem, way),
             Self::CannotRun { .. } | Self::NotAServer { .. } => format!("name another server {way}"),
             Self::NoShareDir { .. } => {
@@ -58,6 +53,10 @@ impl BinaryError {
             Self::NoInitdb { .. } => format!("name the folder of the whole server {way}"),
         }
     }
+}
+
+fn install_hint(package: &str, way: &str) -> String {
+    format!("install one (Debian, Ubuntu: `apt-get install {package}`), or name its folder {way}")
 }
 
 /// Debian packages of libraries that old servers need and new systems lack.
@@ -87,8 +86,8 @@ fn passed_over(others: &[Other]) -> String {
 }
 
 fn folders(paths: &[PathBuf]) -> String {
-    let places: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-    places.join(", ")
+    let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    paths.join(", ")
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ impl SandboxError {
         Self::Home { path: path.to_owned(), problem: problem.into() }
     }
 
-    /// The same error of a server on this emulated disk.
+    /// Adds the emulated disk to an error of a server on it.
     pub(crate) fn on_disk(self, profile: &DiskProfile) -> Self {
         match self {
             Self::NotReady { binary, waited, last, log, disk: None } => {
@@ -145,31 +145,48 @@ fn process(found: Option<u32>) -> String {
     )
 }
 
-/// The usual meaning of a server's last log lines.
+/// Words of a server's log, and their usual meaning.
+const LOG_HINTS: [(&[&str], &str); 7] = [
+    (
+        &["permission denied", "errno: 13", "os errno 13", "error: 13"],
+        "the server may not read or write there: a security profile (AppArmor, SELinux) may confine \
+         this binary to its usual folders; see `aa-status`, or name a folder it may use with \
+         --sandbox-dir",
+    ),
+    (
+        &["no space left", "errno: 28", "error: 28"],
+        "the disk is full: free some space, or name another folder with --sandbox-dir",
+    ),
+    (
+        &["cannot allocate memory", "out of memory", "errno: 12"],
+        "not enough memory: set a smaller innodb_buffer_pool_size (PostgreSQL: shared_buffers)",
+    ),
+    (
+        &["io_uring", "io_setup"],
+        "asynchronous I/O is limited here: try innodb_use_native_aio = OFF",
+    ),
+    (
+        &["prepared transactions"],
+        "after a crash, the binlog says which prepared transactions were committed: start once \
+         with the log_bin that the server crashed with, stop it, and change log_bin then",
+    ),
+    (
+        &["is of different size", "of different sizes"],
+        "this version accepts another redo log size only after a clean stop: start it once with \
+         the previous size",
+    ),
+    (
+        &["unknown variable", "unknown option", "unrecognized configuration parameter"],
+        "this version does not know one of the settings: remove it",
+    ),
+];
+
+/// The first of [`LOG_HINTS`] that fits a server's last log lines.
 fn hint_for_log(log: &str) -> Option<String> {
     let log = log.to_lowercase();
-    let knows = |words: &[&str]| words.iter().any(|word| log.contains(word));
-    let text = if knows(&["permission denied", "errno: 13", "os errno 13", "error: 13"]) {
-        "the server may not read or write there: a security profile (AppArmor, SELinux) may confine this binary to its \
-         usual folders; see `aa-status`, or name a folder it may use with --sandbox-dir"
-    } else if knows(&["no space left", "errno: 28", "error: 28"]) {
-        "the disk is full: free some space, or name another folder with --sandbox-dir"
-    } else if knows(&["cannot allocate memory", "out of memory", "errno: 12"]) {
-        "not enough memory: set a smaller innodb_buffer_pool_size (PostgreSQL: shared_buffers)"
-    } else if knows(&["io_uring", "io_setup"]) {
-        "asynchronous I/O is limited here: try innodb_use_native_aio = OFF"
-    } else if knows(&["prepared transactions"]) {
-        "after a crash, the binlog says which prepared transactions were committed: start once with the log_bin that the \
-         server crashed with, stop it, and change log_bin then"
-    } else if knows(&["is of different size", "of different sizes"]) {
-        "this version accepts another redo log size only after a clean stop: start it once with the previous size"
-    } else if knows(&["unknown variable", "unknown option", "unrecognized configuration parameter"])
-    {
-        "this version does not know one of the settings: remove it"
-    } else {
-        return None;
-    };
-    Some(text.to_owned())
+    let mut hints = LOG_HINTS.iter();
+    let known = hints.find(|(words, _)| words.iter().any(|word| log.contains(word)));
+    known.map(|(_, hint)| (*hint).to_owned())
 }
 
 #[cfg(test)]

@@ -110,25 +110,27 @@ pub(crate) fn default_path() -> Result<PathBuf, SandboxError> {
     if geteuid().is_root() {
         return Ok(PathBuf::from(ROOT_HOME));
     }
-    let absolute =
-        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache =
-        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let cache = absolute_path_in("XDG_CACHE_HOME")
+        .or_else(|| absolute_path_in("HOME").map(|home| home.join(".cache")));
     cache.map(|cache| cache.join("truetps")).ok_or_else(|| {
         SandboxError::home(Path::new("~/.cache/truetps"), "neither XDG_CACHE_HOME nor HOME is set")
     })
 }
 
+fn absolute_path_in(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
 /// Creates a folder of truetps, or checks an existing one.
 fn make_folder(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
-    let fail = |problem: String| SandboxError::home(path, problem);
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => check_ours(&metadata).map_err(fail),
+    let made = match fs::symlink_metadata(path) {
+        Ok(metadata) => check_ours(&metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make_all(path, passable_mode(user)).map_err(|error| fail(error.to_string()))
+            make_all(path, passable_mode(user)).map_err(|error| error.to_string())
         }
-        Err(error) => Err(fail(error.to_string())),
-    }
+        Err(error) => Err(error.to_string()),
+    };
+    made.map_err(|problem| SandboxError::home(path, problem))
 }
 
 fn check_ours(metadata: &Metadata) -> Result<(), String> {

@@ -3,7 +3,8 @@
 //! The owner of a folder holds the lock file in it for its whole life. The kernel releases the lock however the owner
 //! dies, so that a folder whose lock is free is a leftover.
 
-use std::fs::{self, File, Metadata};
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -133,8 +134,11 @@ pub(crate) fn remove_first_files(beside: &Path) {
 
 /// `4711-1`: the names of servers' folders.
 fn is_id(name: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     name.split_once('-').is_some_and(|(pid, n)| is_number(pid) && is_number(n))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// `.4711-1.making`
@@ -146,25 +150,26 @@ pub(crate) fn is_in_the_making(name: &str) -> bool {
 /// lock.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_str().unwrap_or_default();
-    let is_made =
-        || Owner::read(path).is_some() || is_empty_folder(path) || has_only_a_lock(path, name);
-    is_id(name) && is_folder(path) && is_made()
+    is_id(name)
+        && is_folder(path)
+        && (Owner::read(path).is_some() || is_empty_folder(path) || has_only_a_lock(path, name))
 }
 
 /// Older versions created the lock before the owner; this one was killed in between. Its process is dead, and the lock
 /// is an empty file without other names; both belong to truetps.
 fn has_only_a_lock(path: &Path, name: &str) -> bool {
     let us = geteuid().as_raw();
-    let is_dead = |pid: &str| pid.parse().is_ok_and(|pid| start_ticks(pid).is_none());
-    let is_lock = |metadata: Metadata| {
-        metadata.is_file() && metadata.uid() == us && metadata.nlink() == 1 && metadata.len() == 0
-    };
-    let names =
-        || fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>();
-    name.split_once('-').is_some_and(|(pid, _)| is_dead(pid))
+    let pid = name.split_once('-').and_then(|(pid, _)| pid.parse().ok());
+    pid.is_some_and(|pid| start_ticks(pid).is_none())
         && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.uid() == us)
-        && names().is_ok_and(|names| names == [LOCK])
-        && fs::symlink_metadata(path.join(LOCK)).is_ok_and(is_lock)
+        && names_in(path).is_ok_and(|names| names == [LOCK])
+        && fs::symlink_metadata(path.join(LOCK)).is_ok_and(|lock| {
+            lock.is_file() && lock.uid() == us && lock.nlink() == 1 && lock.len() == 0
+        })
+}
+
+fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
 /// Whether an entry beside these folders was created by truetps.

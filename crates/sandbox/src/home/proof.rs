@@ -40,19 +40,24 @@ pub(crate) fn mark(
     is_default: bool,
     kinds: &[FolderKind],
 ) -> Result<(), SandboxError> {
-    let fail = |error: io::Error| SandboxError::home(home, error.to_string());
     if is_marked(home) {
         return Ok(());
     }
-    if !is_default && let Some(found) = first_foreign(home, kinds).map_err(fail)? {
+    if !is_default
+        && let Some(found) = first_foreign(home, kinds).map_err(|error| unusable(home, &error))?
+    {
         return Err(SandboxError::ForeignHome { path: home.to_owned(), found });
     }
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(home.join(MARKER)) {
-        Ok(mut marker) => marker.write_all(MARKER_TEXT).map_err(fail),
+        Ok(mut marker) => marker.write_all(MARKER_TEXT).map_err(|error| unusable(home, &error)),
         // Another process of truetps has marked it first.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_marked(home) => Ok(()),
-        Err(error) => Err(fail(error)),
+        Err(error) => Err(unusable(home, &error)),
     }
+}
+
+fn unusable(home: &Path, error: &io::Error) -> SandboxError {
+    SandboxError::home(home, error.to_string())
 }
 
 /// The home that contains a folder, existing or not: a nested home would be deleted with the outer one.

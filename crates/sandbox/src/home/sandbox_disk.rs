@@ -28,7 +28,7 @@ pub struct SandboxDisk {
     /// What of it is emulated.
     pub level: LabLevel,
     pub profile: DiskProfile,
-    /// Of its jitter.
+    /// Seed of its jitter.
     pub seed: u64,
     /// The program of truetps: with [`DISK_HELPER`] it runs the disk.
     pub helper: PathBuf,

@@ -8,7 +8,7 @@ use crate::home::server_paths::DISK;
 use crate::system::folders::is_folder;
 use crate::system::tree::walk;
 
-/// Of a count of blocks, regardless of the file system's block size.
+/// Unit of a count of blocks, regardless of the file system's block size.
 const BLOCK_BYTES: u64 = 512;
 
 /// Without what is mounted there, which may answer nothing: of an emulated disk, its image counts.
@@ -17,15 +17,15 @@ pub(crate) fn disk_bytes(path: &Path) -> u64 {
         return tree_disk_bytes(path);
     }
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let bytes_of = |entry: fs::DirEntry| match entry.path() {
+    let sizes = entries.map(|entry| match entry.path() {
         path if entry.file_name() == DISK => image_bytes(&path),
         path if is_folder(&path) => tree_disk_bytes(&path),
         path => file_bytes(&path),
-    };
-    entries.map(bytes_of).sum()
+    });
+    sizes.sum()
 }
 
-/// Of the emulated disk in this folder.
+/// Bytes that the image of the emulated disk in this folder takes.
 pub(crate) fn image_bytes(disk: &Path) -> u64 {
     file_bytes(&truetps_disk::image_in(disk))
 }

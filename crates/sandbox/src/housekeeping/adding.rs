@@ -131,12 +131,13 @@ impl<'a> Adding<'a> {
             }
             None => find(source, self.add.flavour, user).map_err(NamedError::Program)?,
         };
-        let absolute = |path: &Path| path.canonicalize().map_err(SandboxError::io("find", path));
         let program = match (archive, binary.path.strip_prefix(beside)) {
             (Some(_), Ok(below)) => self.folder.path().join(below),
             _ => binary.path.clone(),
         };
-        let source = source.map(absolute).transpose()?;
+        let source = source
+            .map(|path| path.canonicalize().map_err(SandboxError::io("find", path)))
+            .transpose()?;
         let option_file = self.add.option_file.map(|read| read(&binary)).transpose();
         let option_file = option_file.map_err(|problem| NamedError::OptionFile { problem })?;
         let mut server =

@@ -188,7 +188,7 @@ struct Unpacking<'a> {
     links: Vec<(PathBuf, PathBuf)>,
     /// Bytes that may still be written.
     left: u64,
-    /// Of [`BoundedReader`]: unlimited while a file is written, which `left` limits.
+    /// Shared with [`BoundedReader`]: unlimited while a file is written, which `left` limits.
     between: Rc<Cell<u64>>,
     stop: &'a AtomicBool,
 }

@@ -19,18 +19,13 @@ impl NamedServers<'_> {
         if !folder.path().is_dir() {
             return Err(self.unknown(name));
         }
-        let damaged = |error| match error {
-            SandboxError::Content { path, problem } => {
-                NamedError::Damaged { name: name.to_owned(), path, problem }.into()
-            }
-            error => error,
-        };
-        let server = if force { None } else { Some(self.get(name).map_err(damaged)?) };
+        let server =
+            if force { None } else { Some(self.get(name).map_err(|error| damaged(name, error))?) };
         let _lock = locks.wait()?;
         let _unused = locks.lock_unused()?;
         let datadir = folder.datadir();
         if let Some(server) = &server {
-            Instance::of(self, server).check_stopped().map_err(damaged)?;
+            Instance::of(self, server).check_stopped().map_err(|error| damaged(name, error))?;
         } else {
             let killed = kill_marked(&datadir, &marks(folder.path()), KILL_TIME_LIMIT);
             killed.map_err(SandboxError::io("stop the server of", &datadir))?;
@@ -48,5 +43,15 @@ impl NamedServers<'_> {
         folder.remove()?;
         locks.remove_files();
         Ok(())
+    }
+}
+
+/// Unreadable content as damage of this server.
+fn damaged(name: &str, error: SandboxError) -> SandboxError {
+    match error {
+        SandboxError::Content { path, problem } => {
+            NamedError::Damaged { name: name.to_owned(), path, problem }.into()
+        }
+        error => error,
     }
 }

@@ -63,7 +63,7 @@ pub fn clean_unfinished(home: &Home) -> Result<Vec<UnfinishedFolder>, SandboxErr
     clean(home, all(home))
 }
 
-/// The same for templates alone.
+/// Removes abandoned templates.
 pub(crate) fn clean_templates(home: &Home) {
     // What cannot be removed now does no harm: the next cleaning tries again.
     let _ = clean(home, templates(home));
@@ -104,22 +104,23 @@ fn templates(home: &Home) -> Vec<Beside> {
 
 /// `.NAME.adding`, and the copy or the disk in a name's folder.
 fn of_named(home: &Home) -> Vec<Beside> {
-    let named = home.named();
-    let entries = fs::read_dir(&named).into_iter().flatten().flatten();
+    let entries = fs::read_dir(home.named()).into_iter().flatten().flatten();
     let mut names: Vec<_> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
-    let beside = |entry: String| {
-        let path = named.join(&entry);
-        let (name, path) = match name_of_entry(&entry, UNFINISHED) {
-            Some(name) => (name.to_owned(), path),
-            None if ServerFolder::new(path.clone()).is_ours() => (entry, unfinished_data(&path)),
-            None => return None,
-        };
-        let lock = NameLocks::of(home, &name).change_path();
-        is_folder(&path).then_some(Beside { path, lock, name: Some(name) })
+    names.into_iter().filter_map(|entry| beside(home, entry)).collect()
+}
+
+/// What an entry beside the servers' folders, or in one of them, has that is unfinished.
+fn beside(home: &Home, entry: String) -> Option<Beside> {
+    let path = home.named().join(&entry);
+    let (name, path) = match name_of_entry(&entry, UNFINISHED) {
+        Some(name) => (name.to_owned(), path),
+        None if ServerFolder::new(path.clone()).is_ours() => (entry, unfinished_data(&path)),
+        None => return None,
     };
-    names.into_iter().filter_map(beside).collect()
+    let lock = NameLocks::of(home, &name).change_path();
+    is_folder(&path).then_some(Beside { path, lock, name: Some(name) })
 }
 
 /// The disk without data in the folder of a name, or the copy that a start has begun.

@@ -44,7 +44,7 @@ impl InstanceFiles {
         Self { paths: ServerPaths { datadir, ..self.paths.clone() }, ..self.clone() }
     }
 
-    pub(super) fn places(&self, port: Option<u16>) -> ServerPaths {
+    pub(super) fn paths_with(&self, port: Option<u16>) -> ServerPaths {
         let datadir = self.paths.datadir.clone();
         ServerPaths { datadir, ..ServerPaths::in_folder(&self.folder, self.family, port) }
     }

@@ -94,7 +94,7 @@ impl<'a> InstanceFinding<'a> {
     }
 
     pub(super) fn socket(&self) -> PathBuf {
-        self.files.places(self.port()).socket
+        self.files.paths_with(self.port()).socket
     }
 
     /// The process, if it runs; otherwise an error with its state.
@@ -158,11 +158,10 @@ fn has_ended_well(files: &InstanceFiles) -> bool {
 
 /// MySQL 8.4 and later logs one more line after it. PostgreSQL logs the same after an end without a checkpoint.
 fn says_that_it_ended_well(log: &str) -> bool {
-    let last: Vec<_> = log.lines().rev().take(2).collect();
-    let has_ended = |line: &&str| {
+    let has_ended = log.lines().rev().take(2).any(|line| {
         line.contains("Shutdown complete") || line.ends_with("database system is shut down")
-    };
-    last.iter().any(has_ended) && !log.contains("immediate shutdown request")
+    });
+    has_ended && !log.contains("immediate shutdown request")
 }
 
 #[cfg(test)]

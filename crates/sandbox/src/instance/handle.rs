@@ -53,9 +53,9 @@ impl<'a> Instance<'a> {
         let seen = self.look()?;
         let pid = seen.check_running()?.pid;
         let socket = seen.socket();
-        let failed = |source| SandboxError::Sql { action: "log in to the server", source };
         let owner = family::owner(self.server.family(), &socket, None);
-        let client = Client::connect(&owner, time_limit).map_err(failed)?;
+        let client = Client::connect(&owner, time_limit)
+            .map_err(|source| SandboxError::Sql { action: "log in to the server", source })?;
         check_listener(&socket, pid, client.peer_pid())?;
         Ok(client)
     }

@@ -56,7 +56,7 @@ struct InstanceStart<'a> {
     /// Setting it ends the start.
     stop: &'a AtomicBool,
     disk_ready: &'a dyn Fn(&DiskReady<'_>),
-    places: ServerPaths,
+    paths: ServerPaths,
 }
 
 /// A started server that has not answered yet.
@@ -91,7 +91,7 @@ impl<'a> InstanceStart<'a> {
         stop: &'a AtomicBool,
         disk_ready: &'a dyn Fn(&DiskReady<'_>),
     ) -> Self {
-        Self { instance, options, stop, disk_ready, places: instance.files.places(options.port) }
+        Self { instance, options, stop, disk_ready, paths: instance.files.paths_with(options.port) }
     }
 
     /// See [`Instance::start`]. After an error no server is left.
@@ -150,11 +150,11 @@ impl<'a> InstanceStart<'a> {
         let disk =
             disk.map(|(profile, mounted)| self.leave_mounted(profile, mounted)).transpose()?;
         self.check_wanted()?;
-        family::forget_dead(self.instance.server.family(), &self.places.datadir, user)?;
-        let log_from = self.places.error_log_bytes();
+        family::forget_dead(self.instance.server.family(), &self.paths.datadir, user)?;
+        let log_from = self.paths.error_log_bytes();
         let note = Note::starting(self.options.port, self.options.settings.clone());
         files.write_note(&note)?;
-        let mut child = old_redo::spawn_fitted(&binary, &self.places.datadir, &settings, || {
+        let mut child = old_redo::spawn_fitted(&binary, &self.paths.datadir, &settings, || {
             self.spawn(&binary, &settings)
         })?;
         // A process that has already ended is found at the first check.
@@ -173,7 +173,7 @@ impl<'a> InstanceStart<'a> {
         profile: DiskProfile,
         mut mounted: EmulatedDisk,
     ) -> Result<DiskProfile, SandboxError> {
-        cache_redo(&self.places.datadir)?;
+        cache_redo(&self.paths.datadir)?;
         mounted.set_timed(true)?;
         let flush_times = mounted.flush_times()?;
         (self.disk_ready)(&DiskReady { profile: &profile, flush_times });
@@ -209,10 +209,10 @@ impl<'a> InstanceStart<'a> {
     /// Creates missing folders. Returns all settings of the server, including its datadir's.
     fn prepare(&self, binary: &ServerBinary) -> Result<Settings, SandboxError> {
         let Instance { files, home, server, .. } = self.instance;
-        if self.places.is_socket_too_long() {
-            return Err(NamedError::LongSocket { path: self.places.socket.clone() }.into());
+        if self.paths.is_socket_too_long() {
+            return Err(NamedError::LongSocket { path: self.paths.socket.clone() }.into());
         }
-        self.places.make_folders_and_logs(home.user())?;
+        self.paths.make_folders_and_logs(home.user())?;
         let pairs = self.options.settings.iter().map(|(name, value)| (name.as_str(), value));
         let settings = Settings::empty(server.family()).with(pairs);
         let wanted = settings.initial();
@@ -228,12 +228,12 @@ impl<'a> InstanceStart<'a> {
 
     fn spawn(&self, binary: &ServerBinary, settings: &Settings) -> Result<Child, SandboxError> {
         let (family, user) = (self.instance.server.family(), self.instance.home.user());
-        let mut lines = family::lines(family, binary, &self.places, settings, self.options.port);
+        let mut lines = family::lines(family, binary, &self.paths, settings, self.options.port);
         if binary.is_of_mysql() && settings.get("server_id").is_none() {
             // MySQL 5.7 writes no binlog without it.
             lines.push(CommandOption::new("server-id", "1"));
         }
-        let command = family::command(family, &binary.path, &self.places, &lines, user)?;
+        let command = family::command(family, &binary.path, &self.paths, &lines, user)?;
         spawn_detached(command, user).map_err(SandboxError::io("start", &binary.path))
     }
 
@@ -242,17 +242,18 @@ impl<'a> InstanceStart<'a> {
         let (family, program) = (self.instance.server.family(), binary.path.as_path());
         let awaited = Awaited {
             family,
-            places: &self.places,
+            paths: &self.paths,
             program,
             pid: process.pid,
             settings,
             log_from: *log_from,
         };
-        let look = || match child.try_wait().map_err(SandboxError::io("look at", program))? {
-            None => self.check_wanted().map(|()| None),
-            ended => Ok(ended),
-        };
-        let waited = awaited.wait(self.options.ready_time_limit, look);
+        let waited = awaited.wait(self.options.ready_time_limit, || {
+            match child.try_wait().map_err(SandboxError::io("look at", program))? {
+                None => self.check_wanted().map(|()| None),
+                ended => Ok(ended),
+            }
+        });
         waited.map(drop).map_err(|error| match disk {
             Some(profile) => error.on_disk(profile),
             None => error,
@@ -262,20 +263,22 @@ impl<'a> InstanceStart<'a> {
     /// A silently adjusted setting would invalidate everything measured with this server. A value of its option file is what
     /// the server makes of it, as where it comes from.
     fn read_back(&self, settings: &Settings) -> Result<Vec<Mismatch>, SandboxError> {
-        let asked =
-            |source| SandboxError::Sql { action: "read the server's settings back", source };
         let mut client = self.instance.connect(PROBE_TIME_LIMIT)?;
-        let found = taken_differently(&mut client, settings).map_err(asked)?;
-        let is_of_file = |wrong: &Mismatch| {
-            let mut base = self.instance.server.base_settings();
-            base.any(|(name, value)| canonical_name(name) == wrong.name && value == wrong.wanted)
-        };
-        match found.iter().find(|wrong| !is_of_file(wrong)) {
+        let found = taken_differently(&mut client, settings).map_err(|source| {
+            SandboxError::Sql { action: "read the server's settings back", source }
+        })?;
+        match found.iter().find(|wrong| !self.is_of_file(wrong)) {
             None => Ok(found),
             Some(Mismatch { name, wanted, found }) => {
                 let (name, wanted, found) = (name.clone(), wanted.clone(), found.clone());
                 Err(NamedError::Mismatch { name, wanted, found }.into())
             }
         }
+    }
+
+    /// Whether the server's option file has the wanted value.
+    fn is_of_file(&self, wrong: &Mismatch) -> bool {
+        let mut base = self.instance.server.base_settings();
+        base.any(|(name, value)| canonical_name(name) == wrong.name && value == wrong.wanted)
     }
 }

@@ -153,7 +153,8 @@ impl InstanceDisk {
         self.clean()
     }
 
-    /// The same, and a process that does not end is killed: what the file system has not written is lost.
+    /// Unmounts it, too, if its process does not end: that is killed, and what the file system has
+    /// not written is lost.
     pub(crate) fn unmount_by_force(&self) -> Result<(), SandboxError> {
         for (pid, ticks) in self.ask_to_end(FORCED_TIME_LIMIT)? {
             self.signal(pid, Signal::KILL)?;

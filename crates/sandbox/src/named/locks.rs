@@ -52,7 +52,7 @@ impl<'a> NameLocks<'a> {
         self.lock_within(LOOK_TIME_LIMIT)
     }
 
-    /// The same, waiting for another holder: to remove or signal the server, or to note its end.
+    /// Takes the lock for changes, waiting for another holder: to remove or signal the server, or to note its end.
     pub(crate) fn wait(self) -> Result<File, SandboxError> {
         self.lock_within(LOCK_TIME_LIMIT)
     }
@@ -72,22 +72,26 @@ impl<'a> NameLocks<'a> {
         }
     }
 
-    /// The same for notes about a server; `None`: it was removed, and no lock of it is left or created.
+    /// Takes the lock for changes to write a note about a server; `None`: it was removed, and no lock
+    /// of it is left or created.
     pub(crate) fn wait_if_registered(self) -> Result<Option<File>, SandboxError> {
-        let is_there = || self.home.named().join(self.name).is_dir();
-        if !is_there() {
+        if !self.is_registered() {
             return Ok(None);
         }
         match self.wait() {
-            Ok(lock) if is_there() => Ok(Some(lock)),
+            Ok(lock) if self.is_registered() => Ok(Some(lock)),
             // Removed since the first check: the lock was created here.
             Ok(_lock) => {
                 self.remove_files();
                 Ok(None)
             }
-            Err(_) if !is_there() => Ok(None),
+            Err(_) if !self.is_registered() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    fn is_registered(self) -> bool {
+        self.home.named().join(self.name).is_dir()
     }
 
     /// Held by a run that needs the server's program; runs share it.
@@ -140,8 +144,11 @@ fn opened(path: PathBuf) -> Result<(PathBuf, File), SandboxError> {
 
 /// A lock file that was removed in the meantime protects nothing.
 pub(crate) fn is_at(lock: &File, path: &Path) -> bool {
-    let number = |metadata: io::Result<fs::Metadata>| metadata.map(|metadata| metadata.ino()).ok();
-    number(fs::metadata(path)) == number(lock.metadata())
+    inode(fs::metadata(path)) == inode(lock.metadata())
+}
+
+fn inode(metadata: io::Result<fs::Metadata>) -> Option<u64> {
+    metadata.map(|metadata| metadata.ino()).ok()
 }
 
 /// Whether an entry beside the servers' folders is a lock file.

@@ -9,12 +9,15 @@ pub(crate) const UNFINISHED: &str = ".adding";
 
 /// Whether a server may have this name.
 pub fn check_server_name(name: &str) -> Result<(), NamedError> {
-    let fine = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c);
     let begins = name.bytes().next().is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    if begins && name.len() <= NAME_BYTES_MAX && name.bytes().all(fine) {
+    if begins && name.len() <= NAME_BYTES_MAX && name.bytes().all(is_of_name) {
         return Ok(());
     }
     Err(NamedError::BadName { name: name.to_owned() })
+}
+
+fn is_of_name(c: u8) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c)
 }
 
 /// The server's name in `.NAME` with this ending: an entry beside the servers' folders.

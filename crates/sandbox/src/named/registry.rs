@@ -59,10 +59,10 @@ impl<'a> NamedServers<'a> {
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut names: Vec<_> = names.filter(|name| check_server_name(name).is_ok()).collect();
         names.sort();
-        let listed = |name: String| {
+        let listed = names.into_iter().filter_map(|name| {
             Some(Listed { server: self.folder(&name).registration().transpose()?, name })
-        };
-        Ok(names.into_iter().filter_map(listed).collect())
+        });
+        Ok(listed.collect())
     }
 
     /// The server of that name.
@@ -121,9 +121,8 @@ pub fn server_names_in(folder: Option<&Path>) -> Vec<String> {
         .flatten()
         .flatten()
         .flatten();
-    let is_registered = |entry: &fs::DirEntry| entry.path().join(REGISTRATION).exists();
     let mut names: Vec<_> = entries
-        .filter(is_registered)
+        .filter(|entry| entry.path().join(REGISTRATION).exists())
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     names.retain(|name| check_server_name(name).is_ok());

@@ -102,9 +102,13 @@ impl NamedServer {
     /// Datadirs are compatible within a series. MySQL 8.0 and later records the version that last used the data, and
     /// refuses to open them with an older one.
     pub(crate) fn takes_data_of(&self, before: &Self) -> bool {
-        let kind = |server: &Self| (server.flavour, series(server.flavour, &server.version));
         let goes_back = before.is_mysql_from("8.0") && !self.is_mysql_from(&before.version);
-        kind(self) == kind(before) && !goes_back
+        self.data_series() == before.data_series() && !goes_back
+    }
+
+    /// Servers with equal ones have compatible datadirs.
+    fn data_series(&self) -> (Flavour, Option<(u32, Option<u32>)>) {
+        (self.flavour, series(self.flavour, &self.version))
     }
 
     /// The current program: it must be the one that was added.

@@ -36,7 +36,7 @@ pub fn base_settings(
     base_settings_of(&Catalogue::ask(binary, user)?, of_file)
 }
 
-/// The same, for a program whose settings are known.
+/// Like [`base_settings`], for a program whose settings are known.
 pub fn base_settings_of(
     catalogue: &Catalogue,
     of_file: &[FileSetting],
@@ -126,7 +126,8 @@ fn pairs<'a>(lines: &'a [Line<'_>]) -> impl Iterator<Item = (&'a str, &'a Settin
     lines.iter().map(|(name, value)| (*name, value))
 }
 
-/// Of lines that the server does not take together: the one that is to blame, or the values without a limit of this host.
+/// Explains why the server does not take lines together: by the one that is to blame, if there is
+/// one; else by the values that it has without a limit of this host.
 fn explained(
     catalogue: &Catalogue,
     known: &mut Vec<Line<'_>>,
@@ -148,22 +149,24 @@ fn explained(
         fine.push((name, value));
     }
     *known = fine;
-    let named = |(name, value): &&Line<'_>| {
-        let is_named = |text: &str| text.len() > 2 && problem.contains(text);
-        is_named(name) || is_named(&name.replace('_', "-")) || is_named(&value.option_text())
-    };
-    catalogue.together(pairs(known))?.map_err(|problem| {
-        let said: Vec<_> = known.iter().filter(named).map(|(name, _)| *name).collect();
+    catalogue.together(pairs(known))?.map_err(|left| {
+        let said: Vec<_> =
+            known.iter().filter(|line| is_named_in(problem, line)).map(|(name, _)| *name).collect();
         let names =
             if said.is_empty() { known.iter().map(|(name, _)| *name).collect() } else { said };
         CatalogueError::NotTogether {
             names: names.into_iter().map(str::to_owned).collect(),
-            problem,
+            problem: left,
         }
     })
 }
 
-/// What a line does whose name is no variable's.
+fn is_named_in(problem: &str, (name, value): &Line<'_>) -> bool {
+    let words = [(*name).to_owned(), name.replace('_', "-"), value.option_text()];
+    words.iter().any(|word| word.len() > 2 && problem.contains(word))
+}
+
+/// What a line does whose name is not a variable's.
 fn take_effect(
     catalogue: &Catalogue,
     line: &FileSetting,
@@ -196,18 +199,10 @@ const POOL_DIVIDED_FROM: f64 = (1_u64 << 30) as f64;
 /// MySQL makes the pool a whole number of chunks of all instances when it starts, which it does not say before:
 /// "Configuring InnoDB Buffer Pool Size" in its manual.
 fn round_pool(catalogue: &Catalogue, base: &mut BaseSettings) {
-    let number = |base: &BaseSettings, name: &str| {
-        let kept = base
-            .kept
-            .iter()
-            .find(|(known, _)| canonical_name(known) == name)
-            .map(|(_, value)| value.as_str());
-        setting_number(kept.or_else(|| catalogue.default_value(name))?)
-    };
-    let Some(pool) = number(base, POOL) else { return };
+    let Some(pool) = number_of(catalogue, base, POOL) else { return };
     let is_small = pool < POOL_DIVIDED_FROM;
-    let chunk = number(base, "innodb_buffer_pool_chunk_size");
-    let instances = match number(base, POOL_INSTANCES) {
+    let chunk = number_of(catalogue, base, "innodb_buffer_pool_chunk_size");
+    let instances = match number_of(catalogue, base, POOL_INSTANCES) {
         _ if is_small => Some(1.0),
         Some(0.0) => chunk.map(|chunk| catalogue.pool_instances(pool, chunk)),
         named => named,
@@ -217,17 +212,26 @@ fn round_pool(catalogue: &Catalogue, base: &mut BaseSettings) {
         .map(|(chunk, instances)| chunk * instances)
         .filter(|unit| (1.0..=pool).contains(unit));
     let rounded = unit.map_or(pool, |unit| (pool / unit).ceil() * unit);
-    let mut take = |wanted_name: &str, taken: f64| {
-        let line = base.kept.iter_mut().find(|(name, _)| canonical_name(name) == wanted_name);
-        if let Some((name, value)) = line
-            && setting_number(value).is_some_and(|wanted| wanted as u64 != taken as u64)
-        {
-            base.notes.push(format!("{name} = {value}: the server takes {taken:.0}"));
-            *value = format!("{taken:.0}");
-        }
-    };
-    take(POOL, rounded);
+    take_number(base, POOL, rounded);
     if is_small {
-        take(POOL_INSTANCES, 1.0);
+        take_number(base, POOL_INSTANCES, 1.0);
+    }
+}
+
+/// The number that the server has, by the file or by default.
+fn number_of(catalogue: &Catalogue, base: &BaseSettings, name: &str) -> Option<f64> {
+    let kept = base.kept.iter().find(|(known, _)| canonical_name(known) == name);
+    let kept = kept.map(|(_, value)| value.as_str());
+    setting_number(kept.or_else(|| catalogue.default_value(name))?)
+}
+
+/// Replaces a kept value by what the server takes, if that is another number.
+fn take_number(base: &mut BaseSettings, wanted_name: &str, taken: f64) {
+    let line = base.kept.iter_mut().find(|(name, _)| canonical_name(name) == wanted_name);
+    if let Some((name, value)) = line
+        && setting_number(value).is_some_and(|wanted| wanted as u64 != taken as u64)
+    {
+        base.notes.push(format!("{name} = {value}: the server takes {taken:.0}"));
+        *value = format!("{taken:.0}");
     }
 }

@@ -41,10 +41,10 @@ impl ServerBinary {
     /// Asks a program for its version. It runs as `user`, as the server will, so that a program which this user cannot
     /// run is refused here.
     pub fn examine(path: &Path, user: &ServerUser) -> Result<Self, BinaryError> {
-        let fail = |problem: String| BinaryError::CannotRun { path: path.to_owned(), problem };
-        let path = path.canonicalize().map_err(|error| fail(error.to_string()))?;
+        let path = path.canonicalize().map_err(|error| cannot_run(path, error.to_string()))?;
         if is_for_another_processor(&path) {
-            return Err(fail("it is built for another processor architecture".to_owned()));
+            let problem = "it is built for another processor architecture".to_owned();
+            return Err(cannot_run(&path, problem));
         }
         if program::is_named_so(&path) {
             return Self::examine_postgres(path, user);
@@ -168,13 +168,16 @@ fn version_of(
     arguments: &[OsString],
     user: &ServerUser,
 ) -> Result<ProgramOutput, BinaryError> {
-    let fail = |problem: String| BinaryError::CannotRun { path: path.to_owned(), problem };
     let output = run_to_end(path, arguments, None, user, VERSION_TIME_LIMIT)
-        .map_err(|error| fail(explain_spawn(&error, user)))?;
+        .map_err(|error| cannot_run(path, explain_spawn(&error, user)))?;
     if output.status.success() {
         return Ok(output);
     }
-    Err(fail(format!("{}: {}", output.status, output.last_words())))
+    Err(cannot_run(path, format!("{}: {}", output.status, output.last_words())))
+}
+
+fn cannot_run(path: &Path, problem: String) -> BinaryError {
+    BinaryError::CannotRun { path: path.to_owned(), problem }
 }
 
 /// The operating system's error, and its meaning for a file that exists.
@@ -209,9 +212,8 @@ fn parse_version(output: &ProgramOutput) -> Option<(String, ServerVersion)> {
     let line = output.stdout.lines().find(|line| line.contains(" Ver "))?;
     let number = line.split(" Ver ").nth(1)?.trim();
     let digits = number.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
-    let mut parts = digits.split('.').map(str::parse::<u32>);
-    let mut next = || parts.next().and_then(Result::ok);
-    let version = ServerVersion::new(next()?, next()?, next().unwrap_or(0));
+    let mut parts = digits.split('.').map_while(|part| part.parse().ok());
+    let version = ServerVersion::new(parts.next()?, parts.next()?, parts.next().unwrap_or(0));
     Some((line.trim().to_owned(), version))
 }
 
@@ -230,13 +232,15 @@ fn shares(base: &Path) -> [PathBuf; 3] {
 }
 
 fn find_share_dir(path: &Path, flavour: Flavour) -> Option<(PathBuf, PathBuf)> {
-    let fits = |share: &Path| {
-        share.join("english/errmsg.sys").is_file()
-            && (flavour != Flavour::Mariadb || bootstrap_file(share, "system_tables.sql").is_some())
-    };
     bases(path).find_map(|base| {
-        shares(&base).into_iter().find(|share| fits(share)).map(|share| (base, share))
+        let share = shares(&base).into_iter().find(|share| has_server_files(share, flavour));
+        share.map(|share| (base, share))
     })
+}
+
+fn has_server_files(share: &Path, flavour: Flavour) -> bool {
+    share.join("english/errmsg.sys").is_file()
+        && (flavour != Flavour::Mariadb || bootstrap_file(share, "system_tables.sql").is_some())
 }
 
 /// MariaDB's SQL files were renamed in 11.x: `mysql_system_tables.sql` became `mariadb_system_tables.sql`.
@@ -250,8 +254,8 @@ fn find_plugin_dir(basedir: &Path) -> Option<PathBuf> {
     if basedir == Path::new("/usr") {
         return None;
     }
-    let places = ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/mariadb/plugin"];
-    places.into_iter().map(|name| basedir.join(name)).find(|path| path.is_dir())
+    let folders = ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/mariadb/plugin"];
+    folders.into_iter().map(|name| basedir.join(name)).find(|path| path.is_dir())
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub fn find(
         others.push(Other { path, why });
     }
     let wanted = wanted.map_or_else(|| any_of(basedir).to_owned(), |flavour| flavour.to_string());
-    Err(BinaryError::NotFound { places: places(basedir, &wanted), wanted, others })
+    Err(BinaryError::NotFound { searched: searched_folders(basedir, &wanted), wanted, others })
 }
 
 /// What is searched if no family is wanted. A PostgreSQL must be named: it is never chosen by default.
@@ -62,8 +62,8 @@ fn programs(basedir: Option<&Path>, wanted: Option<Flavour>) -> Vec<PathBuf> {
     there.filter(|path| path.is_file() && seen.insert(path.clone())).collect()
 }
 
-/// The places that `candidates` searches, in short.
-fn places(basedir: Option<&Path>, wanted: &str) -> Vec<String> {
+/// The folders that `candidates` searches, in short.
+fn searched_folders(basedir: Option<&Path>, wanted: &str) -> Vec<String> {
     match basedir {
         Some(basedir) => {
             BELOW_BASEDIR.map(|name| basedir.join(name).display().to_string()).to_vec()

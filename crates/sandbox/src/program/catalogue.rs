@@ -9,6 +9,7 @@ use truetps_record::{
 
 use crate::error::CatalogueError;
 use crate::program::binary::ServerBinary;
+use crate::program::catalogue_text::LogMessage;
 use crate::program::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_values};
 use crate::program::postgres::catalogue;
 use crate::settings::names::{canonical_name, switch_of};
@@ -69,7 +70,7 @@ pub struct Catalogue {
     defaults: BTreeMap<String, String>,
     descriptions: BTreeMap<String, String>,
     /// Messages that it prints without any setting.
-    usual: BTreeSet<(LogSeverity, String)>,
+    usual: BTreeSet<LogMessage>,
 }
 
 impl Catalogue {
@@ -130,7 +131,8 @@ impl Catalogue {
         refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)))
     }
 
-    /// The same for one of several settings: a collation, for example, is valid beside its character set only.
+    /// Like [`check`](Self::check), for one of several settings: a collation, for example, is valid
+    /// beside its character set only.
     pub fn check_beside<'o>(
         &self,
         name: &'o str,
@@ -164,11 +166,7 @@ impl Catalogue {
         let output =
             self.output_of_lines(lines.into_iter().filter(|(name, _)| !self.opens_binlog(name)))?;
         // What it adjusts is seen in the values.
-        let is_against = |(severity, text): &(LogSeverity, String)| {
-            *severity == LogSeverity::Error && !is_derived(text)
-                || REFUSING.iter().any(|word| text.contains(word))
-        };
-        let refusal = self.refusal_of(&output, is_against);
+        let refusal = self.refusal_of(&output, refuses);
         Ok(refusal.map_or_else(|| Ok(parse_values(&output.stdout)), Err))
     }
 
@@ -218,10 +216,9 @@ impl Catalogue {
             return Ok(LineEffect::Unknown);
         }
         let name = canonical;
-        let changed = |(variable, value): &(String, String)| {
+        let set = parse_values(&output.stdout).into_iter().find(|(variable, value)| {
             variable.starts_with(&name) && self.defaults.get(variable) != Some(value)
-        };
-        let set = parse_values(&output.stdout).into_iter().find(changed);
+        });
         Ok(set.map_or(LineEffect::Nothing, |(variable, value)| LineEffect::Sets(variable, value)))
     }
 
@@ -251,7 +248,8 @@ impl Catalogue {
         help(&self.binary, &self.user, &lines)
     }
 
-    /// The same for a name as an option file has it: a MySQL minds its case, and none of its names has a capital.
+    /// Like [`check_name`](Self::check_name), for a name as an option file has it: a MySQL minds its
+    /// case, and none of its names has a capital.
     pub(crate) fn check_written_name(&self, name: &str) -> Result<(), CatalogueError> {
         if !self.is_of_mysql() || !name.chars().any(|c| c.is_ascii_uppercase()) {
             return self.check_name(name);
@@ -348,21 +346,14 @@ impl Catalogue {
 
     /// The server's messages about the value.
     fn refusal(&self, output: &ProgramOutput) -> Option<String> {
-        let is_against = |(severity, text): &(LogSeverity, String)| match severity {
-            LogSeverity::Error => !is_derived(text),
-            LogSeverity::Warning => REFUSING
-                .iter()
-                .chain(&["adjusted", "wasn't recognized"])
-                .any(|word| text.contains(word)),
-        };
-        self.refusal_of(output, is_against)
+        self.refusal_of(output, |message| refuses(message) || adjusts(message))
     }
 
     /// A program whose InnoDB refuses a value still exits successfully, so the exit code alone is not enough.
     fn refusal_of(
         &self,
         output: &ProgramOutput,
-        is_against: impl Fn(&(LogSeverity, String)) -> bool,
+        is_against: impl Fn(&LogMessage) -> bool,
     ) -> Option<String> {
         let news = messages(&output.stderr);
         let told = news.difference(&self.usual).filter(|message| is_against(message));
@@ -396,6 +387,20 @@ impl Catalogue {
             && !left_to_the_server
             && !same_setting(&wanted, taken)
     }
+}
+
+/// Whether the server does not take a value, by this message.
+fn refuses((severity, text): &LogMessage) -> bool {
+    match severity {
+        LogSeverity::Error => !is_derived(text),
+        LogSeverity::Warning => REFUSING.iter().any(|word| text.contains(word)),
+    }
+}
+
+/// Whether the server takes another value.
+fn adjusts((severity, text): &LogMessage) -> bool {
+    *severity == LogSeverity::Warning
+        && ["adjusted", "wasn't recognized"].iter().any(|word| text.contains(word))
 }
 
 fn is_derived(text: &str) -> bool {

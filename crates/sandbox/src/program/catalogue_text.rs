@@ -62,16 +62,19 @@ pub(crate) enum LogSeverity {
     Error,
 }
 
+/// A message of the server's log.
+pub(crate) type LogMessage = (LogSeverity, String);
+
 /// Warnings and errors among the lines, without time, code and program name, so that they can be compared.
-pub(crate) fn messages(text: &str) -> BTreeSet<(LogSeverity, String)> {
+pub(crate) fn messages(text: &str) -> BTreeSet<LogMessage> {
     text.lines().filter_map(message).collect()
 }
 
 /// `2026-11-21 20:49:24 0 [Warning] option 'x': …` and `2026-11-21T21:02:06Z 0 [ERROR] [MY-000077] [Server] …`
-fn message(line: &str) -> Option<(LogSeverity, String)> {
-    let head = |mark, level| line.split_once(mark).map(|(_, rest)| (level, rest));
+fn message(line: &str) -> Option<LogMessage> {
+    let levels = [("[ERROR]", LogSeverity::Error), ("[Warning]", LogSeverity::Warning)];
     let (level, mut rest) =
-        head("[ERROR]", LogSeverity::Error).or_else(|| head("[Warning]", LogSeverity::Warning))?;
+        levels.into_iter().find_map(|(mark, level)| Some((level, line.split_once(mark)?.1)))?;
     rest = rest.trim();
     while let Some((_, after)) = rest.strip_prefix('[').and_then(|tag| tag.split_once(']')) {
         rest = after.trim();

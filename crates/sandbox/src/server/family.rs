@@ -45,10 +45,10 @@ pub(crate) fn owner(family: Family, socket: &Path, schema: Option<&str>) -> Targ
 
 /// Whether a connection attempt makes sense: the server has opened its socket, and not only to report that it is
 /// starting.
-pub(crate) fn may_answer(family: Family, places: &ServerPaths) -> bool {
+pub(crate) fn may_answer(family: Family, paths: &ServerPaths) -> bool {
     match family {
-        Family::Mysql => places.socket.exists(),
-        Family::Postgresql => places.socket.exists() && says_that_it_is_ready(&places.datadir),
+        Family::Mysql => paths.socket.exists(),
+        Family::Postgresql => paths.socket.exists() && says_that_it_is_ready(&paths.datadir),
     }
 }
 
@@ -64,13 +64,13 @@ pub(crate) fn stop_signal(family: Family) -> Signal {
 pub(crate) fn lines(
     family: Family,
     binary: &ServerBinary,
-    places: &ServerPaths,
+    paths: &ServerPaths,
     settings: &Settings,
     port: Option<u16>,
 ) -> Vec<CommandOption> {
     match family {
-        Family::Mysql => mysql_lines(binary, places, settings, port),
-        Family::Postgresql => postgres_options::lines(places, settings, port),
+        Family::Mysql => mysql_lines(binary, paths, settings, port),
+        Family::Postgresql => postgres_options::lines(paths, settings, port),
     }
 }
 
@@ -78,23 +78,23 @@ pub(crate) fn lines(
 pub(crate) fn option_file(
     family: Family,
     comment: &str,
-    places: &ServerPaths,
+    paths: &ServerPaths,
     lines: &[CommandOption],
 ) -> (&'static str, String) {
     match family {
         Family::Mysql => ("my.cnf", options::option_file(comment, lines)),
         Family::Postgresql => {
-            (postgres_options::OPTION_FILE, postgres_options::option_file(comment, places, lines))
+            (postgres_options::OPTION_FILE, postgres_options::option_file(comment, paths, lines))
         }
     }
 }
 
 /// The command with which a user starts a server with such a file.
-pub(crate) fn by_hand(family: Family, program: &Path, places: &ServerPaths) -> String {
+pub(crate) fn by_hand(family: Family, program: &Path, paths: &ServerPaths) -> String {
     match family {
         Family::Mysql => format!("{} --defaults-file=THIS-FILE", program.display()),
         Family::Postgresql => {
-            format!("{} -D {} --config-file=THIS-FILE", program.display(), places.datadir.display())
+            format!("{} -D {} --config-file=THIS-FILE", program.display(), paths.datadir.display())
         }
     }
 }
@@ -103,7 +103,7 @@ pub(crate) fn by_hand(family: Family, program: &Path, places: &ServerPaths) -> S
 pub(crate) fn command(
     family: Family,
     program: &Path,
-    places: &ServerPaths,
+    paths: &ServerPaths,
     lines: &[CommandOption],
     user: &ServerUser,
 ) -> Result<Command, SandboxError> {
@@ -112,24 +112,20 @@ pub(crate) fn command(
         Family::Mysql => {
             // It must be the first option, or the system's option files are read.
             command.arg("--no-defaults").args(lines.iter().map(CommandOption::argument));
-            &places.console_log
+            &paths.console_log
         }
         Family::Postgresql => {
             // Not on the command line: options there cannot be changed while the server runs.
-            write_for(
-                user,
-                &places.option_file,
-                &postgres_options::option_file("", places, lines),
-            )?;
-            let folder = option_with(postgres_options::DATA_FOLDER, &places.datadir);
-            command.args([folder, option_with("--config-file=", &places.option_file)]);
-            &places.error_log
+            write_for(user, &paths.option_file, &postgres_options::option_file("", paths, lines))?;
+            let folder = option_with(postgres_options::DATA_FOLDER, &paths.datadir);
+            command.args([folder, option_with("--config-file=", &paths.option_file)]);
+            &paths.error_log
         }
     };
     let printed =
         OpenOptions::new().append(true).open(log).and_then(|log| Ok((log.try_clone()?, log)));
     let (stdout, stderr) = printed.map_err(SandboxError::io("open", log))?;
-    command.stdout(stdout).stderr(stderr).current_dir(&places.datadir);
+    command.stdout(stdout).stderr(stderr).current_dir(&paths.datadir);
     Ok(command)
 }
 
@@ -158,19 +154,19 @@ pub(crate) fn forget_changes(family: Family, datadir: &Path) -> Result<(), Sandb
 
 fn mysql_lines(
     binary: &ServerBinary,
-    places: &ServerPaths,
+    paths: &ServerPaths,
     settings: &Settings,
     port: Option<u16>,
 ) -> Vec<CommandOption> {
     let mut lines = binary.tree_lines();
     lines.extend([
-        CommandOption::new("datadir", &places.datadir),
-        CommandOption::new("tmpdir", &places.tmp),
-        CommandOption::new("socket", &places.socket),
-        CommandOption::new("pid-file", &places.pid_file),
-        CommandOption::new("log-error", &places.error_log),
+        CommandOption::new("datadir", &paths.datadir),
+        CommandOption::new("tmpdir", &paths.tmp),
+        CommandOption::new("socket", &paths.socket),
+        CommandOption::new("pid-file", &paths.pid_file),
+        CommandOption::new("log-error", &paths.error_log),
         // Clients can read and write files only in the temporary folder: without this option they could write plugins.
-        CommandOption::new("secure-file-priv", &places.tmp),
+        CommandOption::new("secure-file-priv", &paths.tmp),
     ]);
     match port {
         None => lines.push(CommandOption::flag("skip-networking")),

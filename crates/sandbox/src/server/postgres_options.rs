@@ -21,11 +21,11 @@ pub(crate) const DATA_FOLDER: &str = "-D";
 
 /// The server's paths, its isolation, and the settings.
 pub(crate) fn lines(
-    places: &ServerPaths,
+    paths: &ServerPaths,
     settings: &Settings,
     port: Option<u16>,
 ) -> Vec<CommandOption> {
-    let folder = places.socket.parent().unwrap_or(&places.socket).display().to_string();
+    let folder = paths.socket.parent().unwrap_or(&paths.socket).display().to_string();
     let address = port.map(|_| Ipv4Addr::LOCALHOST.to_string()).unwrap_or_default();
     let mut lines = vec![
         CommandOption::new("listen_addresses", address),
@@ -36,7 +36,7 @@ pub(crate) fn lines(
             format!("\"{}\"", folder.replace('"', "\"\"")),
         ),
         CommandOption::new("unix_socket_permissions", "0700"),
-        CommandOption::new("external_pid_file", &places.pid_file),
+        CommandOption::new("external_pid_file", &paths.pid_file),
         // In files of the datadir: those in /dev/shm would outlive a killed server.
         CommandOption::new("dynamic_shared_memory_type", "mmap"),
         // Its log is its output.
@@ -48,12 +48,12 @@ pub(crate) fn lines(
     lines
 }
 
-pub(crate) fn option_file(comment: &str, places: &ServerPaths, lines: &[CommandOption]) -> String {
+pub(crate) fn option_file(comment: &str, paths: &ServerPaths, lines: &[CommandOption]) -> String {
     let mut text = commented(comment);
     let _ = writeln!(
         text,
         "include {}",
-        quoted(&places.datadir.join(OPTION_FILE).display().to_string())
+        quoted(&paths.datadir.join(OPTION_FILE).display().to_string())
     );
     for line in lines {
         let (name, value) = line.parts();
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_file_closes_the_server_off_and_quotes_what_it_must() {
         let path = |name: &str| PathBuf::from("/a b's").join(name);
-        let places = ServerPaths {
+        let paths = ServerPaths {
             datadir: path("data"),
             tmp: path("tmp"),
             socket: path("run/.s.PGSQL.5432"),
@@ -88,7 +88,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.set("shared-buffers", SettingValue::Text("1GB".to_owned()));
         settings.set("data_checksums", SettingValue::Bool(true));
-        let text = option_file("one\ntwo", &places, &lines(&places, &settings, None));
+        let text = option_file("one\ntwo", &paths, &lines(&paths, &settings, None));
         assert!(
             text.starts_with("# one\n# two\ninclude '/a b''s/data/postgresql.conf'\n"),
             "{text}"
@@ -99,7 +99,7 @@ mod tests {
             text.ends_with("shared_buffers = '1GB'\n"),
             "what a data folder is made with is in no file: {text}"
         );
-        let open = option_file("", &places, &lines(&places, &settings, Some(7)));
+        let open = option_file("", &paths, &lines(&paths, &settings, Some(7)));
         assert!(open.contains("listen_addresses = '127.0.0.1'\nport = '7'\n"), "{open}");
     }
 }

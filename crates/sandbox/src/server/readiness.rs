@@ -34,7 +34,7 @@ fn is_refused_for_good(error: &DriverError) -> bool {
 #[derive(Debug)]
 pub(crate) struct Awaited<'a> {
     pub(crate) family: Family,
-    pub(crate) places: &'a ServerPaths,
+    pub(crate) paths: &'a ServerPaths,
     pub(crate) program: &'a Path,
     pub(crate) pid: u32,
     pub(crate) settings: &'a Settings,
@@ -62,13 +62,13 @@ impl Awaited<'_> {
                 refused_since.is_some_and(|since: Instant| since.elapsed() >= REFUSED_TIME_LIMIT);
             let is_late = is_refused || began.elapsed() >= time_limit;
             // The last query is for the error message of a server that is not ready.
-            if is_late || family::may_answer(self.family, self.places) {
+            if is_late || family::may_answer(self.family, self.paths) {
                 match self.probe() {
                     Ok(listener) => {
-                        check_listener(&self.places.socket, self.pid, listener)?;
+                        check_listener(&self.paths.socket, self.pid, listener)?;
                         return Ok(began.elapsed());
                     }
-                    Err(error) if self.places.socket.exists() => {
+                    Err(error) if self.paths.socket.exists() => {
                         let refused = is_refused_for_good(&error);
                         refused_since = if refused {
                             refused_since.or_else(|| Some(Instant::now()))
@@ -98,7 +98,7 @@ impl Awaited<'_> {
     /// The listening process; the started server has also answered.
     fn probe(&self) -> Result<Option<u32>, DriverError> {
         let mut client = Client::connect(
-            &family::owner(self.family, &self.places.socket, None),
+            &family::owner(self.family, &self.paths.socket, None),
             PROBE_TIME_LIMIT,
         )?;
         let listener = client.peer_pid();
@@ -121,9 +121,9 @@ impl Awaited<'_> {
 
     /// Its log, or its program's output if it has no log.
     fn log_excerpt(&self) -> String {
-        let log = tail_text(&self.places.error_log, self.log_from);
+        let log = tail_text(&self.paths.error_log, self.log_from);
         excerpt(
-            if log.trim().is_empty() { tail_text(&self.places.console_log, 0) } else { log }
+            if log.trim().is_empty() { tail_text(&self.paths.console_log, 0) } else { log }
                 .as_str(),
         )
     }
@@ -148,7 +148,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::path::PathBuf;
 
-    fn places(folder: &Path) -> ServerPaths {
+    fn paths(folder: &Path) -> ServerPaths {
         let below = |name: &str| folder.join(name);
         ServerPaths {
             datadir: below("data"),
@@ -181,11 +181,11 @@ mod tests {
     #[test]
     fn a_server_that_never_answers_is_reported_with_its_last_log_lines() {
         let dir = tempfile::tempdir().unwrap();
-        let places = places(dir.path());
+        let paths = paths(dir.path());
         let program = PathBuf::from("/x/mysqld");
         let awaited = Awaited {
             family: Family::Mysql,
-            places: &places,
+            paths: &paths,
             program: &program,
             pid: std::process::id(),
             settings: &Settings::default(),
@@ -194,16 +194,16 @@ mod tests {
         let wait = |limit, look: &mut dyn FnMut() -> Result<Option<ExitStatus>, SandboxError>| {
             awaited.wait(limit, look).unwrap_err()
         };
-        std::fs::write(&places.console_log, "printed\n").unwrap();
+        std::fs::write(&paths.console_log, "printed\n").unwrap();
         let error = wait(Duration::from_mins(1), &mut || Ok(Some(ExitStatus::from_raw(0))));
         assert!(matches!(&error, SandboxError::Start { log, .. } if log == "printed"), "{error}");
-        std::fs::write(&places.error_log, "old\nnew\n").unwrap();
+        std::fs::write(&paths.error_log, "old\nnew\n").unwrap();
         let error = wait(Duration::ZERO, &mut || Ok(None));
         assert!(
             matches!(&error, SandboxError::NotReady { log, last, .. } if log == "new" && last.contains("not opened"))
         );
         // A socket without a listener: the error of the last attempt is reported.
-        drop(std::os::unix::net::UnixListener::bind(&places.socket).unwrap());
+        drop(std::os::unix::net::UnixListener::bind(&paths.socket).unwrap());
         let error = wait(Duration::ZERO, &mut || Ok(None));
         assert!(
             matches!(&error, SandboxError::NotReady { last, .. } if last.contains("refused")),

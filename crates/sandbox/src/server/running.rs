@@ -112,10 +112,10 @@ impl RunningServer {
     }
 
     fn wait_until_ready(mut self, options: &StartOptions) -> Result<Self, SandboxError> {
-        let (family, places) = (self.folder.binary.family(), &self.folder.paths);
+        let (family, paths) = (self.folder.binary.family(), &self.folder.paths);
         let program = &self.folder.binary.path;
         let (pid, settings, log_from) = (self.pid, &options.settings, self.log_from);
-        let awaited = Awaited { family, places, program, pid, settings, log_from };
+        let awaited = Awaited { family, paths, program, pid, settings, log_from };
         self.ready_after =
             awaited.wait(options.ready_time_limit, || Ok(self.exit_status_if_dead()))?;
         Ok(self)
@@ -186,16 +186,16 @@ impl RunningServer {
         self.ready_after
     }
 
-    /// The same settings as an option file, for the record of a run: the file name, and its text.
+    /// The settings of this server as an option file, for the record of a run: the file name, and its text.
     pub fn option_file(&self) -> (&'static str, String) {
-        let (family, places) = (self.folder.binary.family(), &self.folder.paths);
+        let (family, paths) = (self.folder.binary.family(), &self.folder.paths);
         let comment = format!(
             "Settings of a private server that truetps started: {}\nThe folders are from that run. To try the \
              settings by hand, change them and start\n  {}",
             self.folder.binary.version_text,
-            family::by_hand(family, &self.folder.binary.path, places),
+            family::by_hand(family, &self.folder.binary.path, paths),
         );
-        family::option_file(family, &comment, places, &self.options)
+        family::option_file(family, &comment, paths, &self.options)
     }
 
     /// The last lines of this server's log, or of its program's output if it has no log.

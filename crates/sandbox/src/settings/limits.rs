@@ -21,7 +21,7 @@ const SERVER_BASE_BYTES: u64 = 400 << 20;
 /// Measured growth of the resident size, in kB for each of 1,000 connections that were idle, had run an INSERT, had run
 /// a sorted SELECT: MariaDB 10.11 59, 90, 107 (with 5,000: 61, 92, 105); MySQL 5.7 51, 108, 111; MySQL 9.7 65, 171, 216.
 const BYTES_PER_CONNECTION: u64 = 256 << 10;
-/// The same for PostgreSQL 15, whose sessions are processes: 1.5 MB each of 1,000 under a load of INSERTs, counting
+/// Memory of a connection of PostgreSQL 15, whose sessions are processes: 1.5 MB each of 1,000 under a load of INSERTs, counting
 /// private memory and page tables.
 const BYTES_PER_PROCESS: u64 = 2 << 20;
 /// Threads besides one for each connection: of the server and of truetps.
@@ -152,24 +152,25 @@ pub fn raise_open_files(needs: &Needs) -> Result<u64, LimitError> {
     let (soft, hard) =
         (host.open_files.0.unwrap_or(u64::MAX), host.open_files.1.unwrap_or(u64::MAX));
     let (least, best) = (needs.open_files_least(), needs.open_files_best());
-    let set = |current: u64, maximum: u64| {
-        let bounded = |value: u64| if value == u64::MAX { None } else { Some(value) };
-        setrlimit(Resource::Nofile, Rlimit { current: bounded(current), maximum: bounded(maximum) })
-            .is_ok()
-    };
     if soft >= best {
         return Ok(soft);
     }
     // Only root may raise the hard limit, and in a container often not even root.
-    if best > hard && host.is_root && set(best, best) {
+    if best > hard && host.is_root && set_open_files(best, best) {
         return Ok(best);
     }
     let reachable = best.min(hard);
-    let limit = if reachable > soft && set(reachable, hard) { reachable } else { soft };
+    let limit = if reachable > soft && set_open_files(reachable, hard) { reachable } else { soft };
     if limit >= least {
         return Ok(limit);
     }
     Err(LimitError::OpenFiles { connections: needs.connections, needed: least, limit })
+}
+
+/// Returns whether the limits are these now; the largest number: no limit.
+fn set_open_files(current: u64, maximum: u64) -> bool {
+    let [current, maximum] = [current, maximum].map(|limit| Some(limit).filter(|n| *n < u64::MAX));
+    setrlimit(Resource::Nofile, Rlimit { current, maximum }).is_ok()
 }
 
 #[cfg(test)]

@@ -91,8 +91,8 @@ pub(crate) fn commented(lines: &str) -> String {
 
 /// `#` starts a comment anywhere in a line, and a backslash is an escape, unless quoted and doubled.
 fn quoted(value: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./,+%".contains(c);
-    if !value.is_empty() && value.chars().all(plain) {
+    let mut chars = value.chars();
+    if !value.is_empty() && chars.all(|c| c.is_ascii_alphanumeric() || "_-./,+%".contains(c)) {
         return value.to_owned();
     }
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))

@@ -40,10 +40,16 @@ pub fn load_session_reason(name: &str) -> Option<&'static str> {
 
 fn reason_among(groups: &'static [ReservedSettings], name: &str) -> Option<&'static str> {
     let name = canonical_name(name);
-    let fits = |known: &String| {
-        known.strip_suffix('*').map_or(name == *known, |start| name.starts_with(start))
-    };
-    groups.iter().find(|group| group.names.iter().any(fits)).map(|group| group.reason.as_str())
+    let group = groups.iter().find(|group| group.has(&name))?;
+    Some(&group.reason)
+}
+
+impl ReservedSettings {
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| {
+            known.strip_suffix('*').map_or(name == known, |start| name.starts_with(start))
+        })
+    }
 }
 
 #[cfg(test)]

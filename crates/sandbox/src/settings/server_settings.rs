@@ -32,17 +32,20 @@ const REDO: [&str; 3] =
 /// not start on them, or begins with new ones.
 pub fn binds_data(name: &str) -> bool {
     let name = canonical_name(name);
-    is_initial(&name) || REDO.contains(&name.as_str())
+    is_initial(&name) || is_redo(&name)
 }
 
 /// Whether a user who sets `set` means to decide `name`, too: it is the same setting, or a part of the same thing.
 pub fn decides(set: &str, name: &str) -> bool {
     let (set, name) = (canonical_name(set), canonical_name(name));
-    let is_redo = |one: &String| REDO.contains(&one.as_str());
     set == name
         || (is_redo(&set) && is_redo(&name))
         || (set == "innodb_dedicated_server"
             && (name == "innodb_buffer_pool_size" || is_redo(&name)))
+}
+
+fn is_redo(name: &str) -> bool {
+    REDO.contains(&name)
 }
 
 /// Settings of a server of this family, in order, each name once.
@@ -86,7 +89,7 @@ impl Settings {
         }
     }
 
-    /// The same with others on top: a plan's fixed settings, a configuration's levels.
+    /// Sets others on top: a plan's fixed settings, a configuration's levels.
     #[must_use]
     pub fn with<'a>(
         mut self,
@@ -148,8 +151,9 @@ impl Settings {
 
     /// Size and number of the redo log files, if set; with the names used by old servers.
     pub(crate) fn redo_files(&self) -> (Option<u64>, Option<u64>) {
-        let set = |name| Some(self.bytes(name)).filter(|number| *number > 0);
-        (set("innodb_log_file_size"), set("innodb_log_files_in_group"))
+        let [size, files] = ["innodb_log_file_size", "innodb_log_files_in_group"]
+            .map(|name| Some(self.bytes(name)).filter(|number| *number > 0));
+        (size, files)
     }
 
     /// Disk space of the redo log; what no server's default exceeds, where it is not set.

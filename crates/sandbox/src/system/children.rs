@@ -34,13 +34,11 @@ impl Children {
     }
 
     fn of_number(server: u32) -> Self {
-        let is_child = |pid: &u32| {
+        let children = processes().filter(|pid| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             parent(&stat) == Some(server)
-        };
-        Self(
-            processes().filter(is_child).filter_map(|pid| Some((pid, start_ticks(pid)?))).collect(),
-        )
+        });
+        Self(children.filter_map(|pid| Some((pid, start_ticks(pid)?))).collect())
     }
 
     /// Kills the remaining ones and waits until they are gone, for a limited time: a server that starts on data which a

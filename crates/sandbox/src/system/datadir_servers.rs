@@ -50,20 +50,22 @@ fn is_marked(pid: u32, datadir: &Path, marks: &[OsString]) -> bool {
 /// A process that runs a server in `datadir`, however it was started: it has the folder as an argument, or works there
 /// with the system tablespace open, or its pid is in the pid file there.
 pub(crate) fn holder_of(datadir: &Path) -> Option<u32> {
-    let tablespace = datadir.join("ibdata1");
     let noted = read_text(&datadir.join("postmaster.pid"))
         .and_then(|text| text.lines().next()?.parse().ok());
-    let works_there = |pid: &u32| {
-        let is = |link: &str, path: &Path| {
-            fs::read_link(format!("/proc/{pid}/{link}")).is_ok_and(|to| to == path)
-        };
-        let open =
-            || fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().filter_map(Result::ok);
-        is("cwd", datadir)
-            && (noted == Some(*pid)
-                || open().any(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == tablespace)))
-    };
-    processes().find(|pid| holds(*pid, datadir) || works_there(pid))
+    processes().find(|pid| {
+        holds(*pid, datadir)
+            || works_in(*pid, datadir)
+                && (noted == Some(*pid) || has_open(*pid, &datadir.join("ibdata1")))
+    })
+}
+
+fn works_in(pid: u32, folder: &Path) -> bool {
+    fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|to| to == folder)
+}
+
+fn has_open(pid: u32, file: &Path) -> bool {
+    let mut open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    open.any(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == file))
 }
 
 /// Refuses data on which a server runs.
@@ -93,7 +95,7 @@ pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Resul
     kill_where(|pid| holds(pid, datadir), time_limit)
 }
 
-/// The same for servers found by [`server_marked`] only.
+/// Like [`kill_servers_on`], for servers that [`server_marked`] finds.
 pub(crate) fn kill_marked(
     datadir: &Path,
     marks: &[OsString],

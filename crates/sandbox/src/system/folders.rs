@@ -34,7 +34,7 @@ fn make_with_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// The same, creating missing parent folders.
+/// Creates a folder with this mode, and missing ones above it.
 pub(crate) fn make_all(path: &Path, mode: u32) -> io::Result<()> {
     match (make_with_mode(path, mode), path.parent()) {
         (Err(error), Some(above))

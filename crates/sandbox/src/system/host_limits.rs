@@ -116,11 +116,10 @@ fn pids_left(group: &Path) -> Option<(PathBuf, u64)> {
 fn memory_left(group: &Path) -> Option<u64> {
     let version_2 =
         read_number(&group.join("memory.max")).zip(read_number(&group.join("memory.current")));
-    let version_1 = || {
+    let (most, used) = version_2.or_else(|| {
         read_number(&group.join("memory.limit_in_bytes"))
             .zip(read_number(&group.join("memory.usage_in_bytes")))
-    };
-    let (most, used) = version_2.or_else(version_1)?;
+    })?;
     let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
     let cached = stat
         .lines()

@@ -30,7 +30,7 @@ pub(crate) fn wait_for_lock(lock: &File, time_limit: Duration) -> Result<(), Try
     }
 }
 
-/// The same for a file at this path; the error of a holder that keeps it names the path.
+/// Takes the lock of a file at this path; the error about a holder that keeps it names the path.
 pub(crate) fn locked_within(
     time_limit: Duration,
     lock: File,

@@ -1,7 +1,7 @@
 //! The end of a server's log, limited in length.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use truetps_files::open_no_link;
@@ -32,17 +32,18 @@ fn is_error(line: &str) -> bool {
 
 /// The end of a file, after its first `from` bytes.
 pub(crate) fn tail_text(path: &Path, from: u64) -> String {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = open_no_link(File::options().read(true), path)?;
-        let length = file.metadata()?.len();
-        // A log that became shorter was started anew.
-        let from = if from > length { 0 } else { from };
-        file.seek(SeekFrom::Start(from.max(length.saturating_sub(TAIL_BYTES_MAX))))?;
-        let mut bytes = Vec::new();
-        file.take(TAIL_BYTES_MAX).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
+    String::from_utf8_lossy(&tail_bytes(path, from).unwrap_or_default()).into_owned()
+}
+
+fn tail_bytes(path: &Path, from: u64) -> io::Result<Vec<u8>> {
+    let mut file = open_no_link(File::options().read(true), path)?;
+    let length = file.metadata()?.len();
+    // A log that became shorter was started anew.
+    let from = if from > length { 0 } else { from };
+    file.seek(SeekFrom::Start(from.max(length.saturating_sub(TAIL_BYTES_MAX))))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn last_lines(text: &str, lines: usize) -> String {

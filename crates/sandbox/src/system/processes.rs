@@ -34,8 +34,11 @@ fn parse_stat(stat: &str) -> Option<(bool, u64)> {
 pub(crate) fn has_ended(pid: u32, ticks: u64) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     let Some((is_dead, found)) = stat.as_deref().and_then(parse_stat) else { return true };
-    let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
-    found != ticks || (is_dead && threads() <= 1)
+    found != ticks || (is_dead && thread_count(pid) <= 1)
+}
+
+fn thread_count(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
 }
 
 /// Waits at most `time_limit` until it is. Returns whether it is.

@@ -34,9 +34,12 @@ pub(crate) fn spawn_bound_to_us(mut command: Command, user: &ServerUser) -> io::
     become_user(&mut command, user);
     before_exec(&mut command, Bond::DiesWith(getpid()));
     let (answer, child) = channel();
-    let gone = || io::Error::other("the thread that starts servers is gone");
-    keeper()?.send((command, sched_getaffinity(None)?, answer)).map_err(|_| gone())?;
-    child.recv().map_err(|_| gone())?
+    keeper()?.send((command, sched_getaffinity(None)?, answer)).map_err(|_| keeper_is_gone())?;
+    child.recv().map_err(|_| keeper_is_gone())?
+}
+
+fn keeper_is_gone() -> io::Error {
+    io::Error::other("the thread that starts servers is gone")
 }
 
 /// Starts `command` as `user` in a session of its own: neither the end of this process nor of the terminal ends it.

@@ -67,11 +67,10 @@ pub(crate) fn refusal(
     value: &SettingValue,
 ) -> Result<Option<String>, CatalogueError> {
     if INITIAL.contains(&canonical_name(name).as_str()) {
-        let is_number = || value.option_text().trim_end_matches("MB").trim().parse::<u32>().is_ok();
         let is_fine = if canonical_name(name) == "data_checksums" {
             switch_of(value).is_some()
         } else {
-            is_number()
+            value.option_text().trim_end_matches("MB").trim().parse::<u32>().is_ok()
         };
         return Ok((!is_fine).then(|| "is not accepted by initdb".to_owned()));
     }

@@ -40,8 +40,7 @@ pub fn found_instead(
     );
     let row = client.query(&sql)?.rows.into_iter().next().unwrap_or_default();
     let mut cells = row.into_iter().map(Option::unwrap_or_default);
-    let mut next = || cells.next().unwrap_or_default();
-    let (found, unit, shown) = (next(), next(), next());
+    let [found, unit, shown] = std::array::from_fn(|_| cells.next().unwrap_or_default());
     let wanted = wanted.option_text();
     let is_same = same_value(&wanted, &found, &unit) || wanted == shown;
     Ok((!is_same).then_some(shown))
