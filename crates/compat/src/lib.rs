@@ -9,6 +9,7 @@
 //!   (`TrialResult`). `ssl`: TLS with the options of MySQL's programs, for both.
 //! - `ending` and `interrupt_messages`: the first Ctrl-C ends statements with KILL, on connections that the driver has
 //!   listed (`truetps_driver::ConnectionIds`); the texts for the first and the second one.
+//! - `environment` ([`CompatEnv`]): what the calling program passes to both.
 //! - `recording`: the run folder of such a run. `supplement`: the lines after the original report, with what that
 //!   leaves out.
 //!

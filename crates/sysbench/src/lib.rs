@@ -15,11 +15,13 @@
 //! ```
 //!
 //! - `options`: two passes over the command line, because a script declares options of its own; the registry. No I/O.
-//! - `program`: finds the script (`script_lookup`), runs its body in the main thread's state (`main_state`), reads the
-//!   options (`script_options`), then runs the command (`script_command`): there, in each client (`parallel`), or as a
-//!   load (`load`). `exit_code` has the exit statuses.
-//! - `lua`: `state` makes a LuaJIT state with the prelude; `request` lists the requests of scripts; `context` is the
-//!   client that runs now.
+//! - `program`: finds the script (`script_lookup`), runs its body in the main thread's state
+//!   (`main_state`), reads the options (`script_options`), then runs the command (`dispatch` of a
+//!   `script_command`): there, in each client (`parallel`), or as a load (`load`). `environment` is
+//!   what the caller passes. `exit_code` has the exit statuses.
+//! - `lua`: `state` makes a LuaJIT state with the prelude; `request` lists the requests of scripts,
+//!   and the codes of the answers; `context` is the client that runs now; `failure` is how a script
+//!   fails.
 //! - `lua/prelude/`: the Lua environment of scripts: `client` (procedures of a client), `environment` and `layers`
 //!   (globals of a client over globals of all), `sql`, `cmdline`, `legacy`, `inspection` (does the script need its own
 //!   Lua state for each client?).

@@ -87,8 +87,8 @@ pub(crate) fn document(
     text(fields(end, validity, context))
 }
 
-/// The document of a trial for its run folder, with facts that a reader of the folder cannot see on the command line.
-/// Ends with a line end.
+/// The document of a trial for its run folder, with facts that a reader of the folder cannot see on
+/// the command line. Ends with a line end.
 pub(super) fn with_circumstances(
     end: &RecordedEnd<'_>,
     context: &WorkerContext,

@@ -169,7 +169,8 @@ impl ScriptRecording {
         self.reason.get_or_insert_with(|| line.to_owned());
     }
 
-    /// Writes the results, and returns whether the folder has the whole run. `validity`: from ending and counts.
+    /// Writes the results, and returns whether the folder has the whole run. `validity`: from
+    /// ending and counts.
     pub(crate) fn finish(&mut self, end: &RecordedEnd<'_>, validity: Validity) -> bool {
         self.recorder.phase(Phase::Drain);
         let recorded = &end.count.recorded;

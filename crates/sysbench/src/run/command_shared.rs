@@ -38,7 +38,8 @@ impl CommandShared {
         Self { log, interrupt, unique, seed }
     }
 
-    /// For the main thread's state, which is not a client: nothing limits it, and no figure counts its statements.
+    /// For the main thread's state, which is not a client: nothing limits it, and no figure counts
+    /// its statements.
     pub(crate) fn run_of_main_thread(
         &self,
         settings: RunSettings,

@@ -554,7 +554,7 @@ impl Store {
             .record_statement(self.share, &Answered { kind, shape, outcome, length_ns });
     }
 
-    /// The shape of a statement on this connection, which only a run folder has a place for.
+    /// The shape of a statement on this connection, which only a run folder keeps.
     pub(super) fn shape_of(&mut self, handle: u32, sql: &[u8]) -> ShapeNumber {
         let is_recorded = self.run.settings.ours.runs.is_some();
         let Some(dialect) = self.dialect_of(handle).filter(|_| is_recorded) else {
