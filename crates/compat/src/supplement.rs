@@ -184,8 +184,8 @@ impl RunResult {
         let measured = trial.measured.as_ref();
         let counts = measured.map(|measured| measured.counts).unwrap_or_default();
         let resources = measured.map(|measured| &measured.resources);
-        let errors = outcome
-            .map(|all| [&*all.connect_errors, &*all.errors, &*all.errors_elsewhere].concat());
+        let errors =
+            outcome.map(|all| all.connect_errors.iter().chain(all.errors()).cloned().collect());
         Self {
             validity: trial.validity.clone(),
             tps: measured.map_or(0.0, |measured| measured.tps),

@@ -24,7 +24,7 @@ pub enum ExperimentEvent<'a> {
     Investigating { stage: Stage, left: usize, so_far: &'a Findings, factors: &'a [String] },
     /// A search for the size of a pool measures its next numbers of connections. `left`: trials of this stage.
     SearchingPool { stage: PoolStage, left: usize, so_far: &'a PoolFindings },
-    /// Of one trial.
+    /// An event of one trial.
     Trial(TrialPlace<'a>, TrialEvent<'a>),
     /// A warning; the experiment continues.
     Warning(String),

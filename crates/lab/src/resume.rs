@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use truetps_folder::ExperimentFolder;
-use truetps_record::{Experiment, HostFacts, ScheduledTrial, ServerFacts, same_setting};
+use truetps_record::{Experiment, HostFacts, ServerFacts, same_setting};
 
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment};
+use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, missing};
 use crate::extension::{MoreBlocks, blocks_of, extend, record};
 
 /// Runs the missing, partial and invalid trials of an earlier experiment. The files of replaced trials are kept beside
@@ -68,21 +68,6 @@ pub(crate) fn resume_on(
     prepared.end(finished, listener)
 }
 
-/// The trials of the schedule that have no valid result.
-pub(crate) fn missing<'e>(
-    folder: &ExperimentFolder,
-    experiment: &'e Experiment,
-) -> Result<Vec<&'e ScheduledTrial>, LabError> {
-    let mut missing = Vec::new();
-    for scheduled in &experiment.schedule {
-        let is_done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
-        if !is_done {
-            missing.push(scheduled);
-        }
-    }
-    Ok(missing)
-}
-
 /// New blocks on another host are another experiment; missing trials of old ones are better than none.
 pub(crate) fn same_host(
     is: &HostFacts,
@@ -121,47 +106,41 @@ pub(crate) fn same_servers(
     } else {
         &experiment.servers
     };
-    let pairs = || earlier.iter().zip(servers);
-    if let Some((was, is)) = pairs().find(|(was, is)| was.version_text != is.version_text) {
+    let mut pairs = earlier.iter().zip(servers);
+    if let Some((was, is)) = pairs.clone().find(|(was, is)| was.version_text != is.version_text) {
         return Err(LabError::BegunWithAnother {
             was: was.version_text.clone(),
             is: is.version_text.clone(),
         });
     }
-    let number = || {
-        (earlier.len() != servers.len()).then(|| {
-            format!("it had {} of the servers, and there are {} now", earlier.len(), servers.len())
-        })
+    let (was, is) = (earlier.len(), servers.len());
+    let what = match pairs.find_map(|(was, is)| other_server(was, is)) {
+        Some(what) => what,
+        None if was != is => format!("it had {was} of the servers, and there are {is} now"),
+        None => return Ok(()),
     };
-    match pairs().find_map(|(was, is)| other_server(was, is)).or_else(number) {
-        Some(what) => Err(LabError::OtherConditions { what }),
-        None => Ok(()),
-    }
+    Err(LabError::OtherConditions { what })
 }
 
 /// How a server of this version differs from the earlier one. Where its settings are from does not matter, nor their order.
 fn other_server(was: &ServerFacts, is: &ServerFacts) -> Option<String> {
-    let name =
-        |facts: &ServerFacts| facts.name.clone().unwrap_or_else(|| "without a name".to_owned());
     if was.name != is.name {
-        return Some(format!("the server was {}, and is {} now", name(was), name(is)));
+        let [was, is] = [was, is].map(|facts| facts.name.as_deref().unwrap_or("without a name"));
+        return Some(format!("the server was {was}, and is {is} now"));
     }
-    let value_in = |facts: &ServerFacts, wanted: &str| {
-        facts
-            .chosen_settings
-            .iter()
-            .find(|(name, _)| name == wanted)
-            .map(|(_, value)| value.clone())
-    };
-    let names =
-        || was.chosen_settings.iter().chain(&is.chosen_settings).map(|(name, _)| name.as_str());
-    names().find_map(|name| match (value_in(was, name), value_in(is, name)) {
-        (Some(then), Some(now)) if same_setting(&then, &now) => None,
+    let mut names = was.chosen_settings.iter().chain(&is.chosen_settings).map(|(name, _)| name);
+    names.find_map(|name| match (chosen_value(was, name), chosen_value(is, name)) {
+        (Some(then), Some(now)) if same_setting(then, now) => None,
         (Some(then), Some(now)) => Some(format!("{name} was {then}, and is {now} now")),
         (Some(then), None) => Some(format!("{name} was {then}, and is left to the server now")),
         (None, Some(now)) => Some(format!("{name} was left to the server, and is {now} now")),
         (None, None) => None,
     })
+}
+
+fn chosen_value<'f>(facts: &'f ServerFacts, wanted: &str) -> Option<&'f str> {
+    let (_, value) = facts.chosen_settings.iter().find(|(name, _)| name == wanted)?;
+    Some(value)
 }
 
 /// The difference between this host and the host of the earlier trials, as far as it can be detected.

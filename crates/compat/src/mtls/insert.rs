@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use truetps_driver::{Client, DriverError};
-use truetps_lab::{TrialContext, replication_warning};
+use truetps_driver::{Client, DriverError, Target};
 use truetps_plan::{
     Design, GeneratedTable, Plan, ProbeSpec, QuickOverrides, ServerSpec, TableInsertSpec,
     WorkloadKind, WorkloadSpec,
@@ -19,6 +18,7 @@ use truetps_record::{
     Validity,
 };
 use truetps_recording::{LiveView, RunsFolder, is_remarked};
+use truetps_trial::TrialContext;
 use truetps_workload::{Commit, TableInsert};
 
 use super::exit::{FAILED, GOOD, INTERRUPTED, MtlsExit, NAME, failed, refused};
@@ -41,6 +41,7 @@ pub(super) struct InsertRun<'a> {
     pub(super) environment: &'a dyn Fn(&str) -> Option<OsString>,
     pub(super) stop: &'a AtomicBool,
     pub(super) command: Vec<String>,
+    pub(super) server_warning: fn(&Target) -> Option<String>,
     pub(super) live_view: &'a dyn Fn(&str) -> Result<LiveView, String>,
 }
 
@@ -59,7 +60,8 @@ impl InsertRun<'_> {
         let runs = choose_runs(&self.runs(), self.environment, &mut |text| log.info(text))
             .map_err(failed)?;
         let (admin, server) = self.connect()?;
-        let warning = unless_stopped(self.stop, move || replication_warning(&asked)).flatten();
+        let server_warning = self.server_warning;
+        let warning = unless_stopped(self.stop, move || server_warning(&asked)).flatten();
         if let Some(warning) = warning {
             log.info(&warning);
         }

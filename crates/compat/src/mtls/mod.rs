@@ -54,6 +54,7 @@ pub fn run(mut arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
                 environment: env.environment,
                 stop: &env.stop,
                 command,
+                server_warning: env.server_warning,
                 live_view: env.live_view,
             };
             bench.insert(&mut log, env.out)

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use truetps_driver::{DriverError, QueryResult, Target};
 use truetps_engine::{LoadSpec, RunOutcome};
-use truetps_lab::TrialContext;
 use truetps_record::{ErrorClass, Protocol, SECRET_VARIABLES, Validity};
 use truetps_recording::is_remarked;
+use truetps_trial::TrialContext;
 use truetps_workload::{Commit, SqlList};
 
 use super::admin::Admin;
@@ -389,7 +389,7 @@ impl SlapRun<'_, '_> {
             self.warn(&format!("{what}: {}", error.first_message));
         }
         let is_stopped = self.admin.is_stopped();
-        for error in outcome.errors.iter().chain(&outcome.errors_elsewhere) {
+        for error in outcome.errors() {
             let is_lost = error.class == ErrorClass::ConnectionLost;
             if is_stopped && (error.code == INTERRUPTED || has_ended_connections && is_lost) {
                 continue;

@@ -19,7 +19,6 @@ use std::sync::atomic::Ordering;
 
 use indexmap::IndexMap;
 use truetps_driver::Target;
-use truetps_lab::replication_warning;
 use truetps_plan::{
     Design, Plan, ProbeSpec, QuickOverrides, ServerSpec, SqlSpec, WorkloadKind, WorkloadSpec,
 };
@@ -201,7 +200,8 @@ fn test(
     })?;
     let server = server_facts(admin.client()).map_err(|error| failed(server_message(&error)))?;
     let asked = target.clone();
-    let warning = unless_stopped(&env.stop, move || replication_warning(&asked)).flatten();
+    let server_warning = env.server_warning;
+    let warning = unless_stopped(&env.stop, move || server_warning(&asked)).flatten();
     if let Some(warning) = warning {
         let _ = writeln!(env.err, "{NAME}: {}", truetps_record::printable_lines(&warning));
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_driver::Target;
-use truetps_measure::{MeasuredSums, WorkerUse};
+use truetps_measure::{MeasuredLoad, MeasuredSums, WorkerUse};
 use truetps_plan::{
     Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, SCRIPT_WORKLOAD, ScriptSpec,
     ServerSpec, WorkloadKind, WorkloadSpec,
@@ -15,7 +15,7 @@ use truetps_record::{
     SCHEMA_VERSION, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun, SentStatements,
     ServerFacts, SettingValue, Spacing, SqlDialect, TrialRole,
 };
-use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, new_experiment};
+use truetps_recording::{ExperimentStart, host_of_external_server, new_experiment};
 
 use crate::options::{IgnoredErrors, words_without_secrets};
 use crate::output::{ClientFigures, Fairness};
