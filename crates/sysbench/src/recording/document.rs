@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 use truetps_record::{Counts, NoEvidence, Trial, Validity};
 
 use super::facts::{self, TOOL_VERSION};
+use crate::command::{EventTally, EventsEnding};
 use crate::options::OptionValue;
 use crate::output::{self, ClientFigures, FigureStyle, Figures, ScriptErrorCount};
 use crate::run::{
-    Count, EventTally, EventsEnding, RecordedSeries, WorkerContext, log_histogram, percentiles,
-    statement_latencies,
+    Count, RecordedSeries, WorkerContext, log_histogram, percentiles, statement_latencies,
 };
 
 /// Percentiles of the document, besides the requested ones.

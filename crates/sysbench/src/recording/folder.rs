@@ -17,8 +17,9 @@ use truetps_recording::{
 
 use super::document::{self, RecordedEnd};
 use super::facts::{self, TOOL_VERSION};
+use crate::command::{EventsEnding, tell};
 use crate::output::MessageLevel;
-use crate::run::{EventsEnding, WorkerContext, tell};
+use crate::run::WorkerContext;
 
 /// Time limit of the login, and of each query of the server's settings.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);

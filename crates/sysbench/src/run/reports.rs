@@ -4,10 +4,10 @@ use mlua::{Function, Table};
 use truetps_record::{Histogram, Interval, NoEvidence, Phase, Validity};
 
 use super::LuaThread;
-use super::control::EventsEnding;
 use super::count::Count;
 use super::latency_windows::{log_histogram, percentiles, statement_latencies};
 use super::load::LoadRun;
+use crate::command::EventsEnding;
 use crate::exit_code::{FAILED, GOOD, INTERRUPTED, UNFINISHED};
 use crate::lua::{ProcedureFailure, lua_error_text};
 use crate::options::SysbenchFormat;

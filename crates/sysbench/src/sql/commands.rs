@@ -14,8 +14,8 @@ use super::driver::SqlError;
 use super::libpq;
 use super::statement::ScriptStatement;
 use super::store::{Answer, RequestProgress, Store};
+use crate::command::{Counter, ShapeNumber, statement_kind};
 use crate::output::MessageLevel;
-use crate::run::{Counter, ShapeNumber, statement_kind};
 
 /// MySQL's error number for a statement that cannot be prepared.
 const UNSUPPORTED: u16 = 1295;

@@ -4,8 +4,8 @@ use truetps_driver::{DriverError, Link, ResultSets, RowValues};
 
 use super::bulk::Bulk;
 use super::driver::SqlError;
-use crate::lua::{ConnectionShape, LuaStructure, ResultShape};
-use crate::run::{Counter, ShapeNumber};
+use super::shapes::{ConnectionShape, LuaStructure, ResultShape};
+use crate::command::{Counter, ShapeNumber};
 
 /// What a connection waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]

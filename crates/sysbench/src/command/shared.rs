@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use truetps_probe::clock;
 
+use super::command_run::{CommandRun, ServerWarning};
 use super::control::Control;
 use super::counters::Counters;
 use super::pace::RatePace;
-use super::shared::{CommandRun, ServerWarning};
 use super::usage::Usage;
 use crate::interrupt::Interrupt;
 use crate::options::RunSettings;
