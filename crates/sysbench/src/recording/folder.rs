@@ -18,7 +18,6 @@ use truetps_recording::{
 use super::document::{self, RecordedEnd};
 use super::facts::{self, TOOL_VERSION};
 use crate::command::{EventsEnding, tell};
-use crate::output::MessageLevel;
 use crate::run::WorkerContext;
 
 /// Time limit of the login, and of each query of the server's settings.
@@ -205,10 +204,7 @@ impl ScriptRecording {
         let suspensions =
             self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
         if let Some(reason) = was_suspended(suspensions) {
-            self.context
-                .run
-                .log
-                .text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
+            self.context.run.say_no_evidence(&reason);
         }
         // The figures matter most: they are written first, even if the series could not be.
         let written = self

@@ -190,10 +190,7 @@ impl LoadRun<'_> {
         let problem = own.reason().map(ToString::to_string);
         let apart = self.part.as_mut()?.meeting.end(problem.as_deref());
         let reason = NoEvidence::PartsApart { problem: apart.filter(|_| problem.is_none())? };
-        self.context
-            .run
-            .log
-            .text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
+        self.context.run.say_no_evidence(&reason);
         Some(reason)
     }
 
