@@ -26,8 +26,11 @@ macro_rules! whole_file {
 
 /// Letters of the files that the folder has, with their content: what a mutation begins with.
 pub fn whole_files() -> impl Iterator<Item = (u8, &'static [u8])> {
-    let content = |file: &str| WHOLE.iter().find(|(name, _)| *name == file).map(|(_, content)| *content);
-    (b'a'..=b'z').filter_map(move |letter| Some((letter, content(file_of(&[letter])?.0)?)))
+    (b'a'..=b'z').filter_map(|letter| {
+        let (file, ..) = file_of(&[letter])?;
+        let (_, content) = WHOLE.iter().find(|(name, _)| *name == file)?;
+        Some((letter, *content))
+    })
 }
 
 /// What the folder has where the input says nothing: two trials of a real run.
@@ -69,8 +72,8 @@ pub fn run_folder(data: &[u8]) {
 
 fn whole_folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    let folder = tempfile::tempdir_in(place).expect("a temporary folder can be made");
+    let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let folder = tempfile::tempdir_in(parent).expect("a temporary folder can be made");
     for trial in TRIALS {
         fs::create_dir_all(folder.path().join(trial).join("server")).expect("an empty folder");
     }

@@ -1,7 +1,7 @@
 //! The command lines and reports of mysqlslap (`truetps slap`) and mtls-perf-bench (`truetps mtls`).
 //!
-//! Names and texts are the originals'. Options become a load and a workload, `truetps_trial::run_trial` runs them, and
-//! the plan in the run folder is a record of the run.
+//! Names and texts are the originals'. Options become a load and a workload,
+//! `truetps_trial::run_trial` runs them, and the plan in the run folder is a record of the run.
 //!
 //! - `mysql_words`: command lines and option files of MySQL's programs. `client_login`: the account of an option file,
 //!   for `--dsn`. `mask`: the command line without its passwords. `terminal`: asks for a password.
@@ -9,6 +9,7 @@
 //!   (`TrialResult`). `ssl`: TLS with the options of MySQL's programs, for both.
 //! - `ending` and `interrupt_messages`: the first Ctrl-C ends statements with KILL, on connections that the driver has
 //!   listed (`truetps_driver::ConnectionIds`); the texts for the first and the second one.
+//! - `environment` ([`CompatEnv`]): what the calling program passes to both.
 //! - `recording`: the run folder of such a run. `supplement`: the lines after the original report, with what that
 //!   leaves out.
 //!
@@ -30,7 +31,7 @@ mod supplement;
 mod terminal;
 
 pub use client_login::{ClientLogin, NoLogin, client_login};
-pub use environment::{CompatEnv, HIDDEN_WORDS, ServerWarning};
+pub use environment::{CompatEnv, HIDDEN_WORDS};
 pub use interrupt_messages::InterruptMessages;
 pub use mtls::masked as masked_mtls;
 pub use mtls::run as run_mtls;

@@ -85,7 +85,7 @@ pub(crate) struct TrialTurn {
 impl CompatRecording {
     /// Creates the folder, with everything that is planned.
     pub(crate) fn begin(
-        place: &RunsFolder,
+        runs: &RunsFolder,
         plan: Plan,
         turns: &[TrialTurn],
         server: ServerFacts,
@@ -105,14 +105,14 @@ impl CompatRecording {
             command,
         });
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
-        let folder = ExperimentFolder::create(place.path(), &name, &plan, &experiment)?;
+        let folder = ExperimentFolder::create(runs.path(), &name, &plan, &experiment)?;
         let presence = RunPresence::announce(&plan.name);
         Ok(Self {
             folder,
             experiment,
             plan,
             server,
-            is_kept: place.is_kept(),
+            is_kept: runs.is_kept(),
             view: RefCell::default(),
             presence,
         })

@@ -11,8 +11,9 @@
 //!    setup statements, which run before a connection is ready. `socket` has the non-blocking sockets, `link`
 //!    ([`Link`]) one socket with its session. A caller with a single link can wait on it, also beside an `alarm`, a
 //!    timer that repeats.
-//! 4. `client` ([`Client`]): a small blocking client, over the same sessions, for all work that is not measured.
-//!    `settings` reads the variables of a server in the form that run folders have.
+//! 4. `client` ([`Client`]): a small blocking client, over the same sessions, for all work that is
+//!    not measured; `query_result` has its rows. `settings` reads the variables of a server in the
+//!    form that run folders have.
 //!
 //! *Invariants:* every length that a server sends is checked, and a hostile packet is an error, not a panic (`fuzz/`
 //! tries it). No message shows a password.

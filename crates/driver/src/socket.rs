@@ -50,7 +50,8 @@ impl Address {
         Ok(Self { endpoint: endpoint.clone(), ips, source: None })
     }
 
-    /// The endpoint, connected to from an address of this host. Only the endpoint's addresses of that family remain.
+    /// The endpoint, connected to from an address of this host. Only the endpoint's addresses of
+    /// that family remain.
     pub(crate) fn with_source(&self, source: IpAddr) -> Result<Self, DriverError> {
         // It can be bound if it is one of this host's.
         let _ = UdpSocket::bind((source, 0))

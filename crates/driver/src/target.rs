@@ -13,7 +13,7 @@ use std::time::Duration;
 use ring::pbkdf2;
 use truetps_record::SqlDialect;
 
-/// One place to connect to.
+/// One address to connect to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Endpoint {
     Unix(PathBuf),

@@ -27,7 +27,8 @@ const BACKLOG: u32 = 4096;
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Descriptors of the process besides its connections: listeners, the runtime, standard streams.
 const FILES_RESERVED: usize = 32;
-/// Descriptors of a table, besides its commit connections: one that ends a session, and one that reads settings.
+/// Descriptors of a table, besides its commit connections: one that ends a session, and one that
+/// reads settings.
 const FILES_OF_TABLE: usize = 2;
 /// Time for answers on their way, after the last one is known.
 const GOODBYE: Duration = Duration::from_secs(2);

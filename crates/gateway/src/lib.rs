@@ -1,6 +1,7 @@
 //! Rows over HTTP into tables: `truetps gateway`, which is `batch` behind HTTP.
 //!
-//! - `config` ([`GatewayConfig`]): what a user writes, and its checks; `limits`: its part about requests.
+//! - `config` ([`GatewayConfig`]): what a user writes, and its checks; `limits`: its part about
+//!   requests.
 //! - `http`: requests, their limits, answers and connections (hyper on tokio); it bounds what each address holds.
 //! - `served_table`: one table with its queue, commit connections and figures (`row_counts`). `durability`: what a
 //!   commit survives, in the header `X-Durability`.

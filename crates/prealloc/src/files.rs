@@ -1,9 +1,10 @@
 //! Which file descriptors are of binlogs, and how far each binlog is written and filled.
 //!
-//! A file has a slot in `FILES` from when the server makes it until its last descriptor is closed. `logical` is what
-//! the server has written, `filled` how far there are real zeros: at least to `logical`. Readers use atomics only. All
-//! that writes or truncates holds the file's lock; while zeros are being written (`filling_from`), the server may write
-//! in front of them, and waits only to write into them.
+//! A file has a slot in `FILES` from when the server makes it until its last descriptor is closed.
+//! `logical` is what the server has written, `filled` how far there are real zeros: at least to
+//! `logical`. Readers use atomics only. All that writes or truncates holds the file's lock; while
+//! zeros are being written (`filling_from`), the server may write in front of them, and waits only
+//! to write into them.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -15,8 +16,8 @@ use crate::next::{self, FileFacts};
 const DESCRIPTORS: usize = 1 << 20;
 /// The active file, and old ones that a slow replica still reads.
 const FILES_MAX: usize = 64;
-/// An owner byte: 0 for other files, `INTERNAL` for descriptors of this library, else the slot of the file plus one, and
-/// `WRITER` if the server writes through it.
+/// An owner byte: 0 for other files, `INTERNAL` for descriptors of this library, else the slot of
+/// the file plus one, and `WRITER` if the server writes through it.
 const WRITER: u8 = 0x80;
 const INTERNAL: u8 = 0xff;
 

@@ -63,7 +63,8 @@ macro_rules! openat_functions {
 }
 openat_functions!(openat openat64);
 
-/// Opens for programs that were built with more checks: without a mode, so that no file can be made.
+/// Opens for programs that were built with more checks: without a mode, so that no file can be
+/// made.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
     // SAFETY: the server's own string.

@@ -9,27 +9,35 @@
 //! what was    the life    a thread: clients are     connections,    a socket with
 //! typed       of a        coroutines that yield     statements,     its session
 //!             command     requests                  results
-//!                              │
-//!                              └──▶ run::Counters ▶ run::{Count, reports} ──▶ output, recording
-//!                                   counters       what happened since       lines, JSON, run folder
+//!                        │
+//!                        └──▶ command::Counters ▶ run::{Count, reports} ──▶ output, recording
+//!                             counters            what happened since       lines, JSON, folder
 //! ```
 //!
 //! - `options`: two passes over the command line, because a script declares options of its own; the registry. No I/O.
-//! - `program`: finds the script (`script_lookup`), runs its body in the main thread's state (`main_state`), reads the
-//!   options (`script_options`), then runs the command (`script_command`): there, in each client (`parallel`), or as a
-//!   load (`load`). `exit_code` has the exit statuses.
-//! - `lua`: `state` makes a LuaJIT state with the prelude; `request` lists the requests of scripts; `context` is the
-//!   client that runs now.
+//! - `program`: finds the script (`script_lookup`), runs its body in the main thread's state
+//!   (`main_state`), reads the options (`script_options`), then runs the command (`dispatch` of a
+//!   `script_command`): there, in each client (`parallel`), or as a load (`load`). `environment` is
+//!   what the caller passes. `exit_code` has the exit statuses.
+//! - `lua`: `state` makes a LuaJIT state with the prelude; `request` lists the requests of scripts,
+//!   and the codes of the answers; `context` is the client that runs now; `failure` is how a script
+//!   fails.
 //! - `lua/prelude/`: the Lua environment of scripts: `client` (procedures of a client), `environment` and `layers`
 //!   (globals of a client over globals of all), `sql`, `cmdline`, `legacy`, `inspection` (does the script need its own
 //!   Lua state for each client?).
-//! - `run`: `lua_thread` (`LuaThread`: one thread, one Lua state; it resumes clients and waits on epoll), `load` (a run
-//!   from start to report), `control` (when events may start), `pace` (`--rate`), `counters` (`Counters`: counts of all
-//!   clients, readable at any time, and an `EventTally` for each thread), `recorded_series` (`RecordedSeries`: the
-//!   intervals of the run folder), `latency_windows` (`LatencyWindow`: the figures of sysbench's reports since a
-//!   moment).
-//! - `sql`: `store` and `commands` start the SQL requests of a script and report when the answers have arrived; results
-//!   stay in borrowed buffers.
+//! - `command`: what the threads of a command share: `control` (when events may start), `pace`
+//!   (`--rate`), `counters` (`Counters`: counts of all clients, readable at any time, and an
+//!   `EventTally` for each thread), `sent` (statements by shape), `usage` (what the threads use).
+//! - `run`: `lua_thread` (`LuaThread`: one thread, one Lua state; it resumes clients and waits on
+//!   epoll), `load` (a run from start to report), `recorded_series` (`RecordedSeries`: the
+//!   intervals of the run folder), `latency_windows` (`LatencyWindow`: the figures of sysbench's
+//!   reports since a moment).
+//! - `sql`: `store` and `commands` start the SQL requests of a script and report when the answers
+//!   have arrived; results stay in borrowed buffers. `shapes` are the structures that scripts read;
+//!   `released` are objects that a script has dropped.
+//!
+//! `command` ← `sql` ← `lua` ← `run`: each knows what stands before it, and nothing behind it.
+//!
 //! - `rand`: the random numbers of scripts.
 //! - `output`: every printed line, and the JSON document. `recording`: the run folder, with its probe
 //!   (`ScriptRecording` has a `truetps_recording::TrialRecorder`), and the events of the live view. A folder of runs
@@ -42,14 +50,16 @@
 //! start before it is due; `--events` counts starts; and the measured time lasts until the last event has ended.
 //! `measure` splits its schedule between workers that share no state, counts ends, and drains.
 //!
-//! *Unsafe* are `lua/shapes.rs` (structures that LuaJIT reads while Rust owns them), `lua/symbols.rs` (C functions that
-//! scripts call by name), `sql/bound.rs` (buffers of LuaJIT with the values of a statement), and two calls in
-//! `lua/state.rs`: scripts have `ffi`, and expect memory. `docs/decisions/0007-lua.md` has the reasons.
+//! *Unsafe* are `sql/shapes.rs` (structures that LuaJIT reads while Rust owns them),
+//! `lua/symbols.rs` (C functions that scripts call by name), `sql/bound.rs` (buffers of LuaJIT with
+//! the values of a statement), and two calls in `lua/state.rs`: scripts have `ffi`, and expect
+//! memory. `docs/decisions/0007-lua.md` has the reasons.
 //!
 //! *Invariants:* this crate contains no text and no code of sysbench, which is GPL; users bring their own copy of its
 //! scripts. A script that fails ends its run, and never the process. A script cannot see the state of another client. A
 //! test compares the tables of `docs/reference/sysbench.md` with the program.
 
+mod command;
 mod exit_code;
 mod interrupt;
 mod lua;
@@ -62,8 +72,8 @@ mod recording;
 mod run;
 mod sql;
 
+pub use command::ServerWarning;
 pub use interrupt::Interrupt;
 pub use options::masked;
 pub use parts::{MeetParts, PartsMeeting, PartsRequest};
 pub use program::{SysbenchEnv, run as run_program};
-pub use run::ServerWarning;

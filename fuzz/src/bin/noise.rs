@@ -107,7 +107,6 @@ fn edited(random: &mut impl FnMut() -> u64) -> Vec<u8> {
 }
 
 fn main() {
-    let argument = |n| std::env::args().nth(n).and_then(|text| text.parse::<u64>().ok());
     let (seconds, mut state) = (argument(1).unwrap_or(10), argument(2).unwrap_or(1));
     let ends = Instant::now() + Duration::from_secs(seconds);
     let mut random = move || {
@@ -146,4 +145,8 @@ fn main() {
         runs += 1;
     }
     println!("{runs} streams, nothing found");
+}
+
+fn argument(n: usize) -> Option<u64> {
+    std::env::args().nth(n)?.parse().ok()
 }

@@ -108,10 +108,10 @@ const INVARIANTS: [Invariant; 25] = [
             "prealloc/src/process_calls.rs",
             "prealloc/src/symbols.rs",
             "sandbox/src/system/spawn.rs",
-            "sysbench/src/lua/shapes.rs",
             "sysbench/src/lua/state.rs",
             "sysbench/src/lua/symbols.rs",
             "sysbench/src/sql/bound.rs",
+            "sysbench/src/sql/shapes.rs",
         ],
     ),
 ];

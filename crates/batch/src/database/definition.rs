@@ -61,8 +61,8 @@ pub(super) fn definition_sql(dialect: SqlDialect, table: &str) -> Vec<String> {
 /// A query whose value is above 0 if this account sees the triggers of a table: otherwise the list of its triggers is
 /// empty.
 ///
-/// If the patterns of several grants fit a schema, MySQL takes only the most exact one. So one with TRIGGER counts only
-/// if no other pattern fits, whatever the case of its letters.
+/// If the patterns of several grants fit a schema, MySQL takes only the most exact one. So one with
+/// TRIGGER counts only if no other pattern fits, whatever the case of its letters.
 fn trigger_grants_sql(literal: &str) -> String {
     let grantee = "GRANTEE = CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - \
                    CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1), '''@''', \

@@ -1,6 +1,7 @@
 //! The commit connections: one thread each, over the sessions of `driver`.
 //!
-//! - `inspection` ([`TableInspection`]): whether a table can keep the promise, and its columns; `inspection_error`: why not.
+//! - `inspection` ([`TableInspection`]): whether a table can keep the promise, and its columns;
+//!   `inspection_error`: why not.
 //! - `catalogue`, `mysql_catalogue`, `postgres_catalogue`: a table as its server describes it; `definition` tells whether
 //!   it is still that one.
 //! - `connection`: statements of one session, and their outcomes; `session_mark` finds a session again.

@@ -53,7 +53,8 @@ pub struct CommitSettings {
 }
 
 impl CommitSettings {
-    /// The login, in sessions that are as strict as those that insert: a definition has another text in other modes.
+    /// The login, in sessions that are as strict as those that insert: a definition has another
+    /// text in other modes.
     fn strict_target(&self) -> Target {
         let mut target = self.target.clone();
         target.setup.extend(setup_statements(target.dialect, self.statement_time));

@@ -75,8 +75,8 @@ pub enum StatementOutcome {
     Compared {
         found: Vec<SeenRow>,
     },
-    /// In place of an insert, the rows were not sent: the table is not the one that they were read for, or it cannot be
-    /// read whether it is.
+    /// Instead of an insert, the rows were not sent: the table is not the one that they were read
+    /// for, or it cannot be read whether it is.
     Inspected {
         has_changed: bool,
     },

@@ -258,7 +258,8 @@ impl TrimBlanks for [u8] {
 /// What PostgreSQL's numbers may be besides numbers.
 const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
-/// Words that PostgreSQL replaces by the time of the statement: sent again, the row would be another one.
+/// Words that PostgreSQL replaces by the time of the statement: sent again, the row would be
+/// another one.
 const CLOCK_WORDS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
 
 /// Whether one of the words is in the text, in any case, once the quotes of lists and ranges are taken away.

@@ -22,7 +22,8 @@ pub(super) enum JsonForm {
 }
 
 impl JsonForm {
-    /// `None`: it is not JSON, it is nested too deeply, or a field is in it twice, of which a server keeps one.
+    /// `None`: it is not JSON, it is nested too deeply, or a field is in it twice, of which a
+    /// server keeps one.
     pub(super) fn parse(json: &[u8]) -> Option<Self> {
         if depth(json) > DEPTH_MAX {
             return None;

@@ -97,7 +97,8 @@ fn a_default_that_changes_the_session_changes_no_later_row() {
     }
 }
 
-/// Of several patterns that fit a schema, MySQL takes the most exact one: the grant with TRIGGER has no effect.
+/// MySQL takes the most exact one of the patterns that fit a schema: the grant with TRIGGER has no
+/// effect.
 #[test]
 fn a_grant_that_a_more_exact_one_hides_shows_no_triggers() {
     for server in TestServer::of_each_family("hidden grants") {

@@ -246,7 +246,7 @@ impl World {
         self.send_again(number, retry_after);
     }
 
-    /// The same row, perhaps to another replica.
+    /// Sends the row again, perhaps to another replica.
     fn send_again(&mut self, number: usize, wait: Duration) {
         self.clients[number].replica = self.random.below(self.replicas.len() as u64) as usize;
         let wait = wait + self.within(100);

@@ -158,7 +158,8 @@ impl ResponseReader {
         Ok(if body == ResponsePart::Body(0) { Step::Done(length) } else { Step::Taken(length) })
     }
 
-    /// Skips bytes of a body of which `left` are missing. `next` is the part that follows; `None`: the body has ended.
+    /// Skips bytes of a body of which `left` are missing. `next` is the part that follows; `None`:
+    /// the body has ended.
     fn skip(
         &mut self,
         bytes: &[u8],

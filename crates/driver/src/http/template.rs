@@ -57,8 +57,9 @@ pub enum TemplateError {
 }
 
 impl HttpTemplate {
-    /// Compiles the requests to a service. `{name}` is a field if its name is one of `fields`; its value is the one at the
-    /// same index in [`Params`]. Braces around anything but lower-case letters are text, as in JSON.
+    /// Compiles the requests to a service. `{name}` is a field if its name is one of `fields`; its
+    /// value is the one at the same index in [`Params`]. Braces around anything but lower-case
+    /// letters are text, as in JSON.
     pub fn target(
         url: &str,
         method: &str,

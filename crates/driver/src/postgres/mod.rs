@@ -11,7 +11,6 @@ mod machine;
 mod reply;
 mod report;
 mod session;
-pub(crate) mod sqlstate;
 mod startup;
 mod value;
 mod wire;

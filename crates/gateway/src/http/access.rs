@@ -79,10 +79,10 @@ fn parse_tokens(text: &str) -> Result<Vec<String>, String> {
     if tokens.is_empty() {
         return Err("it has no token".to_owned());
     }
-    if let Some(place) = tokens.iter().position(|token| token.len() < TOKEN_BYTES_MIN) {
+    if let Some(index) = tokens.iter().position(|token| token.len() < TOKEN_BYTES_MIN) {
         return Err(format!(
             "token {} has fewer than {TOKEN_BYTES_MIN} characters; commas, blanks and new lines separate tokens",
-            place + 1
+            index + 1
         ));
     }
     if tokens.iter().any(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {

@@ -14,6 +14,7 @@ pub(crate) type GatewayResponse = Response<GatewayBody>;
 pub(super) fn plain(status: StatusCode, text: impl Into<GatewayBody>) -> GatewayResponse {
     with_type(status, "text/plain; charset=utf-8", text)
 }
+
 pub(super) fn with_type(
     status: StatusCode,
     kind: &'static str,

@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::HttpLimits;
 
-/// The part of `limits.bodies_mb` that is for rows. They have it to themselves, so that batches do not refuse them.
+/// The part of `limits.bodies_mb` that is for rows. They have it to themselves, so that batches do
+/// not refuse them.
 const ROWS_PART: f64 = 0.25;
-/// What a line of a batch costs besides its bytes, until it is answered: its entry in the queue, and its answer.
+/// What a line of a batch costs besides its bytes, until it is answered: its entry in the queue,
+/// and its answer.
 pub(crate) const LINE_BYTES: usize = 512;
 
 #[derive(Debug, Clone, Copy)]

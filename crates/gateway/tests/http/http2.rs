@@ -12,7 +12,7 @@ const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
 const RST_STREAM: u8 = 3;
 const END_STREAM: u8 = 1;
-/// Of HPACK's table.
+/// Entries of HPACK's table.
 const GET: u8 = 0x82;
 const POST: u8 = 0x83;
 /// Identifier 4, SETTINGS_INITIAL_WINDOW_SIZE: no bytes of an answer are taken.

@@ -26,7 +26,7 @@ pub(crate) struct Bench {
     pub(crate) settings: Settings,
     /// The binlogs' folder and basename.
     pub(crate) basename: PathBuf,
-    /// Of `TRUETPS_PREALLOC`, besides the basename.
+    /// Options of `TRUETPS_PREALLOC`, besides the basename.
     pub(crate) options: &'static str,
     pub(crate) library: PathBuf,
     pub(crate) home: TestHome,

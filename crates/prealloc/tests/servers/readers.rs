@@ -123,7 +123,7 @@ pub(crate) fn closed_active_and_remote_files_are_read(server: &FetchedServer) {
     assert_eq!(bench.page().condition(), Some(PreallocCondition::Paused));
 }
 
-/// Of the server's own version: others do not know all of its events.
+/// The program of the server's own version: others do not know all of its events.
 fn mysqlbinlog(server: &FetchedServer) -> Option<PathBuf> {
     let folders = [server.basedir.join("bin"), PathBuf::from("/usr/bin")];
     let folders = &folders[..if server.name == "mariadb-10.11" { 2 } else { 1 }];

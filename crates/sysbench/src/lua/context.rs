@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::command::{CommandRun, EventStart, NextEvent, StopReason, UNCLAIMED};
 use crate::output::{MessageLevel, lines};
 use crate::rand::{RandomDistributions, Xoroshiro};
-use crate::run::{CommandRun, EventStart, NextEvent, StopReason, UNCLAIMED};
 use crate::sql::Store;
 
 /// One client, as seen by C functions.
@@ -18,7 +18,7 @@ pub(crate) struct Context {
     pub(crate) random: RefCell<Xoroshiro>,
     /// Shared by all clients of a thread.
     pub(crate) distribution: Rc<RandomDistributions>,
-    /// The start that it has claimed; see [`crate::run::Control::next`].
+    /// The start that it has claimed; see [`crate::command::CommandRun::control`].
     pub(crate) claimed_ns: Cell<u64>,
     /// Scheduled time of the start that C code requested; 0: none was requested.
     pub(crate) start_ns: Cell<u64>,

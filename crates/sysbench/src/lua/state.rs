@@ -14,9 +14,9 @@ use super::request::{GO, LATE, NOT_SENT, STOP, ScriptRequest, answer_now};
 use super::script::{LuaScript, ScriptSource};
 use super::sources::LoadedSources;
 use super::symbols;
+use crate::command::CommandRun;
 use crate::options::{self, LuaIsolation, OptionSpec, SysbenchOptions};
 use crate::output::{MessageLevel, MessageLog};
-use crate::run::CommandRun;
 use crate::sql::{Answer, Binds, Store};
 
 const PRELUDE: &str = include_str!("prelude/prelude.lua");

@@ -12,12 +12,11 @@ use std::time::Duration;
 use truetps_random::UnitSource;
 
 use super::context::{self, Context, EventTurn};
-use super::released::{self, Released};
 use super::request::{GO, LATER, NOT_SENT, STOP, answer_soon};
-use super::shapes::{ConnectionShape, StatementShape};
+use crate::command::{EventStart, NextEvent};
 use crate::output::LogHistogram;
 use crate::rand;
-use crate::run::{EventStart, NextEvent};
+use crate::sql::{ConnectionShape, Released, StatementShape, release};
 
 /// Longest text that `sb_rand_varstr` makes; there is no buffer of that size.
 const TEXT_BYTES_MAX: u32 = 1 << 30;
@@ -143,7 +142,7 @@ pub(crate) extern "C" fn sb_event_stop(_tid: c_int) {
     context::with(Context::end_event);
 }
 
-fn with_slot<R>(tid: c_int, f: impl FnOnce(&crate::run::ClientCounters) -> R) -> Option<R> {
+fn with_slot<R>(tid: c_int, f: impl FnOnce(&crate::command::ClientCounters) -> R) -> Option<R> {
     let tid = u32::try_from(tid).ok()?;
     context::with(|context| f(context.run.counters.slot(tid)))
 }
@@ -292,7 +291,7 @@ pub(crate) extern "C" fn truetps_abandon_event(_tid: c_int) {
 pub(crate) unsafe extern "C" fn truetps_release_connection(connection: *const ConnectionShape) {
     // SAFETY: guaranteed by the caller.
     if let Some(connection) = unsafe { connection.as_ref() } {
-        released::put(connection.store, Released::Connection(connection.handle));
+        release(connection.store, Released::Connection(connection.handle));
     }
 }
 
@@ -304,7 +303,7 @@ pub(crate) unsafe extern "C" fn truetps_release_connection(connection: *const Co
 pub(crate) unsafe extern "C" fn truetps_release_statement(statement: *const StatementShape) {
     // SAFETY: guaranteed by the caller.
     if let Some(statement) = unsafe { statement.as_ref() } {
-        released::put(statement.store, Released::Statement(statement.handle));
+        release(statement.store, Released::Statement(statement.handle));
     }
 }
 

@@ -40,10 +40,10 @@ pub(super) fn problem(path: &[u8], error: &io::Error) -> Vec<u8> {
 fn without_comment(line: &[u8]) -> &[u8] {
     let mut quote = None;
     let mut before = b' ';
-    for (place, byte) in line.iter().enumerate() {
+    for (index, byte) in line.iter().enumerate() {
         match (quote, byte) {
-            (None, b'#') if before.is_ascii_whitespace() => return &line[..place],
-            // An apostrophe inside a word is no quote.
+            (None, b'#') if before.is_ascii_whitespace() => return &line[..index],
+            // An apostrophe inside a word is not a quote.
             (None, b'"' | b'\'')
                 if before.is_ascii_whitespace() || before == b'=' || before == b',' =>
             {

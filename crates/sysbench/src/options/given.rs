@@ -51,7 +51,7 @@ impl GivenOptions {
     }
 
     pub(super) fn get(&self, name: &[u8]) -> Option<&GivenOption> {
-        self.last.get(&key(name)).map(|place| &self.entries[*place])
+        self.last.get(&key(name)).map(|index| &self.entries[*index])
     }
 
     /// All of them, including repeated names.
@@ -133,7 +133,7 @@ pub(super) fn take_apart(
 pub(super) fn name_and_text(option: &[u8]) -> (&[u8], Option<&[u8]>) {
     match option.iter().position(|byte| *byte == b'=') {
         None => (option, None),
-        Some(place) => (&option[..place], Some(&option[place + 1..])),
+        Some(end) => (&option[..end], Some(&option[end + 1..])),
     }
 }
 

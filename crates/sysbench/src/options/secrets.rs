@@ -66,7 +66,8 @@ fn without_secret(word: &str) -> String {
     text
 }
 
-/// `scheme://user:password@host` without user and password, and a connection string of libpq without its password.
+/// `scheme://user:password@host` without user and password, and a connection string of libpq
+/// without its password.
 fn without_user_info(word: &str) -> String {
     if word.starts_with("--pgsql")
         && let Some((before, after)) = word.split_once("password")

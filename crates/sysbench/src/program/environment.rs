@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use truetps_recording::LiveView;
 
+use crate::command::ServerWarning;
 use crate::interrupt::Interrupt;
 use crate::parts::MeetParts;
-use crate::run::ServerWarning;
 
 /// The environment of the program.
 pub struct SysbenchEnv<'a> {

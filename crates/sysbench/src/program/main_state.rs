@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use mlua::Table;
 
+use crate::command::CommandRun;
 use crate::exit_code::{FAILED, INTERRUPTED, ProgramExit};
 use crate::lua::{IsolationReason, LuaScript, LuaState, ProcedureFailure, Role, lua_error_text};
 use crate::options::{OptionSpec, SysbenchOptions};
 use crate::output::{MessageLevel, MessageLog};
-use crate::run::{CommandRun, LuaThread, call_function};
+use crate::run::{LuaThread, call_function};
 use crate::sql::{Drivers, Store};
 
 pub(super) struct MainState {

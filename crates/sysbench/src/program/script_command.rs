@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::command::CommandShared;
 use crate::lua::LuaScript;
 use crate::options::{RunSettings, SysbenchOptions};
-use crate::run::{CommandShared, WorkerContext};
+use crate::run::WorkerContext;
 use crate::sql::Drivers;
 
 use super::environment::SysbenchEnv;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::command::CommandShared;
 use crate::exit_code::{FAILED, GOOD, ProgramExit};
 use crate::lua::{LoadedSources, LuaScript, Role};
 use crate::options::{self, FirstPass, OutputStream, SysbenchOptions};
 use crate::output::{MessageLevel, lines};
-use crate::run::CommandShared;
 use crate::sql::Drivers;
 
 use super::dispatch::execute;

@@ -95,12 +95,12 @@ impl RandomDistributions {
     #[inline]
     pub(crate) fn special(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
         let span = f64::from(b.wrapping_sub(a));
-        let place = random.unit();
-        if place * self.special_stretch * span < span {
+        let draw = random.unit();
+        if draw * self.special_stretch * span < span {
             return a.wrapping_add(whole(self.mean(random) * span));
         }
         let window = span * self.pct / 100.0;
-        a.wrapping_add(whole((span - window) / 2.0 + place * (window + 1.0)))
+        a.wrapping_add(whole((span - window) / 2.0 + draw * (window + 1.0)))
     }
 
     /// A share 1 - `h` of the draws within the first share `h` of the range, and so again within that.

@@ -12,18 +12,18 @@ pub(crate) fn string(random: &mut Xoroshiro, pattern: &[u8], out: &mut [u8]) -> 
     let mut rest = out;
     let mut written = 0;
     for run in pattern.chunk_by(|one, next| one == next) {
-        let (places, after) = rest.split_at_mut(run.len().min(rest.len()));
+        let (bytes, after) = rest.split_at_mut(run.len().min(rest.len()));
         match run[0] {
             0 => break,
-            b'#' => digits(random, places),
-            b'@' => symbols(random, b'a', 26, places),
+            b'#' => digits(random, bytes),
+            b'@' => symbols(random, b'a', 26, bytes),
             // Mostly one separator.
-            other => match &mut *places {
-                [place] => *place = other,
-                places => places.fill(other),
+            other => match &mut *bytes {
+                [byte] => *byte = other,
+                bytes => bytes.fill(other),
             },
         }
-        written += places.len();
+        written += bytes.len();
         rest = after;
     }
     written
@@ -43,10 +43,10 @@ const SYMBOLS_PER_DRAW: usize = 8;
 
 /// Any of `count` bytes from `first` on.
 fn symbols(random: &mut Xoroshiro, first: u8, count: u8, out: &mut [u8]) {
-    for places in out.chunks_mut(SYMBOLS_PER_DRAW) {
+    for bytes in out.chunks_mut(SYMBOLS_PER_DRAW) {
         let mut fraction = random.next_u64();
-        for place in places {
-            *place = first + take_digit(&mut fraction, u64::from(count)) as u8;
+        for byte in bytes {
+            *byte = first + take_digit(&mut fraction, u64::from(count)) as u8;
         }
     }
 }
@@ -54,9 +54,9 @@ fn symbols(random: &mut Xoroshiro, first: u8, count: u8, out: &mut [u8]) {
 /// Digits, which most strings of scripts are made of, so they are made by eights, and two eights of a draw. What is not
 /// uniform is less than 2^-10 of the probability of all 16 together.
 fn digits(random: &mut Xoroshiro, out: &mut [u8]) {
-    for places in out.chunks_mut(16) {
+    for bytes in out.chunks_mut(16) {
         let mut fraction = random.next_u64();
-        for eight in places.chunks_mut(8) {
+        for eight in bytes.chunks_mut(8) {
             let text = eight_digits(take_digit(&mut fraction, 100_000_000));
             // A copy whose length is known is one move; any other is a call.
             match <&mut [u8; 8]>::try_from(&mut *eight) {

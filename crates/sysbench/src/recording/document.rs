@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 use truetps_record::{Counts, NoEvidence, Trial, Validity};
 
 use super::facts::{self, TOOL_VERSION};
+use crate::command::{EventTally, EventsEnding};
 use crate::options::OptionValue;
 use crate::output::{self, ClientFigures, FigureStyle, Figures, ScriptErrorCount};
 use crate::run::{
-    Count, EventTally, EventsEnding, RecordedSeries, WorkerContext, log_histogram, percentiles,
-    statement_latencies,
+    Count, RecordedSeries, WorkerContext, log_histogram, percentiles, statement_latencies,
 };
 
 /// Percentiles of the document, besides the requested ones.
@@ -87,8 +87,8 @@ pub(crate) fn document(
     text(fields(end, validity, context))
 }
 
-/// The document of a trial for its run folder, with facts that a reader of the folder cannot see on the command line.
-/// Ends with a line end.
+/// The document of a trial for its run folder, with facts that a reader of the folder cannot see on
+/// the command line. Ends with a line end.
 pub(super) fn with_circumstances(
     end: &RecordedEnd<'_>,
     context: &WorkerContext,

@@ -17,9 +17,10 @@ use truetps_record::{
 };
 use truetps_recording::{ExperimentStart, host_of_external_server, new_experiment};
 
+use crate::command::ServerSeen;
 use crate::options::{IgnoredErrors, words_without_secrets};
 use crate::output::{ClientFigures, Fairness};
-use crate::run::{RecordedSeries, ServerSeen, WorkerContext};
+use crate::run::{RecordedSeries, WorkerContext};
 
 pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 

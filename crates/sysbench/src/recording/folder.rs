@@ -17,8 +17,8 @@ use truetps_recording::{
 
 use super::document::{self, RecordedEnd};
 use super::facts::{self, TOOL_VERSION};
-use crate::output::MessageLevel;
-use crate::run::{EventsEnding, WorkerContext, tell};
+use crate::command::{EventsEnding, tell};
+use crate::run::WorkerContext;
 
 /// Time limit of the login, and of each query of the server's settings.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
@@ -169,7 +169,8 @@ impl ScriptRecording {
         self.reason.get_or_insert_with(|| line.to_owned());
     }
 
-    /// Writes the results, and returns whether the folder has the whole run. `validity`: from ending and counts.
+    /// Writes the results, and returns whether the folder has the whole run. `validity`: from
+    /// ending and counts.
     pub(crate) fn finish(&mut self, end: &RecordedEnd<'_>, validity: Validity) -> bool {
         self.recorder.phase(Phase::Drain);
         let recorded = &end.count.recorded;
@@ -203,10 +204,7 @@ impl ScriptRecording {
         let suspensions =
             self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
         if let Some(reason) = was_suspended(suspensions) {
-            self.context
-                .run
-                .log
-                .text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
+            self.context.run.say_no_evidence(&reason);
         }
         // The figures matter most: they are written first, even if the series could not be.
         let written = self

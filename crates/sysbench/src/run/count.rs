@@ -2,13 +2,9 @@
 
 use truetps_record::{Histogram, Interval, Phase};
 
-use super::CommandRun;
-use super::counters::Counters;
-use super::event_tally::EventTally;
 use super::latency_windows::{CountersThen, LatencyWindow};
 use super::recorded_series::{RecordedSeries, RunReading};
-use super::sent::SentCounts;
-use super::statements::StatementTimes;
+use crate::command::{CommandRun, Counters, EventTally, SentCounts, StatementTimes};
 use crate::output::{ClientFigures, Figures};
 
 pub(crate) struct Count {

@@ -1,8 +1,6 @@
 //! Figures of periods, from the counters.
 
-use super::counters::{Counters, SlotCounts};
-use super::event_tally::EventTally;
-use super::statements::StatementTimes;
+use crate::command::{ClientCounters, Counters, EventTally, SlotCounts, StatementTimes};
 use crate::output::{ClientFigures, Figures, LogHistogram, Percentile, StatementLatency};
 
 /// The clients' counters at a moment.
@@ -18,7 +16,7 @@ impl CountersThen {
     }
 
     pub(crate) fn by_client(all: SlotCounts, counters: &Counters) -> Self {
-        Self { all, clients: counters.clients().iter().map(super::ClientCounters::read).collect() }
+        Self { all, clients: counters.clients().iter().map(ClientCounters::read).collect() }
     }
 
     /// Before the threads started: figures since then include statements of `thread_init`, as in sysbench.

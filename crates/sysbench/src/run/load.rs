@@ -9,12 +9,11 @@ use truetps_probe::RunPresence;
 use truetps_record::{CommonStart, NoEvidence, OtherRun};
 use truetps_recording::LiveView;
 
-use super::control::EventsEnding;
+use super::LuaThread;
 use super::count::Count;
-use super::shared::tell;
 use super::ticks::Ticks;
 use super::worker::{self, WorkerContext, WorkerEvent, groups};
-use super::{LuaThread, ServerWarning};
+use crate::command::{EventsEnding, ServerWarning, tell};
 use crate::exit_code::{FAILED, INTERRUPTED, ProgramExit, UNFINISHED};
 use crate::lua::ProcedureFailure;
 use crate::output::{MessageLevel, lines};

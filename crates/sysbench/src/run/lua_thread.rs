@@ -11,10 +11,9 @@ use mlua::{LuaString, Table, Thread};
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 
-use super::CommandRun;
 use super::long_turns::{HOLDS_MS_MAX, LongTurns};
 use super::turn_waits::Arrivals;
-use super::usage::answer_was_ready;
+use crate::command::{CommandRun, answer_was_ready};
 use crate::lua::{
     self, Context, EventTurn, GO, LATER, LuaState, ProcedureFailure, STOP, ScriptRequest,
     lua_error_text,

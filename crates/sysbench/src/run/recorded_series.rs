@@ -3,7 +3,7 @@
 use truetps_measure::{IntervalSeries, MeasuredSums, Tally};
 use truetps_record::{Counts, Histogram, Interval, Phase, StartCounts};
 
-use super::counters::SlotCounts;
+use crate::command::SlotCounts;
 
 /// State of a run at one moment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -105,7 +105,7 @@ impl RecordedSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::event_tally::{EventStart, EventTally};
+    use crate::command::{EventStart, EventTally};
 
     const MS: u64 = 1_000_000;
 

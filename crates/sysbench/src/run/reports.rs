@@ -4,10 +4,10 @@ use mlua::{Function, Table};
 use truetps_record::{Histogram, Interval, NoEvidence, Phase, Validity};
 
 use super::LuaThread;
-use super::control::EventsEnding;
 use super::count::Count;
 use super::latency_windows::{log_histogram, percentiles, statement_latencies};
 use super::load::LoadRun;
+use crate::command::EventsEnding;
 use crate::exit_code::{FAILED, GOOD, INTERRUPTED, UNFINISHED};
 use crate::lua::{ProcedureFailure, lua_error_text};
 use crate::options::SysbenchFormat;
@@ -190,10 +190,7 @@ impl LoadRun<'_> {
         let problem = own.reason().map(ToString::to_string);
         let apart = self.part.as_mut()?.meeting.end(problem.as_deref());
         let reason = NoEvidence::PartsApart { problem: apart.filter(|_| problem.is_none())? };
-        self.context
-            .run
-            .log
-            .text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
+        self.context.run.say_no_evidence(&reason);
         Some(reason)
     }
 

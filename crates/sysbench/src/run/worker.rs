@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use truetps_record::Part;
 
-use super::{CommandRun, LuaThread};
+use super::LuaThread;
+use crate::command::CommandRun;
 use crate::lua::{LuaScript, LuaState, ProcedureFailure, Role, lua_error_text};
 use crate::options::SysbenchOptions;
 use crate::output::{MessageLevel, lines};

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use truetps_driver::{ParamType, Params};
 
-use crate::lua::BindShape;
+use super::shapes::BindShape;
 
 const BIGINT: i32 = 4;
 const DOUBLE: i32 = 6;

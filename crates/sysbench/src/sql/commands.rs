@@ -14,8 +14,8 @@ use super::driver::SqlError;
 use super::libpq;
 use super::statement::ScriptStatement;
 use super::store::{Answer, RequestProgress, Store};
+use crate::command::{Counter, ShapeNumber, statement_kind};
 use crate::output::MessageLevel;
-use crate::run::{Counter, ShapeNumber, statement_kind};
 
 /// MySQL's error number for a statement that cannot be prepared.
 const UNSUPPORTED: u16 = 1295;
@@ -126,15 +126,16 @@ impl Store {
         let is_emulated = is_dry || self.drivers.emulates_prepared();
         let shape = self.statement_shapes.take();
         let number = self.statements.next();
-        let Some(place) = self.connections.get(handle).map(|connection| connection.shape.clone())
+        let Some(connection) =
+            self.connections.get(handle).map(|connection| connection.shape.clone())
         else {
             return RequestProgress::Done(Answer::MISUSE);
         };
         let store = self.number;
         shape.with(|shape| {
-            (shape.connection, shape.handle, shape.store) = (place.address(), number, store);
+            (shape.connection, shape.handle, shape.store) = (connection.address(), number, store);
         });
-        place.with(|place| place.statement = shape.address());
+        connection.with(|connection| connection.statement = shape.address());
         let text = self.shared_text(text);
         let waits_for_types = !is_mysql && text.contains(&b'?');
         let shape_number = self.shape_of(handle, &text);

@@ -4,8 +4,8 @@ use truetps_driver::{DriverError, Link, ResultSets, RowValues};
 
 use super::bulk::Bulk;
 use super::driver::SqlError;
-use crate::lua::{ConnectionShape, LuaStructure, ResultShape};
-use crate::run::{Counter, ShapeNumber};
+use super::shapes::{ConnectionShape, LuaStructure, ResultShape};
+use crate::command::{Counter, ShapeNumber};
 
 /// What a connection waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,11 +213,11 @@ impl Connection {
 }
 
 /// Copies as much of a text as fits, and terminates it.
-fn put_text(place: &mut [u8], text: &str) {
-    place.fill(0);
-    let end = text.floor_char_boundary(place.len() - 1);
-    for (byte, of) in place.iter_mut().zip(text[..end].bytes()) {
+fn put_text(field: &mut [u8], text: &str) {
+    field.fill(0);
+    let end = text.floor_char_boundary(field.len() - 1);
+    for (byte, sent) in field.iter_mut().zip(text[..end].bytes()) {
         // A zero in the middle would end it there.
-        *byte = if of == 0 { b' ' } else { of };
+        *byte = if sent == 0 { b' ' } else { sent };
     }
 }

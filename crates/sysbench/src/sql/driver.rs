@@ -91,7 +91,7 @@ pub(crate) struct Driver {
     /// Errors that restart the event.
     pub(crate) ignored: IgnoredErrors,
     pub(crate) is_dry_run: bool,
-    /// In place of the run's own limit.
+    /// Instead of the run's own limit.
     pub(crate) connect_timeout: Option<Duration>,
 }
 
@@ -133,12 +133,12 @@ pub(crate) fn connect_failure(
 ) -> Vec<String> {
     match dialect {
         SqlDialect::Mysql => {
-            let place = match endpoint {
+            let address = match endpoint {
                 Endpoint::Unix(path) => format!("socket '{}'", path.display()),
                 Endpoint::Tcp { host, port } => format!("host '{host}', port {port}"),
             };
             vec![
-                format!("unable to connect to MySQL server on {place}, aborting..."),
+                format!("unable to connect to MySQL server on {address}, aborting..."),
                 format!("error {}", mysql_reason(endpoint, error)),
             ]
         }
@@ -217,7 +217,7 @@ fn pgsql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
             "could not translate host name \"{host}\" to address: Name or service not known\n"
         );
     }
-    let place = match endpoint {
+    let address = match endpoint {
         Endpoint::Unix(path) => format!("on socket \"{}\"", path.display()),
         Endpoint::Tcp { host, port } => format!("at \"{host}\", port {port}"),
     };
@@ -231,12 +231,12 @@ fn pgsql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
             }
         };
         let reason = system_words(source);
-        return format!("connection to server {place} failed: {reason}\n\t{what}\n");
+        return format!("connection to server {address} failed: {reason}\n\t{what}\n");
     }
     match error {
         DriverError::Server(error) => {
-            format!("connection to server {place} failed: FATAL:  {}\n", error.message)
+            format!("connection to server {address} failed: FATAL:  {}\n", error.message)
         }
-        other => format!("connection to server {place} failed: {other}\n"),
+        other => format!("connection to server {address} failed: {other}\n"),
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn words(error: &ServerError, statement: &[u8]) -> String {
     let (message, detail) = split(rest, "; detail: ");
     let mut text = format!("ERROR:  {message}\n");
     let marked =
-        (error.position as usize).checked_sub(1).and_then(|place| marked_line(statement, place));
+        (error.position as usize).checked_sub(1).and_then(|index| marked_line(statement, index));
     text.push_str(&marked.unwrap_or_default());
     for (label, part) in [("DETAIL", detail), ("HINT", hint)] {
         if let Some(part) = part {
@@ -29,7 +29,8 @@ fn split<'a>(message: &'a str, mark: &str) -> (&'a str, Option<&'a str>) {
     message.split_once(mark).map_or((message, None), |(before, after)| (before, Some(after)))
 }
 
-/// The line with character number `index`, and a second one that points to it. `None`: there is no such character.
+/// The line with character number `index`, and a second one that points to it. `None`: there is no
+/// such character.
 fn marked_line(statement: &[u8], index: usize) -> Option<String> {
     let chars: Vec<char> = String::from_utf8_lossy(statement).chars().collect();
     let (before, behind) = chars.split_at_checked(index)?;

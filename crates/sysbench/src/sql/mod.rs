@@ -7,11 +7,15 @@ mod connection;
 mod driver;
 mod drivers;
 mod libpq;
+mod released;
 mod result_buffers;
+mod shapes;
 mod statement;
 mod store;
 
 pub(crate) use bound::Binds;
 pub(crate) use driver::files_advice;
 pub(crate) use drivers::Drivers;
+pub(crate) use released::{Released, release};
+pub(crate) use shapes::{ConnectionShape, StatementShape};
 pub(crate) use store::{Answer, LOOK, RequestProgress, Store};

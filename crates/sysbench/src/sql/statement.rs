@@ -5,8 +5,8 @@ use std::rc::Rc;
 use truetps_driver::Params;
 
 use super::bound::Binds;
-use crate::lua::{LuaStructure, StatementShape};
-use crate::run::{ShapeNumber, statement_kind};
+use super::shapes::{LuaStructure, StatementShape};
+use crate::command::{ShapeNumber, statement_kind};
 
 pub(crate) struct ScriptStatement {
     pub(crate) connection: u32,

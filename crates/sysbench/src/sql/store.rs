@@ -14,14 +14,14 @@ use truetps_record::{ErrorClass, SqlDialect};
 use super::connection::{ConnectReason, Connection, ConnectionWait, Goal};
 use super::driver::{Driver, SqlError, connect_failure, files_advice, is_out_of_files};
 use super::drivers::{Drivers, ReadyDriver};
+use super::released::{Released, has_released, next_store, take_released};
 use super::result_buffers::ResultBuffers;
-use super::statement::ScriptStatement;
-use crate::lua::{
-    ConnectionShape, DriverShape, LuaStructure, Released, ResultShape, Shapes, StatementShape,
-    has_released, next_store, take_released,
+use super::shapes::{
+    ConnectionShape, DriverShape, LuaStructure, ResultShape, Shapes, StatementShape,
 };
+use super::statement::ScriptStatement;
+use crate::command::{Answered, CommandRun, Counter, ServerSeen, ShapeFinder, ShapeNumber};
 use crate::output::MessageLevel;
-use crate::run::{Answered, CommandRun, Counter, ServerSeen, ShapeFinder, ShapeNumber};
 
 /// The answer to a script.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,7 +75,7 @@ fn driver_shape(number: usize) -> LuaStructure<DriverShape> {
 }
 
 pub(crate) struct Store {
-    /// See `lua/released.rs`.
+    /// See `released.rs`.
     pub(super) number: u32,
     pub(crate) run: Arc<CommandRun>,
     /// Another one only before any of them is used.
@@ -554,7 +554,7 @@ impl Store {
             .record_statement(self.share, &Answered { kind, shape, outcome, length_ns });
     }
 
-    /// The shape of a statement on this connection, which only a run folder has a place for.
+    /// The shape of a statement on this connection, which only a run folder keeps.
     pub(super) fn shape_of(&mut self, handle: u32, sql: &[u8]) -> ShapeNumber {
         let is_recorded = self.run.settings.ours.runs.is_some();
         let Some(dialect) = self.dialect_of(handle).filter(|_| is_recorded) else {

@@ -24,7 +24,8 @@ const ROWS: u64 = 16;
 const PARENTS: &str = "INSERT INTO parents VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)";
 /// A row that is answered `send it again` so often is given up.
 const TRIES_MAX: u32 = 40;
-/// The same for a row that must be refused: while no other row is stored, nothing may show whose fault an error is.
+/// How often for a row that must be refused: while no other row is stored, nothing may show whose
+/// fault an error is.
 const WRONG_TRIES_MAX: u32 = 3;
 
 /// How often each thing happened.

@@ -6,7 +6,7 @@ use truetps_record::Flavour;
 use super::kinds::{DOMAIN, INTEGER, KINDS, Kind, PARENT};
 
 const COLUMNS_MAX: u64 = 7;
-/// Of partitions by range: of a larger number in the first column there is none.
+/// Partitions by range end here: there is none for a larger number in the first column.
 const RANGE_END: i64 = 9_000;
 
 /// How rows are divided.

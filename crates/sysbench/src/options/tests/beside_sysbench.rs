@@ -1,4 +1,5 @@
-//! Command lines beside an installed `sysbench`, if there is one: refusals and every exported value.
+//! Command lines beside an installed `sysbench`, if there is one: refusals and every exported
+//! value.
 
 use std::collections::BTreeMap;
 use std::io::Write;

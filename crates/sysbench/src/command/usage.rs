@@ -128,7 +128,7 @@ impl WorkerUsage {
 }
 
 /// An answer to a client of the calling thread lay ready for so long, at least and at most.
-pub(super) fn answer_was_ready(ready_ns: (u64, u64)) {
+pub(crate) fn answer_was_ready(ready_ns: (u64, u64)) {
     METER.with_borrow_mut(|meter| {
         if let Some(meter) = meter {
             meter.ready_ns.0 += ready_ns.0;

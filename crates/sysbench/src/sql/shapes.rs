@@ -147,7 +147,7 @@ impl<T: Default> Shapes<T> {
         Self { all: Vec::new(), free: Vec::new() }
     }
 
-    /// A place with a fresh structure.
+    /// Memory with a fresh structure.
     pub(crate) fn take(&mut self) -> LuaStructure<T> {
         if let Some(shape) = self.free.pop() {
             shape.with(|structure| *structure = T::default());

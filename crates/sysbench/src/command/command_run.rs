@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use truetps_driver::Target;
+use truetps_record::NoEvidence;
 
 use crate::interrupt::Interrupt;
 use crate::options::{LuaIsolation, RunSettings};
@@ -61,6 +62,11 @@ impl CommandRun {
         if let Some(warning) = self.server.get().and_then(|server| ask(&server.target)) {
             tell(&warning);
         }
+    }
+
+    /// Says why the figures are not to be used.
+    pub(crate) fn say_no_evidence(&self, reason: &NoEvidence) {
+        self.log.text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
     }
 
     /// The distributions of `sysbench.rand`; each thread has its own.

@@ -23,7 +23,7 @@ pub(crate) fn next_store() -> u32 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-pub(super) fn put(store: u32, what: Released) {
+pub(crate) fn release(store: u32, what: Released) {
     // At the end of a thread the list is gone, and not needed.
     let _ = RELEASED.try_with(|released| released.borrow_mut().push((store, what)));
 }
@@ -49,9 +49,9 @@ mod tests {
     #[test]
     fn each_store_gets_its_own() {
         let (a, b) = (next_store(), next_store());
-        put(a, Released::Connection(0));
-        put(b, Released::Connection(0));
-        put(a, Released::Statement(3));
+        release(a, Released::Connection(0));
+        release(b, Released::Connection(0));
+        release(a, Released::Statement(3));
         assert!(has_released());
         assert_eq!(take_released(a), [Released::Connection(0), Released::Statement(3)]);
         assert_eq!(take_released(a), []);

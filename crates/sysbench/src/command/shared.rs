@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use truetps_probe::clock;
 
+use super::command_run::{CommandRun, ServerWarning};
 use super::control::Control;
 use super::counters::Counters;
 use super::pace::RatePace;
-use super::shared::{CommandRun, ServerWarning};
 use super::usage::Usage;
 use crate::interrupt::Interrupt;
 use crate::options::RunSettings;
@@ -38,7 +38,8 @@ impl CommandShared {
         Self { log, interrupt, unique, seed }
     }
 
-    /// For the main thread's state, which is not a client: nothing limits it, and no figure counts its statements.
+    /// For the main thread's state, which is not a client: nothing limits it, and no figure counts
+    /// its statements.
     pub(crate) fn run_of_main_thread(
         &self,
         settings: RunSettings,

@@ -221,8 +221,8 @@ impl Writer<'_> {
         if !self.out.ends_with(b", ") {
             self.no_space();
         }
-        if let Some(place) = self.lists.get_mut(self.depth) {
-            *place = self.out.len();
+        if let Some(start) = self.lists.get_mut(self.depth) {
+            *start = self.out.len();
         }
         self.depth += 1;
         if let Some(last) = self.last.get_mut(self.depth) {
