@@ -37,6 +37,7 @@ mod live_view;
 mod login;
 mod man_pages;
 mod manual;
+mod measuring;
 mod named_run;
 mod option_file;
 mod other_programs_words;

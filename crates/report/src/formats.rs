@@ -153,4 +153,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn each_format_is_documented() {
+        let page = include_str!("../../../docs/reference/run-folder.md");
+        let rows: Vec<_> = page.lines().filter(|line| line.starts_with("| `")).collect();
+        for format in &FORMATS {
+            let name = format!("`{}`", format.name);
+            let is_there = rows.iter().any(|row| row.split('|').nth(1).unwrap().contains(&name));
+            assert!(is_there, "run-folder.md has no row for {name}");
+        }
+    }
 }

@@ -14,6 +14,8 @@
 //! - `json`, `csv`, `sysbench` (the lines that many scripts read), `junit` (test cases of comparisons). `exposition`:
 //!   the text format of Prometheus, for the figures of a run (`prometheus`) and the readings of a probe
 //!   (`probe_metrics`).
+//! - `answer` ([`ReportAnswer`]): what every answer has; `answers`: each kind of answer, made from the modules above.
+//!   `formats` ([`FORMATS`]): the table of the formats that answers are printed in.
 //! - `format`: the forms of numbers. `absence` and `meaning`: words that all formats share.
 //!
 //! *Invariant:* no clock, no file, no network, no terminal.

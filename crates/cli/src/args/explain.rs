@@ -7,7 +7,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::Words;
-use crate::args::{ChangedLoadArgs, DocumentArgs, FolderArgs};
+use crate::args::{ChangedLoadArgs, DocumentArgs, FolderArgs, GeneratorArgs};
 use crate::times::time;
 
 #[derive(Debug, Args)]
@@ -54,9 +54,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["a", "b", "plan", "connections", "settings", "warm_up", "measure", "table_rows"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
-    /// OS threads of the load generator; default: half of the cores, at least one
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) workers: Option<u32>,
+    #[command(flatten)]
+    pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
     pub(crate) answer: DocumentArgs,
     #[command(flatten)]

@@ -45,7 +45,9 @@ pub(crate) use probe::{ListenArgs, WatchArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use run::RunArgs;
-pub(crate) use shared::{EngineArgs, FolderArgs, ProbeArgs, ReadServerArgs, SandboxPlace};
+pub(crate) use shared::{
+    EngineArgs, FolderArgs, GeneratorArgs, ProbeArgs, ReadServerArgs, SandboxPlace,
+};
 pub(crate) use short_plan::{ChangedLoadArgs, ShortPlanArgs};
 pub(crate) use stalls::StallsArgs;
 pub(crate) use sweep::SweepArgs;

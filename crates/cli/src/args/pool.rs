@@ -10,7 +10,7 @@ use truetps_plan::parse_rate;
 use truetps_report::PoolLibrary;
 
 use crate::args::Words;
-use crate::args::{ChangedLoadArgs, DocumentArgs, FolderArgs};
+use crate::args::{ChangedLoadArgs, DocumentArgs, FolderArgs, GeneratorArgs};
 use crate::times;
 
 #[derive(Debug, Args)]
@@ -60,9 +60,8 @@ pub(crate) struct PoolArgs {
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "current", "p99", "rate", "most", "settings", "warm_up", "measure", "table_rows"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
-    /// OS threads of the load generator; default: half of the cores, at least one
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) workers: Option<u32>,
+    #[command(flatten)]
+    pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
     pub(crate) answer: DocumentArgs,
     #[command(flatten)]

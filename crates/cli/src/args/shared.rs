@@ -73,17 +73,25 @@ pub(crate) struct SandboxPlace {
     pub(crate) sandbox_dir: Option<PathBuf>,
 }
 
+/// Where the load generator runs.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct EngineArgs {
+pub(crate) struct GeneratorArgs {
     /// OS threads of the load generator; default: half of the cores, at least one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
+    /// Bind generator and private server to separate cores: a list for the generator, such
+    /// as 3 or 0-1,4, or auto
+    #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "auto")]
+    pub(crate) pin: Option<String>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EngineArgs {
+    #[command(flatten)]
+    pub(crate) generator: GeneratorArgs,
     /// How threads drive clients, in place of the plan's
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
-    /// Bind generator and private server to separate cores: a list for the generator, such as 3 or 0-1,4, or auto
-    #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "auto")]
-    pub(crate) pin: Option<String>,
     /// Make one part of the load: part I of N, counted from 0, such as 0/4. The other parts are started elsewhere with the
     /// same command and meet in the server of --dsn; `truetps merge` puts them together. auto: the numbers of Slurm or
     /// Open MPI; auto/N: the number of a Kubernetes Indexed Job (`truetps help guides/many-machines`). They prove who

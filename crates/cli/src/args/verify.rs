@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use truetps_plan::parse_rate;
 
-use crate::args::{DocumentArgs, FolderArgs};
+use crate::args::{DocumentArgs, FolderArgs, GeneratorArgs};
 use crate::times::seconds;
 
 #[derive(Debug, Args)]
@@ -82,12 +82,8 @@ pub(crate) struct VerifyArgs {
     /// A setting of the private server; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
-    /// OS threads of the load generator; default: half of the cores, at least one
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) workers: Option<u32>,
-    /// Bind the generator to these cores: a list such as 3 or 0-1,4
-    #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "auto")]
-    pub(crate) pin: Option<String>,
+    #[command(flatten)]
+    pub(crate) generator: GeneratorArgs,
     /// Show the run live on the whole terminal (? for keys)
     #[arg(long)]
     pub(crate) ui: bool,

@@ -1,13 +1,14 @@
 //! `truetps crash`: what each setting costs, and what it loses in a crash.
 
 use truetps_archive::CrashedRun;
-use truetps_lab::{CrashOptions, ExperimentRequest, LabError, crash};
+use truetps_lab::{CrashOptions, ExperimentRequest, crash};
 use truetps_record::CrashKind;
 
 use crate::answer::{give_document, unreadable};
 use crate::args::CrashArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::measuring::{Ending, measured, request};
 use crate::plans;
 use crate::site::{RunSite, choose_disk, choose_server};
 use crate::watcher::ProgressWatcher;
@@ -37,26 +38,14 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
     let site = RunSite::open(&plan, &args.place, None)?;
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
     let request = ExperimentRequest {
-        plan: &plan,
         quick: args.quick,
-        runs: &args.place.runs,
-        place: site.place(),
-        workers: 1,
-        pin: &site.pin,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        command: site.command(),
-        stop: &stop,
-        more: None,
+        ..request(&plan, &site, &args.place.runs, 1, &stop)
     };
     let finished = crash(&request, &options, &mut watcher);
     drop(watcher);
-    let folder = match finished {
-        Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
-        other => other?,
-    };
+    let Some(folder) = measured(finished, None)? else { return Ok(Exit::Interrupted) };
     let run = CrashedRun::read(&folder).map_err(unreadable)?;
-    let exit = give_document(&run, args.answer.form())?;
-    Ok(if stop.load(std::sync::atomic::Ordering::Relaxed) { Exit::Interrupted } else { exit })
+    Ending::after(&stop).exit(give_document(&run, args.answer.form()))
 }
 
 /// All kinds that are possible, if none is named.

@@ -1,16 +1,13 @@
 //! `truetps explain`: which of the differences between two configurations makes their results differ.
 
 use std::ffi::OsString;
-use std::sync::atomic::Ordering;
 
 use clap::Parser;
 use indexmap::IndexMap;
 use truetps_archive::ExplainedRun;
 use truetps_causes::Outcome;
 use truetps_folder::ExperimentFolder;
-use truetps_lab::{
-    ExperimentRequest, ExplainOptions, LabError, Pin, ServerSource, explain, resume_explanation,
-};
+use truetps_lab::{ExplainOptions, LabError, ServerSource, explain, resume_explanation};
 use truetps_plan::{Plan, level_of};
 use truetps_record::{CONNECTIONS, SERVER, SettingValue, TABLE_ROWS, is_setting_factor};
 use truetps_report::NothingDiffers;
@@ -21,11 +18,11 @@ use crate::args::{Cli, ExplainArgs, TruetpsCommand};
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
 use crate::failure::CommandFailure;
+use crate::measuring::{Ending, measured, request};
 use crate::set_words::settings;
 use crate::short_plan;
 use crate::site::{RunSite, choose_disk, usual_dsn, usual_server};
 use crate::terminal::shown;
-use crate::terminal::{print_message, print_progress};
 use crate::watcher::ProgressWatcher;
 
 const DEFAULT_WORKLOAD: &str = "insert";
@@ -60,7 +57,7 @@ fn typed_of(folder: &ExperimentFolder) -> Result<ExplainArgs, CommandFailure> {
     let shown = shown(folder.path());
     let wrong = |problem: &str| CommandFailure::usage(format!("{}: {problem}", shown.display()));
     if folder.explanation().map_err(CommandFailure::usage)?.is_none() {
-        return Err(wrong("is no explanation")
+        return Err(wrong("is not an explanation")
             .hint("`truetps sweep --resume` goes on with other experiments"));
     }
     let words: Vec<OsString> = folder
@@ -82,56 +79,38 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
     let named = [NamedBy::read(&a, &home)?, NamedBy::read(&b, &home)?];
     let (plan, common) = plan_of(args, &named, &home)?;
     refuse_dsn(args, &plan)?;
-    let site = RunSite::open(&plan, &args.place, None)?;
+    let site = RunSite::open(&plan, &args.place, args.generator.pin.as_deref())?;
     let ServerSource::Private { programs, .. } = site.place() else {
         unreachable!("--dsn was refused")
     };
     let sides = sides(&named, programs, &home, &common)?;
     let options = ExplainOptions { smallest_percent: args.smallest, budget: args.budget };
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let pin = Pin::default();
-    let request = ExperimentRequest {
-        plan: &plan,
-        quick: false,
-        runs: &args.place.runs,
-        place: site.place(),
-        workers: args.workers.unwrap_or((cores / 2).max(1)),
-        pin: &pin,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        command: site.command(),
-        stop: &stop,
-        more: None,
-    };
+    let request = request(&plan, &site, &args.place.runs, args.generator.workers(), &stop);
     let finished = match earlier {
         None => explain(&request, &sides, &options, &mut watcher),
         Some(folder) => resume_explanation(&request, &sides, folder, &options, &mut watcher),
     };
     drop(watcher);
-    let finished = match finished {
-        Err(LabError::Interrupted) => {
-            print_message("interrupted before the first trial: nothing was measured\n");
-            return Ok(Exit::Interrupted);
-        }
+    let finished = match measured(finished, earlier.map(go_on_command)) {
+        Ok(Some(finished)) => finished,
+        Ok(None) => return Ok(Exit::Interrupted),
         Err(LabError::NothingDiffers(explanation)) => {
             let answer = NothingDiffers { experiment: &plan.name, explanation: &explanation };
             return print_answer(&answer, args.answer.form());
         }
-        other => other?,
+        Err(error) => return Err(error.into()),
     };
-    let run = open(&finished.folder)?;
-    let exit = give_document(&run, args.answer.form())?;
-    if let Some(reason) = &finished.gave_up {
-        return Err(CommandFailure::failed(reason));
+    let (folder, mut ending) = Ending::of(finished, &stop);
+    let run = open(&folder)?;
+    if run.findings.outcome == Outcome::Unfinished {
+        ending.go_on = Some(go_on_command(&folder));
     }
-    let is_unfinished = run.findings.outcome == Outcome::Unfinished;
-    if is_unfinished {
-        print_progress(&format!(
-            "       truetps explain --resume {}\n",
-            shown(finished.folder.path()).display()
-        ));
-    }
-    Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { exit })
+    ending.exit(give_document(&run, args.answer.form()))
+}
+
+fn go_on_command(folder: &ExperimentFolder) -> String {
+    format!("truetps explain --resume {}", shown(folder.path()).display())
 }
 
 /// A and B as they were typed, or the two servers of the plan.

@@ -1,12 +1,11 @@
 //! `truetps pool`: how many connections a pool needs.
 
 use std::ffi::OsString;
-use std::sync::atomic::Ordering;
 
 use clap::Parser;
 use truetps_archive::PoolRun;
 use truetps_folder::ExperimentFolder;
-use truetps_lab::{ExperimentRequest, Finished, LabError, Pin, find_pool, resume_pool};
+use truetps_lab::{ExperimentRequest, LabError, find_pool, resume_pool};
 use truetps_plan::Plan;
 use truetps_pool::PoolOutcome;
 use truetps_record::{CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
@@ -16,11 +15,12 @@ use crate::answer::{give_document, open_folder, unreadable};
 use crate::args::{Cli, PoolArgs, TruetpsCommand};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::measuring::{Ending, measured, request};
 use crate::set_words::settings;
 use crate::short_plan;
 use crate::site::{RunSite, choose_disk, choose_server};
+use crate::terminal::print_message;
 use crate::terminal::shown;
-use crate::terminal::{print_message, print_progress};
 use crate::watcher::ProgressWatcher;
 
 const DEFAULT_WORKLOAD: &str = "insert";
@@ -100,7 +100,7 @@ fn typed_of(folder: &ExperimentFolder) -> Result<(PoolArgs, PoolRecord), Command
     let shown = shown(folder.path());
     let wrong = |problem: &str| CommandFailure::usage(format!("{}: {problem}", shown.display()));
     let Some(pool) = folder.pool().map_err(CommandFailure::usage)? else {
-        return Err(wrong("is no search for a pool")
+        return Err(wrong("is not a search for a pool")
             .hint("`truetps sweep --resume` goes on with other experiments"));
     };
     let words: Vec<OsString> = folder
@@ -122,61 +122,39 @@ fn measure(
     most: u32,
 ) -> Result<Exit, NotMeasured> {
     let plan = plan_of(args, most)?;
-    let site = RunSite::open(&plan, &args.place, None)?;
+    let site = RunSite::open(&plan, &args.place, args.generator.pin.as_deref())?;
     if args.place.dry_run {
         return Ok(site.rehearse(&plan)?);
     }
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let pin = Pin::default();
     let request = ExperimentRequest {
-        plan: &plan,
         quick: args.quick,
-        runs: &args.place.runs,
-        place: site.place(),
-        workers: args.workers.unwrap_or((cores / 2).max(1)),
-        pin: &pin,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        command: site.command(),
-        stop: &stop,
-        more: None,
+        ..request(&plan, &site, &args.place.runs, args.generator.workers(), &stop)
     };
     let finished = match earlier {
         None => find_pool(&request, &record(args, most), &mut watcher),
         Some(folder) => resume_pool(&request, folder, &mut watcher),
     };
     drop(watcher);
-    let finished = match finished {
-        Err(LabError::Interrupted) => {
-            print_message("interrupted before the first trial: nothing was measured\n");
-            return Ok(Exit::Interrupted);
-        }
+    let finished = match measured(finished, earlier.map(go_on_command)) {
+        Ok(Some(finished)) => finished,
+        Ok(None) => return Ok(Exit::Interrupted),
         Err(LabError::NoRoom { free, .. }) if args.most.is_none() && earlier.is_none() => {
             return Err(NotMeasured::NoRoom(u32::try_from(free).unwrap_or(MOST_DEFAULT)));
         }
-        other => other.map_err(CommandFailure::from)?,
+        Err(error) => return Err(CommandFailure::from(error).into()),
     };
-    Ok(answer(args, finished, stop.load(Ordering::Relaxed))?)
+    let (folder, mut ending) = Ending::of(finished, &stop);
+    let run = open(&folder)?;
+    if run.findings.outcome == PoolOutcome::Unfinished {
+        ending.go_on = Some(go_on_command(&folder));
+    }
+    let answer = PoolAnswer { run: &run, libraries: &args.libraries };
+    Ok(ending.exit(give_document(&answer, args.answer.form()))?)
 }
 
-fn answer(args: &PoolArgs, finished: Finished, is_stopped: bool) -> Result<Exit, CommandFailure> {
-    let run = open(&finished.folder)?;
-    let answer = PoolAnswer { run: &run, libraries: &args.libraries };
-    let exit = give_document(&answer, args.answer.form())?;
-    // An external server that could not be restored matters more than any result.
-    if let Some(error) = finished.not_left {
-        return Err(error.into());
-    }
-    if let Some(reason) = &finished.gave_up {
-        return Err(CommandFailure::failed(reason));
-    }
-    if run.findings.outcome == PoolOutcome::Unfinished {
-        print_progress(&format!(
-            "       truetps pool --resume {}\n",
-            shown(finished.folder.path()).display()
-        ));
-    }
-    Ok(if is_stopped { Exit::Interrupted } else { exit })
+fn go_on_command(folder: &ExperimentFolder) -> String {
+    format!("truetps pool --resume {}", shown(folder.path()).display())
 }
 
 fn record(args: &PoolArgs, most: u32) -> PoolRecord {

@@ -1,13 +1,10 @@
 //! `truetps sweep`: an experiment, from the plan to the answer.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use truetps_folder::ExperimentFolder;
-use truetps_lab::{
-    AskForMore, ExperimentRequest, Finished, LabError, estimate, find_max, resume, schedule, start,
-};
+use truetps_lab::{AskForMore, ExperimentRequest, estimate, find_max, resume, schedule, start};
 use truetps_plan::Plan;
 use truetps_record::{Configuration, Part, Slo};
 use truetps_report::printable;
@@ -20,9 +17,10 @@ use crate::commands::plan::size;
 use crate::commands::until_decided::{Extender, Wish};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::measuring::{Ending, measured, request};
 use crate::site::RunSite;
+use crate::terminal::print_progress;
 use crate::terminal::shown;
-use crate::terminal::{print_message, print_progress};
 use crate::watcher::ProgressWatcher;
 use crate::{plans, short_plan, ui};
 
@@ -94,7 +92,7 @@ pub(crate) fn measure(
     if engine.ui && !place.dry_run {
         ui::check()?;
     }
-    let mut site = RunSite::open(plan, place, engine.pin.as_deref())?;
+    let mut site = RunSite::open(plan, place, engine.generator.pin.as_deref())?;
     if let Some(part) = engine.part {
         check_part(part, plan, what, extender)?;
         site = site.with_part(part, engine.part_wait)?;
@@ -103,20 +101,11 @@ pub(crate) fn measure(
         return site.rehearse(plan);
     }
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, engine.ui)?;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let more = extender.map(|extender| |folder: &ExperimentFolder| extender.next(folder));
     let request = ExperimentRequest {
-        plan,
         quick: matches!(what, Measurement::Whole { quick: true }),
-        runs: &place.runs,
-        place: site.place(),
-        // The server needs the rest.
-        workers: engine.workers.unwrap_or((cores / 2).max(1)),
-        pin: &site.pin,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        command: site.command(),
-        stop: &stop,
         more: more.as_ref().map(|more| more as AskForMore<'_>),
+        ..request(plan, &site, &place.runs, engine.generator.workers(), &stop)
     };
     let (finished, earlier) = match what {
         Measurement::Whole { .. } => (start(&request, &mut watcher), None),
@@ -124,7 +113,23 @@ pub(crate) fn measure(
         Measurement::Rest(folder) => (resume(&request, folder, &mut watcher), Some(*folder)),
     };
     drop(watcher);
-    finish(finished, earlier, engine, &stop)
+    let Some(finished) = measured(finished, earlier.and_then(go_on_command))? else {
+        return Ok(Exit::Interrupted);
+    };
+    let (folder, mut ending) = Ending::of(finished, &stop);
+    if ending.is_early() {
+        ending.go_on = go_on_command(&folder);
+    }
+    ending.exit(give(folder.path(), engine.answer.form()))
+}
+
+/// The command that runs the missing trials.
+fn go_on_command(folder: &ExperimentFolder) -> Option<String> {
+    let experiment = folder.experiment().ok()?;
+    // The other parts have ended. A search plans each trial after the previous one, and cannot be
+    // resumed.
+    let can_go_on = experiment.part.is_none() && experiment.slo.is_none();
+    can_go_on.then(|| again::command(folder.path(), &experiment))
 }
 
 /// Refuses what parts cannot do together.
@@ -193,50 +198,4 @@ fn extend(plan: &mut Plan, blocks: u32, yes: bool) -> Result<(), CommandFailure>
         return Err(CommandFailure::usage(message).hint("add --yes to start them"));
     }
     Ok(())
-}
-
-/// Gives the answer of what has been measured. `earlier` is the folder to resume.
-fn finish(
-    finished: Result<Finished, LabError>,
-    earlier: Option<&ExperimentFolder>,
-    engine: &EngineArgs,
-    stop: &AtomicBool,
-) -> Result<Exit, CommandFailure> {
-    let finished = match finished {
-        Ok(finished) => finished,
-        Err(LabError::Interrupted) => {
-            print_message("interrupted before the first trial: nothing was measured\n");
-            earlier.into_iter().for_each(go_on_line);
-            return Ok(Exit::Interrupted);
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let exit = give(finished.folder.path(), engine.answer.form());
-    // An external server that could not be restored matters more than any result.
-    if let Some(error) = finished.not_left {
-        return Err(error.into());
-    }
-    let exit = exit?;
-    if let Some(reason) = &finished.gave_up {
-        go_on_line(&finished.folder);
-        return Err(CommandFailure::failed(reason));
-    }
-    if stop.load(Ordering::Relaxed) {
-        print_message("interrupted: what was measured is kept\n");
-        go_on_line(&finished.folder);
-        return Ok(Exit::Interrupted);
-    }
-    Ok(exit)
-}
-
-fn go_on_line(folder: &ExperimentFolder) {
-    let Ok(experiment) = folder.experiment() else { return };
-    // The others have ended.
-    if experiment.part.is_some() {
-        return;
-    }
-    // A search plans each trial after the previous one, and cannot be resumed.
-    if experiment.slo.is_none() {
-        print_progress(&format!("Next   {}\n", again::command(folder.path(), &experiment)));
-    }
 }

@@ -121,14 +121,14 @@ mod tests {
         let set =
             [("TRUETPS_WORKERS", "3"), ("TRUETPS_PROBE_INTERVAL", "2s"), ("TRUETPS_MEASURE", "5")];
         let TruetpsCommand::Run(run) = parsed(&set, "truetps run insert") else { panic!() };
-        assert_eq!(run.engine.workers, Some(3));
+        assert_eq!(run.engine.generator.workers, Some(3));
         let TruetpsCommand::Run(run) = parsed(&set, "truetps run insert --workers 1 --no-probe")
         else {
             panic!()
         };
-        assert_eq!(run.engine.workers, Some(1));
+        assert_eq!(run.engine.generator.workers, Some(1));
         let TruetpsCommand::Sweep(sweep) = parsed(&set, "truetps sweep --resume") else { panic!() };
-        assert_eq!(sweep.engine.workers, Some(3));
+        assert_eq!(sweep.engine.generator.workers, Some(3));
     }
 
     #[test]

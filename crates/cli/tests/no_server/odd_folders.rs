@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use truetps_report::{AnswerFormat, AnswerSubject, FORMATS};
 
 use crate::common::{Place, Ran, copy_folder};
 
 /// A run of a version before the probe: two trials, without buckets, gaps and profile.
 pub(super) const BEFORE_PROBE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe");
-const FORMATS: [&str; 8] =
-    ["text", "json", "csv", "md", "jsonl", "sysbench", "junit", "prometheus"];
 
 struct Copied {
     place: Place,
@@ -44,12 +43,12 @@ impl Copied {
 
     /// All formats: the text of the first one, with the exit code that all have.
     fn report(&self) -> Ran {
-        let run = |format: &&str| {
+        let run = |format: &str| {
             let ran = self.place.run(&["report", "a run", "--format", format]);
             assert!(!ran.stderr.contains("panicked"), "{format}: {}", ran.stderr);
             ran
         };
-        let mut all: Vec<_> = FORMATS.iter().map(run).collect();
+        let mut all: Vec<_> = FORMATS.iter().map(|format| run(format.name)).collect();
         assert!(all.iter().all(|ran| ran.code == all[0].code), "{all:?}");
         all.swap_remove(0)
     }
@@ -469,24 +468,22 @@ impl Copied {
         self.shown(0, &[&format!("not read: {said}")]);
         let whole = self.place.path().join("whole");
         copy_folder(Path::new(BEFORE_PROBE), &whole);
-        let check = |args: &[&str], formats: &[&str], code: i32| {
-            for format in formats {
+        let check = |args: &[&str], subject: AnswerSubject, code: i32| {
+            for AnswerFormat { name: format, names_unread, .. } in AnswerFormat::all_for(subject) {
                 let ran = self.place.run(&[args, &["--format", format]].concat());
                 assert_eq!(ran.code, Some(code), "{args:?} {format}: {}{}", ran.stdout, ran.stderr);
                 // Text is broken into lines.
                 let joined =
                     ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ").replace("\\_", "_");
-                let is_in_answer =
-                    !["csv", "jsonl", "sysbench", "junit", "prometheus"].contains(format);
-                let place = if is_in_answer { &joined } else { &ran.stderr };
+                let place = if *names_unread { &joined } else { &ran.stderr };
                 assert!(place.contains(said), "{args:?} {format}: {place}\nshould contain {said}");
             }
         };
-        check(&["report", "a run"], &FORMATS, 0);
-        check(&["stalls", "a run"], &["text", "md", "json", "csv"], 0);
+        check(&["report", "a run"], AnswerSubject::Trials, 0);
+        check(&["stalls", "a run"], AnswerSubject::List, 0);
         // Two trials each are no evidence.
-        check(&["compare", "a run", "whole"], &["text", "md", "json", "csv", "junit"], 3);
-        check(&["compare", "whole", "a run"], &["text", "md", "json", "csv", "junit"], 3);
+        check(&["compare", "a run", "whole"], AnswerSubject::Comparison, 3);
+        check(&["compare", "whole", "a run"], AnswerSubject::Comparison, 3);
         fs::remove_dir_all(whole).unwrap();
     }
 

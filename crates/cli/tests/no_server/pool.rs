@@ -39,12 +39,22 @@ fn searches_that_cannot_be() {
 }
 
 #[test]
+fn cores_that_there_are_not_are_refused_by_all_that_measure() {
+    let place = Place::new();
+    let sides = ["explain", "sync_binlog=1", "sync_binlog=0"];
+    for command in [&["run", "insert"][..], &["sweep", "insert", "-c", "1,8"], &["pool"], &sides] {
+        let args = [command, &["--pin", "99999"]].concat();
+        place.refused(&args, &["--pin 99999: this process may not use core 99999"]);
+    }
+}
+
+#[test]
 fn another_experiment_is_no_search_for_a_pool() {
     let place = Place::new();
     let sweep = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1/sweep");
     copy_folder(&sweep, &place.path().join("sweep"));
     place.refused(
         &["pool", "--resume", "sweep"],
-        &["is no search for a pool", "truetps sweep --resume"],
+        &["is not a search for a pool", "truetps sweep --resume"],
     );
 }

@@ -212,6 +212,11 @@ fn ctrl_c_keeps_what_was_measured() {
     signal(child.id(), Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("interrupted: what was measured is kept\nNext   truetps explain --resume"),
+        "{said}"
+    );
     let document: Value =
         serde_json::from_slice(&fs::read(place.latest().join("explanation.json")).unwrap())
             .unwrap();

@@ -3,18 +3,17 @@
 mod request;
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 use truetps_archive::VerifiedRun;
 use truetps_folder::ExperimentFolder;
-use truetps_lab::{LabError, VerifyRequest, compare_again, verify};
+use truetps_lab::{LabError, Pin, VerifyRequest, compare_again, verify};
 
 use crate::answer::{give_document, open_folder, unreadable};
 use crate::args::VerifyArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::measuring::{Ending, measured};
 use crate::progress::Progress;
-use crate::terminal::print_message;
 use crate::watcher::ProgressWatcher;
 use crate::{pin, ui};
 use request::{VerifySite, command, kill_times, load, plan_of, resumed_target, service};
@@ -31,10 +30,9 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
     let load = load(args, service.as_ref());
     let kills = kill_times(args)?;
     let plan = plan_of(args, &load)?;
-    let pin = args.pin.as_deref().map_or_else(|| Ok(truetps_lab::Pin::default()), pin::parse)?;
+    let pin = args.generator.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
     let site = VerifySite::open(args, &plan)?;
     let (stop, mut watcher) = ProgressWatcher::start_without_restore(&plan.name, args.ui)?;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let request = VerifyRequest {
         plan: &plan,
         load,
@@ -42,7 +40,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
         server: site.server(),
         kills: &kills,
         runs: &args.place.runs,
-        workers: args.workers.unwrap_or((cores / 2).max(1)),
+        workers: args.generator.workers(),
         pin: &pin,
         tool_version: env!("CARGO_PKG_VERSION"),
         command: command(args, site.target()),
@@ -50,16 +48,11 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
     };
     let finished = verify(&request, &mut watcher);
     drop(watcher);
-    let folder = match finished {
-        Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
-        other => other?,
-    };
+    let Some(folder) = measured(finished, None)? else { return Ok(Exit::Interrupted) };
+    // Rows that are lost matter more than that there would be more of them.
     let exit = show(&folder, args)?;
-    if stop.load(Ordering::Relaxed) {
-        print_message("interrupted: the rows sent so far were compared\n");
-        return Ok(if exit == Exit::Good { Exit::Interrupted } else { exit });
-    }
-    Ok(exit)
+    let ended = Ending::after(&stop).exit(Ok(exit))?;
+    Ok(if exit == Exit::Good { ended } else { exit })
 }
 
 /// Compares an earlier run again.
