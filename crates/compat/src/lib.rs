@@ -47,9 +47,6 @@ pub use terminal::{NoPassword, ask_password};
 /// A variable of the environment: the number of the open file with the hidden words of the command line.
 pub const HIDDEN_WORDS: &str = "TRUETPS_HIDDEN_WORDS";
 
-/// Says before a load what else receives what it writes: replicas, clusters, archives.
-pub type ServerWarning = fn(&Target) -> Option<String>;
-
 /// The environment of a program.
 pub struct CompatEnv<'a> {
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
@@ -59,7 +56,8 @@ pub struct CompatEnv<'a> {
     pub stop: Arc<AtomicBool>,
     /// The messages printed on Ctrl-C.
     pub interrupt_messages: Arc<InterruptMessages>,
-    pub server_warning: ServerWarning,
+    /// Says before a load what else receives what it writes: replicas, clusters, archives.
+    pub server_warning: fn(&Target) -> Option<String>,
     /// Opens the view of `--ui` for a run with this title, or says why it cannot be opened.
     pub live_view: &'a dyn Fn(&str) -> Result<LiveView, String>,
     pub out: &'a mut dyn Write,

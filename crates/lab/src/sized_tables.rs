@@ -33,7 +33,7 @@ impl SizedTables {
         tables.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The tables of a level; without one, those of the first.
+    /// The tables of a level; without one, the first tables.
     pub(crate) fn of_size(&self, level: Option<&SettingValue>) -> &Tables {
         let found = self.0.iter().find(|(rows, _)| rows.as_ref() == level);
         &found.unwrap_or(&self.0[0]).1

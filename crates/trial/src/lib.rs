@@ -1,5 +1,4 @@
-//! One trial on a server that is ready for it, whoever made the server ready: experiments (`lab`), and the programs of
-//! `compat`.
+//! One trial on a server that is ready for it: in experiments (`lab`) and in the programs of `compat`.
 //!
 //! - `run` ([`run_trial`]): drives the load of a [`TrialContext`], records it, and judges whether it was whole.
 //! - `pacing` turns a plan into the engine's pacing. `generator` ([`worker_count`], [`make_room_for_clients`]): threads,
