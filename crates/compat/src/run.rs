@@ -71,7 +71,7 @@ impl RunRequest {
         }
     }
 
-    /// The same as an entry of a plan.
+    /// The load as an entry of a plan.
     pub(crate) fn plan_load(&self) -> Load {
         Load {
             warm_up_s: 0.0,
@@ -173,8 +173,10 @@ fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
         return None;
     }
     let target = Target { setup: Vec::new(), sends_local_files: false, ..context.target.clone() };
-    let ask = move || server_settings(&mut Client::connect(&target, SETTINGS_TIMEOUT)?);
-    unless_stopped(context.stop, ask)?.ok()
+    unless_stopped(context.stop, move || {
+        server_settings(&mut Client::connect(&target, SETTINGS_TIMEOUT)?)
+    })?
+    .ok()
 }
 
 /// Runs a load whose statements are ended soon after Ctrl-C, so that the user does not wait for a lock or a long query.

@@ -96,7 +96,7 @@ pub(crate) fn server_settings(
     let chosen = if plan.probe.waits { with_waits(chosen, binary.flavour) } else { chosen };
     let chosen = over_base(catalogue.keep_known(chosen), base);
     let planned = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
-    let fixed = Settings::new(&chosen).with(planned);
+    let fixed = Settings::new(binary.family(), &chosen).with(planned);
     let facts = ServerFacts {
         name: name.clone(),
         flavour: binary.flavour,
