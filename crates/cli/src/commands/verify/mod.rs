@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use truetps_folder::ExperimentFolder;
 use truetps_lab::{LabError, VerifyRequest, compare_again, verify};
+use truetps_probe::{usable_cores, worker_count};
 use truetps_record::{NoEvidence, Reason, Validity};
 use truetps_report::{
     VerifyInput, verification_html, verification_json, verification_markdown, verification_summary,
@@ -39,7 +40,6 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
     let pin = args.pin.as_deref().map_or_else(|| Ok(truetps_lab::Pin::default()), pin::parse)?;
     let site = VerifySite::open(args, &plan)?;
     let (stop, mut watcher) = ProgressWatcher::start_without_restore(&plan.name, args.ui)?;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let request = VerifyRequest {
         plan: &plan,
         load,
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
         server: site.server(),
         kills: &kills,
         runs: &args.place.runs,
-        workers: args.workers.unwrap_or((cores / 2).max(1)),
+        workers: worker_count(args.workers, usable_cores()),
         pin: &pin,
         tool_version: env!("CARGO_PKG_VERSION"),
         command: command(args, site.target()),
