@@ -10,8 +10,8 @@ use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 
 use crate::external::ExternalError;
-use crate::parts::PartsError;
-use crate::setting::SettingError;
+use crate::external::parts::PartsError;
+use crate::trial::setting::SettingError;
 use crate::verify::VerifyError;
 
 #[derive(Debug, Error)]

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
         plan: &plan,
         quick: args.quick,
         runs: &args.place.runs,
-        place: site.place(),
+        source: site.source(),
         workers: 1,
         pin: &site.pin,
         tool_version: env!("CARGO_PKG_VERSION"),

@@ -12,6 +12,7 @@ use truetps_lab::{
     ExperimentRequest, ExplainOptions, LabError, Pin, ServerSource, explain, resume_explanation,
 };
 use truetps_plan::{Plan, level_of};
+use truetps_probe::{usable_cores, worker_count};
 use truetps_record::{
     CONNECTIONS, Explanation, SERVER, SettingValue, TABLE_ROWS, is_setting_factor,
 };
@@ -90,20 +91,19 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
     let (plan, common) = plan_of(args, &named, &home)?;
     refuse_dsn(args, &plan)?;
     let site = RunSite::open(&plan, &args.place, None)?;
-    let ServerSource::Private { programs, .. } = site.place() else {
+    let ServerSource::Private { programs, .. } = site.source() else {
         unreachable!("--dsn was refused")
     };
     let sides = sides(&named, programs, &home, &common)?;
     let options = ExplainOptions { smallest_percent: args.smallest, budget: args.budget };
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let pin = Pin::default();
     let request = ExperimentRequest {
         plan: &plan,
         quick: false,
         runs: &args.place.runs,
-        place: site.place(),
-        workers: args.workers.unwrap_or((cores / 2).max(1)),
+        source: site.source(),
+        workers: worker_count(args.workers, usable_cores()),
         pin: &pin,
         tool_version: env!("CARGO_PKG_VERSION"),
         command: site.command(),

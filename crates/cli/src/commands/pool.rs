@@ -9,6 +9,7 @@ use truetps_folder::ExperimentFolder;
 use truetps_lab::{ExperimentRequest, Finished, LabError, Pin, find_pool, resume_pool};
 use truetps_plan::Plan;
 use truetps_pool::PoolOutcome;
+use truetps_probe::{usable_cores, worker_count};
 use truetps_record::{CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
 use truetps_report::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_summary, pool_text};
 
@@ -128,14 +129,13 @@ fn measure(
         return Ok(site.rehearse(&plan)?);
     }
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let pin = Pin::default();
     let request = ExperimentRequest {
         plan: &plan,
         quick: args.quick,
         runs: &args.place.runs,
-        place: site.place(),
-        workers: args.workers.unwrap_or((cores / 2).max(1)),
+        source: site.source(),
+        workers: worker_count(args.workers, usable_cores()),
         pin: &pin,
         tool_version: env!("CARGO_PKG_VERSION"),
         command: site.command(),

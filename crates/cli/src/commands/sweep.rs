@@ -9,6 +9,7 @@ use truetps_lab::{
     AskForMore, ExperimentRequest, Finished, LabError, estimate, find_max, resume, schedule, start,
 };
 use truetps_plan::Plan;
+use truetps_probe::{usable_cores, worker_count};
 use truetps_record::{Configuration, Part, Slo};
 use truetps_report::printable;
 
@@ -103,15 +104,14 @@ pub(crate) fn measure(
         return site.rehearse(plan);
     }
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, engine.ui)?;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let more = extender.map(|extender| |folder: &ExperimentFolder| extender.next(folder));
     let request = ExperimentRequest {
         plan,
         quick: matches!(what, Measurement::Whole { quick: true }),
         runs: &place.runs,
-        place: site.place(),
+        source: site.source(),
         // The server needs the rest.
-        workers: engine.workers.unwrap_or((cores / 2).max(1)),
+        workers: worker_count(engine.workers, usable_cores()),
         pin: &site.pin,
         tool_version: env!("CARGO_PKG_VERSION"),
         command: site.command(),

@@ -4,7 +4,7 @@ use truetps_plan::Plan;
 use truetps_record::{SettingValue, SqlDialect, TABLE_ROWS};
 
 use crate::error::LabError;
-use crate::tables::{Ownership, Tables};
+use crate::trial::tables::{Ownership, Tables};
 
 /// One set of tables for each level of `table_rows`, or one.
 pub(crate) struct SizedTables(Vec<(Option<SettingValue>, Tables)>);
