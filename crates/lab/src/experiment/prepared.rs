@@ -359,17 +359,15 @@ impl<'a> PreparedExperiment<'a> {
             request.tool_version,
         );
         trial.profile = Some(self.profile_of(scheduled, &*workload));
-        let writer = folder.begin_trial(&trial)?;
+        let mut writer = folder.begin_trial(&trial)?;
         let mut evidence = TrialEvidence::new();
-        let writer = match self.provider.ready(&scheduled.configuration, events.listener) {
+        match self.provider.ready(&scheduled.configuration, events.listener) {
             Err(LabError::Interrupted) => {
                 evidence.load = Validity::partial(NoEvidence::Interrupted);
-                writer
             }
             Err(error) => {
                 evidence.load =
                     Validity::invalid(NoEvidence::ServerNotPrepared { error: error.to_string() });
-                writer
             }
             Ok(mut server) => {
                 if let Some(meeting) = &meeting {
@@ -388,11 +386,12 @@ impl<'a> PreparedExperiment<'a> {
                     gate: start.as_ref().map(|start| start as &StartGate<'_>),
                     workers: self.workers,
                 };
-                let ran;
-                (ran, trial) = load.run(&mut *server, trial, writer, &mut evidence, &mut events)?;
-                ran
+                (trial, writer) =
+                    load.run(&mut *server, trial, writer, &mut evidence, &mut events)?;
             }
-        };
+        }
+        // The parts hear of the load alone.
+        evidence.awaits_check = false;
         if let Some(meeting) = &meeting {
             evidence.parts = end_round(meeting, &evidence);
             trial.start = meeting.borrow().common_start();
@@ -400,7 +399,6 @@ impl<'a> PreparedExperiment<'a> {
         if trial.measured.is_some() {
             evidence.trouble = self.provider.trouble(&scheduled.configuration, listener);
         }
-        evidence.awaits_check = false;
         if !evidence.is_server_usable() {
             self.provider.discard();
         }
@@ -495,7 +493,7 @@ impl TrialLoad<'_> {
         writer: TrialWriter,
         evidence: &mut TrialEvidence,
         events: &mut TrialEvents<'_, '_>,
-    ) -> Result<(TrialWriter, Trial), LabError> {
+    ) -> Result<(Trial, TrialWriter), LabError> {
         let request = self.request;
         trial.notes.append(&mut server.take_notes());
         let (target, server_pid) = server.address();
@@ -538,7 +536,7 @@ impl TrialLoad<'_> {
         evidence.awaits_check = server.is_external();
         write_trial(&mut trial, evidence, &writer)?;
         server.write_files(&evidence.server, &writer.server_path())?;
-        error.map_or(Ok((writer, trial)), |error| Err(error.into()))
+        error.map_or(Ok((trial, writer)), |error| Err(error.into()))
     }
 }
 
