@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use truetps_folder::ExperimentFolder;
 use truetps_lab::{ExperimentRequest, Finished, LabError};
 use truetps_plan::Plan;
+use truetps_probe::{usable_cores, worker_count};
 
 use crate::args::GeneratorArgs;
 use crate::exit::Exit;
@@ -17,8 +18,7 @@ use crate::terminal::{print_message, print_progress};
 impl GeneratorArgs {
     /// Half of the cores, unless it was typed: the server needs the rest.
     pub(crate) fn workers(&self) -> u32 {
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        self.workers.unwrap_or((cores / 2).max(1))
+        worker_count(self.workers, usable_cores())
     }
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn request<'a>(
         plan,
         quick: false,
         runs,
-        place: site.place(),
+        source: site.source(),
         workers,
         pin: &site.pin,
         tool_version: env!("CARGO_PKG_VERSION"),

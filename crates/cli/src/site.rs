@@ -64,7 +64,7 @@ impl RunSite {
         Ok(Self { choice, pin })
     }
 
-    pub(crate) fn place(&self) -> truetps_lab::ServerSource<'_> {
+    pub(crate) fn source(&self) -> truetps_lab::ServerSource<'_> {
         match &self.choice {
             ServerChoice::Private { home, programs, disks, .. } => {
                 truetps_lab::ServerSource::Private { home, programs, disks }

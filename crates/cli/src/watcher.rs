@@ -26,7 +26,7 @@ impl ProgressWatcher {
         site: &RunSite,
         as_picture: bool,
     ) -> Result<(Arc<AtomicBool>, Self), CommandFailure> {
-        if as_picture || matches!(site.place(), ServerSource::Private { .. }) {
+        if as_picture || matches!(site.source(), ServerSource::Private { .. }) {
             return Self::start_without_restore(title, as_picture);
         }
         let messages = Arc::new(InterruptMessages::default());

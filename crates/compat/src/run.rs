@@ -11,9 +11,10 @@ use truetps_driver::{Client, DriverError, Target, server_settings};
 use truetps_engine::{LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunOutcome};
 use truetps_folder::FolderError;
 use truetps_plan::{ErrorPolicy, Load};
+use truetps_probe::worker_count;
 use truetps_record::{OtherRun, Phase, Spacing, Trial};
 use truetps_recording::TrialEvent;
-use truetps_trial::{RanTrial, TrialContext, connect_timeout, run_trial, worker_count};
+use truetps_trial::{RanTrial, TrialContext, connect_timeout, run_trial};
 
 use crate::ending::{Clients, RunSessions, start_of};
 use crate::recording::CompatRecording;

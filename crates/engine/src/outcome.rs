@@ -86,7 +86,7 @@ pub struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// The errors of all phases, those of the measure phase first.
+    /// The errors of all phases, first the ones of the measure phase.
     pub fn errors(&self) -> impl Iterator<Item = &ErrorCount> {
         self.measured.iter().flat_map(|measured| &measured.errors).chain(&self.errors_elsewhere)
     }

@@ -6,7 +6,7 @@ use truetps_record::Family;
 use truetps_sandbox::{Catalogue, CatalogueError as UnknownSetting, ServerBinary, ServerUser};
 
 use crate::error::LabError;
-use crate::server_provider::ServerProgram;
+use crate::trial::server_provider::ServerProgram;
 
 /// Asks each server's program whether it knows each setting of the plan and accepts each level. Starts nothing.
 pub fn check_settings(

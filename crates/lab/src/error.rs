@@ -10,8 +10,8 @@ use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 
 use crate::external::ExternalError;
-use crate::parts::PartsError;
-use crate::setting::SettingError;
+use crate::external::parts::PartsError;
+use crate::trial::setting::SettingError;
 use crate::verify::VerifyError;
 
 #[derive(Debug, Error)]
@@ -172,7 +172,7 @@ impl LabError {
         Some(text.to_owned())
     }
 
-    /// The hints that have numbers, names and paths, and those of other errors.
+    /// The hints that have numbers, names and paths, and the hints of other errors.
     fn hint_with_details(&self) -> Option<String> {
         match self {
             Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => {

@@ -4,24 +4,26 @@
 //! The lab decides the order of steps. Its only formulas are the rules that steer a search and the estimates of time
 //! and volume. It judges whether a trial is valid, never what its figures mean.
 //!
-//! # Experiments and trials
+//! # Floors
 //!
-//! - `experiment` (`PreparedExperiment`): the life of an experiment, from its `request`. `setup` checks everything that can be checked and
-//!   prepares the servers; `schedule` fixes the order of the trials; `check_settings`, `sized_tables` and
-//!   `planned_disks` are parts of the preparation.
-//! - A trial's load is the crate `trial`. `evidence` (`TrialEvidence`): the validity of a trial, from its load, its server
-//!   and what other sessions did.
-//! - `resume` runs the missing trials of an earlier experiment, `extension` more blocks.
-//! - `server_provider` (`ServerProvider`) gives each trial a server (`ready_server`): a private one
-//!   (`private_servers`), an external one (`external`), one that another part has prepared (`parts`), or in unit tests
-//!   one that follows a script.
-//! - `tables` loads the data and resets them before each trial; `portions` copies rows in transactions of bounded size.
+//! Folders import downward only: `trial`, then `external` and `private` beside each other, then `experiment`, and what
+//! plans or runs experiments of its own (`find_max`, `pool`, `explain`, `crash`, `verify`). How the load of a trial is
+//! driven, recorded and judged is the crate `trial` (`truetps_trial`).
+//!
+//! - `trial`: `server_provider` (`ServerProvider`) gives each trial a server (`ready_server`): a private one, an external
+//!   one, one that another part has prepared, or in unit tests one that follows a script. `evidence` (`TrialEvidence`):
+//!   the validity of a trial, from its load, its server and what other sessions did. `tables` loads the data and resets
+//!   them before each trial; `portions` copies rows in transactions of bounded size. `setting` sets a variable and reads
+//!   it back; `server_status` reads what a server shows, and `log_reader` how much it writes to its logs.
+//! - `experiment` (`PreparedExperiment`): the life of an experiment, from its `request`. `setup` checks everything that can
+//!   be checked and prepares the servers; `check_settings` and `planned_disks` are parts of that. `schedule` fixes the
+//!   order of the trials. `resume` runs the missing trials of an earlier experiment, `extension` more blocks.
 //!
 //! # Private servers
 //!
 //! - `private_servers` (`PrivateServers`) prepares one sandbox for each combination of settings that need a restart
 //!   (`PreparedServer`), and runs one of them at a time (`LiveServer`). `ServerUnderTest` is one of the compared server
-//!   programs.
+//!   programs, and `sized_tables` its tables in each size.
 //! - `private_setting` sets variables of private servers of either family; it is never used on external servers.
 //!   `preallocation` switches binlog preallocation.
 //! - `coupling`: a level is the state of a server that was *started* with it. A server is started with each level of
@@ -70,65 +72,47 @@
 //!   buckets on disk, and `comparison` counts faults. `server` kills servers, but only those that truetps started.
 //!   *Invariant:* in a server that truetps did not start, nothing is created, changed or dropped; rows are inserted
 //!   only where they are sent as SQL.
-//! - `parts`: one experiment by several load generators, which meet in the server that they load. There is no other
-//!   controller.
+//! - `external::parts`: one experiment by several load generators, which meet in the server that they load. There is no
+//!   other controller.
 //!
 //! *Invariant:* the lab prints nothing: the caller decides how [`ExperimentEvent`]s are shown.
 
 mod adaptive;
 mod check_settings;
-mod coupling;
 mod crash;
-mod duration;
 mod error;
 mod event;
-mod evidence;
 mod experiment;
 mod explain;
 mod extension;
 mod external;
 mod find_max;
-mod log_reader;
-mod parts;
-mod planned_disks;
 mod pool;
-mod portions;
-mod preallocation;
-mod private_mixtures;
-mod private_servers;
-mod private_setting;
-mod ready_server;
+mod private;
 mod resume;
 mod schedule;
 mod search;
-mod server_provider;
-mod server_status;
-mod setting;
-mod setup;
-mod sized_tables;
-mod sql_names;
-mod tables;
+mod trial;
 mod verify;
-mod write_transactions;
 
 pub use check_settings::check_settings;
 pub use crash::{CrashOptions, crash};
-pub use duration::estimate;
 pub use error::LabError;
 pub use event::{ExperimentEvent, Listener};
+pub use experiment::duration::estimate;
 pub use experiment::{ExperimentRequest, Finished, Pin, start};
 pub use explain::{ExplainOptions, ExplainSide, explain, resume_explanation};
 pub use extension::{AskForMore, MoreBlocks};
+pub use external::parts::{PARTS_SECRET, ScriptMeeting};
 pub use external::{
     ExternalError, IdentityProof, Journal, LeftJournals, PlanOnServer, Restored, check_plan_on,
     refuse_system_schema, rehearse, replication_warning, restore, unfinished,
 };
 pub use find_max::find_max;
-pub use parts::{PARTS_SECRET, ScriptMeeting};
-pub use planned_disks::PlannedDisks;
 pub use pool::{find_pool, resume_pool};
 pub use resume::resume;
 pub use schedule::schedule;
-pub use server_provider::{ExternalServer, ServerProgram, ServerSource};
-pub use setting::SettingError;
+pub use trial::planned_disks::PlannedDisks;
+pub use trial::server_provider::{ExternalServer, ServerProgram, ServerSource};
+pub use trial::setting::SettingError;
 pub use verify::{NamedPlace, TableServer, VerifyError, VerifyRequest, compare_again, verify};

@@ -37,6 +37,16 @@ fn list(set: &CpuSet) -> Vec<u32> {
     (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).map(|core| core as u32).collect()
 }
 
+/// How many cores this process may use.
+pub fn usable_cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
+}
+
+/// Threads of a load generator, unless the user names a number: half of the cores are left to the server.
+pub fn worker_count(named: Option<u32>, cores: u32) -> u32 {
+    named.unwrap_or((cores / 2).max(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

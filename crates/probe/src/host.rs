@@ -6,6 +6,8 @@ use std::path::Path;
 use rustix::fs::{major, minor, stat, statfs};
 use truetps_record::{FlushProbe, HostFacts};
 
+use crate::affinity::usable_cores;
+
 /// Facts of this host; the facts of the disk are about the one under `data_dir`.
 pub fn host_facts(data_dir: &Path, flush: Option<FlushProbe>) -> HostFacts {
     let uname = rustix::system::uname();
@@ -18,7 +20,7 @@ pub fn host_facts(data_dir: &Path, flush: Option<FlushProbe>) -> HostFacts {
             uname.release().to_string_lossy()
         ),
         cpu_model: cpu_field("model name").unwrap_or_default(),
-        cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        cores: usable_cores(),
         memory_bytes: memory_bytes().unwrap_or(0),
         virtualisation: virtualisation(),
         file_system: file_system_of(data_dir),

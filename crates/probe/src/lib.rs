@@ -25,7 +25,7 @@ mod process;
 mod server_use;
 mod watch;
 
-pub use affinity::{bound_to, cores_of, own_cores};
+pub use affinity::{bound_to, cores_of, own_cores, usable_cores, worker_count};
 pub use core_cpu::CoreCpu;
 pub use cpu_quota::CpuQuota;
 pub use flush::{FlushProbeError, probe_flush};

@@ -71,8 +71,8 @@ pub(crate) fn run(options: &ClientOptions) -> anyhow::Result<()> {
 
 impl ClientOptions {
     fn load(&self) -> LoadSpec {
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        let workers = self.drive.workers.unwrap_or((cores / 2).max(1));
+        let workers =
+            truetps_probe::worker_count(self.drive.workers, truetps_probe::usable_cores());
         let mut load = LoadSpec::closed(self.clients, workers, self.measure);
         load.connect_timeout = CONNECT_TIMEOUT;
         load.mode = self.drive.mode;

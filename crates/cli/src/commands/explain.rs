@@ -80,7 +80,7 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
     let (plan, common) = plan_of(args, &named, &home)?;
     refuse_dsn(args, &plan)?;
     let site = RunSite::open(&plan, &args.place, args.generator.pin.as_deref())?;
-    let ServerSource::Private { programs, .. } = site.place() else {
+    let ServerSource::Private { programs, .. } = site.source() else {
         unreachable!("--dsn was refused")
     };
     let sides = sides(&named, programs, &home, &common)?;

@@ -94,7 +94,7 @@ fn check_on_server(name: &str, plan: &Plan, place: &FolderArgs) -> Result<Exit, 
             .hint(format!("truetps plan check {name}, without a DSN")));
     }
     let site = RunSite::open(plan, place, None)?;
-    let ServerSource::Given(external) = site.place() else {
+    let ServerSource::Given(external) = site.source() else {
         return Err(CommandFailure::usage("no server of --dsn"));
     };
     if place.dry_run {

@@ -19,7 +19,7 @@ pub(super) fn run(
     let views = LiveViewOpener::listen(Arc::clone(&messages))?;
     let mut env = CompatEnv {
         environment: &settings::variable,
-        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+        cores: truetps_probe::usable_cores(),
         stop: Arc::clone(&views.stop),
         interrupt_messages: messages,
         server_warning: truetps_lab::replication_warning,

@@ -21,7 +21,7 @@ pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> 
     let views = LiveViewOpener::listen(Arc::default())?;
     let env = truetps_sysbench::SysbenchEnv {
         environment: &|name| secret(name).or_else(|| settings::variable(name)),
-        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+        cores: truetps_probe::usable_cores(),
         interrupt: Interrupt::new(Arc::clone(&views.stop)),
         server_warning: truetps_lab::replication_warning,
         meet_parts: &super::parts::meet,

@@ -14,7 +14,7 @@ use truetps_files::OpenFolder;
 use truetps_record::{BinlogDifference, SqlDialect};
 
 use super::clients::TABLE;
-use crate::setting::quoted;
+use crate::trial::setting::quoted;
 
 /// Types of events, by the binlog formats of MySQL and MariaDB.
 mod event {

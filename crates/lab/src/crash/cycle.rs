@@ -20,7 +20,7 @@ use super::count::{SentRow, count_loss};
 use super::steps::BinlogWatch;
 use super::table_check::TableCheck;
 use crate::error::LabError;
-use crate::tables::SCHEMA;
+use crate::trial::tables::SCHEMA;
 
 /// Shortest load before a crash. A server that flushes once a second has done so at least once.
 const LOAD_MIN: Duration = Duration::from_millis(1200);

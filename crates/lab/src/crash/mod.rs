@@ -28,9 +28,9 @@ use crate::check_settings::check_settings;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
-use crate::preallocation::{self, PreallocSwitch};
-use crate::server_provider::{ServerProgram, ServerSource};
-use crate::setup::{server_settings, warn_of_leftovers};
+use crate::experiment::setup::{server_settings, warn_of_leftovers};
+use crate::private::preallocation::{self, PreallocSwitch};
+use crate::trial::server_provider::{ServerProgram, ServerSource};
 use binlog::binlog_basename;
 use controls::{CrashCell, controls};
 use cycle::{CrashedServer, PlannedCrash, create_table};
@@ -62,7 +62,7 @@ pub fn crash(
     options: &CrashOptions,
     listener: &mut dyn Listener,
 ) -> Result<CrashFolder, LabError> {
-    let ServerSource::Private { home, programs, .. } = request.place else {
+    let ServerSource::Private { home, programs, .. } = request.source else {
         return Err(LabError::CrashOfOthers);
     };
     let [program] = programs else { return Err(LabError::SeveralCrashed) };
@@ -200,7 +200,7 @@ impl<'a> CrashLaboratory<'a> {
     where
         'a: 'b,
     {
-        let ServerSource::Private { home, disks, .. } = self.request.place else {
+        let ServerSource::Private { home, disks, .. } = self.request.source else {
             return Err(LabError::CrashOfOthers);
         };
         let plan = self.request.plan;
@@ -263,7 +263,7 @@ impl<'a> CrashLaboratory<'a> {
         sandbox: &Sandbox,
         table_check: Option<TableCheck>,
     ) -> Result<(), LabError> {
-        let ServerSource::Private { disks, .. } = self.request.place else {
+        let ServerSource::Private { disks, .. } = self.request.source else {
             return Err(LabError::CrashOfOthers);
         };
         if let Some(name) = disk.filter(|_| self.run.disk.is_none())

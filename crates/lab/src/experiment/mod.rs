@@ -1,7 +1,9 @@
 //! The life of an experiment.
 
+pub(crate) mod duration;
 mod prepared;
 mod request;
+pub(crate) mod setup;
 #[cfg(test)]
 mod tests;
 mod trial_events;

@@ -22,19 +22,19 @@ use truetps_sandbox::ServerLoad;
 use truetps_trial::{FAILED_SHARE_MAX, RanTrial, StartGate, TrialContext, load_of};
 use truetps_workload::Workload;
 
-use crate::duration::Remaining;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
-use crate::evidence::{ServerState, TrialEvidence};
+use crate::experiment::duration::Remaining;
 use crate::experiment::request::ExperimentRequest;
+use crate::experiment::setup::{PreparedParts, PreparedServers, prepare_external_server, private};
 use crate::experiment::trial_events::TrialEvents;
 use crate::extension::{extend, record};
+use crate::external::parts::Meeting;
 use crate::external::{LoadVolume, unique_id};
-use crate::parts::Meeting;
-use crate::ready_server::ReadyServer;
 use crate::schedule::schedule;
-use crate::server_provider::{ServerProvider, ServerSource};
-use crate::setup::{PreparedParts, PreparedServers, prepare_external_server, private};
+use crate::trial::evidence::{ServerState, TrialEvidence};
+use crate::trial::ready_server::ReadyServer;
+use crate::trial::server_provider::{ServerProvider, ServerSource};
 
 /// After this many invalid trials in a row the experiment ends: the remaining trials would fail, too.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -82,7 +82,7 @@ pub(crate) fn planned_experiment(
     prepared: &PreparedExperiment<'_>,
     schedule: Vec<ScheduledTrial>,
 ) -> Experiment {
-    let (sandbox_dir, server_address) = match request.place {
+    let (sandbox_dir, server_address) = match request.source {
         ServerSource::Private { home, .. } => (Some(home.path().display().to_string()), None),
         ServerSource::Given(external) => (None, Some(external.target.to_string())),
     };
@@ -94,7 +94,7 @@ pub(crate) fn planned_experiment(
         random_order: true,
         external: prepared.provider.external_facts().cloned(),
         part: prepared.parts.is_some().then(|| PartOfExperiment {
-            part: request.place.part(),
+            part: request.source.part(),
             pid: std::process::id(),
             meeting: unique_id(),
         }),
@@ -140,7 +140,7 @@ impl<'a> PreparedExperiment<'a> {
         let plan = request.plan;
         let workload = truetps_workload::build(
             &plan.largest_workload(),
-            request.place.dialect(None),
+            request.source.dialect(None),
             plan.design.seed,
         )?;
         let statements = if plan.workload.protocol == Protocol::Prepared {
@@ -160,7 +160,7 @@ impl<'a> PreparedExperiment<'a> {
             connections_max: plan.connections_max(),
             statements_per_connection: statements as u32,
         };
-        let prepared = match request.place {
+        let prepared = match request.source {
             ServerSource::Private { home, programs, disks } => {
                 private(request, home, programs, disks, records, load, listener)?
             }
@@ -359,17 +359,15 @@ impl<'a> PreparedExperiment<'a> {
             request.tool_version,
         );
         trial.profile = Some(self.profile_of(scheduled, &*workload));
-        let writer = folder.begin_trial(&trial)?;
+        let mut writer = folder.begin_trial(&trial)?;
         let mut evidence = TrialEvidence::new();
-        let writer = match self.provider.ready(&scheduled.configuration, events.listener) {
+        match self.provider.ready(&scheduled.configuration, events.listener) {
             Err(LabError::Interrupted) => {
                 evidence.load = Validity::partial(NoEvidence::Interrupted);
-                writer
             }
             Err(error) => {
                 evidence.load =
                     Validity::invalid(NoEvidence::ServerNotPrepared { error: error.to_string() });
-                writer
             }
             Ok(mut server) => {
                 if let Some(meeting) = &meeting {
@@ -388,11 +386,12 @@ impl<'a> PreparedExperiment<'a> {
                     gate: start.as_ref().map(|start| start as &StartGate<'_>),
                     workers: self.workers,
                 };
-                let ran;
-                (ran, trial) = load.run(&mut *server, trial, writer, &mut evidence, &mut events)?;
-                ran
+                (trial, writer) =
+                    load.run(&mut *server, trial, writer, &mut evidence, &mut events)?;
             }
-        };
+        }
+        // The parts hear of the load alone.
+        evidence.awaits_check = false;
         if let Some(meeting) = &meeting {
             evidence.parts = end_round(meeting, &evidence);
             trial.start = meeting.borrow().common_start();
@@ -400,7 +399,6 @@ impl<'a> PreparedExperiment<'a> {
         if trial.measured.is_some() {
             evidence.trouble = self.provider.trouble(&scheduled.configuration, listener);
         }
-        evidence.awaits_check = false;
         if !evidence.is_server_usable() {
             self.provider.discard();
         }
@@ -411,9 +409,9 @@ impl<'a> PreparedExperiment<'a> {
     /// The statements of this trial's clients: a factor may change the workload, and another server may use another
     /// dialect.
     fn workload_of(&self, scheduled: &ScheduledTrial) -> Result<Arc<dyn Workload>, LabError> {
-        let (plan, place) = (self.request.plan, &self.request.place);
-        let dialect = place.dialect(scheduled.configuration.server());
-        if dialect == place.dialect(None)
+        let (plan, source) = (self.request.plan, &self.request.source);
+        let dialect = source.dialect(scheduled.configuration.server());
+        if dialect == source.dialect(None)
             && !plan.factors.keys().any(|name| is_workload_factor(name))
         {
             return Ok(Arc::clone(&self.workload));
@@ -429,7 +427,7 @@ impl<'a> PreparedExperiment<'a> {
         workload: &dyn Workload,
     ) -> WorkloadProfile {
         let spec = self.request.plan.workload_of(&scheduled.configuration);
-        let dialect = self.request.place.dialect(scheduled.configuration.server());
+        let dialect = self.request.source.dialect(scheduled.configuration.server());
         let known = self.profiles.iter().find(|(one, of, _)| *one == spec && *of == dialect);
         if let Some((_, _, profile)) = known {
             return *profile;
@@ -495,13 +493,13 @@ impl TrialLoad<'_> {
         writer: TrialWriter,
         evidence: &mut TrialEvidence,
         events: &mut TrialEvents<'_, '_>,
-    ) -> Result<(TrialWriter, Trial), LabError> {
+    ) -> Result<(Trial, TrialWriter), LabError> {
         let request = self.request;
         trial.notes.append(&mut server.take_notes());
         let (target, server_pid) = server.address();
         let context = TrialContext {
             load: LoadSpec {
-                part: request.place.part(),
+                part: request.source.part(),
                 ..load_of(request.plan, &trial.configuration, self.workers, &request.pin.generator)
             },
             protocol: request.plan.workload.protocol,
@@ -514,7 +512,7 @@ impl TrialLoad<'_> {
             presence: self.presence,
             gate: self.gate,
             // One session watches the server, not one a part.
-            probe: request.place.part().is_first().then_some(&request.plan.probe),
+            probe: request.source.part().is_first().then_some(&request.plan.probe),
         };
         if let Some(volume) = &mut self.volume {
             events.warn(volume.begin(&mut || server.logged_so_far()));
@@ -538,7 +536,7 @@ impl TrialLoad<'_> {
         evidence.awaits_check = server.is_external();
         write_trial(&mut trial, evidence, &writer)?;
         server.write_files(&evidence.server, &writer.server_path())?;
-        error.map_or(Ok((writer, trial)), |error| Err(error.into()))
+        error.map_or(Ok((trial, writer)), |error| Err(error.into()))
     }
 }
 

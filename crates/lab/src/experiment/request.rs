@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use truetps_plan::Plan;
 
 use crate::extension::AskForMore;
-use crate::server_provider::ServerSource;
+use crate::trial::server_provider::ServerSource;
 
 /// Cores that the load generator and private servers are bound to; an empty list binds nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct ExperimentRequest<'a> {
     pub plan: &'a Plan,
     pub quick: bool,
     pub runs: &'a Path,
-    pub place: ServerSource<'a>,
+    pub source: ServerSource<'a>,
     pub workers: u32,
     pub pin: &'a Pin,
     pub tool_version: &'a str,

@@ -20,14 +20,14 @@ use truetps_trial::{RanTrial, TrialContext};
 use super::prepared::start_on;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
-use crate::evidence::ServerState;
+use crate::experiment::setup::PreparedServers;
 use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, missing};
 use crate::extension::MoreBlocks;
 use crate::find_max::find_max_on;
-use crate::ready_server::ReadyServer;
 use crate::resume::resume_on;
-use crate::server_provider::{ExternalServer, ServerProvider, ServerSource};
-use crate::setup::PreparedServers;
+use crate::trial::evidence::ServerState;
+use crate::trial::ready_server::ReadyServer;
+use crate::trial::server_provider::{ExternalServer, ServerProvider, ServerSource};
 
 const PLAN: &str = r#"
 name = "scripted"
@@ -246,7 +246,7 @@ impl Bench {
             plan: &self.plan,
             quick: false,
             runs: self.runs.path(),
-            place: ServerSource::Given(&self.external),
+            source: ServerSource::Given(&self.external),
             workers: 1,
             pin: &self.pin,
             tool_version: "1",

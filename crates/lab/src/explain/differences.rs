@@ -5,8 +5,8 @@ use truetps_plan::level_of;
 use truetps_record::{FactorChange, LeftOut, ServerFacts, SettingValue};
 use truetps_sandbox::{Catalogue, CatalogueError};
 
-use crate::coupling::ShownVariables;
 use crate::explain::{ExplainSide, left_out};
+use crate::private::coupling::ShownVariables;
 
 /// A setting that differs, and can be set.
 #[derive(Debug, Clone, PartialEq)]

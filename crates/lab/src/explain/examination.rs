@@ -9,20 +9,20 @@ use truetps_sandbox::{
     Catalogue, Home, HostLimits, Needs, ServerLoad, Settings, check_limits, raise_open_files,
 };
 
-use crate::coupling::ShownVariables;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
+use crate::experiment::setup::{PreparedServers, server_settings, warn_of_leftovers};
 use crate::explain::ExplainSide;
 use crate::explain::differences::{Candidate, DifferingSide, candidates};
 use crate::explain::factors::{load_factors, ordered_factors, suspects};
 use crate::explain::own_values::{self, leave_to_server};
-use crate::planned_disks::PlannedDisks;
-use crate::private_mixtures::SideServer;
-use crate::private_servers::{PrivateServers, ServerUnderTest};
-use crate::server_provider::ServerProgram;
-use crate::setup::{PreparedServers, server_settings, warn_of_leftovers};
-use crate::sized_tables::SizedTables;
+use crate::private::coupling::ShownVariables;
+use crate::private::private_mixtures::SideServer;
+use crate::private::private_servers::{PrivateHost, PrivateServers, ServerUnderTest};
+use crate::private::sized_tables::SizedTables;
+use crate::trial::planned_disks::PlannedDisks;
+use crate::trial::server_provider::ServerProgram;
 
 /// What is measured, and what is not.
 pub(crate) struct Examined {
@@ -64,7 +64,9 @@ pub(crate) fn prepare_mixtures<'a>(
             SizedTables::build(request.plan, dialect, true)?,
         ));
     }
-    let mut servers = PrivateServers::new(request, home, under_test, disks).for_mixtures();
+    let private_host = PrivateHost { home, disks, cores: &request.pin.server };
+    let mut servers =
+        PrivateServers::new(request.plan, private_host, under_test, request.stop).for_mixtures();
     let examined = examine(request, &mut servers, &facts, &catalogues, sides, listener)?;
     Ok((
         PreparedServers { provider: Box::new(servers), host, servers: facts, parts: None },
@@ -153,7 +155,14 @@ fn examine(
         .map(|one| one.name.clone())
         .collect();
     servers.set_at_start(&at_start);
-    servers.fix(sides, &candidates);
+    // All mixtures on a side's program have its settings that are not factors.
+    for side in sides {
+        for (name, value) in &side.settings {
+            if candidates.iter().all(|one| one.name != *name) {
+                servers.fix(side.program, name, value);
+            }
+        }
+    }
     let mut factors = load_factors(request.plan, sides);
     factors.extend(ordered_factors(candidates));
     let suspects = suspects(&factors);

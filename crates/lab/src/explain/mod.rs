@@ -28,9 +28,8 @@ use crate::error::LabError;
 use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
 use crate::resume::{same_host, same_servers};
-use crate::server_provider::ServerSource;
+use crate::trial::server_provider::ServerSource;
 
-pub(crate) use differences::Candidate;
 use examination::{Examined, prepare_mixtures};
 use same_factors::other_factors;
 use trials::MixtureTrials;
@@ -124,12 +123,12 @@ fn set_up<'a>(
     listener: &mut dyn Listener,
 ) -> Result<(PreparedExperiment<'a>, Examined), LabError> {
     let plan = request.plan;
-    let ServerSource::Private { home, programs, disks } = request.place else {
+    let ServerSource::Private { home, programs, disks } = request.source else {
         return Err(LabError::ExplainsOthers);
     };
     let workload = truetps_workload::build(
         &plan.largest_workload(),
-        request.place.dialect(None),
+        request.source.dialect(None),
         plan.design.seed,
     )?;
     let statements =

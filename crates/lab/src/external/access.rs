@@ -12,7 +12,7 @@ use super::grants;
 use super::identity::Identity;
 use super::schema::refuse_system_schema;
 use super::settings_lease::LOCK_IS_FREE;
-use crate::server_status::{is_on, shown, status_value};
+use crate::trial::server_status::{is_on, shown, status_value};
 
 /// How long the activity of others is watched.
 const WATCH: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@ use truetps_driver::{Client, DriverError, Target};
 use truetps_record::SqlDialect;
 
 use crate::error::LabError;
-use crate::sql_names::identifier;
+use crate::trial::sql_names::identifier;
 
 /// Unknown variable: not all servers that speak MySQL's protocol have all of them.
 const UNKNOWN: u16 = 1193;

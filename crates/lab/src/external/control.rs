@@ -6,6 +6,7 @@ use truetps_driver::Target;
 use truetps_record::SqlDialect;
 
 use super::committing;
+use crate::trial::server_provider::ExternalServer;
 
 /// Time limit of each read and write of such a session.
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -28,6 +29,15 @@ pub(crate) fn control(target: &Target) -> Target {
     committing::set_up(&mut control);
     control.setup.extend(CONTROL_SETUP.map(str::to_owned));
     control
+}
+
+impl ExternalServer {
+    /// Where sessions that control something are in the schema of the run.
+    pub(crate) fn control_inside(&self) -> Target {
+        let mut inside = self.target.clone();
+        inside.login.database = Some(self.schema.clone());
+        control(&inside)
+    }
 }
 
 /// The first statements on a server of the MySQL family.

@@ -12,7 +12,7 @@ use truetps_sandbox::load_session_reason;
 
 use super::error::ExternalError;
 use super::journal::JournalEntry;
-use crate::setting::{READ_ONLY_VARIABLE, WRONG_TYPE, literal_of_text, quoted};
+use crate::trial::setting::{READ_ONLY_VARIABLE, WRONG_TYPE, literal_of_text, quoted};
 
 /// Errors of the server: no such variable, no privilege.
 const UNKNOWN: u16 = 1193;

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use truetps_driver::Client;
 use truetps_record::LogVolume;
 
-use crate::log_reader::LogReader;
-use crate::tables::Filled;
+use crate::trial::log_reader::LogReader;
+use crate::trial::tables::Filled;
 
 /// Reports, soon after filling starts, how much filling and all refills will write.
 pub(crate) struct Filling<'a> {

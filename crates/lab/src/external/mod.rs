@@ -11,6 +11,7 @@
 //!   `closing`: before a database is dropped.
 //! - `session`: a run; `rehearsal`: what a run would send; `plan_check`: whether it could; `restore`: what a killed run left.
 //! - `control`: sessions that create and set things; `committing`: what each session sets first; `sessions`: which sessions belong to the run, and how they are ended.
+//! - `parts`: a load that several generators make together.
 //! - `globals`, `session_settings`: one variable; `identity`: which server.
 
 mod access;
@@ -28,6 +29,7 @@ mod load_volume;
 mod log_volume;
 mod mark;
 mod owned_sql;
+pub(crate) mod parts;
 mod plan_check;
 mod privileges;
 mod rehearsal;

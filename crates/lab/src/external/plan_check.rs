@@ -15,7 +15,7 @@ use super::session_settings::try_levels;
 use super::survey::survey;
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::server_provider::ExternalServer;
+use crate::trial::server_provider::ExternalServer;
 
 /// What was found about a plan that can run.
 #[derive(Debug)]

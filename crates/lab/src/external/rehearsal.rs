@@ -15,10 +15,10 @@ use super::settings_lease::TAKE_LOCK;
 use super::survey::{Survey, survey};
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::parts::meeting_outline;
+use crate::external::parts::meeting_outline;
 use crate::schedule::schedule;
-use crate::server_provider::ExternalServer;
-use crate::setting::set_sql;
+use crate::trial::server_provider::ExternalServer;
+use crate::trial::setting::set_sql;
 
 /// What the rehearsal itself sends, by kind.
 const READS_MYSQL: &[&str] = &[

@@ -6,7 +6,7 @@ use truetps_driver::{Client, DriverError, Target};
 use truetps_record::{Flavour, Replication, ReplicationSlot, SqlDialect};
 
 use super::grants;
-use crate::server_status::{allowed, is_on, number, shown, status_value};
+use crate::trial::server_status::{allowed, is_on, number, shown, status_value};
 
 /// "Access denied; you need … privilege".
 const NO_PRIVILEGE: u16 = 1227;

@@ -9,7 +9,7 @@ use super::access::is_listed;
 use super::control::{CLIENT_TIMEOUT, control};
 use super::grants;
 use crate::error::LabError;
-use crate::server_status::{shown, status_value};
+use crate::trial::server_status::{shown, status_value};
 
 /// Sessions that stay free, besides those reserved for administrators: for connections opened by others during the run.
 const KEPT_FREE: u64 = 3;

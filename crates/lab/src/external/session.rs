@@ -21,11 +21,11 @@ use super::settings_lease::{SettingsLease, finish};
 use super::survey::survey;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
-use crate::log_reader::LogReader;
-use crate::ready_server::{ReadyServer, TrialServer};
 use crate::schedule::schedule;
-use crate::server_provider::{ExternalServer, ServerProvider};
-use crate::tables::Tables;
+use crate::trial::log_reader::LogReader;
+use crate::trial::ready_server::{ReadyServer, TrialServer};
+use crate::trial::server_provider::{ExternalServer, ServerProvider};
+use crate::trial::tables::Tables;
 
 /// A restarting server must be back within this time: InnoDB may have much to recover, and settings stay changed unless
 /// truetps waits.

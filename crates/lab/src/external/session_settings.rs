@@ -13,8 +13,8 @@ use super::error::ExternalError;
 use super::globals::{self, Scope, Scopes};
 use super::sessions::OwnSessions;
 use crate::error::LabError;
-use crate::server_provider::ExternalServer;
-use crate::setting::{SettingError, literal};
+use crate::trial::server_provider::ExternalServer;
+use crate::trial::setting::{SettingError, literal};
 
 /// Refuses a setting that PostgreSQL says a session cannot change.
 pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabError> {

@@ -10,7 +10,7 @@ use truetps_record::SqlDialect;
 use truetps_trial::ServerSession;
 
 use super::control::CLIENT_TIMEOUT;
-use crate::sql_names::text_literal;
+use crate::trial::sql_names::text_literal;
 
 /// A session whose client has closed it ends by itself within this time.
 const IDLE_GRACE: Duration = Duration::from_millis(500);

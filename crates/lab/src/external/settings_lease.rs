@@ -16,8 +16,8 @@ use super::mark::TABLE;
 use super::restoring::{Restored, restore_settings};
 use super::sessions::{OwnSessions, end_one, left_text};
 use crate::error::LabError;
-use crate::setting::{Changeable, SettingError, set_global};
-use crate::tables::MadeSchema;
+use crate::trial::setting::{Changeable, SettingError, set_global};
+use crate::trial::tables::MadeSchema;
 
 /// A lock in the server: runs of different users or hosts do not see each other's journals.
 pub(crate) const LOCK_IS_FREE: &str = "SELECT IS_FREE_LOCK('truetps.settings')";

@@ -17,9 +17,9 @@ use super::schema::Schema;
 use super::{access, committing, replication, room, session_settings};
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::parts::PARTS_TABLE;
-use crate::server_provider::ExternalServer;
-use crate::server_status::{is_on, shown};
+use crate::external::parts::PARTS_TABLE;
+use crate::trial::server_provider::ExternalServer;
+use crate::trial::server_status::{is_on, shown};
 
 /// Findings about the server.
 pub(crate) struct Survey {

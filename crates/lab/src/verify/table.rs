@@ -6,7 +6,7 @@ use truetps_workload::RowField;
 
 use super::error::VerifyError;
 use crate::error::LabError;
-use crate::sql_names::{identifier, text_literal};
+use crate::trial::sql_names::{identifier, text_literal};
 
 /// Name of the table in a private server.
 pub(crate) const OWN_TABLE: &str = "verified_rows";

@@ -9,7 +9,7 @@ use super::super::identity::Identity;
 use super::super::mark::{Mark, TABLE};
 use super::server_schema::ServerSchema;
 use crate::error::LabError;
-use crate::tables::MadeSchema;
+use crate::trial::tables::MadeSchema;
 
 /// Errors "database exists" of MySQL and of PostgreSQL.
 const DATABASE_EXISTS: u16 = 1007;

@@ -25,7 +25,7 @@ use super::owned_sql;
 use super::restoring::Restored;
 use super::sessions::OwnSessions;
 use crate::error::LabError;
-use crate::tables::{Ownership, Tables, pristine_name};
+use crate::trial::tables::{Ownership, Tables, pristine_name};
 
 use cleaning::SchemaCleaning;
 use creation::{ChangeRecorder, create_and_mark, create_and_mark_sql};

@@ -3,7 +3,7 @@
 use truetps_record::SqlDialect;
 
 use super::super::error::ExternalError;
-use crate::sql_names::{identifier, text_literal};
+use crate::trial::sql_names::{identifier, text_literal};
 
 #[derive(Debug, Clone)]
 pub(crate) struct SchemaName {

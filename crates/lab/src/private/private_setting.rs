@@ -7,7 +7,7 @@ use truetps_driver::Client;
 use truetps_record::{SettingValue, SqlDialect};
 use truetps_sandbox::found_instead;
 
-use crate::setting::{Changeable, SettingError, set_global, verify};
+use crate::trial::setting::{Changeable, SettingError, set_global, verify};
 
 /// A server that was asked to reload its settings must have done so within this time.
 const RELOAD_WAIT: Duration = Duration::from_secs(5);

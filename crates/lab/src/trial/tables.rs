@@ -7,9 +7,9 @@ use truetps_record::SqlDialect;
 use truetps_workload::{Table, Workload};
 
 use crate::error::LabError;
-use crate::portions::{self, TableParts};
-use crate::server_status::status_value;
-use crate::setting::literal_of_text;
+use crate::trial::portions::{self, TableParts};
+use crate::trial::server_status::status_value;
+use crate::trial::setting::literal_of_text;
 
 /// Schema of all tables of truetps, except on a private PostgreSQL, which has one database.
 pub(crate) const SCHEMA: &str = "truetps";

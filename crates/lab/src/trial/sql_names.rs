@@ -2,7 +2,7 @@
 
 use truetps_record::SqlDialect;
 
-use crate::setting::quoted;
+use crate::trial::setting::quoted;
 
 /// A name as an identifier.
 pub(crate) fn identifier(dialect: SqlDialect, name: &str) -> String {

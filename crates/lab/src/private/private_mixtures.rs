@@ -5,12 +5,11 @@ use truetps_driver::Client;
 use truetps_record::{FactorChange, SettingValue};
 use truetps_sandbox::{RunningServer, Sandbox, StartOptions, binds_data, effective_variables};
 
-use crate::coupling::ShownVariables;
 use crate::error::LabError;
-use crate::explain::{Candidate, ExplainSide};
-use crate::private_servers::{CLIENT_TIMEOUT, PrivateServers, StartLevels};
-use crate::private_setting;
-use crate::setting::Changeable;
+use crate::private::coupling::ShownVariables;
+use crate::private::private_servers::{CLIENT_TIMEOUT, PrivateServers, StartLevels};
+use crate::private::private_setting;
+use crate::trial::setting::Changeable;
 
 /// Settings that a running server accepts at once, and follows later: it resizes its buffer pool while transactions run.
 const FOLLOWED_LATER: [&str; 1] = ["innodb_buffer_pool_size"];
@@ -80,17 +79,9 @@ impl PrivateServers<'_> {
         self.servers.iter_mut().for_each(|server| names.clone_into(&mut server.at_start));
     }
 
-    /// Settings of the sides that are no factors: all mixtures on the side's program have them.
-    pub(crate) fn fix(&mut self, sides: &[ExplainSide; 2], candidates: &[Candidate]) {
-        for side in sides {
-            let fixed = side
-                .settings
-                .iter()
-                .filter(|(name, _)| candidates.iter().all(|one| one.name != **name));
-            for (name, value) in fixed {
-                self.servers[side.program].fixed.set(name, value.clone());
-            }
-        }
+    /// All trials on a server's program have this setting.
+    pub(crate) fn fix(&mut self, server_index: usize, name: &str, value: &SettingValue) {
+        self.servers[server_index].fixed.set(name, value.clone());
     }
 
     /// The levels that the data of a prepared server depends on.

@@ -4,7 +4,7 @@ use truetps_plan::Plan;
 use truetps_record::{SettingValue, SqlDialect, TABLE_ROWS};
 
 use crate::error::LabError;
-use crate::tables::{Ownership, Tables};
+use crate::trial::tables::{Ownership, Tables};
 
 /// One set of tables for each level of `table_rows`, or one.
 pub(crate) struct SizedTables(Vec<(Option<SettingValue>, Tables)>);
@@ -33,7 +33,7 @@ impl SizedTables {
         tables.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The tables of a level; without one, those of the first.
+    /// The tables of a level; without one, the first tables.
     pub(crate) fn of_size(&self, level: Option<&SettingValue>) -> &Tables {
         let found = self.0.iter().find(|(rows, _)| rows.as_ref() == level);
         &found.unwrap_or(&self.0[0]).1

@@ -14,9 +14,9 @@ use truetps_sandbox::RunningServer;
 use truetps_trial::{RanTrial, TrialContext, run_trial};
 
 use crate::error::LabError;
-use crate::evidence::ServerState;
-use crate::log_reader::LogReader;
-use crate::write_transactions::WriteCount;
+use crate::trial::evidence::ServerState;
+use crate::trial::log_reader::LogReader;
+use crate::trial::write_transactions::WriteCount;
 
 /// A server that does not answer a trivial query for this long hangs.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,7 +57,7 @@ pub(crate) trait ReadyServer<'l> {
         None
     }
 
-    /// Whether other sessions may have changed or restarted it: [`crate::server_provider::ServerProvider::trouble`]
+    /// Whether other sessions may have changed or restarted it: [`crate::trial::server_provider::ServerProvider::trouble`]
     /// checks that.
     fn is_external(&self) -> bool;
 

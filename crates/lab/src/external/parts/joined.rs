@@ -7,8 +7,8 @@ use truetps_record::{Configuration, Coupling, ExternalFacts};
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::external::{CLIENT_TIMEOUT, Scopes, control, try_out};
-use crate::ready_server::{ReadyServer, TrialServer};
-use crate::server_provider::ServerProvider;
+use crate::trial::ready_server::{ReadyServer, TrialServer};
+use crate::trial::server_provider::ServerProvider;
 
 pub(crate) struct JoinedServer<'a> {
     pub(crate) plan: &'a Plan,

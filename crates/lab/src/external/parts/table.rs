@@ -95,7 +95,7 @@ impl PartsTable {
                     "SELECT table_type FROM information_schema.tables WHERE table_schema = DATABASE() \
                      AND table_name = '{PARTS_TABLE}'"
                 );
-                let kind = self.client.query_value(&sql)?.filter(|kind| kind != "BASE PARTS_TABLE");
+                let kind = self.client.query_value(&sql)?.filter(|kind| kind != "BASE TABLE");
                 Ok(kind.map(|kind| {
                     format!("`{PARTS_TABLE}` in the schema `{schema}` is a {kind}, and no table")
                 }))
@@ -241,7 +241,7 @@ fn create_sql(dialect: SqlDialect) -> String {
         SqlDialect::Postgres => "TEXT",
     };
     format!(
-        "CREATE PARTS_TABLE {} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT NULL, \
+        "CREATE TABLE {} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT NULL, \
          start_us BIGINT NOT NULL, note {text} NOT NULL, judged INT NOT NULL, verdict {text} NOT NULL, \
          serial BIGINT NOT NULL, number VARCHAR(32) NOT NULL, proof VARCHAR(64) NOT NULL, invitation {text} NOT NULL, \
          answer VARCHAR(64) NOT NULL)",

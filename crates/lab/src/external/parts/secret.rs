@@ -3,7 +3,7 @@
 use truetps_driver::Password;
 
 use super::error::PartsError;
-use crate::server_provider::ExternalServer;
+use crate::trial::server_provider::ExternalServer;
 
 /// The secret that the user has given to all parts, or else the password of the account: parts usually have the same.
 pub(crate) fn parts_secret(external: &ExternalServer) -> Result<&Password, PartsError> {

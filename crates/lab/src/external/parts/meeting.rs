@@ -17,7 +17,7 @@ use super::row::{PARTS_TABLE, PartPhase, PartRow};
 use super::secret::parts_secret;
 use super::table::{PartsTable, UnprovenRow, lock_text};
 use crate::error::LabError;
-use crate::server_provider::ExternalServer;
+use crate::trial::server_provider::ExternalServer;
 
 /// Part 0 may take this long to prepare the server for a trial.
 const PREPARE_MAX: Duration = Duration::from_hours(1);

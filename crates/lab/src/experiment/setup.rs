@@ -20,14 +20,14 @@ use crate::check_settings::check_settings;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
+use crate::external::parts::{Invitation, JoinedServer, Meeting, OwnExperiment, parts_secret};
 use crate::external::{CLIENT_TIMEOUT, ExternalSession, inside_of_load, setting_scopes};
-use crate::parts::{Invitation, JoinedServer, Meeting, OwnExperiment, parts_secret};
-use crate::planned_disks::PlannedDisks;
-use crate::preallocation;
-use crate::private_servers::{PrivateServers, ServerUnderTest};
+use crate::private::preallocation;
+use crate::private::private_servers::{PrivateHost, PrivateServers, ServerUnderTest};
+use crate::private::sized_tables::SizedTables;
 use crate::schedule::schedule;
-use crate::server_provider::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
-use crate::sized_tables::SizedTables;
+use crate::trial::planned_disks::PlannedDisks;
+use crate::trial::server_provider::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
 
 /// The servers of an experiment, prepared.
 pub(crate) struct PreparedServers<'a> {
@@ -79,7 +79,8 @@ pub(crate) fn private<'a>(
             SizedTables::build(plan, dialect, refills)?,
         ));
     }
-    let mut stands = PrivateServers::new(request, home, kinds, disks);
+    let private_host = PrivateHost { home, disks, cores: &request.pin.server };
+    let mut stands = PrivateServers::new(plan, private_host, kinds, request.stop);
     stands.prepare(listener)?;
     Ok(PreparedServers { provider: Box::new(stands), host, servers: facts, parts: None })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use truetps_driver::{Client, DriverError};
 use truetps_record::{LogVolume, SqlDialect};
 
-use crate::server_status::{allowed, is_on, number, shown, status_value};
+use crate::trial::server_status::{allowed, is_on, number, shown, status_value};
 
 /// Where the volume of the binlog can be read.
 #[derive(Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use truetps_record::{
 use truetps_sandbox::{Sandbox, Settings, binlog_name};
 
 use crate::error::LabError;
-use crate::server_provider::ServerProgram;
+use crate::trial::server_provider::ServerProgram;
 
 /// A private server and its disk are made for the tables and a load of some seconds.
 const FREE_FLOOR_MIB: u64 = 16;

@@ -17,7 +17,7 @@ use super::secret::parts_secret;
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::external::{ExternalSession, unique_id};
-use crate::server_provider::{ExternalServer, ServerProvider};
+use crate::trial::server_provider::{ExternalServer, ServerProvider};
 
 /// One part's place among the others, for one trial.
 pub struct ScriptMeeting<'a> {

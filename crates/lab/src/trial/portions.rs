@@ -222,7 +222,7 @@ mod tests {
     use truetps_testkit::{PostgresOptions, PostgresServer, TestHome};
 
     use super::*;
-    use crate::tables::{Ownership, Tables};
+    use crate::trial::tables::{Ownership, Tables};
 
     #[test]
     fn parts_of_one_column_and_of_several() {

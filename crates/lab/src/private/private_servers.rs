@@ -20,18 +20,17 @@ use truetps_sandbox::{
     effective_variables, taken_differently,
 };
 
-use crate::coupling::{self, ShownVariables, Started};
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
-use crate::experiment::ExperimentRequest;
-use crate::planned_disks::PlannedDisks;
-use crate::preallocation::{self, PreallocSwitch};
-use crate::private_setting;
-use crate::ready_server::{ReadyServer, TrialServer};
-use crate::server_provider::{ServerProgram, ServerProvider};
-use crate::setting::{Changeable, SettingError};
-use crate::sized_tables::SizedTables;
-use crate::tables::{SCHEMA, Tables, wait_for_quiet};
+use crate::private::coupling::{self, ShownVariables, Started};
+use crate::private::preallocation::{self, PreallocSwitch};
+use crate::private::private_setting;
+use crate::private::sized_tables::SizedTables;
+use crate::trial::planned_disks::PlannedDisks;
+use crate::trial::ready_server::{ReadyServer, TrialServer};
+use crate::trial::server_provider::{ServerProgram, ServerProvider};
+use crate::trial::setting::{Changeable, SettingError};
+use crate::trial::tables::{SCHEMA, Tables, wait_for_quiet};
 
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A server with many changed pages takes long to stop.
@@ -112,18 +111,24 @@ pub(crate) struct LiveServer {
     pub(crate) notes: Vec<String>,
 }
 
+/// Where private servers are.
+#[derive(Clone, Copy)]
+pub(crate) struct PrivateHost<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) disks: &'a PlannedDisks,
+    /// Cores that servers are bound to; empty: none.
+    pub(crate) cores: &'a [u32],
+}
+
 pub(crate) struct PrivateServers<'a> {
     plan: &'a Plan,
-    home: &'a Home,
+    host: PrivateHost<'a>,
     /// One, or one for each level of the factor `server`.
     pub(crate) servers: Vec<ServerUnderTest<'a>>,
     /// The trials are mixtures of two configurations, in any combination of their levels.
     pub(crate) is_of_mixtures: bool,
     stop: &'a AtomicBool,
-    /// Cores that servers are bound to; empty: none.
-    cores: &'a [u32],
     couplings: Vec<Coupling>,
-    planned_disks: &'a PlannedDisks,
     /// Those that servers are on, as they were measured.
     disks: Vec<DiskFacts>,
     prepared: Vec<PreparedServer>,
@@ -132,21 +137,18 @@ pub(crate) struct PrivateServers<'a> {
 
 impl<'a> PrivateServers<'a> {
     pub(crate) fn new(
-        request: &ExperimentRequest<'a>,
-        home: &'a Home,
+        plan: &'a Plan,
+        host: PrivateHost<'a>,
         servers: Vec<ServerUnderTest<'a>>,
-        planned_disks: &'a PlannedDisks,
+        stop: &'a AtomicBool,
     ) -> Self {
-        let ExperimentRequest { plan, stop, pin, .. } = *request;
         Self {
             plan,
-            home,
+            host,
             servers,
             is_of_mixtures: false,
             stop,
-            cores: &pin.server,
             couplings: Vec::new(),
-            planned_disks,
             disks: Vec::new(),
             prepared: Vec::new(),
             live: None,
@@ -353,10 +355,10 @@ impl<'a> PrivateServers<'a> {
             settings: server.settings_with(levels),
             data_bytes: server.tables_of(levels).data_bytes(),
             disk: disk
-                .map(|name| self.planned_disks.sandbox_disk(name, self.plan.design.seed))
+                .map(|name| self.host.disks.sandbox_disk(name, self.plan.design.seed))
                 .transpose()?,
         };
-        Ok(Sandbox::create(self.home, &server.program.binary, &options)?)
+        Ok(Sandbox::create(self.host.home, &server.program.binary, &options)?)
     }
 
     fn boot(
@@ -369,7 +371,8 @@ impl<'a> PrivateServers<'a> {
         if let Some(mode) = levels.prealloc {
             options.environment = preallocation::environment(sandbox, &options.settings, mode)?;
         }
-        let server = bound_to(self.cores, || sandbox.start(&options)).map_err(LabError::Pin)??;
+        let server =
+            bound_to(self.host.cores, || sandbox.start(&options)).map_err(LabError::Pin)??;
         let mut client = server.connect(CLIENT_TIMEOUT)?;
         let planned = self.plan.server.settings.iter().chain(&levels.settings);
         for (name, level) in planned {
@@ -444,7 +447,7 @@ impl<'a> PrivateServers<'a> {
         sandbox.set_disk_timed(true)?;
         let found = sandbox.test_disk()?;
         sandbox.set_disk_timed(false)?;
-        let Some(disk) = found.and_then(|found| self.planned_disks.disk_facts(name, &found)) else {
+        let Some(disk) = found.and_then(|found| self.host.disks.disk_facts(name, &found)) else {
             return Ok(());
         };
         if !disk.is_held() {

@@ -15,7 +15,7 @@ use super::row::PartPhase;
 use super::secret::parts_secret;
 use super::table::PartsTable;
 use crate::error::LabError;
-use crate::server_provider::ExternalServer;
+use crate::trial::server_provider::ExternalServer;
 
 /// Between the logins of a part that looks for part 0.
 const LOGIN_PAUSE: Duration = Duration::from_secs(1);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn check(change: impl FnOnce(&mut Invitation), expect: &str) {
-        let text = include_str!("../../../report/testdata/before-probe/experiment.json");
+        let text = include_str!("../../../../report/testdata/before-probe/experiment.json");
         let experiment: Experiment = serde_json::from_str(text).unwrap();
         let own = experiment.clone();
         let mut invitation = Invitation {

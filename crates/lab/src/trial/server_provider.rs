@@ -9,9 +9,8 @@ use truetps_sandbox::{Home, ServerBinary};
 
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::external::control;
-use crate::planned_disks::PlannedDisks;
-use crate::ready_server::ReadyServer;
+use crate::trial::planned_disks::PlannedDisks;
+use crate::trial::ready_server::ReadyServer;
 
 /// A server's program and the name given to it by the user.
 #[derive(Debug, Clone)]
@@ -64,15 +63,6 @@ pub struct ExternalServer {
     pub part_wait: Duration,
     /// The secret of all parts; `None`: the account's password is.
     pub parts_secret: Option<Password>,
-}
-
-impl ExternalServer {
-    /// Where sessions that control something are in the schema of the run.
-    pub(crate) fn control_inside(&self) -> Target {
-        let mut inside = self.target.clone();
-        inside.login.database = Some(self.schema.clone());
-        control(&inside)
-    }
 }
 
 /// Gives each trial a server in its initial state: a private one, the external one, or a script's in tests.
