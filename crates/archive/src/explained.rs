@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use truetps_adaptive::{Question, Replayed};
 use truetps_analysis::LoadedTrial;
-use truetps_causes::{CauseQuestion, Findings, Mixture, Tape, investigate};
+use truetps_causes::{CauseQuestion, Findings, Mixture};
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_plan::Plan;
 use truetps_record::{Experiment, Explanation};
@@ -47,14 +48,10 @@ impl ExplainedRun {
             trials.push((mixture, loaded));
         }
         let results = trials.iter().map(|(mixture, loaded)| (*mixture, loaded.trial.log_tps()));
-        let mut tape = Tape::new(results.collect());
-        let findings = investigate(&question(&explanation), &mut tape);
-        let (path, is_foreign) = (folder.path().to_owned(), tape.is_foreign());
+        let Explanation { factors, suspects, seed, smallest_percent, .. } = &explanation;
+        let question = CauseQuestion::new(factors.len(), suspects, *seed, *smallest_percent);
+        let Replayed { findings, is_foreign } = question.replay(results.collect());
+        let path = folder.path().to_owned();
         Ok(Some(Self { path, plan, experiment, explanation, trials, findings, is_foreign }))
     }
-}
-
-fn question(explanation: &Explanation) -> CauseQuestion {
-    let Explanation { factors, suspects, seed, smallest_percent, .. } = explanation;
-    CauseQuestion::of(factors.len(), suspects, *seed, *smallest_percent)
 }

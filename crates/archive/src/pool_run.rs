@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use truetps_adaptive::{Question, Replayed};
 use truetps_analysis::LoadedTrial;
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_plan::Plan;
 use truetps_pool::{
-    PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, PoolTape, RateAnswer,
-    search,
+    PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, RateAnswer,
 };
 use truetps_record::{Experiment, PoolRecord};
 
@@ -48,10 +48,11 @@ impl PoolRun {
             }
             trials.push(loaded);
         }
-        let result =
-            |one: &LoadedTrial| (one.trial.configuration.connections(), PoolResult::of(&one.trial));
-        let mut tape = PoolTape::new(trials.iter().map(result).collect());
-        let findings = search(&PoolQuestion::of(&pool), &mut tape);
+        let results = trials.iter().map(|LoadedTrial { trial, .. }| {
+            (trial.configuration.connections(), PoolResult::read(trial))
+        });
+        let Replayed { findings, is_foreign } =
+            PoolQuestion::recorded(&pool).replay(results.collect());
         let limits = PoolLimits {
             instances: pool.instances,
             p99_limit_us: pool.p99_limit_us,
@@ -59,9 +60,8 @@ impl PoolRun {
         };
         let rate = pool.rate.map(|rate| RateAnswer::new(&findings, rate, pool.current));
         let parameters = Self::parameters_of(&findings, rate, &limits);
-        let (path, is_foreign) = (folder.path().to_owned(), tape.is_foreign());
         Ok(Some(Self {
-            path,
+            path: folder.path().to_owned(),
             plan,
             experiment,
             pool,

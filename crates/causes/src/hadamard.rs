@@ -35,12 +35,13 @@ impl Hadamard {
 
     /// Sylvester's: `[H H; H −H]`.
     fn doubled(&self) -> Self {
-        let twice = |row: &Vec<bool>, is_same: bool| -> Vec<bool> {
-            row.iter().copied().chain(row.iter().map(|sign| *sign == is_same)).collect()
-        };
-        let upper = self.rows.iter().map(|row| twice(row, true));
-        let lower = self.rows.iter().map(|row| twice(row, false));
-        Self { rows: upper.chain(lower).collect() }
+        let mut rows = Vec::new();
+        for is_same in [true, false] {
+            rows.extend(self.rows.iter().map(|row| {
+                row.iter().copied().chain(row.iter().map(|sign| *sign == is_same)).collect()
+            }));
+        }
+        Self { rows }
     }
 
     /// Paley's first one, of order q + 1 for a prime q = 3 mod 4: the designs of Plackett and Burman (1946).

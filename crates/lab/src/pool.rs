@@ -2,9 +2,10 @@
 //!
 //! [`truetps_pool`] decides which numbers of connections are measured; here they become trials.
 
+use truetps_adaptive::{Batch, Question, Source};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
-use truetps_pool::{PoolBatch, PoolFindings, PoolQuestion, PoolResult, PoolSource, search};
+use truetps_pool::{PoolFindings, PoolQuestion, PoolResult};
 use truetps_record::{CONNECTIONS, Configuration, PoolRecord, PoolRule, SettingValue};
 
 use crate::adaptive::AdaptiveTrials;
@@ -65,7 +66,7 @@ pub fn resume_pool(
 fn run(trials: AdaptiveTrials<'_, '_>, pool: &PoolRecord, plan: &Plan) -> Finished {
     let mut source = PoolTrials { trials, plan: plan.clone() };
     source.plan.factors.insert(CONNECTIONS.to_owned(), Vec::new());
-    let _: PoolFindings = search(&PoolQuestion::of(pool), &mut source);
+    let _: PoolFindings = PoolQuestion::recorded(pool).investigate(&mut source);
     source.trials.into_finished()
 }
 
@@ -76,8 +77,12 @@ struct PoolTrials<'a, 'p> {
     plan: Plan,
 }
 
-impl PoolSource for PoolTrials<'_, '_> {
-    fn run(&mut self, batch: &PoolBatch, so_far: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
+impl Source<PoolQuestion> for PoolTrials<'_, '_> {
+    fn run(
+        &mut self,
+        batch: &Batch<PoolQuestion>,
+        so_far: &PoolFindings,
+    ) -> Option<Vec<Option<PoolResult>>> {
         let Self { trials, plan } = self;
         trials.tell(&ExperimentEvent::SearchingPool {
             stage: batch.stage,
@@ -85,9 +90,9 @@ impl PoolSource for PoolTrials<'_, '_> {
             so_far,
         });
         let configurations =
-            batch.connections.iter().map(|number| configuration(plan, *number)).collect();
+            batch.points.iter().map(|number| configuration(plan, *number)).collect();
         let measured = trials.block(configurations, |folder, _, place| {
-            let level = SettingValue::Int(batch.connections[place].into());
+            let level = SettingValue::Int(batch.points[place].into());
             let levels = plan.factors.entry(CONNECTIONS.to_owned()).or_default();
             if !levels.contains(&level) {
                 levels.push(level);
@@ -98,7 +103,7 @@ impl PoolSource for PoolTrials<'_, '_> {
             }
             Ok(())
         })?;
-        Some(measured.iter().map(PoolResult::of).collect())
+        Some(measured.iter().map(PoolResult::read).collect())
     }
 }
 

@@ -13,7 +13,8 @@ mod trials;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
-use truetps_causes::{CauseQuestion, Findings, Mixture, investigate};
+use truetps_adaptive::Question;
+use truetps_causes::{CauseQuestion, Findings, Mixture};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_probe::RunPresence;
@@ -112,8 +113,8 @@ pub fn resume_explanation(
 fn run(mut source: MixtureTrials<'_, '_>, options: &ExplainOptions) -> Finished {
     source.trials.until(options.budget.map(|budget| Instant::now() + budget));
     let Explanation { factors, suspects, seed, smallest_percent, .. } = &source.explanation;
-    let question = CauseQuestion::of(factors.len(), suspects, *seed, *smallest_percent);
-    let _: Findings = investigate(&question, &mut source);
+    let question = CauseQuestion::new(factors.len(), suspects, *seed, *smallest_percent);
+    let _: Findings = question.investigate(&mut source);
     source.trials.into_finished()
 }
 

@@ -1,6 +1,7 @@
 //! Mixtures become trials.
 
-use truetps_causes::{Batch, Findings, TrialSource};
+use truetps_adaptive::{Batch, Source};
+use truetps_causes::{CauseQuestion, Findings};
 use truetps_record::{Explanation, Trial};
 
 use crate::adaptive::AdaptiveTrials;
@@ -13,8 +14,8 @@ pub(crate) struct MixtureTrials<'a, 'p> {
     pub(crate) explanation: Explanation,
 }
 
-impl TrialSource for MixtureTrials<'_, '_> {
-    fn run(&mut self, batch: &Batch, so_far: &Findings) -> Option<Vec<Option<f64>>> {
+impl Source<CauseQuestion> for MixtureTrials<'_, '_> {
+    fn run(&mut self, batch: &Batch<CauseQuestion>, so_far: &Findings) -> Option<Vec<Option<f64>>> {
         let Self { trials, explanation } = self;
         let names: Vec<_> = explanation.factors.iter().map(|factor| factor.name.clone()).collect();
         trials.tell(&ExperimentEvent::Investigating {
@@ -24,10 +25,10 @@ impl TrialSource for MixtureTrials<'_, '_> {
             factors: &names,
         });
         let of = |mixture| configuration(trials.prepared.plan(), &explanation.factors, mixture);
-        let configurations = batch.mixtures.iter().map(|mixture| of(*mixture)).collect();
+        let configurations = batch.points.iter().map(|mixture| of(*mixture)).collect();
         let measured = trials.block(configurations, |folder, index, place| {
             explanation.mixtures.truncate(index);
-            explanation.mixtures.push(batch.mixtures[place].into());
+            explanation.mixtures.push(batch.points[place].into());
             Ok(folder.write_explanation(explanation)?)
         })?;
         Some(measured.iter().map(Trial::log_tps).collect())

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use indexmap::IndexMap;
 use serde_json::Value;
+use truetps_adaptive::{Batch, Question, Source};
 use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
-use truetps_causes::{
-    Batch, CauseQuestion, Findings, LogInterval, Mixture, TrialSource, investigate,
-};
+use truetps_causes::{CauseQuestion, Findings, LogInterval, Mixture};
 use truetps_record::{
     CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, FactorChange,
     FactorLevel, Flavour, LeftOut, NoEvidence, SCHEMA_VERSION, SettingValue, Validity,
@@ -40,13 +39,13 @@ struct MadeUp<'a> {
     most: usize,
 }
 
-impl TrialSource for MadeUp<'_> {
-    fn run(&mut self, batch: &Batch, _: &Findings) -> Option<Vec<Option<f64>>> {
-        if self.trials.len() + batch.mixtures.len() > self.most {
+impl Source<CauseQuestion> for MadeUp<'_> {
+    fn run(&mut self, batch: &Batch<CauseQuestion>, _: &Findings) -> Option<Vec<Option<f64>>> {
+        if self.trials.len() + batch.points.len() > self.most {
             return None;
         }
         let results: Vec<_> = batch
-            .mixtures
+            .points
             .iter()
             .enumerate()
             .map(|(n, mixture)| {
@@ -54,7 +53,7 @@ impl TrialSource for MadeUp<'_> {
                 (self.value)(*mixture).map(|value| value + wave)
             })
             .collect();
-        self.trials.extend(batch.mixtures.iter().copied().zip(results.iter().copied()));
+        self.trials.extend(batch.points.iter().copied().zip(results.iter().copied()));
         Some(results)
     }
 }
@@ -81,7 +80,7 @@ fn explained(value: Server<'_>, most: usize) -> ExplainedRun {
         notes: Vec::new(),
     };
     let mut source = MadeUp { value, trials: Vec::new(), most };
-    let findings = investigate(&CauseQuestion::of(factors.len(), &[0, 1], 42, 3.0), &mut source);
+    let findings = CauseQuestion::new(factors.len(), &[0, 1], 42, 3.0).investigate(&mut source);
     let explanation = Explanation {
         schema_version: SCHEMA_VERSION,
         seed: 42,
