@@ -29,19 +29,19 @@ impl ExplainedRun {
     /// `None`: the folder is of another kind of experiment.
     pub fn open(path: &Path) -> Result<Option<Self>, FolderError> {
         let (folder, _) = ExperimentFolder::find(path)?;
-        let Some(explanation) = folder.explanation()? else { return Ok(None) };
-        let (plan, experiment) = (folder.plan()?, folder.experiment()?);
+        let Some(mut explanation) = folder.explanation()? else { return Ok(None) };
+        let (plan, mut experiment) = (folder.plan()?, folder.experiment()?);
+        explanation.upgrade(&mut experiment.schedule);
         let names: Vec<_> =
             experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
         let mut trials = Vec::new();
         // What follows a trial that cannot be read, or did not end, is not known to follow from it.
-        for (loaded, mixture) in read_trials(&folder, &names, Histograms::LeftOut, false)
+        for (loaded, scheduled) in read_trials(&folder, &names, Histograms::LeftOut, false)
             .into_iter()
-            .zip(&explanation.mixtures)
+            .zip(&experiment.schedule)
         {
-            let (Some(loaded), Ok(mixture)) = (loaded?, Mixture::try_from(mixture.clone())) else {
-                break;
-            };
+            let mixture = scheduled.mixture.clone().map(Mixture::try_from);
+            let (Some(loaded), Some(Ok(mixture))) = (loaded?, mixture) else { break };
             if loaded.trial.validity.is_partial() {
                 break;
             }

@@ -77,6 +77,7 @@
 
 mod adaptive;
 mod check_settings;
+mod conditions;
 mod coupling;
 mod crash;
 mod duration;
@@ -133,6 +134,7 @@ pub use planned_disks::PlannedDisks;
 pub use pool::{find_pool, resume_pool};
 pub use resume::resume;
 pub use schedule::schedule;
+pub use search::{RateFindings, RateStage};
 pub use server_provider::{ExternalServer, ServerProgram, ServerSource};
 pub use setting::SettingError;
 pub use setup::make_room_for_clients;

@@ -153,12 +153,7 @@ fn it_ends_with_its_budget_and_goes_on_later() {
         ran.stderr
     );
     let folder = place.latest();
-    let measured = |folder: &std::path::Path| {
-        let document: Value =
-            serde_json::from_slice(&fs::read(folder.join("explanation.json")).unwrap()).unwrap();
-        document["mixtures"].as_array().unwrap().clone()
-    };
-    let before = measured(&folder);
+    let before = mixtures(&folder);
     let first = fs::read(folder.join("trial-0001/run.json")).unwrap();
     // As another version of truetps would have called it.
     edit(&folder.join("explanation.json"), |document| {
@@ -167,7 +162,7 @@ fn it_ends_with_its_budget_and_goes_on_later() {
     });
     let ran = place.run(&["explain", "--resume", "--budget", "5s"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}{}", ran.stdout, ran.stderr);
-    let after = measured(&folder);
+    let after = mixtures(&folder);
     assert!(after.len() > before.len() && after.starts_with(&before), "{before:?} {after:?}");
     assert_eq!(
         fs::read(folder.join("trial-0001/run.json")).unwrap(),
@@ -188,7 +183,15 @@ fn it_ends_with_its_budget_and_goes_on_later() {
         "{}",
         ran.stderr
     );
-    assert_eq!(measured(&folder).len(), after.len(), "nothing is measured");
+    assert_eq!(mixtures(&folder).len(), after.len(), "nothing is measured");
+}
+
+/// The mixtures of the trials that were scheduled.
+fn mixtures(folder: &std::path::Path) -> Vec<String> {
+    let experiment: Value =
+        serde_json::from_slice(&fs::read(folder.join("experiment.json")).unwrap()).unwrap();
+    let schedule = experiment["schedule"].as_array().unwrap();
+    schedule.iter().map(|one| one["mixture"].as_str().unwrap().to_owned()).collect()
 }
 
 fn edit(path: &std::path::Path, change: impl FnOnce(&mut Value)) {
@@ -212,10 +215,7 @@ fn ctrl_c_keeps_what_was_measured() {
     signal(child.id(), Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
-    let document: Value =
-        serde_json::from_slice(&fs::read(place.latest().join("explanation.json")).unwrap())
-            .unwrap();
-    assert!(document["mixtures"].as_array().unwrap().len() >= 5);
+    assert!(mixtures(&place.latest()).len() >= 5);
     assert!(place.servers().is_empty(), "{:?}", place.servers());
 }
 

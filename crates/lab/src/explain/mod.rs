@@ -13,22 +13,21 @@ mod trials;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
-use truetps_adaptive::Question;
-use truetps_causes::{CauseQuestion, Findings, Mixture};
+use truetps_causes::{CauseQuestion, Mixture};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_probe::RunPresence;
 use truetps_record::{
-    CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, LeftOut, Protocol,
-    SCHEMA_VERSION, SettingValue,
+    CONNECTIONS, Configuration, Experiment, ExplainedFactor, ExplainedSide, Explanation, LeftOut,
+    Protocol, SCHEMA_VERSION, SettingValue,
 };
 use truetps_sandbox::ServerLoad;
 
 use crate::adaptive::AdaptiveTrials;
+use crate::conditions::same_place;
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
-use crate::resume::{same_host, same_servers};
 use crate::server_provider::ServerSource;
 
 pub(crate) use differences::Candidate;
@@ -75,8 +74,8 @@ pub fn explain(
     let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     folder.write_explanation(&explanation)?;
     let _lock = folder.lock()?;
-    let trials = AdaptiveTrials::new(&mut prepared, &folder, experiment, request.stop, listener);
-    let finished = run(MixtureTrials { trials, explanation }, options);
+    let finished =
+        run(request, &explanation, options.budget, &mut prepared, (&folder, experiment), listener);
     prepared.end(Ok(finished), listener)
 }
 
@@ -89,8 +88,9 @@ pub fn resume_explanation(
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
     let _lock = folder.lock()?;
-    let (experiment, recorded) =
+    let (mut experiment, mut recorded) =
         (folder.experiment()?, folder.explanation()?.ok_or(LabError::NoExplanation)?);
+    recorded.upgrade(&mut experiment.schedule);
     let (mut prepared, examined) = set_up(request, sides, listener)?;
     let now =
         explanation(request, sides, options, &prepared, examined).map_err(|error| match error {
@@ -99,23 +99,29 @@ pub fn resume_explanation(
             },
             other => other,
         })?;
-    same_servers(&prepared.servers, &experiment)?;
+    same_place(&prepared, &experiment, listener)?;
     if let Some(what) = other_factors(&recorded.factors, &now.factors) {
         return Err(LabError::OtherConditions { what });
     }
-    // Trials of two machines say nothing about each other.
-    same_host(&prepared.host, &experiment.host, true, listener)?;
-    let trials = AdaptiveTrials::new(&mut prepared, folder, experiment, request.stop, listener);
-    let finished = run(MixtureTrials { trials, explanation: recorded }, options);
+    let finished =
+        run(request, &recorded, options.budget, &mut prepared, (folder, experiment), listener);
     prepared.end(Ok(finished), listener)
 }
 
-fn run(mut source: MixtureTrials<'_, '_>, options: &ExplainOptions) -> Finished {
-    source.trials.until(options.budget.map(|budget| Instant::now() + budget));
-    let Explanation { factors, suspects, seed, smallest_percent, .. } = &source.explanation;
+fn run<'p>(
+    request: &'p ExperimentRequest<'p>,
+    explanation: &Explanation,
+    budget: Option<Duration>,
+    prepared: &mut PreparedExperiment<'p>,
+    recorded: (&ExperimentFolder, Experiment),
+    listener: &mut dyn Listener,
+) -> Finished {
+    let Explanation { factors, suspects, seed, smallest_percent, .. } = explanation;
     let question = CauseQuestion::new(factors.len(), suspects, *seed, *smallest_percent);
-    let _: Findings = question.investigate(&mut source);
-    source.trials.into_finished()
+    let mixtures = MixtureTrials::new(request.plan, factors);
+    let trials = AdaptiveTrials::new(mixtures, request, prepared, recorded, listener)
+        .until(budget.map(|budget| Instant::now() + budget));
+    trials.investigate(&question).1
 }
 
 /// Checks everything that can be checked, and finds out what differs.
