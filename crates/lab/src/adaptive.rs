@@ -60,6 +60,19 @@ impl NextTrial {
     }
 }
 
+/// Why no more trials follow.
+enum End {
+    /// The user has stopped it, or its time is over.
+    Stopped,
+    GaveUp(String),
+}
+
+impl From<LabError> for End {
+    fn from(error: LabError) -> Self {
+        Self::GaveUp(error.to_string())
+    }
+}
+
 /// Measures what a question asks for, unless the folder has it: each trial is in the schedule before it begins.
 pub(crate) struct AdaptiveTrials<'a, 'p, M> {
     measuring: M,
@@ -115,21 +128,21 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
         (findings, Finished { folder, gave_up: self.gave_up, not_left: None })
     }
 
-    /// What the trial gives, measured or known; in place of it, `None` ends the experiment.
+    /// What the trial gives, measured or known.
     fn measure<Q: Question>(
         &mut self,
         block: u32,
         next: NextTrial,
-    ) -> Result<Option<Option<Q::Reading>>, LabError>
+    ) -> Result<Option<Q::Reading>, End>
     where
         M: Measuring<Q>,
     {
         if let Some(trial) = self.known(&next)? {
             self.asked += 1;
-            return Ok(Some(self.measuring.reading(&trial, self.listener)));
+            return Ok(self.measuring.reading(&trial, self.listener));
         }
         if self.is_over() {
-            return Ok(None);
+            return Err(End::Stopped);
         }
         let scheduled = self.schedule(block, next, M::FACTOR)?;
         let mut trial = self.prepared.one_more(self.folder, &scheduled, self.listener)?;
@@ -142,15 +155,15 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
         }
         // Interrupted requests were not answered.
         if trial.validity.is_partial() {
-            return Ok(None);
+            return Err(End::Stopped);
         }
         self.asked += 1;
         let reading = self.measuring.reading(&trial, self.listener);
         self.failures_in_a_row = if reading.is_some() { 0 } else { self.failures_in_a_row + 1 };
-        if reading.is_none() {
-            self.gave_up = self.measuring.gives_up(&trial, self.failures_in_a_row);
+        match self.measuring.gives_up(&trial, self.failures_in_a_row) {
+            Some(reason) if reading.is_none() => Err(End::GaveUp(reason)),
+            _ => Ok(reading),
         }
-        Ok(self.gave_up.is_none().then_some(reading))
     }
 
     /// The trial of an earlier command; an error if another one was scheduled in its place.
@@ -225,10 +238,10 @@ impl<Q: Question, M: Measuring<Q>> Source<Q> for AdaptiveTrials<'_, '_, M> {
         let mut readings = Vec::new();
         for point in &batch.points {
             match self.measure(block, self.measuring.trial(*point)) {
-                Ok(Some(reading)) => readings.push(reading),
-                Ok(None) => return None,
-                Err(error) => {
-                    self.gave_up = Some(error.to_string());
+                Ok(reading) => readings.push(reading),
+                Err(End::Stopped) => return None,
+                Err(End::GaveUp(reason)) => {
+                    self.gave_up = Some(reason);
                     return None;
                 }
             }
