@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 
-const STEPS: [(&str, &[&str]); 5] = [
+use crate::suite::TestArgs;
+
+const STEPS: [(&str, &[&str]); 3] = [
     ("formatting", &["fmt", "--all", "--check"]),
     (
         "lints",
@@ -23,15 +25,7 @@ const STEPS: [(&str, &[&str]); 5] = [
     ),
     // Without what only tests depend on: nothing that the program needs comes from there.
     ("build", &["build", "--workspace", "--locked", "--quiet"]),
-    ("test programs", &["test", "--workspace", "--locked", "--quiet", "--no-run"]),
-    // One run tells all failures.
-    ("tests", &["test", "--workspace", "--locked", "--no-fail-fast"]),
 ];
-
-/// Most tests wait for a server or a measured second, so that more of them than cores run beside each other. Those that
-/// judge a length of time take the machine for themselves (`truetps_testkit::quiet_machine`, `take_machine`).
-const TESTS_FOR_EACH_CORE: usize = 2;
-const THREADS: &str = "RUST_TEST_THREADS";
 
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut seconds = Vec::new();
@@ -41,6 +35,10 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         cargo(root, args).with_context(|| format!("{what} failed"))?;
         seconds.push(format!("{what} {:.0} s", began.elapsed().as_secs_f64()));
     }
+    println!("== tests");
+    let began = Instant::now();
+    TestArgs::default().run(root).context("tests failed")?;
+    seconds.push(format!("tests {:.0} s", began.elapsed().as_secs_f64()));
     println!("== tidy");
     crate::tidy::run(root)?;
     println!("== dependencies");
@@ -51,17 +49,10 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 
 fn cargo(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "chores run cargo")]
-    let mut command = Command::new("cargo");
-    if std::env::var_os(THREADS).is_none() {
-        command.env(THREADS, test_threads().to_string());
-    }
-    let status = command.args(args).current_dir(root).status().context("running cargo")?;
+    let status =
+        Command::new("cargo").args(args).current_dir(root).status().context("running cargo")?;
     if !status.success() {
         bail!("cargo {}: {status}", args[0]);
     }
     Ok(())
-}
-
-fn test_threads() -> usize {
-    TESTS_FOR_EACH_CORE * std::thread::available_parallelism().map_or(1, usize::from)
 }

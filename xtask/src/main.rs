@@ -1,6 +1,6 @@
 //! Chores of the project: `cargo xtask help` lists them.
 //!
-//! - `ci`: the steps that every change must pass. `deny`: licences, sources and double versions of dependencies.
+//! - `ci`: the steps that every change must pass. `suite`: runs the tests, of all programs beside each other. `deny`: licences, sources and double versions of dependencies.
 //! - `tidy`: checks on the tree that no compiler makes. `edges` and `invariants` hold what ARCHITECTURE.md says of
 //!   crates; `page` reads a page of Markdown, and `links`, `languages` (an English page and its Chinese version) and
 //!   `chinese` (how Chinese is set) check it; `names` and `phrases` check names and language.
@@ -14,6 +14,7 @@
 mod bench;
 mod ci;
 mod deny;
+mod suite;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::bench::Bench;
+use crate::suite::TestArgs;
 
 /// Chores of the project
 #[derive(Parser)]
@@ -29,6 +31,8 @@ use crate::bench::Bench;
 enum Chore {
     /// Formatting, lints, tests, tidy: what a submission must pass
     Ci,
+    /// The tests alone, or some of them, as `ci` runs them: the programs beside each other
+    Test(TestArgs),
     /// Checks on the tree: edges between crates, lengths of files, names, language, links, translations, leftovers
     Tidy,
     /// Licences, sources and double versions of dependencies, by deny.toml; `cargo deny` checks advisories, too
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
     let root = root();
     let result = match Chore::parse() {
         Chore::Ci => ci::run(&root),
+        Chore::Test(args) => args.run(&root),
         Chore::Tidy => tidy::run(&root),
         Chore::Deny => deny::run(&root),
         Chore::Bench(bench) => bench.run(&root),

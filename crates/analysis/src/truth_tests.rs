@@ -345,7 +345,7 @@ fn invalid_trials_are_named_and_not_used() {
         [
             ("trial-0001", false, "the server died".to_owned()),
             ("trial-0002", true, "interrupted".to_owned()),
-            ("trial-0004", false, "its tps is no throughput: NaN".to_owned()),
+            ("trial-0004", false, "its tps is not a throughput: NaN".to_owned()),
         ]
     );
     assert_eq!((analysis.trials_planned, analysis.trials_valid), (6, 3));

@@ -13,7 +13,7 @@ pub enum FaultClass {
     Conflict,
     /// The statement, or one row, is longer than the server takes.
     TooLong,
-    /// The same statement may succeed in a moment.
+    /// The statement may succeed in a moment.
     Transient,
     /// This server takes no writes: it may have a successor behind the same name.
     ReadOnly,
@@ -96,14 +96,15 @@ impl FaultClass {
         {
             return Self::Transient;
         }
-        let of_code =
+        let by_code =
             MYSQL_CODES.iter().find(|(_, codes)| error.code > 0 && codes.contains(&error.code));
-        let fits = |states: &[&str]| states.iter().any(|state| error.sqlstate.starts_with(state));
-        let of_state = || SQLSTATES.iter().find(|(_, states)| fits(states));
-        of_code
-            .map(|(class, _)| *class)
-            .or_else(|| of_state().map(|(class, _)| *class))
-            .unwrap_or(Self::Other)
+        if let Some((class, _)) = by_code {
+            return *class;
+        }
+        let by_state = SQLSTATES
+            .iter()
+            .find(|(_, states)| states.iter().any(|state| error.sqlstate.starts_with(state)));
+        by_state.map_or(Self::Other, |(class, _)| *class)
     }
 }
 

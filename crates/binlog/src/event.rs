@@ -39,7 +39,7 @@ pub enum BinlogChecksum {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EventHeader {
     pub(crate) kind: u8,
-    /// Of the whole event, with header and checksum.
+    /// Length of the whole event, with header and checksum.
     pub(crate) bytes: u32,
     /// Modulo 2^32 in files of more than 4 GiB. 0: not known when it was written.
     pub(crate) end: u32,
@@ -47,14 +47,17 @@ pub(crate) struct EventHeader {
 
 impl EventHeader {
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let number = |at: usize| bytes.get(at..)?.first_chunk().copied().map(u32::from_le_bytes);
         bytes.get(..HEADER_BYTES as usize)?;
-        Some(Self { kind: *bytes.get(4)?, bytes: number(9)?, end: number(13)? })
+        Some(Self { kind: *bytes.get(4)?, bytes: u32_at(bytes, 9)?, end: u32_at(bytes, 13)? })
     }
 
     pub(crate) fn is_description(self) -> bool {
         self.kind == FORMAT_DESCRIPTION
     }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().copied().map(u32::from_le_bytes)
 }
 
 /// The first event of a file.

@@ -188,7 +188,7 @@ pub struct StatePage {
 pub enum StatePageError {
     /// Too short, or another magic.
     NotAStatePage,
-    /// Of a later library.
+    /// The version of a later library.
     Version(u64),
     /// It was being written: read it again.
     Torn,
@@ -196,18 +196,15 @@ pub enum StatePageError {
 
 impl StatePage {
     pub fn parse(page: &[u8]) -> Result<Self, StatePageError> {
-        let number = |at: usize| {
-            page.get(at..).and_then(<[u8]>::first_chunk).copied().map_or(0, u64::from_le_bytes)
-        };
         if page.len() < STATE_BYTES || page.first_chunk() != Some(&STATE_MAGIC) {
             return Err(StatePageError::NotAStatePage);
         }
-        if number(8) != STATE_VERSION {
-            return Err(StatePageError::Version(number(8)));
+        if u64_at(page, 8) != STATE_VERSION {
+            return Err(StatePageError::Version(u64_at(page, 8)));
         }
         let mut at = STATUS_AT as usize;
         let status = [(); STATUS_WORDS].map(|()| {
-            let word = number(at);
+            let word = u64_at(page, at);
             at = at.saturating_add(8);
             word
         });
@@ -216,7 +213,7 @@ impl StatePage {
         let version = version.split(|byte| *byte == 0).next().unwrap_or_default();
         let server_version = String::from_utf8_lossy(version).into_owned();
         let control = CONTROL_AT as usize;
-        let (wanted, request) = (number(control), number(control.saturating_add(8)));
+        let (wanted, request) = (u64_at(page, control), u64_at(page, control.saturating_add(8)));
         let found = Self { wanted, request, status, server_version };
         if found.word(StatusWord::sequence_begin) != found.word(StatusWord::sequence_end) {
             return Err(StatePageError::Torn);
@@ -240,6 +237,11 @@ impl StatePage {
     pub fn marker(&self) -> Option<u64> {
         Some(self.word(StatusWord::marker)).filter(|number| *number > 0)
     }
+}
+
+/// 0 behind the end of the page.
+fn u64_at(page: &[u8], at: usize) -> u64 {
+    page.get(at..).and_then(<[u8]>::first_chunk).copied().map_or(0, u64::from_le_bytes)
 }
 
 /// The bytes at `CONTROL_AT`.

@@ -48,19 +48,17 @@ impl<'a, R: ReadAt> FileWindow<'a, R> {
     /// The bytes from `offset` on: as many as the buffer has, at most `count`, and none only at the end of the file.
     pub(crate) fn some(&mut self, offset: u64, count: u64) -> Result<&[u8], R::Error> {
         let count = count.min(self.length.saturating_sub(offset)).min(WINDOW_BYTES as u64) as usize;
-        let has = |window: &Self| {
-            let at = offset.checked_sub(window.start).and_then(|at| usize::try_from(at).ok())?;
-            window
-                .filled
-                .checked_sub(at)
-                .filter(|behind| *behind > 0)
-                .map(|behind| (at, behind.min(count)))
-        };
-        if has(self).is_none_or(|(_, behind)| behind < count.min(MOVE_BELOW)) {
+        if self.known(offset).is_none_or(|(_, bytes)| bytes.min(count) < count.min(MOVE_BELOW)) {
             self.load(offset)?;
         }
-        let (at, behind) = has(self).unwrap_or((0, 0));
-        Ok(self.buffer.get(at..at.saturating_add(behind)).unwrap_or_default())
+        let (at, bytes) = self.known(offset).unwrap_or((0, 0));
+        Ok(self.buffer.get(at..at.saturating_add(bytes.min(count))).unwrap_or_default())
+    }
+
+    /// Where `offset` is in the buffer, and how many bytes are there from it on.
+    fn known(&self, offset: u64) -> Option<(usize, usize)> {
+        let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        Some((at, self.filled.checked_sub(at).filter(|bytes| *bytes > 0)?))
     }
 
     fn load(&mut self, offset: u64) -> Result<(), R::Error> {

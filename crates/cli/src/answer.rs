@@ -56,8 +56,6 @@ pub(crate) fn give(
     format: OutputFormat,
     full: bool,
 ) -> Result<Exit, CommandFailure> {
-    let unreadable =
-        |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = Run::open(folder.path(), Histograms::Read).map_err(unreadable)?;
     let analysis = run.analyse();
     let input = ReportInput { run: &run, analysis: &analysis };
@@ -120,6 +118,11 @@ fn next_commands(
         next.push(format!("{command}   (finds the number of connections between those tried)"));
     }
     next
+}
+
+/// Why a folder gives no answer.
+pub(crate) fn unreadable(error: FolderError) -> CommandFailure {
+    CommandFailure::broken(error).or_hint(EDITED)
 }
 
 /// Writes `report.html` into a run's folder.

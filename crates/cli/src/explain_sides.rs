@@ -218,9 +218,7 @@ fn fill(
 ) -> Result<(), CommandFailure> {
     match named {
         NamedSide::Server(name) => {
-            let server = NamedServers::of(home)
-                .get(name)
-                .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+            let server = NamedServers::of(home).get(name)?;
             side.settings.extend(
                 server.base_settings().map(|(name, value)| (name.to_owned(), level_of(value))),
             );
@@ -252,7 +250,7 @@ fn of_file(
         .collect();
     let BaseSettings { kept, ignored, notes } =
         base_settings(binary, user, &settings).map_err(|error| {
-            CommandFailure::usage(format!("{}: {error}", path.display())).hint_if(error.hint())
+            CommandFailure::usage(format!("{}: {error}", path.display())).advised_by(&error)
         })?;
     for note in read.notes.iter().chain(&notes) {
         print_line(&format!("{}: {note}", path.display()));

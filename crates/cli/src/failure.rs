@@ -2,7 +2,14 @@
 
 use std::fmt;
 
+use truetps_compat::NoLogin;
+use truetps_disk::DiskError;
+use truetps_driver::DriverError;
+use truetps_folder::{FolderError, MergeError};
+use truetps_gateway::GatewayError;
+use truetps_inspect::InspectError;
 use truetps_lab::LabError;
+use truetps_sandbox::{BinaryError, CatalogueError, NamedError, SandboxError};
 
 use crate::exit::Exit;
 use crate::terminal::print_message;
@@ -48,21 +55,74 @@ impl CommandFailure {
         self.hint_if(Some(hint.into()))
     }
 
-    /// With the hint of an error that may have none.
     pub(crate) fn hint_if(self, hint: Option<String>) -> Self {
         Self { hint, ..self }
     }
 
-    /// With this hint where the error itself has none.
-    pub(crate) fn hint_or(self, own: Option<String>, other: &str) -> Self {
-        self.hint(own.unwrap_or_else(|| other.to_owned()))
+    /// Adds what an error advises to a message that has more than the error's own words.
+    pub(crate) fn advised_by(self, error: &impl Advice) -> Self {
+        self.hint_if(error.hint())
+    }
+
+    /// Adds a hint where there is none.
+    pub(crate) fn or_hint(self, other: &str) -> Self {
+        let hint = self.hint.or_else(|| Some(other.to_owned()));
+        Self { hint, ..self }
+    }
+
+    /// An error of something that broke, with its advice; `?` takes it for wrong usage.
+    pub(crate) fn broken(error: impl Advice) -> Self {
+        Self { exit: Exit::Failed, ..Self::from(error) }
     }
 }
 
-impl From<LabError> for CommandFailure {
-    fn from(error: LabError) -> Self {
-        if error.is_usage() { Self::usage(&error) } else { Self::failed(&error) }
-            .hint_if(error.hint())
+impl<E: Advice> From<E> for CommandFailure {
+    fn from(error: E) -> Self {
+        let failure = if error.is_usage() { Self::usage(&error) } else { Self::failed(&error) };
+        failure.advised_by(&error)
+    }
+}
+
+/// An error that may say what to do about it.
+pub(crate) trait Advice: fmt::Display {
+    fn hint(&self) -> Option<String>;
+
+    /// Whether the command line, a plan or the environment is wrong; otherwise something broke.
+    fn is_usage(&self) -> bool {
+        true
+    }
+}
+
+macro_rules! advice {
+    ($($error:ty),*) => {
+        $(impl Advice for $error {
+            fn hint(&self) -> Option<String> {
+                self.hint()
+            }
+        })*
+    };
+}
+
+advice!(BinaryError, CatalogueError, DiskError, DriverError, FolderError, InspectError);
+advice!(MergeError, NamedError, NoLogin, SandboxError);
+
+impl Advice for LabError {
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+
+    fn is_usage(&self) -> bool {
+        self.is_usage()
+    }
+}
+
+impl Advice for GatewayError {
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+
+    fn is_usage(&self) -> bool {
+        self.is_usage()
     }
 }
 

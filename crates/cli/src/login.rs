@@ -76,7 +76,7 @@ pub(crate) fn target(
     if let Some(path) = sources.defaults_file {
         let file = client_login(path).map_err(|problem| {
             CommandFailure::usage(format!("--defaults-file {}: {problem}", path.display()))
-                .hint_if(problem.hint())
+                .advised_by(&problem)
         })?;
         complete_login(&mut target, dsn, file);
     }

@@ -74,7 +74,7 @@ pub(crate) fn open_named(named: Option<&Path>, runs: Option<&Path>) -> Result<Ru
         } else {
             EDITED
         };
-        CommandFailure::usage(&error).hint_or(error.hint(), hint)
+        CommandFailure::from(error).or_hint(hint)
     })
 }
 

@@ -20,10 +20,9 @@ pub(crate) fn of_file(
     let side =
         server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| {
             let text = error.to_string();
-            wrong(&text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text)).hint_or(
-                error.hint(),
-                "name a my.cnf that a server reads (docs/reference/server.md)",
-            )
+            wrong(&text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text))
+                .advised_by(&error)
+                .or_hint("name a my.cnf that a server reads (docs/reference/server.md)")
         })?;
     let settings = side.settings.into_iter();
     let settings: Vec<_> = settings
@@ -34,8 +33,8 @@ pub(crate) fn of_file(
             is_bare: found.is_bare,
         })
         .collect();
-    let BaseSettings { kept, ignored, notes } = base_settings(binary, user, &settings)
-        .map_err(|error| wrong(&error).hint_if(error.hint()))?;
+    let BaseSettings { kept, ignored, notes } =
+        base_settings(binary, user, &settings).map_err(|error| wrong(&error).advised_by(&error))?;
     side.notes
         .iter()
         .chain(&notes)

@@ -8,8 +8,7 @@ use crate::args::SandboxPlace;
 use crate::failure::CommandFailure;
 
 pub(crate) fn open(place: &SandboxPlace) -> Result<Home, CommandFailure> {
-    Home::open(place.sandbox_dir.as_deref())
-        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+    Home::open(place.sandbox_dir.as_deref()).map_err(CommandFailure::from)
 }
 
 /// The request cannot be fulfilled (2), or an operation failed (4).
@@ -37,5 +36,5 @@ pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
     } else {
         CommandFailure::usage(error)
     }
-    .hint_if(error.hint())
+    .advised_by(error)
 }

@@ -138,8 +138,7 @@ fn external(dsn: &str, place: &FolderArgs) -> Result<ExternalServer, CommandFail
 
 fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailure> {
     refuse_flags_of_dsn(place)?;
-    let home = Home::open(place.sandbox.sandbox_dir.as_deref())
-        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+    let home = Home::open(place.sandbox.sandbox_dir.as_deref())?;
     let (programs, uses) =
         programs(plan, &home, place.basedir.as_deref(), place.my_cnf.as_deref())?;
     Ok(ServerChoice::Private { home, programs, disks: disks(plan)?, _uses: uses })
@@ -165,19 +164,17 @@ fn refuse_private_factors(plan: &Plan) -> Result<(), CommandFailure> {
 
 /// The emulated disks of a plan: their profiles are found before anything starts.
 fn disks(plan: &Plan) -> Result<PlannedDisks, CommandFailure> {
-    PlannedDisks::of(plan, own_program()?)
-        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+    PlannedDisks::of(plan, own_program()?).map_err(CommandFailure::from)
 }
 
 /// The profile of that name, or in that file.
 pub(crate) fn profile(name: &str) -> Result<DiskProfile, CommandFailure> {
-    DiskProfile::find(name).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+    DiskProfile::find(name).map_err(CommandFailure::from)
 }
 
 /// The emulated disk of one private server, for a command without a plan.
 pub(crate) fn private_disk(name: &str) -> Result<SandboxDisk, CommandFailure> {
-    let level =
-        choose_level().map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+    let level = choose_level()?;
     Ok(SandboxDisk { level, profile: profile(name)?, seed: 1, helper: own_program()? })
 }
 
@@ -197,8 +194,7 @@ pub(crate) fn programs(
 ) -> Result<(Vec<ServerProgram>, Vec<Use>), CommandFailure> {
     let names = plan.server_names();
     if names.is_empty() {
-        let binary = find(usual_basedir(basedir).as_deref(), plan.server.flavour, home.user())
-            .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+        let binary = find(usual_basedir(basedir).as_deref(), plan.server.flavour, home.user())?;
         let base =
             option_file.map_or(Ok(Vec::new()), |path| of_file(path, &binary, home.user()))?;
         return Ok((vec![ServerProgram { name: None, binary, base }], Vec::new()));
@@ -215,8 +211,7 @@ pub(crate) fn programs(
                 .collect();
             Ok((server.binary(home)?, base, used))
         });
-        let (binary, base, used) =
-            used.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+        let (binary, base, used) = used?;
         if plan.server.flavour.is_some_and(|wanted| wanted != binary.flavour) {
             let wanted = plan.server.flavour.map(|flavour| flavour.to_string()).unwrap_or_default();
             return Err(CommandFailure::usage(format!(

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, ConnectionIds, DriverError, Target};
-use truetps_lab::ServerSession;
+use truetps_trial::ServerSession;
 
 /// Time limit for ending a statement.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);

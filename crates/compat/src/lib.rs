@@ -1,6 +1,6 @@
 //! The command lines and reports of mysqlslap (`truetps slap`) and mtls-perf-bench (`truetps mtls`).
 //!
-//! Names and texts are the originals'. Options become a load and a workload, `truetps_lab::run_trial` runs them, and
+//! Names and texts are the originals'. Options become a load and a workload, `truetps_trial::run_trial` runs them, and
 //! the plan in the run folder is a record of the run.
 //!
 //! - `mysql_words`: command lines and option files of MySQL's programs. `client_login`: the account of an option file,
@@ -17,6 +17,7 @@
 
 mod client_login;
 mod ending;
+mod environment;
 mod interrupt_messages;
 mod mask;
 mod mtls;
@@ -28,35 +29,11 @@ mod ssl;
 mod supplement;
 mod terminal;
 
-use std::ffi::OsString;
-use std::io::Write;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use truetps_recording::LiveView;
-
 pub use client_login::{ClientLogin, NoLogin, client_login};
+pub use environment::{CompatEnv, HIDDEN_WORDS, ServerWarning};
 pub use interrupt_messages::InterruptMessages;
 pub use mtls::masked as masked_mtls;
 pub use mtls::run as run_mtls;
 pub use slap::masked as masked_slap;
 pub use slap::run as run_slap;
 pub use terminal::{NoPassword, ask_password};
-
-/// A variable of the environment: the number of the open file with the hidden words of the command line.
-pub const HIDDEN_WORDS: &str = "TRUETPS_HIDDEN_WORDS";
-
-/// The environment of a program.
-pub struct CompatEnv<'a> {
-    pub environment: &'a dyn Fn(&str) -> Option<OsString>,
-    /// Cores that clients may use.
-    pub cores: u32,
-    /// The user has pressed Ctrl-C.
-    pub stop: Arc<AtomicBool>,
-    /// The messages printed on Ctrl-C.
-    pub interrupt_messages: Arc<InterruptMessages>,
-    /// Opens the view of `--ui` for a run with this title, or says why it cannot be opened.
-    pub live_view: &'a dyn Fn(&str) -> Result<LiveView, String>,
-    pub out: &'a mut dyn Write,
-    pub err: &'a mut dyn Write,
-}

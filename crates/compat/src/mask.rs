@@ -10,11 +10,11 @@ const MASK: &str = "x";
 /// The replacement of each secret word; `None`: the word itself. `shown`: the words as a record has them.
 pub(crate) fn masked(typed: &[String], shown: &[String]) -> Vec<Option<OsString>> {
     debug_assert_eq!(typed.len(), shown.len());
-    let one = |(typed, shown): (&String, &String)| {
-        // `--password=` has nothing to hide.
-        let is_hidden =
-            shown.contains(HIDDEN) && shown != typed && shown.replace(HIDDEN, "") != *typed;
-        is_hidden.then(|| shown.replace(HIDDEN, MASK).into())
-    };
-    typed.iter().zip(shown).map(one).collect()
+    typed.iter().zip(shown).map(|(typed, shown)| mask_of(typed, shown)).collect()
+}
+
+fn mask_of(typed: &str, shown: &str) -> Option<OsString> {
+    // `--password=` has nothing to hide.
+    let is_hidden = shown.contains(HIDDEN) && shown != typed && shown.replace(HIDDEN, "") != typed;
+    is_hidden.then(|| shown.replace(HIDDEN, MASK).into())
 }

@@ -27,7 +27,7 @@ pub(crate) struct RunsWish {
 }
 
 impl RunsWish {
-    /// `named`: by the user; the word `none` is no folder.
+    /// `named`: by the user; the word `none` means no folder.
     pub(crate) fn of(
         named: Option<PathBuf>,
         environment: &dyn Fn(&str) -> Option<OsString>,

@@ -10,10 +10,10 @@ use std::time::Duration;
 use truetps_driver::{Client, DriverError, Target, server_settings};
 use truetps_engine::{LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunOutcome};
 use truetps_folder::FolderError;
-use truetps_lab::{RanTrial, TrialContext, connect_timeout, run_trial};
 use truetps_plan::{ErrorPolicy, Load};
 use truetps_record::{OtherRun, Phase, Spacing, Trial};
 use truetps_recording::TrialEvent;
+use truetps_trial::{RanTrial, TrialContext, connect_timeout, run_trial, worker_count};
 
 use crate::ending::{Clients, RunSessions, start_of};
 use crate::recording::CompatRecording;
@@ -71,7 +71,7 @@ impl RunRequest {
         }
     }
 
-    /// The same as an entry of a plan.
+    /// The load as an entry of a plan.
     pub(crate) fn plan_load(&self) -> Load {
         Load {
             warm_up_s: 0.0,
@@ -96,20 +96,16 @@ pub(crate) fn connect_unmeasured(target: &Target) -> Result<Client, DriverError>
     Ok(client)
 }
 
-/// Threads that run the clients. `asked`: 0 chooses automatically, and leaves half of the cores to the server.
+/// Threads that run the clients. `asked`: 0 chooses automatically.
 pub(crate) fn workers(asked: u32, cores: u32) -> u32 {
-    if asked > 0 { asked } else { (cores / 2).max(1) }
+    worker_count((asked > 0).then_some(asked), cores)
 }
 
 /// Raises the limit of open files for this many clients of the server. The error contains the hint if the host has too
 /// little.
 pub(crate) fn make_room(clients: u32, server: &Target) -> Result<(), String> {
-    truetps_lab::make_room_for_clients(clients, &server.endpoints, &server.sources).map_err(
-        |error| {
-            let hint = error.hint().map_or_else(String::new, |hint| format!("\nhint: {hint}"));
-            format!("{error}{hint}")
-        },
-    )
+    truetps_trial::make_room_for_clients(clients, &server.endpoints, &server.sources)
+        .map_err(|error| format!("{error}\nhint: {}", error.hint()))
 }
 
 /// The result of a run.
@@ -127,7 +123,7 @@ impl TrialResult {
     /// From the first statement to the end of the last one, as in `run.json`; 0 if there was none.
     pub(crate) fn length(&self) -> Duration {
         self.outcome.as_ref().map_or(Duration::ZERO, |outcome| {
-            outcome.end.last_end.unwrap_or(outcome.measure_length)
+            outcome.measured.as_ref().map_or(Duration::ZERO, |measured| measured.length)
         })
     }
 }
@@ -177,8 +173,10 @@ fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
         return None;
     }
     let target = Target { setup: Vec::new(), sends_local_files: false, ..context.target.clone() };
-    let ask = move || server_settings(&mut Client::connect(&target, SETTINGS_TIMEOUT)?);
-    unless_stopped(context.stop, ask)?.ok()
+    unless_stopped(context.stop, move || {
+        server_settings(&mut Client::connect(&target, SETTINGS_TIMEOUT)?)
+    })?
+    .ok()
 }
 
 /// Runs a load whose statements are ended soon after Ctrl-C, so that the user does not wait for a lock or a long query.

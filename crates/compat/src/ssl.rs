@@ -20,12 +20,13 @@ pub(crate) fn tls(
     if cert.is_some() != key.is_some() {
         return Err("--ssl-cert and --ssl-key go together");
     }
-    let usual = || match (&ca, &cert) {
-        (Some(_), _) => TlsMode::VerifyCa,
-        (None, Some(_)) => TlsMode::Required,
-        (None, None) => TlsMode::Preferred,
+    let mode = match (mode, &ca, &cert) {
+        (Some(mode), ..) => mode,
+        (None, Some(_), _) => TlsMode::VerifyCa,
+        (None, None, Some(_)) => TlsMode::Required,
+        (None, None, None) => TlsMode::Preferred,
     };
-    Ok(Tls { mode: mode.unwrap_or_else(usual), ca, cert, key, takes_server_key })
+    Ok(Tls { mode, ca, cert, key, takes_server_key })
 }
 
 /// A socket of this machine cannot be tapped: TLS that is not required is not used there.

@@ -100,23 +100,22 @@ impl Supplement {
 
     fn response_time(&self) -> String {
         let figures = LatencyFigures::of(&self.response);
-        let of = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), time);
         format!(
             "p50 {}, p95 {}, p99 {}, max {}",
-            of(figures.response_us_p50),
-            of(figures.response_us_p95),
-            of(figures.response_us_p99),
-            of(figures.response_us_max)
+            time_or(figures.response_us_p50, "–"),
+            time_or(figures.response_us_p95, "–"),
+            time_or(figures.response_us_p99, "–"),
+            time_or(figures.response_us_max, "–")
         )
     }
 
     fn acknowledged(&self) -> String {
-        let sum = |of: fn(&RunResult) -> u64| self.runs.iter().map(of).sum::<u64>();
-        let (acknowledged, failed) = (sum(|run| run.acknowledged), sum(|run| run.failed));
+        let acknowledged: u64 = self.runs.iter().map(|run| run.acknowledged).sum();
+        let failed: u64 = self.runs.iter().map(|run| run.failed).sum();
+        let rows: u64 = self.runs.iter().map(|run| run.rows_changed).sum();
         let wanted: Option<u64> = self.runs.iter().map(|run| run.wanted).sum();
         let of = wanted.map_or_else(String::new, |wanted| format!(" of {wanted}"));
         let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-        let rows = sum(|run| run.rows_changed);
         format!("{acknowledged}{of} {}{failed}; {rows} rows changed", self.unit)
     }
 
@@ -144,17 +143,9 @@ impl Supplement {
     }
 
     fn cpu(&self) -> String {
-        let mean = |of: fn(&RunResult) -> Option<f64>| {
-            let all: Option<Vec<f64>> = self.runs.iter().map(of).collect();
-            let all = all.filter(|all| !all.is_empty())?;
-            Some(all.iter().sum::<f64>() / all.len() as f64)
-        };
-        let of = |value: Option<f64>| value.map_or_else(|| "not known".to_owned(), time);
-        format!(
-            "client {}, server {}",
-            of(mean(|run| run.client_cpu_us)),
-            of(mean(|run| run.server_cpu_us))
-        )
+        let client = mean(self.runs.iter().map(|run| run.client_cpu_us));
+        let server = mean(self.runs.iter().map(|run| run.server_cpu_us));
+        format!("client {}, server {}", time_or(client, "not known"), time_or(server, "not known"))
     }
 
     fn validity(&self) -> String {
@@ -193,8 +184,8 @@ impl RunResult {
         let measured = trial.measured.as_ref();
         let counts = measured.map(|measured| measured.counts).unwrap_or_default();
         let resources = measured.map(|measured| &measured.resources);
-        let errors = outcome
-            .map(|all| [&*all.connect_errors, &*all.errors, &*all.errors_elsewhere].concat());
+        let errors =
+            outcome.map(|all| all.connect_errors.iter().chain(all.errors()).cloned().collect());
         Self {
             validity: trial.validity.clone(),
             tps: measured.map_or(0.0, |measured| measured.tps),
@@ -238,6 +229,16 @@ fn tps(rate: f64) -> String {
         text += &digits[at..at + 3];
     }
     text
+}
+
+/// `None` if one of them is not known, or there are none.
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let all = values.collect::<Option<Vec<f64>>>().filter(|all| !all.is_empty())?;
+    Some(all.iter().sum::<f64>() / all.len() as f64)
+}
+
+fn time_or(us: Option<f64>, unknown: &str) -> String {
+    us.map_or_else(|| unknown.to_owned(), time)
 }
 
 /// Microseconds, in a suitable unit.

@@ -106,14 +106,14 @@ struct TerminalLine {
 
 impl TerminalLine {
     fn of(modes: &Termios) -> Self {
-        let code = |index| modes.special_codes[index];
+        let codes = &modes.special_codes;
         Self {
             text: Vec::new(),
-            interrupt: [code(SpecialCodeIndex::VINTR), code(SpecialCodeIndex::VQUIT)],
-            suspend: code(SpecialCodeIndex::VSUSP),
-            end: code(SpecialCodeIndex::VEOF),
-            erase: code(SpecialCodeIndex::VERASE),
-            kill: code(SpecialCodeIndex::VKILL),
+            interrupt: [codes[SpecialCodeIndex::VINTR], codes[SpecialCodeIndex::VQUIT]],
+            suspend: codes[SpecialCodeIndex::VSUSP],
+            end: codes[SpecialCodeIndex::VEOF],
+            erase: codes[SpecialCodeIndex::VERASE],
+            kill: codes[SpecialCodeIndex::VKILL],
         }
     }
 

@@ -11,7 +11,7 @@ use truetps_record::SqlDialect;
 
 use crate::postgres::put_ssl_request;
 use crate::session::{Reply, Session, SessionEvent};
-use crate::{Address, Connector, DriverError, Socket, Target};
+use crate::{Address, Connector, DriverError, QueryResult, Socket, Target};
 
 /// How long a client waits for a connection, and then for the end of its login. A server whose reverse DNS lookup of
 /// the client fails needs ten seconds for it.
@@ -20,15 +20,6 @@ pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
 /// A server of the MySQL family speaks first, and at once. A server that stays silent may be PostgreSQL, which waits
 /// for the client.
 const SILENCE: Duration = Duration::from_secs(1);
-
-/// Rows of one query, as text. `None` is NULL; bytes that are not UTF-8 are written in hexadecimal, `0x00FF`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct QueryResult {
-    pub columns: Vec<String>,
-    pub rows: Vec<Vec<Option<String>>>,
-    pub affected_rows: u64,
-    pub warnings: u16,
-}
 
 pub struct Client {
     dialect: SqlDialect,
@@ -62,10 +53,9 @@ impl Client {
     pub fn connect(target: &Target, timeout: Duration) -> Result<Self, DriverError> {
         const INPUT_BYTES: usize = 64 << 10;
         let connector = Connector::new(target.clone(), Arc::new([]), false)?;
-        let failed =
-            |source| DriverError::Connect { endpoint: connector.endpoint(0).clone(), source };
         let limit = target.connect_timeout.unwrap_or(LOGIN_TIMEOUT).min(timeout);
-        let socket = Socket::connect(connector.address(0), limit).map_err(failed)?;
+        let socket = Socket::connect(connector.address(0), limit)
+            .map_err(|source| connector.not_connected(0, source))?;
         let other_family =
             (target.dialect == SqlDialect::Mysql).then(|| connector.address(0).clone());
         let mut session = connector.session(0);
@@ -83,7 +73,7 @@ impl Client {
         client.session.start_login(&mut client.out);
         let event = client.exchange().map_err(|error| match error {
             DriverError::Io(source) if source.kind() == io::ErrorKind::TimedOut => {
-                failed(client.login_took_too_long(limit))
+                connector.not_connected(0, client.login_took_too_long(limit))
             }
             other => other,
         });
@@ -250,46 +240,23 @@ impl Client {
 /// Requests TLS as PostgreSQL clients do, on a separate connection. The answer is one letter, and a busy server may
 /// take long to send it: waits until `ends`, or until the first connection has something to read.
 fn is_postgres(address: &Address, first: &Socket, ends: Instant) -> bool {
-    let ask = || {
-        let socket = Socket::connect(address, SILENCE)?;
-        socket.set_timeout(SILENCE)?;
-        let (mut request, mut answer) = (Vec::new(), [0; 2]);
-        put_ssl_request(&mut request);
-        (&socket).write_all(&request)?;
-        let mut either = [first, &socket].map(|socket| PollFd::new(socket, PollFlags::IN));
-        let left = ends.saturating_duration_since(Instant::now());
-        retry_on_intr(|| poll(&mut either, left.try_into().ok().as_ref()))?;
-        if either[1].revents().is_empty() {
-            return Ok(false);
-        }
-        let length = (&socket).read(&mut answer)?;
-        Ok::<_, io::Error>(matches!(answer[..length], [b'S' | b'N']))
-    };
-    ask().unwrap_or(false)
+    asks_and_is_postgres(address, first, ends).unwrap_or(false)
 }
 
-/// Upper bound of the memory of a row (or a column's name) that is kept as text: its bytes, of which non-text bytes
-/// take two letters each, and its cells, with the allocator's overhead.
-pub(crate) fn kept_bytes(bytes: usize, cells: usize) -> usize {
-    const ALLOCATION_BYTES: usize = 32;
-    // A list of rows doubles when it is full.
-    const ROW_BYTES: usize = 2 * size_of::<Vec<Option<String>>>() + ALLOCATION_BYTES;
-    ROW_BYTES + 2 * bytes + cells * (size_of::<Option<String>>() + ALLOCATION_BYTES)
-}
-
-/// A value as text, without loss: a value that is not text is shown as MySQL's client shows binary values.
-pub(crate) fn cell_text(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    if let Ok(text) = str::from_utf8(bytes) {
-        return text.to_owned();
+fn asks_and_is_postgres(address: &Address, first: &Socket, ends: Instant) -> io::Result<bool> {
+    let socket = Socket::connect(address, SILENCE)?;
+    socket.set_timeout(SILENCE)?;
+    let (mut request, mut answer) = (Vec::new(), [0; 2]);
+    put_ssl_request(&mut request);
+    (&socket).write_all(&request)?;
+    let mut either = [first, &socket].map(|socket| PollFd::new(socket, PollFlags::IN));
+    let left = ends.saturating_duration_since(Instant::now());
+    retry_on_intr(|| poll(&mut either, left.try_into().ok().as_ref()))?;
+    if either[1].revents().is_empty() {
+        return Ok(false);
     }
-    let mut text = String::with_capacity(2 + 2 * bytes.len());
-    text.push_str("0x");
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02X}");
-    }
-    text
+    let length = (&socket).read(&mut answer)?;
+    Ok(matches!(answer[..length], [b'S' | b'N']))
 }
 
 /// The system's message for a socket timeout is about a temporarily unavailable resource.
@@ -388,11 +355,5 @@ mod tests {
             assert!(text.contains("no login within 2 s: it answered"), "{text}");
             assert!(took < Duration::from_secs(15), "{took:?}");
         }
-    }
-
-    #[test]
-    fn what_is_no_text_is_shown_in_hexadecimal() {
-        assert_eq!(cell_text("naïve".as_bytes()), "naïve");
-        assert_eq!(cell_text(&[0x00, 0xff, 0x80]), "0x00FF80");
     }
 }

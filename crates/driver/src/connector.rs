@@ -90,17 +90,15 @@ impl Connector {
         scratch: &mut Scratch,
         deadline: Option<Instant>,
     ) -> Result<Link, DriverError> {
-        let failed =
-            |source| DriverError::Connect { endpoint: self.endpoint(client).clone(), source };
         let socket = loop {
             match self.open_socket(client) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                        return Err(failed(io::ErrorKind::TimedOut.into()));
+                        return Err(self.not_connected(client, io::ErrorKind::TimedOut.into()));
                     }
                     thread::sleep(QUEUE_PAUSE);
                 }
-                begun => break begun.map_err(failed)?,
+                begun => break begun.map_err(|source| self.not_connected(client, source))?,
             }
         };
         let mut link = Link::new(socket, self.session(client));
@@ -108,9 +106,13 @@ impl Connector {
         match event {
             Ok(SessionEvent::Ready) => Ok(link),
             Ok(_) => Err(DriverError::Protocol("a reply instead of a greeting")),
-            Err(DriverError::Io(source)) => Err(failed(source)),
+            Err(DriverError::Io(source)) => Err(self.not_connected(client, source)),
             Err(error) => Err(error),
         }
+    }
+
+    pub(crate) fn not_connected(&self, client: u32, source: io::Error) -> DriverError {
+        DriverError::Connect { endpoint: self.endpoint(client).clone(), source }
     }
 
     /// A session for a socket of client number `client`.

@@ -104,9 +104,10 @@ impl Target {
     ///
     /// Without `tls`, TCP connections are encrypted if the server supports it, and unix sockets are not.
     pub fn parse(dsn: &str) -> Result<Self, DsnError> {
-        let none = || DsnError::NotADsn { form: form_of_others(dsn) };
-        let (scheme, rest) =
-            dsn.split_once("://").filter(|(scheme, _)| is_scheme(scheme)).ok_or_else(none)?;
+        let (scheme, rest) = dsn
+            .split_once("://")
+            .filter(|(scheme, _)| is_scheme(scheme))
+            .ok_or_else(|| DsnError::NotADsn { form: form_of_others(dsn) })?;
         let dialect = dialect(scheme)?;
         // Checked before anything that could be the rest of a password.
         if rest.find(['/', '?']).is_some_and(|end| rest[end..].contains('@')) {
@@ -132,7 +133,7 @@ impl Target {
         Ok(Self { sources, connect_timeout, ..Self::new(dialect, endpoints, login, tls) })
     }
 
-    /// The same target with this password, which replaces the DSN's own.
+    /// The target with this password, which replaces the DSN's own.
     #[must_use]
     pub fn with_password(mut self, password: impl Into<String>) -> Self {
         self.login.password = Some(Password::new(password));
@@ -165,11 +166,10 @@ impl fmt::Display for Target {
         let usual = usual_mode(&self.endpoints);
         let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls.mode && *mode != usual);
         let tls = mode.map(|(name, _)| format!("tls={name}"));
-        let file = |name, path: &Option<PathBuf>| {
-            path.as_ref().map(|path| format!("{name}={}", encoded_path(path)))
-        };
         let Tls { ca, cert, key, takes_server_key, .. } = &self.tls;
-        let files = [file("ca", ca), file("cert", cert), file("key", key)];
+        let files = [("ca", ca), ("cert", cert), ("key", key)];
+        let files =
+            files.map(|(name, path)| Some(format!("{name}={}", encoded_path(path.as_ref()?))));
         let server_key = takes_server_key.then(|| "get_server_public_key=true".to_owned());
         let timeout =
             self.connect_timeout.map(|timeout| format!("connect_timeout={}", timeout.as_secs()));
@@ -300,13 +300,11 @@ fn options(text: &str) -> Result<DsnOptions, DsnError> {
     let mut options = DsnOptions::new();
     for option in text.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        let unknown = || DsnError::UnknownOption {
-            option: name.to_owned(),
-            near: near_matches(name, OPTIONS),
-        };
         let value = decoded(value, "value of an option")?;
         let own = OPTIONS.into_iter().find(|known| *known == name);
-        let name = own.or_else(|| option_of_others(name, &value)).ok_or_else(unknown)?;
+        let name = own.or_else(|| option_of_others(name, &value)).ok_or_else(|| {
+            DsnError::UnknownOption { option: name.to_owned(), near: near_matches(name, OPTIONS) }
+        })?;
         if value.is_empty() {
             return Err(DsnError::NoValue(name));
         }

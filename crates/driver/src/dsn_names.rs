@@ -42,26 +42,30 @@ pub(crate) fn tls_mode_of_others(mode: &str) -> Option<TlsMode> {
     TLS_MODE_NAMES.into_iter().find(|(theirs, _)| *theirs == mode).map(|(_, mode)| mode)
 }
 
-/// What a text without `://`, or with a scheme that is none, seems to be.
+/// What a text without a scheme seems to be.
 pub(crate) fn form_of_others(text: &str) -> Option<&'static str> {
-    let starts =
-        |start: &str| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
-    let is_wrapped_in =
-        |quote: char| text.len() > 1 && text.starts_with(quote) && text.ends_with(quote);
-    if is_wrapped_in('"') || is_wrapped_in('\'') {
+    let quotes = ['"', '\''];
+    if text.len() > 1 && quotes.iter().any(|q| text.starts_with(*q) && text.ends_with(*q)) {
         return Some("it is in quotes that are part of it");
     }
-    if starts("jdbc:") {
+    if starts_with(text, "jdbc:") {
         return Some("it is a URL of JDBC: leave `jdbc:` out, and put the user before the host");
     }
-    if text.contains("@tcp(") || text.contains("@unix(") || starts("tcp(") || starts("unix(") {
+    if ["@tcp(", "@unix("].iter().any(|part| text.contains(part))
+        || ["tcp(", "unix("].iter().any(|start| starts_with(text, start))
+    {
         return Some("it is an address of Go's MySQL driver");
     }
-    if starts("/") {
+    if text.starts_with('/') {
         return Some("it is a path: a socket is given as mysql://user@?socket=/path");
     }
     if text.contains('=') {
         return Some("it is a list of names and values");
     }
     None
+}
+
+/// Whether a text begins so, in letters of either case.
+fn starts_with(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
 }

@@ -28,6 +28,7 @@ mod http;
 mod link;
 mod mysql;
 mod postgres;
+mod query_result;
 mod result_sets;
 mod session;
 mod settings;
@@ -38,7 +39,7 @@ mod tls;
 mod user;
 
 pub use alarm::Alarm;
-pub use client::{Client, LOGIN_TIMEOUT, QueryResult, Traffic};
+pub use client::{Client, LOGIN_TIMEOUT, Traffic};
 pub use connector::Connector;
 pub use dsn::DsnError;
 pub use error::{DriverError, LoginError, ServerError};
@@ -47,11 +48,12 @@ pub use http::{HttpSession, HttpTarget, HttpTemplate, TemplateError, UrlError};
 pub use link::{Link, Scratch};
 pub use mysql::MysqlSession;
 pub use postgres::{
-    LibpqError, LibpqGiven, LibpqTarget, PgSession, TransactionStatus, count_parameters,
-    libpq_variables, with_numbered_parameters,
+    LibpqError, LibpqGiven, LibpqTarget, PgSession, count_parameters, libpq_variables,
+    with_numbered_parameters,
 };
+pub use query_result::QueryResult;
 pub use result_sets::{COLLECTED_BYTES_MAX, ResultSet, ResultSets, RowValues};
-pub use session::{ParamType, Prepared, Reply, Session, SessionEvent};
+pub use session::{ParamType, Prepared, Reply, Session, SessionEvent, TransactionStatus};
 pub use settings::{AURORA_POSTGRES, DURABILITY_STATUS, server_settings, session_settings};
 pub use socket::{Address, Socket};
 pub use statement::{Params, Statement, StatementError, Value};

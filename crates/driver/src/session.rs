@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{DriverError, Params, QueryResult, ResultSets, ServerError, TransactionStatus};
+use crate::{DriverError, Params, QueryResult, ResultSets, ServerError};
 
 /// How one statement ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,6 +60,26 @@ impl ParamType {
     pub const DATE: Self = Self(1082);
     pub const TIME: Self = Self(1083);
     pub const TIMESTAMP: Self = Self(1114);
+}
+
+/// The transaction status that the server sends with every reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransactionStatus {
+    Idle,
+    InTransaction,
+    /// A statement of the transaction failed: only ROLLBACK is accepted.
+    Failed,
+}
+
+impl TransactionStatus {
+    pub(crate) fn from_byte(status: u8) -> Result<Self, DriverError> {
+        match status {
+            b'I' => Ok(Self::Idle),
+            b'T' => Ok(Self::InTransaction),
+            b'E' => Ok(Self::Failed),
+            _ => Err(DriverError::Protocol("an unknown transaction status")),
+        }
+    }
 }
 
 /// A session with any kind of server. One statement is in flight at a time, so that one call yields at most one event.

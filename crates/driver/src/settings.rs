@@ -58,10 +58,11 @@ pub fn session_settings(client: &mut Client) -> Result<BTreeMap<String, String>,
 
 fn pairs(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
     let rows = client.query(sql)?.rows.into_iter();
-    let pair = |row: Vec<Option<String>>| {
-        let mut cells = row.into_iter();
-        let name = cells.next()??.to_ascii_lowercase().replace('-', "_");
-        Some((name, cells.next()?.unwrap_or_default()))
-    };
-    Ok(rows.filter_map(pair).collect())
+    Ok(rows
+        .filter_map(|row| {
+            let mut cells = row.into_iter();
+            let name = cells.next()??.to_ascii_lowercase().replace('-', "_");
+            Some((name, cells.next()?.unwrap_or_default()))
+        })
+        .collect())
 }

@@ -31,11 +31,11 @@ pub struct Address {
 impl Address {
     /// Resolves the host's name.
     pub fn resolve(endpoint: &Endpoint) -> Result<Self, DriverError> {
-        let failed = |source| DriverError::Connect { endpoint: endpoint.clone(), source };
         let mut ips: Vec<SocketAddr> = match endpoint {
             Endpoint::Unix(_) => Vec::new(),
             Endpoint::Tcp { host, port } => {
-                (host.as_str(), *port).to_socket_addrs().map_err(failed)?.collect()
+                let found = (host.as_str(), *port).to_socket_addrs();
+                found.map_err(|source| unresolved(endpoint, source))?.collect()
             }
         };
         // On many systems `localhost` resolves to ::1 first, but servers that listen only locally listen to 127.0.0.1.
@@ -44,22 +44,23 @@ impl Address {
             ips.sort_by_key(SocketAddr::is_ipv6);
         }
         if ips.is_empty() && matches!(endpoint, Endpoint::Tcp { .. }) {
-            return Err(failed(io::Error::new(io::ErrorKind::NotFound, "the host has no address")));
+            let source = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+            return Err(unresolved(endpoint, source));
         }
         Ok(Self { endpoint: endpoint.clone(), ips, source: None })
     }
 
-    /// The same endpoint, connected to from an address of this host. Only the endpoint's addresses of the same family
-    /// remain.
+    /// The endpoint, connected to from an address of this host. Only the endpoint's addresses of that family remain.
     pub(crate) fn with_source(&self, source: IpAddr) -> Result<Self, DriverError> {
-        let failed = |problem| DriverError::Source { address: source, problem };
         // It can be bound if it is one of this host's.
-        let _ = UdpSocket::bind((source, 0)).map_err(failed)?;
+        let _ = UdpSocket::bind((source, 0))
+            .map_err(|problem| DriverError::Source { address: source, problem })?;
         let ips: Vec<_> =
             self.ips.iter().copied().filter(|ip| ip.is_ipv4() == source.is_ipv4()).collect();
         if ips.is_empty() {
             let problem = format!("{} has no address of its family", self.endpoint);
-            return Err(failed(io::Error::new(io::ErrorKind::Unsupported, problem)));
+            let problem = io::Error::new(io::ErrorKind::Unsupported, problem);
+            return Err(DriverError::Source { address: source, problem });
         }
         Ok(Self { endpoint: self.endpoint.clone(), ips, source: Some(source) })
     }
@@ -67,6 +68,10 @@ impl Address {
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
+}
+
+fn unresolved(endpoint: &Endpoint, source: io::Error) -> DriverError {
+    DriverError::Connect { endpoint: endpoint.clone(), source }
 }
 
 #[derive(Debug)]
@@ -161,7 +166,7 @@ fn begin_tcp(ip: SocketAddr, source: Option<IpAddr>) -> io::Result<(OwnedFd, boo
     Ok((fd, is_connected))
 }
 
-/// The same, connected within `timeout`, and blocking.
+/// A socket that is connected within `timeout`, and blocking.
 fn connect_tcp(ip: SocketAddr, source: Option<IpAddr>, timeout: Duration) -> io::Result<OwnedFd> {
     let ends = Instant::now() + timeout;
     let (fd, mut is_connected) = begin_tcp(ip, source)?;

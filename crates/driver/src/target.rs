@@ -253,7 +253,7 @@ impl Target {
         Self { dialect: SqlDialect::Postgres, ..Self::mysql_unix(socket, user, Some(database)) }
     }
 
-    /// The same target, whose sessions first send this statement; see [`Target::setup`].
+    /// The target, whose sessions first send this statement; see [`Target::setup`].
     #[must_use]
     pub fn with_setup(mut self, setup: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.setup = setup.into_iter().map(Into::into).collect();

@@ -14,16 +14,14 @@ use truetps_measure::{
 use truetps_plan::ErrorPolicy;
 use truetps_record::{ErrorClass, Phase, RowAnswer};
 
-use crate::client::{ClientState, EngineClient};
+use crate::client::ClientState;
 use crate::login::while_connecting;
+use crate::outcome::ClientEnds;
 use crate::policy::{self, FailureAction};
 use crate::quota::CountedEnd;
 use crate::reconnect::{ATTEMPT_MAX, Reconnects};
-use crate::rows::RowAttempts;
-use crate::run::ClientEnds;
+use crate::rows::{RowAttempts, RowKeeper};
 use crate::worker::{EARLY_RATE_MAX, LOOK, SharedRun, Worker};
-
-pub(crate) use rows::RowKeeper;
 
 /// Time limit for counting the starts up to the very end.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
@@ -87,11 +85,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         while self.turn()? {}
         self.end_rows();
         let now_ns = self.timeline.now_ns();
-        let is_away = |client: &&EngineClient| {
-            client.absence.as_ref().is_some_and(|absence| !absence.is_planned)
-        };
-        let away = self.worker.clients.iter().filter(is_away).count();
-        self.end.lost += away as u32;
+        let absences = self.worker.clients.iter().filter_map(|client| client.absence.as_ref());
+        self.end.lost += absences.filter(|absence| !absence.is_planned).count() as u32;
         self.end.unanswered = self.recorder.tally.in_flight() as u32;
         self.end.drain_answers = self.recorder.tally.sums.counts.statements;
         self.recorder.finish(now_ns);
@@ -150,9 +145,12 @@ impl<'w, 'a> Drive<'w, 'a> {
     fn next_due_ns(&self) -> u64 {
         let wake_ns = self.reconnects.next_ns();
         // A start that is scheduled after the end does not count.
-        let is_start = |due: &u64| *due < self.timeline.end_ns() && !self.schedule_is_over();
-        let start_ns = Some(self.pace.next_due_ns()).filter(is_start);
-        wake_ns.min(start_ns.unwrap_or(u64::MAX))
+        let start_ns = self.pace.next_due_ns();
+        if start_ns < self.timeline.end_ns() && !self.schedule_is_over() {
+            wake_ns.min(start_ns)
+        } else {
+            wake_ns
+        }
     }
 
     /// Ends all intervals whose time is over. Each has the starts that were scheduled in it.
@@ -178,12 +176,10 @@ impl<'w, 'a> Drive<'w, 'a> {
         let busy = self.worker.clients.iter().filter(|client| client.is_busy());
         let oldest_ns = busy.map(|client| end_ns.saturating_sub(client.scheduled_ns)).max();
         self.end.oldest_in_flight = oldest_ns.map(Duration::from_nanos);
-        let count = |is: fn(&EngineClient) -> bool| {
-            self.worker.clients.iter().filter(|client| is(client)).count() as u32
-        };
-        let finished = count(|client| client.has_finished);
-        let unfinished = count(|client| !client.has_finished && client.is_busy());
-        (self.end.finished, self.end.unfinished) = (finished, unfinished);
+        for client in &self.worker.clients {
+            self.end.finished += u32::from(client.has_finished);
+            self.end.unfinished += u32::from(!client.has_finished && client.is_busy());
+        }
         self.abandon_resends();
     }
 
@@ -295,10 +291,10 @@ impl<'w, 'a> Drive<'w, 'a> {
             return;
         }
         // Waiting starts are for clients that reconnect: connected clients have been asked already.
-        let may_come_back = |client: &EngineClient| {
-            matches!(client.state, ClientState::Connecting | ClientState::Away)
-        };
-        if self.recorder.tally.queued() > 0 && self.worker.clients.iter().any(may_come_back) {
+        let mut states = self.worker.clients.iter().map(|client| client.state);
+        if self.recorder.tally.queued() > 0
+            && states.any(|state| matches!(state, ClientState::Connecting | ClientState::Away))
+        {
             return;
         }
         self.has_left_work = true;

@@ -32,6 +32,6 @@ pub(crate) fn action(policy: &ErrorPolicy, class: ErrorClass, retries: u32) -> F
 
 /// How long a client tries to restore its connection; `None`: not at all.
 pub(crate) fn patience(policy: &ErrorPolicy) -> Option<Duration> {
-    let limit = || Duration::try_from_secs_f64(policy.reconnect_s).unwrap_or(Duration::MAX);
-    (policy.reconnect_s > 0.0).then(limit)
+    (policy.reconnect_s > 0.0)
+        .then(|| Duration::try_from_secs_f64(policy.reconnect_s).unwrap_or(Duration::MAX))
 }

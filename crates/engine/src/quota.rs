@@ -11,7 +11,7 @@ pub(crate) struct QuotaCount {
     counts_starts: bool,
     /// For [`Quota::Together`]: transactions that may still end before the measure phase is over.
     transactions_left: AtomicU64,
-    /// The same in an open loop: starts that may still be scheduled in the measure phase.
+    /// In an open loop: starts that may still be scheduled in the measure phase.
     starts_left: AtomicU64,
     /// … and workers that may still have something to start.
     workers_at_work: AtomicU32,
@@ -103,8 +103,10 @@ impl QuotaCount {
 
 /// Takes up to `wanted`; returns the number taken.
 fn take_up_to(left: &AtomicU64, wanted: u64) -> u64 {
-    let take = |left: u64| Some(left.saturating_sub(wanted));
-    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default().min(wanted)
+    let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+        Some(left.saturating_sub(wanted))
+    });
+    before.unwrap_or_default().min(wanted)
 }
 
 #[cfg(test)]

@@ -48,3 +48,18 @@ pub(crate) struct RowAttempts {
     /// The pause that the service asked for.
     pub(crate) retry_after: Option<Duration>,
 }
+
+/// The rows of one worker.
+pub(crate) struct RowKeeper<'a> {
+    pub(crate) spec: &'a LoggedRows,
+    pub(crate) writer: Box<dyn AnswerWriter>,
+    /// Nothing is written after the first error, which ends the run.
+    pub(crate) has_failed: bool,
+    pub(crate) next_look_ns: u64,
+}
+
+impl<'a> RowKeeper<'a> {
+    pub(crate) fn new(spec: &'a LoggedRows, worker: usize) -> io::Result<Self> {
+        Ok(Self { spec, writer: spec.log.writer(worker)?, has_failed: false, next_look_ns: 0 })
+    }
+}

@@ -15,9 +15,9 @@ use truetps_driver::{Alarm, Connector, Scratch};
 use truetps_workload::Workload;
 
 use crate::client::EngineClient;
+use crate::load::LoadSpec;
 use crate::mode::Threads;
 use crate::quota::QuotaCount;
-use crate::run::LoadSpec;
 
 /// A worker checks at least this often whether the run was ended early.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);

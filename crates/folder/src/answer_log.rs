@@ -40,12 +40,7 @@ impl AnswerLogFolder {
     pub fn writer(&self, worker: usize) -> Result<AnswerLogWriter, FolderError> {
         fs::create_dir_all(&self.path).map_err(FolderError::io(&self.path))?;
         let path = self.path.join(format!("worker-{worker:04}.log"));
-        let create = || -> io::Result<File> {
-            let mut file = File::create_new(&path)?;
-            file.write_all(&HEAD)?;
-            Ok(file)
-        };
-        let file = create().map_err(FolderError::io(&path))?;
+        let file = create_log(&path).map_err(FolderError::io(&path))?;
         Ok(AnswerLogWriter { file, buffer: Vec::new(), records: 0 })
     }
 
@@ -169,6 +164,12 @@ fn code_of(answer: RowAnswer) -> u8 {
     }
 }
 
+fn create_log(path: &Path) -> io::Result<File> {
+    let mut file = File::create_new(path)?;
+    file.write_all(&HEAD)?;
+    Ok(file)
+}
+
 fn answer_of(code: u8) -> Option<RowAnswer> {
     [RowAnswer::Acknowledged, RowAnswer::Refused, RowAnswer::Unknown]
         .get(usize::from(code))
@@ -182,23 +183,29 @@ enum Record {
 }
 
 fn parse(bytes: &[u8; RECORD_BYTES]) -> Option<Record> {
-    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-    let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    if u32_at(CHECKED_BYTES) != checksum(&bytes[..CHECKED_BYTES]) {
+    if u32_at(bytes, CHECKED_BYTES) != checksum(&bytes[..CHECKED_BYTES]) {
         return None;
     }
-    if u32_at(0) == END {
-        return Some(Record::End(u64_at(4)));
+    if u32_at(bytes, 0) == END {
+        return Some(Record::End(u64_at(bytes, 4)));
     }
     Some(Record::Row(AnsweredRow {
-        client: u32_at(0),
-        seq: u64_at(4),
-        digest: u64_at(12),
-        at_ms: u32_at(20).into(),
+        client: u32_at(bytes, 0),
+        seq: u64_at(bytes, 4),
+        digest: u64_at(bytes, 12),
+        at_ms: u32_at(bytes, 20).into(),
         code: u16::from_le_bytes([bytes[24], bytes[25]]),
         attempts: bytes[26].into(),
         answer: answer_of(bytes[27])?,
     }))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
 fn read_file(
@@ -206,18 +213,18 @@ fn read_file(
     file: File,
     on_row: &mut dyn FnMut(AnsweredRow) -> io::Result<()>,
 ) -> Result<AnswerLogState, FolderError> {
-    let failed = |error| FolderError::io(path)(error);
     let mut file = BufReader::with_capacity(1 << 20, file);
     let mut head = Vec::new();
-    (&mut file).take(HEAD.len() as u64).read_to_end(&mut head).map_err(failed)?;
+    (&mut file).take(HEAD.len() as u64).read_to_end(&mut head).map_err(FolderError::io(path))?;
     if !HEAD.starts_with(&head) {
-        return Err(FolderError::content(path, "is no log of answers, or one of another version"));
+        let problem = "is not a log of answers, or one of another version";
+        return Err(FolderError::content(path, problem));
     }
     let mut state = AnswerLogState { bytes: head.len() as u64, ..AnswerLogState::default() };
     let (mut rows, mut bad) = (0, 0);
     let mut record = [0; RECORD_BYTES];
     loop {
-        let length = read_full(&mut file, &mut record).map_err(failed)?;
+        let length = read_full(&mut file, &mut record).map_err(FolderError::io(path))?;
         state.bytes += length as u64;
         if length < RECORD_BYTES {
             // Records that cannot be read, and nothing good behind them: the end was cut off.
@@ -231,7 +238,7 @@ fn read_file(
                 match found {
                     Record::Row(row) => {
                         rows += 1;
-                        on_row(row).map_err(failed)?;
+                        on_row(row).map_err(FolderError::io(path))?;
                     }
                     Record::End(of) => state.is_complete = of == rows,
                 }
@@ -348,6 +355,6 @@ mod tests {
         }
         fs::write(&path, b"something else").unwrap();
         let error = log.read(&mut |_| Ok(())).unwrap_err().to_string();
-        assert!(error.contains("is no log of answers"), "{error}");
+        assert!(error.contains("is not a log of answers"), "{error}");
     }
 }

@@ -66,11 +66,12 @@ impl CrashFolder {
         };
         let text = String::from_utf8_lossy(&bytes);
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        let record = |(number, line): (usize, &str)| {
-            serde_json::from_str(line).map_err(|error| {
-                FolderError::content(&path, format!("line {}: {error}", number + 1))
+        (1..)
+            .zip(whole.lines())
+            .map(|(number, line)| {
+                serde_json::from_str(line)
+                    .map_err(|error| FolderError::content(&path, format!("line {number}: {error}")))
             })
-        };
-        whole.lines().enumerate().map(record).collect()
+            .collect()
     }
 }

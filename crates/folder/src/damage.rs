@@ -68,16 +68,17 @@ impl ExperimentFolder {
 
     /// Whether the last line of the intervals is complete. Read errors are reported elsewhere.
     fn ends_whole(&self, trial: &str) -> bool {
-        let last = || {
-            let path = self.trial_path(trial)?.join(INTERVALS);
-            let mut file = open_below(self.path(), &path)?;
-            let mut byte = [0];
-            file.seek(SeekFrom::End(-1))
-                .and_then(|_| file.read_exact(&mut byte))
-                .map_err(FolderError::io(&path))?;
-            Ok::<_, FolderError>(byte)
-        };
-        last().map_or(true, |byte| byte == *b"\n")
+        self.last_byte(trial).map_or(true, |byte| byte == *b"\n")
+    }
+
+    fn last_byte(&self, trial: &str) -> Result<[u8; 1], FolderError> {
+        let path = self.trial_path(trial)?.join(INTERVALS);
+        let mut file = open_below(self.path(), &path)?;
+        let mut byte = [0];
+        file.seek(SeekFrom::End(-1))
+            .and_then(|_| file.read_exact(&mut byte))
+            .map_err(FolderError::io(&path))?;
+        Ok(byte)
     }
 
     fn of_probe(
@@ -116,7 +117,7 @@ impl ExperimentFolder {
         (has_ended && probe.is_cut).then(|| CUT.to_owned())
     }
 
-    /// Of the parts of a load, only the first one watches the server.
+    /// Whether the part that watches the server is here: the first one of a load.
     fn has_first_part(&self) -> bool {
         let Ok(experiment) = self.experiment() else { return true };
         experiment.part.is_none_or(|of| of.part.is_first())
@@ -190,13 +191,11 @@ pub(crate) mod tests {
                     Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts);
                 writer.append(&interval, &new_histogram()).unwrap();
             }
-            let sample = |tenth: u32| {
-                let at_ms = tenth * 100;
-                format!(
-                    "{{\"source\": \"host\", \"at_ms\": {at_ms}.0, \"took_ms\": 1.0, \"values\": {{\"a\": {tenth}.0}}}}\n"
-                )
-            };
-            let samples: String = (0..=30).map(sample).collect();
+            let samples = (0..=30).map(|tenth| {
+                let reading = format!("\"at_ms\": {}.0, \"took_ms\": 1.0", tenth * 100);
+                format!("{{\"source\": \"host\", {reading}, \"values\": {{\"a\": {tenth}.0}}}}\n")
+            });
+            let samples: String = samples.collect();
             fs::write(kept.path(PROBE), HEADER.to_owned() + &samples).unwrap();
             kept
         }
@@ -241,9 +240,12 @@ pub(crate) mod tests {
 
     const WATCHED: &str = "[probe]\nenabled = true\n";
 
+    fn kept() -> Kept {
+        Kept::new(WATCHED)
+    }
+
     #[test]
     fn what_was_cut_off_emptied_or_deleted_is_named() {
-        let kept = || Kept::new(WATCHED);
         kept().check(&[]);
         kept().cut(INTERVALS, 0.5).check(&[
             "intervals.jsonl: has 1.0 of the 3.0 s that were measured: the rest is missing",

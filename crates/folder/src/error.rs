@@ -3,7 +3,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
-use truetps_record::{SCHEMA_VERSION, printable};
+use truetps_record::{Part, SCHEMA_VERSION, printable};
 
 use crate::file_names::LATEST;
 
@@ -78,4 +78,40 @@ pub enum HistogramError {
     Write(String),
     #[error("latency.hdr: {0}")]
     Read(String),
+}
+
+#[derive(Debug, Error)]
+pub enum MergeError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error("{}: is not a part of a load", path.display())]
+    NoPart { path: PathBuf },
+    #[error("{} and {}: both are part {part}", first.display(), second.display())]
+    Twice { part: Part, first: PathBuf, second: PathBuf },
+    #[error("{}: is part {part} of another experiment than {}", path.display(), first.display())]
+    OtherExperiment { part: Part, path: PathBuf, first: PathBuf },
+    #[error("{}: {problem}", path.display())]
+    DoesNotFit { path: PathBuf, problem: String },
+    /// The parts are read, and the merged folder cannot be written.
+    #[error(transparent)]
+    Write(FolderError),
+    #[error("interrupted: nothing was merged")]
+    Interrupted,
+}
+
+impl MergeError {
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Folder(error) | Self::Write(error) => error.hint(),
+            Self::NoPart { .. } => {
+                Some("name the folders that --part has recorded, such as part-*/latest".to_owned())
+            }
+            Self::Twice { .. } => Some("name each part once".to_owned()),
+            Self::OtherExperiment { .. } => Some(
+                "parts of one experiment have the same `part.meeting` in their experiment.json"
+                    .to_owned(),
+            ),
+            Self::DoesNotFit { .. } | Self::Interrupted => None,
+        }
+    }
 }

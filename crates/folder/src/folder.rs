@@ -167,7 +167,7 @@ impl ExperimentFolder {
         Ok(experiment)
     }
 
-    /// The same, with a schedule that the plan can have. A record has as many repetitions as its program was asked for.
+    /// The experiment with a schedule that the plan can have. A record has as many repetitions as its program was asked for.
     pub fn experiment_of(&self, plan: &Plan) -> Result<Experiment, FolderError> {
         let experiment = self.experiment()?;
         let twins =
@@ -256,13 +256,12 @@ impl ExperimentFolder {
     /// Files of a trial that are there, as paths below its folder. A link is refused where it is read.
     pub fn trial_files(&self, trial: &str) -> Vec<&'static str> {
         let Ok(folder) = self.trial_path(trial) else { return Vec::new() };
-        let is_there = |name: &&str| {
-            folder
-                .join(name)
-                .symlink_metadata()
-                .is_ok_and(|found| found.is_file() || found.is_symlink())
-        };
-        TRIAL_FILES.into_iter().filter(is_there).collect()
+        let mut files = TRIAL_FILES.to_vec();
+        files.retain(|name| {
+            let found = folder.join(name).symlink_metadata();
+            found.is_ok_and(|found| found.is_file() || found.is_symlink())
+        });
+        files
     }
 
     /// The server's variables at the end of a trial; `None` where they were not recorded.
@@ -313,7 +312,7 @@ impl ExperimentFolder {
         std::iter::from_fn(|| next_interval(&mut lines).transpose()).collect()
     }
 
-    /// The same, for [`next_interval`].
+    /// The lines of a trial's intervals, for [`next_interval`].
     pub(crate) fn interval_lines(&self, trial: &str) -> Result<LineReader, FolderError> {
         LineReader::open(self.path.clone(), self.trial_path(trial)?.join(INTERVALS))
     }

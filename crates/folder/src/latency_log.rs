@@ -74,8 +74,8 @@ impl LatencyDecoder {
         number: usize,
         line: &[u8],
     ) -> Result<LatencyInterval, HistogramError> {
-        let problem = || HistogramError::Read(format!("line {number} cannot be understood"));
-        self.read_line(line).ok_or_else(problem)
+        self.read_line(line)
+            .ok_or_else(|| HistogramError::Read(format!("line {number} cannot be understood")))
     }
 
     /// `Tag=measure,1.000,1.000,0.123,HISTF…`: start and length in seconds, the maximum, the histogram.
@@ -83,11 +83,8 @@ impl LatencyDecoder {
         let text = std::str::from_utf8(line).ok()?;
         let mut fields = text.trim_end().split(',');
         let phase = Phase::from_tag(fields.next()?.strip_prefix("Tag=")?)?;
-        let mut milliseconds = || {
-            let seconds: f64 = fields.next()?.parse().ok()?;
-            (seconds.is_finite() && seconds >= 0.0).then_some(seconds * 1e3)
-        };
-        let (start_ms, length_ms) = (milliseconds()?, milliseconds()?);
+        let start_ms = milliseconds(fields.next()?)?;
+        let length_ms = milliseconds(fields.next()?)?;
         self.packed.clear();
         STANDARD.decode_vec(fields.nth(1)?, &mut self.packed).ok()?;
         Some(LatencyInterval { phase, start_ms, length_ms, counts: self.unpack()? })
@@ -119,6 +116,12 @@ impl LatencyDecoder {
         }
         CountIndex::new(lowest, digits)?.counts(Bytes(plain.0.get(..length)?))
     }
+}
+
+/// Not negative seconds as milliseconds.
+fn milliseconds(seconds: &str) -> Option<f64> {
+    let seconds: f64 = seconds.parse().ok()?;
+    (seconds.is_finite() && seconds >= 0.0).then_some(seconds * 1e3)
 }
 
 /// Limit of transactions in one interval: far beyond real counts, and the sum of 100,000 intervals fits 64 bits.

@@ -51,14 +51,13 @@ impl<W: Write> LatencyLogWriter<W> {
         length: Duration,
         histogram: &Histogram,
     ) -> Result<Vec<u8>, HistogramError> {
-        let failed = |error: &dyn std::fmt::Debug| HistogramError::Write(format!("{error:?}"));
         let mut text = Vec::new();
         let mut log = IntervalLogWriterBuilder::new()
             .add_comment("truetps: response times in nanoseconds, one line for each interval, tagged with its phase")
             .begin_log_with(&mut text, &mut self.serializer)
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| write_error(&error))?;
         log.write_histogram(histogram, start, length, Tag::new(phase.tag()))
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| write_error(&error))?;
         if self.has_header {
             let body = text[..text.len() - 1]
                 .iter()
@@ -69,6 +68,10 @@ impl<W: Write> LatencyLogWriter<W> {
         self.has_header = true;
         Ok(text)
     }
+}
+
+fn write_error(error: &dyn std::fmt::Debug) -> HistogramError {
+    HistogramError::Write(format!("{error:?}"))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(crate) struct LineReader {
 }
 
 impl LineReader {
-    /// Of a run folder.
+    /// Opens a file of lines of a run folder.
     pub(crate) fn open(run: PathBuf, path: PathBuf) -> Result<Self, FolderError> {
         let mut reader = Self { run, path, offset: 0, piece: Vec::new(), at: 0, lines: 0 };
         reader.read_piece()?;
@@ -64,11 +64,10 @@ impl LineReader {
         self.piece.drain(..self.at);
         self.at = 0;
         let mut file = open_below(&self.run, &self.path)?;
-        let read = || {
-            file.seek(SeekFrom::Start(self.offset))?;
-            file.take(PIECE_BYTES).read_to_end(&mut self.piece)
-        };
-        let bytes = read().map_err(FolderError::io(&self.path))? as u64;
+        let bytes = file
+            .seek(SeekFrom::Start(self.offset))
+            .and_then(|_| file.take(PIECE_BYTES).read_to_end(&mut self.piece))
+            .map_err(FolderError::io(&self.path))? as u64;
         self.offset += bytes;
         check_length(&self.path, self.offset, LINES_MAX)?;
         Ok(bytes > 0)

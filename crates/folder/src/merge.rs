@@ -4,67 +4,45 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use thiserror::Error;
 use truetps_record::{
     Counts, EngineFacts, ErrorTally, Experiment, Histogram, Interval, LatencyFigures, Measured,
     MergedPart, NoEvidence, OtherRun, Part, PartOfExperiment, ResourceUse, Trial, TrialPart,
     Validity,
 };
 
-use crate::error::FolderError;
+use crate::error::{FolderError, MergeError};
 use crate::file_names::PROBE;
 use crate::folder::ExperimentFolder;
 use crate::merge_script::{merge_script_files, script_run_of};
-use crate::merge_series::{common_open_loop, common_series};
+use crate::merge_series::{common_open_loop, common_series, per_second};
 use crate::part_series::PartSeries;
 use crate::publish::HiddenExperiment;
 use crate::run_file::{LINES_MAX, TEXT_MAX, check_length, open_below};
 use crate::trial_writer::TrialWriter;
-
-#[derive(Debug, Error)]
-pub enum MergeError {
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    #[error("{}: is no part of a load", path.display())]
-    NoPart { path: PathBuf },
-    #[error("{} and {}: both are part {part}", first.display(), second.display())]
-    Twice { part: Part, first: PathBuf, second: PathBuf },
-    #[error("{}: is part {part} of another experiment than {}", path.display(), first.display())]
-    OtherExperiment { part: Part, path: PathBuf, first: PathBuf },
-    #[error("{}: {problem}", path.display())]
-    DoesNotFit { path: PathBuf, problem: String },
-    /// The parts are read, and the merged folder cannot be written.
-    #[error(transparent)]
-    Write(FolderError),
-    #[error("interrupted: nothing was merged")]
-    Interrupted,
-}
-
-impl MergeError {
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Folder(error) | Self::Write(error) => error.hint(),
-            Self::NoPart { .. } => {
-                Some("name the folders that --part has recorded, such as part-*/latest".to_owned())
-            }
-            Self::Twice { .. } => Some("name each part once".to_owned()),
-            Self::OtherExperiment { .. } => Some(
-                "parts of one experiment have the same `part.meeting` in their experiment.json"
-                    .to_owned(),
-            ),
-            Self::DoesNotFit { .. } | Self::Interrupted => None,
-        }
-    }
-}
 
 /// One part that takes part in the merge.
 struct PartFolder {
     of: PartOfExperiment,
     folder: ExperimentFolder,
     experiment: Experiment,
+}
+
+impl PartFolder {
+    fn merged(&self) -> MergedPart {
+        MergedPart {
+            index: self.of.part.index,
+            host: self.experiment.host.hostname.clone(),
+            folder: self.folder.path().display().to_string(),
+        }
+    }
+
+    /// A process of the part's host.
+    fn process(&self, pid: u32) -> (&str, u32) {
+        (&self.experiment.host.hostname, pid)
+    }
 }
 
 /// Merges the parts, in any order, into a new folder below `runs`, which is there only once it is whole. `name`: of the new
@@ -83,14 +61,9 @@ pub fn merge_parts(
     let indexes = 0..first.of.part.of;
     let missing: Vec<_> =
         indexes.filter(|index| parts.iter().all(|one| one.of.part.index != *index)).collect();
-    let merged_part = |one: &PartFolder| MergedPart {
-        index: one.of.part.index,
-        host: one.experiment.host.hostname.clone(),
-        folder: one.folder.path().display().to_string(),
-    };
     let experiment = Experiment {
         part: None,
-        parts: parts.iter().map(merged_part).collect(),
+        parts: parts.iter().map(PartFolder::merged).collect(),
         parts_missing: missing.clone(),
         command,
         ..first.experiment.clone()
@@ -111,9 +84,9 @@ fn parts_of(folders: &[ExperimentFolder]) -> Result<Vec<PartFolder>, MergeError>
         let experiment = folder.experiment()?;
         let path = folder.path().to_owned();
         let Some(of) = experiment.part.clone() else { return Err(MergeError::NoPart { path }) };
-        let is_other =
-            |first: &&PartFolder| first.of.meeting != of.meeting || first.of.part.of != of.part.of;
-        if let Some(first) = parts.first().filter(is_other) {
+        if let Some(first) = parts.first()
+            && (first.of.meeting != of.meeting || first.of.part.of != of.part.of)
+        {
             return Err(MergeError::OtherExperiment {
                 part: of.part,
                 path,
@@ -181,12 +154,11 @@ fn merge_trial(
 
 /// Other runs on the hosts of the parts, each once, without the parts themselves.
 fn beside(parts: &[PartFolder], trials: &[(&PartFolder, Trial)]) -> Vec<OtherRun> {
-    let place = |one: &PartFolder, pid: u32| (one.experiment.host.hostname.clone(), pid);
-    let own: BTreeSet<_> = parts.iter().map(|one| place(one, one.of.pid)).collect();
-    let seen = trials
-        .iter()
-        .flat_map(|(part, trial)| trial.beside.iter().map(|other| (place(part, other.pid), other)));
-    let others: BTreeMap<_, _> = seen.filter(|(place, _)| !own.contains(place)).collect();
+    let own: BTreeSet<_> = parts.iter().map(|one| one.process(one.of.pid)).collect();
+    let seen = trials.iter().flat_map(|(part, trial)| {
+        trial.beside.iter().map(|other| (part.process(other.pid), other))
+    });
+    let others: BTreeMap<_, _> = seen.filter(|(process, _)| !own.contains(process)).collect();
     others.into_values().cloned().collect()
 }
 
@@ -196,9 +168,12 @@ fn copy_server_files(
     name: &str,
     writer: &TrialWriter,
 ) -> Result<(), FolderError> {
-    let is_of_server = |file: &&str| *file == PROBE || file.starts_with("server/");
-    for file in first.folder.trial_files(name).into_iter().filter(is_of_server) {
-        let bytes_max = if file == PROBE { LINES_MAX } else { TEXT_MAX };
+    for file in first.folder.trial_files(name) {
+        let bytes_max = match file {
+            PROBE => LINES_MAX,
+            file if file.starts_with("server/") => TEXT_MAX,
+            _ => continue,
+        };
         let from = first.folder.trial_path(name)?.join(file);
         copy_file(
             &from,
@@ -238,31 +213,33 @@ fn notes_of(part: Part, trial: &Trial) -> Vec<String> {
 
 /// The whole load is evidence if every part is.
 fn validity_of(trials: &[(&PartFolder, Trial)], absent: &[u32], of: u32) -> Validity {
-    let apart = |problem: String| NoEvidence::PartsApart { problem };
     if let Some(index) = absent.iter().min() {
         let others = if absent.len() > 1 {
             format!(" (and {} more)", absent.len() - 1)
         } else {
             String::new()
         };
-        return Validity::invalid(apart(format!("part {index}/{of}{others} is missing")));
+        let problem = format!("part {index}/{of}{others} is missing");
+        return Validity::invalid(NoEvidence::PartsApart { problem });
     }
-    let reason = |one: &(&PartFolder, Trial)| {
-        let reason = one.1.validity.reason()?;
-        Some(apart(format!("part {}: {reason}", one.0.of.part)))
-    };
-    let is = |is: fn(&Validity) -> bool| {
-        trials.iter().filter(move |(_, trial)| is(&trial.validity)).find_map(reason)
-    };
-    let invalid = is(|validity| matches!(validity, Validity::Invalid(_)));
-    let invalid =
-        invalid.or_else(|| trials.iter().find_map(|one| not_together(one, trials)).map(apart));
-    let partial = is(Validity::is_partial);
-    match (invalid, partial) {
-        (Some(reason), _) => Validity::invalid(reason),
-        (None, Some(reason)) => Validity::partial(reason),
-        (None, None) => Validity::Valid,
+    let invalid = first_problem(trials, |validity| matches!(validity, Validity::Invalid(_)))
+        .or_else(|| trials.iter().find_map(|one| not_together(one, trials)));
+    if let Some(problem) = invalid {
+        return Validity::invalid(NoEvidence::PartsApart { problem });
     }
+    match first_problem(trials, Validity::is_partial) {
+        Some(problem) => Validity::partial(NoEvidence::PartsApart { problem }),
+        None => Validity::Valid,
+    }
+}
+
+/// The reason of the first part with such a validity.
+fn first_problem(
+    trials: &[(&PartFolder, Trial)],
+    is_such: fn(&Validity) -> bool,
+) -> Option<String> {
+    let (one, trial) = trials.iter().find(|(_, trial)| is_such(&trial.validity))?;
+    Some(format!("part {}: {}", one.of.part, trial.validity.reason()?))
 }
 
 /// Why this part did not start together with the others. A part that was killed may have ended before its start.
@@ -270,14 +247,14 @@ fn not_together(
     (one, trial): &(&PartFolder, Trial),
     trials: &[(&PartFolder, Trial)],
 ) -> Option<String> {
+    let part = one.of.part;
     let Some(start) = trial.start else {
-        let problem = || {
-            format!("part {}: start is missing, the moment at which all parts start", one.of.part)
-        };
-        return trial.validity.is_valid().then(problem);
+        return trial.validity.is_valid().then(|| {
+            format!("part {part}: start is missing, the moment at which all parts start")
+        });
     };
     let first = trials.iter().find_map(|(_, trial)| trial.start).unwrap_or(start);
-    start.problem_beside(first).map(|problem| format!("part {}: {problem}", one.of.part))
+    start.problem_beside(first).map(|problem| format!("part {part}: {problem}"))
 }
 
 fn engine_of<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<EngineFacts> {
@@ -323,8 +300,6 @@ fn measured_of<'t>(
         counts.merge_worker(&part.counts);
     }
     let length_ms = parts.iter().map(|(part, _)| part.length_ms).fold(0.0, f64::max);
-    let a_second =
-        |number: u64| if length_ms > 0.0 { number as f64 / (length_ms / 1e3) } else { 0.0 };
     let mut errors = ErrorTally::default();
     for (part, _) in &parts {
         errors.append(&part.errors);
@@ -332,8 +307,8 @@ fn measured_of<'t>(
     let all_sustained = parts.iter().map(|(part, _)| part.sustained).collect::<Option<Vec<_>>>();
     Some(Measured {
         length_ms,
-        tps: a_second(counts.ok),
-        qps: a_second(counts.statements),
+        tps: per_second(counts.ok, length_ms),
+        qps: per_second(counts.statements, length_ms),
         counts,
         response: LatencyFigures::of(histogram),
         resources: resources_of(&parts, intervals),
@@ -349,12 +324,6 @@ fn measured_of<'t>(
 
 /// The server is in part 0's record; generators add up.
 fn resources_of(parts: &[(&Measured, f64)], intervals: &[Interval]) -> ResourceUse {
-    let resources = |of: fn(&ResourceUse) -> Option<f64>| {
-        parts.iter().filter_map(move |(part, _)| of(&part.resources)).reduce(f64::max)
-    };
-    let per_tx = |of: fn(&ResourceUse) -> Option<f64>| {
-        weighted(parts, |part, _| Some((of(&part.resources)?, part.counts.ok as f64)))
-    };
     let first = &parts[0].0.resources;
     let cpu_window = first.cpu_window.map(|mut window| {
         window.ok = intervals
@@ -364,17 +333,26 @@ fn resources_of(parts: &[(&Measured, f64)], intervals: &[Interval]) -> ResourceU
         window
     });
     ResourceUse {
-        client_cpu_us_per_tx: per_tx(|one| one.client_cpu_us_per_tx),
+        client_cpu_us_per_tx: mean_per_tx(parts, |one| one.client_cpu_us_per_tx),
         server_cpu_us_per_tx: cpu_window
             .filter(|window| window.ok > 0.0)
             .map(|window| window.server_us / window.ok),
-        worker_busy_max: resources(|one| one.worker_busy_max),
-        worker_wait_max: resources(|one| one.worker_wait_max),
-        steal: resources(|one| one.steal),
+        worker_busy_max: largest(parts, |one| one.worker_busy_max),
+        worker_wait_max: largest(parts, |one| one.worker_wait_max),
+        steal: largest(parts, |one| one.steal),
         server_rss_bytes: first.server_rss_bytes,
-        client_switches_per_tx: per_tx(|one| one.client_switches_per_tx),
+        client_switches_per_tx: mean_per_tx(parts, |one| one.client_switches_per_tx),
         cpu_window,
     }
+}
+
+fn largest(parts: &[(&Measured, f64)], value: fn(&ResourceUse) -> Option<f64>) -> Option<f64> {
+    parts.iter().filter_map(|(part, _)| value(&part.resources)).reduce(f64::max)
+}
+
+/// The mean of all transactions.
+fn mean_per_tx(parts: &[(&Measured, f64)], value: fn(&ResourceUse) -> Option<f64>) -> Option<f64> {
+    weighted(parts, |part, _| Some((value(&part.resources)?, part.counts.ok as f64)))
 }
 
 /// The mean of all parts; `None` if one has no value, or all weights are 0.

@@ -69,14 +69,13 @@ fn add(sum: &mut SentShape, shape: &SentShape) {
 /// `None` if a part has no figures.
 pub(crate) fn script_run_of(trials: &[&Trial]) -> Option<ScriptRun> {
     let runs: Vec<_> = trials.iter().map(|trial| trial.script.as_ref()).collect::<Option<_>>()?;
-    let sum = |of: fn(&ScriptRun) -> u64| runs.iter().map(|run| of(run)).sum();
     let clients =
         trials.iter().map(|trial| trial.engine.as_ref().map_or(0, |engine| engine.clients));
     Some(ScriptRun {
         sha256: runs.first()?.sha256.clone(),
-        reads: sum(|run| run.reads),
-        writes: sum(|run| run.writes),
-        other: sum(|run| run.other),
+        reads: runs.iter().map(|run| run.reads).sum(),
+        writes: runs.iter().map(|run| run.writes).sum(),
+        other: runs.iter().map(|run| run.other).sum(),
         fairness: fairness_of(&runs, clients),
         answers_ready: answers_ready_of(trials),
     })
@@ -88,28 +87,26 @@ fn fairness_of(runs: &[&ScriptRun], clients: impl Iterator<Item = u32>) -> Optio
         .zip(clients)
         .map(|(run, clients)| Some((run.fairness?, clients)))
         .collect::<Option<_>>()?;
-    let of = |of: fn(&ScriptFairness) -> (f64, f64)| {
-        pooled(parts.iter().map(|(part, clients)| (of(part), *clients)))
-    };
-    let (events_mean, events_deviation) = of(|part| (part.events_mean, part.events_deviation));
-    let (time_s_mean, time_s_deviation) = of(|part| (part.time_s_mean, part.time_s_deviation));
+    let (events_mean, events_deviation) = pooled(
+        parts.iter().map(|(part, clients)| ((part.events_mean, part.events_deviation), *clients)),
+    );
+    let (time_s_mean, time_s_deviation) = pooled(
+        parts.iter().map(|(part, clients)| ((part.time_s_mean, part.time_s_deviation), *clients)),
+    );
     Some(ScriptFairness { events_mean, events_deviation, time_s_mean, time_s_deviation })
 }
 
-/// Of all events. `None` if a part has none.
+/// The means of all events. `None` if a part has none.
 fn answers_ready_of(trials: &[&Trial]) -> Option<AnswersReady> {
-    let of_part = |trial: &&Trial| {
+    let (mut all, mut least, mut most) = (0.0, 0.0, 0.0);
+    for trial in trials {
         let events = trial.measured.as_ref()?.counts.ok as f64;
         let AnswersReady { us_least, us_most } = trial.script.as_ref()?.answers_ready?;
-        Some((events, us_least * events, us_most * events))
-    };
-    let parts = trials.iter().map(of_part).collect::<Option<Vec<_>>>()?;
-    let sum = |of: fn(&(f64, f64, f64)) -> f64| parts.iter().map(of).sum::<f64>();
-    let events = sum(|part| part.0);
-    (events > 0.0).then(|| AnswersReady {
-        us_least: sum(|part| part.1) / events,
-        us_most: sum(|part| part.2) / events,
-    })
+        all += events;
+        least += us_least * events;
+        most += us_most * events;
+    }
+    (all > 0.0).then(|| AnswersReady { us_least: least / all, us_most: most / all })
 }
 
 /// Mean and standard deviation over the clients of all parts, from mean, deviation and number of each part.
@@ -120,10 +117,10 @@ fn pooled(parts: impl Iterator<Item = ((f64, f64), u32)> + Clone) -> (f64, f64) 
     }
     let mean =
         parts.clone().map(|((mean, _), clients)| mean * f64::from(clients)).sum::<f64>() / clients;
-    let square = |((of_part, deviation), clients): ((f64, f64), u32)| {
+    let squares = parts.map(|((of_part, deviation), clients)| {
         f64::from(clients) * (deviation * deviation + (of_part - mean) * (of_part - mean))
-    };
-    (mean, (parts.map(square).sum::<f64>() / clients).sqrt())
+    });
+    (mean, (squares.sum::<f64>() / clients).sqrt())
 }
 
 #[cfg(test)]

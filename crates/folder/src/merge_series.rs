@@ -13,9 +13,8 @@ use truetps_record::{
     BUCKET_MS, Histogram, Interval, LatencyFigures, OpenLoop, Phase, TransactionGap, new_histogram,
 };
 
-use crate::error::FolderError;
+use crate::error::{FolderError, MergeError};
 use crate::latency_log::LatencyDecoder;
-use crate::merge::MergeError;
 use crate::part_series::{PartInterval, PartSeries};
 
 /// Steps that a reader may be ahead of the sum.
@@ -31,7 +30,7 @@ type MergeStep = Result<Vec<PartInterval>, FolderError>;
 pub(crate) struct CommonSeries {
     /// In order of time.
     pub(crate) intervals: Vec<Interval>,
-    /// Of the measure phase.
+    /// Response times of the measure phase.
     pub(crate) measured: Histogram,
 }
 
@@ -132,10 +131,10 @@ fn next_step(
 
 /// What was added up.
 struct SeriesSum {
-    /// Of the parts.
+    /// Folders of the parts.
     folders: Vec<PathBuf>,
     intervals: Vec<Interval>,
-    /// Of the last interval.
+    /// Response times of the last interval.
     histogram: Histogram,
     measured: Histogram,
     /// Times in which a part ended no transaction, as start and end. Common ones are known at the end: a part reports a gap
@@ -179,8 +178,7 @@ impl SeriesSum {
         }
         let mut common = common.expect("a step has an interval");
         common.response = LatencyFigures::of(&self.histogram);
-        let seconds = common.length_ms / 1e3;
-        common.tps = if seconds > 0.0 { common.counts.ok as f64 / seconds } else { 0.0 };
+        common.tps = per_second(common.counts.ok, common.length_ms);
         if common.phase == Phase::Measure {
             self.measured.add(&self.histogram).expect("both have the same bounds");
         }
@@ -194,13 +192,10 @@ impl SeriesSum {
         let mut quiet = common.unwrap_or_default();
         for interval in &mut intervals {
             let end_ms = interval.start_ms + interval.length_ms;
-            let ended = |(_, end): &(f64, f64)| *end <= end_ms;
-            let gap = |(start_ms, end): &(f64, f64)| TransactionGap {
-                start_ms: *start_ms,
-                length_ms: end - start_ms,
-            };
-            interval.gaps = quiet.iter().filter(|gap| ended(gap)).map(gap).collect();
-            quiet.retain(|gap| !ended(gap));
+            let ended = quiet.extract_if(.., |(_, end)| *end <= end_ms);
+            let gaps =
+                ended.map(|(start_ms, end)| TransactionGap { start_ms, length_ms: end - start_ms });
+            interval.gaps = gaps.collect();
         }
         CommonSeries { intervals, measured }
     }
@@ -235,16 +230,24 @@ pub(crate) fn common_open_loop(
     other: Option<OpenLoop>,
 ) -> Option<OpenLoop> {
     let (Some(ours), Some(other)) = (ours, other) else { return ours.or(other) };
-    let max = |one: Option<f64>, other: Option<f64>| one.into_iter().chain(other).reduce(f64::max);
     let mut starts = ours.starts;
     starts.merge_worker(&other.starts);
     Some(OpenLoop {
         starts,
-        service_us_max: max(ours.service_us_max, other.service_us_max),
-        lag_us_max: max(ours.lag_us_max, other.lag_us_max),
-        late_us_max: max(ours.late_us_max, other.late_us_max),
+        service_us_max: larger(ours.service_us_max, other.service_us_max),
+        lag_us_max: larger(ours.lag_us_max, other.lag_us_max),
+        late_us_max: larger(ours.late_us_max, other.late_us_max),
         ..OpenLoop::default()
     })
+}
+
+fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(f64::max)
+}
+
+/// 0 if the time has no length.
+pub(crate) fn per_second(number: u64, length_ms: f64) -> f64 {
+    if length_ms > 0.0 { number as f64 / (length_ms / 1e3) } else { 0.0 }
 }
 
 /// Times of at least a bucket that are in both lists. Each list is in order, and its times do not overlap.

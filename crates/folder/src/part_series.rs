@@ -12,7 +12,7 @@ use crate::series_text::next_interval;
 
 /// An interval of one part.
 pub(crate) struct PartInterval {
-    /// The part's place among those that are merged.
+    /// Index of the part among those that are merged.
     pub(crate) part: usize,
     pub(crate) interval: Interval,
     /// Nanoseconds of response time, and how many transactions had them; empty where they were not recorded.
@@ -39,7 +39,7 @@ impl PartSeries {
         Ok(Self { part, intervals, latency: folder.latency_lines(trial)?, next })
     }
 
-    /// Of the trial.
+    /// The folder of the trial.
     pub(crate) fn folder(&self) -> &Path {
         self.intervals.path().parent().unwrap_or(self.intervals.path())
     }
@@ -83,11 +83,9 @@ impl PartSeries {
     /// Refuses what is left after the last phase, and what cannot be read of the response times behind the last interval.
     pub(crate) fn check_ended(&mut self, decoder: &mut LatencyDecoder) -> Result<(), FolderError> {
         while self.decode_next(decoder)?.is_some() {}
-        let problem = |next: &Interval| {
-            let problem =
-                format!("its intervals are not in the order of their phases: {}", next.phase.tag());
-            Err(FolderError::content(self.intervals.path(), problem))
-        };
-        self.next.as_ref().map_or(Ok(()), problem)
+        let Some(next) = &self.next else { return Ok(()) };
+        let problem =
+            format!("its intervals are not in the order of their phases: {}", next.phase.tag());
+        Err(FolderError::content(self.intervals.path(), problem))
     }
 }

@@ -29,24 +29,26 @@ pub(crate) fn below(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
 /// Opens a file of a run folder for reading. Links lead to the run folder; below it, none is followed.
 pub(crate) fn open_below(run: &Path, path: &Path) -> Result<File, FolderError> {
     let below = path.strip_prefix(run).expect("the path is below the run folder");
-    let failed = |at: &Path, source| {
-        if at.is_symlink() {
-            return FolderError::content(
-                at,
-                "is a symbolic link: no file of a run folder is read through one",
-            );
-        }
-        FolderError::io(path)(source)
-    };
     let mut at = run.to_owned();
     let mut folder = OpenFolder::open_named(run).map_err(FolderError::io(path))?;
     for name in below.parent().into_iter().flatten() {
         at.push(name);
-        folder = folder.folder(name).map_err(|source| failed(&at, source))?;
+        folder = folder.folder(name).map_err(|source| open_error(path, &at, source))?;
     }
     folder
         .file(below.file_name().expect("the path names a file"))
-        .map_err(|source| failed(path, source))
+        .map_err(|source| open_error(path, path, source))
+}
+
+/// `at`: the folder on the way to the file, or the file itself, that could not be opened.
+fn open_error(path: &Path, at: &Path, source: io::Error) -> FolderError {
+    if at.is_symlink() {
+        return FolderError::content(
+            at,
+            "is a symbolic link: no file of a run folder is read through one",
+        );
+    }
+    FolderError::io(path)(source)
 }
 
 /// The content of a file of at most `bytes_max` bytes.
@@ -67,7 +69,7 @@ pub(crate) fn check_length(path: &Path, bytes: u64, bytes_max: u64) -> Result<()
     Ok(())
 }
 
-/// The same; `None` where there is no such file.
+/// The content of a file; `None` where there is no such file.
 pub(crate) fn read_if_there(
     run: &Path,
     path: &Path,
@@ -99,7 +101,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(run: &Path, path: &Path) -> Result<
     serde_json::from_slice(&text).map_err(|error| FolderError::content(path, error))
 }
 
-/// The same; `None` where there is no such file.
+/// What a JSON file has; `None` where there is no such file.
 pub(crate) fn read_json_if_there<T: DeserializeOwned>(
     run: &Path,
     path: &Path,

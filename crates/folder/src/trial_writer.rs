@@ -63,8 +63,8 @@ impl TrialWriter {
         interval: &Interval,
         histogram: &Histogram,
     ) -> Result<(), FolderError> {
-        let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1e3);
-        let (start, length) = (time(interval.start_ms), time(interval.length_ms));
+        let [start, length] = [interval.start_ms, interval.length_ms]
+            .map(|ms| Duration::from_secs_f64(ms.max(0.0) / 1e3));
         self.latency
             .append(interval.phase, start, length, histogram)
             .map_err(|error: HistogramError| FolderError::content(&self.path.join(LATENCY), error))

@@ -27,7 +27,7 @@ const BACKLOG: u32 = 4096;
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Descriptors of the process besides its connections: listeners, the runtime, standard streams.
 const FILES_RESERVED: usize = 32;
-/// Of a table, besides its commit connections: one that ends a session, and one that reads settings.
+/// Descriptors of a table, besides its commit connections: one that ends a session, and one that reads settings.
 const FILES_OF_TABLE: usize = 2;
 /// Time for answers on their way, after the last one is known.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -121,12 +121,10 @@ impl RunningGateway {
             .thread_name("http")
             .enable_all()
             .build()?;
-        let listen = |address| {
-            let _in_runtime = runtime.enter();
-            listen(address).map_err(|source| GatewayError::Listen { address, source })
-        };
+        let in_runtime = runtime.enter();
         let listener = listen(config.listen)?;
         let metrics_listener = config.metrics.listen.map(listen).transpose()?;
+        drop(in_runtime);
         let (mut tables, mut notes) = (Vec::new(), Vec::new());
         for table in &config.tables {
             let (served, note) = start_table(config, table, target, runtime.handle())?;
@@ -174,7 +172,7 @@ impl RunningGateway {
         self.address
     }
 
-    /// Of figures, if they have their own.
+    /// The address of figures, if they have their own.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics_address
     }
@@ -197,12 +195,12 @@ impl RunningGateway {
         for table in tables {
             table.queue.close();
         }
-        let have_ended = || tables.iter().all(ServedTable::has_ended);
-        while !have_ended() && Instant::now() < end {
+        while !tables.iter().all(ServedTable::has_ended) && Instant::now() < end {
             thread::sleep(LOOK_EVERY);
         }
         // Without rows, the threads of the connections may take a moment more.
-        let is_drained = have_ended() || !tables.iter().any(ServedTable::has_open_rows);
+        let is_drained = tables.iter().all(ServedTable::has_ended)
+            || !tables.iter().any(ServedTable::has_open_rows);
         for table in tables {
             table.queue.drop_waiting_rows();
         }
@@ -215,12 +213,9 @@ impl RunningGateway {
             }
         };
         let _ = self.runtime.block_on(async { tokio::time::timeout(GOODBYE, ends).await });
-        let stored = |table: &ServedTable| {
-            let stored =
-                table.rows.each().filter(|(name, _)| matches!(*name, "stored" | "duplicate"));
-            stored.map(|(_, count)| count).sum::<u64>()
-        };
-        let stop = GatewayStop { is_drained, stored: tables.iter().map(stored).sum() };
+        let rows = tables.iter().flat_map(|table| table.rows.each());
+        let stored = rows.filter(|(name, _)| matches!(*name, "stored" | "duplicate"));
+        let stop = GatewayStop { is_drained, stored: stored.map(|(_, count)| count).sum() };
         self.runtime.shutdown_background();
         stop
     }
@@ -246,7 +241,11 @@ fn connections_most(config: &GatewayConfig) -> (usize, Option<String>) {
     (left, Some(text))
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+fn listen(address: SocketAddr) -> Result<TcpListener, GatewayError> {
+    try_listen(address).map_err(|source| GatewayError::Listen { address, source })
+}
+
+fn try_listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // After a restart the port is free at once.
     socket.set_reuseaddr(true)?;
@@ -261,10 +260,11 @@ fn start_table(
     runtime: &Handle,
 ) -> Result<(ServedTable, TableNote), GatewayError> {
     let mut settings = ServedTable::commit_settings(table, &config.queue, target);
-    let failed =
-        |source| GatewayError::Inspection { table: table.name.clone(), source: Box::new(source) };
-    settings.keep_commit_mode().map_err(failed)?;
-    let inspection = settings.inspect().map_err(failed)?;
+    let inspection = settings.keep_commit_mode().and_then(|()| settings.inspect());
+    let inspection = inspection.map_err(|source| GatewayError::Inspection {
+        table: table.name.clone(),
+        source: Box::new(source),
+    })?;
     let key: Vec<_> = inspection.columns.key_names().map(str::to_owned).collect();
     if let Some(column) = table.idempotency_column.as_ref().filter(|column| !key.contains(column)) {
         let (table, column, key) = (table.name.clone(), column.clone(), key.join(", "));
@@ -295,12 +295,13 @@ fn start_table(
 /// A thread of its own, because the client blocks. It ends with the gateway.
 fn watch_durability(app: &Arc<GatewayApp>) -> io::Result<()> {
     let app = Arc::downgrade(app);
-    let watch = move || {
+    let builder = thread::Builder::new().name("durability".to_owned());
+    let started = builder.spawn(move || {
         loop {
             thread::sleep(DURABILITY_EVERY);
             let Some(app) = app.upgrade() else { return };
             app.tables().iter().for_each(ServedTable::read_durability);
         }
-    };
-    thread::Builder::new().name("durability".to_owned()).spawn(watch).map(|_| ())
+    });
+    started.map(drop)
 }

@@ -1,6 +1,6 @@
 //! Rows over HTTP into tables: `truetps gateway`, which is `batch` behind HTTP.
 //!
-//! - `config` ([`GatewayConfig`]): what a user writes, and its checks.
+//! - `config` ([`GatewayConfig`]): what a user writes, and its checks; `limits`: its part about requests.
 //! - `http`: requests, their limits, answers and connections (hyper on tokio); it bounds what each address holds.
 //! - `served_table`: one table with its queue, commit connections and figures (`row_counts`). `durability`: what a
 //!   commit survives, in the header `X-Durability`.
@@ -16,14 +16,16 @@ mod config;
 mod durability;
 mod gateway;
 mod http;
+mod limits;
 mod metrics;
 mod page;
 mod row_counts;
 mod served_table;
 
 pub use config::{
-    ChangedRows, ConfigError, GatewayConfig, HttpLimits, MetricsConfig, QueueConfig, TableConfig,
+    ChangedRows, ConfigError, GatewayConfig, MetricsConfig, QueueConfig, TableConfig,
     TlsFilesConfig,
 };
 pub use gateway::{GatewayError, GatewayStop, RunningGateway, TableNote};
 pub use http::AccessTokens;
+pub use limits::HttpLimits;

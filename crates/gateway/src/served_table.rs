@@ -21,7 +21,7 @@ const CLIENT_TIME: Duration = Duration::from_secs(5);
 /// The way back to a request. A client that has gone has dropped the receiver.
 pub(crate) struct RequestReply {
     sender: oneshot::Sender<CommitAnswer>,
-    /// Of the requests. Each row without an answer holds it.
+    /// The runtime of the requests. Each row without an answer holds it.
     runtime: Arc<Handle>,
 }
 

@@ -96,9 +96,8 @@ pub(crate) fn schemas(
     client: &mut Client,
     variables: &BTreeMap<String, CapturedVariable>,
 ) -> Result<Vec<SchemaShape>, String> {
-    let is_on = |name: &str| variables.get(name).is_some_and(|variable| variable.value == "ON");
     // The statistics of each table would be computed again, and the plans of all sessions could change.
-    if is_on("innodb_stats_on_metadata") {
+    if variables.get("innodb_stats_on_metadata").is_some_and(|variable| variable.value == "ON") {
         return Err("reading them would change their statistics (innodb_stats_on_metadata is ON)"
             .to_owned());
     }
@@ -112,24 +111,22 @@ fn shapes(
     counts_expire: bool,
 ) -> Result<Vec<SchemaShape>, DriverError> {
     const SYSTEM: &str = "('mysql', 'sys', 'information_schema', 'performance_schema')";
-    // A client timeout alone would leave the statement running in the server. Older servers take the hint for a
-    // comment.
-    let limited = |sql: String| {
-        if is_mariadb {
-            let seconds = f64::from(TABLES_LIMIT_MS) / 1e3;
-            format!("SET STATEMENT max_statement_time = {seconds} FOR SELECT {sql}")
-        } else {
-            format!("SELECT /*+ MAX_EXECUTION_TIME({TABLES_LIMIT_MS}) */ {sql}")
-        }
+    // A client timeout alone would leave the statement running in the server. Older servers take the
+    // hint for a comment.
+    let select = if is_mariadb {
+        let seconds = f64::from(TABLES_LIMIT_MS) / 1e3;
+        format!("SET STATEMENT max_statement_time = {seconds} FOR SELECT")
+    } else {
+        format!("SELECT /*+ MAX_EXECUTION_TIME({TABLES_LIMIT_MS}) */")
     };
     if counts_expire {
         // Expired counts would be computed again and written to the dictionary.
         client.execute("SET SESSION information_schema_stats_expiry = 0")?;
     }
-    let sql = limited(format!(
-        "table_schema, engine, COUNT(*), SUM(table_rows), SUM(data_length), SUM(index_length) \
+    let sql = format!(
+        "{select} table_schema, engine, COUNT(*), SUM(table_rows), SUM(data_length), SUM(index_length) \
          FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN {SYSTEM} GROUP BY 1, 2"
-    ));
+    );
     let mut shapes: BTreeMap<String, SchemaShape> = BTreeMap::new();
     for [schema, engine, tables, row_count, data, index] in rows(client, &sql)? {
         let name = schema.unwrap_or_default();
@@ -141,10 +138,10 @@ fn shapes(
         shape.index_bytes += number(index);
         *shape.engines.entry(engine.unwrap_or_else(|| "unknown".to_owned())).or_default() += tables;
     }
-    let sql = limited(format!(
-        "table_schema, COUNT(DISTINCT table_name, index_name) FROM information_schema.statistics \
+    let sql = format!(
+        "{select} table_schema, COUNT(DISTINCT table_name, index_name) FROM information_schema.statistics \
          WHERE table_schema NOT IN {SYSTEM} GROUP BY 1"
-    ));
+    );
     for [schema, indexes] in rows(client, &sql)? {
         if let Some(shape) = schema.and_then(|schema| shapes.get_mut(&schema)) {
             shape.indexes = number(indexes);

@@ -23,9 +23,9 @@ pub(crate) fn variables(
         let Some(name) = name.filter(|name| !is_secret(name, &value)) else { continue };
         found.insert(name, CapturedVariable { value, origin, path, default, unit });
     }
-    let from_file =
-        |variable: &CapturedVariable| variable.origin.as_deref() == Some("configuration file");
-    if found.values().any(|variable| from_file(variable) && variable.path.is_none()) {
+    if found.values().any(|variable| {
+        variable.origin.as_deref() == Some("configuration file") && variable.path.is_none()
+    }) {
         notes.push(
             "only members of pg_read_all_settings can read the names of configuration files"
                 .to_owned(),
@@ -37,10 +37,10 @@ pub(crate) fn variables(
 pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, DriverError> {
     let found_rows =
         rows(client, "SELECT extname::text, extversion FROM pg_extension ORDER BY 1")?.into_iter();
-    let plugin = |[name, version]: [Option<String>; 2]| {
+    let plugins = found_rows.filter_map(|[name, version]| {
         Some(CapturedPlugin { name: name?, kind: "extension".to_owned(), version })
-    };
-    Ok(found_rows.filter_map(plugin).collect())
+    });
+    Ok(plugins.collect())
 }
 
 /// Each partition counts as a table; the partitioned table has no own rows, though it counts theirs.
@@ -56,7 +56,7 @@ pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaShape>, DriverErr
     client.execute(&format!("SET LOCAL statement_timeout = {TABLES_LIMIT_MS}"))?;
     let found_rows = rows(client, sql)?.into_iter();
     client.execute("COMMIT")?;
-    let shape = |[name, tables, row_count, data, index, indexes]: [Option<String>; 6]| {
+    let shapes = found_rows.filter_map(|[name, tables, row_count, data, index, indexes]| {
         let mut shape = empty(name?);
         shape.tables = number(tables);
         shape.rows = number(row_count);
@@ -65,6 +65,6 @@ pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaShape>, DriverErr
         shape.indexes = number(indexes);
         shape.engines.insert("heap".to_owned(), shape.tables);
         Some(shape)
-    };
-    Ok(found_rows.filter_map(shape).collect())
+    });
+    Ok(shapes.collect())
 }

@@ -32,9 +32,9 @@ pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
         capture.variables.iter().filter(|(name, variable)| !is_secret(name, &variable.value));
     // As in dumps, run folders and option files: PostgreSQL writes `TimeZone`, and takes any case.
     let variables = shown.map(|(name, variable)| (name.to_ascii_lowercase(), value_of(variable)));
-    let plain = |(name, value): (&String, &String)| {
+    let status = capture.status.iter().map(|(name, value)| {
         (name.clone(), SideValue { value: value.clone(), ..SideValue::default() })
-    };
+    });
     SettingsSide {
         name: name.to_owned(),
         kind: "capture".to_owned(),
@@ -42,7 +42,7 @@ pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
         version: Some(capture.server.version.clone()),
         family: None,
         is_complete: true,
-        settings: variables.chain(capture.status.iter().map(plain)).collect(),
+        settings: variables.chain(status).collect(),
         notes: capture.notes.clone(),
     }
 }
@@ -62,19 +62,18 @@ pub fn side_of_path(
     path: &Path,
     like: Option<&SettingsSide>,
 ) -> Result<SettingsSide, InspectError> {
-    let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
-    let facts = fs::metadata(path).map_err(|error| failed(error.into()))?;
+    let facts = fs::metadata(path).map_err(|error| read_error(path, error.into()))?;
     if facts.is_dir() {
         return side_of_folder(path);
     }
-    let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(failed)?;
+    let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(|error| read_error(path, error))?;
     // Comments of an option file may be of any encoding.
     let lossy = String::from_utf8_lossy(&bytes);
     // The byte order mark that some editors write.
     let text = lossy.strip_prefix('\u{feff}').unwrap_or(&lossy);
     if text.trim_start().starts_with(['{', '[']) && !looks_like_groups(text) {
         if matches!(lossy, Cow::Owned(_)) {
-            return Err(failed(TextError::NotText));
+            return Err(read_error(path, TextError::NotText));
         }
         let capture = match Capture::from_json(text) {
             Err(CaptureError::Other(_) | CaptureError::Broken(_))
@@ -102,8 +101,7 @@ pub fn server_options(
     flavour: Flavour,
     version: &str,
 ) -> Result<SettingsSide, InspectError> {
-    let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
-    let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(failed)?;
+    let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(|error| read_error(path, error))?;
     match dump::read(path, &String::from_utf8_lossy(&bytes), Some(flavour)).transpose()? {
         Some(side) if side.is_complete => {
             let what = "has all variables of a server, and not those that its option file sets";
@@ -114,6 +112,10 @@ pub fn server_options(
         None => {}
     }
     options::read(path, &bytes, Some(flavour), Version::parse(version).as_ref())
+}
+
+fn read_error(path: &Path, source: TextError) -> InspectError {
+    InspectError::Read { path: path.to_owned(), source }
 }
 
 /// `[mysqld]` and a JSON list begin with the same character.

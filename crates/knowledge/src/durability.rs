@@ -144,8 +144,10 @@ impl<'a> SettingsView<'a> {
     }
 
     fn text(&self, name: &str) -> Option<&str> {
-        let default = || find_setting(name)?.span(self.flavour, self.version)?.default.as_deref();
-        self.given.get(name).map(String::as_str).or_else(default)
+        self.given
+            .get(name)
+            .map(String::as_str)
+            .or_else(|| find_setting(name)?.span(self.flavour, self.version)?.default.as_deref())
     }
 
     fn has_value(&self, name: &str, value: &str) -> bool {
@@ -423,18 +425,16 @@ fn binlog_at_power_cut(view: &SettingsView<'_>, level: u8) -> LossVerdict {
     {
         return LossVerdict::new(Loss::Nothing, "");
     }
-    let last_group = |which: &str| {
-        let why = format!(
-            "{FLUSH}={level}, but recovery takes the last commits from the binlog, which {which}"
-        );
-        LossVerdict::new(Loss::LastGroup, why)
+    let which = match view.number("sync_binlog").map(|number| number as u64) {
+        Some(1) => return LossVerdict::new(Loss::Nothing, ""),
+        Some(0) => "sync_binlog=0 does not flush".to_owned(),
+        Some(groups) => format!("is flushed every {groups} groups"),
+        None => return LossVerdict::new(Loss::Unknown, "sync_binlog is not known"),
     };
-    match view.number("sync_binlog").map(|number| number as u64) {
-        Some(1) => LossVerdict::new(Loss::Nothing, ""),
-        Some(0) => last_group("sync_binlog=0 does not flush"),
-        Some(groups) => last_group(&format!("is flushed every {groups} groups")),
-        None => LossVerdict::new(Loss::Unknown, "sync_binlog is not known"),
-    }
+    let why = format!(
+        "{FLUSH}={level}, but recovery takes the last commits from the binlog, which {which}"
+    );
+    LossVerdict::new(Loss::LastGroup, why)
 }
 
 /// What a replica has, and the words for it.
@@ -503,7 +503,7 @@ fn waited_for((fate, text): Fate, has_it: &str) -> Fate {
     }
 }
 
-/// Of replicas that no commit waits for.
+/// What replicas have that no commit waits for.
 fn asynchronous_replica(view: &SettingsView<'_>) -> Fate {
     // Later versions accept the setting and ignore it.
     let heeds_xa = view.flavour != Flavour::Mariadb && view.is_before("5.7.10");
@@ -515,26 +515,31 @@ fn asynchronous_replica(view: &SettingsView<'_>) -> Fate {
     }
     let (redo_off, level) = (redo_is_off(view), flush_level(view));
     let crash = if redo_off.is_some() || level == Some(0) { "a crash" } else { "a power cut" };
-    let differ =
-        |text: String| (ReplicaFate::Differs, format!("after {crash} replicas can {text}"));
     // The reason is in the text about the crash.
-    let more = || differ("keep transactions that this server lost".to_owned());
+    let has_more = differs(crash, "keep transactions that this server lost");
     let sync = if binlog_is_in_innodb(view) { Some(1.0) } else { view.number("sync_binlog") };
     match (sync.map(|sync| sync as u64), level) {
-        (Some(1), Some(_)) if redo_off.is_some() || damage(view).is_some() => more(),
+        (Some(1), Some(_)) if redo_off.is_some() || damage(view).is_some() => has_more,
         (Some(1), Some(1 | 3)) => {
             fate(ReplicaFate::Follows, "a replica would follow, a little behind")
         }
-        (Some(1), Some(_)) => more(),
-        (Some(sync), Some(0)) => differ(format!("differ ({FLUSH}=0, sync_binlog={sync})")),
+        (Some(1), Some(_)) => has_more,
+        (Some(sync), Some(0)) => differs(crash, &format!("differ ({FLUSH}=0, sync_binlog={sync})")),
         (Some(0), Some(_)) => {
-            differ("differ: the end of the binlog can be lost (sync_binlog=0)".to_owned())
+            differs(crash, "differ: the end of the binlog can be lost (sync_binlog=0)")
         }
-        (Some(sync), Some(_)) => differ(format!(
-            "differ: the last {sync} groups of the binlog can be lost (sync_binlog={sync})"
-        )),
+        (Some(sync), Some(_)) => differs(
+            crash,
+            &format!(
+                "differ: the last {sync} groups of the binlog can be lost (sync_binlog={sync})"
+            ),
+        ),
         _ => fate(ReplicaFate::Unknown, "the effect on replicas is not known"),
     }
+}
+
+fn differs(crash: &str, text: &str) -> Fate {
+    (ReplicaFate::Differs, format!("after {crash} replicas can {text}"))
 }
 
 /// A login has its own `synchronous_commit` where a role or a database sets it, and only one login's value is known.

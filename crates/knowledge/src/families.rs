@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::kinds::matches;
 use crate::setting::find_setting;
 
-/// Of all settings, those with at least this score are suspects: what decides durability, the binlog, and the size of the
+/// Settings with at least this score are suspects: what decides durability, the binlog, and the size of the
 /// redo log.
 const SUSPECT_SCORE: u32 = 100;
 

@@ -28,8 +28,11 @@ impl VariableKinds {
 
     /// The description of the first kind that the variable belongs to.
     fn about(&self, name: &str) -> Option<&str> {
-        let has = |kind: &&VariableKind| kind.patterns.iter().any(|pattern| matches(pattern, name));
-        self.kind.iter().find(has).map(|kind| kind.about.as_str())
+        let kind = self
+            .kind
+            .iter()
+            .find(|kind| kind.patterns.iter().any(|pattern| matches(pattern, name)))?;
+        Some(&kind.about)
     }
 }
 

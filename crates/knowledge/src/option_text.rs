@@ -103,26 +103,19 @@ pub fn server_setting(
     let minds_case =
         style == OptionStyle::Groups && matches!(flavour, Some(Flavour::Mysql | Flavour::Percona));
     let name = if minds_case { name.replace('-', "_") } else { variable_name(name) };
-    let is_letter = |c: char| {
-        if style == OptionStyle::Plain { c.is_alphanumeric() } else { c.is_ascii_alphanumeric() }
-    };
-    let fine = |c: char| is_letter(c) || c == '_' || c == '.';
-    if name.is_empty()
-        || !name.chars().all(fine)
-        || (value.is_none() && style == OptionStyle::Plain)
-    {
+    if !is_name(style, &name) || (value.is_none() && style == OptionStyle::Plain) {
         return None;
     }
     if style == OptionStyle::Plain {
         return Some((name, value?.to_owned()));
     }
     let name = name.strip_prefix("loose_").unwrap_or(&name);
-    let of = |fronts: &[&str]| fronts.iter().find_map(|front| name.strip_prefix(front));
     // After such a prefix only the value 0 matters to servers: it inverts the prefix.
-    let switch = |is_on: bool| if is_on == (value != Some("0")) { "ON" } else { "OFF" };
-    let (name, text) = match (of(&["skip_", "disable_"]), of(&["enable_"])) {
-        (Some(rest), _) if !SKIPS.contains(&name) => (rest, switch(false)),
-        (_, Some(rest)) => (rest, switch(true)),
+    let is_inverted = value == Some("0");
+    let disabled = name.strip_prefix("skip_").or_else(|| name.strip_prefix("disable_"));
+    let (name, text) = match (disabled, name.strip_prefix("enable_")) {
+        (Some(rest), _) if !SKIPS.contains(&name) => (rest, if is_inverted { "ON" } else { "OFF" }),
+        (_, Some(rest)) => (rest, if is_inverted { "OFF" } else { "ON" }),
         // Any value is a file name, even OFF.
         _ if name == LOG_BIN => (name, "ON"),
         _ => (name, value.unwrap_or("ON")),
@@ -130,24 +123,29 @@ pub fn server_setting(
     Some((name.to_owned(), text.to_owned()))
 }
 
+fn is_name(style: OptionStyle, name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().all(|c| match c {
+            '_' | '.' => true,
+            c if style == OptionStyle::Plain => c.is_alphanumeric(),
+            c => c.is_ascii_alphanumeric(),
+        })
+}
+
 /// What a further line of this name sets, as a list with what the lines before it have set; `None`: it replaces them.
 pub fn added_line(name: &str, before: &str, value: &str) -> Option<String> {
-    let is_filter = |front: &str| {
-        name.starts_with(front) && (name.ends_with("_db") || name.ends_with("_table"))
-    };
-    let adds = ADDING.contains(&name) || is_filter("replicate_") || is_filter("binlog_");
-    adds.then(|| format!("{before},{value}"))
+    let is_filter = (name.starts_with("replicate_") || name.starts_with("binlog_"))
+        && (name.ends_with("_db") || name.ends_with("_table"));
+    (is_filter || ADDING.contains(&name)).then(|| format!("{before},{value}"))
 }
 
 /// Whose file it is: groups are of the MySQL family alone, and so is a part of such a file without one, if its names say so.
 pub fn option_family(style: OptionStyle, names: &[&str]) -> Family {
-    let count = |family| {
-        names
-            .iter()
-            .filter(|name| find_setting(name).is_some_and(|setting| setting.is_of(family)))
-            .count()
-    };
-    if style == OptionStyle::Groups || count(Family::Mysql) > count(Family::Postgresql) {
+    let [of_mysql, of_postgres] = [Family::Mysql, Family::Postgresql].map(|family| {
+        let settings = names.iter().filter_map(|name| find_setting(name));
+        settings.filter(|setting| setting.is_of(family)).count()
+    });
+    if style == OptionStyle::Groups || of_mysql > of_postgres {
         Family::Mysql
     } else {
         Family::Postgresql

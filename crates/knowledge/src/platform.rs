@@ -67,9 +67,9 @@ pub fn platform_of<'a>(
     settings: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Option<&'static Platform> {
     let (family, settings) = (Family::from(flavour), settings.collect::<Vec<_>>());
-    let is_there =
-        |one: &&Platform| one.family == family && settings.iter().any(|found| one.has_sign(*found));
-    PLATFORMS.iter().find(is_there)
+    PLATFORMS
+        .iter()
+        .find(|one| one.family == family && settings.iter().any(|found| one.has_sign(*found)))
 }
 
 /// The platform of this name, as [`platform_of`] has found it.
@@ -80,11 +80,10 @@ pub fn platform_named(flavour: Flavour, name: &str) -> Option<&'static Platform>
 
 impl Platform {
     fn has_sign(&self, (name, value): (&str, &str)) -> bool {
-        let has_text = |sign: &TextSign| {
-            sign.of == name && value.to_lowercase().contains(&sign.has.to_lowercase())
-        };
         self.variables.iter().any(|pattern| matches(pattern, name))
-            || self.texts.iter().any(has_text)
+            || self.texts.iter().any(|sign| {
+                sign.of == name && value.to_lowercase().contains(&sign.has.to_lowercase())
+            })
     }
 
     /// Why the setting does nothing there; `None` where it has its meaning.

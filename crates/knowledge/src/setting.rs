@@ -108,10 +108,10 @@ impl TryFrom<WrittenBound> for VersionBound {
             WrittenBound::One(text) => (vec![text], false),
             WrittenBound::OfSeries(texts) => (texts, true),
         };
-        let parse = |text: &String| {
-            Version::parse(text).ok_or_else(|| format!("`{text}` is not a version"))
-        };
-        Ok(Self { versions: texts.iter().map(parse).collect::<Result<_, _>>()?, of_series })
+        let versions = texts
+            .iter()
+            .map(|text| Version::parse(text).ok_or_else(|| format!("`{text}` is not a version")));
+        Ok(Self { versions: versions.collect::<Result<_, _>>()?, of_series })
     }
 }
 
@@ -151,7 +151,7 @@ impl Crash {
 #[serde(deny_unknown_fields)]
 pub struct Setting {
     pub name: String,
-    /// Of the file that it stands in.
+    /// The topic of the file that it stands in.
     #[serde(skip)]
     pub group: SettingTopic,
     /// How likely it is to matter, within its group.
@@ -163,7 +163,7 @@ pub struct Setting {
     pub belongs_with: Vec<String>,
     /// The switch that it needs.
     pub needs: Option<String>,
-    /// The same thing in another family, or in another version of this one.
+    /// Names of this setting in another family, or in another version of this one.
     #[serde(default)]
     pub counterparts: Vec<String>,
     #[serde(rename = "in")]
@@ -187,11 +187,15 @@ impl Setting {
 
     /// What holds for a version; `None` where that version does not have the setting, as far as is known.
     pub fn span(&self, flavour: Flavour, version: &Version) -> Option<&VersionSpan> {
-        let of = |wanted: Flavour| {
-            self.spans.iter().find(|span| span.of == wanted && span.holds(version))
-        };
-        // Percona Server is MySQL with additions.
-        of(flavour).or_else(|| if flavour == Flavour::Percona { of(Flavour::Mysql) } else { None })
+        self.own_span(flavour, version).or_else(|| match flavour {
+            // Percona Server is MySQL with additions.
+            Flavour::Percona => self.own_span(Flavour::Mysql, version),
+            _ => None,
+        })
+    }
+
+    fn own_span(&self, flavour: Flavour, version: &Version) -> Option<&VersionSpan> {
+        self.spans.iter().find(|span| span.of == flavour && span.holds(version))
     }
 
     pub fn is_of(&self, family: Family) -> bool {

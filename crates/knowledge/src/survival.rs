@@ -36,22 +36,15 @@ impl DurabilityPair {
     /// transactions (A: nothing)`. `None` where the two lose the same, or it is not known what a side loses.
     pub fn risk(&self, name_a: &str, name_b: &str) -> Option<String> {
         let (a, b) = (self.a.as_ref()?, self.b.as_ref()?);
-        let differs =
-            |a: Loss, b: Loss| !matches!(change(a, b), Survival::Same | Survival::Unknown);
-        let process = (a.process_crash, b.process_crash);
-        let power = (a.power_cut, b.power_cut);
-        let clause = |crash: &str, (a, b): (Loss, Loss)| {
-            format!("{crash} {} ({name_a}: {})", cost(b, name_b), a.amount())
-        };
+        let process = ("a crash of the server process", a.process_crash, b.process_crash);
+        let power = ("a power failure", a.power_cut, b.power_cut);
+        let either = ("a crash of the server process or a power failure", power.1, power.2);
+        let is_same = (process.1, process.2) == (power.1, power.2);
+        let crashes = if is_same { vec![either] } else { vec![process, power] };
         let mut clauses = Vec::new();
-        if differs(process.0, process.1) && process == power {
-            clauses.push(clause("a crash of the server process or a power failure", power));
-        } else {
-            if differs(process.0, process.1) {
-                clauses.push(clause("a crash of the server process", process));
-            }
-            if differs(power.0, power.1) {
-                clauses.push(clause("a power failure", power));
+        for (crash, a, b) in crashes {
+            if !matches!(change(a, b), Survival::Same | Survival::Unknown) {
+                clauses.push(format!("{crash} {} ({name_a}: {})", cost(b, name_b), a.amount()));
             }
         }
         match replica_change(a.replica, b.replica) {
@@ -86,29 +79,32 @@ fn survival(a: &Durability, b: &Durability) -> Survival {
         change(a.power_cut, b.power_cut),
         replica_change(a.replica, b.replica),
     ];
-    let has = |wanted: Survival| parts.contains(&wanted);
-    match (has(Survival::Less), has(Survival::More)) {
+    match (parts.contains(&Survival::Less), parts.contains(&Survival::More)) {
         (true, true) => Survival::Mixed,
         (true, false) => Survival::Less,
-        _ if has(Survival::Unknown) => Survival::Unknown,
+        _ if parts.contains(&Survival::Unknown) => Survival::Unknown,
         (false, true) => Survival::More,
         (false, false) => Survival::Same,
     }
 }
 
 fn change(a: Loss, b: Loss) -> Survival {
-    let size = |loss: Loss| match loss {
+    match loss_rank(a).zip(loss_rank(b)) {
+        None => Survival::Unknown,
+        Some((a, b)) if b > a => Survival::Less,
+        Some((a, b)) if b < a => Survival::More,
+        Some(_) => Survival::Same,
+    }
+}
+
+/// Larger for more that is lost. `None`: unknown.
+fn loss_rank(loss: Loss) -> Option<(u8, f64)> {
+    match loss {
         Loss::Nothing => Some((0, 0.0)),
         Loss::LastGroup => Some((1, 0.0)),
         Loss::Seconds { seconds } => Some((2, seconds)),
         Loss::Damage => Some((3, 0.0)),
         Loss::Unknown => None,
-    };
-    match size(a).zip(size(b)) {
-        None => Survival::Unknown,
-        Some((a, b)) if b > a => Survival::Less,
-        Some((a, b)) if b < a => Survival::More,
-        Some(_) => Survival::Same,
     }
 }
 

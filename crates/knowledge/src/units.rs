@@ -74,10 +74,9 @@ pub fn postgres_units() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// A value of a setting as people read it: `512 MiB` for 536870912, `100 ms`; anything else as it is.
 pub fn people_value(name: &str, value: &str) -> String {
-    let as_it_is = || value.to_owned();
     if let Some(unit) = postgres_unit(name) {
         let Some(number) = amount_in(value, unit).filter(|number| *number > 0.0) else {
-            return as_it_is();
+            return value.to_owned();
         };
         return unit_bytes(unit)
             .map_or_else(|| format!("{number} {unit}"), |each| size_text(number * each));
@@ -86,7 +85,7 @@ pub fn people_value(name: &str, value: &str) -> String {
         && !NO_BYTES.iter().any(|part| name.contains(part));
     match setting_number(value) {
         Some(bytes) if is_size && bytes >= 1024.0 => size_text(bytes),
-        _ => as_it_is(),
+        _ => value.to_owned(),
     }
 }
 

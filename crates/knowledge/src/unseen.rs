@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use truetps_record::{Family, Flavour, Version};
 
-use crate::diff::SettingsSide;
 use crate::kinds::matches;
-use crate::setting::{VersionSpan, find_setting};
+use crate::setting::find_setting;
+use crate::side::SettingsSide;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,10 +67,11 @@ pub(crate) fn default_where_unset(
         return setting.span(flavour, &version)?.default.clone();
     }
     let family = side.family.or(other.family);
-    let is_possible =
-        |span: &&VersionSpan| family.is_none_or(|family| Family::from(span.of()) == family);
-    let defaults: BTreeSet<_> =
-        setting.spans().iter().filter(is_possible).map(|span| span.default.clone()).collect();
+    let possible = setting
+        .spans()
+        .iter()
+        .filter(|span| family.is_none_or(|family| Family::from(span.of()) == family));
+    let defaults: BTreeSet<_> = possible.map(|span| span.default.clone()).collect();
     if defaults.len() == 1 { defaults.into_iter().next().flatten() } else { None }
 }
 

@@ -2,7 +2,7 @@
 
 use truetps_knowledge::find_setting;
 use truetps_plan::Plan;
-use truetps_record::{Family, SettingValue};
+use truetps_record::Family;
 use truetps_sandbox::{Catalogue, CatalogueError as UnknownSetting, ServerBinary, ServerUser};
 
 use crate::error::LabError;
@@ -14,13 +14,13 @@ pub fn check_settings(
     programs: &[ServerProgram],
     user: &ServerUser,
 ) -> Result<Vec<Catalogue>, LabError> {
-    let check = |program: &ServerProgram| {
+    let catalogues = programs.iter().map(|program| {
         check_settings_of(plan, &program.binary, user).map_err(|source| match &program.name {
             Some(name) => LabError::UnknownSettingOf { server: name.clone(), source },
             None => source.into(),
         })
-    };
-    programs.iter().map(check).collect()
+    });
+    catalogues.collect()
 }
 
 fn check_settings_of(
@@ -29,18 +29,15 @@ fn check_settings_of(
     user: &ServerUser,
 ) -> Result<Catalogue, UnknownSetting> {
     let catalogue = Catalogue::ask(binary, user)?;
-    let check = |name: &str, value: &SettingValue| {
-        let fixed = plan.server.settings.iter().filter(|(other, _)| *other != name);
-        let others = fixed.map(|(name, value)| (name.as_str(), value));
-        catalogue.check_beside(name, value, others).map_err(|error| of_other_family(error, binary))
-    };
-    for (name, value) in &plan.server.settings {
-        check(name, value)?;
-    }
-    for (name, levels) in plan.setting_factors() {
-        for level in levels {
-            check(name, level)?;
-        }
+    let settings = &plan.server.settings;
+    let fixed = settings.iter().map(|(name, value)| (name.as_str(), value));
+    let factors = plan.setting_factors().into_iter();
+    let levels = factors.flat_map(|(name, levels)| levels.iter().map(move |level| (name, level)));
+    for (name, value) in fixed.chain(levels) {
+        let others = settings.iter().map(|(other, value)| (other.as_str(), value));
+        catalogue
+            .check_beside(name, value, others.filter(|(other, _)| *other != name))
+            .map_err(|error| of_other_family(error, binary))?;
     }
     Ok(catalogue)
 }
@@ -48,13 +45,12 @@ fn check_settings_of(
 /// A setting known only to the other server family is not misspelt: the plan was written for another server.
 fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetting {
     let UnknownSetting::Unknown { name, server, near } = error else { return error };
-    let of =
-        |family| find_setting(&name.to_lowercase()).is_some_and(|setting| setting.is_of(family));
+    let setting = find_setting(&name.to_lowercase());
     let (own, other) = match binary.family() {
         Family::Mysql => (Family::Mysql, Family::Postgresql),
         Family::Postgresql => (Family::Postgresql, Family::Mysql),
     };
-    if of(own) || !of(other) {
+    if setting.is_none_or(|setting| setting.is_of(own) || !setting.is_of(other)) {
         return UnknownSetting::Unknown { name, server, near };
     }
     let (whose, hint) = match own {

@@ -41,33 +41,30 @@ pub(crate) fn same_servers(
     } else {
         &experiment.servers
     };
-    for (was, is) in earlier.iter().zip(servers) {
-        if was.version_text != is.version_text {
-            let (was, is) = (was.version_text.clone(), is.version_text.clone());
-            return Err(LabError::BegunWithAnother { was, is });
-        }
+    let mut pairs = earlier.iter().zip(servers);
+    if let Some((was, is)) = pairs.clone().find(|(was, is)| was.version_text != is.version_text) {
+        return Err(LabError::BegunWithAnother {
+            was: was.version_text.clone(),
+            is: is.version_text.clone(),
+        });
     }
-    for (was, is) in earlier.iter().zip(servers) {
-        if let Some(what) = other_server(was, is) {
-            return Err(LabError::OtherConditions { what });
-        }
-    }
-    let (then, now) = (earlier.len(), servers.len());
-    if then != now {
-        let what = format!("it had {then} of the servers, and there are {now} now");
-        return Err(LabError::OtherConditions { what });
-    }
-    Ok(())
+    let (was, is) = (earlier.len(), servers.len());
+    let what = match pairs.find_map(|(was, is)| other_server(was, is)) {
+        Some(what) => what,
+        None if was != is => format!("it had {was} of the servers, and there are {is} now"),
+        None => return Ok(()),
+    };
+    Err(LabError::OtherConditions { what })
 }
 
 /// How a server of this version differs from the earlier one. Where its settings are from does not matter, nor their order.
 fn other_server(was: &ServerFacts, is: &ServerFacts) -> Option<String> {
     if was.name != is.name {
-        let [then, now] = [was, is].map(|facts| facts.name.as_deref().unwrap_or("without a name"));
-        return Some(format!("the server was {then}, and is {now} now"));
+        let [was, is] = [was, is].map(|facts| facts.name.as_deref().unwrap_or("without a name"));
+        return Some(format!("the server was {was}, and is {is} now"));
     }
-    let names = was.chosen_settings.iter().chain(&is.chosen_settings).map(|(name, _)| name);
-    names.into_iter().find_map(|name| match (chosen(was, name), chosen(is, name)) {
+    let mut names = was.chosen_settings.iter().chain(&is.chosen_settings).map(|(name, _)| name);
+    names.find_map(|name| match (chosen_value(was, name), chosen_value(is, name)) {
         (Some(then), Some(now)) if same_setting(then, now) => None,
         (Some(then), Some(now)) => Some(format!("{name} was {then}, and is {now} now")),
         (Some(then), None) => Some(format!("{name} was {then}, and is left to the server now")),
@@ -76,9 +73,9 @@ fn other_server(was: &ServerFacts, is: &ServerFacts) -> Option<String> {
     })
 }
 
-fn chosen<'f>(facts: &'f ServerFacts, wanted: &str) -> Option<&'f str> {
-    let mut chosen = facts.chosen_settings.iter();
-    chosen.find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+fn chosen_value<'f>(facts: &'f ServerFacts, wanted: &str) -> Option<&'f str> {
+    let (_, value) = facts.chosen_settings.iter().find(|(name, _)| name == wanted)?;
+    Some(value)
 }
 
 /// The difference between this host and the host of the earlier trials, as far as it can be detected.

@@ -31,17 +31,17 @@ pub(crate) fn find(
     base_again: &ShownVariables,
     started: &[Started],
 ) -> Vec<Coupling> {
-    let stable = |name: &String| base.get(name) == base_again.get(name);
-    let is_planned =
-        |name: &String| plan.factors.contains_key(name) || plan.server.settings.contains_key(name);
+    let mut names: Vec<_> =
+        base.keys().filter(|name| base.get(*name) == base_again.get(*name)).collect();
+    names.retain(|name| {
+        !plan.factors.contains_key(*name) && !plan.server.settings.contains_key(*name)
+    });
     let mut couplings = Vec::new();
     for factor in started.iter().map(|one| &one.factor).collect::<BTreeSet<_>>() {
-        let of_factor = || started.iter().filter(move |one| one.factor == *factor);
-        let differs =
-            |name: &String| of_factor().any(|one| one.variables.get(name) != base.get(name));
-        let names: Vec<_> =
-            base.keys().filter(|name| stable(name) && !is_planned(name) && differs(name)).collect();
-        for one in of_factor() {
+        let starts: Vec<_> = started.iter().filter(|one| one.factor == *factor).collect();
+        let mut names = names.clone();
+        names.retain(|name| starts.iter().any(|one| one.variables.get(*name) != base.get(*name)));
+        for one in starts {
             for name in &names {
                 let Some(value) = one.variables.get(*name) else { continue };
                 couplings.push(Coupling {

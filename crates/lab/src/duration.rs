@@ -35,20 +35,21 @@ pub fn estimate(plan: &Plan, schedule: &[ScheduledTrial]) -> Duration {
 /// Number of datadirs to fill: one for each server and each combination of start-only levels, as far as that is known
 /// without a server.
 fn servers_made(plan: &Plan) -> usize {
-    let needs_start = |name: &str| {
-        let is_read_later =
-            |change| matches!(change, Changeability::Dynamic | Changeability::Reload);
-        let of_setting = || {
-            find_setting(&name.to_lowercase())
-                .is_some_and(|s| !s.spans().iter().any(|span| is_read_later(span.change)))
-        };
-        name == SERVER || name == DISK || name == TABLE_ROWS || of_setting()
-    };
     plan.factors
         .iter()
         .filter(|(name, _)| needs_start(name))
         .map(|(_, levels)| levels.len())
         .product()
+}
+
+fn needs_start(factor: &str) -> bool {
+    [SERVER, DISK, TABLE_ROWS].contains(&factor)
+        || find_setting(&factor.to_lowercase()).is_some_and(|setting| {
+            setting
+                .spans()
+                .iter()
+                .all(|span| !matches!(span.change, Changeability::Dynamic | Changeability::Reload))
+        })
 }
 
 /// One trial with its reset. A measured count may end it sooner.

@@ -10,7 +10,7 @@ use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 
 use crate::external::ExternalError;
-use crate::parts::PARTS_SECRET;
+use crate::parts::PartsError;
 use crate::setting::SettingError;
 use crate::verify::VerifyError;
 
@@ -118,17 +118,12 @@ pub enum LabError {
     NothingDiffers(Box<Explanation>),
     #[error("{side}: {source}")]
     Side { side: String, source: Box<LabError> },
-    #[error("is no explanation: it has no explanation.json")]
+    #[error("is not an explanation: it has no explanation.json")]
     NoExplanation,
-    #[error("is no search for a pool: it has no pool.json")]
+    #[error("is not a search for a pool: it has no pool.json")]
     NoPool,
-    #[error("{problem}")]
-    Parts { problem: String },
-    #[error(
-        "the parts of this load have no secret: without a password of the account, {PARTS_SECRET} is needed, and it is not \
-         set"
-    )]
-    NoPartsSecret,
+    #[error(transparent)]
+    Parts(#[from] PartsError),
     #[error(transparent)]
     Verify(#[from] VerifyError),
     #[error("interrupted")]
@@ -137,23 +132,8 @@ pub enum LabError {
 
 impl LabError {
     /// A hint for the user.
-    #[expect(clippy::too_many_lines, reason = "a table: one hint for each variant")]
     pub fn hint(&self) -> Option<String> {
         let text = match self {
-            Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => {
-                return error.hint();
-            }
-            Self::Setting(error) => return error.hint(),
-            Self::Side { source, .. } => return source.hint(),
-            Self::Verify(error) => return error.hint(),
-            Self::Limit(error) => return Some(error.hint()),
-            Self::Sandbox(error) => return error.hint(),
-            Self::Folder(error) => return error.hint(),
-            Self::External(error) => return error.hint(),
-            Self::Schema { source: error, .. } => return error.hint(),
-            Self::ExternalLogin(error) => {
-                return login_hint(error).map(str::to_owned).or_else(|| error.hint());
-            }
             Self::BegunWithAnother { .. } => {
                 "name the original server with --basedir (its folder) or --dsn, or start a new experiment"
             }
@@ -167,12 +147,6 @@ impl LabError {
             Self::NoRecords(_) => "name a writable folder with --runs (or TRUETPS_RUNS)",
             Self::Flush(_) => {
                 "free some space (`truetps server clean` removes leftovers), or name another folder with --sandbox-dir"
-            }
-            Self::NotLeft { journal, .. } => {
-                let journal = journal.display();
-                return Some(format!(
-                    "once the server can be reached, run: truetps server restore --journal '{journal}'"
-                ));
             }
             Self::OtherSchema { .. } => "name one server, by an address that leads to no other",
             Self::SessionNotSet { .. } => "name the server itself, without a proxy",
@@ -190,40 +164,59 @@ impl LabError {
             Self::Full { .. } => {
                 "wait until other sessions have ended, or raise max_connections in the server"
             }
+            Self::SearchUndecided => "measure longer with --measure, or list rates as a factor",
+            other => return other.hint_with_details(),
+        };
+        Some(text.to_owned())
+    }
+
+    /// The hints that have numbers, names and paths, and those of other errors.
+    fn hint_with_details(&self) -> Option<String> {
+        match self {
+            Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => {
+                error.hint()
+            }
+            Self::Setting(error) => error.hint(),
+            Self::Side { source, .. } => source.hint(),
+            Self::Verify(error) => error.hint(),
+            Self::Limit(error) => Some(error.hint()),
+            Self::Sandbox(error) => error.hint(),
+            Self::Folder(error) => error.hint(),
+            Self::External(error) => error.hint(),
+            Self::Parts(error) => error.hint(),
+            Self::Schema { source: error, .. } => error.hint(),
+            Self::ExternalLogin(error) => {
+                login_hint(error).map(str::to_owned).or_else(|| error.hint())
+            }
+            Self::NotLeft { journal, .. } => Some(format!(
+                "once the server can be reached, run: truetps server restore --journal '{}'",
+                journal.display()
+            )),
             Self::NoRoom { free, .. } => {
                 let fit = if *free == 1 {
                     "1 client leaves".to_owned()
                 } else {
                     format!("up to {free} clients leave")
                 };
-                return Some(format!(
+                Some(format!(
                     "{fit} a few sessions for other users; or raise max_connections in the server"
-                ));
+                ))
             }
             Self::NoRoomOfAccount { max, in_use, .. } => {
                 let fit = match max.saturating_sub(*in_use) {
                     0 => "wait until its other sessions have ended".to_owned(),
                     free => format!("use at most {free} clients"),
                 };
-                return Some(format!(
+                Some(format!(
                     "{fit}; or raise the limit: ALTER USER ... WITH MAX_USER_CONNECTIONS ..."
-                ));
+                ))
             }
-            Self::SchemaExists { schema } => {
-                return Some(format!(
-                    "name another one with --schema; or let the run create its tables in this one and drop only these: \
-                     --schema {schema} --i-own-this-schema. What a killed run left, `truetps server restore` drops"
-                ));
-            }
-            Self::NoPartsSecret => {
-                return Some(format!(
-                    "set {PARTS_SECRET} to the same text for all parts, such as the output of: openssl rand -hex 16"
-                ));
-            }
-            Self::SearchUndecided => "measure longer with --measure, or list rates as a factor",
-            _ => return None,
-        };
-        Some(text.to_owned())
+            Self::SchemaExists { schema } => Some(format!(
+                "name another one with --schema; or let the run create its tables in this one and drop only these: \
+                 --schema {schema} --i-own-this-schema. What a killed run left, `truetps server restore` drops"
+            )),
+            _ => None,
+        }
     }
 
     /// This error, wrapped if the external server could not be restored: that failure is the more serious one.
@@ -261,7 +254,7 @@ impl LabError {
                     | Self::SearchUndecided
                     | Self::NotLeft { .. }
                     | Self::SearchFailed { .. }
-                    | Self::Parts { .. }
+                    | Self::Parts(PartsError::Apart(_))
                     | Self::Interrupted
             ),
         }

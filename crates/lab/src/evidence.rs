@@ -22,6 +22,8 @@ pub(crate) struct TrialEvidence {
     pub(crate) trouble: Option<String>,
     /// Why the load of all parts was not whole.
     pub(crate) parts: Option<String>,
+    /// An external server is still to be checked for trouble: truetps may be killed until then.
+    pub(crate) awaits_check: bool,
 }
 
 impl TrialEvidence {
@@ -32,6 +34,7 @@ impl TrialEvidence {
             server: ServerState::NotReady,
             trouble: None,
             parts: None,
+            awaits_check: false,
         }
     }
 
@@ -46,16 +49,11 @@ impl TrialEvidence {
                 Some(problem) if self.load.is_valid() => {
                     Validity::invalid(NoEvidence::PartsApart { problem: problem.clone() })
                 }
+                _ if self.load.is_valid() && self.awaits_check => {
+                    Validity::partial(NoEvidence::ServerNotChecked)
+                }
                 _ => self.load.clone(),
             },
-        }
-    }
-
-    /// The validity that is written before an external server is checked for trouble: truetps may be killed until then.
-    pub(crate) fn validity_before_check(&self) -> Validity {
-        match self.validity() {
-            Validity::Valid => Validity::partial(NoEvidence::ServerNotChecked),
-            other => other,
         }
     }
 
@@ -87,8 +85,8 @@ mod tests {
                      trouble: Option<&str>,
                      expect: Validity,
                      usable: bool| {
-            let evidence =
-                TrialEvidence { load, server, trouble: trouble.map(str::to_owned), parts: None };
+            let trouble = trouble.map(str::to_owned);
+            let evidence = TrialEvidence { load, server, trouble, ..TrialEvidence::new() };
             assert_eq!(evidence.validity(), expect, "{evidence:?}");
             assert_eq!(evidence.is_server_usable(), usable, "{evidence:?}");
         };
@@ -109,10 +107,11 @@ mod tests {
         let mut evidence = TrialEvidence {
             server: ServerState::Answers,
             load: Validity::Valid,
+            awaits_check: true,
             ..TrialEvidence::new()
         };
-        assert!(matches!(evidence.validity_before_check(), Validity::Partial(_)));
+        assert!(matches!(evidence.validity(), Validity::Partial(_)));
         evidence.load = changed("x");
-        assert_eq!(evidence.validity_before_check(), changed("x"));
+        assert_eq!(evidence.validity(), changed("x"));
     }
 }

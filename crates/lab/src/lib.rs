@@ -6,11 +6,11 @@
 //!
 //! # Experiments and trials
 //!
-//! - `experiment` (`PreparedExperiment`): the life of an experiment. `setup` checks everything that can be checked and
+//! - `experiment` (`PreparedExperiment`): the life of an experiment, from its `request`. `setup` checks everything that can be checked and
 //!   prepares the servers; `schedule` fixes the order of the trials; `check_settings`, `sized_tables` and
 //!   `planned_disks` are parts of the preparation.
-//! - `trial` ([`TrialContext`]): one trial on a server that is ready. `pacing` turns a plan into the engine's pacing.
-//!   `evidence` (`TrialEvidence`): the validity of a trial, from its load, its server and what other sessions did.
+//! - A trial's load is the crate `trial`. `evidence` (`TrialEvidence`): the validity of a trial, from its load, its server
+//!   and what other sessions did.
 //! - `resume` runs the missing trials of an earlier experiment, `extension` more blocks.
 //! - `server_provider` (`ServerProvider`) gives each trial a server (`ready_server`): a private one
 //!   (`private_servers`), an external one (`external`), one that another part has prepared (`parts`), or in unit tests
@@ -83,18 +83,15 @@ mod conditions;
 mod coupling;
 mod crash;
 mod duration;
-mod ending;
 mod error;
 mod event;
 mod evidence;
 mod experiment;
-#[cfg(test)]
-mod experiment_tests;
 mod explain;
 mod extension;
 mod external;
 mod find_max;
-mod pacing;
+mod log_reader;
 mod parts;
 mod planned_disks;
 mod pool;
@@ -108,19 +105,18 @@ mod resume;
 mod schedule;
 mod search;
 mod server_provider;
+mod server_status;
 mod setting;
 mod setup;
 mod sized_tables;
 mod sql_names;
 mod tables;
-mod trial;
 mod verify;
 mod write_transactions;
 
 pub use check_settings::check_settings;
 pub use crash::{CrashOptions, crash};
 pub use duration::estimate;
-pub use ending::ServerSession;
 pub use error::LabError;
 pub use event::{ExperimentEvent, Listener};
 pub use experiment::{ExperimentRequest, Finished, Pin, start};
@@ -139,6 +135,4 @@ pub use schedule::schedule;
 pub use search::{RateFindings, RateStage};
 pub use server_provider::{ExternalServer, ServerProgram, ServerSource};
 pub use setting::SettingError;
-pub use setup::make_room_for_clients;
-pub use trial::{RanTrial, StartGate, TrialContext, connect_timeout, run_trial};
 pub use verify::{NamedPlace, TableServer, VerifyError, VerifyRequest, compare_again, verify};

@@ -35,9 +35,9 @@ impl PlannedDisks {
     }
 
     pub(crate) fn sandbox_disk(&self, name: &str, seed: u64) -> Result<SandboxDisk, LabError> {
-        let unknown = || DiskError::UnknownProfile { name: name.to_owned() };
-        let profile =
-            self.profile(name).ok_or_else(unknown).map_err(truetps_sandbox::SandboxError::from)?;
+        let profile = self.profile(name).ok_or_else(|| {
+            truetps_sandbox::SandboxError::from(DiskError::UnknownProfile { name: name.to_owned() })
+        })?;
         Ok(SandboxDisk {
             level: self.level,
             profile: profile.clone(),

@@ -33,8 +33,9 @@ const OTHER_SHARE_MAX: f64 = 0.05;
 /// of one mode are one process, and only the switch differs.
 pub(crate) fn mode_at_start(plan: &Plan, configuration: &Configuration) -> Option<PreallocMode> {
     let levels = plan.factors.get(PREALLOC)?;
-    let first = || levels.iter().find_map(|level| prealloc_mode(level).ok().flatten());
-    configuration.prealloc().or_else(first)
+    configuration
+        .prealloc()
+        .or_else(|| levels.iter().find_map(|level| prealloc_mode(level).ok().flatten()))
 }
 
 /// How many modes are compared: each needs a start.
@@ -145,26 +146,20 @@ impl PreallocSwitch {
     pub(crate) fn trouble(&self, mode: Option<PreallocMode>) -> Result<Option<String>, LabError> {
         let Some(before) = &self.before else { return Ok(None) };
         let now = self.page()?;
-        let grown = |word| now.word(word).saturating_sub(before.word(word)) as f64;
-        let (inside, beyond) = (grown(StatusWord::writes_inside), grown(StatusWord::writes_beyond));
-        let share = |of: f64| of / (inside + beyond).max(1.0);
-        Ok(match mode {
-            Some(_) => {
-                why_not_live(&now).map(|why| format!("preallocation ended: {why}")).or_else(|| {
-                    (share(beyond) > OTHER_SHARE_MAX).then(|| {
-                        format!(
-                            "{:.0} % of the writes to binlogs were beyond what was preallocated",
-                            share(beyond) * 100.0
-                        )
-                    })
-                })
+        let [inside, beyond] = [StatusWord::writes_inside, StatusWord::writes_beyond]
+            .map(|word| now.word(word).saturating_sub(before.word(word)) as f64);
+        let (others, what) = match mode {
+            Some(_) => (beyond, "beyond what was preallocated"),
+            None => (inside, "preallocated while that was off"),
+        };
+        let ended = mode.and_then(|_| why_not_live(&now));
+        let share = others / (inside + beyond).max(1.0);
+        Ok(match ended {
+            Some(why) => Some(format!("preallocation ended: {why}")),
+            None if share > OTHER_SHARE_MAX => {
+                Some(format!("{:.0} % of the writes to binlogs were {what}", share * 100.0))
             }
-            None => (share(inside) > OTHER_SHARE_MAX).then(|| {
-                format!(
-                    "{:.0} % of the writes to binlogs were preallocated while that was off",
-                    share(inside) * 100.0
-                )
-            }),
+            None => None,
         })
     }
 
@@ -208,16 +203,13 @@ impl PreallocSwitch {
 /// Refused before a server starts.
 pub(crate) fn check(plan: &Plan, programs: &[ServerProgram]) -> Result<(), LabError> {
     let Some(levels) = plan.factors.get(PREALLOC) else { return Ok(()) };
-    let is_off = |value: Option<&SettingValue>| {
-        value.is_some_and(|value| *value == SettingValue::Bool(false))
-    };
     if let Some(program) =
         programs.iter().find(|program| program.binary.family().dialect() == SqlDialect::Postgres)
     {
         return Err(failed(format!("{} has no binlog", program.what())));
     }
-    let is_on = |level: &SettingValue| prealloc_mode(level).is_ok_and(|mode| mode.is_some());
-    if levels.iter().any(is_on) && is_off(plan.server.settings.get("log_bin")) {
+    let is_on = levels.iter().any(|level| prealloc_mode(level).is_ok_and(|mode| mode.is_some()));
+    if is_on && plan.server.settings.get("log_bin") == Some(&SettingValue::Bool(false)) {
         return Err(failed("log_bin is off, and nothing else is preallocated"));
     }
     Ok(())

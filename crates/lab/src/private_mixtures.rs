@@ -34,14 +34,15 @@ impl SideServer {
         if binds_data(name) {
             return FactorChange::NewData;
         }
-        let mut takes = |level| {
-            matches!(private_setting::set(&mut self.client, name, level), Ok(Changeable::Dynamic))
-        };
-        if !FOLLOWED_LATER.contains(&name) && takes(b) && takes(a) && takes(b) {
-            FactorChange::Dynamic
-        } else {
-            FactorChange::Restart
-        }
+        let mut levels = [b, a, b].into_iter();
+        let is_dynamic = !FOLLOWED_LATER.contains(&name)
+            && levels.all(|level| {
+                matches!(
+                    private_setting::set(&mut self.client, name, level),
+                    Ok(Changeable::Dynamic)
+                )
+            });
+        if is_dynamic { FactorChange::Dynamic } else { FactorChange::Restart }
     }
 
     pub(crate) fn end(self) -> Result<(), LabError> {
@@ -82,8 +83,11 @@ impl PrivateServers<'_> {
     /// Settings of the sides that are no factors: all mixtures on the side's program have them.
     pub(crate) fn fix(&mut self, sides: &[ExplainSide; 2], candidates: &[Candidate]) {
         for side in sides {
-            let is_factor = |name: &str| candidates.iter().any(|one| one.name == name);
-            for (name, value) in side.settings.iter().filter(|(name, _)| !is_factor(name)) {
+            let fixed = side
+                .settings
+                .iter()
+                .filter(|(name, _)| candidates.iter().all(|one| one.name != **name));
+            for (name, value) in fixed {
                 self.servers[side.program].fixed.set(name, value.clone());
             }
         }

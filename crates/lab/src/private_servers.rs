@@ -31,7 +31,7 @@ use crate::ready_server::{ReadyServer, TrialServer};
 use crate::server_provider::{ServerProgram, ServerProvider};
 use crate::setting::{Changeable, SettingError};
 use crate::sized_tables::SizedTables;
-use crate::tables::{SCHEMA, wait_for_quiet};
+use crate::tables::{SCHEMA, Tables, wait_for_quiet};
 
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A server with many changed pages takes long to stop.
@@ -76,6 +76,10 @@ impl<'a> ServerUnderTest<'a> {
         self.fixed.clone().with(levels.settings.iter().map(|(name, level)| (name.as_str(), level)))
     }
 
+    fn tables_of(&self, levels: &StartLevels) -> &Tables {
+        self.tables.of_size(levels.table_rows.as_ref())
+    }
+
     fn start_levels(&self, plan: &Plan, configuration: &Configuration) -> StartLevels {
         let levels = configuration.settings().filter(|(name, _)| self.needs_start(name));
         StartLevels {
@@ -113,7 +117,7 @@ pub(crate) struct PrivateServers<'a> {
     home: &'a Home,
     /// One, or one for each level of the factor `server`.
     pub(crate) servers: Vec<ServerUnderTest<'a>>,
-    /// Of two configurations, in any combination of their levels.
+    /// The trials are mixtures of two configurations, in any combination of their levels.
     pub(crate) is_of_mixtures: bool,
     stop: &'a AtomicBool,
     /// Cores that servers are bound to; empty: none.
@@ -237,10 +241,11 @@ impl<'a> PrivateServers<'a> {
                     Err(refusal) => return Err(refusal.into()),
                 }
             }
-            let is_accepted = |level| {
-                matches!(private_setting::set(client, name, level), Ok(Changeable::Dynamic))
-            };
-            if !is_dynamic || !levels.iter().rev().all(is_accepted) {
+            let is_accepted_again = is_dynamic
+                && levels.iter().rev().all(|level| {
+                    matches!(private_setting::set(client, name, level), Ok(Changeable::Dynamic))
+                });
+            if !is_accepted_again {
                 self.servers[server_index].at_start.push(name.to_owned());
             }
         }
@@ -313,9 +318,10 @@ impl<'a> PrivateServers<'a> {
     /// Distinct combinations of the levels that need a restart, in the plan's order.
     fn start_combinations(&self, server_index: usize) -> Vec<StartLevels> {
         let mut combinations: Vec<StartLevels> = Vec::new();
-        let is_of_server =
-            |configuration: &Configuration| self.server_index_of(configuration) == server_index;
-        for configuration in self.plan.configurations().into_iter().filter(is_of_server) {
+        for configuration in self.plan.configurations() {
+            if self.server_index_of(&configuration) != server_index {
+                continue;
+            }
             let levels = self.servers[server_index].start_levels(self.plan, &configuration);
             if !combinations.contains(&levels) {
                 combinations.push(levels);
@@ -326,10 +332,9 @@ impl<'a> PrivateServers<'a> {
 
     /// The server that a configuration measures.
     fn server_index_of(&self, configuration: &Configuration) -> usize {
-        let name = configuration.server();
-        let is_it =
-            |server: &ServerUnderTest<'_>| name.is_some() && server.program.name.as_deref() == name;
-        self.servers.iter().position(is_it).unwrap_or(0)
+        let Some(name) = configuration.server() else { return 0 };
+        let mut names = self.servers.iter().map(|server| server.program.name.as_deref());
+        names.position(|other| other == Some(name)).unwrap_or(0)
     }
 
     /// The server's name, where that is a level.
@@ -346,7 +351,7 @@ impl<'a> PrivateServers<'a> {
         let disk = levels.disk.as_deref().or(self.plan.disk.as_deref());
         let options = SandboxOptions {
             settings: server.settings_with(levels),
-            data_bytes: server.tables.of(levels).data_bytes(),
+            data_bytes: server.tables_of(levels).data_bytes(),
             disk: disk
                 .map(|name| self.planned_disks.sandbox_disk(name, self.plan.design.seed))
                 .transpose()?,
@@ -398,7 +403,7 @@ impl<'a> PrivateServers<'a> {
         listener: &mut dyn Listener,
     ) -> Result<(), LabError> {
         let stop = self.stop;
-        let loaded = self.servers[server_index].tables.of(&levels).load(
+        let loaded = self.servers[server_index].tables_of(&levels).load(
             &mut client,
             &mut |_, filled| {
                 listener.event(&ExperimentEvent::Loading { rows: filled.rows, of: filled.of });
@@ -501,7 +506,7 @@ impl<'a> PrivateServers<'a> {
         if self.plan.design.datadir == DatadirState::Refill {
             live.notes.extend(wait_for_quiet(&mut live.client)?);
             let PreparedServer { server_index, levels, .. } = &self.prepared[prepared_index];
-            let tables = self.servers[*server_index].tables.of(levels);
+            let tables = self.servers[*server_index].tables_of(levels);
             live.notes.extend(tables.refill(&mut live.client)?);
         }
         if let Some(switch) = &mut live.prealloc {
@@ -524,9 +529,11 @@ impl<'a> PrivateServers<'a> {
             .filter(|(name, _)| !self.servers[server_index].needs_start(name))
         {
             private_setting::set(client, name, level)?;
-            let comes_along =
-                |c: &&Coupling| c.server == server && c.factor == name && c.level == *level;
-            for coupling in self.couplings.iter().filter(comes_along) {
+            let coupled = self
+                .couplings
+                .iter()
+                .filter(|c| c.server == server && c.factor == name && c.level == *level);
+            for coupling in coupled {
                 private_setting::set(
                     client,
                     &coupling.name,
@@ -568,8 +575,7 @@ impl<'a> PrivateServers<'a> {
         if server.lap_redo()? > 0 {
             notes.extend(
                 self.servers[prepared.server_index]
-                    .tables
-                    .of(&prepared.levels)
+                    .tables_of(&prepared.levels)
                     .flush(&mut client)?,
             );
         }

@@ -47,14 +47,14 @@ fn alter_system(
     name: &str,
     value: &SettingValue,
 ) -> Result<Changeable, SettingError> {
-    let asked = |source| SettingError::Ask { name: name.to_owned(), source };
     let refused =
         |source| SettingError::Refused { name: name.to_owned(), value: value.to_string(), source };
     let context = client.query_value(&format!(
         "SELECT context FROM pg_settings WHERE lower(name) = lower('{name}')"
     ));
+    let context = context.map_err(|source| SettingError::Ask { name: name.to_owned(), source })?;
     // Other contexts are read at server start or session start, or cannot be set on a running server.
-    if !matches!(context.map_err(asked)?.as_deref(), Some("sighup" | "superuser" | "user")) {
+    if !matches!(context.as_deref(), Some("sighup" | "superuser" | "user")) {
         return Ok(Changeable::AtStart);
     }
     let text = value.option_text().replace('\'', "''");

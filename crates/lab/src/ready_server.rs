@@ -11,11 +11,11 @@ use truetps_folder::{FolderError, TrialWriter};
 use truetps_record::{LogVolume, NoEvidence, Trial};
 use truetps_recording::TrialEvent;
 use truetps_sandbox::RunningServer;
+use truetps_trial::{RanTrial, TrialContext, run_trial};
 
 use crate::error::LabError;
 use crate::evidence::ServerState;
-use crate::external::{LoadVolume, LogReader};
-use crate::trial::{RanTrial, TrialContext, run_trial};
+use crate::log_reader::LogReader;
 use crate::write_transactions::WriteCount;
 
 /// A server that does not answer a trivial query for this long hangs.
@@ -23,12 +23,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Number of log lines of the server that are kept with a trial and quoted in a reason.
 const LOG_LINES_KEPT: usize = 200;
 const LOG_LINES_QUOTED: usize = 3;
-
-/// What a load reports while it runs: a warning, or an event of the trial.
-pub(crate) enum LoadNews<'a> {
-    Warning(String),
-    Trial(TrialEvent<'a>),
-}
 
 /// A server in its initial state, for one trial.
 pub(crate) trait ReadyServer<'l> {
@@ -43,21 +37,25 @@ pub(crate) trait ReadyServer<'l> {
     /// Oddities of its start, reported with the trial.
     fn take_notes(&mut self) -> Vec<String>;
 
-    /// Runs and records the load. `volume` estimates how much an external server writes to its logs.
+    /// Runs and records the load.
     fn run_load(
         &mut self,
         context: &TrialContext<'_>,
-        volume: Option<&mut LoadVolume>,
         trial: Trial,
         writer: TrialWriter,
-        on_news: &mut dyn FnMut(LoadNews<'_>),
+        on_event: &mut dyn FnMut(TrialEvent<'_>),
     ) -> RanTrial;
 
     /// Its state after the load.
     fn state(&mut self) -> ServerState;
 
-    /// What it has written to its logs for the load, where that is read.
+    /// What it has written to its logs since the last trial, where that is read.
     fn logged(&mut self) -> Option<LogVolume>;
+
+    /// What it has written so far, before the load.
+    fn logged_so_far(&mut self) -> Option<LogVolume> {
+        None
+    }
 
     /// Whether other sessions may have changed or restarted it: [`crate::server_provider::ServerProvider::trouble`]
     /// checks that.
@@ -102,25 +100,12 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
     fn run_load(
         &mut self,
         context: &TrialContext<'_>,
-        mut volume: Option<&mut LoadVolume>,
         trial: Trial,
         writer: TrialWriter,
-        on_news: &mut dyn FnMut(LoadNews<'_>),
+        on_event: &mut dyn FnMut(TrialEvent<'_>),
     ) -> RanTrial {
-        let begun = volume
-            .as_mut()
-            .and_then(|volume| volume.read_start(self.log.as_deref_mut(), self.client));
-        if let Some(text) = begun {
-            on_news(LoadNews::Warning(text));
-        }
         let writes = WriteCount::before(self.client, self.target);
-        let mut ran = run_trial(context, trial, writer, &mut |event| {
-            if let (Some(volume), TrialEvent::Sample(header, sample)) = (&mut volume, event) {
-                let estimate = volume.sample(header, sample);
-                estimate.map(LoadNews::Warning).into_iter().for_each(&mut *on_news);
-            }
-            on_news(LoadNews::Trial(event));
-        });
+        let mut ran = run_trial(context, trial, writer, on_event);
         writes.judge(self.client, &mut ran.trial);
         ran
     }
@@ -149,18 +134,20 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         self.log.as_mut()?.volume_since(self.client).ok()
     }
 
+    fn logged_so_far(&mut self) -> Option<LogVolume> {
+        self.log.as_mut()?.so_far(self.client).ok()
+    }
+
     fn is_external(&self) -> bool {
         self.server.is_none()
     }
 
     fn write_files(&mut self, state: &ServerState, path: &Path) -> Result<(), LabError> {
-        let write = |path: &Path, content: &[u8]| {
-            write_atomically(path, content).map_err(FolderError::io(path))
-        };
         if let Some(server) = &self.server {
             let (name, text) = server.option_file();
             write(&path.join(name), text.as_bytes())?;
-            write(&path.join("error.log"), server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
+            let log = server.error_log_tail(LOG_LINES_KEPT);
+            write(&path.join("error.log"), log.as_bytes())?;
         }
         // A server that is gone cannot be queried; its option file has the settings of its start.
         let answers = *state == ServerState::Answers;
@@ -184,16 +171,6 @@ impl TrialServer<'_> {
     /// A trivial query. A healthy server may have closed a session that was idle for a whole trial: a new session asks
     /// once more.
     fn ask(&mut self) -> Result<(), DriverError> {
-        let is_closed = |error: &DriverError| match error {
-            DriverError::Io(error) => {
-                matches!(
-                    error.kind(),
-                    ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof
-                )
-            }
-            DriverError::Closed | DriverError::Server(_) => true,
-            _ => false,
-        };
         match self.client.query_value("SELECT 1") {
             Err(error) if is_closed(&error) => {
                 *self.client = Client::connect(&self.control, ANSWER_TIMEOUT)?;
@@ -201,5 +178,21 @@ impl TrialServer<'_> {
             }
             other => other.map(drop),
         }
+    }
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), FolderError> {
+    write_atomically(path, content).map_err(FolderError::io(path))
+}
+
+/// Whether the server may have closed the session by itself.
+fn is_closed(error: &DriverError) -> bool {
+    match error {
+        DriverError::Io(error) => matches!(
+            error.kind(),
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof
+        ),
+        DriverError::Closed | DriverError::Server(_) => true,
+        _ => false,
     }
 }

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use truetps_folder::ExperimentFolder;
-use truetps_record::{Experiment, ScheduledTrial};
+use truetps_record::Experiment;
 
 use crate::conditions::{same_host, same_place, same_servers};
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment};
+use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, missing};
 use crate::extension::{MoreBlocks, blocks_of, extend, record};
 use crate::find_max::{plan_of_rest, search};
 
@@ -80,21 +80,6 @@ pub(crate) fn resume_on(
         .and_then(|()| extended.map_or(Ok(()), |plan| record(folder, &plan, &experiment)))
         .and_then(|()| prepared.run_all(folder, experiment, listener));
     prepared.end(finished, listener)
-}
-
-/// The trials of the schedule that have no valid result.
-pub(crate) fn missing<'e>(
-    folder: &ExperimentFolder,
-    experiment: &'e Experiment,
-) -> Result<Vec<&'e ScheduledTrial>, LabError> {
-    let mut missing = Vec::new();
-    for scheduled in &experiment.schedule {
-        let is_done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
-        if !is_done {
-            missing.push(scheduled);
-        }
-    }
-    Ok(missing)
 }
 
 /// Trials on another server, or on the same server with other settings, do not belong to this experiment.

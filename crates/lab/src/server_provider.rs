@@ -62,7 +62,7 @@ pub struct ExternalServer {
     pub part: Part,
     /// How long parts wait for each other before the first trial.
     pub part_wait: Duration,
-    /// The same in all parts; `None`: the account's password is.
+    /// The secret of all parts; `None`: the account's password is.
     pub parts_secret: Option<Password>,
 }
 

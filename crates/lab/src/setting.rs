@@ -146,8 +146,8 @@ pub(crate) fn literal(value: &SettingValue) -> String {
 
 /// A variable's displayed value as an SQL literal: `1.2.3` is a text, however many digits it has.
 pub(crate) fn literal_of_text(text: &str) -> String {
-    let digits = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
-    let is_number = text.chars().all(digits) && text.parse::<f64>().is_ok();
+    let is_number = text.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '-')
+        && text.parse::<f64>().is_ok();
     if is_number { text.to_owned() } else { quoted(text) }
 }
 

@@ -1,19 +1,19 @@
 //! Before the first trial: checks everything that can be checked, and prepares the servers.
 
 use std::cell::RefCell;
-use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
 
-use truetps_driver::{Client, Endpoint};
+use truetps_driver::Client;
 use truetps_folder::ExperimentFolder;
 use truetps_plan::{DatadirState, Plan};
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{Experiment, HostFacts, ServerFacts, SqlDialect};
 use truetps_sandbox::{
-    Catalogue, Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, check_ports,
-    chosen_settings, clean, raise_open_files, with_waits,
+    Catalogue, Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean,
+    raise_open_files, with_waits,
 };
+use truetps_trial::make_room_for_clients;
 use truetps_workload::Workload;
 
 use crate::check_settings::check_settings;
@@ -96,7 +96,7 @@ pub(crate) fn server_settings(
     let chosen = if plan.probe.waits { with_waits(chosen, binary.flavour) } else { chosen };
     let chosen = over_base(catalogue.keep_known(chosen), base);
     let planned = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
-    let fixed = Settings::new(&chosen).with(planned);
+    let fixed = Settings::new(binary.family(), &chosen).with(planned);
     let facts = ServerFacts {
         name: name.clone(),
         flavour: binary.flavour,
@@ -156,7 +156,7 @@ pub(crate) fn prepare_external_server<'a>(
     Ok(PreparedServers { provider: Box::new(session), host, servers: vec![server], parts })
 }
 
-/// Of part 0.
+/// Part 0 opens the meeting.
 fn open_meeting<'a>(
     request: &ExperimentRequest<'a>,
     external: &ExternalServer,
@@ -206,16 +206,6 @@ fn join_parts<'a>(
         servers,
         parts,
     })
-}
-
-/// Raises the limit of open files for this many clients of these endpoints, and checks that there are ports for them.
-pub fn make_room_for_clients(
-    clients: u32,
-    endpoints: &[Endpoint],
-    sources: &[IpAddr],
-) -> Result<(), LabError> {
-    raise_open_files(&Needs::of_clients(clients))?;
-    Ok(check_ports(clients, endpoints, sources, &HostLimits::read())?)
 }
 
 /// Whether this host has enough memory for each configuration: a factor may decide how much is used.

@@ -4,14 +4,13 @@ use truetps_plan::Plan;
 use truetps_record::{SettingValue, SqlDialect, TABLE_ROWS};
 
 use crate::error::LabError;
-use crate::private_servers::StartLevels;
 use crate::tables::{Ownership, Tables};
 
 /// One set of tables for each level of `table_rows`, or one.
 pub(crate) struct SizedTables(Vec<(Option<SettingValue>, Tables)>);
 
 impl SizedTables {
-    /// Of a private server. `keep_pristine`: see [`Tables::new`].
+    /// The tables of a private server. `keep_pristine`: see [`Tables::new`].
     pub(crate) fn build(
         plan: &Plan,
         dialect: SqlDialect,
@@ -22,7 +21,7 @@ impl SizedTables {
         if sizes.is_empty() {
             sizes.push(None);
         }
-        let set = |rows: Option<SettingValue>| {
+        let tables = sizes.into_iter().map(|rows| {
             let mut spec = plan.largest_workload();
             spec.table_rows = rows
                 .as_ref()
@@ -30,13 +29,13 @@ impl SizedTables {
                 .map_or(spec.table_rows, i64::cast_unsigned);
             let workload = truetps_workload::build(&spec, dialect, plan.design.seed)?;
             Ok((rows, Tables::new(&*workload, keep_pristine, Ownership::Private(dialect))))
-        };
-        sizes.into_iter().map(set).collect::<Result<_, _>>().map(Self)
+        });
+        tables.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Without a level: the tables of the first one.
-    pub(crate) fn of(&self, levels: &StartLevels) -> &Tables {
-        let found = self.0.iter().find(|(rows, _)| *rows == levels.table_rows);
+    /// The tables of a level; without one, those of the first.
+    pub(crate) fn of_size(&self, level: Option<&SettingValue>) -> &Tables {
+        let found = self.0.iter().find(|(rows, _)| rows.as_ref() == level);
         &found.unwrap_or(&self.0[0]).1
     }
 }

@@ -7,8 +7,8 @@ use truetps_record::SqlDialect;
 use truetps_workload::{Table, Workload};
 
 use crate::error::LabError;
-use crate::external::{MadeSchema, shown};
 use crate::portions::{self, TableParts};
+use crate::server_status::status_value;
 use crate::setting::literal_of_text;
 
 /// Schema of all tables of truetps, except on a private PostgreSQL, which has one database.
@@ -44,6 +44,15 @@ pub(crate) struct Filled {
     pub(crate) copied: u64,
     /// All rows of the tables.
     pub(crate) of: u64,
+}
+
+/// A change to the schema of the tables, for the journal of an external server.
+#[derive(Debug)]
+pub(crate) enum MadeSchema<'n> {
+    /// These tables are about to be created.
+    Begins(&'n [String]),
+    /// They exist.
+    Ends(&'n [String]),
 }
 
 /// Tables under load, and their pristine copies.
@@ -459,15 +468,13 @@ fn flush_by_waiting(client: &mut Client, longest: Duration) -> Result<Option<Str
         }
         client.execute(&format!("SET GLOBAL {name} = {eager}"))?;
     }
-    let dirty = |client: &mut Client| status_value(client, "Innodb_buffer_pool_pages_dirty");
-    let left = wait_until_at_most(client, dirty, PAGES_LEFT, longest)?;
+    let left = wait_until_at_most(client, dirty_pages, PAGES_LEFT, longest)?;
     for (name, value) in before.into_iter().rev() {
         client.execute(&format!("SET GLOBAL {name} = {}", literal_of_text(&value)))?;
     }
     Ok(left.map(|n| format!("{n} changed pages were not yet written at the start")))
 }
 
-/// A status counter; `None` if the server has none of this name.
-pub(crate) fn status_value(client: &mut Client, name: &str) -> Result<Option<u64>, DriverError> {
-    Ok(shown(client, "STATUS", name)?.and_then(|text| text.parse().ok()))
+fn dirty_pages(client: &mut Client) -> Result<Option<u64>, DriverError> {
+    status_value(client, "Innodb_buffer_pool_pages_dirty")
 }

@@ -47,7 +47,7 @@ fn read(client: &mut Client) -> Option<u64> {
     }
 }
 
-/// Of InnoDB's report.
+/// The next ID in InnoDB's report.
 fn next_id(report: &str) -> Option<u64> {
     let rest = report.split_once("Trx id counter ")?.1;
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()

@@ -9,7 +9,7 @@ use crate::thread_use::ThreadTime;
 
 /// A worker that runs for this share of its time has none left: it measures itself.
 const WORKER_BUSY_MAX: f64 = 0.90;
-/// The same for all workers together, where they have fewer cores than they are: no worker alone is that busy.
+/// The limit for all workers together, where they have fewer cores than they are: no worker alone is that busy.
 const CORES_USED_MAX: f64 = 0.90;
 /// A worker that ran or waited for a core for this share of its time was never short of work…
 const WORKER_FULL_MIN: f64 = 0.90;
@@ -63,7 +63,7 @@ pub struct WorkerUse {
     pub script: Option<ScriptWorkers>,
 }
 
-/// Of workers that run a script, whose own work takes any amount of time.
+/// Workers that run a script, whose own work takes any amount of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScriptWorkers {
     /// Shares of the phase that the worker with the least idle time ran, and waited for a core.
@@ -119,7 +119,7 @@ impl WorkerUse {
         }
     }
 
-    /// The same, of workers that run a script. `useful`: workers that clients and cores would have work for.
+    /// The use of workers that run a script. `useful`: workers that clients and cores would have work for.
     pub fn of_script(workers: &[ThreadTime], length_ns: u64, useful: u32) -> Self {
         Self {
             script: Some(ScriptWorkers::of(workers, length_ns, useful)),

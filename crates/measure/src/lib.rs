@@ -11,6 +11,7 @@
 //! - `series` ([`IntervalSeries`]): makes the record's intervals from the tallies of all workers. `recorder` and
 //!   `collect` do that for workers that deliver each interval.
 //! - `thread_use`: CPU time, waits for a core and context switches of generator threads.
+//! - `measured_load` ([`MeasuredLoad`]): what was counted in the measured time.
 //! - `judge`: whether a rate was sustained, and whether the load generator was the bottleneck. `suspension`: when this
 //!   process did not run.
 //!
@@ -20,6 +21,7 @@ mod arrivals;
 mod buckets;
 mod collect;
 mod judge;
+mod measured_load;
 mod pace;
 mod quota;
 mod recorder;
@@ -33,6 +35,7 @@ mod timeline;
 pub use arrivals::Rate;
 pub use collect::{CollectedRun, Collector};
 pub use judge::{GeneratorCores, WorkerUse, generator_limited, sustained, was_suspended};
+pub use measured_load::MeasuredLoad;
 pub use pace::{ARRIVALS_MAX, ClaimedStart, OpenPacing, Pacing, RateOf, WorkerPace};
 pub use quota::Quota;
 pub use recorder::{Recorder, WorkerInterval};

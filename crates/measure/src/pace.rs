@@ -144,18 +144,13 @@ impl WorkerPace {
                 }
             }
             RateOf::EachClient => {
-                let source = |client: u32| {
-                    let random = RandomStream::new(open.seed, CLIENT_STREAMS + u64::from(client));
-                    let phase = f64::from(client) / f64::from(all);
-                    ScheduleSource::new(ArrivalStream::new(
-                        open.rate,
-                        open.spacing,
-                        random,
-                        None,
-                        phase,
-                    ))
-                };
-                let sources: Vec<_> = clients.iter().map(|client| source(*client)).collect();
+                let sources = clients.iter().map(|client| {
+                    let random = RandomStream::new(open.seed, CLIENT_STREAMS + u64::from(*client));
+                    let phase = f64::from(*client) / f64::from(all);
+                    let arrivals = ArrivalStream::new(open.rate, open.spacing, random, None, phase);
+                    ScheduleSource::new(arrivals)
+                });
+                let sources: Vec<_> = sources.collect();
                 let due = sources
                     .iter()
                     .enumerate()

@@ -16,7 +16,7 @@ pub struct WorkerInterval {
     pub(crate) slice: Slice,
     pub(crate) ended_ns: u64,
     pub(crate) tally: Tally,
-    /// Of the worker's thread in this interval.
+    /// What the worker's thread has used in this interval.
     pub(crate) used: ThreadTime,
 }
 

@@ -142,7 +142,7 @@ impl Tally {
         std::mem::replace(self, next)
     }
 
-    /// The same in the same memory: what was counted so far is dropped.
+    /// Starts anew in the memory of this one: what was counted so far is dropped.
     pub fn restart(&mut self, start_ns: u64) {
         self.sums.restart();
         self.buckets.restart(start_ns);

@@ -51,11 +51,10 @@ impl ThreadUse {
         let (wait_ns, switches) = self.waits_and_slices().unzip();
         let now = ThreadTime { cpu_ns: thread_cpu_ns(), wait_ns, switches };
         let last = std::mem::replace(&mut self.last, now);
-        let since = |now: Option<u64>, last: Option<u64>| Some(now?.saturating_sub(last?));
         ThreadTime {
             cpu_ns: now.cpu_ns.saturating_sub(last.cpu_ns),
-            wait_ns: since(now.wait_ns, last.wait_ns),
-            switches: since(now.switches, last.switches),
+            wait_ns: now.wait_ns.zip(last.wait_ns).map(|(now, last)| now.saturating_sub(last)),
+            switches: now.switches.zip(last.switches).map(|(now, last)| now.saturating_sub(last)),
         }
     }
 
@@ -94,21 +93,22 @@ impl SplitUse {
         let (length_ns, seen_ns) =
             (end_ns.saturating_sub(self.from_ns), now_ns.saturating_sub(self.from_ns));
         let share = if seen_ns > length_ns { length_ns as f64 / seen_ns as f64 } else { 1.0 };
-        // No thread runs or waits for longer than the elapsed time; the kernel's clocks differ by a little.
-        let part = |all: &mut u64| {
-            let part = ((*all as f64 * share) as u64).min(*all);
-            *all -= part;
-            part
-        };
-        let time = |all_ns: &mut u64| part(all_ns).min(length_ns);
         self.from_ns = end_ns.max(self.from_ns);
         let ThreadTime { cpu_ns, wait_ns, switches } = &mut self.unassigned;
+        // No thread runs or waits for longer than the elapsed time; the kernel's clocks differ by a little.
         ThreadTime {
-            cpu_ns: time(cpu_ns),
-            wait_ns: wait_ns.as_mut().map(time),
-            switches: switches.as_mut().map(part),
+            cpu_ns: take_share(cpu_ns, share).min(length_ns),
+            wait_ns: wait_ns.as_mut().map(|all_ns| take_share(all_ns, share).min(length_ns)),
+            switches: switches.as_mut().map(|all| take_share(all, share)),
         }
     }
+}
+
+/// Takes a share of a number, and leaves the rest.
+fn take_share(all: &mut u64, share: f64) -> u64 {
+    let part = ((*all as f64 * share) as u64).min(*all);
+    *all -= part;
+    part
 }
 
 fn thread_cpu_ns() -> u64 {

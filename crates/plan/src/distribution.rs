@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan_check::unknown;
+use crate::plan_error::unknown_word;
 
 /// How keys are drawn from a range. [docs/reference/workloads.md] has the formulas.
 ///
@@ -39,7 +39,7 @@ impl KeyDistribution {
     /// Names of all kinds.
     pub const KINDS: [&'static str; 5] = ["uniform", "zipfian", "pareto", "special", "latest"];
 
-    /// Of each kind, in the same order.
+    /// Parameters of each kind, in the order of `KINDS`.
     const PARAMETERS: [&'static [&'static str]; 5] = [
         &[],
         &["theta", "scrambled"],
@@ -51,7 +51,7 @@ impl KeyDistribution {
     fn from_table(table: &DistributionTable) -> Result<Self, String> {
         let kind = table.kind.as_str();
         let Some(n) = Self::KINDS.iter().position(|known| *known == kind) else {
-            return Err(unknown("distribution", kind, &Self::KINDS));
+            return Err(unknown_word("distribution", kind, &Self::KINDS));
         };
         let known = Self::PARAMETERS[n];
         if let Some(name) = table.parameters.keys().find(|name| !known.contains(&name.as_str())) {
@@ -180,25 +180,23 @@ impl TryFrom<WrittenDistribution> for KeyDistribution {
 
 impl From<KeyDistribution> for DistributionTable {
     fn from(distribution: KeyDistribution) -> Self {
-        let number = |name: &str, value| (name.to_owned(), Parameter::Number(value));
-        let scrambled = |on| ("scrambled".to_owned(), Parameter::Switch(on));
+        use Parameter::{Number, Switch};
         let (kind, parameters) = match distribution {
-            KeyDistribution::Uniform => ("uniform", BTreeMap::new()),
-            KeyDistribution::Zipfian { theta, scrambled: on } => {
-                ("zipfian", BTreeMap::from([number("theta", theta), scrambled(on)]))
+            KeyDistribution::Uniform => ("uniform", Vec::new()),
+            KeyDistribution::Zipfian { theta, scrambled } => {
+                ("zipfian", vec![("theta", Number(theta)), ("scrambled", Switch(scrambled))])
             }
-            KeyDistribution::Pareto { h, scrambled: on } => {
-                ("pareto", BTreeMap::from([number("h", h), scrambled(on)]))
+            KeyDistribution::Pareto { h, scrambled } => {
+                ("pareto", vec![("h", Number(h)), ("scrambled", Switch(scrambled))])
             }
-            KeyDistribution::Special { accesses, keys, scrambled: on } => (
-                "special",
-                BTreeMap::from([number("accesses", accesses), number("keys", keys), scrambled(on)]),
-            ),
-            KeyDistribution::Latest { theta } => {
-                ("latest", BTreeMap::from([number("theta", theta)]))
+            KeyDistribution::Special { accesses, keys, scrambled } => {
+                let shares = [("accesses", Number(accesses)), ("keys", Number(keys))];
+                ("special", [&shares[..], &[("scrambled", Switch(scrambled))]].concat())
             }
+            KeyDistribution::Latest { theta } => ("latest", vec![("theta", Number(theta))]),
         };
-        Self { kind: kind.to_owned(), parameters }
+        let parameters = parameters.into_iter().map(|(name, value)| (name.to_owned(), value));
+        Self { kind: kind.to_owned(), parameters: parameters.collect() }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::KeyDistribution;
-use crate::plan_check::unknown;
+use crate::plan_error::unknown_word;
 use truetps_record::parse_time;
 
 /// One column or parameter: `{ kind = "int", min = 1, max = 100, null_share = 0.1 }`.
@@ -125,8 +125,9 @@ const DATETIMES: (&str, &str) = ("2000-01-01 00:00:00", "2029-12-31 23:59:59");
 impl TimeRange {
     /// The default range of `datetime`.
     pub fn datetimes() -> Self {
-        let second = |text| parse_time(text).expect("a constant that a test has read");
-        Self { min_s: second(DATETIMES.0), max_s: second(DATETIMES.1) }
+        let [min_s, max_s] = [DATETIMES.0, DATETIMES.1]
+            .map(|text| parse_time(text).expect("a constant that a test has read"));
+        Self { min_s, max_s }
     }
 }
 
@@ -194,12 +195,11 @@ const PRECISION_MAX: u32 = 18;
 impl WrittenGenerator {
     fn check_keys(&self) -> Result<(), String> {
         let Some((kind, has)) = KINDS.iter().find(|(kind, _)| *kind == self.kind) else {
-            return Err(unknown("generator", &self.kind, &KINDS.map(|(kind, _)| kind)));
+            return Err(unknown_word("generator", &self.kind, &KINDS.map(|(kind, _)| kind)));
         };
         let written = self.table()?;
-        let is_foreign =
-            |key: &&String| !COMMON_KEYS.contains(&key.as_str()) && !has.contains(&key.as_str());
-        match written.keys().find(is_foreign) {
+        let mut keys = written.keys().map(String::as_str);
+        match keys.find(|key| !COMMON_KEYS.contains(key) && !has.contains(key)) {
             Some(key) => Err(format!(
                 "generator `{kind}` has no key `{key}` (it has `{}`)",
                 has.join("`, `")
@@ -268,12 +268,7 @@ impl WrittenGenerator {
     }
 
     fn int(&mut self) -> Result<GeneratorKind, String> {
-        let whole = |key: &str, value: &Option<Scalar>| match value {
-            Some(Scalar::Int(number)) => Ok(*number),
-            Some(_) => Err(format!("`{key}` of an `int` is not a whole number")),
-            None => Err(format!("generator `int` needs `{key}`")),
-        };
-        let (min, max) = (whole("min", &self.min)?, whole("max", &self.max)?);
+        let (min, max) = (whole("min", self.min.as_ref())?, whole("max", self.max.as_ref())?);
         if max < min || max.checked_sub(min).is_none_or(|span| span == i64::MAX) {
             return Err(format!("the range {min} to {max} is empty or has more than 2^63 numbers"));
         }
@@ -285,13 +280,7 @@ impl WrittenGenerator {
     }
 
     fn double(&mut self) -> Result<GeneratorKind, String> {
-        let number = |key: &str, value: &Option<Scalar>| match value {
-            Some(Scalar::Int(number)) => Ok(*number as f64),
-            Some(Scalar::Float(number)) if number.is_finite() => Ok(*number),
-            Some(_) => Err(format!("`{key}` of a `double` is not a number")),
-            None => Err(format!("generator `double` needs `{key}`")),
-        };
-        let (min, max) = (number("min", &self.min)?, number("max", &self.max)?);
+        let (min, max) = (number("min", self.min.as_ref())?, number("max", self.max.as_ref())?);
         (self.min, self.max) = (Some(Scalar::Float(min)), Some(Scalar::Float(max)));
         let fine = min < max && (max - min).is_finite();
         if fine {
@@ -337,16 +326,21 @@ impl WrittenGenerator {
     }
 
     fn times(&mut self, first: &str, last: &str) -> Result<TimeRange, String> {
-        let written = |key: &str, value: &Option<Scalar>, default: &str| match value {
-            None => Ok(default.to_owned()),
-            Some(Scalar::Text(text)) => Ok(text.clone()),
-            Some(_) => Err(format!("`{key}` of a `{}` is a text such as \"{first}\"", self.kind)),
-        };
-        let seconds = |text: &str| {
-            parse_time(text).ok_or_else(|| format!("`{text}` is no time such as `{first}`"))
-        };
-        let (min, max) = (written("min", &self.min, first)?, written("max", &self.max, last)?);
-        let (min_s, max_s) = (seconds(&min)?, seconds(&max)?);
+        let mut texts = [first.to_owned(), last.to_owned()];
+        for (text, (key, value)) in texts.iter_mut().zip([("min", &self.min), ("max", &self.max)]) {
+            match value {
+                None => {}
+                Some(Scalar::Text(written)) => text.clone_from(written),
+                Some(_) => {
+                    return Err(format!(
+                        "`{key}` of a `{}` is a text such as \"{first}\"",
+                        self.kind
+                    ));
+                }
+            }
+        }
+        let [min, max] = texts;
+        let (min_s, max_s) = (seconds(&min, first)?, seconds(&max, first)?);
         if max_s < min_s {
             return Err(format!("the range {min} to {max} is empty"));
         }
@@ -372,6 +366,27 @@ impl WrittenGenerator {
         }
         Ok(GeneratorKind::Choice { values, weights })
     }
+}
+
+fn whole(key: &str, value: Option<&Scalar>) -> Result<i64, String> {
+    match value {
+        Some(Scalar::Int(number)) => Ok(*number),
+        Some(_) => Err(format!("`{key}` of an `int` is not a whole number")),
+        None => Err(format!("generator `int` needs `{key}`")),
+    }
+}
+
+fn number(key: &str, value: Option<&Scalar>) -> Result<f64, String> {
+    match value {
+        Some(Scalar::Int(number)) => Ok(*number as f64),
+        Some(Scalar::Float(number)) if number.is_finite() => Ok(*number),
+        Some(_) => Err(format!("`{key}` of a `double` is not a number")),
+        None => Err(format!("generator `double` needs `{key}`")),
+    }
+}
+
+fn seconds(text: &str, example: &str) -> Result<i64, String> {
+    parse_time(text).ok_or_else(|| format!("`{text}` is not a time such as `{example}`"))
 }
 
 impl TryFrom<WrittenGenerator> for Generator {
@@ -470,7 +485,7 @@ mod tests {
         check("kind = 'text', length = 3, max_length = 2", "does not go with");
         check("kind = 'bytes', length = 99999999", "is more than 1048576");
         check("kind = 'uuid', version = 5", "neither 4 nor 7");
-        check("kind = 'date', min = '2023-02-29'", "`2023-02-29` is no time");
+        check("kind = 'date', min = '2023-02-29'", "`2023-02-29` is not a time");
         check("kind = 'datetime', min = '2024-01-02', max = '2024-01-01'", "is empty");
         check("kind = 'timestamp', max = '2040-01-01'", "between 1970-01-02 and 2038-01-18");
         check("kind = 'choice', values = []", "`values` is empty");

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::PlanError;
-use crate::plan_check::{check_range, value};
+use crate::plan_error::wrong_value;
+use crate::ranges::check_range;
 use crate::rate::{RATE_MAX, RATE_MIN};
 use crate::whole_number::WHOLE_MAX;
 use truetps_record::{DriveMode, ErrorClass, Spacing};
@@ -119,7 +120,10 @@ impl Load {
 
     fn check_rates(&self, connections_max: u32) -> Result<(), PlanError> {
         if self.rate.is_some() && self.rate_per_client.is_some() {
-            return Err(value("load.rate_per_client", "`rate` is set too: remove one of the two"));
+            return Err(wrong_value(
+                "load.rate_per_client",
+                "`rate` is set too: remove one of the two",
+            ));
         }
         let together = self
             .rate_per_client
@@ -129,7 +133,7 @@ impl Load {
             let text = format!(
                 "{all} a second for {connections_max} clients together is more than {RATE_MAX}"
             );
-            return Err(value("load.rate_per_client", text));
+            return Err(wrong_value("load.rate_per_client", text));
         }
         Ok(())
     }
@@ -137,18 +141,18 @@ impl Load {
     /// What only an open loop has.
     fn check_open(&self, is_open: bool) -> Result<(), PlanError> {
         let ramp = match self.ramp_to {
-            Some(_) if !is_open => Err(value(
+            Some(_) if !is_open => Err(wrong_value(
                 "load.ramp_to",
                 "needs `rate` or `rate_per_client`: where the ramp begins",
             )),
             _ => Ok(()),
         };
         let limit = match self.latency_limit_ms {
-            Some(_) if !is_open => Err(value(
+            Some(_) if !is_open => Err(wrong_value(
                 "load.latency_limit_ms",
                 "needs `rate` or `rate_per_client`: a closed loop is never late",
             )),
-            Some(limit) if !(0.001..=DAY_S * 1e3).contains(&limit) => Err(value(
+            Some(limit) if !(0.001..=DAY_S * 1e3).contains(&limit) => Err(wrong_value(
                 "load.latency_limit_ms",
                 format!("{limit} is not between 0.001 and {} ms", DAY_S * 1e3),
             )),
@@ -160,7 +164,7 @@ impl Load {
     fn check_mode(&self, has_rate_factor: bool) -> Result<(), PlanError> {
         if self.mode == DriveMode::Blocking && (self.rate.is_some() || has_rate_factor) {
             let why = "`blocking` with a `rate` of all clients: no client could take a start of another one's thread";
-            return Err(value("load.mode", why));
+            return Err(wrong_value("load.mode", why));
         }
         Ok(())
     }
@@ -168,7 +172,7 @@ impl Load {
 
 pub(crate) fn check_rate(key: &str, rate: Option<f64>) -> Result<(), PlanError> {
     match rate.filter(|rate| !(RATE_MIN..=RATE_MAX).contains(rate)) {
-        Some(rate) => Err(value(
+        Some(rate) => Err(wrong_value(
             key,
             format!("{rate} is not between {RATE_MIN} and {RATE_MAX} transactions a second"),
         )),
@@ -180,7 +184,7 @@ pub(crate) fn check_seconds(key: &str, number: f64, least: f64) -> Result<(), Pl
     if (least..=DAY_S).contains(&number) {
         return Ok(());
     }
-    Err(value(key, format!("{number} is not between {least} and {DAY_S} seconds")))
+    Err(wrong_value(key, format!("{number} is not between {least} and {DAY_S} seconds")))
 }
 
 impl ErrorPolicy {
@@ -191,14 +195,14 @@ impl ErrorPolicy {
             let key = format!("load.errors.{list}");
             for class in classes {
                 if let Some((other, _)) = seen.iter().find(|(_, seen)| seen == class) {
-                    return Err(value(key, format!("`{class}` is in `{other}` already")));
+                    return Err(wrong_value(key, format!("`{class}` is in `{other}` already")));
                 }
                 seen.push((list, *class));
             }
         }
         if self.retry.contains(&ErrorClass::ConnectionLost) {
             let why = "`connection_lost` cannot be retried: whether its transaction was committed is not known";
-            return Err(value("load.errors.retry", why));
+            return Err(wrong_value("load.errors.retry", why));
         }
         check_range("load.errors.retries_max", self.retries_max, 0..=1_000_000)?;
         check_seconds("load.errors.reconnect_s", self.reconnect_s, 0.0)

@@ -7,13 +7,9 @@ use indexmap::IndexMap;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use thiserror::Error;
 
-use crate::plan_check::{check_keys, check_recorded, check_size, check_values};
-use crate::plan_key::text_by_flags;
-use crate::plan_text::PlanText;
 use crate::workload_factor::WorkloadFactor;
-use crate::{Load, PlanKey, ProbeSpec, WorkloadKind, WorkloadSpec};
+use crate::{Load, ProbeSpec, WorkloadKind, WorkloadSpec};
 use truetps_record::{
     Configuration, DISK, Flavour, Personality, SERVER, SettingValue, is_load_factor,
     is_setting_factor,
@@ -154,173 +150,7 @@ pub struct QuickOverrides {
     pub factors: IndexMap<String, Vec<SettingValue>>,
 }
 
-#[derive(Debug, Error)]
-pub enum PlanError {
-    /// The TOML parser's own message: it names line and column.
-    #[error("{0}")]
-    Syntax(String),
-    /// A key or a workload, with those that there are.
-    #[error("{text}")]
-    Unknown { key: PlanKey, text: String },
-    #[error("`{key}` means nothing to `{workload}`: it is for `{}`", used_by.join("`, `"))]
-    UnusedKey { key: PlanKey, workload: String, used_by: Vec<String> },
-    #[error("`{key}`: {problem}")]
-    Value { key: PlanKey, problem: String },
-    #[error("line {line}: {error}")]
-    AtLine { line: usize, error: Box<PlanError> },
-    #[error("{} problems:\n  {}", .0.len(), listed(.0))]
-    Several(Vec<PlanError>),
-}
-
-/// More would scroll the first ones away.
-const LISTED_MAX: usize = 10;
-
-fn listed(errors: &[PlanError]) -> String {
-    let mut lines: Vec<_> = errors.iter().take(LISTED_MAX).map(ToString::to_string).collect();
-    if errors.len() > LISTED_MAX {
-        lines.push(format!("and {} more", errors.len() - LISTED_MAX));
-    }
-    lines.join("\n  ")
-}
-
-impl PlanError {
-    /// The key that is wrong.
-    pub(crate) fn path(&self) -> Option<&str> {
-        match self {
-            Self::Unknown { key, .. } | Self::UnusedKey { key, .. } | Self::Value { key, .. } => {
-                Some(key.path())
-            }
-            Self::AtLine { error, .. } => error.path(),
-            Self::Syntax(_) | Self::Several(_) => None,
-        }
-    }
-
-    /// Each single error.
-    pub(crate) fn into_single(self) -> Vec<Self> {
-        if let Self::Several(errors) = self { errors } else { vec![self] }
-    }
-
-    /// The same error in terms of the flags of `truetps run`.
-    #[must_use]
-    pub fn by_flag(self) -> Self {
-        match self {
-            Self::Value { key, problem } => {
-                Self::Value { key: key.by_flag(), problem: text_by_flags(&problem) }
-            }
-            Self::UnusedKey { key, workload, used_by } => {
-                Self::UnusedKey { key: key.by_flag(), workload, used_by }
-            }
-            Self::Several(errors) => Self::Several(errors.into_iter().map(Self::by_flag).collect()),
-            Self::AtLine { line, error } => Self::AtLine { line, error: Box::new(error.by_flag()) },
-            other => other,
-        }
-    }
-
-    /// Whether this may only be a consequence of another error, whose key was left out.
-    fn follows(&self, known: &Self) -> bool {
-        let (Some(own), Some(known_path)) = (self.path(), known.path()) else { return false };
-        let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-        let is_below = own == known_path
-            || own.strip_prefix(known_path).is_some_and(|rest| rest.starts_with(['.', '[']));
-        let factor = known_path.strip_prefix("factors").is_some();
-        let needs_factor =
-            own == "factors" && (known_path == "factors" || last(known_path) == "connections");
-        let names_factor = factor
-            && (last(own) == last(known_path)
-                || ["design.baseline", "design.leave_out"].iter().any(|of| own.starts_with(of)));
-        let of_workload = is_of_workload(known)
-            && (is_of_workload(self) || matches!(self, Self::UnusedKey { .. }));
-        is_below || needs_factor || names_factor || of_workload
-    }
-
-    /// All errors of these results; a single one unwrapped.
-    pub(crate) fn all(results: impl IntoIterator<Item = Result<(), Self>>) -> Result<(), Self> {
-        let mut problems = Vec::new();
-        for error in results.into_iter().filter_map(Result::err) {
-            match error {
-                Self::Several(more) => problems.extend(more),
-                one => problems.push(one),
-            }
-        }
-        match problems.len() {
-            0 => Ok(()),
-            1 => Err(problems.remove(0)),
-            _ => Err(Self::Several(problems)),
-        }
-    }
-}
-
-fn is_of_workload(error: &PlanError) -> bool {
-    error.path().is_some_and(|path| path == "workload" || path.starts_with("workload."))
-}
-
 impl Plan {
-    /// Parses and checks a plan. Nothing outside the text is consulted: whether the server knows a setting is checked
-    /// by the sandbox. Limits apply to plans that users write, not to the record of a run.
-    pub fn parse(text: &str) -> Result<Self, PlanError> {
-        let syntax = |error: toml::de::Error| PlanError::Syntax(error.to_string());
-        let table: toml::Table = toml::from_str(text).map_err(syntax)?;
-        let mut text = PlanText::parse(text).map_err(syntax)?;
-        let mut errors = check_keys(&table).err().map(PlanError::into_single).unwrap_or_default();
-        for path in errors.iter().filter_map(PlanError::path) {
-            text.remove(path);
-        }
-        let plan = Self::read(&table, &mut text, &mut errors);
-        let checked = plan.map(|plan| plan.checked_after(&errors));
-        match checked {
-            Some(Ok(plan)) if errors.is_empty() => Ok(plan),
-            Some(Err(more)) => {
-                errors.extend(more);
-                Err(text.located(errors))
-            }
-            Some(Ok(_)) | None => Err(text.located(errors)),
-        }
-    }
-
-    /// The plan without the keys that are wrong. `None`: too much is wrong.
-    fn read(table: &toml::Table, text: &mut PlanText, errors: &mut Vec<PlanError>) -> Option<Self> {
-        let mut plan: Self = text.read(errors, |text| toml::from_str(text))?;
-        let no_section = toml::Table::new();
-        let section = table.get("workload").and_then(toml::Value::as_table).unwrap_or(&no_section);
-        if !errors.iter().any(is_of_workload) {
-            plan.workload = text.read(errors, |text| WorkloadSpec::read(section, text))?;
-        }
-        // Old records of scripts' runs lack this field.
-        if plan.workload.script().is_some() {
-            plan.recorded_from.get_or_insert(Personality::Sysbench);
-        }
-        if matches!(plan.workload.kind, WorkloadKind::Verify(_)) {
-            plan.recorded_from.get_or_insert(Personality::Verify);
-        }
-        Some(plan)
-    }
-
-    /// What else is wrong, apart from consequences of errors that are known.
-    fn checked_after(self, known: &[PlanError]) -> Result<Self, Vec<PlanError>> {
-        let more = match self.checked() {
-            Ok(plan) => return Ok(plan),
-            Err(error) => error.into_single(),
-        };
-        let more: Vec<_> = more
-            .into_iter()
-            .filter(|error| !known.iter().any(|known| error.follows(known)))
-            .collect();
-        // Nothing is left to report only where something was known.
-        Err(more)
-    }
-
-    /// The plan with the numbers of its tables, checked like one that was parsed.
-    pub fn checked(mut self) -> Result<Self, PlanError> {
-        self.resolve_largest();
-        if self.recorded_from.is_some() { check_recorded(&self) } else { check_values(&self) }?;
-        Ok(self)
-    }
-
-    /// Whether the plan has no more trials than an experiment may have, for callers that change a parsed plan.
-    pub fn check_size(&self) -> Result<(), PlanError> {
-        check_size(self)
-    }
-
     pub fn to_toml(&self) -> String {
         toml::to_string(&self.to_table()).expect("a table has a TOML form")
     }
@@ -352,15 +182,14 @@ impl Plan {
     }
 
     /// Fills in the plan's tables from the largest workload.
-    fn resolve_largest(&mut self) {
+    pub(crate) fn resolve_largest(&mut self) {
         let WorkloadSpec { tables, table_rows, .. } = self.largest_workload().with_own_tables();
         (self.workload.tables, self.workload.table_rows) = (tables, table_rows);
     }
 
     /// The workload whose tables suffice for every configuration.
     pub fn largest_workload(&self) -> WorkloadSpec {
-        let largest = |factor: WorkloadFactor| factor.largest(self.factors.get(factor.name())?);
-        self.workload_with(largest)
+        self.workload_with(|factor| factor.largest(self.factors.get(factor.name())?))
     }
 
     /// The workload of a configuration, on the tables of [`Self::largest_workload`].
@@ -385,23 +214,17 @@ impl Plan {
     pub fn configurations(&self) -> Vec<Configuration> {
         let mut list = vec![Configuration { levels: IndexMap::new() }];
         for (name, levels) in &self.factors {
-            let with = |partial: &Configuration, level: &SettingValue| {
-                let mut next = partial.clone();
-                next.levels.insert(name.clone(), level.clone());
-                next
-            };
-            list = list
-                .iter()
-                .flat_map(|partial| levels.iter().map(move |level| with(partial, level)))
-                .collect();
+            let mut longer = Vec::with_capacity(list.len() * levels.len());
+            for partial in &list {
+                for level in levels {
+                    let mut next = partial.clone();
+                    next.levels.insert(name.clone(), level.clone());
+                    longer.push(next);
+                }
+            }
+            list = longer;
         }
-        let is_left_out = |configuration: &Configuration| {
-            let has = |(name, level): (&String, &SettingValue)| {
-                configuration.levels.get(name) == Some(level)
-            };
-            self.design.leave_out.iter().any(|levels| levels.iter().all(has))
-        };
-        list.retain(|configuration| !is_left_out(configuration));
+        list.retain(|one| !self.design.leave_out.iter().any(|levels| has_levels(one, levels)));
         list
     }
 
@@ -451,4 +274,11 @@ impl Plan {
         let settings = self.factors.iter().filter(|(name, _)| is_setting_factor(name));
         settings.map(|(name, levels)| (name.as_str(), levels.as_slice())).collect()
     }
+}
+
+pub(crate) fn has_levels(
+    configuration: &Configuration,
+    levels: &IndexMap<String, SettingValue>,
+) -> bool {
+    levels.iter().all(|(name, level)| configuration.levels.get(name) == Some(level))
 }

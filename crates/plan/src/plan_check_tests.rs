@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::de::value::Error as ValueError;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use crate::plan_check::SECTIONS;
+use crate::sections::SECTIONS;
 use crate::workload_spec::all_workload_keys;
 use crate::{
     BulkInsertSpec, CustomSpec, DatadirState, DeleteInsertSpec, Design, ErrorPolicy,
@@ -64,7 +64,7 @@ fn the_known_keys_of_sections_are_those_that_are_read() {
         ("quick", fields_of::<QuickOverrides>()),
     ];
     assert_eq!(
-        SECTIONS.map(|(section, keys)| (section, keys.split(' ').collect::<BTreeSet<_>>())),
+        SECTIONS.map(|(section, keys)| (section, keys.iter().copied().collect::<BTreeSet<_>>())),
         read
     );
 }
@@ -572,7 +572,7 @@ fn all_problems_of_a_plan_are_reported() {
         error.contains("`factors.sync_binlog`: is not a list of levels: write `sync_binlog = [1]`"),
         "{error}"
     );
-    assert!(error.contains("`factors.connectons`: `[1]` is no level"), "{error}");
+    assert!(error.contains("`factors.connectons`: `[1]` is not a level"), "{error}");
     let typo = SMALL
         .replace("connections = [1, 8]", "connectons = [1, 8]")
         .replace("name = \"small\"", "name = \"a b\"");

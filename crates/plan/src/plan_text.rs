@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 use crate::PlanError;
-use crate::plan_check::value;
+use crate::plan_error::wrong_value;
 
 /// Errors of types are found one by one.
 const TYPE_ERRORS_MAX: usize = 20;
@@ -45,8 +45,11 @@ impl PlanText {
 
     /// The path of the innermost key that this part of the text belongs to.
     fn path_at(&self, span: &Range<usize>) -> Option<&str> {
-        let of = |range: &Range<usize>| range.start <= span.start && span.end <= range.end;
-        let around = self.entries.iter().filter(|entry| of(&entry.key) || of(&entry.value));
+        let around = self.entries.iter().filter(|entry| {
+            [&entry.key, &entry.value]
+                .into_iter()
+                .any(|range| range.start <= span.start && span.end <= range.end)
+        });
         around.min_by_key(|entry| entry.value.len()).map(|entry| entry.path.as_str())
     }
 
@@ -94,7 +97,7 @@ impl PlanText {
                 return None;
             };
             if !errors.iter().any(|known| known.path() == Some(&path)) {
-                errors.push(value(path.clone(), plain_words(error.message())));
+                errors.push(wrong_value(path.clone(), plain_words(error.message())));
             }
             // What is left of a key with dots is no TOML.
             if !self.remove(&path) || DeTable::parse(&self.text).is_err() {
@@ -111,11 +114,13 @@ impl PlanText {
             .map(|error| (error.path().and_then(|path| self.line(path)), error))
             .collect();
         located.sort_by_key(|(line, _)| *line);
-        let at_line = |(line, error): (Option<usize>, PlanError)| match line {
-            Some(line) => PlanError::AtLine { line, error: Box::new(error) },
-            None => error,
-        };
-        let mut errors: Vec<_> = located.into_iter().map(at_line).collect();
+        let mut errors: Vec<_> = located
+            .into_iter()
+            .map(|(line, error)| match line {
+                Some(line) => PlanError::AtLine { line, error: Box::new(error) },
+                None => error,
+            })
+            .collect();
         if errors.len() == 1 { errors.remove(0) } else { PlanError::Several(errors) }
     }
 }

@@ -3,8 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::PlanError;
-use crate::plan_check::{check_range, value};
-use crate::workload_check::{ROWS_PER_INSERT_MAX, TABLE_ROWS_MAX, check_table_name};
+use crate::plan_error::wrong_value;
+use crate::ranges::check_range;
+
+pub(crate) const ROWS_PER_INSERT_MAX: u32 = 10_000;
+pub(crate) const TABLE_ROWS_MAX: u64 = 1_000_000_000;
+pub(crate) const TABLES_MAX: usize = 1_000;
+/// PostgreSQL cuts names at 63 characters, and pristine copies need nine more than the table's own.
+const TABLE_NAME_MAX: usize = 54;
 
 /// A table by the number of its columns of each type: the table of mtls-perf-bench, and a few types more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,8 +40,24 @@ pub struct GeneratedTable {
 }
 
 /// Its keys, for near matches.
-pub(crate) const GENERATED_TABLE_KEYS: &str = "name rows auto_primary_key ints varchars floats doubles decimals texts \
-     bigints datetimes blobs varchar_length value_length decimal_precision decimal_scale";
+pub(crate) const GENERATED_TABLE_KEYS: [&str; 16] = [
+    "name",
+    "rows",
+    "auto_primary_key",
+    "ints",
+    "varchars",
+    "floats",
+    "doubles",
+    "decimals",
+    "texts",
+    "bigints",
+    "datetimes",
+    "blobs",
+    "varchar_length",
+    "value_length",
+    "decimal_precision",
+    "decimal_scale",
+];
 
 /// Default length of texts, the same as in mtls-perf-bench.
 pub const VALUE_LENGTH: u32 = 64;
@@ -100,10 +122,10 @@ impl GeneratedTable {
         let columns = self.value_columns();
         if columns == 0 {
             let problem = "has no column: say how many of each type, as in `table = { ints = 4, varchars = 2 }`";
-            return Err(value("workload.table", problem));
+            return Err(wrong_value("workload.table", problem));
         }
         if columns > COLUMNS_MAX {
-            return Err(value(
+            return Err(wrong_value(
                 "workload.table",
                 format!("{columns} columns are more than {COLUMNS_MAX}"),
             ));
@@ -125,10 +147,23 @@ impl GeneratedTable {
             let problem = format!(
                 "{rows_per_insert} rows of {columns} values are more than {PARAMS_MAX} values"
             );
-            return Err(value(key, problem));
+            return Err(wrong_value(key, problem));
         }
         Ok(())
     }
+}
+
+/// Tables are emptied and copied by their name as it stands, without quotes.
+pub(crate) fn check_table_name(key: &str, name: &str) -> Result<(), PlanError> {
+    let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !starts_well || name.len() > TABLE_NAME_MAX || !is_plain {
+        return Err(wrong_value(
+            key,
+            format!("a table's name is 1 to {TABLE_NAME_MAX} letters, digits and `_`"),
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -164,7 +199,7 @@ mod tests {
     fn the_keys_match_the_structure() {
         let whole = GeneratedTable { value_length: Some(1), ..GeneratedTable::default() };
         let table = toml::Table::try_from(whole).unwrap();
-        let mut known: Vec<_> = GENERATED_TABLE_KEYS.split(' ').collect();
+        let mut known = GENERATED_TABLE_KEYS;
         known.sort_unstable();
         let mut keys: Vec<_> = table.keys().map(String::as_str).collect();
         keys.sort_unstable();

@@ -10,14 +10,14 @@ impl Plan {
     pub fn vary(&mut self, name: &str, levels: Vec<SettingValue>) {
         let first = levels.first().cloned();
         // A new factor comes before the number of connections, which changes fastest.
-        let place = self
+        let index = self
             .factors
             .get_index_of(name)
             .or_else(|| self.factors.keys().position(|one| is_load_factor(one)));
         if self.factors.insert(name.to_owned(), levels).is_none()
-            && let Some(place) = place
+            && let Some(index) = index
         {
-            self.factors.move_index(self.factors.len() - 1, place);
+            self.factors.move_index(self.factors.len() - 1, index);
         }
         self.quick.factors.shift_remove(name);
         self.server.settings.shift_remove(name);
@@ -70,13 +70,13 @@ pub fn parse_factor(text: &str) -> Result<(String, Vec<SettingValue>), String> {
     if levels.iter().any(|(level, is_quoted)| level.is_empty() && !is_quoted) {
         return Err(format!("has an empty level: {form}; an empty text is ''"));
     }
-    let value = |(level, is_quoted): (String, bool)| match &name[..] {
+    let levels = levels.into_iter().map(|(level, is_quoted)| match &name[..] {
         // With its unit, as in `--rate`.
         RATE if level.contains('/') => parse_rate(&level).map(|rate| level_of(&rate.to_string())),
         _ if is_quoted => Ok(SettingValue::Text(level)),
         _ => Ok(level_of(&level)),
-    };
-    let levels = levels.into_iter().map(value).collect::<Result<_, _>>()?;
+    });
+    let levels = levels.collect::<Result<_, _>>()?;
     Ok((name, levels))
 }
 

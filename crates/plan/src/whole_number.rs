@@ -45,7 +45,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_any(Whole)
 }
 
-/// The same for numbers that may be absent.
+/// Numbers that may be absent.
 pub(crate) mod optional {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

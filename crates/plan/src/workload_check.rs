@@ -2,27 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan_check::{check_range, unknown, unknown_key, value};
+use crate::plan_error::{unknown_word, wrong_value};
+use crate::ranges::check_range;
+use crate::sections::unknown_key;
+use crate::table_spec::{ROWS_PER_INSERT_MAX, TABLE_ROWS_MAX, TABLES_MAX, check_table_name};
 use crate::workload_spec::{TABLE_WORKLOAD, all_workload_keys, implied_name};
 use crate::{
     CustomSpec, CustomTable, Generator, GeneratorKind, PlanError, ReadWriteMix, ScriptSpec,
-    SqlParts, SqlSpec, WORKLOADS, WorkloadKind, WorkloadSpec,
+    SqlSpec, WORKLOADS, WorkloadKind, WorkloadSpec,
 };
-use truetps_files::first_word;
 use truetps_record::{SqlDialect, did_you_mean, near_matches};
 
-pub(crate) const ROWS_PER_INSERT_MAX: u32 = 10_000;
 pub(crate) const HOT_ROWS_MAX: u32 = 100_000;
-pub(crate) const TABLE_ROWS_MAX: u64 = 1_000_000_000;
 /// Statements in one transaction.
 const STATEMENTS_MAX: usize = 1_000;
-/// Statements that `sql` goes through: each client keeps all of them at the server, where they are prepared.
-const SQL_STATEMENTS_MAX: usize = 10_000;
-const TABLES_MAX: usize = 1_000;
 /// What a server that is asked to sort and send that many rows in each transaction still does in bounded time.
 const RANGE_SIZE_MAX: u32 = 1_000_000;
-/// PostgreSQL cuts names at 63 characters, and pristine copies need nine more than the table's own.
-const TABLE_NAME_MAX: usize = 54;
 
 /// Keys of the section as they are written: whether they exist, and whether the workload has each of them.
 pub(crate) fn check_section(section: &toml::Table) -> Result<(), PlanError> {
@@ -50,7 +45,7 @@ fn check_keys_of(name: &str, section: &toml::Table) -> Result<(), PlanError> {
         ("custom", Some(toml::Value::Table(_))) => Err(no_custom_table()),
         (TABLE_WORKLOAD, table) if !matches!(table, Some(toml::Value::Table(_))) => {
             let problem = "the workload `table` has one table, by its numbers of columns: `table = { ints = 4 }`";
-            Err(value("workload.table", problem))
+            Err(wrong_value("workload.table", problem))
         }
         _ => Ok(()),
     }
@@ -61,12 +56,12 @@ fn check_used<'a>(name: &str, keys: impl Iterator<Item = &'a str>) -> Result<(),
     let Some((_, has)) = all_workload_keys().find(|(known, _)| *known == name) else {
         return Err(PlanError::Unknown {
             key: "workload.name".into(),
-            text: unknown("workload", name, &WORKLOADS),
+            text: unknown_word("workload", name, &WORKLOADS),
         });
     };
-    let is_foreign =
-        |key: &str| !has.contains(&key) && all_workload_keys().any(|(_, keys)| keys.contains(&key));
-    let foreign = keys.into_iter().find(|key| is_foreign(key));
+    let foreign = keys
+        .into_iter()
+        .find(|key| !has.contains(key) && all_workload_keys().any(|(_, keys)| keys.contains(key)));
     foreign.map_or(Ok(()), |key| Err(unused_key(&format!("workload.{key}"), key, name)))
 }
 
@@ -83,7 +78,7 @@ impl WorkloadKind {
 
 fn no_name() -> PlanError {
     let known = WORKLOADS.join("`, `");
-    value(
+    wrong_value(
         "workload.name",
         format!(
             "is missing: write one of `{known}`, or `sql = \"…\"`, or `table = {{ ints = 4 }}`"
@@ -132,7 +127,7 @@ fn check_mix(mix: &ReadWriteMix) -> Result<(), PlanError> {
     check_range("workload.mix.range_size", mix.range_size, 1..=RANGE_SIZE_MAX)?;
     let statements: u64 = mix.counts().iter().map(|(_, count)| u64::from(*count)).sum();
     if statements == 0 || statements > STATEMENTS_MAX as u64 {
-        return Err(value(
+        return Err(wrong_value(
             "workload.mix",
             format!("{statements} statements are not between 1 and {STATEMENTS_MAX}"),
         ));
@@ -142,7 +137,7 @@ fn check_mix(mix: &ReadWriteMix) -> Result<(), PlanError> {
 
 pub(crate) fn check_script(spec: &ScriptSpec) -> Result<(), PlanError> {
     if spec.script.is_empty() {
-        return Err(value("workload.script", "is missing: which script was run"));
+        return Err(wrong_value("workload.script", "is missing: which script was run"));
     }
     Ok(())
 }
@@ -153,11 +148,11 @@ fn check_custom(spec: &CustomSpec) -> Result<(), PlanError> {
         let problem = format!(
             "a `custom` workload has 1 to {STATEMENTS_MAX} `[[workload.statements]]`, this one {count}"
         );
-        return Err(value("workload.statements", problem));
+        return Err(wrong_value("workload.statements", problem));
     }
     if count > 1 && spec.transaction == Some(false) {
         let problem = "several statements are one transaction: leave it out, or keep one statement";
-        return Err(value("workload.transaction", problem));
+        return Err(wrong_value("workload.transaction", problem));
     }
     if !(1..=TABLES_MAX).contains(&spec.tables.len()) {
         return Err(no_custom_table());
@@ -170,7 +165,7 @@ fn check_custom(spec: &CustomSpec) -> Result<(), PlanError> {
     for table in &spec.tables {
         check_table(table)?;
         if !names.insert(table.name.to_lowercase()) {
-            return Err(value("workload.table", format!("`{}` is listed twice", table.name)));
+            return Err(wrong_value("workload.table", format!("`{}` is listed twice", table.name)));
         }
     }
     Ok(())
@@ -180,20 +175,23 @@ fn no_custom_table() -> PlanError {
     let problem = format!(
         "a `custom` workload names its 1 to {TABLES_MAX} tables, each as a `[[workload.table]]`, in two brackets"
     );
-    value("workload.table", problem)
+    wrong_value("workload.table", problem)
 }
 
 fn check_table(table: &CustomTable) -> Result<(), PlanError> {
     let key = format!("workload.table `{}`", table.name);
     check_table_name(&key, &table.name)?;
     if table.create.is_empty() {
-        return Err(value(key, "`create` has no statement"));
+        return Err(wrong_value(key, "`create` has no statement"));
     }
     if table.rows > TABLE_ROWS_MAX {
-        return Err(value(key, format!("{} rows are more than {TABLE_ROWS_MAX}", table.rows)));
+        return Err(wrong_value(
+            key,
+            format!("{} rows are more than {TABLE_ROWS_MAX}", table.rows),
+        ));
     }
     if (table.rows == 0) != table.columns.is_empty() {
-        return Err(value(
+        return Err(wrong_value(
             key,
             "`rows` and `columns` go together: so many rows, and what is in each",
         ));
@@ -201,63 +199,10 @@ fn check_table(table: &CustomTable) -> Result<(), PlanError> {
     check_names(&key, table.columns.values(), &mut BTreeSet::new())
 }
 
-/// Tables are emptied and copied by their name as it stands, without quotes.
-pub(crate) fn check_table_name(key: &str, name: &str) -> Result<(), PlanError> {
-    let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if !starts_well || name.len() > TABLE_NAME_MAX || !name.chars().all(fine) {
-        return Err(value(
-            key,
-            format!("a table's name is 1 to {TABLE_NAME_MAX} letters, digits and `_`"),
-        ));
-    }
-    Ok(())
-}
-
 /// Whose quotes and comments the texts have is known when there is a server: here they must make sense to one of them.
 fn check_sql_of_any(spec: &SqlSpec) -> Result<(), PlanError> {
     let of_mysql = spec.parts(SqlDialect::Mysql);
     of_mysql.or_else(|error| spec.parts(SqlDialect::Postgres).map_err(|_| error)).map(drop)
-}
-
-pub(crate) fn check_sql(
-    parts: &SqlParts,
-    commit_every: Option<u32>,
-    dialect: SqlDialect,
-) -> Result<(), PlanError> {
-    let SqlParts { statements, tables, .. } = parts;
-    if !(1..=SQL_STATEMENTS_MAX).contains(&statements.len()) {
-        let problem = format!(
-            "has {} statements; a plan with 1 to {SQL_STATEMENTS_MAX} is needed: `sql = \"UPDATE …\"`",
-            statements.len()
-        );
-        return Err(value("workload.sql", problem));
-    }
-    let ends = |sql: &&String| {
-        matches!(&*first_word(sql, dialect), "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK")
-    };
-    if let Some(sql) = statements.iter().find(ends) {
-        let problem = format!(
-            "`{sql}` is not for a statement: each is a transaction by itself, or, with `commit_every = N`, each N of them"
-        );
-        return Err(value("workload.sql", problem));
-    }
-    check_range("workload.commit_every", commit_every.unwrap_or(1), 1..=SQL_STATEMENTS_MAX as u32)?;
-    if !(1..=TABLES_MAX).contains(&tables.len()) {
-        let problem = format!(
-            "makes {} tables; 1 to {TABLES_MAX} are needed: `create = \"CREATE TABLE …\"` for each that `sql` works on",
-            tables.len()
-        );
-        return Err(value("workload.create", problem));
-    }
-    let mut names = BTreeSet::new();
-    for table in tables {
-        check_table_name(&format!("workload.create: table `{table}`"), table)?;
-        if !names.insert(table.to_lowercase()) {
-            return Err(value("workload.create", format!("makes the table `{table}` twice")));
-        }
-    }
-    Ok(())
 }
 
 /// Each name is given once, and before it is used.
@@ -272,7 +217,7 @@ fn check_names<'a>(
         {
             let near = near_matches(name, named.iter().copied());
             let hint = did_you_mean(&near);
-            return Err(value(
+            return Err(wrong_value(
                 key,
                 format!("`as = \"{name}\"`: no generator before it has this `name`{hint}"),
             ));
@@ -280,7 +225,7 @@ fn check_names<'a>(
         if let Some(name) = &generator.name
             && !named.insert(name)
         {
-            return Err(value(key, format!("two generators have the `name` `{name}`")));
+            return Err(wrong_value(key, format!("two generators have the `name` `{name}`")));
         }
     }
     Ok(())

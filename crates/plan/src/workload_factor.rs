@@ -1,8 +1,10 @@
 //! Factors of the workload: neither load factors nor settings of the server. Each is also a key of `[workload]`.
 
-use crate::plan_check::{check_whole, value};
-use crate::workload_check::{HOT_ROWS_MAX, ROWS_PER_INSERT_MAX, TABLE_ROWS_MAX, unused_key};
-use crate::{KeyMode, Plan, PlanError, WorkloadKind, WorkloadSpec};
+use crate::plan_error::wrong_value;
+use crate::ranges::check_whole;
+use crate::table_spec::{ROWS_PER_INSERT_MAX, TABLE_ROWS_MAX};
+use crate::workload_check::{HOT_ROWS_MAX, unused_key};
+use crate::{KeyMode, PlanError, WorkloadKind, WorkloadSpec};
 use truetps_record::{HOT_ROWS, KEY, ROWS_PER_INSERT, SettingValue, TABLE_ROWS};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,33 +83,30 @@ impl WorkloadFactor {
             Self::RowsPerInsert => check_whole(path, levels, ROWS_PER_INSERT_MAX.into()),
             Self::Key => levels.iter().try_for_each(|level| match key_mode(level) {
                 Ok(_) => Ok(()),
-                Err(problem) => Err(value(path, problem)),
+                Err(problem) => Err(wrong_value(path, problem)),
             }),
         }
     }
 
-    /// If it is a factor, the workload must use it and must not fix it.
-    pub(crate) fn check(self, plan: &Plan) -> Result<(), PlanError> {
+    /// The workload must use the factor and must not fix it. `levels`: all that it has.
+    pub(crate) fn check<'l>(
+        self,
+        workload: &WorkloadSpec,
+        levels: impl Iterator<Item = &'l SettingValue>,
+    ) -> Result<(), PlanError> {
         let name = self.name();
-        if !plan.factors.contains_key(name) {
-            return Ok(());
+        if !workload.kind.uses(name) {
+            return Err(unused_key(&format!("factors.{name}"), name, workload.kind.name()));
         }
-        if !plan.workload.kind.uses(name) {
-            return Err(unused_key(&format!("factors.{name}"), name, plan.workload.kind.name()));
-        }
-        if self.is_fixed(&plan.workload) {
-            return Err(value(
+        if self.is_fixed(workload) {
+            return Err(wrong_value(
                 format!("workload.{name}"),
                 "is a factor too: remove one of the two",
             ));
         }
-        match &plan.workload.kind {
+        match &workload.kind {
             WorkloadKind::Table(spec) if self == Self::RowsPerInsert => {
-                let levels = [&plan.factors, &plan.quick.factors]
-                    .map(|factors| factors.get(name))
-                    .into_iter()
-                    .flatten();
-                let most = levels.flatten().filter_map(rows).max().unwrap_or(1);
+                let most = levels.filter_map(rows).max().unwrap_or(1);
                 spec.table.check_values(&format!("factors.{name}"), most)
             }
             _ => Ok(()),

@@ -5,13 +5,11 @@ use std::str::FromStr;
 use indexmap::IndexMap;
 use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, Error, IntoDeserializer};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use crate::plan_check::{unknown, value};
-use crate::workload_check::check_sql;
-use crate::{GeneratedTable, Generator, KeyDistribution, PlanError};
-use truetps_files::{SqlScriptError, created_table, split_sql};
-use truetps_record::{Protocol, SqlDialect};
+use crate::plan_error::unknown_word;
+use crate::{GeneratedTable, Generator, KeyDistribution, SqlSpec};
+use truetps_record::Protocol;
 
 /// The section `[workload]`. Only its text tells which keys it may have, so [`Plan::parse`](crate::Plan::parse) reads it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -98,20 +96,6 @@ pub struct CustomSpec {
     /// The tables that it works on.
     #[serde(rename = "table", skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<CustomTable>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SqlSpec {
-    /// Texts of one or more statements, sent in order, repeatedly.
-    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
-    pub sql: Vec<String>,
-    /// Texts that create and fill the tables, once.
-    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
-    pub create: Vec<String>,
-    /// Statements between BEGIN and COMMIT. Default: each statement is its own transaction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub commit_every: Option<u32>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -203,7 +187,7 @@ impl ReadWriteMix {
     pub fn set(&mut self, name: &str, number: u32) -> Result<(), String> {
         let mut numbers = toml::Table::try_from(&*self).expect("numbers have a TOML form");
         let Some(written) = numbers.get_mut(name) else {
-            return Err(unknown("statement", name, &self.counts().map(|(name, _)| name)));
+            return Err(unknown_word("statement", name, &self.counts().map(|(name, _)| name)));
         };
         *written = number.into();
         *self = numbers.try_into().expect("the names match the fields");
@@ -251,32 +235,6 @@ pub struct CustomTable {
     /// SQL that is run after each fill of the table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_load: Vec<String>,
-}
-
-/// A text, or a list of texts.
-fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected a text of SQL, or a list of such texts")]
-    enum SqlTexts {
-        One(String),
-        More(Vec<String>),
-    }
-
-    SqlTexts::deserialize(deserializer).map(|texts| match texts {
-        SqlTexts::One(text) => vec![text],
-        SqlTexts::More(texts) => texts,
-    })
-}
-
-/// The parts of the workload `sql`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SqlParts {
-    /// Statements that clients send.
-    pub statements: Vec<String>,
-    /// Statements that create and fill the tables.
-    pub create: Vec<String>,
-    /// Names of the tables that `create` makes, in order.
-    pub tables: Vec<String>,
 }
 
 /// The workloads, and the section's keys that each has besides `name` and `protocol`.
@@ -448,36 +406,4 @@ impl WorkloadSpec {
         }
         self
     }
-}
-
-impl SqlSpec {
-    /// The statements for servers of this dialect, checked.
-    pub fn parts(&self, dialect: SqlDialect) -> Result<SqlParts, PlanError> {
-        let parts = self.split(dialect)?;
-        check_sql(&parts, self.commit_every, dialect)?;
-        Ok(parts)
-    }
-
-    fn split(&self, dialect: SqlDialect) -> Result<SqlParts, PlanError> {
-        let split = |key: &str, texts: &[String]| {
-            let each = texts.iter().map(|text| split_sql(text, ";", dialect));
-            each.collect::<Result<Vec<_>, _>>()
-                .map(|lists| lists.concat())
-                .map_err(|error| wrong(key, &error))
-        };
-        let (statements, create) = (split("sql", &self.sql)?, split("create", &self.create)?);
-        let names = create.iter().filter_map(|sql| created_table(sql, dialect).transpose());
-        let tables = names.collect::<Result<_, _>>().map_err(|error| wrong("create", &error))?;
-        Ok(SqlParts { statements, create, tables })
-    }
-
-    /// The plan does not name the dialect: any dialect in which the text can be parsed.
-    fn tables_of_any(&self) -> u32 {
-        let parts = self.split(SqlDialect::Mysql).or_else(|_| self.split(SqlDialect::Postgres));
-        parts.map_or(0, |parts| parts.tables.len() as u32)
-    }
-}
-
-fn wrong(key: &str, error: &SqlScriptError) -> PlanError {
-    value(format!("workload.{key}"), error.to_string())
 }

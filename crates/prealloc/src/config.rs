@@ -102,7 +102,7 @@ fn mebi(key: &str, value: &str, least: u64, most: u64) -> Result<u64, String> {
 
 fn number(key: &str, value: &str, least: u64, most: u64) -> Result<u64, String> {
     let number = value.trim().parse().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("{key}=`{value}` is no number from {least} to {most}"))
+    number.ok_or_else(|| format!("{key}=`{value}` is not a number from {least} to {most}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Which file descriptors are of binlogs, and how far each binlog is written and filled.
 //!
-//! A file has a place in `FILES` from when the server makes it until its last descriptor is closed. `logical` is what
+//! A file has a slot in `FILES` from when the server makes it until its last descriptor is closed. `logical` is what
 //! the server has written, `filled` how far there are real zeros: at least to `logical`. Readers use atomics only. All
 //! that writes or truncates holds the file's lock; while zeros are being written (`filling_from`), the server may write
 //! in front of them, and waits only to write into them.
@@ -9,25 +9,28 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::next::FileFacts;
+use crate::next::{self, FileFacts};
 
 /// The kernel's own limit of descriptors is this, unless an administrator raises it.
 const DESCRIPTORS: usize = 1 << 20;
 /// The active file, and old ones that a slow replica still reads.
 const FILES_MAX: usize = 64;
-/// An owner byte: 0 for other files, `INTERNAL` for descriptors of this library, else the place of the file plus one, and
+/// An owner byte: 0 for other files, `INTERNAL` for descriptors of this library, else the slot of the file plus one, and
 /// `WRITER` if the server writes through it.
 const WRITER: u8 = 0x80;
 const INTERNAL: u8 = 0xff;
 
 static OWNERS: [AtomicU8; DESCRIPTORS] = [const { AtomicU8::new(0) }; DESCRIPTORS];
 static FILES: [BinlogFile; FILES_MAX] = [const { BinlogFile::new() }; FILES_MAX];
-/// Places that are in use or were: the others need not be looked at.
+/// Slots that are in use or were: the others need not be looked at.
 static FILES_USED: AtomicUsize = AtomicUsize::new(0);
-/// Held to take and to leave a place.
-static PLACES: Mutex<()> = Mutex::new(());
+/// Held to take and to leave a slot.
+static SLOTS: Mutex<()> = Mutex::new(());
 /// The server's child after a fork: its descriptors are the parent's business.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// Bytes of the newest file that ended: a hint of how much is worth filling.
+pub(crate) static LAST_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// `logical` of a file that is not looked after any more: all of it is shown.
 pub(crate) const NO_END: u64 = u64::MAX;
@@ -60,7 +63,7 @@ pub(crate) struct FileProgress {
 
 #[derive(Debug)]
 pub(crate) struct BinlogFile {
-    /// Descriptors that refer to it, and one for the thread. 0: the place is free.
+    /// Descriptors that refer to it, and one for the thread. 0: the slot is free.
     references: AtomicU32,
     dev: AtomicU64,
     ino: AtomicU64,
@@ -123,8 +126,9 @@ impl BinlogFile {
 
     /// Locks it when no zeros are being written in front of `end`.
     pub(crate) fn lock_up_to(&self, end: u64) -> MutexGuard<'_, FileProgress> {
-        let is_busy = |progress: &mut FileProgress| progress.filling_from < end;
-        self.changed.wait_while(self.lock(), is_busy).unwrap_or_else(PoisonError::into_inner)
+        self.changed
+            .wait_while(self.lock(), |progress| progress.filling_from < end)
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// After zeros were written.
@@ -139,7 +143,7 @@ impl BinlogFile {
 
     /// One descriptor less, or the thread does not need it any more.
     pub(crate) fn release(&self) {
-        let _places = PLACES.lock();
+        let _slots = SLOTS.lock();
         self.references.fetch_sub(1, Ordering::Release);
     }
 }
@@ -170,8 +174,8 @@ pub(crate) fn owner_of(fd: c_int) -> DescriptorOwner {
     if byte == INTERNAL {
         return DescriptorOwner::Internal;
     }
-    let place = usize::from(byte & !WRITER).wrapping_sub(1);
-    FILES.get(place).map_or(DescriptorOwner::Other, |file| DescriptorOwner::Binlog {
+    let slot = usize::from(byte & !WRITER).wrapping_sub(1);
+    FILES.get(slot).map_or(DescriptorOwner::Other, |file| DescriptorOwner::Binlog {
         file,
         is_writer: byte & WRITER != 0,
     })
@@ -180,7 +184,7 @@ pub(crate) fn owner_of(fd: c_int) -> DescriptorOwner {
 /// The binlog of a descriptor, if it is still the file that was opened with it.
 pub(crate) fn binlog_of(fd: c_int) -> Option<(&'static BinlogFile, bool)> {
     let DescriptorOwner::Binlog { file, is_writer } = owner_of(fd) else { return None };
-    let facts = crate::next::facts_of(fd)?;
+    let facts = next::facts_of(fd)?;
     if file.is(&facts) {
         return Some((file, is_writer));
     }
@@ -211,7 +215,7 @@ pub(crate) fn close_own(fd: c_int) {
     if let Some(owner) = owner_byte(fd) {
         owner.store(0, Ordering::Release);
     }
-    crate::next::close(fd);
+    next::close(fd);
 }
 
 pub(crate) fn in_use() -> impl Iterator<Item = &'static BinlogFile> {
@@ -225,26 +229,26 @@ pub(crate) fn find(facts: &FileFacts) -> Option<&'static BinlogFile> {
 
 /// One more descriptor of a known file. `false`: the file is not known, or the number is too high.
 pub(crate) fn add_descriptor(fd: c_int, facts: &FileFacts, is_writer: bool) -> bool {
-    let _places = PLACES.lock();
-    let place = FILES.iter().position(|file| file.is_in_use() && file.is(facts));
-    let (Some(place), Some(owner)) = (place, owner_byte(fd)) else { return false };
-    let Some(file) = FILES.get(place) else { return false };
+    let _slots = SLOTS.lock();
+    let slot = FILES.iter().position(|file| file.is_in_use() && file.is(facts));
+    let (Some(slot), Some(owner)) = (slot, owner_byte(fd)) else { return false };
+    let Some(file) = FILES.get(slot) else { return false };
     file.references.fetch_add(1, Ordering::AcqRel);
     if is_writer {
         let mut progress = file.lock();
         progress.writers = progress.writers.saturating_add(1);
     }
-    owner.store(byte_of(place, is_writer), Ordering::Release);
+    owner.store(byte_of(slot, is_writer), Ordering::Release);
     true
 }
 
-fn byte_of(place: usize, is_writer: bool) -> u8 {
-    let byte = u8::try_from(place.saturating_add(1)).unwrap_or(INTERNAL);
+fn byte_of(slot: usize, is_writer: bool) -> u8 {
+    let byte = u8::try_from(slot.saturating_add(1)).unwrap_or(INTERNAL);
     if is_writer { byte | WRITER } else { byte }
 }
 
 /// A file that the server has just made, and writes through `fd`. `filled`: bytes of zeros that it has already.
-/// `None`: all places are taken.
+/// `None`: all slots are taken.
 pub(crate) fn add_file(
     fd: c_int,
     facts: &FileFacts,
@@ -253,10 +257,10 @@ pub(crate) fn add_file(
     own_fd: Option<c_int>,
     verdict: FillVerdict,
 ) -> Option<&'static BinlogFile> {
-    let _places = PLACES.lock();
+    let _slots = SLOTS.lock();
     let owner = owner_byte(fd)?;
-    let place = FILES.iter().position(|file| !file.is_in_use())?;
-    let file = FILES.get(place)?;
+    let slot = FILES.iter().position(|file| !file.is_in_use())?;
+    let file = FILES.get(slot)?;
     file.dev.store(facts.dev, Ordering::Relaxed);
     file.ino.store(facts.ino, Ordering::Relaxed);
     file.number.store(number, Ordering::Relaxed);
@@ -275,8 +279,8 @@ pub(crate) fn add_file(
     };
     file.filled_shown.store(filled, Ordering::Relaxed);
     file.references.store(if own_fd.is_some() { 2 } else { 1 }, Ordering::Release);
-    FILES_USED.fetch_max(place.saturating_add(1), Ordering::AcqRel);
-    owner.store(byte_of(place, true), Ordering::Release);
+    FILES_USED.fetch_max(slot.saturating_add(1), Ordering::AcqRel);
+    owner.store(byte_of(slot, true), Ordering::Release);
     Some(file)
 }
 

@@ -5,7 +5,7 @@
 //! memory, where they would otherwise read each one from the disk first, in a commit. Each step is written out before
 //! the next, so that a sync of the server never has more than one step to write.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,11 +16,9 @@ use truetps_binlog::{BinlogChecksum, HEAD_BYTES, head, is_tested};
 use crate::config::FillMode;
 use crate::files::{self, BinlogFile, FileProgress, FillVerdict, NO_END};
 use crate::library::PreallocLibrary;
-use crate::{hooks, next, notes, pool, status};
+use crate::pool::{STEP_BYTES, ZEROS};
+use crate::{changes, next, notes, pool, status};
 
-/// Bytes that a write of the server may have to wait for.
-pub(crate) const STEP_BYTES: usize = 512 << 10;
-pub(crate) static ZEROS: [u8; STEP_BYTES] = [0; STEP_BYTES];
 /// The first filling of a file that may stay small.
 const AHEAD_MIN: u64 = 1 << 20;
 /// Control words are read this often. A switch takes this, the step of zeros in progress, and the truncation.
@@ -30,22 +28,17 @@ const PAGE_PERIOD: Duration = Duration::from_millis(200);
 /// After the floor of free space was reached.
 const FLOOR_PAUSE: Duration = Duration::from_secs(1);
 
-static IS_RUNNING: AtomicBool = AtomicBool::new(false);
 static WAKE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
-
-pub(crate) fn is_running() -> bool {
-    IS_RUNNING.load(Ordering::Acquire)
-}
 
 /// Starts the thread, once. `false`: it cannot be started.
 pub(crate) fn start(library: &'static PreallocLibrary) -> bool {
-    if IS_RUNNING.swap(true, Ordering::AcqRel) {
+    if library.has_thread.swap(true, Ordering::AcqRel) {
         return true;
     }
     let builder = thread::Builder::new().name("prealloc".to_owned()).stack_size(256 << 10);
     let started = next::without_signals(|| builder.spawn(move || Filler::new(library).run()));
     if started.is_err() {
-        IS_RUNNING.store(false, Ordering::Release);
+        library.has_thread.store(false, Ordering::Release);
         status::refuse(RefusalReason::Thread);
         notes::write_note("Warning", &format!("off: {}", RefusalReason::Thread.text()));
     }
@@ -212,7 +205,7 @@ impl Filler {
             FillMode::Ahead => self.library.config.ahead_bytes,
             FillMode::Pool { .. } => 0,
         };
-        let expected = hooks::LAST_BYTES.load(Ordering::Relaxed) / 2;
+        let expected = files::LAST_BYTES.load(Ordering::Relaxed) / 2;
         let target = logical.max(expected).max(AHEAD_MIN).min(ahead);
         file.low_bytes.store(target / 2, Ordering::Relaxed);
         target
@@ -285,7 +278,7 @@ impl Filler {
             self.pace(written);
         } else {
             progress.verdict = FillVerdict::Never;
-            hooks::cut_to_content(file, &mut progress, own_fd);
+            changes::cut_to_content(file, &mut progress, own_fd);
             drop(progress);
             file.wake_writers();
             status::add(StatusWord::errors, 1);
@@ -368,7 +361,7 @@ fn end_round(progress: &mut FileProgress) {
 fn give_back(file: &'static BinlogFile) {
     let mut progress = file.lock();
     let own_fd = progress.own_fd;
-    if own_fd >= 0 && !progress.is_closed && hooks::cut_to_content(file, &mut progress, own_fd) {
+    if own_fd >= 0 && !progress.is_closed && changes::cut_to_content(file, &mut progress, own_fd) {
         file.is_exposed.store(false, Ordering::Release);
     }
 }

@@ -1,20 +1,18 @@
 //! What happens in the server's calls. `real` is the call itself.
 
 use std::ffi::{CStr, CString, c_int};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use truetps_binlog::file_number;
 use truetps_binlog::state::StatusWord;
 
-use crate::files::{self, BinlogFile, DescriptorOwner, FileProgress, FillVerdict, NO_END};
+use crate::files::{self, BinlogFile, DescriptorOwner, FillVerdict, NO_END};
 use crate::library::{PreallocLibrary, library};
-use crate::next::{self, FileFacts};
-use crate::{filler, notes, pool, self_test, status};
+use crate::next::{self, FileFacts, OpenRequest};
+use crate::{changes, filler, notes, pool, self_test, status};
 
 /// Mode of the newest binlog that the server made itself, with its umask; 0: none yet.
-pub(crate) static LAST_MODE: AtomicU32 = AtomicU32::new(0);
-/// Bytes of the newest file that ended: a hint of how much is worth filling.
-pub(crate) static LAST_BYTES: AtomicU64 = AtomicU64::new(0);
+static LAST_MODE: AtomicU32 = AtomicU32::new(0);
 
 /// What a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,34 +40,15 @@ fn role_of(library: &PreallocLibrary, folder: c_int, path: &CStr) -> PathRole {
             std::ffi::CString::new(bytes.get(..cut).unwrap_or_default()).unwrap_or_default()
         }
     };
-    let same = |a: FileFacts, b: FileFacts| (a.dev, a.ino) == (b.dev, b.ino);
     let (here, there) =
         (next::facts_at(folder, &parent), next::facts_at(libc::AT_FDCWD, &library.config.folder));
-    if !here.zip(there).is_some_and(|(here, there)| same(here, there)) {
+    if !here.zip(there).is_some_and(|(here, there)| here.is_same(&there)) {
         return PathRole::Other;
     }
     if ending == self_test::TEST_ENDING.as_bytes() && self_test::is_running() {
         return PathRole::SelfTest;
     }
     file_number(&library.config.base, name).map_or(PathRole::Beside, PathRole::Binlog)
-}
-
-/// How a file is opened.
-#[derive(Clone, Copy)]
-pub(crate) struct OpenRequest<'a> {
-    pub(crate) folder: c_int,
-    pub(crate) path: &'a CStr,
-    pub(crate) flags: c_int,
-}
-
-impl OpenRequest<'_> {
-    fn writes(&self) -> bool {
-        self.flags & libc::O_ACCMODE != libc::O_RDONLY
-    }
-
-    pub(crate) fn makes(&self) -> bool {
-        self.writes() && self.flags & libc::O_CREAT != 0 && self.flags & libc::O_APPEND == 0
-    }
 }
 
 pub(crate) fn open(request: OpenRequest<'_>, real: impl FnOnce() -> c_int) -> c_int {
@@ -144,8 +123,7 @@ fn open_own(
 ) -> Option<c_int> {
     let own_fd = next::open_in(request.folder, request.path, libc::O_RDWR | libc::O_NOFOLLOW, 0)?;
     files::protect(own_fd);
-    let is_same =
-        next::facts_of(own_fd).is_some_and(|own| (own.dev, own.ino) == (facts.dev, facts.ino));
+    let is_same = next::facts_of(own_fd).is_some_and(|own| own.is_same(facts));
     if is_same && filler::start(library) {
         return Some(own_fd);
     }
@@ -204,13 +182,13 @@ fn end_writer(file: &'static BinlogFile, fd: c_int) {
     if progress.writers > 0 {
         return;
     }
-    let is_cut = cut_to_content(file, &mut progress, fd);
+    let is_cut = changes::cut_to_content(file, &mut progress, fd);
     progress.is_closed = true;
     progress.verdict = FillVerdict::Never;
     let is_binlog = file.number.load(Ordering::Relaxed) > 0;
     drop(progress);
     if is_binlog {
-        LAST_BYTES.store(file.logical_end(), Ordering::Relaxed);
+        files::LAST_BYTES.store(file.logical_end(), Ordering::Relaxed);
         if file.number.load(Ordering::Relaxed) == status::get(StatusWord::active_file) {
             status::set(StatusWord::logical_end, file.logical_end());
             status::set(StatusWord::filled_end, file.filled_shown.load(Ordering::Relaxed));
@@ -225,31 +203,13 @@ fn end_writer(file: &'static BinlogFile, fd: c_int) {
     }
 }
 
-/// Makes the file end where its content does. `false`: the zeros are still there.
-pub(crate) fn cut_to_content(file: &BinlogFile, progress: &mut FileProgress, fd: c_int) -> bool {
-    let logical = file.logical_end();
-    progress.round_end = 0;
-    if progress.filled <= logical || logical == NO_END {
-        return true;
-    }
-    if next::ftruncate(fd, logical as i64) != 0 {
-        status::add(StatusWord::errors, 1);
-        return false;
-    }
-    file.set_filled(progress, logical);
-    if file.number.load(Ordering::Relaxed) > 0 {
-        status::add(StatusWord::truncations, 1);
-    }
-    true
-}
-
 /// Stops to look after a file: the server uses it in a way that is not followed here. The server sees the real file.
 fn abandon(file: &'static BinlogFile) {
     let before = next::errno();
     let mut progress = file.lock_up_to(NO_END);
     let own_fd = progress.own_fd;
     progress.verdict = FillVerdict::Never;
-    if cut_to_content(file, &mut progress, own_fd) {
+    if changes::cut_to_content(file, &mut progress, own_fd) {
         file.is_exposed.store(false, Ordering::Release);
     }
     file.logical.store(NO_END, Ordering::Release);
@@ -365,21 +325,11 @@ pub(crate) fn renamed(from: &CStr, to: &CStr) {
     let path = to.to_bytes();
     let end = path.iter().rposition(|byte| *byte == b'/');
     match end.and_then(|end| path.get(..end)) {
-        None => sync_folder(c"."),
-        Some(b"") => sync_folder(c"/"),
-        Some(folder) => sync_folder(&CString::new(folder).unwrap_or_default()),
+        None => changes::sync_folder(c"."),
+        Some(b"") => changes::sync_folder(c"/"),
+        Some(folder) => changes::sync_folder(&CString::new(folder).unwrap_or_default()),
     }
     next::set_errno(errno);
-}
-
-/// Makes the names in a folder durable.
-pub(crate) fn sync_folder(folder: &CStr) {
-    if let Some(fd) = next::open(folder, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
-        if !next::fsync(fd) {
-            status::add(StatusWord::errors, 1);
-        }
-        next::close(fd);
-    }
 }
 
 pub(crate) fn ftruncate(fd: c_int, bytes: i64) -> c_int {
@@ -401,9 +351,9 @@ pub(crate) fn ftruncate(fd: c_int, bytes: i64) -> c_int {
 
 /// The size that the server may see of a file, if it is not the real one.
 pub(crate) fn shown_bytes(dev: u64, ino: u64) -> Option<u64> {
-    let is_it = |file: &&BinlogFile| file.is_at(dev, ino);
     library()?;
-    files::in_use().find(is_it).map(BinlogFile::logical_end).filter(|end| *end != NO_END)
+    let file = files::in_use().find(|file| file.is_at(dev, ino))?;
+    Some(file.logical_end()).filter(|end| *end != NO_END)
 }
 
 /// Before the size of a path is asked: files that a crash has left are trimmed.

@@ -18,7 +18,7 @@
 //!
 //! - `symbols`: the functions that the server calls in place of the C library's; `next`: the system calls behind them;
 //!   `hooks`: what happens between the two. `files`: which descriptors are of binlogs, how far each file is written and
-//!   filled, and who may write where.
+//!   filled, and who may write where; `changes`: where a file ends, and names that are durable.
 //! - `library`: from the loading to the first binlog. Before it, `recovery` trims what a crash has left, and
 //!   `self_test` verifies, with `process_calls`, that calls of this process arrive. `config`: `TRUETPS_PREALLOC`.
 //! - `filler`: the background thread. It judges new files, writes zeros, and obeys the control words of the state page
@@ -42,6 +42,7 @@
 )]
 #![cfg_attr(test, allow(dead_code, reason = "without the symbols most of it is not called"))]
 
+mod changes;
 mod config;
 mod files;
 mod filler;

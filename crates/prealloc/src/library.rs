@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use truetps_binlog::state::{PreallocCondition, RefusalReason, StatusWord, WANTED_OFF, WANTED_ON};
 
 use crate::config::{FillMode, PreallocConfig};
-use crate::{files, filler, next, notes, recovery, self_test, status};
+use crate::{files, next, notes, recovery, self_test, status};
 
 const VARIABLE: &CStr = c"TRUETPS_PREALLOC";
 const PRELOAD: &CStr = c"LD_PRELOAD";
@@ -25,6 +25,8 @@ pub(crate) struct PreallocLibrary {
     started: OnceLock<bool>,
     is_tested: OnceLock<()>,
     is_on: AtomicBool,
+    /// The background thread runs.
+    pub(crate) has_thread: AtomicBool,
 }
 
 /// The library, unless it is off for good: not configured, or in a child of the server.
@@ -48,6 +50,7 @@ pub(crate) fn load(own: extern "C" fn()) {
                 process: AtomicU32::new(next::process_id()),
                 started: OnceLock::new(),
                 is_tested: OnceLock::new(),
+                has_thread: AtomicBool::new(false),
             };
             if LIBRARY.set(library).is_ok() {
                 next::in_each_child(after_fork);
@@ -81,9 +84,10 @@ fn leave_preload(own: extern "C" fn()) {
     let (Some(list), Some(own)) = (next::environment(PRELOAD), next::library_of(own)) else {
         return;
     };
-    let is_other = |path: &&[u8]| !path.is_empty() && file_name(path) != file_name(own.as_bytes());
+    let own_name = file_name(own.as_bytes());
+    let paths = list.as_bytes().split(|byte| b" :".contains(byte));
     let others: Vec<_> =
-        list.as_bytes().split(|byte| b" :".contains(byte)).filter(is_other).collect();
+        paths.filter(|path| !path.is_empty() && file_name(path) != own_name).collect();
     let others = CString::new(others.join(&b':')).unwrap_or_default();
     next::set_environment(PRELOAD, (!others.is_empty()).then_some(&others));
 }
@@ -91,7 +95,7 @@ fn leave_preload(own: extern "C" fn()) {
 /// In a child that the server forked. A server that becomes a daemon continues in its child, before it has binlogs.
 extern "C" fn after_fork() {
     let Some(library) = LIBRARY.get() else { return };
-    if filler::is_running() || files::in_use().next().is_some() {
+    if library.has_thread.load(Ordering::Acquire) || files::in_use().next().is_some() {
         files::stop_in_child();
     } else {
         library.process.store(next::process_id(), Ordering::Relaxed);

@@ -234,6 +234,24 @@ pub(crate) fn pread_bytes(fd: c_int, bytes: &mut [u8], at: u64) -> isize {
     unsafe { pread(fd, bytes.as_mut_ptr().cast(), bytes.len(), at as off64_t) }
 }
 
+/// How a file is opened.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenRequest<'a> {
+    pub(crate) folder: c_int,
+    pub(crate) path: &'a CStr,
+    pub(crate) flags: c_int,
+}
+
+impl OpenRequest<'_> {
+    pub(crate) fn writes(&self) -> bool {
+        self.flags & libc::O_ACCMODE != libc::O_RDONLY
+    }
+
+    pub(crate) fn makes(&self) -> bool {
+        self.writes() && self.flags & libc::O_CREAT != 0 && self.flags & libc::O_APPEND == 0
+    }
+}
+
 /// What `stat` says, as far as it is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileFacts {
@@ -247,6 +265,11 @@ pub(crate) struct FileFacts {
 }
 
 impl FileFacts {
+    /// Whether both are facts of one file.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (self.dev, self.ino) == (other.dev, other.ino)
+    }
+
     pub(crate) fn is_regular(&self) -> bool {
         self.mode & libc::S_IFMT == libc::S_IFREG
     }

@@ -8,11 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use truetps_binlog::state::StatusWord;
 
 use crate::config::FillMode;
-use crate::filler::{STEP_BYTES, ZEROS};
-use crate::hooks::{self, OpenRequest};
 use crate::library::PreallocLibrary;
-use crate::{files, next, notes, status};
+use crate::next::OpenRequest;
+use crate::{changes, files, next, notes, status};
 
+/// Bytes that a write of the server may have to wait for.
+pub(crate) const STEP_BYTES: usize = 512 << 10;
+pub(crate) static ZEROS: [u8; STEP_BYTES] = [0; STEP_BYTES];
 const NEW_ENDING: &str = ".prealloc-new";
 const POOL_FILES_MAX: usize = 64;
 
@@ -28,8 +30,8 @@ struct PoolFile {
     written: u64,
 }
 
-fn ready_path(library: &PreallocLibrary, place: usize) -> CString {
-    library.config.beside(&format!(".prealloc-{place}"))
+fn ready_path(library: &PreallocLibrary, slot: usize) -> CString {
+    library.config.beside(&format!(".prealloc-{slot}"))
 }
 
 fn ready_count() -> u64 {
@@ -58,16 +60,16 @@ pub(crate) fn take(library: &PreallocLibrary, request: &OpenRequest<'_>) -> Opti
     if !may || !IS_ALLOWED.load(Ordering::Acquire) {
         return None;
     }
-    for place in 0..POOL_FILES_MAX {
-        let bit = 1_u64.checked_shl(place as u32).unwrap_or(0);
+    for slot in 0..POOL_FILES_MAX {
+        let bit = 1_u64.checked_shl(slot as u32).unwrap_or(0);
         if READY.fetch_and(!bit, Ordering::AcqRel) & bit == 0 {
             continue;
         }
         status::set(StatusWord::pool_ready, ready_count());
-        let path = ready_path(library, place);
+        let path = ready_path(library, slot);
         if next::rename_new(&path, request.folder, request.path) {
             // The sync of a commit would make the name of a new file durable, and does not for one that exists already.
-            hooks::sync_folder(&library.config.folder);
+            changes::sync_folder(&library.config.folder);
             return Some(file_bytes);
         }
         // It exists, or the prepared one is gone.
@@ -121,16 +123,14 @@ fn finish(library: &PreallocLibrary, file: Option<PoolFile>) {
     let is_durable = next::fsync(file.fd);
     files::close_own(file.fd);
     let taken = READY.load(Ordering::Acquire);
-    let place = (!taken).trailing_zeros() as usize;
+    let slot = (!taken).trailing_zeros() as usize;
     // In the page first: a crash behind the renaming finds the marker.
     status::set(StatusWord::marker, status::get(StatusWord::active_file).saturating_add(1));
     let new = library.config.beside(NEW_ENDING);
     let is_marked = files::first_exposed() > 0 || status::write_page_durably();
-    if is_durable
-        && is_marked
-        && next::rename_new(&new, libc::AT_FDCWD, &ready_path(library, place))
+    if is_durable && is_marked && next::rename_new(&new, libc::AT_FDCWD, &ready_path(library, slot))
     {
-        READY.fetch_or(1_u64.checked_shl(place as u32).unwrap_or(0), Ordering::AcqRel);
+        READY.fetch_or(1_u64.checked_shl(slot as u32).unwrap_or(0), Ordering::AcqRel);
         status::set(StatusWord::pool_ready, ready_count());
         status::add(StatusWord::chunks, 1);
     } else {
@@ -152,10 +152,10 @@ fn give_up(library: &PreallocLibrary, file: Option<PoolFile>) {
 }
 
 fn remove_ready(library: &PreallocLibrary) {
-    for place in 0..POOL_FILES_MAX {
-        let bit = 1_u64.checked_shl(place as u32).unwrap_or(0);
+    for slot in 0..POOL_FILES_MAX {
+        let bit = 1_u64.checked_shl(slot as u32).unwrap_or(0);
         if READY.fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
-            next::unlink(&ready_path(library, place));
+            next::unlink(&ready_path(library, slot));
         }
     }
     status::set(StatusWord::pool_ready, 0);

@@ -1,6 +1,6 @@
 //! After a crash: files that were preallocated are cut to their content before the server reads them.
 
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, c_int};
 
 use truetps_binlog::state::StatusWord;
 use truetps_binlog::{BinlogAge, ReadAt, TailDecision, Untrimmable, decide, file_number};
@@ -39,13 +39,13 @@ impl ReadAt for OpenFile {
 pub(crate) fn trim_all(config: &PreallocConfig, marker: Option<u64>) {
     let names = next::names_in(&config.folder);
     let leftover = [&config.base[..], b".prealloc-"].concat();
-    let number_of = |name: &CString| file_number(&config.base, name.to_bytes());
-    let newest = names.iter().filter_map(number_of).max().unwrap_or(0);
+    let numbers = names.iter().filter_map(|name| file_number(&config.base, name.to_bytes()));
+    let newest = numbers.max().unwrap_or(0);
     for name in &names {
         let path = config.in_folder(name.to_bytes());
         if name.to_bytes().starts_with(&leftover) {
             next::unlink(&path);
-        } else if let Some(number) = number_of(name) {
+        } else if let Some(number) = file_number(&config.base, name.to_bytes()) {
             trim(&path, &name.to_string_lossy(), BinlogAge::of(number, newest, marker));
         }
     }

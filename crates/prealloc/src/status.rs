@@ -19,7 +19,7 @@ static WRITER: Mutex<WrittenStatus> =
     Mutex::new(WrittenStatus { version: String::new(), sequence: 0 });
 
 struct WrittenStatus {
-    /// Of the server, as its binlogs have it.
+    /// The server's version, as its binlogs have it.
     version: String,
     sequence: u64,
 }
@@ -116,7 +116,7 @@ pub(crate) fn write_page() -> bool {
     next::pwrite_bytes(fd, &bytes, STATUS_AT) == bytes.len() as isize
 }
 
-/// The same, and durable.
+/// Writes the status to the page durably.
 pub(crate) fn write_page_durably() -> bool {
     write_page() && page_fd().is_some_and(next::fdatasync)
 }

@@ -11,9 +11,9 @@ use libc::{
 };
 
 use crate::files::is_other;
-use crate::hooks::{self, OpenRequest};
+use crate::hooks;
 use crate::library::{library, load};
-use crate::next;
+use crate::next::{self, OpenRequest};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -63,7 +63,7 @@ macro_rules! openat_functions {
 }
 openat_functions!(openat openat64);
 
-/// Of programs that were built with more checks: without a mode, so that no file can be made.
+/// Opens for programs that were built with more checks: without a mode, so that no file can be made.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
     // SAFETY: the server's own string.

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub enum StateError {
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    #[error("{}: is no state of a preallocation library", path.display())]
+    #[error("{}: is not a state of a preallocation library", path.display())]
     NotAState { path: PathBuf },
     #[error("{}: is of version {version} of the library, and this program knows {STATE_VERSION}", path.display())]
     OtherVersion { path: PathBuf, version: u64 },
@@ -98,9 +98,9 @@ impl StateFile {
 
     /// Turns preallocation on or off in a running server, and waits until that has happened. Its page afterwards.
     pub fn want(&self, is_on: bool, patience: Duration) -> Result<StatePage, StateError> {
-        let missing = || self.failed(io::ErrorKind::NotFound.into());
-        let file =
-            self.open_in(&self.folder()?, OpenFolder::file_to_change)?.ok_or_else(missing)?;
+        let file = self
+            .open_in(&self.folder()?, OpenFolder::file_to_change)?
+            .ok_or_else(|| self.failed(io::ErrorKind::NotFound.into()))?;
         if !self.is_held(&file, FlockOperation::NonBlockingLockShared)? {
             return Err(StateError::NoServer { path: self.path.clone() });
         }

@@ -3,7 +3,7 @@
 //! The library does the same when a server starts with it, with the same decision (`truetps_binlog::decide`).
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -70,10 +70,10 @@ pub fn trim(basename: &Path, is_dry: bool, seconds: u64) -> Result<Trimmed, Trim
         return Err(TrimError::NoBinlog { basename: basename.to_owned() });
     };
     let state = StateFile::of(basename);
-    let is_watched = |(name, _): &&(OsString, Stat)| {
+    let watched = entries.iter().filter(|(name, _)| {
         number_of(base, name).is_some() || state.path().file_name() == Some(name.as_os_str())
-    };
-    if let Some((name, process)) = first_open(entries.iter().filter(is_watched)) {
+    });
+    if let Some((name, process)) = first_open(watched) {
         return Err(TrimError::InUse { path: path.join(name), process });
     }
     let lock = state.lock(&folder, is_dry)?;
@@ -193,7 +193,6 @@ fn first_open<'e>(
     files: impl Iterator<Item = &'e (OsString, Stat)>,
 ) -> Option<(&'e OsStr, String)> {
     let files: Vec<_> = files.map(|(name, stat)| ((stat.st_dev, stat.st_ino), name)).collect();
-    let identity = |facts: Metadata| (facts.dev(), facts.ino());
     let own = std::process::id().to_string();
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let name = process.file_name().to_string_lossy().into_owned();
@@ -201,8 +200,8 @@ fn first_open<'e>(
             continue;
         }
         for open in fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten() {
-            let of = fs::metadata(open.path()).map(identity).ok();
-            if let Some((_, file)) = files.iter().find(|(known, _)| Some(*known) == of) {
+            let facts = fs::metadata(open.path()).map(|facts| (facts.dev(), facts.ino())).ok();
+            if let Some((_, file)) = files.iter().find(|(known, _)| Some(*known) == facts) {
                 let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
                 return Some((file.as_os_str(), format!("{} (process {name})", program.trim())));
             }

@@ -22,14 +22,6 @@ impl CoreCpu {
 
     /// Lines such as `cpu0 user nice system idle iowait irq softirq steal …` of proc_stat(5).
     fn parse(text: &str) -> Option<Self> {
-        let core = |line: &str| {
-            let mut fields = line.strip_prefix("cpu")?.split_ascii_whitespace();
-            let number = fields.next()?.parse().ok()?;
-            // Guest time, in the fields that follow, is in user and nice already.
-            let ticks: Vec<u64> = fields.take(8).map(str::parse).collect::<Result<_, _>>().ok()?;
-            let idle = ticks.get(3)? + ticks.get(4).copied().unwrap_or(0);
-            Some((number, CoreTicks { idle, other: ticks.iter().sum::<u64>() - idle }))
-        };
         let cores: BTreeMap<_, _> =
             text.lines().filter(|line| !line.starts_with("cpu ")).filter_map(core).collect();
         (!cores.is_empty()).then_some(Self(cores))
@@ -37,20 +29,32 @@ impl CoreCpu {
 
     /// How many of these cores were idle until `later`, on average. `None` if no time has passed.
     pub fn idle_until(&self, later: &Self, cores: &[u32]) -> Option<f64> {
-        let share = |core: &u32| {
-            let (first, last) = (self.0.get(core)?, later.0.get(core)?);
-            let idle = last.idle.saturating_sub(first.idle) as f64;
-            let all = idle + last.other.saturating_sub(first.other) as f64;
-            (all > 0.0).then_some(idle / all)
-        };
-        let shares: Vec<f64> = cores.iter().filter_map(share).collect();
+        let shares: Vec<f64> =
+            cores.iter().filter_map(|core| self.idle_share_until(later, *core)).collect();
         (!shares.is_empty()).then(|| shares.iter().sum())
+    }
+
+    fn idle_share_until(&self, later: &Self, core: u32) -> Option<f64> {
+        let (first, last) = (self.0.get(&core)?, later.0.get(&core)?);
+        let idle = last.idle.saturating_sub(first.idle) as f64;
+        let all = idle + last.other.saturating_sub(first.other) as f64;
+        (all > 0.0).then_some(idle / all)
     }
 
     /// All cores that are online.
     pub fn online(&self) -> Vec<u32> {
         self.0.keys().copied().collect()
     }
+}
+
+/// The line of one core.
+fn core(line: &str) -> Option<(u32, CoreTicks)> {
+    let mut fields = line.strip_prefix("cpu")?.split_ascii_whitespace();
+    let number = fields.next()?.parse().ok()?;
+    // Guest time, in the fields that follow, is in user and nice already.
+    let ticks: Vec<u64> = fields.take(8).map(str::parse).collect::<Result<_, _>>().ok()?;
+    let idle = ticks.get(3)? + ticks.get(4).copied().unwrap_or(0);
+    Some((number, CoreTicks { idle, other: ticks.iter().sum::<u64>() - idle }))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ const MOUNT: &str = "/sys/fs/cgroup";
 pub struct CpuQuota {
     /// In CPUs, such as 1.5.
     pub cores: f64,
-    /// Of the control group that has it.
+    /// The control group that has it.
     folder: PathBuf,
 }
 
@@ -35,16 +35,9 @@ impl CpuQuota {
 
     /// CPU time that all processes in the group have used.
     pub fn used(&self) -> Option<Duration> {
-        let microseconds = || {
-            let text = fs::read_to_string(self.folder.join("cpu.stat")).ok()?;
-            let line = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
-            Some(Duration::from_micros(line.trim().parse().ok()?))
-        };
-        let nanoseconds =
-            |folder: PathBuf| number(&folder.join("cpuacct.usage")).map(Duration::from_nanos);
-        microseconds()
-            .or_else(|| nanoseconds(self.folder.clone()))
-            .or_else(|| nanoseconds(self.accounting_folder()?))
+        used_of_version_2(&self.folder)
+            .or_else(|| used_of_version_1(&self.folder))
+            .or_else(|| used_of_version_1(&self.accounting_folder()?))
     }
 
     /// Version 1 may mount the accounting apart from the quota.
@@ -52,6 +45,16 @@ impl CpuQuota {
         let path = self.folder.strip_prefix(Path::new(MOUNT).join("cpu")).ok()?;
         Some(Path::new(MOUNT).join("cpuacct").join(path))
     }
+}
+
+fn used_of_version_2(folder: &Path) -> Option<Duration> {
+    let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
+    Some(Duration::from_micros(line.trim().parse().ok()?))
+}
+
+fn used_of_version_1(folder: &Path) -> Option<Duration> {
+    number(&folder.join("cpuacct.usage")).map(Duration::from_nanos)
 }
 
 /// Folders of a process's control groups for CPU time, from its own up to the root, in both versions.
@@ -83,13 +86,15 @@ fn group_folders(text: &str) -> Vec<PathBuf> {
 
 /// In CPUs; `None` if the group has none.
 fn quota(folder: &Path) -> Option<f64> {
-    let version_2 = || parse_max(&fs::read_to_string(folder.join("cpu.max")).ok()?);
-    let version_1 = || {
-        let (quota, period) =
-            (number(&folder.join("cpu.cfs_quota_us"))?, number(&folder.join("cpu.cfs_period_us"))?);
-        (period > 0).then(|| quota as f64 / period as f64)
-    };
-    version_2().or_else(version_1).filter(|cores| *cores > 0.0)
+    let max = fs::read_to_string(folder.join("cpu.max")).ok();
+    let cores = max.and_then(|text| parse_max(&text)).or_else(|| quota_of_version_1(folder));
+    cores.filter(|cores| *cores > 0.0)
+}
+
+fn quota_of_version_1(folder: &Path) -> Option<f64> {
+    let quota = number(&folder.join("cpu.cfs_quota_us"))?;
+    let period = number(&folder.join("cpu.cfs_period_us"))?;
+    (period > 0).then(|| quota as f64 / period as f64)
 }
 
 /// `150000 100000`, or `max 100000` for none.

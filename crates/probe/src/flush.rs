@@ -48,8 +48,9 @@ fn measure(file: &File) -> io::Result<FlushProbe> {
         us.push(start.elapsed().as_secs_f64() * 1e6);
     }
     us.sort_by(f64::total_cmp);
-    let at = |quantile: f64| us[((us.len() - 1) as f64 * quantile).round() as usize];
-    Ok(FlushProbe { writes: us.len() as u32, us_p50: at(0.5), us_p99: at(0.99), us_max: at(1.0) })
+    let [us_p50, us_p99, us_max] = [0.5, 0.99, 1.0]
+        .map(|quantile: f64| us[((us.len() - 1) as f64 * quantile).round() as usize]);
+    Ok(FlushProbe { writes: us.len() as u32, us_p50, us_p99, us_max })
 }
 
 #[cfg(test)]

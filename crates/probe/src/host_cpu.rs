@@ -18,27 +18,26 @@ impl HostCpu {
     /// First line of proc_stat(5): user nice system idle iowait irq softirq steal; guest time is in user already.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let rest = text.lines().next()?.strip_prefix("cpu ")?;
-        let ticks: Vec<u64> =
+        let mut ticks: Vec<u64> =
             rest.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
-        let field = |n: usize| ticks.get(n).copied().unwrap_or(0);
-        let idle = ticks.get(3)? + field(4);
-        Some(Self {
-            busy: field(0) + field(1) + field(2) + field(5) + field(6),
-            idle,
-            steal: field(7),
-        })
+        if ticks.len() < 4 {
+            return None;
+        }
+        // Old kernels have fewer fields.
+        ticks.resize(8, 0);
+        let [user, nice, system, idle, io_wait, irq, soft_irq, steal] = ticks[..] else {
+            return None;
+        };
+        Some(Self { busy: user + nice + system + irq + soft_irq, idle: idle + io_wait, steal })
     }
 
     /// Share of the time until `later` that was stolen, 0 to 1; `None` if no time has passed.
     pub fn stolen_until(&self, later: &Self) -> Option<f64> {
-        let since = |first: u64, last: u64| last.saturating_sub(first) as f64;
-        let (busy, idle, steal) = (
-            since(self.busy, later.busy),
-            since(self.idle, later.idle),
-            since(self.steal, later.steal),
-        );
+        let busy = later.busy.saturating_sub(self.busy);
+        let idle = later.idle.saturating_sub(self.idle);
+        let steal = later.steal.saturating_sub(self.steal);
         let all = busy + idle + steal;
-        (all > 0.0).then(|| steal / all)
+        (all > 0).then(|| steal as f64 / all as f64)
     }
 }
 

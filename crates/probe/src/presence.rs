@@ -71,13 +71,11 @@ impl RunPresence {
     pub fn arrivals(&self) -> Vec<OtherRun> {
         let Some(socket) = &self.socket else { return Vec::new() };
         let mut buffer = [0; 128];
-        let next = || {
-            socket
-                .recv(&mut buffer)
-                .ok()
-                .map(|length| String::from_utf8_lossy(&buffer[..length]).into_owned())
-        };
-        std::iter::from_fn(next).take(RUNS_MAX).filter_map(|name| parse(&name)).collect()
+        let names = std::iter::from_fn(|| {
+            let length = socket.recv(&mut buffer).ok()?;
+            Some(String::from_utf8_lossy(&buffer[..length]).into_owned())
+        });
+        names.take(RUNS_MAX).filter_map(|name| parse(&name)).collect()
     }
 
     /// Adds `runs` to the met ones; returns the ones that the user has not been warned of.

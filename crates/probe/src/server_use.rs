@@ -3,12 +3,14 @@
 use std::fs;
 use std::time::Duration;
 
+use crate::process::ProcessStat;
+
 /// CPU time and memory of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerUse {
     /// When the process began, in ticks since boot: together with its number it identifies the process.
     pub started: u64,
-    /// Of the process and all its children, ended ones included.
+    /// CPU time of the process and all its children, ended ones included.
     pub cpu: Duration,
     /// `None` if there are children: their shared memory would be counted several times.
     pub rss_bytes: Option<u64>,
@@ -20,11 +22,11 @@ const TRIES: u32 = 20;
 /// `None` if the server is gone, or its processes start and end too fast to be counted.
 pub fn server_use(pid: u32) -> Option<ServerUse> {
     (0..TRIES).find_map(|_| {
-        let before = Stat::read(pid)?;
+        let before = ProcessStat::read(pid)?;
         let children: Vec<_> =
-            numbers().filter_map(Stat::read).filter(|stat| stat.parent == pid).collect();
+            numbers().filter_map(ProcessStat::read).filter(|stat| stat.parent == pid).collect();
         // When a child ends, its time is added to the ended children of its parent.
-        let is_stable = Stat::read(pid)?.ended_ticks == before.ended_ticks;
+        let is_stable = ProcessStat::read(pid)?.ended_ticks == before.ended_ticks;
         is_stable.then(|| {
             let ticks: u64 = children.iter().map(|child| child.ticks).sum();
             let ticks = before.ticks + before.ended_ticks + ticks;
@@ -56,20 +58,20 @@ pub(crate) struct FamilyUse {
     /// CPU time in clock ticks, ended children included.
     pub(crate) ticks: u64,
     pub(crate) threads: u64,
-    /// Of the process alone.
+    /// Memory of the process alone.
     pub(crate) rss_pages: u64,
 }
 
-/// The same for frequent calls: it does not read all processes of the host if the kernel lists children. `None` if the
-/// process is gone, or its children start and end too fast.
+/// For frequent calls: it does not read all processes of the host if the kernel lists children. `None` if the process is
+/// gone, or its children start and end too fast.
 pub(crate) fn family_of(pid: u32) -> Option<FamilyUse> {
     (0..TRIES).find_map(|_| {
-        let before = Stat::read(pid)?;
+        let before = ProcessStat::read(pid)?;
         let children: Vec<_> = children_of(pid)
             .into_iter()
-            .filter_map(|child| Some((child, Stat::read(child)?)))
+            .filter_map(|child| Some((child, ProcessStat::read(child)?)))
             .collect();
-        let is_stable = Stat::read(pid)?.ended_ticks == before.ended_ticks;
+        let is_stable = ProcessStat::read(pid)?.ended_ticks == before.ended_ticks;
         is_stable.then(|| FamilyUse {
             pids: [pid].into_iter().chain(children.iter().map(|(child, _)| *child)).collect(),
             started: before.started,
@@ -86,62 +88,14 @@ fn children_of(pid: u32) -> Vec<u32> {
     match fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {
         Ok(text) => text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect(),
         Err(_) => numbers()
-            .filter(|number| Stat::read(*number).is_some_and(|stat| stat.parent == pid))
+            .filter(|number| ProcessStat::read(*number).is_some_and(|stat| stat.parent == pid))
             .collect(),
-    }
-}
-
-/// From /proc/PID/stat; times in clock ticks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stat {
-    parent: u32,
-    ticks: u64,
-    /// Of children that have ended.
-    ended_ticks: u64,
-    threads: u64,
-    started: u64,
-    rss_pages: u64,
-}
-
-impl Stat {
-    fn read(pid: u32) -> Option<Self> {
-        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-    }
-
-    /// Fields 4, 14 to 17, 20, 22 and 24 of proc(5). The name in field 2 may contain spaces and parentheses.
-    fn parse(text: &str) -> Option<Self> {
-        let after_name = &text[text.rfind(')')? + 1..];
-        let fields: Vec<_> = after_name.split_ascii_whitespace().collect();
-        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-        Some(Self {
-            parent: u32::try_from(field(4)?).ok()?,
-            ticks: field(14)? + field(15)?,
-            ended_ticks: field(16)? + field(17)?,
-            threads: field(20)?,
-            started: field(22)?,
-            rss_pages: field(24)?,
-        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fields_behind_a_strange_name() {
-        let text = "42 (a) b (c) S 7 2 3 4 5 6 7 8 9 10 150 50 30 20 20 0 3 0 100 8192 77 18446744073709551615";
-        let expect = Stat {
-            parent: 7,
-            ticks: 200,
-            ended_ticks: 50,
-            threads: 3,
-            started: 100,
-            rss_pages: 77,
-        };
-        assert_eq!(Stat::parse(text), Some(expect));
-        assert_eq!(Stat::parse("42 (x) S 1"), None);
-    }
 
     #[test]
     fn children_count_and_their_memory_does_not() {

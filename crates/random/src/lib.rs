@@ -11,11 +11,5 @@ mod stream;
 mod zipf;
 
 pub use digits::eight_digits;
-pub use stream::{RandomStream, mix};
+pub use stream::{RandomStream, UnitSource, mix};
 pub use zipf::Zipf;
-
-/// A generator of uniform numbers.
-pub trait UnitSource {
-    /// Uniform in `0.0..1.0`.
-    fn unit(&mut self) -> f64;
-}

@@ -3,7 +3,13 @@
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::{UnitSource, eight_digits};
+use crate::eight_digits;
+
+/// A generator of uniform numbers.
+pub trait UnitSource {
+    /// Uniform in `0.0..1.0`.
+    fn unit(&mut self) -> f64;
+}
 
 /// A stream of random numbers: 16 bytes of state, the same on every machine.
 #[derive(Debug, Clone)]

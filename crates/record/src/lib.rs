@@ -3,131 +3,89 @@
 //! Everything after a measurement (analysis, report, resume) reads only what is defined here. Times come in as
 //! arguments, numbers go out with their unit in the name.
 //!
-//! - What is measured: `configuration` (factors, levels), `experiment` (`experiment.json`), `trial` (`run.json`),
-//!   `interval` (a line of `intervals.jsonl`), `counts` (with their equations), `histogram`, `open_loop`, `estimate`.
-//! - What is read beside it: `probe`, `signal`, `probe_decoder` (values that samples omit), `responsiveness` (outages).
-//! - What other commands record: `explanation`, `pool`, `crash`, `verification`, `probe_run`, `script_record`, `part`.
-//! - Servers and their settings: `family`, `server`, `version`, `capture`, `setting_text`, `amount`. `secret` lists the
-//!   values that never leave a server.
-//! - Texts for people are here only if several programs print them: `reason` words the codes of `run.json` once, for
-//!   reports, progress lines and the output of compatible programs; `slo` is what a user demands. `printable` makes
-//!   text from outside safe to print.
+//! - `trials`: what a trial is and what came out of it. `probe`: what was read beside it.
+//! - `experiments`: factors, levels, the schedule, the parts of a load. `commands`: what other commands record.
+//! - `servers`: the server, its host and its disk. `settings`: values of settings and their texts; secrets.
+//! - `texts`: texts for people are here only if several programs print them.
+//! - `sane`: values that no measurement can have.
 //!
 //! *Invariant:* no clock, no file, no network, no terminal.
 
-mod amount;
-mod calendar;
-mod capture;
-mod configuration;
-mod counts;
-mod crash;
-mod disk_facts;
-mod drive;
-mod error_class;
+mod commands;
 mod estimate;
-mod experiment;
-mod explanation;
-mod external;
-mod family;
+mod experiments;
 mod fnv;
-mod histogram;
-mod host;
-mod interval;
-mod near_match;
-mod open_loop;
-mod other_run;
-mod part;
-mod personality;
-mod pool;
-mod prealloc;
-mod printable;
 mod probe;
-mod probe_decoder;
-mod probe_run;
-mod reason;
-mod responsiveness;
-mod row_answer;
 mod sane;
-mod scheduler;
-mod script_record;
-mod secret;
-mod server;
-mod setting_text;
-mod signal;
-mod slo;
+mod schema_version;
+mod servers;
+mod settings;
+mod texts;
 mod time_span;
-mod trial;
-mod verification;
-mod version;
-mod workload_profile;
+mod trials;
 
-pub use amount::{amount_in, same_amount, same_written_amount, unit_bytes};
-pub use calendar::{parse_time, put_date, put_time};
-pub use capture::{
-    CAPTURE_KIND, CAPTURE_SCHEMA_VERSION, Capture, CaptureError, CapturedPlugin, CapturedVariable,
-    SchemaShape,
+pub use commands::crash::{
+    BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep,
 };
-pub use configuration::{
-    CONNECTIONS, Configuration, DISK, HOT_ROWS, KEY, RATE, ROWS_PER_INSERT, SERVER, SettingValue,
-    TABLE_ROWS, is_load_factor, is_setting_factor, is_workload_factor,
-};
-pub use counts::{Counts, ErrorCount, ErrorTally};
-pub use crash::{BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep};
-pub use disk_facts::{DiskFacts, DiskLevel};
-pub use drive::{DriveMode, Protocol, Spacing};
-pub use error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};
-pub use estimate::Estimate;
-pub use experiment::{Coupling, Experiment, Extension, ScheduledTrial, TrialRole};
-pub use explanation::{
+pub use commands::explanation::{
     ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, LeftOut,
 };
-pub use external::{ExternalFacts, LogVolume, Replication, ReplicationSlot};
-pub use family::{Family, SqlDialect};
-pub use fnv::fnv1a;
-pub use histogram::{Histogram, LatencyFigures, LatencyInterval, new_histogram};
-pub use host::{FlushProbe, HostFacts};
-pub use interval::{BUCKET_MS, Interval, Phase, TransactionGap};
-pub use near_match::{did_you_mean, did_you_mean_or, near_matches};
-pub use open_loop::{OpenLoop, StartCounts};
-pub use other_run::OtherRun;
-pub use part::{CommonStart, MergedPart, Part, PartOfExperiment, TrialPart};
-pub use personality::Personality;
-pub use pool::{PoolRecord, PoolRule};
-pub use prealloc::{PREALLOC, PREALLOC_FILES_MAX, PreallocMode, prealloc_mode};
-pub use printable::{
-    escaped_text, is_obeyed, printable, printable_json, printable_lines, printable_text,
-};
-pub use probe::{
-    AbsentSignal, ProbeHeader, ProbePoint, ProbeSample, ProbeSeries, ProbeSource, SignalSeries,
-};
-pub use probe_decoder::{DecodedValue, ProbeDecoder};
-pub use probe_run::{CounterSummary, GaugeSummary, ProbeRun, ProbeSummary};
-pub use reason::{GeneratorLimit, NoEvidence, Reason};
-pub use responsiveness::Responsiveness;
-pub use row_answer::{AnsweredRow, MAY_BE_COMMITTED, RowAnswer};
-pub use sane::check_path_name;
-pub use script_record::{
+pub use commands::pool::{PoolRecord, PoolRule};
+pub use commands::row_answer::{AnsweredRow, MAY_BE_COMMITTED, RowAnswer};
+pub use commands::script_record::{
     AnswersReady, ScriptFairness, ScriptRecord, ScriptRun, ScriptText, SentShape, SentStatements,
 };
-pub use secret::{HIDDEN, SECRET_VARIABLES, is_secret, without_login, without_logins};
-pub use server::{Flavour, ServerFacts};
-pub use setting_text::{is_off, same_setting, setting_number};
-pub use signal::{Signal, SignalGroup, SignalKind, SignalRegistry, SignalUnit};
-pub use slo::Slo;
-pub use time_span::TimeSpan;
-pub use trial::{
-    CPU_MIN_US, CpuWindow, EngineFacts, Measured, ResourceUse, STEADY_WITHIN, Suspension, Trial,
-    Validity, ValidityWords,
-};
-pub use verification::{
+pub use commands::verification::{
     AnswerLogState, KeyColumn, RowComparison, RowCounts, RowExample, RowFault, ServerKill,
     Verification, VerifiedTable, VerifyLoad,
 };
-pub use version::Version;
-pub use workload_profile::WorkloadProfile;
-
-/// Version of every JSON file in a run folder. It grows when a reader of the old version would misread the new one.
-///
-/// - 1: reasons of `validity` and `generator_limited` are texts.
-/// - 2: they are codes with numbers ([`Reason`]).
-pub const SCHEMA_VERSION: u32 = 2;
+pub use estimate::Estimate;
+pub use experiments::configuration::{
+    CONNECTIONS, Configuration, DISK, HOT_ROWS, KEY, RATE, ROWS_PER_INSERT, SERVER, TABLE_ROWS,
+    is_load_factor, is_setting_factor, is_workload_factor,
+};
+pub use experiments::experiment::{Coupling, Experiment, Extension, ScheduledTrial, TrialRole};
+pub use experiments::part::{CommonStart, MergedPart, Part, PartOfExperiment, TrialPart};
+pub use experiments::personality::Personality;
+pub use experiments::prealloc::{PREALLOC, PREALLOC_FILES_MAX, PreallocMode, prealloc_mode};
+pub use experiments::slo::Slo;
+pub use fnv::fnv1a;
+pub use probe::decoder::{DecodedValue, ProbeDecoder};
+pub use probe::responsiveness::Responsiveness;
+pub use probe::run::{CounterSummary, GaugeSummary, ProbeRun, ProbeSummary};
+pub use probe::samples::{AbsentSignal, ProbeHeader, ProbePoint, ProbeSample};
+pub use probe::series::{ProbeSeries, SignalSeries};
+pub use probe::signal::{ProbeSource, Signal, SignalGroup, SignalKind, SignalRegistry, SignalUnit};
+pub use sane::check_path_name;
+pub use schema_version::SCHEMA_VERSION;
+pub use servers::capture::{
+    CAPTURE_KIND, CAPTURE_SCHEMA_VERSION, Capture, CaptureError, CapturedPlugin, CapturedVariable,
+    SchemaShape,
+};
+pub use servers::disk_facts::{DiskFacts, DiskLevel};
+pub use servers::external::{ExternalFacts, LogVolume, Replication, ReplicationSlot};
+pub use servers::family::{Family, SqlDialect};
+pub use servers::host::{FlushProbe, HostFacts};
+pub use servers::server::{Flavour, ServerFacts};
+pub use servers::version::Version;
+pub use settings::amount::{amount_in, same_amount, same_written_amount, unit_bytes};
+pub use settings::secret::{HIDDEN, SECRET_VARIABLES, is_secret, without_login, without_logins};
+pub use settings::setting_text::{is_off, same_setting, setting_number};
+pub use settings::setting_value::SettingValue;
+pub use texts::calendar::{parse_time, put_date, put_time};
+pub use texts::near_match::{did_you_mean, did_you_mean_or, near_matches};
+pub use texts::printable::{
+    escaped_text, is_obeyed, printable, printable_json, printable_lines, printable_text,
+};
+pub use time_span::TimeSpan;
+pub use trials::counts::{Counts, ErrorCount, ErrorTally};
+pub use trials::drive::{DriveMode, Protocol, Spacing};
+pub use trials::error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};
+pub use trials::histogram::{Histogram, LatencyFigures, new_histogram};
+pub use trials::interval::{BUCKET_MS, Interval, LatencyInterval, Phase, TransactionGap};
+pub use trials::measured::{CPU_MIN_US, CpuWindow, Measured, ResourceUse, STEADY_WITHIN};
+pub use trials::open_loop::{OpenLoop, StartCounts};
+pub use trials::other_run::OtherRun;
+pub use trials::reason::{GeneratorLimit, NoEvidence, Reason};
+pub use trials::trial::{EngineFacts, Suspension, Trial, Validity, ValidityWords};
+pub use trials::workload_profile::WorkloadProfile;

@@ -112,10 +112,8 @@ impl Explanation {
 
 /// A trial's name is the name of its folder, within the folder of the experiment.
 fn check_trial_name(name: &str) -> Result<(), String> {
-    let fine = |byte: u8| {
-        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.'
-    };
-    if (1..=NAME_MAX).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(fine) {
+    let is_plain = name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.'));
+    if (1..=NAME_MAX).contains(&name.len()) && !name.starts_with('.') && is_plain {
         return Ok(());
     }
     Err(format!(
@@ -129,10 +127,8 @@ impl Trial {
     /// Names the first impossible part of a trial of this name.
     pub fn check(&self, name: &str) -> Result<(), String> {
         // An attempt that was repeated keeps its record; see `folder.rs`.
-        let is_own = |name: &str| {
-            name == self.name || name.strip_prefix(&*self.name).is_some_and(is_attempt)
-        };
-        if !is_own(name) {
+        let rest = name.strip_prefix(&*self.name);
+        if !rest.is_some_and(|rest| rest.is_empty() || is_attempt(rest)) {
             return Err(format!(
                 "name is `{}`: not the name of its folder",
                 self.name.escape_debug()

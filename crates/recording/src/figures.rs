@@ -1,35 +1,14 @@
 //! From the counts of a load to the figures of `run.json`.
 
-use std::time::Duration;
-
-use truetps_measure::{GeneratorCores, WorkerUse, generator_limited, sustained};
-use truetps_record::{Counts, ErrorCount, LatencyFigures, Measured, OpenLoop, ResourceUse};
+use truetps_measure::{GeneratorCores, MeasuredLoad, generator_limited, sustained};
+use truetps_record::{Measured, ResourceUse};
 
 use crate::usage_window::WindowUsage;
-
-/// The measured time of a load, as its clients saw it.
-pub struct MeasuredLoad {
-    /// The time that rates refer to.
-    pub length: Duration,
-    /// The length of the schedule of an open loop.
-    pub schedule_length: Duration,
-    pub counts: Counts,
-    pub response: LatencyFigures,
-    /// `None` in a closed loop.
-    pub open_loop: Option<OpenLoop>,
-    /// Clients that each had one transaction in flight at any moment. `None` if that is not so: in an open loop, with a
-    /// number of transactions that some have done before others, or where connections broke.
-    pub constant_clients: Option<u32>,
-    pub workers_used: WorkerUse,
-    pub errors: Vec<ErrorCount>,
-}
 
 /// `usage`: from the readings at the edges of the measured time.
 pub(crate) fn measured(load: MeasuredLoad, usage: Option<&WindowUsage>) -> Measured {
     let MeasuredLoad { counts, workers_used, .. } = load;
     let seconds = load.length.as_secs_f64();
-    let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
-    let per_tx = |amount: f64| (counts.ok > 0).then(|| amount / counts.ok as f64);
     let cpu_window = usage.and_then(|usage| usage.cpu_window);
     let cores = usage
         .map(|usage| GeneratorCores { idle: usage.own_idle, most: usage.own_most })
@@ -38,12 +17,12 @@ pub(crate) fn measured(load: MeasuredLoad, usage: Option<&WindowUsage>) -> Measu
         generator_limited(&workers_used, load.schedule_length, load.open_loop.as_ref(), cores);
     Measured {
         length_ms: seconds * 1e3,
-        tps: a_second(counts.ok),
-        qps: a_second(counts.statements),
+        tps: a_second(counts.ok, seconds),
+        qps: a_second(counts.statements, seconds),
         counts,
         response: load.response,
         resources: ResourceUse {
-            client_cpu_us_per_tx: per_tx(workers_used.cpu.as_secs_f64() * 1e6),
+            client_cpu_us_per_tx: per_tx(workers_used.cpu.as_secs_f64() * 1e6, counts.ok),
             server_cpu_us_per_tx: cpu_window
                 .filter(|window| window.ok > 0.0)
                 .map(|window| window.server_us / window.ok),
@@ -53,7 +32,7 @@ pub(crate) fn measured(load: MeasuredLoad, usage: Option<&WindowUsage>) -> Measu
             server_rss_bytes: usage.and_then(|usage| usage.server_rss_bytes),
             client_switches_per_tx: workers_used
                 .switches
-                .and_then(|switches| per_tx(switches as f64)),
+                .and_then(|switches| per_tx(switches as f64, counts.ok)),
             cpu_window,
         },
         sustained: load
@@ -65,6 +44,14 @@ pub(crate) fn measured(load: MeasuredLoad, usage: Option<&WindowUsage>) -> Measu
         open_loop: load.open_loop,
         errors: load.errors,
     }
+}
+
+fn a_second(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+fn per_tx(amount: f64, transactions: u64) -> Option<f64> {
+    (transactions > 0).then(|| amount / transactions as f64)
 }
 
 /// Each client of a closed loop always has one transaction in flight. Those that ended took as long together as the
@@ -80,9 +67,14 @@ fn littles_law(load: &MeasuredLoad) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use truetps_measure::WorkerUse;
+    use truetps_record::{Counts, LatencyFigures, OpenLoop};
+
     use super::*;
 
-    /// Of 0.8 s.
+    /// A load of 0.8 s.
     fn load(ok: u64, mean_us: f64, constant_clients: Option<u32>) -> MeasuredLoad {
         MeasuredLoad {
             length: Duration::from_millis(800),

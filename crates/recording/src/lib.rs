@@ -29,7 +29,6 @@ mod watch;
 
 pub use event::{LiveView, TrialEvent, TrialListener, TrialPlace, other_run_warning};
 pub use experiment::{ExperimentStart, host_of_external_server, new_experiment, new_trial};
-pub use figures::MeasuredLoad;
 pub use recorder::{LoadFacts, LoadProbe, TrialRecorder};
 pub use runs_folder::{
     RUNS_VARIABLE, RunsFolder, default_runs, is_remarked, named_runs, state_folder, state_runs,

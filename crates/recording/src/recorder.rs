@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::Target;
 use truetps_folder::{FolderError, TrialWriter};
-use truetps_measure::{SuspensionWatch, was_suspended};
+use truetps_measure::{MeasuredLoad, SuspensionWatch, was_suspended};
 use truetps_plan::ProbeSpec;
 use truetps_probe::{clock, cores_of, own_cores};
 use truetps_record::{
@@ -13,7 +13,7 @@ use truetps_record::{
 };
 
 use crate::event::TrialEvent;
-use crate::figures::{MeasuredLoad, measured};
+use crate::figures::measured;
 use crate::usage_window::UsageWatch;
 use crate::watch::{TrialWatch, WatchedServer};
 
@@ -152,7 +152,10 @@ impl TrialRecorder {
         self.end_watch(on_event);
         self.look_for_suspensions(on_event);
         self.trial.ended_at = Some(clock::now_rfc3339());
-        self.trial.validity = validity;
+        let suspended =
+            was_suspended(&self.suspensions).filter(|_| !matches!(validity, Validity::Partial(_)));
+        let is_suspended = suspended.is_some();
+        self.trial.validity = suspended.map_or(validity, Validity::invalid);
         if let Some(load) = load {
             let shares_cores = self.shares_cores(&load.engine.pinned_to);
             let suspensions = self.suspensions.clone();
@@ -161,12 +164,9 @@ impl TrialRecorder {
             self.trial.measured = load.measured.map(|load| measured(load, usage.as_ref()));
             self.trial.notes.extend(load.notes);
         }
-        if let Some(reason) = was_suspended(&self.suspensions)
-            && !matches!(self.trial.validity, Validity::Partial(_))
-        {
-            self.trial.validity = Validity::invalid(reason);
+        if is_suspended {
             // Inconclusive: the load generator did not keep the schedule.
-            self.trial.measured.as_mut().into_iter().for_each(|measured| measured.sustained = None);
+            self.trial.measured.iter_mut().for_each(|measured| measured.sustained = None);
         }
         self.error.take()
     }

@@ -16,10 +16,13 @@ type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 /// Folder of what truetps keeps for a user: `$XDG_STATE_HOME/truetps`, or `~/.local/state/truetps`. `None`: a user
 /// without a home folder.
 pub fn state_folder(environment: Environment<'_>) -> Option<PathBuf> {
-    let absolute = |name| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    let state = absolute_path(environment, "XDG_STATE_HOME")
+        .or_else(|| Some(absolute_path(environment, "HOME")?.join(".local/state")));
     state.map(|state| state.join("truetps"))
+}
+
+fn absolute_path(environment: Environment<'_>, variable: &str) -> Option<PathBuf> {
+    environment(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// Folder for the runs of programs that are started anywhere, if no folder is named: not the one in which the user
@@ -28,7 +31,7 @@ pub fn state_runs(environment: Environment<'_>) -> PathBuf {
     state_folder(environment).map_or_else(|| PathBuf::from("runs"), |state| state.join("runs"))
 }
 
-/// The same, after the environment variable.
+/// Folder for these runs if the environment may name one.
 pub fn default_runs(environment: Environment<'_>) -> PathBuf {
     named_runs(environment).unwrap_or_else(|| state_runs(environment))
 }

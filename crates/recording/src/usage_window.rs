@@ -19,7 +19,7 @@ pub(crate) struct UsageReading {
     host: Option<HostCpu>,
     cores: Option<CoreCpu>,
     own_cpu: Duration,
-    /// Of all processes in the control group with the tightest CPU quota.
+    /// CPU time of all processes in the control group with the tightest CPU quota.
     quota_used: Option<Duration>,
 }
 
@@ -93,21 +93,23 @@ impl UsageWatch {
         // Another process may have the id of one that has ended.
         let server = server.filter(|(start, end)| start.started == end.started);
         let seconds = (end.at_ms - start.at_ms) / 1e3;
-        let idle = |cores: &[u32]| start.cores.as_ref()?.idle_until(end.cores.as_ref()?, cores);
         let left = self.left_of_quota(start, end, seconds);
-        let usable = |idle: Option<f64>| Some(idle?.min(left?));
+        // Idle cores that the quota lets be used.
+        let usable = |cores: &[u32]| {
+            let idle = start.cores.as_ref()?.idle_until(end.cores.as_ref()?, cores)?;
+            Some(idle.min(left?))
+        };
+        let server_cores = self.server_pid.and_then(cores_of);
         let server_cores =
-            || self.server_pid.and_then(cores_of).or_else(|| Some(start.cores.as_ref()?.online()));
-        let us = |time: Duration| time.as_secs_f64() * 1e6;
+            server_cores.or_else(|| start.cores.as_ref().map(CoreCpu::online)).unwrap_or_default();
         let cpu_window = server.map(|(from, to)| CpuWindow {
             // Without a warm-up the phase begins a moment before its first transaction.
             from_ms: start.at_ms.max(0.0),
             to_ms: end.at_ms,
             ok: self.ok,
-            server_us: us(to.cpu.saturating_sub(from.cpu)),
-            generator_us: us(end.own_cpu.saturating_sub(start.own_cpu)),
-            idle_us: usable(server_cores().and_then(|cores| idle(&cores)))
-                .map(|idle| idle * seconds * 1e6),
+            server_us: to.cpu.saturating_sub(from.cpu).as_secs_f64() * 1e6,
+            generator_us: end.own_cpu.saturating_sub(start.own_cpu).as_secs_f64() * 1e6,
+            idle_us: usable(&server_cores).map(|idle| idle * seconds * 1e6),
         });
         let own_most = if bound_to.is_empty() { own.len() } else { bound_to.len() };
         let own_most = (own_most > 0).then_some(own_most as f64);
@@ -116,7 +118,7 @@ impl UsageWatch {
             cpu_window,
             server_rss_bytes: server.and_then(|(_, end)| end.rss_bytes),
             steal: start.host.zip(end.host).and_then(|(start, end)| start.stolen_until(&end)),
-            own_idle: usable(idle(&own)),
+            own_idle: usable(&own),
             own_most: own_most.into_iter().chain(quota).reduce(f64::min),
         })
     }
@@ -124,9 +126,10 @@ impl UsageWatch {
     /// CPUs that a quota leaves to generator and server together: none are idle for them once it is used up. Without a
     /// quota, or with the server outside of it, as many as there are. `None`: unknown.
     fn left_of_quota(&self, start: &UsageReading, end: &UsageReading, seconds: f64) -> Option<f64> {
-        let shared =
-            |quota: &&CpuQuota| self.server_pid.is_some_and(|pid| quota.is_shared_with(pid));
-        let Some(quota) = self.quota.as_ref().filter(shared) else { return Some(f64::INFINITY) };
+        let quota = self.quota.as_ref().zip(self.server_pid);
+        let Some((quota, _)) = quota.filter(|(quota, pid)| quota.is_shared_with(*pid)) else {
+            return Some(f64::INFINITY);
+        };
         let used = end.quota_used?.saturating_sub(start.quota_used?);
         (seconds > 0.0).then(|| (quota.cores - used.as_secs_f64() / seconds).max(0.0))
     }

@@ -48,7 +48,7 @@ impl WatchedServer {
         Ok(Self { family: target.dialect.into(), server: Some(server), host, pid, absent })
     }
 
-    /// The same during a load that needs this many further sessions: a server without a free session is absent, and the
+    /// As [`Self::log_in`], during a load that needs this many further sessions: a server without a free session is absent, and the
     /// host is watched.
     pub(crate) fn beside_load(target: &Target, pid: Option<u32>, sessions: u32) -> Self {
         let why = if target.endpoints.len() > 1 {
@@ -271,11 +271,10 @@ fn watcher(body: Loop) -> io::Result<WatchThread> {
     let (commands, heard) = channel();
     let (alive, ended) = channel();
     let name = format!("probe-{:?}", body.source).to_lowercase();
-    let run = move || {
+    let thread = thread::Builder::new().name(name).spawn(move || {
         body.run(&heard);
         drop(alive);
-    };
-    let thread = thread::Builder::new().name(name).spawn(run)?;
+    })?;
     Ok(WatchThread { commands, ended, thread })
 }
 

@@ -35,14 +35,12 @@ pub(crate) fn figures(input: &ReportInput<'_>) -> Option<DocumentSection> {
         Some("CPU a transaction"),
     ];
     let heading = names::capital(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
-    let table =
-        |curve: &Curve| curve_table(input, curve, &figure_columns(input, curve, with_tps, is_open));
+    let tables = analysis.curves.iter().map(|curve| {
+        curve_table(input, curve, &figure_columns(input, curve, with_tps, is_open)).block()
+    });
     let explained = [generator::sign_explained(analysis), generator::bound_explained(analysis)];
     let explained = explained.map(|text| text.map(Block::Paragraph));
-    DocumentSection::of(
-        heading,
-        analysis.curves.iter().map(|curve| table(curve).block()).chain(explained),
-    )
+    DocumentSection::of(heading, tables.chain(explained))
 }
 
 fn figure_columns<'a>(
@@ -57,22 +55,19 @@ fn figure_columns<'a>(
         columns.push(("tps", Box::new(|cell| tps_entry(Some(cell)))));
     }
     columns.push(("trials", Box::new(|cell| cell.trials.len().to_string())));
-    let is_any =
-        |figure| cells.iter().any(|cell| cell.get(figure).is_some_and(|value| value > 0.0));
-    let is_shown = |figure: &Figure| {
+    let shown = Figure::ALL.iter().copied().filter(|figure| {
         (figure.is_shown(FigurePlace::Main) && !(is_open && RESPONSE.contains(figure)))
             || figure.is_shown(FigurePlace::Text)
             || (figure.is_shown(FigurePlace::MainIfRows) && rows::are_shown(input.analysis))
             || ((figure.is_shown(FigurePlace::TextIfAny)
                 || figure.is_shown(FigurePlace::MainIfAny))
-                && is_any(*figure))
-    };
-    let shown = Figure::ALL.iter().copied().filter(is_shown);
+                && cells.iter().any(|cell| cell.get(*figure).is_some_and(|value| value > 0.0)))
+    });
     columns.extend(shown.map(|figure| (format::main_head(figure), text_of(figure))));
     with_mark(columns, &cells)
 }
 
-/// With a last column of marks, where there is one to show.
+/// Adds a last column of marks, where there is one to show.
 fn with_mark<'a>(mut columns: CellColumns<'a>, cells: &[&Cell]) -> CellColumns<'a> {
     if cells.iter().any(|cell| !mark(cell).is_empty()) {
         columns.push((MARK, Box::new(mark)));
@@ -88,23 +83,14 @@ fn text_of<'a>(figure: Figure) -> Box<dyn Fn(&Cell) -> String + 'a> {
 }
 
 fn mark(cell: &Cell) -> String {
-    let mut marks = Vec::new();
-    if generator::is_limited(cell) {
-        marks.push(SIGN.to_owned());
-    }
-    if cell.invalid_trials > 0 {
-        marks.push(format!("{} not used", cell.invalid_trials));
-    }
-    marks.join(", ")
+    let limited = generator::is_limited(cell).then(|| SIGN.to_owned());
+    let invalid = (cell.invalid_trials > 0).then(|| format!("{} not used", cell.invalid_trials));
+    format::joined(limited.into_iter().chain(invalid), ", ").unwrap_or_default()
 }
 
 /// A table of a curve's cells with the axis at its left. Columns of words stand last.
 fn curve_table(input: &ReportInput<'_>, curve: &Curve, columns: &CellColumns<'_>) -> DocumentTable {
     let axis = input.analysis.axis;
-    let row = |cell: &Cell| {
-        let place = std::iter::once(names::level(axis, &cell.configuration));
-        place.chain(columns.iter().map(|(_, text)| text(cell))).collect::<Vec<_>>()
-    };
     let header = std::iter::once(axis.factor()).chain(columns.iter().map(|(name, _)| *name));
     let search = input.analysis.max_rate.as_ref().map_or(SUSTAINED, |found| &found.slo);
     let words_last =
@@ -112,33 +98,34 @@ fn curve_table(input: &ReportInput<'_>, curve: &Curve, columns: &CellColumns<'_>
     let baseline =
         if curve.is_baseline && input.analysis.curves.len() > 1 { " (baseline)" } else { "" };
     let caption = (!curve.label.is_empty()).then(|| format!("{}{baseline}", curve.label));
-    let rows = names::cells(input.analysis, curve).into_iter().map(row);
+    let rows = names::cells(input.analysis, curve).into_iter().map(|cell| {
+        let level = names::level(axis, &cell.configuration);
+        std::iter::once(level).chain(columns.iter().map(|(_, text)| text(cell)))
+    });
     DocumentTable { caption, words_last, ..DocumentTable::new(header, rows) }
 }
 
-/// Of open loops: whether the server kept up, and all times.
+/// Whether the server kept up with the rate of an open loop, and all times.
 pub(crate) fn open_loop(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     if !open_loop::has_figures(analysis) {
         return None;
     }
-    let table =
-        |curve: &Curve, columns: CellColumns<'_>| curve_table(input, curve, &columns).block();
+    let columns = keeping_up(input);
     let mut blocks: Vec<_> =
-        analysis.curves.iter().map(|curve| table(curve, keeping_up(input))).collect();
+        analysis.curves.iter().map(|curve| curve_table(input, curve, &columns).block()).collect();
     if let [only] = &analysis.cells[..] {
         blocks.push(times_of_one(only).block());
     } else {
         let service_and_lag = [&SERVICE[..], &LAG, &[Figure::LateP99]].concat();
-        let marked = |curve: &Curve, figures: &[Figure]| {
-            with_mark(columns_of(figures), &names::cells(analysis, curve))
-        };
-        blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, &RESPONSE))));
-        blocks.extend(
-            analysis.curves.iter().map(|curve| table(curve, marked(curve, &service_and_lag))),
-        );
+        for figures in [&RESPONSE[..], &service_and_lag] {
+            blocks.extend(analysis.curves.iter().map(|curve| {
+                let columns = with_mark(columns_of(figures), &names::cells(analysis, curve));
+                curve_table(input, curve, &columns).block()
+            }));
+        }
     }
-    blocks.push(Some(Block::Paragraph(open_loop::TIMES_EXPLAINED.to_owned())));
+    blocks.push(Some(Block::paragraph(open_loop::TIMES_EXPLAINED)));
     DocumentSection::of("Open loop: did the server keep up with the rate?", blocks)
 }
 
@@ -154,14 +141,16 @@ fn keeping_up<'a>(input: &'a ReportInput<'_>) -> CellColumns<'a> {
         (Figure::Skipped.name(), text_of(Figure::Skipped)),
         (Figure::Queued.name(), text_of(Figure::Queued)),
     ]);
-    let kept_up =
-        |cell: &Cell| format::or_nothing(cell.open_loop.as_ref(), open_loop::sustained_with_reason);
     columns.push(match &input.analysis.max_rate {
-        Some(found) => (
-            &found.slo,
-            Box::new(|cell| format::or_nothing(open_loop::held(input, cell), |held| held)),
+        Some(found) => {
+            (&found.slo, Box::new(|cell| format::text_or_nothing(open_loop::held(input, cell))))
+        }
+        None => (
+            SUSTAINED,
+            Box::new(|cell| {
+                format::or_nothing(cell.open_loop.as_ref(), open_loop::sustained_with_reason)
+            }),
         ),
-        None => (SUSTAINED, Box::new(kept_up)),
     });
     columns
 }
@@ -176,32 +165,24 @@ fn columns_of<'a>(figures: &[Figure]) -> CellColumns<'a> {
 /// One configuration has room for a row a kind of time.
 fn times_of_one(cell: &Cell) -> DocumentTable {
     const HEADS: [&str; 5] = ["p50", "p95", "p99", "p99.9", "max"];
-    let times = |kind: &str| {
-        HEADS.map(|head| {
-            let figure = Figure::ALL
-                .iter()
-                .find(|figure| figure.name().split_once(' ') == Some((kind, head)))?;
-            Some(format::figure(*figure, cell.get(*figure)?))
-        })
-    };
-    let kinds = [
+    const KINDS: [(&str, &str); 4] = [
         ("response", "response time"),
         ("service", "service time"),
         ("lag", "lag"),
         ("late", "late"),
     ];
-    let rows = kinds.map(|(kind, name)| (name, times(kind)));
-    // A script's run has only the first of them.
-    let is_known = |(name, times): &(&str, [Option<String>; 5])| {
-        *name == "response time" || times.iter().any(Option::is_some)
-    };
-    let row = |(name, times): (&str, [Option<String>; 5])| {
-        let times = times.map(|time| format::or_nothing(time, |time| time));
-        std::iter::once(name.to_owned()).chain(times)
-    };
-    let rows = rows.into_iter().filter(is_known).map(row);
-    DocumentTable {
-        words_last: false,
-        ..DocumentTable::new(std::iter::once("").chain(HEADS), rows)
-    }
+    let rows = KINDS.into_iter().filter_map(|(kind, name)| {
+        let times = HEADS.map(|head| time_of_kind(cell, kind, head));
+        // A script's run has response times only.
+        let is_shown = kind == "response" || times.iter().any(Option::is_some);
+        is_shown.then(|| std::iter::once(name.to_owned()).chain(times.map(format::text_or_nothing)))
+    });
+    DocumentTable::new(std::iter::once("").chain(HEADS), rows).of_numbers()
+}
+
+/// The figure `KIND HEAD`, such as `lag p99`.
+fn time_of_kind(cell: &Cell, kind: &str, head: &str) -> Option<String> {
+    let figure =
+        Figure::ALL.iter().find(|figure| figure.name().split_once(' ') == Some((kind, head)))?;
+    Some(format::figure(*figure, cell.get(*figure)?))
 }

@@ -38,18 +38,18 @@ pub fn crash_json(run: &CrashRun, analysis: &CrashAnalysis, crashes: &[CrashReco
 }
 
 fn document(run: &CrashRun, analysis: &CrashAnalysis) -> Document {
-    let of_plan = || analysis.cells.iter().filter(|cell| cell.role == CrashRole::Cell);
-    let controls = || analysis.cells.iter().filter(|cell| cell.role != CrashRole::Cell);
+    let (of_plan, controls): (Vec<_>, Vec<_>) =
+        analysis.cells.iter().partition(|cell| cell.role == CrashRole::Cell);
     let mut details = vec![Some(paragraph(HOW_TO_READ))];
-    details.extend(of_plan().chain(controls()).map(|cell| loss_table(cell).block()));
+    details.extend(of_plan.iter().chain(&controls).map(|cell| loss_table(cell).block()));
     let sections = [
         DocumentSection::of(
             "What each setting costs and loses",
-            [price_table(run, of_plan()).block(), Some(paragraph(LOST_ROWS))],
+            [price_table(run, of_plan).block(), Some(paragraph(LOST_ROWS))],
         ),
         DocumentSection::of(
             "Controls",
-            [price_table(run, controls()).block(), Some(paragraph(CONTROLS))],
+            [price_table(run, controls).block(), Some(paragraph(CONTROLS))],
         ),
         DocumentSection::of("Broken after a crash", [Block::list(broken(analysis))]),
         DocumentSection::of("Losses", details),
@@ -194,28 +194,22 @@ fn not_proven_text(why: NotProven) -> String {
 /// A row for each configuration, with a column for each kind of crash.
 pub(crate) fn price_table<'a>(
     run: &CrashRun,
-    cells: impl Iterator<Item = &'a CrashedCell>,
+    cells: impl IntoIterator<Item = &'a CrashedCell>,
 ) -> DocumentTable {
     let kinds = run.kinds.iter().map(|kind| kind.name());
     let header = ["tps", "p99"].into_iter().chain(kinds).chain(["settings"]);
-    DocumentTable::new(header, cells.map(|cell| price_row(run, cell)))
+    DocumentTable::new(header, cells.into_iter().map(|cell| price_row(run, cell)))
 }
 
 fn price_row(run: &CrashRun, cell: &CrashedCell) -> Vec<TableEntry> {
     let price = [cell.tps.map(format::tps), cell.response_us_p99.map(format::duration_us)];
-    let losses = run.kinds.iter().map(|kind| {
-        let of_kind = cell.kinds.iter().find(|one| one.kind == *kind);
-        of_kind.map_or_else(
-            || NOTHING.to_owned().into(),
-            |one| TableEntry { text: lost_max(one), tone: tone(one) },
-        )
-    });
-    let price = price.into_iter().map(|text| or_nothing(text).into());
+    let losses =
+        run.kinds.iter().map(|kind| match cell.kinds.iter().find(|one| one.kind == *kind) {
+            Some(one) => TableEntry::new(lost_max(one), tone(one)),
+            None => NOTHING.into(),
+        });
+    let price = price.into_iter().map(|text| format::text_or_nothing(text).into());
     price.chain(losses).chain([cell.configuration.settings_label().into()]).collect()
-}
-
-fn or_nothing(text: Option<String>) -> String {
-    text.unwrap_or_else(|| NOTHING.to_owned())
 }
 
 fn lost_max(one: &CrashSummary) -> String {
@@ -237,16 +231,14 @@ fn loss_table(cell: &CrashedCell) -> DocumentTable {
         CrashRole::KeepsAll => "control that keeps all: ",
         CrashRole::LosesSome => "control that loses some: ",
     };
-    let caption = Some(format!("{role}{}", cell.configuration.settings_label()));
-    DocumentTable {
-        caption,
-        words_last: false,
-        ..DocumentTable::new(LOSS_HEADER, cell.kinds.iter().map(loss_row))
-    }
+    let caption = format!("{role}{}", cell.configuration.settings_label());
+    let table = DocumentTable::new(LOSS_HEADER, cell.kinds.iter().map(loss_row));
+    table.with_caption(Some(caption)).of_numbers()
 }
 
 fn loss_row(one: &CrashSummary) -> Vec<TableEntry> {
-    let ms = |ms: f64| format::duration_us(ms * 1e3);
+    let [window, recovery] = [one.loss_window_ms_max, one.recovery_ms]
+        .map(|ms| format::or_nothing(ms, |ms| format::duration_us(ms * 1e3)));
     let binlog = one.binlog_only_max.zip(one.table_only_max);
     let damage = [(one.torn_files, "torn"), (one.gtid_gaps, "gaps")];
     let damage = damage
@@ -259,14 +251,14 @@ fn loss_row(one: &CrashSummary) -> Vec<TableEntry> {
         format!("{}/{}", one.crashes_with_loss, one.crashes),
         format::count(one.lost_max),
         format::whole(one.lost_median),
-        or_nothing(one.loss_window_ms_max.map(ms)),
+        window,
         format::count(one.recovered),
         format::count(one.unexpected),
         format::count(one.holes_max),
-        or_nothing(one.recovery_ms.map(ms)),
-        or_nothing(binlog),
+        recovery,
+        format::text_or_nothing(binlog),
     ];
-    let verdict = TableEntry { text: verdict_text(one.verdict).to_owned(), tone: tone(one) };
+    let verdict = TableEntry::new(verdict_text(one.verdict), tone(one));
     texts.into_iter().map(TableEntry::from).chain([verdict]).collect()
 }
 
@@ -287,16 +279,14 @@ fn tone(one: &CrashSummary) -> Tone {
 }
 
 pub(crate) fn broken(analysis: &CrashAnalysis) -> Vec<String> {
-    let of_cell = |cell: &CrashedCell| {
+    let mut lines = Vec::new();
+    for cell in &analysis.cells {
         let label = cell.configuration.settings_label();
-        let line = |one: &CrashSummary| {
-            let problem = one.first_problem.as_deref()?;
-            Some(format!(
-                "{label}: {} of {} ({}), first: {problem}",
-                one.broken, one.crashes, one.kind
-            ))
-        };
-        cell.kinds.iter().filter_map(line).collect::<Vec<_>>()
-    };
-    analysis.cells.iter().flat_map(of_cell).collect()
+        lines.extend(cell.kinds.iter().filter_map(|one| {
+            let CrashSummary { kind, crashes, broken, first_problem, .. } = one;
+            let problem = first_problem.as_deref()?;
+            Some(format!("{label}: {broken} of {crashes} ({kind}), first: {problem}"))
+        }));
+    }
+    lines
 }

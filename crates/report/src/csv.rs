@@ -28,7 +28,7 @@ enum CsvColumn {
     Group(FigureGroup),
     Text(&'static str, fn(&RowInput<'_>) -> String),
     Number(&'static str, fn(&RowInput<'_>) -> Option<f64>),
-    /// With its ends, `_low` and `_high`.
+    /// A value with the ends of its interval, `_low` and `_high`.
     Estimate([&'static str; 3], fn(&RowInput<'_>) -> Option<Estimate>),
 }
 
@@ -147,22 +147,31 @@ fn sustained(cell: &Cell) -> &'static str {
 }
 
 impl CsvColumn {
+    fn has(&self, figure: Figure) -> bool {
+        match self {
+            Self::Figure(known) => *known == figure,
+            Self::Group(group) => *group == figure.group(),
+            _ => false,
+        }
+    }
+
     fn names(&self) -> Vec<&'static str> {
         match self {
             Self::Figure(Figure::Tps) => vec!["tps", "tps_low", "tps_high"],
             Self::Figure(figure) => vec![figure.key()],
-            Self::Group(group) => of_group(*group).map(Figure::key).collect(),
+            Self::Group(group) => group_figures(*group).map(Figure::key).collect(),
             Self::Text(name, _) | Self::Number(name, _) => vec![name],
             Self::Estimate(names, _) => names.to_vec(),
         }
     }
 
     fn texts(&self, row: &RowInput<'_>) -> Vec<String> {
-        let of = |figure: Figure| number(row.cell.get(figure));
         match self {
             Self::Figure(Figure::Tps) => estimate(row.cell.tps).to_vec(),
-            Self::Figure(figure) => vec![of(*figure)],
-            Self::Group(group) => of_group(*group).map(of).collect(),
+            Self::Figure(figure) => vec![number(row.cell.get(*figure))],
+            Self::Group(group) => {
+                group_figures(*group).map(|figure| number(row.cell.get(figure))).collect()
+            }
             Self::Text(_, text) => vec![text(row)],
             Self::Number(_, value) => vec![number(value(row))],
             Self::Estimate(_, value) => estimate(value(row)).to_vec(),
@@ -174,17 +183,12 @@ fn in_csv() -> impl Iterator<Item = Figure> {
     Figure::ALL.iter().copied().filter(|figure| figure.is_shown(FigurePlace::Csv))
 }
 
-fn of_group(group: FigureGroup) -> impl Iterator<Item = Figure> {
+fn group_figures(group: FigureGroup) -> impl Iterator<Item = Figure> {
     in_csv().filter(move |figure| figure.group() == group)
 }
 
 fn columns() -> impl Iterator<Item = CsvColumn> {
-    let has = |column: &CsvColumn, figure: Figure| match column {
-        Of(known) => *known == figure,
-        Group(group) => *group == figure.group(),
-        _ => false,
-    };
-    let others = in_csv().filter(move |figure| !COLUMNS.iter().any(|column| has(column, *figure)));
+    let others = in_csv().filter(|figure| !COLUMNS.iter().any(|column| column.has(*figure)));
     COLUMNS.iter().copied().chain(others.map(Of))
 }
 

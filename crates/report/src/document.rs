@@ -1,6 +1,6 @@
 //! The content and order of a report, without its layout: text and Markdown are drawn from it.
 
-use truetps_analysis::Axis;
+use truetps_analysis::{Axis, Verdict};
 use truetps_record::{Estimate, Experiment, ServerFacts};
 
 use crate::disks::disks;
@@ -53,7 +53,7 @@ pub(crate) struct TableForest {
     pub(crate) smallest_effect: f64,
 }
 
-/// Text of one place in a table. The tone repeats the text and adds no information.
+/// The text of a cell in a table. The tone repeats the text and adds no information.
 #[derive(Debug, Clone)]
 pub(crate) struct TableEntry {
     pub(crate) text: String,
@@ -80,6 +80,10 @@ impl DocumentSection {
 }
 
 impl Block {
+    pub(crate) fn paragraph(text: impl Into<String>) -> Self {
+        Self::Paragraph(text.into())
+    }
+
     /// `None` where there is no item.
     pub(crate) fn list(items: Vec<String>) -> Option<Self> {
         (!items.is_empty()).then_some(Self::List(items))
@@ -97,11 +101,19 @@ impl DocumentTable {
         Self { caption: None, header, rows, words_last: true, forest: None }
     }
 
-    /// The same columns, for other rows.
-    pub(crate) fn copy_without_rows(&self) -> Self {
-        let Self { caption, header, words_last, .. } = self;
-        let (caption, header) = (caption.clone(), header.clone());
-        Self { caption, header, rows: Vec::new(), words_last: *words_last, forest: None }
+    /// All columns are numbers, the last one too.
+    pub(crate) fn of_numbers(self) -> Self {
+        Self { words_last: false, ..self }
+    }
+
+    pub(crate) fn with_caption(self, caption: Option<String>) -> Self {
+        Self { caption, ..self }
+    }
+
+    /// A table with these columns and other rows.
+    pub(crate) fn copy_with_rows(&self, rows: Vec<Vec<TableEntry>>) -> Self {
+        let (caption, header) = (self.caption.clone(), self.header.clone());
+        Self { caption, header, rows, words_last: self.words_last, forest: None }
     }
 
     /// `None` where it has no row.
@@ -110,9 +122,32 @@ impl DocumentTable {
     }
 }
 
+impl TableEntry {
+    pub(crate) fn new(text: impl Into<String>, tone: Tone) -> Self {
+        Self { text: text.into(), tone }
+    }
+}
+
 impl From<String> for TableEntry {
     fn from(text: String) -> Self {
-        Self { text, tone: Tone::Plain }
+        Self::new(text, Tone::Plain)
+    }
+}
+
+impl From<&str> for TableEntry {
+    fn from(text: &str) -> Self {
+        Self::new(text, Tone::Plain)
+    }
+}
+
+impl From<Verdict> for Tone {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster => Self::Good,
+            Verdict::Slower => Self::Bad,
+            Verdict::Equivalent => Self::Plain,
+            Verdict::NotEnoughData { .. } => Self::Unsure,
+        }
     }
 }
 
@@ -234,7 +269,7 @@ fn one_server(input: &ReportInput<'_>, server: &ServerFacts) -> String {
 
 fn load_fact(input: &ReportInput<'_>) -> String {
     let (workload, load) = (&input.run.plan.workload, &input.run.plan.load);
-    if let Some(mut parts) = load::of_script(&input.run.plan) {
+    if let Some(mut parts) = load::script_load(&input.run.plan) {
         parts.extend(load::script_hash(input));
         return parts.join("; ");
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use truetps_analysis::{Curve, LoadedTrial};
 use truetps_knowledge::{Durability, DurabilityPair, Survival, judge_text};
-use truetps_record::{Configuration, Experiment};
+use truetps_record::Experiment;
 
 use crate::{ReportInput, format, names};
 
@@ -27,7 +27,7 @@ pub(crate) fn durability_of<'a>(
     trials: impl IntoIterator<Item = &'a LoadedTrial>,
 ) -> Option<Durability> {
     let file_system = datadir_file_system(experiment);
-    let judge = |one: &LoadedTrial| {
+    let mut judged = trials.into_iter().filter_map(|one| {
         let server = one.trial.server.as_ref()?;
         let settings = one
             .variables
@@ -35,11 +35,12 @@ pub(crate) fn durability_of<'a>(
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str(), None));
         Some(judge_text(server.flavour, &server.version, settings)?.on_file_system(file_system))
-    };
-    let mut judged = trials.into_iter().filter_map(judge);
+    });
     let first = judged.next()?;
-    let losses = |one: &Durability| (one.process_crash, one.power_cut, one.replica);
-    judged.all(|other| losses(&other) == losses(&first)).then_some(first)
+    let losses = (first.process_crash, first.power_cut, first.replica);
+    judged
+        .all(|other| (other.process_crash, other.power_cut, other.replica) == losses)
+        .then_some(first)
 }
 
 /// The file system of the datadir: known of a private server only, of an external one the folder of the runs is recorded. An
@@ -53,7 +54,7 @@ pub(crate) fn datadir_file_system(experiment: &Experiment) -> Option<&str> {
 pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
     let mut parts: Vec<DurabilityPart> = Vec::new();
     let baseline = input.analysis.baseline().filter(|_| input.analysis.curves.len() > 1);
-    let baseline = baseline.and_then(|curve| of_curve(input, curve));
+    let baseline = baseline.and_then(|curve| curve_durability(input, curve));
     for one in &input.run.trials {
         let Some(durability) = durability_of(&input.run.experiment, [one]) else { continue };
         let label = one.trial.configuration.settings_label();
@@ -61,10 +62,9 @@ pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
             Some(part) if part.configurations.contains(&label) => {}
             Some(part) => part.configurations.push(label),
             None => {
-                let pair = |baseline| {
+                let survives = baseline.clone().map(|baseline| {
                     DurabilityPair::of(Some(baseline), Some(durability.clone())).b_survives
-                };
-                let survives = baseline.clone().map(pair);
+                });
                 parts.push(DurabilityPart { configurations: vec![label], durability, survives });
             }
         }
@@ -77,20 +77,23 @@ pub(crate) fn distinct(input: &ReportInput<'_>) -> Vec<Durability> {
     parts(input).into_iter().map(|part| part.durability).collect()
 }
 
-/// Of the trials of one combination of settings.
-pub(crate) fn of_curve(input: &ReportInput<'_>, curve: &Curve) -> Option<Durability> {
-    let of_cell = |configuration: &Configuration| {
-        curve.cells.iter().any(|cell| input.analysis.cells[*cell].configuration == *configuration)
-    };
-    let of_curve = input.run.trials.iter().filter(|one| of_cell(&one.trial.configuration));
-    durability_of(&input.run.experiment, of_curve)
+/// What commits survive with one combination of settings.
+pub(crate) fn curve_durability(input: &ReportInput<'_>, curve: &Curve) -> Option<Durability> {
+    let cells = names::cells(input.analysis, curve);
+    let trials = input
+        .run
+        .trials
+        .iter()
+        .filter(|one| cells.iter().any(|cell| cell.configuration == one.trial.configuration));
+    durability_of(&input.run.experiment, trials)
 }
 
 /// How the durability of a combination of settings differs from the baseline's, shown beside the verdict on speed.
 pub(crate) fn risk(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let baseline = input.analysis.baseline()?;
     let name = names::short(&input.run.plan, input.analysis.baseline_label.as_ref()?);
-    DurabilityPair::of(of_curve(input, baseline), of_curve(input, curve)).risk(name, "it")
+    DurabilityPair::of(curve_durability(input, baseline), curve_durability(input, curve))
+        .risk(name, "it")
 }
 
 pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {

@@ -8,28 +8,32 @@ use crate::document::DocumentTable;
 use crate::{ReportInput, format, load};
 
 /// Configurations named with an error.
-const PLACES_MAX: usize = 3;
+const NAMED_MAX: usize = 3;
 
-/// One error with all its places: configurations, or trials.
-pub(crate) struct ErrorTotal<'a, P> {
+/// One error with all configurations, or trials, that had it.
+pub(crate) struct ErrorTotal<'a, S> {
     pub(crate) first: &'a ErrorCount,
     pub(crate) failed: u64,
     pub(crate) retried: u64,
-    /// Places, with counts.
-    pub(crate) places: Vec<(P, u64)>,
+    /// Configurations or trials, with counts.
+    pub(crate) seen_in: Vec<(S, u64)>,
 }
 
 /// Errors by number and class, most frequent first.
-pub(crate) fn totals<'a, P>(
-    errors: impl Iterator<Item = (P, &'a ErrorCount)>,
-) -> Vec<ErrorTotal<'a, P>> {
-    let mut by_key: BTreeMap<(u16, ErrorClass), ErrorTotal<'a, P>> = BTreeMap::new();
-    for (place, error) in errors {
-        let new = || ErrorTotal { first: error, failed: 0, retried: 0, places: Vec::new() };
-        let total = by_key.entry((error.code, error.class)).or_insert_with(new);
+pub(crate) fn totals<'a, S>(
+    errors: impl Iterator<Item = (S, &'a ErrorCount)>,
+) -> Vec<ErrorTotal<'a, S>> {
+    let mut by_key: BTreeMap<(u16, ErrorClass), ErrorTotal<'a, S>> = BTreeMap::new();
+    for (seen_in, error) in errors {
+        let total = by_key.entry((error.code, error.class)).or_insert(ErrorTotal {
+            first: error,
+            failed: 0,
+            retried: 0,
+            seen_in: Vec::new(),
+        });
         total.failed += error.count;
         total.retried += error.retried;
-        total.places.push((place, error.count + error.retried));
+        total.seen_in.push((seen_in, error.count + error.retried));
     }
     let mut totals: Vec<_> = by_key.into_values().collect();
     totals.sort_by_key(|one| std::cmp::Reverse((one.failed, one.retried)));
@@ -46,19 +50,18 @@ pub(crate) fn table(input: &ReportInput<'_>) -> DocumentTable {
 
 fn row(input: &ReportInput<'_>, seen: &ErrorTotal<'_, &Configuration>) -> [String; 6] {
     let first = seen.first;
-    let none = || format::NOTHING.to_owned();
     let policy = load::handling(&input.run.plan.load.errors, first.class);
     let message = first.first_message.replace(['\n', '\r'], " ");
-    let more = seen.places.len().saturating_sub(PLACES_MAX);
+    let more = seen.seen_in.len().saturating_sub(NAMED_MAX);
     let named: Vec<_> =
-        seen.places.iter().take(PLACES_MAX).map(|(place, _)| place.to_string()).collect();
+        seen.seen_in.iter().take(NAMED_MAX).map(|(one, _)| one.to_string()).collect();
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
     [
         first.class.to_string(),
-        if first.code == 0 { none() } else { first.code.to_string() },
+        format::or_nothing(Some(first.code).filter(|code| *code != 0), |code| code.to_string()),
         format::count(seen.failed),
         format::count(seen.retried),
-        if policy.is_empty() { none() } else { policy.to_owned() },
+        if policy.is_empty() { format::NOTHING } else { policy }.to_owned(),
         format!("{message} (at {}{more})", named.join("; ")),
     ]
 }

@@ -48,8 +48,11 @@ impl ExpositionText {
         if !value.is_finite() {
             return;
         }
-        let new = || MetricFamily { kind, help: escaped(help, false), samples: String::new() };
-        let family = self.0.entry(name.to_owned()).or_insert_with(new);
+        let family = self.0.entry(name.to_owned()).or_insert_with(|| MetricFamily {
+            kind,
+            help: escaped(help, false),
+            samples: String::new(),
+        });
         family.samples.push_str(name);
         if !labels.is_empty() {
             let pairs: Vec<_> = labels

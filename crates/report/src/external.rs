@@ -83,25 +83,24 @@ fn volumes<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = Option<LogVolume
 /// The volume in words.
 pub(crate) fn logged_fact(input: &ReportInput<'_>) -> Option<String> {
     let sum = logged(input)?;
-    let text = |bytes: Option<u64>, what: &str| match bytes {
+    let is_postgres = names::servers(&input.run.experiment)
+        .iter()
+        .any(|server| server.flavour == Flavour::Postgresql);
+    let redo = if is_postgres { "WAL" } else { "redo log" };
+    let binlog = (sum.binlog_bytes != Some(0)).then_some((sum.binlog_bytes, "binlog"));
+    let logs = binlog.into_iter().chain([(sum.redo_bytes, redo)]).map(|(bytes, what)| match bytes {
         Some(bytes) => format!("{} of {what}", format::bytes(bytes)),
         None => format!(
             "an unknown volume of {what} (the account may not see it, or the server was restarted)"
         ),
-    };
-    let is_postgres = names::servers(&input.run.experiment)
-        .iter()
-        .any(|server| server.flavour == Flavour::Postgresql);
-    let mut parts = vec![text(sum.redo_bytes, if is_postgres { "WAL" } else { "redo log" })];
-    if sum.binlog_bytes != Some(0) {
-        parts.insert(0, text(sum.binlog_bytes, "binlog"));
-    }
+    });
+    let logs: Vec<_> = logs.collect();
     let unread = match volumes(input).filter(Option::is_none).count() {
         0 => String::new(),
         1 => "; a part of 1 trial that ended early is missing".to_owned(),
         n => format!("; a part of {n} trials that ended early is missing"),
     };
-    Some(format!("{}, by the tables, the load and all other users{unread}", parts.join(" and ")))
+    Some(format!("{}, by the tables, the load and all other users{unread}", logs.join(" and ")))
 }
 
 /// Whether the server was external.
@@ -113,16 +112,15 @@ pub(crate) fn is_external(run: &Run) -> bool {
 const OF_MYSQL: [&str; 3] = ["log_bin", "sync_binlog", "innodb_flush_log_at_trx_commit"];
 const OF_POSTGRES: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
 
-/// `sync_binlog=1` and its like, as the server had them in all trials; those that the plan sets have a place of their own.
+/// `sync_binlog=1` and its like, as the server had them in all trials; those that the plan sets are listed elsewhere.
 /// Empty for private servers, where the plan and truetps have chosen them.
 pub(crate) fn durability_settings(input: &ReportInput<'_>, server: &ServerFacts) -> Vec<String> {
-    let is_external = is_external(input.run);
+    if !is_external(input.run) {
+        return Vec::new();
+    }
     let names = if server.flavour == Flavour::Postgresql { OF_POSTGRES } else { OF_MYSQL };
-    let plan = &input.run.plan;
-    let is_free = |name: &&str| {
-        !plan.server.settings.contains_key(*name) && !plan.factors.contains_key(*name)
-    };
-    let found = names.into_iter().filter(|name| is_external && is_free(name)).filter_map(|name| {
+    let free = names.into_iter().filter(|name| !names::is_planned(&input.run.plan, name));
+    let found = free.filter_map(|name| {
         let variables = input.run.trials.iter().filter_map(|one| one.variables.as_ref());
         let values: BTreeSet<_> = variables.filter_map(|variables| variables.get(name)).collect();
         let value = values.first().filter(|_| values.len() == 1)?;

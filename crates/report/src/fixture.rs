@@ -122,7 +122,7 @@ impl Fixture {
         })
     }
 
-    /// The same experiment after a change to its trials. What was recorded beside them goes.
+    /// This experiment after a change to its trials. What was recorded beside them goes.
     pub(crate) fn with(mut self, change: impl FnOnce(&mut Vec<Trial>)) -> Self {
         let mut trials = self.run.trials.into_iter().map(|one| one.trial).collect();
         change(&mut trials);
@@ -131,7 +131,8 @@ impl Fixture {
         self
     }
 
-    /// Of 16 core-seconds of two cores the server has so many, the generator 1.5, and so many are idle.
+    /// Two cores have 16 core-seconds: the server has so many of them, the generator 1.5, and so many
+    /// are idle.
     pub(crate) fn with_cpu_times(
         self,
         connections: u32,

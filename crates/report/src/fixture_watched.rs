@@ -21,7 +21,7 @@ impl Fixture {
         Self::watched_at("8")
     }
 
-    /// The same at several numbers of connections.
+    /// A watched server at several numbers of connections.
     pub(crate) fn watched_at(connections: &str) -> Self {
         let mut fixture = Self::of_plan(&format!(
             "name = \"watched\"\nabout = \"Which flush level stalls?\"\n[workload]\nname = \"insert\"\n[design]\n\

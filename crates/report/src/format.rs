@@ -120,14 +120,17 @@ pub fn duration_us(us: f64) -> String {
 /// How long something takes, in two units at most: `8 s`, `2 min 5 s`, `1 h 20 min`.
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;
-    let two = |large: u64, large_unit: &str, small: u64, small_unit: &str| match small {
-        0 => format!("{} {large_unit}", count(large)),
-        _ => format!("{} {large_unit} {small} {small_unit}", count(large)),
-    };
     match seconds {
         0..60 => format!("{seconds} s"),
-        60..3600 => two(seconds / 60, "min", seconds % 60, "s"),
-        _ => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+        60..3600 => two_units((seconds / 60, "min"), (seconds % 60, "s")),
+        _ => two_units((seconds / 3600, "h"), (seconds % 3600 / 60, "min")),
+    }
+}
+
+fn two_units((large, large_unit): (u64, &str), (small, small_unit): (u64, &str)) -> String {
+    match small {
+        0 => format!("{} {large_unit}", count(large)),
+        _ => format!("{} {large_unit} {small} {small_unit}", count(large)),
     }
 }
 
@@ -150,27 +153,35 @@ pub fn figure(figure: Figure, value: f64) -> String {
 
 /// One ratio with its interval, or the smallest and the largest of several; `None` for none.
 pub(crate) fn ratio_range(ratios: &[Estimate]) -> Option<String> {
-    let by_value = |a: &&Estimate, b: &&Estimate| a.value.total_cmp(&b.value);
-    let (low, high) = (ratios.iter().min_by(by_value)?, ratios.iter().max_by(by_value)?);
+    let values = ratios.iter().map(|one| one.value);
+    let (low, high) = (values.clone().reduce(f64::min)?, values.reduce(f64::max)?);
     Some(match ratios {
         [one] => ratio_estimate(one),
-        _ => format!("{} to {}", ratio(low.value), ratio(high.value)),
+        _ => format!("{} to {}", ratio(low), ratio(high)),
     })
 }
 
-/// The same, or the sign for none.
-pub fn figure_or_nothing(of: Figure, value: Option<f64>) -> String {
-    or_nothing(value, |value| figure(of, value))
+/// A figure with its unit, or the sign for an absent value.
+pub fn figure_or_nothing(which: Figure, value: Option<f64>) -> String {
+    or_nothing(value, |value| figure(which, value))
 }
 
 /// Heads of columns beside each other: a kind of time (`response`, `service`) is named once.
 pub(crate) fn column_heads(figures: &[Figure]) -> Vec<&'static str> {
-    let kind = |figure: &Figure| figure.name().split_once(' ').map(|(kind, _)| kind);
-    let head = |(index, figure): (usize, &Figure)| {
-        let before = index.checked_sub(1).and_then(|before| kind(&figures[before]));
-        if before.is_some() && before == kind(figure) { short_name(*figure) } else { figure.name() }
-    };
-    figures.iter().enumerate().map(head).collect()
+    let heads = figures.iter().enumerate().map(|(index, figure)| {
+        let before = index.checked_sub(1).and_then(|before| kind_of_time(figures[before]));
+        if before.is_some() && before == kind_of_time(*figure) {
+            short_name(*figure)
+        } else {
+            figure.name()
+        }
+    });
+    heads.collect()
+}
+
+/// `response` of `response p99`.
+fn kind_of_time(figure: Figure) -> Option<&'static str> {
+    figure.name().split_once(' ').map(|(kind, _)| kind)
 }
 
 /// Head of a column of the main table, where a time is a response time.
@@ -226,7 +237,7 @@ pub fn ratio_estimate(estimate: &Estimate) -> String {
     ratio_estimate_of(estimate, "block")
 }
 
-/// The same, with a count of `trial`s or another noun.
+/// A ratio with its interval, or with a count of `trial`s or another noun: `×2.31 (1 trial)`.
 pub fn ratio_estimate_of(estimate: &Estimate, what: &str) -> String {
     match (estimate.low, estimate.high) {
         (Some(low), Some(high)) => {
@@ -360,6 +371,22 @@ pub fn list<T: AsRef<str>>(items: &[T]) -> String {
 /// The text of a value, or the sign for an absent one.
 pub fn or_nothing<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NOTHING.to_owned(), text)
+}
+
+/// The text, or the sign for an absent value.
+pub(crate) fn text_or_nothing(text: Option<String>) -> String {
+    text.unwrap_or_else(|| NOTHING.to_owned())
+}
+
+/// The parts with `separator` between them; `None` where there is none.
+pub(crate) fn joined(parts: impl IntoIterator<Item = String>, separator: &str) -> Option<String> {
+    let parts: Vec<_> = parts.into_iter().collect();
+    (!parts.is_empty()).then(|| parts.join(separator))
+}
+
+/// The arithmetic mean; `None` where there is no value.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 fn three_digits(value: f64) -> String {

@@ -18,6 +18,16 @@ pub(crate) fn is_limited(cell: &Cell) -> bool {
     cell.generator_limited.is_some()
 }
 
+/// `; generator-limited` behind a figure that it limited.
+pub(crate) fn limited_note(is_limited: bool) -> String {
+    if is_limited { format!("; {LIMITED}") } else { String::new() }
+}
+
+/// ` (generator-limited)` behind a figure that it limited.
+pub(crate) fn limited_mark(is_limited: bool) -> String {
+    if is_limited { format!(" ({LIMITED})") } else { String::new() }
+}
+
 /// Whether it limited one trial.
 pub(crate) fn limited_trial(trial: &Trial) -> bool {
     trial.measured.as_ref().is_some_and(|measured| generator_reason(measured).is_some())
@@ -54,21 +64,19 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     if by_reason.is_empty() {
         return None;
     }
-    let shown = by_reason.iter().take(SHOWN_MAX).map(|(why, places)| {
-        let named = &places[..places.len().min(SHOWN_MAX)];
-        format!("{}{}: {why}", named.join("; "), and_more(places.len() - named.len()))
+    let shown = by_reason.iter().take(SHOWN_MAX).map(|(why, configurations)| {
+        let named = &configurations[..configurations.len().min(SHOWN_MAX)];
+        format!("{}{}: {why}", named.join("; "), and_more(configurations.len() - named.len()))
     });
     let shown: Vec<_> = shown.collect();
-    let reasons = || {
-        analysis
-            .cells
-            .iter()
-            .filter_map(|cell| Some(&cell.generator_limited.as_ref()?.first_reason))
-    };
+    let mut reasons = analysis
+        .cells
+        .iter()
+        .filter_map(|cell| Some(&cell.generator_limited.as_ref()?.first_reason));
     // A worker that waits for a core lacks cores: more workers would wait, too.
-    let lacks_cores = reasons().all(Reason::lacks_cores);
+    let lacks_cores = reasons.clone().all(Reason::lacks_cores);
     let more_workers = if lacks_cores { "" } else { "more workers (--workers), " };
-    let of_its_own = if reasons().all(Reason::is_of_script) { "taskset" } else { "--pin" };
+    let of_its_own = if reasons.all(Reason::is_of_script) { "taskset" } else { "--pin" };
     Some(format!(
         "{LIMITED}: the load generator was the bottleneck; the server may be faster. {}{}. Give the generator \
           {more_workers}cores of its own ({of_its_own}), or another machine.",
@@ -77,7 +85,8 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-/// That figures show the generator's limit and not the server's, with the first reason. `None` where it limited nothing.
+/// Says that figures show the generator's limit and not the server's, with the first reason.
+/// `None` where it limited nothing.
 pub(crate) fn limit(analysis: &Analysis) -> Option<String> {
     let limited: Vec<_> = analysis.cells.iter().filter(|cell| is_limited(cell)).collect();
     let why = reason(limited.first()?)?;
@@ -102,15 +111,17 @@ pub(crate) fn bound_explained(analysis: &Analysis) -> Option<String> {
 
 /// How much more the server might do if the generator ran elsewhere. `None` where no configuration has a bound.
 pub(crate) fn bound(analysis: &Analysis) -> Option<String> {
-    let bound =
-        |cell: &Cell| Some((cell.get(Figure::BoundFreeGenerator)?, cell.configuration.to_string()));
-    let mut bounds: Vec<_> = analysis.cells.iter().filter_map(bound).collect();
+    let mut bounds: Vec<_> = analysis
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell.get(Figure::BoundFreeGenerator)?, &cell.configuration)))
+        .collect();
     bounds.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-    let ((least, _), (most, place)) = (bounds.first()?, bounds.last()?);
+    let ((least, _), (most, configuration)) = (bounds.first()?, bounds.last()?);
     let ends = [least, most].map(|bound| format::bound(*bound));
     // Each configuration's own is in the tables.
     let range = match (analysis.cells.len(), bounds.len()) {
-        (2.., 1) => format!("{} at {place}", ends[1]),
+        (2.., 1) => format!("{} at {configuration}", ends[1]),
         _ if ends[0] == ends[1] => ends[1].clone(),
         _ => format!("{} to {}", ends[0], ends[1]),
     };
@@ -119,10 +130,12 @@ pub(crate) fn bound(analysis: &Analysis) -> Option<String> {
 
 /// Where the server waits for something else than CPU time, a faster generator hardly helps.
 fn unused(analysis: &Analysis) -> String {
-    let share = |cell: &Cell| Some(1.0 - 1.0 / cell.get(Figure::BoundIdleUsed)?);
     // Where the generator was the bottleneck, it is what the server waited for.
     let by_server = analysis.cells.iter().filter(|cell| !is_limited(cell));
-    let shares: Vec<_> = by_server.filter_map(share).filter(|share| *share >= UNUSED_MIN).collect();
+    let shares: Vec<_> = by_server
+        .filter_map(|cell| Some(1.0 - 1.0 / cell.get(Figure::BoundIdleUsed)?))
+        .filter(|share| *share >= UNUSED_MIN)
+        .collect();
     let Some(most) = shares.iter().copied().reduce(f64::max) else { return String::new() };
     let why = "waits or too few connections limit";
     match analysis.cells.len() {
@@ -153,17 +166,14 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) fn of(input: &ReportInput<'_>) -> Self {
         let engines: Vec<_> = input.trials().filter_map(|trial| trial.engine.as_ref()).collect();
-        let largest = |share| {
-            input.analysis.cells.iter().filter_map(|cell: &Cell| cell.get(share)).reduce(f64::max)
-        };
         Self {
             workers: workers(&engines),
             mode: mode(&engines),
             pinned_to: pinned_to(&engines),
             shares_cores: shares_cores(&engines),
-            busy: largest(Figure::WorkerBusy),
-            wait: largest(Figure::WorkerWait),
-            steal: largest(Figure::Steal),
+            busy: largest(input.analysis, Figure::WorkerBusy),
+            wait: largest(input.analysis, Figure::WorkerWait),
+            steal: largest(input.analysis, Figure::Steal),
             reconnects: engines.iter().map(|engine| engine.reconnects).sum(),
         }
     }
@@ -183,8 +193,13 @@ impl Facts {
         );
         parts.extend(self.steal.map(|steal| format!("steal {}", format::percent(steal))));
         parts.extend((self.reconnects > 0).then(|| format::plural(self.reconnects, "reconnect")));
-        (!parts.is_empty()).then(|| parts.join(", "))
+        format::joined(parts, ", ")
     }
+}
+
+/// The largest value that a configuration has of a figure.
+fn largest(analysis: &Analysis, figure: Figure) -> Option<f64> {
+    analysis.cells.iter().filter_map(|cell| cell.get(figure)).reduce(f64::max)
 }
 
 pub(crate) fn shares_text(shares: bool) -> &'static str {

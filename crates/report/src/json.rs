@@ -16,7 +16,10 @@ use crate::durability::DurabilityPart;
 use crate::external::PlatformPart;
 use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
-use crate::{DOCUMENT_VERSION, ReportInput, durability, external};
+use crate::{ReportInput, durability, external};
+
+/// Version of the JSON documents of `report`, `compare` and `stalls`: it grows when an old reader would misread one.
+pub(crate) const DOCUMENT_VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct ReportDocument<'a> {
@@ -47,7 +50,8 @@ struct ReportDocument<'a> {
     caveats: Vec<String>,
 }
 
-/// The experiment without what has a place of its own and without the schedule, which is in `experiment.json`.
+/// The experiment without what the document has elsewhere, and without the schedule, which is in
+/// `experiment.json`.
 #[derive(Serialize)]
 struct ExperimentPart<'a> {
     name: &'a str,
@@ -201,11 +205,11 @@ pub(crate) fn json_text(document: &impl Serialize) -> String {
 
 /// One JSON object a trial, each on a line of its own.
 pub fn jsonl(input: &ReportInput<'_>) -> String {
-    let line = |part: ReportedTrial<'_>| {
+    let lines = trial_parts(input).map(|part| {
         let text = serde_json::to_string(&part).expect("every field of a report has a JSON form");
         printable_json(&text) + "\n"
-    };
-    trial_parts(input).map(line).collect()
+    });
+    lines.collect()
 }
 
 fn trial_parts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = ReportedTrial<'a>> {

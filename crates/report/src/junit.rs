@@ -85,7 +85,7 @@ fn comparison_suite(input: &RunComparison<'_>) -> JunitSuite {
         .map(|(threshold, state)| JunitCase {
             class: "truetps.compare",
             name: threshold.to_string(),
-            outcome: of_threshold(*state, &format!("{threshold}: {}", threshold_word(*state))),
+            outcome: threshold_outcome(*state, &format!("{threshold}: {}", threshold_word(*state))),
             output: String::new(),
         })
         .collect();
@@ -104,7 +104,7 @@ fn comparison_suite(input: &RunComparison<'_>) -> JunitSuite {
     JunitSuite { name, cases, output }
 }
 
-fn of_threshold(state: ThresholdState, words: &str) -> JunitOutcome {
+fn threshold_outcome(state: ThresholdState, words: &str) -> JunitOutcome {
     match state {
         ThresholdState::Kept => JunitOutcome::Passed,
         ThresholdState::Crossed => JunitOutcome::Failed(words.to_owned()),

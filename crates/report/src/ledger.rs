@@ -46,32 +46,32 @@ impl LedgerRow {
     }
 }
 
-/// Which configurations stand beside each other, with their names: where there are several curves, one place on the axis, which
-/// is named first; else the places.
+/// Which configurations stand beside each other, with their names: where there are several curves,
+/// one level of the axis, which is named first; else the levels.
 pub(crate) fn shown(input: &ReportInput<'_>) -> Option<(String, Vec<String>, Vec<usize>)> {
     let analysis = input.analysis;
-    let level = |index: usize| analysis.axis.level(&analysis.cells[index].configuration);
     let (at, wanted) = match analysis.curves.as_slice() {
         [] => return None,
         [curve] => (String::new(), curve.cells.clone()),
         curves => {
-            let best = level(analysis.best_of_baseline()?);
+            let best = names::level_of(analysis, analysis.best_of_baseline()?);
             let at = names::at_levels(analysis.axis, &[best]);
             (at, curves.iter().filter_map(|curve| names::index_at(analysis, curve, best)).collect())
         }
     };
     let shown = spread(&wanted);
-    let column =
-        |index: &usize| match analysis.curves.iter().find(|curve| curve.cells.contains(index)) {
+    let columns = shown.iter().map(|index| {
+        match analysis.curves.iter().find(|curve| curve.cells.contains(index)) {
             Some(curve) if analysis.curves.len() > 1 => {
                 names::short(&input.run.plan, &curve.label).to_owned()
             }
-            _ => names::at_levels(analysis.axis, &[level(*index)]),
-        };
-    Some((at, shown.iter().map(column).collect(), shown))
+            _ => names::at_levels(analysis.axis, &[names::level_of(analysis, *index)]),
+        }
+    });
+    Some((at, columns.collect(), shown))
 }
 
-/// Their ledgers side by side.
+/// The ledgers of the configurations that are shown, side by side.
 pub(crate) fn view(input: &ReportInput<'_>) -> Option<LedgerView> {
     let (at, columns, shown) = shown(input)?;
     let ledgers: Vec<_> =
@@ -81,7 +81,7 @@ pub(crate) fn view(input: &ReportInput<'_>) -> Option<LedgerView> {
     (!lines.is_empty()).then_some(LedgerView { at, columns, lines, left_out })
 }
 
-/// First, last, and evenly spaced ones between them.
+/// At most `COLUMNS_MAX` of them: the first, the last, and evenly spaced ones between.
 fn spread(all: &[usize]) -> Vec<usize> {
     if all.len() <= COLUMNS_MAX {
         return all.to_vec();
@@ -91,7 +91,7 @@ fn spread(all: &[usize]) -> Vec<usize> {
 
 /// All lines of these ledgers side by side; a line without any figure has the reason.
 pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
-    let line = |key: Figure| {
+    let lines = Figure::costs().filter_map(|key| {
         let found: Vec<_> = ledgers.iter().map(|ledger| ledger.line(key)).collect();
         let mut figures = found.iter().flatten().map(|line| &line.figure);
         let known = figures.clone().find_map(|figure| figure.as_ref().ok());
@@ -100,47 +100,47 @@ pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
             None => absence(figures.next()?.as_ref().err()?),
         };
         let absent = if known.is_some() { NOTHING } else { ABSENT };
-        let text = |per_tx: Option<f64>| {
-            per_tx.map_or_else(|| absent.to_owned(), |value| format::figure(key, value))
-        };
-        Some(LedgerRow {
-            key,
-            texts: found.iter().map(|line| text(line.and_then(LedgerLine::per_tx))).collect(),
-            source,
-        })
-    };
-    Figure::costs().filter_map(line).collect()
+        let texts = found.iter().map(|line| match line.and_then(LedgerLine::per_tx) {
+            Some(value) => format::figure(key, value),
+            None => absent.to_owned(),
+        });
+        Some(LedgerRow { key, texts: texts.collect(), source })
+    });
+    lines.collect()
 }
 
 /// `61.0 µs server CPU, 1.02 redo log syncs a transaction`; of two configurations, the lines that differ: `redo log syncs
 /// 1.02 → 0.031`. `None` where there is nothing but CPU, or more than two.
 pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let cells = input.analysis.cells.as_slice();
-    let figure = |key: Figure| {
-        let values: Option<Vec<f64>> = cells.iter().map(|cell| cell.detail.get(key)).collect();
-        let values = values.filter(|values| values.iter().any(|value| *value > 0.0))?;
-        let texts: Vec<_> = values.into_iter().map(|value| format::figure(key, value)).collect();
-        Some(format!("{} {}", key.name(), texts.join(" → ")))
-    };
-    let figures: Vec<_> = SUMMARY.into_iter().filter_map(figure).collect();
+    let figures: Vec<_> = SUMMARY
+        .into_iter()
+        .filter_map(|key| {
+            let values: Option<Vec<f64>> = cells.iter().map(|cell| cell.detail.get(key)).collect();
+            let values = values.filter(|values| values.iter().any(|value| *value > 0.0))?;
+            let texts: Vec<_> =
+                values.into_iter().map(|value| format::figure(key, value)).collect();
+            Some(format!("{} {}", key.name(), texts.join(" → ")))
+        })
+        .collect();
     (cells.len() <= 2 && figures.len() > 1)
         .then(|| format!("a transaction: {}", figures.join(", ")))
 }
 
-/// `None` if the probe was off: a trial's own counts are no ledger, and CPU has its own place in these formats.
+/// `None` if the probe was off: a trial's own counts are no ledger, and CPU is shown elsewhere in these formats.
 pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let own = [Figure::RowsChanged, Figure::ClientCpu, Figure::ServerCpu];
     let view = view(input)?;
     view.lines.iter().find(|line| !own.contains(&line.key) && !line.is_absent())?;
-    let row = |line: &LedgerRow| {
-        let name = std::iter::once(line.key.name().to_owned());
-        name.chain(line.texts.iter().cloned()).chain([line.source.clone()]).collect::<Vec<_>>()
-    };
     let known = view.lines.iter().filter(|line| !line.is_absent());
     let (columns, legend) = headed(&view.columns);
     let header =
         std::iter::once("a transaction".to_owned()).chain(columns).chain(["from".to_owned()]);
-    let table = DocumentTable::new(header, known.map(row)).block();
+    let rows = known.map(|line| {
+        let name = std::iter::once(line.key.name().to_owned());
+        name.chain(line.texts.iter().cloned()).chain([line.source.clone()])
+    });
+    let table = DocumentTable::new(header, rows).block();
     let mut said = vec![
         "Geometric means over the valid trials of a configuration, of committed transactions."
             .to_owned(),
@@ -150,7 +150,7 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
         said.push("The other configurations are in report.html and in JSON.".to_owned());
     }
     let at = if view.at.is_empty() { String::new() } else { format!(" at {}", view.at) };
-    let blocks = [Block::list(legend), table, Some(Block::Paragraph(said.join(" ")))];
+    let blocks = [Block::list(legend), table, Some(Block::paragraph(said.join(" ")))];
     DocumentSection::of(format!("Cost ledger: what a transaction cost{at}"), blocks)
 }
 
@@ -170,13 +170,11 @@ fn headed(names: &[String]) -> (Vec<String>, Vec<String>) {
 pub(crate) fn absent(lines: &[LedgerRow]) -> Option<String> {
     let absent = lines.iter().filter(|line| line.is_absent());
     let by_reason = grouped(absent.map(|line| (line.source.as_str(), line.key.name())));
-    let named = |names: &[&str]| match names.len() {
-        0..=NAMED_MAX => format::list(names),
-        many => format!("{many} lines"),
-    };
-    let absent: Vec<_> =
-        by_reason.iter().map(|(reason, names)| format!("{} ({reason})", named(names))).collect();
-    (!absent.is_empty()).then(|| format!("Absent: {}.", absent.join("; ")))
+    let absent = by_reason.iter().map(|(reason, names)| match names.len() {
+        0..=NAMED_MAX => format!("{} ({reason})", format::list(names)),
+        many => format!("{many} lines ({reason})"),
+    });
+    Some(format!("Absent: {}.", format::joined(absent, "; ")?))
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 //!
 //! - `report_input` ([`ReportInput`]): what a report is made from. `document`: the content of a report without its
 //!   form; `text` and `markdown` draw it. `comparison`, `stall_list`, `probe_list`, `crash_report`, `verification`,
-//!   `pool` (with the configurations of `libraries`) and `explanation` (with its words in `words`, and the counters
-//!   that moved with a cause in `counters`) make documents of their own.
+//!   `pool` (with the configurations of `libraries`) and `explanation` (names and ratios in `factors`, sentences in
+//!   `words`, the counters that moved with a cause in `counters`) make documents of their own. `run_comparison`: the
+//!   two sides of a comparison.
 //! - `summary`: the one screen that each command prints without `--full`: a file for each command chooses what it
 //!   shows, and `layout` makes it fit.
 //! - `html`: a module for each section; `document_page` makes a page of a document, and `frame` is around both.
@@ -28,7 +29,6 @@ mod csv;
 mod csv_rows;
 mod disks;
 mod document;
-mod document_version;
 mod durability;
 mod errors;
 mod explanation;
@@ -89,7 +89,6 @@ pub use comparison::{
     comparison_text, threshold_word,
 };
 pub use crash_report::{crash_html, crash_json, crash_markdown, crash_text};
-pub(crate) use document_version::DOCUMENT_VERSION;
 pub(crate) use durability::durability_of;
 pub use explanation::{
     NOTHING_DIFFERS, explanation_html, explanation_json, explanation_markdown, explanation_text,

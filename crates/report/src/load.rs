@@ -79,7 +79,7 @@ pub(crate) fn rates(plan: &Plan) -> Option<String> {
 
 /// The load of a script's run; `None` of any other. What it sends to which tables, and what it does about errors, only
 /// the script knows.
-pub(crate) fn of_script(plan: &Plan) -> Option<Vec<String>> {
+pub(crate) fn script_load(plan: &Plan) -> Option<Vec<String>> {
     let script = plan.workload.script()?;
     let mut parts = vec![
         format!("{script}, a script of sysbench"),
@@ -218,7 +218,7 @@ mod tests {
                 "name = \"p\"\nabout = \"?\"\n[workload]\nname = \"sysbench\"\nscript = \"oltp\"\n[load]\n{load}\n\
                  [factors]\nconnections = [8]\n"
             );
-            of_script(&Plan::parse(&text).unwrap()).unwrap().join("; ")
+            script_load(&Plan::parse(&text).unwrap()).unwrap().join("; ")
         };
         assert_eq!(
             line("warm_up_s = 0\nmeasure_s = 10"),
@@ -231,7 +231,7 @@ mod tests {
             "oltp, a script of sysbench; 2 s of warm-up; 1 000 transactions; open loop: 50 tps, Poisson arrivals"
         );
         assert!(line("measure_s = 0").ends_with("without a limit"));
-        assert_eq!(of_script(&plan("", "")), None);
+        assert_eq!(script_load(&plan("", "")), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::document::{Block, Document, DocumentSection, DocumentTable, document}
 use crate::{ReportInput, printable};
 use truetps_record::is_obeyed;
 
-/// The same report as [`crate::text`], as Markdown.
+/// A report as Markdown, with the content of [`crate::text`].
 pub fn markdown(input: &ReportInput<'_>) -> String {
     draw(document(input))
 }
@@ -49,9 +49,11 @@ fn push_table(lines: &mut Vec<String>, table: &DocumentTable) {
         lines.extend([format!("**{}**", escape(caption)), String::new()]);
     }
     lines.push(row(table.header.iter().map(|text| escape(text))));
-    let last = table.header.len() - 1;
-    let ruler = |column: usize| if table.words_last && column == last { ":--" } else { "--:" };
-    lines.push(row((0..=last).map(|column| ruler(column).to_owned())));
+    let mut rulers = vec!["--:".to_owned(); table.header.len()];
+    if let Some(last) = rulers.last_mut().filter(|_| table.words_last) {
+        ":--".clone_into(last);
+    }
+    lines.push(row(rulers.into_iter()));
     for entries in &table.rows {
         lines.push(row(entries.iter().map(|entry| escape(&entry.text))));
     }

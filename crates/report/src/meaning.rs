@@ -1,7 +1,6 @@
 //! The meaning of the numbers in sentences: the same in every format.
 
-use truetps_analysis::{Analysis, Cell, Contrast, Curve, Knee, LoadNoise, Twins, Verdict};
-
+use truetps_analysis::{Analysis, Contrast, Curve, Knee, Twins, Verdict};
 use truetps_record::Coupling;
 
 use crate::generator::{self, LIMITED};
@@ -24,9 +23,11 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
                 .filter(|curve| curve.is_baseline)
                 .filter_map(|curve| cost(input, curve)),
         );
-        let knee =
-            |curve: &Curve| knee_sentence(curve, names::short(&input.run.plan, &curve.label));
-        said.extend(analysis.curves.iter().filter_map(knee));
+        said.extend(
+            analysis.curves.iter().filter_map(|curve| {
+                knee_sentence(curve, names::short(&input.run.plan, &curve.label))
+            }),
+        );
     }
     said.extend(rule(analysis));
     said.extend(cheap_flush(input));
@@ -39,7 +40,7 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
 
 /// Settings that change with a level: they may cause the difference.
 pub(crate) fn couplings(input: &ReportInput<'_>) -> Vec<String> {
-    let sentence = |coupling: &Coupling| {
+    let sentences = input.run.experiment.couplings.iter().filter_map(|coupling| {
         let Coupling { server, factor, level, name, value, otherwise } = coupling;
         let who = server
             .as_ref()
@@ -50,8 +51,8 @@ pub(crate) fn couplings(input: &ReportInput<'_>) -> Vec<String> {
             format!("{who}{that} starts with {factor}={level}{comma} also has {name}={value} (otherwise {otherwise}), and so had the trials \
                  of that level.")
         })
-    };
-    input.run.experiment.couplings.iter().filter_map(sentence).collect()
+    });
+    sentences.collect()
 }
 
 /// Limits and doubts about the figures: facts of host, generator and course of the experiment.
@@ -77,19 +78,20 @@ pub(crate) fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
     // Without any trial this is unknown, and a sandbox is usually on this host.
     let is_known_apart =
         shares == Some(false) || (shares.is_none() && !input.run.trials.is_empty());
-    let none = || {
-        let has_bounds = |cell: &Cell| cell.tps.is_some() && cell.open_loop.is_none();
-        let is_missing = input.analysis.cells.iter().any(has_bounds);
-        let missing = if is_missing { " (no useful bound is known)" } else { "" };
-        format!("the generator takes CPU time from the server{missing}")
-    };
     (!is_known_apart).then(|| {
         format!(
             "Generator and server share the {} of this host: {}.",
             format::plural(input.run.experiment.host.cores.into(), "core"),
-            generator::bound(input.analysis).unwrap_or_else(none)
+            generator::bound(input.analysis).unwrap_or_else(|| without_bound(input.analysis))
         )
     })
+}
+
+fn without_bound(analysis: &Analysis) -> String {
+    let is_missing =
+        analysis.cells.iter().any(|cell| cell.tps.is_some() && cell.open_loop.is_none());
+    let missing = if is_missing { " (no useful bound is known)" } else { "" };
+    format!("the generator takes CPU time from the server{missing}")
 }
 
 /// "Equivalent" is not a result if the schedule decides the throughput.
@@ -105,36 +107,28 @@ fn cost(input: &ReportInput<'_>, baseline: &Curve) -> Option<String> {
     if open_loop::has_figures(analysis) {
         return None;
     }
-    let only = |curve: &Curve| match curve.cells[..] {
-        [one] => Some(analysis.cells[one].configuration.connections()),
-        _ => None,
+    let (connections, why) = match (&baseline.knee, &baseline.cells[..]) {
+        (Some(knee), _) => (knee.best_connections, "where it is fastest"),
+        (None, [only]) => {
+            (analysis.cells[*only].configuration.connections(), "the only number tried")
+        }
+        (None, _) => return None,
     };
-    let place =
-        baseline.knee.as_ref().map(|knee| knee.best_connections).or_else(|| only(baseline))?;
-    let is_at_place = |cell: usize| analysis.cells[cell].configuration.connections() == place;
-    let is_fair = |contrast: &&Contrast| {
-        let is_of_baseline = baseline.cells.contains(&contrast.baseline_cell);
-        is_of_baseline && is_at_place(contrast.cell) && is_at_place(contrast.baseline_cell)
-    };
-    let clauses: Vec<_> = analysis
-        .contrasts
-        .iter()
-        .filter(is_fair)
-        .filter_map(|contrast| clause(input, contrast))
-        .collect();
-    if clauses.is_empty() {
-        return None;
-    }
-    let place = names::connections(place);
-    let where_ =
-        if baseline.knee.is_some() { "where it is fastest" } else { "the only number tried" };
-    Some(format!("Against {} at {place}, {where_}: {}.", baseline.label, clauses.join("; ")))
+    let fair = analysis.contrasts.iter().filter(|contrast| {
+        baseline.cells.contains(&contrast.baseline_cell)
+            && [contrast.cell, contrast.baseline_cell]
+                .map(|cell| analysis.cells[cell].configuration.connections())
+                == [connections; 2]
+    });
+    let clauses = format::joined(fair.filter_map(|contrast| clause(input, contrast)), "; ")?;
+    let at = names::connections(connections);
+    Some(format!("Against {} at {at}, {why}: {clauses}.", baseline.label))
 }
 
 fn clause(input: &ReportInput<'_>, contrast: &Contrast) -> Option<String> {
     let curve = input.analysis.curves.iter().find(|curve| curve.cells.contains(&contrast.cell))?;
     let name = names::short(&input.run.plan, &curve.label);
-    let mark = if contrast.generator_limited { format!(" ({LIMITED})") } else { String::new() };
+    let mark = generator::limited_mark(contrast.generator_limited);
     let times = format::ratio_estimate(&contrast.tps_ratio);
     Some(match contrast.verdict {
         Verdict::Faster => format!("{name} takes {times} as many transactions a second{mark}"),
@@ -165,7 +159,7 @@ pub(crate) fn knee_sentence(curve: &Curve, name: &str) -> Option<String> {
     } else {
         String::new()
     };
-    let mark = if knee.generator_limited { format!("; {LIMITED}") } else { String::new() };
+    let mark = generator::limited_note(knee.generator_limited);
     Some(format!("{subject} is highest at {best} ({tps} tps){fewer}{}{mark}.", beyond(knee)))
 }
 
@@ -178,10 +172,11 @@ fn beyond(knee: &Knee) -> String {
             let word = if last.high.is_some_and(|high| high < 1.0) { "falls to" } else { "is" };
             let about = format::percent(last.value);
             let interval = last.low.zip(last.high);
-            let ends = |(low, high)| {
-                format!(" (interval {} to {})", format::percent(low), format::percent(high))
-            };
-            let interval = interval.map(ends).unwrap_or_default();
+            let interval = interval
+                .map(|(low, high)| {
+                    format!(" (interval {} to {})", format::percent(low), format::percent(high))
+                })
+                .unwrap_or_default();
             format!("; at the most connections tried it {word} about {about} of the peak{interval}")
         }
         None => String::new(),
@@ -214,20 +209,22 @@ pub(crate) fn noise_sentence(analysis: &Analysis) -> Option<String> {
     let twins = analysis.twins.as_ref().map(twins_sentence);
     let shows = factors(analysis).filter(|_| !analysis.contrasts.is_empty());
     let shows = shows.map(|factors| format!("a verdict needs a factor of about {factors}"));
-    let said: Vec<_> = twins.into_iter().chain(shows).collect();
-    (!said.is_empty()).then(|| said.join("; "))
+    format::joined(twins.into_iter().chain(shows), "; ")
 }
 
 /// The smallest detectable effects of the quietest and of the noisiest load, as factors in either direction.
 fn factors(analysis: &Analysis) -> Option<String> {
-    let effect = |one: &LoadNoise| one.smallest_detectable_effect;
-    let by_size = |a: &&LoadNoise, b: &&LoadNoise| effect(a).total_cmp(&effect(b));
-    let at = |one: &LoadNoise| format!("{:.2} ({})", 1.0 + effect(one), one.load);
-    let (least, most) =
-        (analysis.noise.iter().min_by(by_size)?, analysis.noise.iter().max_by(by_size)?);
-    Some(match analysis.noise.len() {
-        1 => format!("{:.2}", 1.0 + effect(least)),
-        _ => format!("{} to {}", at(least), at(most)),
+    let mut noise: Vec<_> = analysis.noise.iter().collect();
+    // The first of those that are equally quiet, and the last of those that are equally noisy.
+    noise.sort_by(|one, other| {
+        one.smallest_detectable_effect.total_cmp(&other.smallest_detectable_effect)
+    });
+    let ends = [*noise.first()?, *noise.last()?];
+    let [least, most] = ends.map(|one| format!("{:.2}", 1.0 + one.smallest_detectable_effect));
+    let [quietest, noisiest] = ends.map(|one| &one.load);
+    Some(match noise.len() {
+        1 => least,
+        _ => format!("{least} ({quietest}) to {most} ({noisiest})"),
     })
 }
 

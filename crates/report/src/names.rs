@@ -2,9 +2,7 @@
 
 use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve};
 use truetps_plan::Plan;
-use truetps_record::{
-    Configuration, Estimate, Experiment, RATE, ServerFacts, SettingValue, is_load_factor,
-};
+use truetps_record::{Configuration, Estimate, Experiment, RATE, ServerFacts, is_load_factor};
 
 use crate::format;
 
@@ -27,7 +25,7 @@ pub(crate) fn servers(experiment: &Experiment) -> &[ServerFacts] {
 }
 
 /// Where an experiment was measured: servers, cores, and the disk or what one flush takes.
-pub(crate) fn place(experiment: &Experiment) -> Vec<String> {
+pub(crate) fn measured_on(experiment: &Experiment) -> Vec<String> {
     let servers: Vec<_> = servers(experiment).iter().map(server).collect();
     let kind = if experiment.external.is_some() { "" } else { ", private" };
     let host = &experiment.host;
@@ -45,10 +43,12 @@ pub(crate) fn chosen_settings<'a>(
     plan: &Plan,
     server: &'a ServerFacts,
 ) -> impl Iterator<Item = &'a (String, String)> {
-    let is_free = |name: &String| {
-        !plan.server.settings.contains_key(name) && !plan.factors.contains_key(name)
-    };
-    server.chosen_settings.iter().filter(move |(name, _)| is_free(name))
+    server.chosen_settings.iter().filter(|(name, _)| !is_planned(plan, name))
+}
+
+/// Whether the plan sets a setting, or varies it.
+pub(crate) fn is_planned(plan: &Plan, name: &str) -> bool {
+    plan.server.settings.contains_key(name) || plan.factors.contains_key(name)
 }
 
 /// The factors that distinguish the curves: the settings, and the rate where that is varied beside the connections.
@@ -61,9 +61,14 @@ pub(crate) fn curve_factors(plan: &Plan, analysis: &Analysis) -> String {
 
 /// Whether each rate has curves of its own, over the connections.
 fn rates_beside(analysis: &Analysis) -> bool {
-    let rate = |curve: &Curve| analysis.cells[*curve.cells.first()?].configuration.rate();
-    let first = analysis.curves.first().and_then(rate);
-    analysis.axis == Axis::Connections && analysis.curves.iter().any(|curve| rate(curve) != first)
+    let mut rates = analysis.curves.iter().map(|curve| first_rate(analysis, curve));
+    let first = rates.next();
+    analysis.axis == Axis::Connections && rates.any(|rate| Some(rate) != first)
+}
+
+/// The rate of the curve's first cell.
+fn first_rate(analysis: &Analysis, curve: &Curve) -> Option<f64> {
+    analysis.cells[*curve.cells.first()?].configuration.rate()
 }
 
 /// The curve's levels alone, for a column whose title names their factors: `=1`, `=ON / =0`.
@@ -72,9 +77,10 @@ pub(crate) fn level_label(analysis: &Analysis, curve: &Curve) -> String {
         return String::new();
     };
     // Where rates have curves of their own, the label ends with the rate.
-    let is_own =
-        |rate: &&SettingValue| format!(" {}", curve.label).ends_with(&format!(" {RATE}={rate}"));
-    let rate = first.levels.get(RATE).filter(is_own);
+    let rate = first
+        .levels
+        .get(RATE)
+        .filter(|rate| format!(" {}", curve.label).ends_with(&format!(" {RATE}={rate}")));
     let levels: Vec<_> = first
         .conditions()
         .map(|(_, level)| level)
@@ -101,7 +107,7 @@ pub(crate) fn connections(number: u32) -> String {
     format::plural(number.into(), "connection")
 }
 
-/// Some places on the axis as a list: `1, 8 and 50 connections`, `target rates of 500 and 1 000 tps`.
+/// Some levels of the axis as a list: `1, 8 and 50 connections`, `target rates of 500 and 1 000 tps`.
 pub(crate) fn at_levels(axis: Axis, levels: &[f64]) -> String {
     let texts: Vec<_> = levels.iter().map(|level| format::rate(*level)).collect();
     match (axis, levels) {
@@ -112,32 +118,35 @@ pub(crate) fn at_levels(axis: Axis, levels: &[f64]) -> String {
     }
 }
 
-/// A place on the axis alone, for a column whose title names the factor.
+/// A level of the axis alone, for a column whose title names the factor.
 pub(crate) fn level(axis: Axis, configuration: &Configuration) -> String {
     format::rate(axis.level(configuration))
 }
 
-/// All places on the axis, rising.
+/// The level of the axis that a cell has, by the cell's index.
+pub(crate) fn level_of(analysis: &Analysis, cell: usize) -> f64 {
+    analysis.axis.level(&analysis.cells[cell].configuration)
+}
+
+/// All levels of the axis, rising.
 pub(crate) fn levels(analysis: &Analysis) -> Vec<f64> {
     let mut levels: Vec<_> =
-        analysis.cells.iter().map(|cell| analysis.axis.level(&cell.configuration)).collect();
+        (0..analysis.cells.len()).map(|cell| level_of(analysis, cell)).collect();
     levels.sort_by(f64::total_cmp);
     levels.dedup();
     levels
 }
 
-/// The cell of a curve at a place on the axis.
+/// The cell of a curve at a level of the axis.
 pub(crate) fn cell_at<'a>(analysis: &'a Analysis, curve: &Curve, level: f64) -> Option<&'a Cell> {
     index_at(analysis, curve, level).map(|index| &analysis.cells[index])
 }
 
-/// The same as its index.
+/// The index of a curve's cell at a level of the axis. The cells of a curve rise.
 pub(crate) fn index_at(analysis: &Analysis, curve: &Curve, level: f64) -> Option<usize> {
-    let at = |index: &usize| {
-        analysis.axis.level(&analysis.cells[*index].configuration).total_cmp(&level)
-    };
-    let first = curve.cells.partition_point(|index| at(index).is_lt());
-    curve.cells.get(first).copied().filter(|index| at(index).is_eq())
+    let found =
+        curve.cells.binary_search_by(|cell| level_of(analysis, *cell).total_cmp(&level)).ok()?;
+    Some(curve.cells[found])
 }
 
 pub(crate) fn cells<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Cell> {
@@ -151,8 +160,8 @@ pub(crate) fn contrasts<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Co
 
 /// The comparison of a cell with its baseline. They are in the order of their cells.
 pub(crate) fn contrast_of(analysis: &Analysis, cell: usize) -> Option<&Contrast> {
-    let place = analysis.contrasts.binary_search_by_key(&cell, |contrast| contrast.cell).ok()?;
-    analysis.contrasts.get(place)
+    let index = analysis.contrasts.binary_search_by_key(&cell, |contrast| contrast.cell).ok()?;
+    analysis.contrasts.get(index)
 }
 
 /// The text after a figure: `95 % interval [5 030, 5 450] tps`.

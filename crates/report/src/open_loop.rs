@@ -35,7 +35,7 @@ pub(crate) fn sustained(open: &OpenLoopCell) -> String {
     }
 }
 
-/// The same with the reason: `no: 312 of 10 000 starts were still waiting at the end (3.1 %)`.
+/// Whether it was sustained, and why not: `no: 312 of 10 000 starts were still waiting at the end (3.1 %)`.
 pub(crate) fn sustained_with_reason(open: &OpenLoopCell) -> String {
     match why_not(open) {
         Some(why) => format!("{}: {why}", sustained(open)),
@@ -46,73 +46,55 @@ pub(crate) fn sustained_with_reason(open: &OpenLoopCell) -> String {
 /// Counts of the first trial that was not sustained.
 pub(crate) fn why_not(open: &OpenLoopCell) -> Option<String> {
     let NotSustained { trial: _, scheduled, skipped, queued } = open.not_sustained.as_ref()?;
-    let share = |part: u64| format::percent(part as f64 / (*scheduled).max(1) as f64);
     let all = format::plural(*scheduled, "start");
-    let waiting = |of: &str| {
-        format!(
-            "{}{of} {} still waiting at the end ({})",
-            format::count(*queued),
-            were(*queued),
-            share(*queued)
-        )
-    };
-    let given_up = |of: &str| {
-        format!("{}{of} {} skipped ({})", format::count(*skipped), were(*skipped), share(*skipped))
-    };
-    let of = format!(" of {all}");
-    Some(match (*queued > 0, *skipped > 0) {
-        (true, true) => format!("{} and {}", waiting(&of), given_up("")),
-        (true, false) => waiting(&of),
-        (false, true) => given_up(&of),
-        (false, false) => {
-            format!("recorded as not sustained, but of {all} none was queued or skipped")
-        }
+    let parts: Vec<_> = [(*queued, "still waiting at the end"), (*skipped, "skipped")]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .enumerate()
+        .map(|(index, (number, what))| {
+            // The first one names the whole.
+            let of = if index == 0 { format!(" of {all}") } else { String::new() };
+            let were = if number == 1 { "was" } else { "were" };
+            let share = format::percent(number as f64 / (*scheduled).max(1) as f64);
+            format!("{}{of} {were} {what} ({share})", format::count(number))
+        })
+        .collect();
+    Some(if parts.is_empty() {
+        format!("recorded as not sustained, but of {all} none was queued or skipped")
+    } else {
+        parts.join(" and ")
     })
-}
-
-fn were(n: u64) -> &'static str {
-    if n == 1 { "was" } else { "were" }
 }
 
 /// The first lines of a report of an open loop; empty for a closed one.
 pub(crate) fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
-    let of_curve = |curve: &Curve| match curve.sustained {
+    let lines = input.analysis.curves.iter().filter_map(|curve| match curve.sustained {
         Some(range) => Some(range_line(input, curve, range)),
-        None if curve.cells.len() > 1 => places_line(input, curve),
+        None if curve.cells.len() > 1 => levels_line(input, curve),
         None => {
             names::cells(input.analysis, curve).into_iter().find_map(|cell| cell_line(input, cell))
         }
-    };
-    input.analysis.curves.iter().filter_map(of_curve).collect()
+    });
+    lines.collect()
 }
 
 /// `Target rate 700 tps: sustained at 8 and 50 connections; not at 1 connection: …`, for one rate at several numbers of
 /// connections.
-fn places_line(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
+fn levels_line(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let analysis = input.analysis;
     let open: Vec<_> =
         names::cells(analysis, curve).into_iter().filter(|cell| cell.open_loop.is_some()).collect();
     let (kept_up, others): (Vec<_>, Vec<_>) =
         open.iter().copied().partition(|cell| is_sustained(cell));
     let first = *open.first()?;
-    let at = |cells: &[&Cell]| {
-        let levels: Vec<_> =
-            cells.iter().map(|cell| analysis.axis.level(&cell.configuration)).collect();
-        let mark = if cells.iter().any(|cell| generator::is_limited(cell)) {
-            format!(" ({LIMITED})")
-        } else {
-            String::new()
-        };
-        format!("{}{mark}", names::at_levels(analysis.axis, &levels))
-    };
     let mut parts = Vec::new();
-    parts.extend((!kept_up.is_empty()).then(|| format!("sustained at {}", at(&kept_up))));
+    parts.extend((!kept_up.is_empty()).then(|| format!("sustained at {}", at(analysis, &kept_up))));
     parts.extend((!others.is_empty()).then(|| {
         let why = others.iter().find_map(|cell| why_not(cell.open_loop.as_ref()?));
         let word = if why.is_some() { "not sustained" } else { "not judged" };
         let why = why.map_or(String::new(), |why| format!(": {why}"));
-        let place = if others.len() > 1 && !why.is_empty() { ", first" } else { "" };
-        format!("{word} at {}{place}{why}", at(&others))
+        let first = if others.len() > 1 && !why.is_empty() { ", first" } else { "" };
+        format!("{word} at {}{first}{why}", at(analysis, &others))
     }));
     let per_client = input.run.plan.load.rate_per_client;
     let rate = per_client.map_or_else(
@@ -127,23 +109,31 @@ fn places_line(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     Some(format!("{subject} rate {rate}: {}.", parts.join("; ")))
 }
 
-fn is_sustained(cell: &Cell) -> bool {
+/// `8 and 50 connections`.
+fn at(analysis: &Analysis, cells: &[&Cell]) -> String {
+    let levels: Vec<_> =
+        cells.iter().map(|cell| analysis.axis.level(&cell.configuration)).collect();
+    let mark = generator::limited_mark(cells.iter().any(|cell| generator::is_limited(cell)));
+    format!("{}{mark}", names::at_levels(analysis.axis, &levels))
+}
+
+pub(crate) fn is_sustained(cell: &Cell) -> bool {
     cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all())
 }
 
 /// `Highest rate that keeps to p99<1s: 4 590 tps (held in all of trial-0007, trial-0009 and trial-0012); 4 790 tps failed in 1 of
 /// 3 trials (trial-0011: p99 was 72.679 ms).`
 pub(crate) fn max_rate_line(found: &MaxRate) -> String {
-    let mark = |limited: bool| if limited { format!("; {LIMITED}") } else { String::new() };
     let held = found.held.as_ref().map_or("none that was tried".to_owned(), |held| {
         let all = if held.trials.len() > 1 { "all of " } else { "" };
-        let (rate, trials, mark) =
-            (format::tps(held.rate), format::list(&held.trials), mark(held.generator_limited));
+        let (rate, trials) = (format::tps(held.rate), format::list(&held.trials));
+        let mark = generator::limited_note(held.generator_limited);
         format!("{rate} tps (held in {all}{trials}{mark})")
     });
     let broken = found.broken.as_ref().map_or("no higher one was tried".to_owned(), |broken| {
         let BrokenRate { trial, why, broken: n, of, .. } = broken;
-        let (rate, mark) = (format::tps(broken.rate), mark(broken.generator_limited));
+        let rate = format::tps(broken.rate);
+        let mark = generator::limited_note(broken.generator_limited);
         format!("{rate} tps failed in {n} of {} ({trial}: {why}{mark})", format::trials(*of))
     });
     format!("Highest rate that is sustained and keeps to {}: {held}; {broken}.", found.slo)
@@ -169,32 +159,19 @@ pub(crate) fn held(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
 
 /// `Sustained up to a target rate of 1 000 tps (p99 2.10 ms there); not at 2 000 tps: …`.
 fn range_line(input: &ReportInput<'_>, curve: &Curve, range: SustainedRange) -> String {
-    let cell = |index: usize| &input.analysis.cells[index];
-    let rate = |cell: &Cell| rate_text(&input.run.plan, cell);
-    let first_not = range.first_not.map(cell);
+    let [highest, first_not] =
+        [range.highest, range.first_not].map(|cell| cell.map(|cell| &input.analysis.cells[cell]));
     let not = first_not.map_or(String::new(), |cell| {
         let why = cell.open_loop.as_ref().map_or(String::new(), sustained_with_reason);
-        let why = why.strip_prefix("no: ").unwrap_or(&why).to_owned();
-        format!("{}: {why}{}", rate(cell), limited_words(cell))
+        let why = why.strip_prefix("no: ").unwrap_or(&why);
+        let limited = generator::limited_note(generator::is_limited(cell));
+        format!("{}: {why}{limited}", rate_text(&input.run.plan, cell))
     });
-    let there = |cell: &Cell| {
-        let p99 = cell
-            .get(Figure::ResponseP99)
-            .map(|us| format!("p99 {} there", format::duration_us(us)));
-        let marks = generator::is_limited(cell).then(|| LIMITED.to_owned());
-        let parts: Vec<_> = p99.into_iter().chain(marks).collect();
-        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
-    };
-    let text = match (range.highest.map(cell), not.is_empty()) {
-        (Some(highest), true) => {
-            format!("sustained at every rate tried, up to {}{}", rate(highest), there(highest))
-        }
+    let highest = highest.map(|cell| rate_text(&input.run.plan, cell) + &p99_there(cell));
+    let text = match (highest, not.is_empty()) {
+        (Some(highest), true) => format!("sustained at every rate tried, up to {highest}"),
         (Some(highest), false) => {
-            format!(
-                "sustained up to a target rate of {}{}; not at {not}",
-                rate(highest),
-                there(highest)
-            )
+            format!("sustained up to a target rate of {highest}; not at {not}")
         }
         (None, _) => format!("sustained at no rate tried; not at {not}"),
     };
@@ -205,23 +182,27 @@ fn range_line(input: &ReportInput<'_>, curve: &Curve, range: SustainedRange) -> 
     }
 }
 
+/// ` (p99 2.10 ms there)`.
+fn p99_there(cell: &Cell) -> String {
+    let p99 =
+        cell.get(Figure::ResponseP99).map(|us| format!("p99 {} there", format::duration_us(us)));
+    let mark = generator::is_limited(cell).then(|| LIMITED.to_owned());
+    let said = format::joined(p99.into_iter().chain(mark), ", ");
+    said.map_or(String::new(), |said| format!(" ({said})"))
+}
+
 /// `Sustained: yes. 998.2 tps of a target rate of 1 000 tps with 8 connections; response time p50 312 µs, p99 2.10 ms`.
 fn cell_line(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
     let (open, tps) = (cell.open_loop.as_ref()?, cell.tps.as_ref()?);
     let connections = names::connections(cell.configuration.connections());
     let settings = cell.configuration.settings_label();
     let subject = if settings.is_empty() { String::new() } else { format!("{settings}: ") };
-    let times: Vec<_> = [Figure::ResponseP50, Figure::ResponseP99]
-        .into_iter()
-        .filter_map(|of| {
-            Some(format!("{} {}", format::short_name(of), format::figure(of, cell.get(of)?)))
-        })
-        .collect();
-    let response = if times.is_empty() {
-        String::new()
-    } else {
-        format!("; response time {}", times.join(", "))
-    };
+    let times = [Figure::ResponseP50, Figure::ResponseP99].into_iter().filter_map(|figure| {
+        let value = format::figure(figure, cell.get(figure)?);
+        Some(format!("{} {value}", format::short_name(figure)))
+    });
+    let response = format::joined(times, ", ")
+        .map_or(String::new(), |times| format!("; response time {times}"));
     let word = if subject.is_empty() { "Sustained" } else { "sustained" };
     Some(format!(
         "{subject}{word}: {}. {} tps of a target rate of {} with {connections}{response} ({}){}.",
@@ -229,18 +210,13 @@ fn cell_line(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
         format::tps(tps.value),
         rate_text(&input.run.plan, cell),
         names::certainty(tps),
-        limited_words(cell),
+        generator::limited_note(generator::is_limited(cell)),
     ))
-}
-
-fn limited_words(cell: &Cell) -> String {
-    if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() }
 }
 
 /// `1 000 tps`; what the schedule had, where the plan does not say.
 pub(crate) fn rate_text(plan: &Plan, cell: &Cell) -> String {
-    let scheduled = || cell.get(Figure::ScheduledRate);
-    match (TargetRate::of(plan, &cell.configuration), scheduled()) {
+    match (TargetRate::of(plan, &cell.configuration), cell.get(Figure::ScheduledRate)) {
         (Some(target), _) => target.text(),
         (None, Some(rate)) => format!("{} tps", format::tps(rate)),
         (None, None) => format::NOTHING.to_owned(),

@@ -18,30 +18,30 @@ const NAMED: [(&str, &str); 6] = [
 
 /// `buffer pool 1 GiB, log 512 MiB` of some settings, and how many of them are not in it. `None`: none of them is.
 pub(crate) fn in_short(settings: &[(&str, &str)]) -> Option<(String, usize)> {
-    let value_of =
-        |wanted: &str| settings.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
-    let files = |name: &str| {
-        value_of("innodb_log_files_in_group")
-            .filter(|n| name == "innodb_log_file_size" && *n != "1")
-    };
-    let text = |(name, word): &(&str, &str)| {
-        let value = people_value(name, value_of(name)?);
-        Some(
-            files(name)
-                .map_or_else(|| format!("{word} {value}"), |n| format!("{word} {n} × {value}")),
-        )
-    };
-    let texts: Vec<_> = NAMED.iter().filter_map(text).collect();
+    let files = value_of(settings, "innodb_log_files_in_group").filter(|n| *n != "1");
+    let texts: Vec<_> = NAMED
+        .iter()
+        .filter_map(|(name, word)| {
+            let value = people_value(name, value_of(settings, name)?);
+            let files = files.filter(|_| *name == "innodb_log_file_size");
+            let files = files.map_or(String::new(), |n| format!("{n} × "));
+            Some(format!("{word} {files}{value}"))
+        })
+        .collect();
     let others = settings.len().saturating_sub(texts.len());
     (!texts.is_empty()).then(|| (texts.join(", "), others))
 }
 
-/// All of them; several servers may have different ones, and a common one is there once.
+fn value_of<'a>(settings: &[(&str, &'a str)], wanted: &str) -> Option<&'a str> {
+    settings.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value)
+}
+
+/// The settings that truetps chose. Several servers may have different ones; a common one is there once.
 fn own_settings<'a>(plan: &Plan, experiment: &'a Experiment) -> Vec<(&'a str, &'a str)> {
     let mut own: Vec<_> = Vec::new();
     for server in names::servers(experiment) {
-        let is_own = |name: &String| !server.of_option_file.contains(name);
-        let chosen = names::chosen_settings(plan, server).filter(|(name, _)| is_own(name));
+        let chosen = names::chosen_settings(plan, server)
+            .filter(|(name, _)| !server.of_option_file.contains(name));
         for (name, value) in chosen.map(|(name, value)| (name.as_str(), value.as_str())) {
             if !own.contains(&(name, value)) {
                 own.push((name, value));
@@ -68,16 +68,16 @@ pub(crate) fn short_text(plan: &Plan, experiment: &Experiment) -> Option<String>
     Some(format!("chosen by truetps, because the option file does not set them: {text}{more}"))
 }
 
-/// Under the names of the server.
+/// All settings that truetps chose, under the names of the server.
 pub(crate) fn full_text(plan: &Plan, experiment: &Experiment) -> Option<String> {
     let own = own_settings(plan, experiment);
-    let texts: Vec<_> = own.into_iter().map(|(name, value)| shown(name, value)).collect();
+    let texts = format::joined(own.into_iter().map(|(name, value)| shown(name, value)), ", ")?;
     let what = if has_option_file(experiment) {
         "neither the plan nor the option file sets"
     } else {
         "the plan does not set"
     };
-    (!texts.is_empty()).then(|| format!("{} (chosen by truetps: {what} them)", texts.join(", ")))
+    Some(format!("{texts} (chosen by truetps: {what} them)"))
 }
 
 /// An option without a value, as `skip-name-resolve`, is set by being there.

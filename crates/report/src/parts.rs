@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use truetps_record::{Experiment, MergedPart, Trial, TrialPart};
 
-use crate::{ReportInput, format};
+use crate::ReportInput;
+use crate::format::{self, mean};
 
 /// A part that does less than this share of the median part's transactions a client, or whose generator takes more than
 /// its inverse of the median part's CPU time, differs from the others.
 const ALIKE_SHARE: f64 = 0.8;
 /// The name that [`part_of_load`] has in CSV and among labels.
 pub(crate) const PART_OF_LOAD: &str = "part_of_load";
-/// With more parts than these, only parts that differ have a line of their own.
+/// A load of more parts than these has lines of those parts only that differ.
 const PARTS_SHOWN_MAX: usize = 16;
 
 /// Why the figures are not of the whole load; `None` where they are.
@@ -23,18 +24,17 @@ pub fn incomplete(experiment: &Experiment) -> Option<String> {
             part.of
         ));
     }
-    let missing = missing(experiment);
-    (!missing.is_empty())
-        .then(|| format!("part {} is missing: no trial is the whole load", missing.join(", ")))
+    let missing = format::joined(missing(experiment), ", ")?;
+    Some(format!("part {missing} is missing: no trial is the whole load"))
 }
 
-/// The same for programs: `1/4` where the figures are of that part only, and `without 1/4` where it is missing.
+/// What the figures are of, for programs: `1/4` where it is that part only, and `without 1/4` where
+/// it is missing; `None` for the whole load.
 pub(crate) fn part_of_load(experiment: &Experiment) -> Option<String> {
     if let Some(of) = &experiment.part {
         return Some(of.part.to_string());
     }
-    let missing = missing(experiment);
-    (!missing.is_empty()).then(|| format!("without {}", missing.join(" ")))
+    Some(format!("without {}", format::joined(missing(experiment), " ")?))
 }
 
 /// Parts that were not merged, as `1/4`.
@@ -103,37 +103,33 @@ impl<'a> PartSums<'a> {
         let own: Vec<&TrialPart> = trials
             .filter_map(|trial| trial.parts.iter().find(|one| one.index == part.index))
             .collect();
-        let largest = |of: fn(&TrialPart) -> Option<f64>| {
-            own.iter().filter_map(|one| of(one)).reduce(f64::max)
-        };
-        let a_client = |one: &&TrialPart| Some(one.tps? / f64::from(one.clients.max(1)));
         Self {
             part,
             tps: own.iter().filter_map(|one| one.tps).collect(),
             clients: own.iter().map(|one| one.clients).max().unwrap_or(0),
-            tps_a_client: own.iter().filter_map(a_client).collect(),
+            tps_a_client: own
+                .iter()
+                .filter_map(|one| Some(one.tps? / f64::from(one.clients.max(1))))
+                .collect(),
             cpu_us_per_tx: own.iter().filter_map(|one| one.client_cpu_us_per_tx).collect(),
-            busy_max: largest(|one| one.worker_busy_max),
-            late_us_p99_max: largest(|one| one.late_us_p99),
-            uncertainty_us_max: largest(|one| Some(one.start?.uncertainty_us)),
+            busy_max: largest(own.iter().map(|one| one.worker_busy_max)),
+            late_us_p99_max: largest(own.iter().map(|one| one.late_us_p99)),
+            uncertainty_us_max: largest(own.iter().map(|one| Some(one.start?.uncertainty_us))),
             clock_offset_us: own.iter().find_map(|one| Some(one.start?.clock_offset_us)),
         }
     }
 
     fn difference(&self, medians: &Medians) -> Option<String> {
-        let tps =
-            mean(&self.tps_a_client).zip(medians.tps_a_client).map(|(own, median)| own / median);
-        let cpu =
-            mean(&self.cpu_us_per_tx).zip(medians.cpu_us_per_tx).map(|(own, median)| own / median);
-        let unlike = |ratio: &f64| *ratio < ALIKE_SHARE || *ratio > 1.0 / ALIKE_SHARE;
-        let tps = tps
-            .filter(unlike)
-            .map(|ratio| format!("{} of the median part's tps a client", format::ratio(ratio)));
-        let cpu = cpu
-            .filter(unlike)
-            .map(|ratio| format!("{} of its generator's CPU time", format::ratio(ratio)));
-        let said: Vec<_> = tps.into_iter().chain(cpu).collect();
-        (!said.is_empty()).then(|| said.join(" and "))
+        let figures = [
+            (&self.tps_a_client, medians.tps_a_client, "the median part's tps a client"),
+            (&self.cpu_us_per_tx, medians.cpu_us_per_tx, "its generator's CPU time"),
+        ];
+        let said = figures.into_iter().filter_map(|(own, median, what)| {
+            let ratio = mean(own)? / median?;
+            let is_alike = (ALIKE_SHARE..=1.0 / ALIKE_SHARE).contains(&ratio);
+            (!is_alike).then(|| format!("{} of {what}", format::ratio(ratio)))
+        });
+        format::joined(said, " and ")
     }
 
     fn line(&self, of: usize, difference: Option<String>) -> String {
@@ -172,17 +168,17 @@ struct Medians {
 
 impl Medians {
     fn of(all: &[PartSums<'_>]) -> Self {
-        let median_of =
-            |of: fn(&PartSums<'_>) -> Option<f64>| median(all.iter().filter_map(of).collect());
         Self {
-            tps_a_client: median_of(|part| mean(&part.tps_a_client)),
-            cpu_us_per_tx: median_of(|part| mean(&part.cpu_us_per_tx)),
+            tps_a_client: median(all.iter().filter_map(|part| mean(&part.tps_a_client)).collect()),
+            cpu_us_per_tx: median(
+                all.iter().filter_map(|part| mean(&part.cpu_us_per_tx)).collect(),
+            ),
         }
     }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+fn largest(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    values.flatten().reduce(f64::max)
 }
 
 /// The upper one of the two in the middle; `None` of none, and of zero.

@@ -40,23 +40,24 @@ fn platform(summary: &ProbeSummary) -> Option<&'static Platform> {
 
 /// One line a signal, and one for how long the server did not answer.
 pub fn probe_csv(summary: &ProbeSummary) -> String {
-    let fields = |name: &str, kind: &str, figures: [Option<f64>; 5]| {
-        let words = [name.to_owned(), kind.to_owned()];
-        words.into_iter().chain(figures.map(csv_rows::number)).collect::<Vec<_>>()
-    };
     let mut rows = CsvRows::new(["signal", "kind", "growth", "per_second", "mean", "max", "last"]);
     let silent_ms = summary.no_answer_ms;
     let share = (summary.length_ms > 0.0).then(|| silent_ms / (summary.length_ms / 1e3));
-    rows.push(fields("probe.no_answer_ms", "counter", [Some(silent_ms), share, None, None, None]));
+    let figures = [Some(silent_ms), share, None, None, None];
+    rows.push(csv_fields("probe.no_answer_ms", "counter", figures));
     for (name, counter) in &summary.counters {
         let figures = [Some(counter.growth), Some(counter.per_second), None, None, None];
-        rows.push(fields(name, "counter", figures));
+        rows.push(csv_fields(name, "counter", figures));
     }
     for (name, gauge) in &summary.gauges {
         let figures = [None, None, Some(gauge.mean), Some(gauge.max), Some(gauge.last)];
-        rows.push(fields(name, "gauge", figures));
+        rows.push(csv_fields(name, "gauge", figures));
     }
     rows.into_text()
+}
+
+fn csv_fields(name: &str, kind: &str, figures: [Option<f64>; 5]) -> impl Iterator<Item = String> {
+    [name.to_owned(), kind.to_owned()].into_iter().chain(figures.map(csv_rows::number))
 }
 
 fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
@@ -146,7 +147,7 @@ fn row(figures: &[f64], name: &str) -> Vec<String> {
     figures.iter().map(|figure| amount(*figure)).chain([name.to_owned()]).collect()
 }
 
-/// On one clock with the lines of the probe: `4.5 s`.
+/// A time on the clock of the probe's lines: `4.5 s`.
 fn seconds(ms: f64) -> String {
     format!("{:.1} s", ms / 1e3)
 }

@@ -64,17 +64,19 @@ pub fn probe_metric_rows(signals: &SignalRegistry) -> Vec<MetricRow> {
         labels: labels.to_owned(),
         about: about.to_owned(),
     });
-    let of_signal = |(signal, entry): (Signal, &str)| {
-        let SignalMetric { name, kind, .. } = SignalMetric::of(signal, entry);
-        let labels = if entry.contains('*') { "name" } else { "" };
-        MetricRow {
-            name,
-            kind: kind.name(),
-            labels: labels.to_owned(),
-            about: format!("`{entry}`"),
-        }
-    };
-    let mut others: Vec<_> = signals.entries().map(of_signal).collect();
+    let mut others: Vec<_> = signals
+        .entries()
+        .map(|(signal, entry)| {
+            let SignalMetric { name, kind, .. } = SignalMetric::of(signal, entry);
+            let labels = if entry.contains('*') { "name" } else { "" };
+            MetricRow {
+                name,
+                kind: kind.name(),
+                labels: labels.to_owned(),
+                about: format!("`{entry}`"),
+            }
+        })
+        .collect();
     others.sort();
     others.dedup();
     own.into_iter().chain(others).collect()

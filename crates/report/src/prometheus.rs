@@ -17,26 +17,25 @@ pub fn prometheus(input: &ReportInput<'_>) -> String {
     let cells = &input.analysis.cells;
     let labels: Vec<_> = cells.iter().map(|cell| labels(input, cell)).collect();
     for (cell, labels) in cells.iter().zip(&labels) {
-        let mut add =
-            |name: &str, help: &str, value: f64| add(&mut text, labels, name, help, value);
+        let mut samples = LabelledSamples { text: &mut text, labels };
         for figure in Figure::ALL {
             let (name, units) = metric(*figure);
             if let Some(value) = cell.get(*figure) {
-                add(&name, figure.about(), value / units);
+                samples.add(&name, figure.about(), value / units);
             }
         }
-        add(
+        samples.add(
             "truetps_run_valid_trials",
             "Valid trials behind the figures.",
             cell.trials.len() as f64,
         );
-        add(
+        samples.add(
             "truetps_run_invalid_trials",
             "Trials that are not evidence.",
             cell.invalid_trials as f64,
         );
         if let Some(tps) = cell.tps {
-            ends(tps, "truetps_run_tps", "of the 95 % interval of tps.", &mut add);
+            samples.add_ends(tps, "truetps_run_tps", "of the 95 % interval of tps.");
         }
     }
     for contrast in &input.analysis.contrasts {
@@ -45,17 +44,26 @@ pub fn prometheus(input: &ReportInput<'_>) -> String {
     text.into_text()
 }
 
-fn add(text: &mut ExpositionText, labels: &CellLabels, name: &str, help: &str, value: f64) {
-    let labels: Vec<_> =
-        labels.iter().map(|(label, text)| (label.as_str(), text.as_str())).collect();
-    text.add((name, MetricKind::Gauge), help, &labels, value);
+/// Adds samples with the labels of one configuration.
+struct LabelledSamples<'a> {
+    text: &'a mut ExpositionText,
+    labels: &'a CellLabels,
 }
 
-/// Both ends of an interval, where it has any.
-fn ends(of: Estimate, name: &str, what: &str, add: &mut impl FnMut(&str, &str, f64)) {
-    for (end, word, value) in [("low", "Lower", of.low), ("high", "Upper", of.high)] {
-        if let Some(value) = value {
-            add(&format!("{name}_{end}"), &format!("{word} end {what}"), value);
+impl LabelledSamples<'_> {
+    fn add(&mut self, name: &str, help: &str, value: f64) {
+        let labels = self.labels.iter().map(|(label, text)| (label.as_str(), text.as_str()));
+        let labels: Vec<_> = labels.collect();
+        self.text.add((name, MetricKind::Gauge), help, &labels, value);
+    }
+
+    /// Both ends of an interval, where it has any.
+    fn add_ends(&mut self, estimate: Estimate, name: &str, what: &str) {
+        let Estimate { low, high, .. } = estimate;
+        for (end, word, value) in [("low", "Lower", low), ("high", "Upper", high)] {
+            if let Some(value) = value {
+                self.add(&format!("{name}_{end}"), &format!("{word} end {what}"), value);
+            }
         }
     }
 }
@@ -67,16 +75,20 @@ fn contrast_samples(text: &mut ExpositionText, labels: &CellLabels, contrast: &C
         ("response_p99", contrast.p99_ratio),
         ("server_cpu_per_tx", contrast.server_cpu_ratio),
     ];
+    let mut samples = LabelledSamples { text, labels };
     for (figure, ratio) in ratios.into_iter().filter_map(|(figure, ratio)| Some((figure, ratio?))) {
         let name = format!("truetps_run_{figure}_vs_baseline_ratio");
-        let mut add = |name: &str, help: &str, value: f64| add(text, labels, name, help, value);
-        add(&name, &format!("{figure} divided by the {figure} of the baseline."), ratio.value);
-        ends(ratio, &name, &format!("of the 95 % interval of {name}."), &mut add);
+        samples.add(
+            &name,
+            &format!("{figure} divided by the {figure} of the baseline."),
+            ratio.value,
+        );
+        samples.add_ends(ratio, &name, &format!("of the 95 % interval of {name}."));
     }
     let mut with_verdict = labels.clone();
     with_verdict.push(("verdict".to_owned(), verdict_word(contrast.verdict).replace(' ', "_")));
     let help = "The verdict on throughput against the baseline, as a label; always 1.";
-    add(text, &with_verdict, "truetps_run_verdict", help, 1.0);
+    LabelledSamples { text, labels: &with_verdict }.add("truetps_run_verdict", help, 1.0);
 }
 
 /// The name of a figure's metric, and how many of the figure's units are one of the metric's: times are in seconds.

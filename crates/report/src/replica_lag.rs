@@ -3,7 +3,7 @@
 
 /// Each channel has this number, whether or not it replicates.
 const OF_ALL: &str = ".Last_Errno";
-/// By version: the second name is of MySQL 8.0.22 and later.
+/// The lag by its name in each version: the second name is of MySQL 8.0.22 and later.
 const LAGS: [&str; 2] = [".Seconds_Behind_Master", ".Seconds_Behind_Source"];
 
 /// Channels of a replica among the names of a probe's signals, each with its lag. The first part is empty for the only
@@ -12,14 +12,14 @@ pub fn replica_lags<'n, T>(
     names: impl Iterator<Item = &'n str>,
     lag: impl Fn(&str) -> Option<T>,
 ) -> Vec<(String, Option<T>)> {
-    let place =
-        |name: &'n str| name.strip_suffix(OF_ALL).filter(|place| place.starts_with("replica"));
-    let channel = |place: &str| match place.strip_prefix("replica.") {
-        Some(channel) => format!(" (channel {channel})"),
-        None => String::new(),
-    };
-    let lag_of = |place: &str| LAGS.iter().find_map(|name| lag(&format!("{place}{name}")));
-    names.filter_map(place).map(|place| (channel(place), lag_of(place))).collect()
+    let prefixes = names.filter_map(|name| name.strip_suffix(OF_ALL));
+    let channels = prefixes.filter(|prefix| prefix.starts_with("replica")).map(|prefix| {
+        let channel = prefix
+            .strip_prefix("replica.")
+            .map_or(String::new(), |channel| format!(" (channel {channel})"));
+        (channel, LAGS.iter().find_map(|name| lag(&format!("{prefix}{name}"))))
+    });
+    channels.collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use truetps_record::Trial;
 #[derive(Debug, Clone, Copy)]
 pub struct ReportInput<'a> {
     pub run: &'a Run,
-    /// Of this run: [`Run::analyse`].
+    /// The analysis of this run: [`Run::analyse`].
     pub analysis: &'a Analysis,
 }
 

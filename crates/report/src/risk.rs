@@ -17,9 +17,11 @@ pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for (name, levels) in &input.run.plan.factors {
         if [FLUSH, SYNC_BINLOG].contains(&name.as_str()) {
-            let of_level = |level| Some(format!("={level}, {}", of_level(name, level)?));
-            let losses: Vec<_> =
-                levels.iter().filter_map(SettingValue::as_int).filter_map(of_level).collect();
+            let losses: Vec<_> = levels
+                .iter()
+                .filter_map(SettingValue::as_int)
+                .filter_map(|level| Some(format!("={level}, {}", crash_sentence(name, level)?)))
+                .collect();
             if !losses.is_empty() {
                 said.push(format!("With {name}{}.", losses.join("; with ")));
             }
@@ -31,7 +33,7 @@ pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
     said
 }
 
-fn of_level(name: &str, level: i64) -> Option<String> {
+fn crash_sentence(name: &str, level: i64) -> Option<String> {
     Some(truetps_knowledge::find_setting(name)?.crash(&level.to_string())?.sentence())
 }
 

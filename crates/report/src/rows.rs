@@ -1,7 +1,7 @@
 //! Rows a second, where a transaction changes another number of rows than one: tps alone says little there.
 
 use truetps_analysis::{Analysis, Cell, Contrast, Figure, MainEffect};
-use truetps_record::{Estimate, SettingValue};
+use truetps_record::Estimate;
 
 use crate::{format, names};
 
@@ -15,9 +15,9 @@ pub(crate) fn are_shown(analysis: &Analysis) -> bool {
 
 /// A trial in which nothing ended has a throughput and no rows, so the ledger is preferred to the quotient.
 fn per_tx(cell: &Cell) -> Option<f64> {
-    let quotient =
-        || Some(cell.get(Figure::RowsPerSecond)? / cell.get(Figure::Tps).filter(|tps| *tps > 0.0)?);
-    cell.get(Figure::RowsChanged).or_else(quotient)
+    cell.get(Figure::RowsChanged).or_else(|| {
+        Some(cell.get(Figure::RowsPerSecond)? / cell.get(Figure::Tps).filter(|tps| *tps > 0.0)?)
+    })
 }
 
 /// `= 169 500 rows/s`, behind a throughput.
@@ -26,31 +26,29 @@ pub(crate) fn behind_tps(analysis: &Analysis, cell: &Cell) -> String {
     rows.map_or_else(String::new, |rows| format!(" = {} rows/s", format::tps(rows)))
 }
 
-/// The same of a main effect, whose pairs may change other numbers of rows.
+/// A main effect in rows a second: its pairs may change other numbers of rows.
 pub(crate) fn main_effect_ratio(analysis: &Analysis, effect: &MainEffect) -> Option<Estimate> {
-    let of_level = |level: &SettingValue| {
-        let is_it = |cell: &&Cell| cell.configuration.levels.get(&effect.factor) == Some(level);
-        let logs: Vec<_> =
-            analysis.cells.iter().filter(is_it).filter_map(per_tx).map(f64::ln).collect();
-        (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
-    };
-    let factor = (of_level(&effect.level)? - of_level(&effect.baseline)?).exp();
-    scaled(&effect.tps_ratio, factor)
+    let [level, baseline] = [&effect.level, &effect.baseline].map(|level| {
+        let cells = analysis.cells.iter();
+        let of_level =
+            cells.filter(|cell| cell.configuration.levels.get(&effect.factor) == Some(level));
+        format::mean(&of_level.filter_map(per_tx).map(f64::ln).collect::<Vec<_>>())
+    });
+    scaled(&effect.tps_ratio, (level? - baseline?).exp())
 }
 
 /// Rows a second of a contrast over the rows a second of its baseline, where the two change different numbers of rows.
 pub(crate) fn ratio(analysis: &Analysis, contrast: &Contrast) -> Option<Estimate> {
-    let rows = |cell: usize| per_tx(&analysis.cells[cell]);
-    let factor = rows(contrast.cell)? / rows(contrast.baseline_cell)?;
-    scaled(&contrast.tps_ratio, factor)
+    let [rows, baseline] =
+        [contrast.cell, contrast.baseline_cell].map(|cell| per_tx(&analysis.cells[cell]));
+    scaled(&contrast.tps_ratio, rows? / baseline?)
 }
 
 /// `None` where the numbers of rows are the same.
 fn scaled(ratio: &Estimate, factor: f64) -> Option<Estimate> {
     let is_same = (factor - 1.0).abs() <= ONE_ROW_DEVIATION;
-    let scaled = |value: f64| value * factor;
-    let (low, high) = (ratio.low.map(scaled), ratio.high.map(scaled));
-    (!is_same).then(|| Estimate { value: scaled(ratio.value), low, high, n: ratio.n })
+    let [low, high] = [ratio.low, ratio.high].map(|end| end.map(|end| end * factor));
+    (!is_same).then_some(Estimate { value: ratio.value * factor, low, high, n: ratio.n })
 }
 
 /// What verdicts on tps leave out of comparisons of different numbers of rows; `None` where all have the same.
@@ -58,9 +56,6 @@ pub(crate) fn note(analysis: &Analysis, contrasts: &[&Contrast]) -> Option<Strin
     let ratios: Vec<_> =
         contrasts.iter().filter_map(|contrast| ratio(analysis, contrast)).collect();
     let range = format::ratio_range(&ratios)?;
-    let levels: Vec<_> = contrasts
-        .iter()
-        .map(|one| analysis.axis.level(&analysis.cells[one.cell].configuration))
-        .collect();
+    let levels: Vec<_> = contrasts.iter().map(|one| names::level_of(analysis, one.cell)).collect();
     Some(format!("in rows a second {range} at {}", names::at_levels(analysis.axis, &levels)))
 }

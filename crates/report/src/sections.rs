@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use truetps_analysis::{Cell, Contrast, Curve, Judgement, LoadNoise, Verdict};
+use truetps_analysis::{Cell, Contrast, Curve, Judgement};
+use truetps_archive::Run;
 use truetps_record::Estimate;
 
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
@@ -23,15 +24,14 @@ pub(crate) fn throughput(input: &ReportInput<'_>) -> Option<DocumentSection> {
     }
     let labels = analysis.curves.iter().map(|curve| names::level_label(analysis, curve));
     let header = std::iter::once(analysis.axis.factor().to_owned()).chain(labels);
-    let row = |level: f64| {
+    let rows = names::levels(analysis).into_iter().map(|level| {
         let cells = analysis
             .curves
             .iter()
             .map(move |curve| tps_entry(names::cell_at(analysis, curve, level)));
         std::iter::once(format::rate(level)).chain(cells)
-    };
-    let table = DocumentTable::new(header, names::levels(analysis).into_iter().map(row));
-    let table = DocumentTable { words_last: false, ..table };
+    });
+    let table = DocumentTable::new(header, rows).of_numbers();
     let heading = format!(
         "Throughput (tps, 95 % interval) by {}",
         names::curve_factors(&input.run.plan, analysis)
@@ -49,6 +49,12 @@ pub(crate) fn tps_entry(cell: Option<&Cell>) -> String {
     };
     let sign = if generator::is_limited(cell) { format!(" {SIGN}") } else { String::new() };
     format!("{}{sign}", format::tps_estimate(tps))
+}
+
+/// The tps of a cell as a number with the sign of a limited generator.
+pub(crate) fn tps_with_sign(cell: &Cell) -> String {
+    let sign = if generator::is_limited(cell) { SIGN } else { "" };
+    format!("{}{sign}", format::or_nothing(cell.tps.as_ref(), |tps| format::tps(tps.value)))
 }
 
 pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<DocumentSection> {
@@ -75,32 +81,31 @@ pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<DocumentSection> {
 
 fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> DocumentTable {
     let analysis = input.analysis;
-    let row = |contrast: &Contrast| {
+    let header = [analysis.axis.factor(), "tps ratio", "detectable", "verdict"];
+    let rows = names::contrasts(analysis, curve).into_iter().map(|contrast| {
         [
             names::level(analysis.axis, &analysis.cells[contrast.cell].configuration).into(),
             format::ratio_estimate(&contrast.tps_ratio).into(),
             format::or_nothing(contrast.smallest_detectable_effect, format::detectable).into(),
             verdict(contrast),
         ]
-    };
-    let header = [analysis.axis.factor(), "tps ratio", "detectable", "verdict"];
-    let table = DocumentTable::new(header, names::contrasts(analysis, curve).into_iter().map(row));
-    DocumentTable { caption: (!curve.label.is_empty()).then(|| curve.label.clone()), ..table }
+    });
+    let caption = (!curve.label.is_empty()).then(|| curve.label.clone());
+    DocumentTable::new(header, rows).with_caption(caption)
 }
 
 /// What throughput is explained by, with the same chance of a false claim.
 fn beside_table(input: &ReportInput<'_>, curve: &Curve) -> DocumentTable {
     let analysis = input.analysis;
-    let row = |contrast: &Contrast| {
+    let header = [analysis.axis.factor(), "p99 ratio", "ratio of server CPU a transaction"];
+    let rows = names::contrasts(analysis, curve).into_iter().map(|contrast| {
         [
             names::level(analysis.axis, &analysis.cells[contrast.cell].configuration).into(),
             judged(contrast.p99_ratio, contrast.p99_change),
             judged(contrast.server_cpu_ratio, contrast.server_cpu_change),
         ]
-    };
-    let header = [analysis.axis.factor(), "p99 ratio", "ratio of server CPU a transaction"];
-    let table = DocumentTable::new(header, names::contrasts(analysis, curve).into_iter().map(row));
-    DocumentTable { words_last: false, ..table }
+    });
+    DocumentTable::new(header, rows).of_numbers()
 }
 
 /// A ratio of a figure beside throughput, with what may be claimed of it; nothing where nothing may.
@@ -113,40 +118,35 @@ fn judged(ratio: Option<Estimate>, change: Option<Judgement>) -> TableEntry {
 /// A verdict on figures that the generator limited is never shown without that.
 fn verdict(contrast: &Contrast) -> TableEntry {
     let text = format::verdict(contrast.verdict);
-    let tone = match contrast.verdict {
-        _ if contrast.generator_limited => {
-            return TableEntry { text: format!("{text}, {LIMITED}"), tone: Tone::Unsure };
-        }
-        Verdict::Faster => Tone::Good,
-        Verdict::Slower => Tone::Bad,
-        Verdict::NotEnoughData { .. } => Tone::Unsure,
-        Verdict::Equivalent => Tone::Plain,
-    };
-    TableEntry { text, tone }
+    if contrast.generator_limited {
+        TableEntry::new(format!("{text}, {LIMITED}"), Tone::Unsure)
+    } else {
+        TableEntry::new(text, contrast.verdict.into())
+    }
 }
 
 pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
-    let row = |noise: &LoadNoise| {
+    let header = ["load", "one trial scatters by", "detectable"].map(str::to_owned);
+    let rows = analysis.noise.iter().map(|noise| {
         [
             noise.load.to_string(),
             format::percent(noise.sigma),
             format::detectable(noise.smallest_detectable_effect),
         ]
-    };
-    let header = ["load", "one trial scatters by", "detectable"].map(str::to_owned);
-    let table = DocumentTable::new(header, analysis.noise.iter().map(row));
+    });
+    let table = DocumentTable::new(header, rows);
     let with_blocks = analysis.noise.iter().any(|noise| !noise.within_blocks);
     let drift = with_blocks.then(|| {
-        Block::Paragraph(
-            "Where nothing ran twice in a block, what changes between blocks is in it.".to_owned(),
+        Block::paragraph(
+            "Where nothing ran twice in a block, what changes between blocks is in it.",
         )
     });
     let twins = input.run.plan.design.aa_pair.then(|| {
-        let none = || "No A/A pair has two valid trials.".to_owned();
-        Block::Paragraph(analysis.twins.as_ref().map_or_else(none, |twins| {
-            format!("{}.", names::capital(&meaning::twins_sentence(twins)))
-        }))
+        Block::paragraph(match &analysis.twins {
+            Some(twins) => format!("{}.", names::capital(&meaning::twins_sentence(twins))),
+            None => "No A/A pair has two valid trials.".to_owned(),
+        })
     });
     let table = if analysis.noise.is_empty() { None } else { table.block() };
     DocumentSection::of("Noise", [table, drift, twins])
@@ -154,7 +154,9 @@ pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
 
 pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
-    let row = |curve: &Curve| {
+    let settings = Some(names::setting_names(&input.run.plan)).filter(|names| !names.is_empty());
+    let columns = ["knee", "knee to best", "best at", "last to best"].map(str::to_owned);
+    let rows = analysis.curves.iter().filter_map(|curve| {
         let knee = curve.knee.as_ref()?;
         let sign = if knee.generator_limited { format!(" {SIGN}") } else { String::new() };
         let best = format!(
@@ -178,13 +180,8 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
             row.insert(0, names::level_label(analysis, curve));
         }
         Some(row)
-    };
-    let settings = Some(names::setting_names(&input.run.plan)).filter(|names| !names.is_empty());
-    let columns = ["knee", "knee to best", "best at", "last to best"].map(str::to_owned);
-    let table = DocumentTable::new(
-        settings.into_iter().chain(columns),
-        analysis.curves.iter().filter_map(row),
-    );
+    });
+    let table = DocumentTable::new(settings.into_iter().chain(columns), rows);
     let pool_rule = analysis.rule_connections.map(|number| {
         format!(
             " The rule \"cores × 2 + spindles\" gives {} on this host.",
@@ -208,36 +205,37 @@ pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<DocumentSection> {
         [failed_clients(input), notes(input), external::lines(input), parts::lines(input)].concat();
     let errors = errors::table(input).block();
     let blocks =
-        [Block::list(unread(input)), Block::list(invalid(input)), errors, Block::list(others)];
+        [Block::list(unread(input.run)), Block::list(invalid(input)), errors, Block::list(others)];
     DocumentSection::of("Invalid trials, errors and notes", blocks)
 }
 
-fn unread(input: &ReportInput<'_>) -> Vec<String> {
-    let line = |unread: &truetps_analysis::UnreadFile| {
+/// Files that are missing, damaged or of a newer version.
+pub(crate) fn unread(run: &Run) -> Vec<String> {
+    let lines = run.all_unread().map(|unread| {
         let lost = if unread.whole_trial { "; the trial is left out" } else { "" };
         format!("not read: {}{lost}", unread.what)
-    };
-    input.run.all_unread().map(line).collect()
+    });
+    lines.collect()
 }
 
 fn invalid(input: &ReportInput<'_>) -> Vec<String> {
-    let line = |trial: &truetps_analysis::InvalidTrial| {
+    let lines = input.analysis.invalid.iter().map(|trial| {
         let state = if trial.partial { "partial" } else { "invalid" };
         format!("{} ({}) {state}: {}", trial.name, trial.configuration, trial.reason)
-    };
-    input.analysis.invalid.iter().map(line).collect()
+    });
+    lines.collect()
 }
 
 fn failed_clients(input: &ReportInput<'_>) -> Vec<String> {
-    let line = |trial: &truetps_record::Trial| {
+    let lines = input.trials().filter_map(|trial| {
         let engine = trial.engine.as_ref().filter(|engine| engine.clients_failed > 0)?;
         let of = format::plural(engine.clients.into(), "client");
         Some(format!(
             "{} ({}): {} of {of} failed",
             trial.name, trial.configuration, engine.clients_failed
         ))
-    };
-    input.trials().filter_map(line).collect()
+    });
+    lines.collect()
 }
 
 fn notes(input: &ReportInput<'_>) -> Vec<String> {

@@ -108,7 +108,8 @@ fn heading(difference: &Difference) -> String {
     }
 }
 
-/// Those that something is known of stand in one order, whatever they are about.
+/// The heading of a difference in the text: settings that are known stand in one list, most likely
+/// to matter first, and not by their groups.
 fn section(difference: &Difference) -> String {
     match (&difference.folded, difference.group) {
         (None, Some(_)) => KNOWN.to_owned(),
@@ -173,10 +174,11 @@ fn default_of(placed: &Placed) -> String {
 
 fn origins(difference: &Difference) -> Vec<String> {
     let Difference { a, b, change, belongs_with, .. } = difference;
-    let origin = |(letter, placed): (&str, &Placed)| {
-        Some(format!("{letter} from {}", printable(placed.origin.as_ref()?)))
-    };
-    let mut facts: Vec<_> = [("A", a), ("B", b)].into_iter().filter_map(origin).collect();
+    let mut facts = Vec::new();
+    for (letter, placed) in [("A", a), ("B", b)] {
+        let origin = placed.origin.as_ref();
+        facts.extend(origin.map(|origin| format!("{letter} from {}", printable(origin))));
+    }
     facts.extend(change.map(|change| change.to_string()));
     facts.extend(
         (!belongs_with.is_empty()).then(|| format!("goes with {}", belongs_with.join(", "))),
@@ -197,7 +199,7 @@ fn crash_line(placed: &Placed) -> Option<String> {
     })
 }
 
-/// Both values. Of two long lists, such as `optimizer_switch`, only the parts that are not in both.
+/// Both values; for two long lists, such as `optimizer_switch`, only the parts that are not in both.
 pub(crate) fn both(difference: &Difference) -> (String, String) {
     let Difference { a, b, .. } = difference;
     if let (Some(one), Some(other)) = (&a.value, &b.value)
@@ -205,20 +207,20 @@ pub(crate) fn both(difference: &Difference) -> (String, String) {
         && other.contains(',')
         && one.chars().count().max(other.chars().count()) > VALUE_CHARS_MAX
     {
-        let alone = |text: &str, than: &str| {
-            let parts: Vec<_> = text
-                .split(',')
-                .filter(|part| !than.split(',').any(|other| other == *part))
-                .collect();
-            if parts.is_empty() {
-                "… (nothing else)".to_owned()
-            } else {
-                format!("… {}", quoted(&parts.join(",")))
-            }
-        };
-        return (alone(one, other), alone(other, one));
+        return (parts_alone(one, other), parts_alone(other, one));
     }
     (shown(a), shown(b))
+}
+
+/// The parts of a list that another one has not.
+fn parts_alone(text: &str, than: &str) -> String {
+    let parts: Vec<_> =
+        text.split(',').filter(|part| !than.split(',').any(|other| other == *part)).collect();
+    if parts.is_empty() {
+        "… (nothing else)".to_owned()
+    } else {
+        format!("… {}", quoted(&parts.join(",")))
+    }
 }
 
 fn shown(placed: &Placed) -> String {

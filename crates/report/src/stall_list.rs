@@ -10,9 +10,9 @@ use truetps_record::{Configuration, Trial, TrialRole, Validity};
 use crate::absence::absence;
 use crate::csv_rows::CsvRows;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry};
-use crate::json::{StallsPart, json_text};
+use crate::json::{DOCUMENT_VERSION, StallsPart, json_text};
 use crate::stalls::{OUTAGE, coincident_or_absence, kind, kind_entry, seconds};
-use crate::{DOCUMENT_VERSION, TextScreen, format, markdown, text};
+use crate::{TextScreen, format, markdown, text};
 
 /// `name`: the folder, as the user named it.
 pub fn stalls_text(name: &str, run: &Run, screen: TextScreen) -> String {
@@ -30,11 +30,12 @@ pub fn stalls_csv(run: &Run) -> String {
     let mut rows = CsvRows::new(header);
     for LoadedTrial { trial, detail, .. } in &run.trials {
         for stall in &detail.stalls.list {
-            let beside = || stall.coincident.iter();
-            let waits = beside().flat_map(|beside| &beside.waits).map(|wait| wait.name.as_str());
-            let risen =
-                beside().flat_map(|beside| beside.risen_and_fallen().0).map(|sign| sign.name);
-            let signs = beside().filter_map(|beside| beside.outage).map(|_| OUTAGE).chain(risen);
+            let (mut waits, mut signs) = (Vec::new(), Vec::new());
+            if let Ok(beside) = &stall.coincident {
+                waits.extend(beside.waits.iter().map(|wait| wait.name.as_str()));
+                signs.extend(beside.outage.map(|_| OUTAGE));
+                signs.extend(beside.risen_and_fallen().0.into_iter().map(|sign| sign.name));
+            }
             rows.push([
                 trial.name.clone(),
                 kind(stall.kind).to_owned(),
@@ -42,8 +43,8 @@ pub fn stalls_csv(run: &Run) -> String {
                 stall.length_ms.round().to_string(),
                 ((stall.depth * 1e3).round() / 1e3).to_string(),
                 stall.baseline_tps.round().to_string(),
-                waits.collect::<Vec<_>>().join("; "),
-                signs.collect::<Vec<_>>().join("; "),
+                waits.join("; "),
+                signs.join("; "),
             ]);
         }
     }
@@ -99,7 +100,7 @@ pub(crate) fn facts(run: &Run) -> Vec<(&'static str, String)> {
     let trials = &run.trials;
     let known: Vec<_> = trials.iter().filter(|one| one.detail.stalls.absent.is_none()).collect();
     let summary = truetps_analysis::cell_detail(&known);
-    let mut facts = vec![("Stalls", crate::comparison::stalls_of(&summary))];
+    let mut facts = vec![("Stalls", crate::comparison::verdict::stalls_of(&summary))];
     let dips = summary.get(Figure::Dips).unwrap_or(0.0);
     if dips > 0.0 {
         facts.push(("Dips", format::plural(dips as u64, "dip")));
@@ -120,10 +121,10 @@ pub(crate) fn facts(run: &Run) -> Vec<(&'static str, String)> {
     for why in trials.iter().filter_map(|one| one.detail.stalls.absent.as_ref()) {
         *unknown.entry(absence(why)).or_default() += 1;
     }
-    let note = |(why, number)| {
+    let notes = unknown.into_iter().map(|(why, number)| {
         ("Note", format!("stalls of {} are not known: {why}", format::trials(number)))
-    };
-    facts.extend(unknown.into_iter().map(note));
+    });
+    facts.extend(notes);
     if trials.iter().any(|one| !one.detail.stalls.list.is_empty()) {
         facts.push((
             "Starts",
@@ -140,21 +141,18 @@ fn blocks(detail: &TrialDetail) -> Vec<Block> {
                             they include time around it.";
     const SAMPLED: &str = "The server does not time its waits: sessions were counted by their state at each reading. \
                            `--waits` times them on a private server.";
-    let paragraph = |text: &str| Block::Paragraph(text.to_owned());
-    let table = DocumentTable::new(
-        ["", "start", "length", "missing", "usual"],
-        detail.stalls.list.iter().map(row),
-    );
-    let mut blocks = vec![Block::Table(DocumentTable { words_last: false, ..table })];
+    let header = ["", "start", "length", "missing", "usual"];
+    let table = DocumentTable::new(header, detail.stalls.list.iter().map(row)).of_numbers();
+    let mut blocks = vec![Block::Table(table)];
     let lines = detail.stalls.list.iter().map(|stall| {
         let text = coincident_or_absence(stall, usize::MAX, usize::MAX);
         format!("{} at {}: {text}", kind(stall.kind), seconds(stall.start_ms))
     });
     blocks.extend(Block::list(lines.collect()));
     let is_watched = detail.stalls.list.iter().any(|stall| stall.coincident.is_ok());
-    blocks.extend(is_watched.then(|| paragraph(READINGS)));
+    blocks.extend(is_watched.then(|| Block::paragraph(READINGS)));
     let is_sampled = detail.waits.as_ref().is_some_and(|waits| waits.source == WaitSource::Sampled);
-    blocks.extend(is_sampled.then(|| paragraph(SAMPLED)));
+    blocks.extend(is_sampled.then(|| Block::paragraph(SAMPLED)));
     blocks
 }
 

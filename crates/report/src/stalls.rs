@@ -1,8 +1,8 @@
 //! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the same time.
 
 use truetps_analysis::{
-    Cell, CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind,
-    Telling, Wait, WaitClass, cell_detail,
+    CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, Telling,
+    Wait, WaitClass, cell_detail,
 };
 
 use crate::ReportInput;
@@ -33,10 +33,12 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
             absence(valid.first()?.detail.stalls.absent.as_ref()?)
         ));
     }
-    let sum = |figure| summary.get(figure).unwrap_or(0.0);
-    let (stalled, all, dips) =
-        (sum(Figure::Stalled), sum(Figure::Watched), sum(Figure::Dips) as u64);
-    let dips = if dips == 0 { String::new() } else { format!("; {}", format::plural(dips, "dip")) };
+    let [stalled, all, dips] = [Figure::Stalled, Figure::Watched, Figure::Dips]
+        .map(|figure| summary.get(figure).unwrap_or(0.0));
+    let dips = match dips as u64 {
+        0 => String::new(),
+        dips => format!("; {}", format::plural(dips, "dip")),
+    };
     let watched: Vec<_> = valid.iter().filter(|one| one.detail.stalls.absent.is_none()).collect();
     let longest =
         watched.iter().flat_map(|one| one.detail.stalls.stalls().map(move |stall| (one, stall)));
@@ -51,11 +53,11 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     } else {
         format!(" in {with} of {}", format::trials(watched.len()))
     };
-    let place = if watched.len() == 1 { String::new() } else { format!("{}, ", of.trial.name) };
+    let trial = if watched.len() == 1 { String::new() } else { format!("{}, ", of.trial.name) };
     let while_ =
         longest.coincident.as_ref().ok().and_then(in_short).map(|text| format!("; {text}"));
     Some(format!(
-        "{} of {} measured ({}){trials}, longest {} ({place}{} after its first transaction{}){dips}",
+        "{} of {} measured ({}){trials}, longest {} ({trial}{} after its first transaction{}){dips}",
         seconds(stalled).trim_end_matches(" s"),
         seconds(all),
         format::percent(summary.stalled_share()),
@@ -114,8 +116,9 @@ pub(crate) struct StallRow<'a> {
 
 /// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
 pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<StallRow<'a>>, usize) {
-    let beside = |stall: &Stall| coincident_or_absence(stall, WAITS_MAX, SIGNS_MAX);
-    let (mut rows, left_out) = longest(&input.run.trials, ROWS_MAX, beside);
+    let (mut rows, left_out) = longest(&input.run.trials, ROWS_MAX, |stall| {
+        coincident_or_absence(stall, WAITS_MAX, SIGNS_MAX)
+    });
     rows.sort_by_key(|(at, _)| *at);
     (rows.into_iter().map(|(_, row)| row).collect(), left_out)
 }
@@ -134,11 +137,10 @@ pub(crate) fn coincident_in_short(stall: &Stall) -> String {
         class => class.name().to_owned(),
     });
     let sign = coincident.risen_and_fallen().0.first().map(|sign| format!("more {}", sign.name));
-    let parts: Vec<_> = wait.into_iter().chain(sign).collect();
-    if parts.is_empty() { NOTHING.to_owned() } else { parts.join(", ") }
+    format::text_or_nothing(format::joined(wait.into_iter().chain(sign), ", "))
 }
 
-/// The longest first, stalls before dips, each with its place in the order of their trials.
+/// The longest first, stalls before dips, each with its index in the order of their trials.
 pub(crate) fn longest(
     trials: &[LoadedTrial],
     most: usize,
@@ -147,9 +149,9 @@ pub(crate) fn longest(
     let all =
         trials.iter().flat_map(|one| one.detail.stalls.list.iter().map(move |stall| (one, stall)));
     let mut all: Vec<_> = all.enumerate().collect();
-    let rank = |stall: &Stall| (stall.kind == StallKind::Dip, -stall.length_ms);
     all.sort_by(|(_, (_, one)), (_, (_, other))| {
-        rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal)
+        let [one_is_dip, other_is_dip] = [one, other].map(|stall| stall.kind == StallKind::Dip);
+        one_is_dip.cmp(&other_is_dip).then(other.length_ms.total_cmp(&one.length_ms))
     });
     let left_out = all.len().saturating_sub(most);
     all.truncate(most);
@@ -166,11 +168,7 @@ fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall, coincident: String) -> StallR
         start: seconds(stall.start_ms),
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
-        usual: if stall.baseline_tps > 0.0 {
-            format::tps(stall.baseline_tps)
-        } else {
-            NOTHING.to_owned()
-        },
+        usual: format::or_nothing(Some(stall.baseline_tps).filter(|tps| *tps > 0.0), format::tps),
         coincident,
     }
 }
@@ -219,14 +217,19 @@ pub(crate) fn sessions(number: f64) -> String {
 }
 
 pub(crate) fn sign(sign: &SignalChange) -> String {
-    let text = |value: f64| match sign.unit {
+    let usual = sign
+        .usual
+        .map_or(String::new(), |usual| format!(", usually {}", sign_value(sign.unit, usual)));
+    format!("{}: {}{usual}", sign.name, sign_value(sign.unit, sign.value))
+}
+
+fn sign_value(unit: SignUnit, value: f64) -> String {
+    match unit {
         SignUnit::Share => format::percent(value),
         SignUnit::PerSecond => format!("{}/s", format::tps(value)),
         SignUnit::BytesPerSecond => format!("{}/s", format::bytes(value.max(0.0) as u64)),
         SignUnit::Cores => format!("{value:.2} cores"),
-    };
-    let usual = sign.usual.map_or(String::new(), |usual| format!(", usually {}", text(usual)));
-    format!("{}: {}{usual}", sign.name, text(sign.value))
+    }
 }
 
 pub(crate) fn kind(kind: StallKind) -> &'static str {
@@ -236,11 +239,9 @@ pub(crate) fn kind(kind: StallKind) -> &'static str {
     }
 }
 
-pub(crate) fn kind_entry(of: StallKind) -> TableEntry {
-    TableEntry {
-        text: kind(of).to_owned(),
-        tone: if of == StallKind::Stall { Tone::Bad } else { Tone::Unsure },
-    }
+pub(crate) fn kind_entry(stall_kind: StallKind) -> TableEntry {
+    let tone = if stall_kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
+    TableEntry::new(kind(stall_kind), tone)
 }
 
 /// `None` where there was neither a stall nor a dip.
@@ -249,20 +250,20 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let several = input.run.trials.len() > 1;
     let names = ["trial", "", "start", "length", "depth", "usual tps", "at the same time"];
     let header = names.into_iter().filter(|name| several || *name != "trial");
-    let entries = |row: StallRow<'_>| {
-        let trial = several.then(|| row.trial.to_owned().into());
+    let rows = rows.into_iter().map(|row| {
+        let trial = several.then(|| row.trial.into());
         let texts =
             [row.start, row.length, row.depth, row.usual, row.coincident].map(TableEntry::from);
         trial.into_iter().chain([kind_entry(row.kind)]).chain(texts)
-    };
-    let table = DocumentTable::new(header, rows.into_iter().map(entries)).block()?;
+    });
+    let table = DocumentTable::new(header, rows).block()?;
     let cells = (input.analysis.cells.len() > 1).then(|| Block::Table(cells_table(input)));
     let more = if left_out == 0 {
         String::new()
     } else {
         format!(" {left_out} shorter ones are left out: JSON has all.")
     };
-    let how_to_read = Block::Paragraph(format!("{HOW_TO_READ}{more}"));
+    let how_to_read = Block::paragraph(format!("{HOW_TO_READ}{more}"));
     DocumentSection::of("Stalls and dips", [cells, Some(table), Some(how_to_read)])
 }
 
@@ -271,12 +272,13 @@ pub(crate) fn cell_texts(cell: &CellDetail) -> [String; 5] {
     if cell.trials_watched == 0 {
         return [NOTHING; 5].map(str::to_owned);
     }
-    let text = |figure| format::figure_or_nothing(figure, cell.get(figure));
+    let [stalls, dips] = [Figure::Stalls, Figure::Dips]
+        .map(|figure| format::figure_or_nothing(figure, cell.get(figure)));
     [
-        text(Figure::Stalls),
+        stalls,
         format::percent(cell.stalled_share()),
         format::or_nothing(cell.get(Figure::LongestStall), seconds),
-        text(Figure::Dips),
+        dips,
         cell.get(Figure::MaxGap)
             .map_or_else(|| "< 100 ms".to_owned(), |ms| format::figure(Figure::MaxGap, ms)),
     ]
@@ -285,12 +287,11 @@ pub(crate) fn cell_texts(cell: &CellDetail) -> [String; 5] {
 pub(crate) const CELL_COLUMNS: [&str; 5] = ["stalls", "stalled", "longest", "dips", "longest gap"];
 
 fn cells_table(input: &ReportInput<'_>) -> DocumentTable {
-    let row =
-        |cell: &Cell| cell_texts(&cell.detail).into_iter().chain([cell.configuration.to_string()]);
-    DocumentTable::new(
-        CELL_COLUMNS.into_iter().chain(["configuration"]),
-        input.analysis.cells.iter().map(row),
-    )
+    let rows =
+        input.analysis.cells.iter().map(|cell| {
+            cell_texts(&cell.detail).into_iter().chain([cell.configuration.to_string()])
+        });
+    DocumentTable::new(CELL_COLUMNS.into_iter().chain(["configuration"]), rows)
 }
 
 #[cfg(test)]

@@ -12,10 +12,11 @@ const SHOWN_MAX: usize = 3;
 pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     let mut unsteady: Vec<_> =
         analysis.cells.iter().filter_map(|cell| Some((cell, cell.unsteady.as_ref()?))).collect();
-    let apart = |unsteady: &Unsteady| (unsteady.farthest - 1.0).abs();
-    unsteady.sort_by(|(_, one), (_, other)| apart(other).total_cmp(&apart(one)));
+    unsteady.sort_by(|(_, one), (_, other)| {
+        (other.farthest - 1.0).abs().total_cmp(&(one.farthest - 1.0).abs())
+    });
     let shown: Vec<_> =
-        unsteady.iter().take(SHOWN_MAX).map(|(cell, unsteady)| place(cell, unsteady)).collect();
+        unsteady.iter().take(SHOWN_MAX).map(|(cell, unsteady)| text(cell, unsteady)).collect();
     let more = and_more(unsteady.len() - shown.len());
     (!shown.is_empty()).then(|| {
         format!(
@@ -27,7 +28,7 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
 }
 
 /// `connections=1000: 0.72 (2 of 4 trials)`.
-fn place(cell: &Cell, unsteady: &Unsteady) -> String {
+fn text(cell: &Cell, unsteady: &Unsteady) -> String {
     let configuration = cell.configuration.to_string();
     let at = if configuration.is_empty() { String::new() } else { format!("{configuration}: ") };
     let trials = if unsteady.of == 1 {

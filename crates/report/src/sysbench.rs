@@ -57,19 +57,18 @@ fn fairness(fairness: &ScriptFairness) -> [String; 4] {
 
 fn figures(measured: &Measured, trial: &Trial) -> Vec<String> {
     let seconds = measured.length_ms / 1e3;
-    let counted = |label: &str, count: u64| {
-        let label = format!("{label}:");
-        format!("    {label:<37}{count:<6} ({:.2} per sec.)", count as f64 / seconds.max(1e-3))
-    };
     let counts = &measured.counts;
     let mut lines = vec!["SQL statistics:".to_owned()];
     lines.extend(trial.script.iter().flat_map(performed));
-    lines.extend([
-        counted("transactions", counts.ok),
-        counted("queries", counts.statements),
-        counted("ignored errors", counts.ignored + counts.retried),
-    ]);
-    lines.extend(trial.engine.as_ref().map(|engine| counted("reconnects", engine.reconnects)));
+    let reconnects = trial.engine.as_ref().map(|engine| ("reconnects:", engine.reconnects));
+    let counted = [
+        ("transactions:", counts.ok),
+        ("queries:", counts.statements),
+        ("ignored errors:", counts.ignored + counts.retried),
+    ];
+    lines.extend(counted.into_iter().chain(reconnects).map(|(label, count)| {
+        format!("    {label:<37}{count:<6} ({:.2} per sec.)", count as f64 / seconds.max(1e-3))
+    }));
     lines.push(String::new());
     lines.push("General statistics:".to_owned());
     lines.push(format!("    {:<37}{seconds:.4}s", "total time:"));
@@ -89,12 +88,11 @@ fn times(measured: &Measured, latency: Option<&TrialLatency>) -> Vec<String> {
         ("sum", sum),
     ];
     // Labels and figures end in the same columns as in `truetps sysbench`.
-    let line = |label: &str, us: f64| {
+    let lines = rows.into_iter().filter_map(|(label, us)| {
         let end = if label.len() > 3 { 25 } else { 13 };
-        format!("{:>end$} {:>width$.2}", format!("{label}:"), us / 1e3, width = 52 - end)
-    };
-    let known = rows.into_iter().filter_map(|(label, us)| Some(line(label, us?)));
-    let lines: Vec<_> = known.collect();
+        Some(format!("{:>end$} {:>width$.2}", format!("{label}:"), us? / 1e3, width = 52 - end))
+    });
+    let lines: Vec<_> = lines.collect();
     if lines.is_empty() {
         return lines;
     }

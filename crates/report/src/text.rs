@@ -18,7 +18,7 @@ const NARROW: usize = 80;
 /// A narrower terminal breaks lines by itself.
 const WIDTH_MIN: usize = 40;
 pub(crate) const FACT_WIDTH: usize = 10;
-/// Between the columns of a table.
+/// The gap between two columns of a table.
 const GAP: &str = "  ";
 /// A last column of words is not broken into narrower lines than this.
 const WORDS_WIDTH_MIN: usize = 20;
@@ -154,7 +154,7 @@ fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
     }
 }
 
-/// As it is: lines that are broken could not be copied.
+/// Adds lines as they are: broken ones could not be copied.
 pub(crate) fn push_code(out: &mut String, lines: &[String]) {
     for line in lines {
         out.push_str("  ");
@@ -168,7 +168,8 @@ fn push_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {
     push_columns(out, table, &groups, screen);
 }
 
-/// The same for one screen: cells go on in further lines rather than the table below itself, as far as that has room.
+/// A table for one screen: cells go on in further lines rather than the table below itself, as far
+/// as that has room.
 pub(crate) fn push_whole_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {
     let screen = TextScreen { table_width: screen.table_width.min(screen.text_width), ..screen };
     let widths = column_widths(table);
@@ -210,25 +211,25 @@ fn push_columns(
 /// Columns that are drawn beside each other. A table that is far too wide goes on below, with its first column again; words
 /// have what is left of the last line.
 fn column_groups(widths: &[usize], words_last: bool, screen: TextScreen) -> Vec<Vec<usize>> {
-    let words = usize::from(words_last);
-    let width =
-        |column: usize| if column + words == widths.len() { WORDS_WIDTH_MIN } else { widths[column] } + GAP.len();
-    let all: Vec<_> = (0..widths.len()).collect();
-    if all.iter().map(|column| width(*column)).sum::<usize>() <= screen.table_width + GAP.len() {
-        return vec![all];
+    let mut least: Vec<_> = widths.iter().map(|width| width + GAP.len()).collect();
+    if let Some(words) = least.last_mut().filter(|_| words_last) {
+        *words = WORDS_WIDTH_MIN + GAP.len();
+    }
+    if least.iter().sum::<usize>() <= screen.table_width + GAP.len() {
+        return vec![(0..widths.len()).collect()];
     }
     let mut groups = vec![vec![0]];
-    let mut used = width(0);
+    let mut used = least[0];
     for column in 1..widths.len() {
         let last = groups
             .last_mut()
-            .filter(|group| group.len() == 1 || used + width(column) <= screen.text_width);
+            .filter(|group| group.len() == 1 || used + least[column] <= screen.text_width);
         used = if let Some(group) = last {
             group.push(column);
-            used + width(column)
+            used + least[column]
         } else {
             groups.push(vec![0, column]);
-            width(0) + width(column)
+            least[0] + least[column]
         };
     }
     groups
@@ -262,34 +263,38 @@ fn push_row(
 ) {
     let numbers = if words_last { row.len() - 1 } else { row.len() };
     let indent: usize = widths[..numbers].iter().map(|width| width + GAP.len()).sum();
-    let lines_of = |(column, entry): (usize, &TableEntry)| {
-        let left = screen.text_width.saturating_sub(indent).max(WORDS_WIDTH_MIN);
-        let width = if column < numbers { widths[column] } else { left };
-        if display_width(&entry.text) <= width {
-            return vec![entry.text.clone()];
-        }
-        let mut lines = String::new();
-        push_wrapped(&mut lines, &entry.text, "", "", width);
-        let is_narrow = screen.table_width < TABLE_WIDTH;
-        lines
-            .lines()
-            .flat_map(|line| if is_narrow { pieces(line, width) } else { vec![line.to_owned()] })
-            .collect()
-    };
-    let cells: Vec<Vec<String>> = row.iter().enumerate().map(lines_of).collect();
+    let left = screen.text_width.saturating_sub(indent).max(WORDS_WIDTH_MIN);
+    let rooms = widths[..numbers].iter().copied().chain([left]);
+    let cells: Vec<_> =
+        row.iter().zip(rooms).map(|(entry, room)| cell_lines(&entry.text, room, screen)).collect();
     for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
-        let part = |column: usize| {
-            let text = cells[column].get(at).cloned().unwrap_or_default();
-            let entry = TableEntry { text, tone: row[column].tone };
-            if column < numbers {
-                screen.right(&entry, widths[column])
+        let mut parts = Vec::new();
+        for (column, (lines, entry)) in cells.iter().zip(row).enumerate() {
+            let text = lines.get(at).map_or("", String::as_str);
+            // Numbers end at the right of their column.
+            let indent = if column < numbers {
+                widths[column].saturating_sub(display_width(text))
             } else {
-                screen.tone(&entry.text, entry.tone)
-            }
-        };
-        let line: Vec<_> = (0..cells.len()).map(part).collect();
-        out.push_str(line.join(GAP).trim_end());
+                0
+            };
+            parts.push(" ".repeat(indent) + &screen.tone(text, entry.tone));
+        }
+        out.push_str(parts.join(GAP).trim_end());
         out.push('\n');
+    }
+}
+
+fn cell_lines(text: &str, width: usize, screen: TextScreen) -> Vec<String> {
+    if display_width(text) <= width {
+        return vec![text.to_owned()];
+    }
+    let mut lines = String::new();
+    push_wrapped(&mut lines, text, "", "", width);
+    let lines = lines.lines();
+    if screen.table_width < TABLE_WIDTH {
+        lines.flat_map(|line| pieces(line, width)).collect()
+    } else {
+        lines.map(str::to_owned).collect()
     }
 }
 
@@ -327,9 +332,9 @@ pub(crate) fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str
     let room = columns.saturating_sub(display_width(rest).max(display_width(first)));
     let parts = if columns < NARROW { broken(unbreakable(text), room) } else { unbreakable(text) };
     let words: Vec<_> = parts.iter().map(|part| Word::from(part)).collect();
-    let left = |indent: &str| columns.saturating_sub(display_width(indent)) as f64;
+    let widths = [first, rest].map(|indent| columns.saturating_sub(display_width(indent)) as f64);
     let mut indent = first;
-    for line in wrap_first_fit(&words, &[left(first), left(rest)]) {
+    for line in wrap_first_fit(&words, &widths) {
         let line: String = line.iter().flat_map(|word| [word.word, word.whitespace]).collect();
         out.push_str(format!("{indent}{line}").trim_end());
         out.push('\n');
@@ -339,11 +344,11 @@ pub(crate) fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str
 
 /// On a narrow terminal, names that are longer than a line go on in the next one. Elsewhere a path stays whole.
 fn broken(words: Vec<String>, room: usize) -> Vec<String> {
-    let fits = |word: &str| display_width(word.trim_end()) <= room.max(1);
-    words
-        .into_iter()
-        .flat_map(|word| if fits(&word) { vec![word] } else { pieces(&word, room.max(1)) })
-        .collect()
+    let room = room.max(1);
+    let words = words.into_iter().flat_map(|word| {
+        if display_width(word.trim_end()) <= room { vec![word] } else { pieces(&word, room) }
+    });
+    words.collect()
 }
 
 /// Words with the space behind them. Numbers are kept together: `200 000`, `4.2 %`, `2.10 ms`. Control characters, which
@@ -357,9 +362,10 @@ fn unbreakable(text: &str) -> Vec<String> {
         let group = bare.split('/').next().unwrap_or(bare);
         let continues = UNITS.contains(&bare)
             || (group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
-        let is_after_digit =
-            |last: &&mut String| last.trim_end().ends_with(|c: char| c.is_ascii_digit());
-        match words.last_mut().filter(|last| continues && is_after_digit(last)) {
+        let number = words
+            .last_mut()
+            .filter(|last| continues && last.trim_end().ends_with(|c: char| c.is_ascii_digit()));
+        match number {
             Some(last) => last.push_str(word),
             None if display_width(word) > word.chars().count() => {
                 words.extend(
@@ -378,11 +384,6 @@ fn unbreakable(text: &str) -> Vec<String> {
 }
 
 impl TextScreen {
-    fn right(self, entry: &TableEntry, width: usize) -> String {
-        " ".repeat(width.saturating_sub(display_width(&entry.text)))
-            + &self.tone(&entry.text, entry.tone)
-    }
-
     fn tone(self, text: &str, tone: Tone) -> String {
         // Names come from elsewhere, and a terminal would obey them.
         let text = &printable(text);

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve, Figure, Judgement, Verdict};
+use truetps_analysis::{Analysis, Axis, Contrast, Curve, Figure, Judgement, Verdict};
 use truetps_record::Estimate;
 
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, durability, format, names, open_loop, parts, rows};
+
+/// Sentences of an answer with more combinations of settings than this count them.
+pub(crate) const SENTENCES_MAX: usize = 4;
 
 /// What a verdict is in a sentence, apart from its numbers. `Ord` is the order of the sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,15 +24,13 @@ enum VerdictKind {
 
 impl VerdictKind {
     fn of(analysis: &Analysis, contrast: &Contrast) -> Self {
-        let kept_up = |cell: usize| {
-            analysis.cells[cell].open_loop.as_ref().is_some_and(|open| open.sustained.is_all())
-        };
+        let both_kept_up = [contrast.cell, contrast.baseline_cell]
+            .iter()
+            .all(|cell| open_loop::is_sustained(&analysis.cells[*cell]));
         match contrast.verdict {
             Verdict::Faster => Self::Faster,
             Verdict::Slower => Self::Slower,
-            Verdict::Equivalent if kept_up(contrast.cell) && kept_up(contrast.baseline_cell) => {
-                Self::KeepsUp
-            }
+            Verdict::Equivalent if both_kept_up => Self::KeepsUp,
             Verdict::Equivalent => Self::Equivalent,
             Verdict::NotEnoughData { .. } => Self::NotEnoughData,
         }
@@ -42,13 +43,13 @@ pub fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
     sentences(input, true)
 }
 
-/// The same where another place says what a crash loses.
+/// The sentences without what a crash loses, which another line says.
 pub(crate) fn without_risk(input: &ReportInput<'_>) -> Vec<String> {
     sentences(input, false)
 }
 
 fn sentences(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
-    incomplete(input).into_iter().chain(of_figures(input, with_risk)).collect()
+    incomplete(input).into_iter().chain(figure_sentences(input, with_risk)).collect()
 }
 
 /// Before the figures of a part: they are not of the load that the plan names.
@@ -56,7 +57,7 @@ pub(crate) fn incomplete(input: &ReportInput<'_>) -> Option<String> {
     parts::incomplete(&input.run.experiment).map(|text| format!("{text}."))
 }
 
-pub(crate) fn of_figures(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
+pub(crate) fn figure_sentences(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
     let analysis = input.analysis;
     if analysis.trials_valid == 0 {
         return vec!["none: there is no valid trial yet.".to_owned()];
@@ -97,35 +98,36 @@ pub(crate) fn answer(input: &ReportInput<'_>) -> Option<String> {
     let baseline = analysis.baseline()?;
     let cell = &analysis.cells[analysis.best_cell(baseline)?];
     let tps = cell.tps.as_ref()?;
-    let place = names::connections(cell.configuration.connections());
+    let connections = names::connections(cell.configuration.connections());
     let best = if baseline.cells.len() > 1 { ", best at" } else { " at" };
-    let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
+    let mark = generator::limited_note(generator::is_limited(cell));
     let (value, certainty) = (format::tps(tps.value), names::certainty(tps));
     let rows = rows::behind_tps(analysis, cell);
     Some(format!(
-        "With {} (baseline): {value} tps{rows}{best} {place} ({certainty}{mark}).",
+        "With {} (baseline): {value} tps{rows}{best} {connections} ({certainty}{mark}).",
         baseline.label
     ))
 }
 
 /// Where nothing is compared and no curve bends, the figures themselves are the answer.
 fn figures_of(analysis: &Analysis, curve: &Curve) -> Vec<String> {
-    let figure = |cell: &&Cell| {
+    let figures = curve.cells.iter().filter_map(|index| {
+        let cell = &analysis.cells[*index];
         let estimate = cell.tps.as_ref()?;
         let p99 = cell
             .get(Figure::ResponseP99)
             .map_or(String::new(), |us| format!(", p99 {}", format::duration_us(us)));
-        let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
-        let (tps, place) =
-            (format::tps(estimate.value), names::connections(cell.configuration.connections()));
+        let mark = generator::limited_note(generator::is_limited(cell));
+        let tps = format::tps(estimate.value);
+        let connections = names::connections(cell.configuration.connections());
         let certainty = names::certainty(estimate);
         let rows = rows::behind_tps(analysis, cell);
         Some(format!(
-            "{}: {tps} tps{rows} with {place}{p99} ({certainty}{mark}).",
+            "{}: {tps} tps{rows} with {connections}{p99} ({certainty}{mark}).",
             names::curve_name(curve)
         ))
-    };
-    names::cells(analysis, curve).iter().filter_map(figure).collect()
+    });
+    figures.collect()
 }
 
 fn against_baseline(input: &ReportInput<'_>, curve: &Curve, with_risk: bool) -> Option<String> {
@@ -145,7 +147,7 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve, with_risk: bool) -> 
     let risk = durability::risk(input, curve)
         .filter(|_| with_risk)
         .map_or(String::new(), |risk| format!("; {risk}"));
-    // Where another place has the risk, it has named the setting, too.
+    // Where another line has the risk, it has named the setting, too.
     let name = if with_risk {
         names::curve_name(curve)
     } else {
@@ -160,19 +162,21 @@ pub(crate) fn counted(analysis: &Analysis) -> Vec<String> {
     for contrast in &analysis.contrasts {
         by_kind.entry(VerdictKind::of(analysis, contrast)).or_default().push(contrast);
     }
-    let part = |(kind, contrasts): (&VerdictKind, &Vec<&Contrast>)| {
-        let n = format::count(contrasts.len() as u64);
-        match kind {
-            VerdictKind::Faster => format!("{n} faster ({})", ratios(contrasts)),
-            VerdictKind::Slower => format!("{n} slower ({})", ratios(contrasts)),
-            VerdictKind::Equivalent => {
-                format!("{n} equivalent (within {})", format::percent(analysis.smallest_effect))
+    let parts: Vec<_> = by_kind
+        .iter()
+        .map(|(kind, contrasts)| {
+            let n = format::count(contrasts.len() as u64);
+            match kind {
+                VerdictKind::Faster => format!("{n} faster ({})", ratios(contrasts)),
+                VerdictKind::Slower => format!("{n} slower ({})", ratios(contrasts)),
+                VerdictKind::Equivalent => {
+                    format!("{n} equivalent (within {})", format::percent(analysis.smallest_effect))
+                }
+                VerdictKind::KeepsUp => format!("{n} that keep up as the baseline does"),
+                VerdictKind::NotEnoughData => format!("{n} without enough data"),
             }
-            VerdictKind::KeepsUp => format!("{n} that keep up as the baseline does"),
-            VerdictKind::NotEnoughData => format!("{n} without enough data"),
-        }
-    };
-    let parts: Vec<_> = by_kind.iter().map(part).collect();
+        })
+        .collect();
     let all = format::plural(analysis.contrasts.len() as u64, "comparison");
     vec![format!("Of {all} with the baseline: {}.", format::list(&parts))]
 }
@@ -205,20 +209,20 @@ fn part(analysis: &Analysis, kind: VerdictKind, contrasts: &[&Contrast], baselin
 
 /// What is known of comparisons whose throughput is open: the server's CPU time of a transaction.
 fn cpu(analysis: &Analysis, open: &[&Contrast]) -> Vec<String> {
-    let part = |(wanted, word): (Judgement, &str)| {
+    let kinds = [(Judgement::Higher, "more"), (Judgement::Lower, "less")].into_iter();
+    let parts = kinds.filter_map(|(wanted, word)| {
         let of_kind: Vec<_> =
             open.iter().copied().filter(|one| one.server_cpu_change == Some(wanted)).collect();
         let at = at_levels(analysis, &of_kind);
         let ratios = range(of_kind.iter().filter_map(|one| one.server_cpu_ratio))?;
         Some(format!("a transaction takes {word} CPU time of the server at {at} ({ratios})"))
-    };
-    [(Judgement::Higher, "more"), (Judgement::Lower, "less")].into_iter().filter_map(part).collect()
+    });
+    parts.collect()
 }
 
 /// Where the cells of some comparisons stand on the axis.
 fn at_levels(analysis: &Analysis, contrasts: &[&Contrast]) -> String {
-    let level = |one: &&Contrast| analysis.axis.level(&analysis.cells[one.cell].configuration);
-    let levels: Vec<_> = contrasts.iter().map(level).collect();
+    let levels: Vec<_> = contrasts.iter().map(|one| names::level_of(analysis, one.cell)).collect();
     names::at_levels(analysis.axis, &levels)
 }
 

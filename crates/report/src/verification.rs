@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 use truetps_record::{
-    ErrorCount, Experiment, Measured, RowAnswer, RowComparison, RowExample, RowFault, ServerKill,
-    Trial, Verification,
+    Experiment, Measured, RowComparison, RowExample, RowFault, ServerKill, Trial, Verification,
 };
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
-use crate::format::{self, NOTHING};
+use crate::format;
 use crate::html::document_html;
 use crate::json::json_text;
 use crate::{TextScreen, markdown, names, text};
@@ -104,7 +103,7 @@ pub(crate) fn title(input: &VerifyInput<'_>) -> String {
 }
 
 /// The table and its server.
-pub(crate) fn place(input: &VerifyInput<'_>) -> String {
+pub(crate) fn table_fact(input: &VerifyInput<'_>) -> String {
     let table = &input.verification.table;
     let servers: Vec<_> = names::servers(input.experiment).iter().map(names::server).collect();
     let at = if input.verification.is_private {
@@ -117,7 +116,7 @@ pub(crate) fn place(input: &VerifyInput<'_>) -> String {
 
 fn facts(input: &VerifyInput<'_>) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Answer", answer(input))];
-    facts.push(("Table", place(input)));
+    facts.push(("Table", table_fact(input)));
     facts.extend(trust(input).map(|text| ("Trust", text)));
     facts.extend(response(input).map(|text| ("Response", text)));
     facts.extend(generator(input).map(|text| ("Generator", text)));
@@ -197,7 +196,7 @@ pub(crate) fn trust(input: &VerifyInput<'_>) -> Option<String> {
             "the key of the table is unique: a second copy of a row is impossible".to_owned(),
         );
     }
-    (!limits.is_empty()).then(|| limits.join("; "))
+    format::joined(limits, "; ")
 }
 
 /// Why the figures of the load are no evidence; the rows are compared all the same.
@@ -225,7 +224,6 @@ pub(crate) fn faults_fact(found: &RowComparison) -> String {
     let texts = RowFault::ALL
         .map(|fault| format!("{} {}", format::count(found.rows.of(fault)), fault_name(fault)));
     let when = found.lost_ms.map(|(first, last)| {
-        let seconds = |ms: u64| format!("{:.1} s", ms as f64 / 1e3);
         let window = found
             .loss_window_ms
             .map(|ms| format!(", at most {} before a kill", format::duration_us(ms as f64 * 1e3)));
@@ -233,24 +231,32 @@ pub(crate) fn faults_fact(found: &RowComparison) -> String {
         format!(
             "; the lost ones were acknowledged from {} to {}{window}",
             seconds(first),
-            seconds(last)
+            seconds(last),
         )
     });
     format!("{}{}", texts.join(", "), when.unwrap_or_default())
+}
+
+/// A time on the clock of the load: `4.5 s`.
+fn seconds(ms: u64) -> String {
+    format!("{:.1} s", ms as f64 / 1e3)
+}
+
+fn time_us(us: Option<f64>) -> String {
+    format::or_nothing(us, format::duration_us)
 }
 
 /// Response times, from the scheduled start.
 pub(crate) fn response(input: &VerifyInput<'_>) -> Option<String> {
     let measured = input.trial?.measured.as_ref()?;
     let figures = &measured.response;
-    let time = |us: Option<f64>| us.map_or_else(|| NOTHING.to_owned(), format::duration_us);
     let from = if measured.open_loop.is_some() { ", from the scheduled start" } else { "" };
     Some(format!(
         "p50 {}, p99 {}, p99.9 {}, max {}{from}; {} rows/s",
-        time(figures.response_us_p50),
-        time(figures.response_us_p99),
-        time(figures.response_us_p999),
-        time(figures.response_us_max),
+        time_us(figures.response_us_p50),
+        time_us(figures.response_us_p99),
+        time_us(figures.response_us_p999),
+        time_us(figures.response_us_max),
         format::tps(measured.tps),
     ))
 }
@@ -260,11 +266,10 @@ pub(crate) fn generator(input: &VerifyInput<'_>) -> Option<String> {
     let measured = input.trial?.measured.as_ref()?;
     let mut parts = Vec::new();
     if let Some(open) = &measured.open_loop {
-        let time = |us: Option<f64>| us.map_or_else(|| NOTHING.to_owned(), format::duration_us);
         parts.push(format!(
             "late by p50 {}, p99 {}",
-            time(open.late_us_p50),
-            time(open.late_us_p99)
+            time_us(open.late_us_p50),
+            time_us(open.late_us_p99)
         ));
         if open.starts.queued > 0 {
             parts.push(format!("{} due rows were not sent", format::count(open.starts.queued)));
@@ -277,7 +282,7 @@ pub(crate) fn generator(input: &VerifyInput<'_>) -> Option<String> {
             .map(|us| format!("CPU {} a row", format::duration_us(us))),
     );
     parts.extend(measured.generator_limited.as_ref().map(|reason| format!("LIMITED: {reason}")));
-    (!parts.is_empty()).then(|| parts.join("; "))
+    format::joined(parts, "; ")
 }
 
 pub(crate) fn kills_fact(kills: &[ServerKill]) -> Option<String> {
@@ -300,7 +305,7 @@ pub(crate) fn comparison_fact(input: &VerifyInput<'_>) -> Option<String> {
 /// Errors of the load, the most frequent first.
 pub(crate) fn error_texts(trial: &Trial) -> Vec<String> {
     let errors = trial.measured.iter().flat_map(|measured| &measured.errors);
-    let text = |error: &ErrorCount| {
+    let texts = errors.map(|error| {
         let again =
             (error.retried > 0).then(|| format!("{} tried again", format::count(error.retried)));
         let counts: Vec<_> = (error.count > 0)
@@ -309,8 +314,8 @@ pub(crate) fn error_texts(trial: &Trial) -> Vec<String> {
             .chain(again)
             .collect();
         format!("{} × {}: {}", counts.join(", "), error.class, error.first_message)
-    };
-    errors.map(text).collect()
+    });
+    texts.collect()
 }
 
 fn errors(trial: &Trial) -> Option<DocumentSection> {
@@ -319,70 +324,59 @@ fn errors(trial: &Trial) -> Option<DocumentSection> {
 
 fn rows_table(found: &RowComparison) -> DocumentTable {
     let rows = &found.rows;
-    let bad = |fault: RowFault| {
-        let tone = if rows.of(fault) > 0 { Tone::Bad } else { Tone::Good };
-        [
-            TableEntry { text: format::count(rows.of(fault)), tone },
-            fault_name(fault).to_owned().into(),
-        ]
-    };
-    let plain = |number: u64, what: &str| [format::count(number).into(), what.to_owned().into()];
     let counts = [
-        plain(rows.attempted, "sent"),
-        plain(rows.resent, "of these sent more than once"),
-        plain(rows.acknowledged, "acknowledged"),
-        plain(rows.refused, "refused"),
-        plain(rows.unknown_present, "unknown, and there"),
-        plain(rows.unknown_absent, "unknown, and not there"),
-        plain(rows.in_table, "in the table"),
+        (rows.attempted, "sent"),
+        (rows.resent, "of these sent more than once"),
+        (rows.acknowledged, "acknowledged"),
+        (rows.refused, "refused"),
+        (rows.unknown_present, "unknown, and there"),
+        (rows.unknown_absent, "unknown, and not there"),
+        (rows.in_table, "in the table"),
     ];
-    DocumentTable::new(["rows", ""], counts.into_iter().chain(RowFault::ALL.map(bad)))
+    let counts = counts.map(|(number, what)| (number, what, Tone::Plain));
+    let faults = RowFault::ALL.map(|fault| {
+        let tone = if rows.of(fault) > 0 { Tone::Bad } else { Tone::Good };
+        (rows.of(fault), fault_name(fault), tone)
+    });
+    let rows = counts
+        .into_iter()
+        .chain(faults)
+        .map(|(number, what, tone)| [TableEntry::new(format::count(number), tone), what.into()]);
+    DocumentTable::new(["rows", ""], rows)
 }
 
 fn examples_table(examples: &[RowExample]) -> DocumentTable {
-    let row = |example: &RowExample| {
-        let answer = example
-            .answer
-            .map_or_else(|| NOTHING.to_owned(), |answer: RowAnswer| answer.to_string());
-        let at = example
-            .answered_at_ms
-            .map_or_else(|| NOTHING.to_owned(), |ms| format!("{:.3} s", ms as f64 / 1e3));
-        let fault = TableEntry { text: fault_name(example.fault).to_owned(), tone: Tone::Bad };
+    let rows = examples.iter().map(|example| {
         [
-            fault,
+            TableEntry::new(fault_name(example.fault), Tone::Bad),
             example.copies.to_string().into(),
             example.attempts.to_string().into(),
-            answer.into(),
-            at.into(),
+            format::or_nothing(example.answer, |answer| answer.to_string()).into(),
+            format::or_nothing(example.answered_at_ms, exact_seconds).into(),
             example.key.clone().into(),
         ]
-    };
+    });
     let header = ["fault", "copies", "sent", "answer", "answered at", "row"];
-    DocumentTable {
-        caption: Some("The first of each fault".to_owned()),
-        ..DocumentTable::new(header, examples.iter().map(row))
-    }
+    DocumentTable::new(header, rows).with_caption(Some("The first of each fault".to_owned()))
+}
+
+fn exact_seconds(ms: u64) -> String {
+    format!("{:.3} s", ms as f64 / 1e3)
 }
 
 pub(crate) fn example_texts(found: &RowComparison) -> Vec<String> {
-    let text = |example: &RowExample| {
+    let texts = found.examples.iter().map(|example| {
         let copies =
             if example.copies > 1 { format!(", {} copies", example.copies) } else { String::new() };
-        let at = example.answered_at_ms.map(|ms| format!(", answered at {:.3} s", ms as f64 / 1e3));
+        let at = example.answered_at_ms.map(|ms| format!(", answered at {}", exact_seconds(ms)));
         format!("{}: {}{copies}{}", fault_name(example.fault), example.key, at.unwrap_or_default())
-    };
-    found.examples.iter().map(text).collect()
+    });
+    texts.collect()
 }
 
 fn kills_table(kills: &[ServerKill]) -> DocumentTable {
-    let row = |kill: &ServerKill| {
-        [
-            format!("{:.1} s", kill.at_ms as f64 / 1e3),
-            format::duration_us(kill.recovery_ms as f64 * 1e3),
-        ]
-    };
-    DocumentTable {
-        words_last: false,
-        ..DocumentTable::new(["killed at", "without a server for"], kills.iter().map(row))
-    }
+    let rows = kills
+        .iter()
+        .map(|kill| [seconds(kill.at_ms), format::duration_us(kill.recovery_ms as f64 * 1e3)]);
+    DocumentTable::new(["killed at", "without a server for"], rows).of_numbers()
 }

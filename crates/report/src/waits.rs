@@ -1,6 +1,6 @@
 //! What sessions waited on, longest first: of configurations, of two sides, and of a server that was watched.
 
-use truetps_analysis::{ComparedWait, ComparedWaits, TopWait, TopWaits, WaitClass, WaitSource};
+use truetps_analysis::{ComparedWaits, TopWait, TopWaits, WaitClass, WaitSource};
 
 use crate::document::{Block, DocumentSection, DocumentTable};
 use crate::{ReportInput, format, ledger};
@@ -26,7 +26,7 @@ impl WaitsView {
 
     fn table(&self) -> DocumentTable {
         let caption = (!self.label.is_empty()).then(|| self.label.clone());
-        DocumentTable { caption, ..DocumentTable::new(HEADER, self.rows.iter().cloned()) }
+        DocumentTable::new(HEADER, self.rows.iter().cloned()).with_caption(caption)
     }
 }
 
@@ -37,7 +37,7 @@ fn more(more: usize) -> Option<String> {
 fn row(rank: usize, wait: &TopWait) -> [String; 6] {
     let counted = wait.count.map(|count| format::count(count.round() as u64));
     let counted = match wait.source {
-        WaitSource::Timed => format::or_nothing(counted, |counted| counted),
+        WaitSource::Timed => format::text_or_nothing(counted),
         WaitSource::Sampled => {
             let share =
                 wait.share.map_or(String::new(), |share| format!(" ({})", format::percent(share)));
@@ -64,7 +64,7 @@ pub(crate) fn in_short(wait: &TopWait) -> String {
     }
 }
 
-/// The same where no transaction is counted: `redo flush: 1.667 sessions (wait/io/file/innodb/innodb_log_file)`.
+/// A wait where no transaction is counted: `redo flush: 1.667 sessions (wait/io/file/innodb/innodb_log_file)`.
 pub(crate) fn watched_in_short(wait: &TopWait) -> String {
     let sessions = format!("{} sessions", format::tps(wait.sessions));
     match wait.class {
@@ -73,19 +73,20 @@ pub(crate) fn watched_in_short(wait: &TopWait) -> String {
     }
 }
 
-/// Those configurations that the ledger shows, each with its longest waits.
+/// The longest waits of each configuration that the ledger shows.
 pub(crate) fn views(input: &ReportInput<'_>) -> Vec<WaitsView> {
     let Some((at, columns, shown)) = ledger::shown(input) else { return Vec::new() };
     let is_one = input.analysis.cells.len() == 1;
-    let label = |column: &String| match () {
-        () if is_one => String::new(),
-        () if at.is_empty() => column.clone(),
-        () => format!("{column} at {at}"),
-    };
-    let of = |(column, index): (&String, &usize)| {
-        Some(WaitsView::of(label(column), input.analysis.cells[*index].detail.waits.as_ref()?))
-    };
-    columns.iter().zip(&shown).filter_map(of).collect()
+    let views = columns.into_iter().zip(&shown).filter_map(|(column, index)| {
+        let waits = input.analysis.cells[*index].detail.waits.as_ref()?;
+        let label = match (is_one, at.is_empty()) {
+            (true, _) => String::new(),
+            (false, true) => column,
+            (false, false) => format!("{column} at {at}"),
+        };
+        Some(WaitsView::of(label, waits))
+    });
+    views.collect()
 }
 
 /// `None` where no wait was seen.
@@ -102,23 +103,23 @@ fn blocks_of(view: &WaitsView) -> impl Iterator<Item = Block> {
 
 /// How to read the columns.
 pub(crate) fn explained(views: &[WaitsView]) -> String {
-    let rows = || views.iter().flat_map(|view| &view.rows);
-    let is_sampled = |row: &&[String; 6]| row[3].ends_with('†');
+    let rows = views.iter().flat_map(|view| &view.rows);
+    let (sampled, timed): (Vec<_>, Vec<_>) = rows.partition(|row| row[3].ends_with('†'));
     let mut said = vec![
         "Sessions: the average number waiting. A transaction: this number divided by the throughput, the time that a \
          transaction waited."
             .to_owned(),
     ];
-    if rows().any(|row| !is_sampled(&row)) {
+    if !timed.is_empty() {
         said.push(
             "Waits without a mark are timed by the server, including the waits of its own threads."
                 .to_owned(),
         );
     }
-    if rows().any(|row| is_sampled(&row)) {
+    if !sampled.is_empty() {
         said.push(SAMPLED.to_owned());
     }
-    if rows().any(|row| is_sampled(&row) && row[4] == WaitClass::Commit.name()) {
+    if sampled.iter().any(|row| row[4] == WaitClass::Commit.name()) {
         said.push("A commit contains its waits for the logs.".to_owned());
     }
     said.join(" ")
@@ -127,7 +128,7 @@ pub(crate) fn explained(views: &[WaitsView]) -> String {
 const SAMPLED: &str = "†: sessions that were seen in this state when the server was read, and their share of all sessions at work: \
                        short waits are seen by chance.";
 
-/// Of a server that was watched without a load of truetps's.
+/// The waits of a server that was watched without a load of truetps's.
 pub(crate) fn watched(waits: &TopWaits) -> DocumentSection {
     const WITHOUT_TX: [usize; 5] = [0, 2, 3, 4, 5];
     let view = WaitsView::of(String::new(), waits);
@@ -144,17 +145,16 @@ pub(crate) fn watched(waits: &TopWaits) -> DocumentSection {
 
 /// The longest waits of either side; `None` where no side has any.
 pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<DocumentSection> {
-    let mark = |wait: &ComparedWait| if wait.source == WaitSource::Sampled { " †" } else { "" };
-    let row = |(index, wait): (usize, &ComparedWait)| {
+    let rows = waits.list.iter().enumerate().map(|(index, wait)| {
+        let mark = if wait.source == WaitSource::Sampled { " †" } else { "" };
         [
             (index + 1).to_string(),
             format::or_nothing(wait.us_per_tx_a, format::duration_us),
             format::or_nothing(wait.us_per_tx_b, format::duration_us),
             wait.class.name().to_owned(),
-            format!("{}{}", wait.name, mark(wait)),
+            format!("{}{mark}", wait.name),
         ]
-    };
-    let rows = waits.list.iter().enumerate().map(row);
+    });
     let table = DocumentTable::new(["rank", "A", "B", "class", "wait"], rows).block()?;
     let mut said = Vec::from_iter(more(waits.more));
     said.push(
@@ -177,6 +177,8 @@ pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<D
 
 #[cfg(test)]
 mod tests {
+    use truetps_analysis::ComparedWait;
+
     use super::*;
     use crate::fixture::Fixture;
 

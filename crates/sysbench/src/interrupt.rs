@@ -35,7 +35,7 @@ impl Interrupt {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// The same, for the loop that handles the request.
+    /// Asks in the loop that handles the request.
     pub(crate) fn hear(&self) -> bool {
         let is_asked = self.is_asked();
         if is_asked {

@@ -21,7 +21,7 @@ pub struct PartsRequest<'a> {
     pub part: Part,
     /// How long they wait for each other.
     pub wait: Duration,
-    /// Of all parts together.
+    /// The plan of all parts together.
     pub plan: &'a Plan,
     pub experiment: &'a Experiment,
     /// What must be the same in all parts: the plan, the script and its options.
@@ -30,9 +30,9 @@ pub struct PartsRequest<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// The place of a part among the others. When it is dropped, the part has left.
+/// The meeting of a part with the others. When it is dropped, the part has left.
 pub trait PartsMeeting {
-    /// The same in all parts of a load, and in no other.
+    /// Equal in all parts of a load, and in no other.
     fn name(&self) -> &str;
 
     /// All clients are ready: waits for the other parts. Returns the moment of the first event in all of them, or why
@@ -95,9 +95,10 @@ impl PlannedPart {
         let of =
             PartOfExperiment { part, pid: std::process::id(), meeting: meeting.name().to_owned() };
         // Of no other load, as far as hashes differ: its keys may still be there.
-        let chance = |what| fnv1a(format!("{what} {}", of.meeting).as_bytes()) as u32;
+        let [start, sequence] = ["start", "sequence"]
+            .map(|what| fnv1a(format!("{what} {}", of.meeting).as_bytes()) as u32);
         let run = Arc::get_mut(&mut context.run).expect("no thread has been started yet");
-        run.unique = Unique::of_part(chance("start"), chance("sequence"), part).into();
+        run.unique = Unique::of_part(start, sequence, part).into();
         Ok(RunningPart { of, meeting })
     }
 }

@@ -2,7 +2,7 @@
 //! PostgreSQL servers (`private_postgres`), in a folder of their own, removed when the value is dropped or the test's
 //! process ends in any way.
 //!
-//! - `machine`: which tests run beside each other. `templates`: initialised datadirs, shared between tests.
+//! - `machine`: which tests run beside each other, and `permits`: in all programs of a run. `templates`: initialised datadirs, shared between tests.
 //! - `fit`: judges random draws. `pid_namespace`: runs a test in a pid namespace of its own.
 //!
 //! *Invariant:* in `[dev-dependencies]` only. A server that this crate did not start is never touched (there is no
@@ -12,6 +12,7 @@ mod fit;
 mod machine;
 pub mod mysql_family;
 mod os_user;
+mod permits;
 mod pid_namespace;
 mod port;
 mod postgres;

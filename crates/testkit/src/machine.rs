@@ -1,11 +1,15 @@
 //! Which tests of a program may run beside each other. Most wait for a server or a measured second, and several of them
 //! share the cores well. A test that judges a length of time runs beside others of its kind only, or alone.
 //!
-//! Cargo runs one test program at a time, so a lock of the process is enough.
+//! Within a program this is a lock of the process. Where `xtask` runs programs beside each other, a test takes a permit
+//! in addition: one test one, and tests that judge a length of time all of them.
 
-use std::cell::Cell;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 use std::time::Duration;
+
+use crate::permits::Permits;
 
 /// All tests of a program together do not take so long.
 const WAIT_MAX: Duration = Duration::from_mins(15);
@@ -31,16 +35,26 @@ static CHANGED: Condvar = Condvar::new();
 thread_local! {
     /// The test of this thread has the machine as it needs it: its servers and folders ask for nothing.
     static IS_RESERVED: Cell<bool> = const { Cell::new(false) };
+    /// The permit of this thread's test.
+    static PERMIT: RefCell<Weak<Permits>> = const { RefCell::new(Weak::new()) };
 }
 
 /// The machine, for as long as this is not dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct MachineGuard(Option<MachineUse>);
+pub struct MachineGuard {
+    by: Option<MachineUse>,
+    permits: Option<Arc<Permits>>,
+}
 
 /// For servers and folders of tests, so that a test need not ask. One test may hold several.
 pub fn share_machine() -> MachineGuard {
-    if IS_RESERVED.get() { MachineGuard(None) } else { enter(MachineUse::Shared) }
+    if IS_RESERVED.get() {
+        return MachineGuard { by: None, permits: None };
+    }
+    let mut guard = enter(MachineUse::Shared);
+    guard.permits = permit_of_this_test();
+    guard
 }
 
 /// For a test that judges a length of time and is idle itself: others of the kind may run meanwhile.
@@ -57,9 +71,23 @@ pub fn take_machine() -> MachineGuard {
 }
 
 fn reserve(by: MachineUse) -> MachineGuard {
-    let guard = enter(by);
+    let mut guard = enter(by);
+    let permits = if by == MachineUse::Alone { Permits::all() } else { Permits::all_shared() };
+    guard.permits = permits.map(Arc::new);
     IS_RESERVED.set(true);
     guard
+}
+
+/// One for all servers and folders of a test. A thread without a name was started by a test, which has one.
+fn permit_of_this_test() -> Option<Arc<Permits>> {
+    thread::current().name()?;
+    PERMIT.with_borrow_mut(|held| {
+        held.upgrade().or_else(|| {
+            let permit = Arc::new(Permits::one()?);
+            *held = Arc::downgrade(&permit);
+            Some(permit)
+        })
+    })
 }
 
 fn enter(by: MachineUse) -> MachineGuard {
@@ -72,7 +100,7 @@ fn enter(by: MachineUse) -> MachineGuard {
         "the machine was in use for {WAIT_MAX:?}: {state:?}; a test asks for it first"
     );
     (state.by, state.users) = (by, state.users + 1);
-    MachineGuard(Some(by))
+    MachineGuard { by: Some(by), permits: None }
 }
 
 fn state() -> MutexGuard<'static, MachineState> {
@@ -81,7 +109,9 @@ fn state() -> MutexGuard<'static, MachineState> {
 
 impl Drop for MachineGuard {
     fn drop(&mut self) {
-        let Some(by) = self.0 else { return };
+        // Before another test of this program waits for them.
+        drop(self.permits.take());
+        let Some(by) = self.by else { return };
         if by != MachineUse::Shared {
             IS_RESERVED.set(false);
         }

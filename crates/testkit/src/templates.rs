@@ -20,11 +20,12 @@ use crate::machine::{MachineGuard, share_machine};
 /// The list of files that makes a template whole.
 const MANIFEST: &str = "template.json";
 /// What makes templates.
-const MAKERS: [&[u8]; 4] = [
-    include_bytes!("../../sandbox/src/template.rs"),
-    include_bytes!("../../sandbox/src/template_build.rs"),
-    include_bytes!("../../sandbox/src/old_redo.rs"),
-    include_bytes!("../../sandbox/src/postgres/template.rs"),
+const MAKERS: [&[u8]; 5] = [
+    include_bytes!("../../sandbox/src/data/initialiser.rs"),
+    include_bytes!("../../sandbox/src/data/template.rs"),
+    include_bytes!("../../sandbox/src/data/template_build.rs"),
+    include_bytes!("../../sandbox/src/data/old_redo.rs"),
+    include_bytes!("../../sandbox/src/data/postgres_template.rs"),
 ];
 
 /// A home of its own for a test, with templates in it.

@@ -73,13 +73,12 @@ impl Custom {
 
 /// A statement, with as many generators as it has parameters.
 fn parse(n: usize, custom: &CustomStatement) -> Result<Statement, WorkloadError> {
-    let key = || format!("workload.statements[{n}]");
-    let statement = Statement::new(custom.sql.trim())
-        .map_err(|error| WorkloadError::Sql { key: key(), problem: error.to_string() })?;
+    let statement =
+        Statement::new(custom.sql.trim()).map_err(|error| refused(n, error.to_string()))?;
     let (needed, given) = (statement.param_count(), custom.params.len());
     if needed != given {
         let problem = format!("{needed} `?` and {given} `params` in: {}", statement.sql());
-        return Err(WorkloadError::Sql { key: key(), problem });
+        return Err(refused(n, problem));
     }
     let first =
         statement.sql().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
@@ -90,7 +89,11 @@ fn parse(n: usize, custom: &CustomStatement) -> Result<Statement, WorkloadError>
         )),
         _ => None,
     };
-    problem.map_or(Ok(statement), |problem| Err(WorkloadError::Sql { key: key(), problem }))
+    problem.map_or(Ok(statement), |problem| Err(refused(n, problem)))
+}
+
+fn refused(n: usize, problem: String) -> WorkloadError {
+    WorkloadError::Sql { key: format!("workload.statements[{n}]"), problem }
 }
 
 fn table(number: u64, custom: &CustomTable, dialect: SqlDialect, seed: u64) -> Table {

@@ -3,7 +3,8 @@
 //! - `workload`: the traits [`Workload`] and [`ClientStream`]. `build` ([`build`](fn@build)): the workload of a plan.
 //! - One module for each kind of workload: `insert`, `delete_insert`, `update`, `read_write`, `table_insert`, `custom`,
 //!   `sql_list` (a user's own SQL), `row_load` (`verify`). `scripted` is what they have in common.
-//! - `sysbench` and `table`: the tables and how they are filled. `generate`, `keys` and `client_random`: the values.
+//! - `sysbench` (with `digits`) and `table`: the tables and how they are filled. `generate`, `keys` and
+//!   `client_random`: the values.
 //! - `profile` and `write`: derived from the streams themselves, what a workload does to keys and pages.
 //!
 //! *Invariant:* a workload knows nothing of time, sessions or servers. A seed determines one stream for each client,
@@ -13,6 +14,7 @@ mod build;
 mod client_random;
 mod custom;
 mod delete_insert;
+mod digits;
 mod error;
 mod generate;
 mod insert;

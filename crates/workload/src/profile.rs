@@ -107,16 +107,10 @@ impl Sample {
     fn write(&mut self, client: usize, write: Write, params: &Params) {
         self.writes_sent += 1;
         let table = &mut self.tables[write.table];
-        let named = |key: usize| match params.values()[key] {
-            Value::Int(key) => key as u64,
-            other => {
-                unreachable!("keys of built-in workloads are whole numbers, this is {other:?}")
-            }
-        };
         self.rows.clear();
         match write.kind {
             WriteKind::Insert { key } | WriteKind::Update { key } | WriteKind::Delete { key } => {
-                self.rows.push((write.table, named(key)));
+                self.rows.push((write.table, key_of(&params.values()[key])));
             }
             WriteKind::InsertAuto { rows } => {
                 self.rows.extend((0..rows).map(|_| (write.table, table.next_key())));
@@ -151,12 +145,10 @@ impl Sample {
         if self.writes.is_none() {
             return profile;
         }
-        let of_inserted =
-            |count: u64| (self.inserted.all > 0).then(|| count as f64 / self.inserted.all as f64);
         profile.writes_per_tx = Some(per_tx(self.writes_sent));
         profile.inserted_rows_per_tx = Some(per_tx(self.inserted.all));
-        profile.explicit_key_share = of_inserted(self.inserted.explicit);
-        profile.deleted_key_share = of_inserted(self.inserted.deleted);
+        profile.explicit_key_share = share(self.inserted.explicit, self.inserted.all);
+        profile.deleted_key_share = share(self.inserted.deleted, self.inserted.all);
         profile.key_reuse_tx_p50 = self.reuse_p50().map(|distance| distance as f64);
         profile.recent_key_share = self.recent_share();
         profile.rows_per_page = self.pages.rows_per_page();
@@ -185,15 +177,27 @@ impl Sample {
     fn recent_share(&self) -> Option<f64> {
         let window = WINDOW.min(self.reuse_max());
         // Earlier writes have a shorter history.
-        let looking_back = || self.all_writes().filter(|write| write.at >= window);
-        let recent = looking_back()
-            .filter(|write| write.since_last.is_some_and(|distance| distance <= window));
-        let all = looking_back().count();
-        (all > 0).then(|| recent.count() as f64 / all as f64)
+        let (mut all, mut recent) = (0, 0);
+        for write in self.all_writes().filter(|write| write.at >= window) {
+            all += 1;
+            recent += u64::from(write.since_last.is_some_and(|distance| distance <= window));
+        }
+        share(recent, all)
     }
 
     fn all_writes(&self) -> impl Iterator<Item = &KeyWrite> {
         self.histories.iter().flat_map(|history| &history.writes)
+    }
+}
+
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}
+
+fn key_of(value: &Value) -> u64 {
+    match value {
+        Value::Int(key) => *key as u64,
+        other => unreachable!("keys of built-in workloads are whole numbers, this is {other:?}"),
     }
 }
 
@@ -289,7 +293,7 @@ impl TableKeys {
 /// Pages written in consecutive windows.
 #[derive(Debug, Default)]
 struct Pages {
-    /// Of the current window.
+    /// The pages of the current window.
     transactions: usize,
     touched: HashSet<(usize, u64)>,
     rows: u64,
@@ -318,7 +322,7 @@ impl Pages {
         }
     }
 
-    /// Of the current window, if it is the first.
+    /// Rows on a written page, in all full windows; before the first of them has ended, in the current one.
     fn rows_per_page(&self) -> Option<f64> {
         let (rows, pages) =
             if self.full.1 > 0 { self.full } else { (self.rows, self.touched.len() as u64) };

@@ -7,9 +7,10 @@ use truetps_driver::{Params, Statement};
 use truetps_plan::{KeyDistribution, ReadWriteMix};
 
 use crate::client_random::ClientRandom;
+use crate::digits::push_c;
 use crate::keys::Keys;
 use crate::scripted::{ClientScript, ScriptedWorkload};
-use crate::sysbench::{SysbenchTables, push_c};
+use crate::sysbench::SysbenchTables;
 use crate::write::{Write, WriteKind, for_each_table};
 use crate::{NextStatement, WorkloadError};
 
@@ -17,9 +18,9 @@ use crate::{NextStatement, WorkloadError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StatementValues {
     None,
-    /// Of a row that is read.
+    /// The key of a row that is read.
     Id,
-    /// Of a row that counts up.
+    /// The key of a row that counts up.
     CountedId,
     /// Both ends of a range.
     Range,

@@ -174,7 +174,7 @@ impl Workload for RowLoad {
 struct RowStream {
     client: u32,
     next_seq: u64,
-    /// Of the current row.
+    /// The mark of the current row.
     digest: u64,
     identity: RowIdentity,
     fields: Arc<[Option<RowField>]>,

@@ -58,8 +58,8 @@ impl SqlList {
             return Err(WorkloadError::NoStatement);
         }
         let keyed = list.iter().map(|one| matches!(one, SqlStatement::Keyed(_))).collect();
-        let parse = |one| statement(one, keys.is_empty());
-        let mut statements = list.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let statements = list.into_iter().map(|one| statement(one, keys.is_empty()));
+        let mut statements = statements.collect::<Result<Vec<_>, _>>()?;
         if commit != Commit::Each {
             statements.push(Statement::text_only("COMMIT"));
         }
@@ -138,8 +138,10 @@ impl Total {
                 share.saturating_sub(sent)
             }
             Self::Shared(left) => {
-                let take = |left: u64| Some(left.saturating_sub(batch.into()));
-                left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default()
+                let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                    Some(left.saturating_sub(batch.into()))
+                });
+                before.unwrap_or_default()
             }
         };
         // Without statements left, a transaction is requested only if there is no limit.

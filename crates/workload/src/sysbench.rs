@@ -4,14 +4,11 @@
 use truetps_driver::{Params, Statement};
 use truetps_record::SqlDialect;
 
+use crate::digits::{PAD_GROUPS, push_c};
 use crate::scripted::ScriptedWorkload;
 use crate::table::{RowSource, Table};
 use crate::write::Write;
 use crate::{RandomStream, WorkloadError};
-
-/// Groups of 11 digits in column `c` (119 characters) and in column `pad` (59).
-const C_GROUPS: usize = 10;
-const PAD_GROUPS: usize = 5;
 
 /// Bytes of `k`, `c` and `pad` in a row: 4 bytes, and texts padded with blanks to 120 and 60, each with its length.
 const ROW_REST_BYTES: u64 = 4 + 121 + 61;
@@ -99,19 +96,4 @@ impl SysbenchTables {
             Table::new(self.dialect, name, self.rows, source, seed).with_sql(create, after_load);
         table.with_column_bytes(id_bytes + ROW_REST_BYTES)
     }
-}
-
-/// A value of column `c`.
-pub(crate) fn push_c(stream: &mut RandomStream, params: &mut Params) {
-    params.push_text(|out| stream.put_digit_groups(C_GROUPS, out));
-}
-
-/// Appends a row for loading: `(1,42,'…','…')`.
-pub(crate) fn put_digits_row(id: u64, rows: u64, stream: &mut RandomStream, text: &mut Vec<u8>) {
-    let k = stream.below(rows) + 1;
-    text.extend_from_slice(format!("({id},{k},'").as_bytes());
-    stream.put_digit_groups(C_GROUPS, text);
-    text.extend_from_slice(b"','");
-    stream.put_digit_groups(PAD_GROUPS, text);
-    text.extend_from_slice(b"')");
 }

@@ -6,9 +6,9 @@ use truetps_driver::Params;
 use truetps_record::SqlDialect;
 
 use crate::RandomStream;
+use crate::digits::put_digits_row;
 use crate::generate::{Generators, RowPosition};
 use crate::sql_text::put_value;
-use crate::sysbench::put_digits_row;
 
 /// A table and the source of its rows.
 #[derive(Debug, Clone)]

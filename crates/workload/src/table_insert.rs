@@ -137,8 +137,9 @@ fn key_type(dialect: SqlDialect) -> &'static str {
 
 /// The columns of all types, in the order of mtls-perf-bench.
 fn columns(table: &GeneratedTable, dialect: SqlDialect) -> Vec<TableColumn> {
-    let either = |mysql: &str, postgres: &str| {
-        (if dialect == SqlDialect::Mysql { mysql } else { postgres }).to_owned()
+    let [float, double, datetime, blob] = match dialect {
+        SqlDialect::Mysql => ["float", "double", "datetime", "blob"],
+        SqlDialect::Postgres => ["real", "double precision", "timestamp", "bytea"],
     };
     let length = table.value_length.unwrap_or(VALUE_LENGTH);
     // A text of default length is cut to its column's length.
@@ -153,8 +154,8 @@ fn columns(table: &GeneratedTable, dialect: SqlDialect) -> Vec<TableColumn> {
             text(varchar),
             with_length(varchar),
         ),
-        (table.floats, "f", either("float", "real"), FLOAT, 4),
-        (table.doubles, "d", either("double", "double precision"), FLOAT, 8),
+        (table.floats, "f", float.to_owned(), FLOAT, 4),
+        (table.doubles, "d", double.to_owned(), FLOAT, 8),
         (
             table.decimals,
             "dm",
@@ -167,14 +168,14 @@ fn columns(table: &GeneratedTable, dialect: SqlDialect) -> Vec<TableColumn> {
         (
             table.datetimes,
             "dt",
-            either("datetime", "timestamp"),
+            datetime.to_owned(),
             GeneratorKind::Datetime(TimeRange::datetimes()),
             5,
         ),
         (
             table.blobs,
             "bl",
-            either("blob", "bytea"),
+            blob.to_owned(),
             GeneratorKind::Bytes { min_length: length, max_length: length },
             with_length(length),
         ),

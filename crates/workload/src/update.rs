@@ -7,9 +7,10 @@ use truetps_plan::KeyDistribution;
 use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
+use crate::digits::push_c;
 use crate::keys::Keys;
 use crate::scripted::{ClientScript, ScriptedWorkload};
-use crate::sysbench::{SysbenchTables, push_c};
+use crate::sysbench::SysbenchTables;
 use crate::table::RowSource;
 use crate::write::{Write, WriteKind, for_each_table};
 use crate::{NextStatement, Table, WorkloadError};

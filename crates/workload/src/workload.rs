@@ -21,7 +21,7 @@ pub struct NextStatement {
 pub struct RowMark {
     /// Its number among the client's rows, from 0.
     pub seq: u64,
-    /// Of its payload.
+    /// The digest of its payload.
     pub digest: u64,
 }
 

@@ -14,7 +14,7 @@ pub enum WriteKind {
     Insert {
         key: usize,
     },
-    /// Of this number of rows, whose keys the server makes.
+    /// An INSERT of this number of rows, whose keys the server makes.
     InsertAuto {
         rows: u32,
     },

@@ -52,8 +52,10 @@ fn server() -> Option<Server> {
     let home = TestHome::new();
     let load = ServerLoad { connections_max: 10, statements_per_connection: 50 };
     let memory = HostLimits::read().memory_bytes;
-    let mut settings =
-        Settings::new(&chosen_settings(memory, load, binary.flavour, binary.version));
+    let mut settings = Settings::new(
+        binary.family(),
+        &chosen_settings(memory, load, binary.flavour, binary.version),
+    );
     settings.set("innodb_buffer_pool_size", SettingValue::Text("64M".to_owned()));
     let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
     let server = sandbox.start(&StartOptions::new(settings)).unwrap();

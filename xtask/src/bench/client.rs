@@ -108,7 +108,7 @@ fn check(outcome: &RunOutcome) -> anyhow::Result<()> {
         || outcome.clients_not_connected > 0
         || outcome.end.lost > 0
     {
-        let cause = outcome.connect_errors.first().or(outcome.errors.first());
+        let cause = outcome.connect_errors.first().or(outcome.errors().next());
         bail!(
             "{:?}: {} clients did not connect, {} were lost: {cause:?}",
             outcome.ending,
@@ -120,13 +120,13 @@ fn check(outcome: &RunOutcome) -> anyhow::Result<()> {
 }
 
 fn open_figures(outcome: &RunOutcome) -> Option<OpenFigures> {
-    let counts = outcome.measured?;
+    let measured = outcome.measured.as_ref()?;
     Some(OpenFigures {
-        open_loop: outcome.open_loop?,
-        started: counts.started,
-        failed: counts.failed,
-        cpu_us: outcome.workers_used.cpu.as_secs_f64() * 1e6,
-        seconds: outcome.measure_length.as_secs_f64(),
+        open_loop: measured.open_loop?,
+        started: measured.counts.started,
+        failed: measured.counts.failed,
+        cpu_us: measured.workers_used.cpu.as_secs_f64() * 1e6,
+        seconds: measured.schedule_length.as_secs_f64(),
     })
 }
 

@@ -114,7 +114,8 @@ fn settings(
 ) -> anyhow::Result<Settings> {
     let memory = truetps_probe::host_facts(home.path(), None).memory_bytes;
     let chosen = chosen_settings(memory, load, binary.flavour, binary.version);
-    let mut settings = Settings::new(&Catalogue::ask(binary, home.user())?.keep_known(chosen));
+    let mut settings =
+        Settings::new(binary.family(), &Catalogue::ask(binary, home.user())?.keep_known(chosen));
     // No flush and no binlog.
     settings.set("innodb_flush_log_at_trx_commit", SettingValue::Int(0));
     for (name, level) in extra {

@@ -35,7 +35,7 @@ const CIRCLES_MAX: [(&str, usize); 24] = [
 ];
 
 /// The path of a module below its crate; empty: the crate's root.
-type ModulePath = Vec<String>;
+pub(super) type ModulePath = Vec<String>;
 
 /// The modules of one crate.
 #[derive(Default)]
@@ -69,6 +69,17 @@ impl Circles {
         named.extend(paths_in_code(&code));
         graph.exported.insert(module.clone(), exported);
         graph.named.insert(module, named);
+    }
+
+    /// The imports of a crate: from which module, and which one.
+    pub(super) fn edges(&self, name: &str) -> Vec<(&ModulePath, &ModulePath)> {
+        let graphs = self.crates.get(name).into_iter();
+        graphs
+            .flat_map(|graph| {
+                let modules = graph.named.keys();
+                modules.flat_map(|from| graph.edges_of(from).into_iter().map(move |to| (from, to)))
+            })
+            .collect()
     }
 
     /// Crates with another number of modules in circles than is allowed.

@@ -63,18 +63,18 @@ const INVARIANTS: [Invariant; 28] = [
         "sandbox",
         &[BY_PATH],
         &[
-            "sandbox/src/archive.rs",
-            "sandbox/src/binary.rs",
-            "sandbox/src/children.rs",
-            "sandbox/src/home.rs",
-            "sandbox/src/host_limits.rs",
+            "sandbox/src/housekeeping/archive.rs",
+            "sandbox/src/program/binary.rs",
+            "sandbox/src/system/children.rs",
+            "sandbox/src/home/home_folder.rs",
+            "sandbox/src/system/host_limits.rs",
             "sandbox/src/instance/port.rs",
-            "sandbox/src/json_file.rs",
-            "sandbox/src/postgres/state_file.rs",
-            "sandbox/src/processes.rs",
-            "sandbox/src/server_user.rs",
-            "sandbox/src/template.rs",
-            "sandbox/src/template_build.rs",
+            "sandbox/src/system/json_file.rs",
+            "sandbox/src/data/postgres_state.rs",
+            "sandbox/src/system/processes.rs",
+            "sandbox/src/system/server_user.rs",
+            "sandbox/src/data/template.rs",
+            "sandbox/src/data/template_build.rs",
         ],
     ),
     Invariant(
@@ -96,8 +96,9 @@ const INVARIANTS: [Invariant; 28] = [
             "disk/src/file_system_lab/mod.rs",
             "disk/src/file_system_lab/names.rs",
             "disk/src/file_system_lab/nodes.rs",
-            "sandbox/src/archive.rs",
-            "sandbox/src/home.rs",
+            "sandbox/src/housekeeping/archive.rs",
+            "sandbox/src/home/home_folder.rs",
+            "sandbox/src/system/folders.rs",
             "testkit/src/postgres.rs",
             "testkit/src/templates.rs",
         ],
@@ -109,7 +110,7 @@ const INVARIANTS: [Invariant; 28] = [
             "prealloc/src/next.rs",
             "prealloc/src/process_calls.rs",
             "prealloc/src/symbols.rs",
-            "sandbox/src/spawn.rs",
+            "sandbox/src/system/spawn.rs",
             "sysbench/src/lua/shapes.rs",
             "sysbench/src/lua/state.rs",
             "sysbench/src/lua/symbols.rs",
@@ -174,12 +175,12 @@ mod tests {
             "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n",
             0,
         );
-        check("crates/sandbox/src/copy.rs", reads, 0);
+        check("crates/sandbox/src/system/copy.rs", reads, 0);
         check("crates/measure/src/thread_use.rs", reads, 0);
         check("crates/folder/src/folder.rs", reads, 0);
         check("crates/folder/src/folder.rs", "let now = Instant::now();", 1);
-        check("crates/sandbox/src/copy.rs", "#[expect(unsafe_code)]", 1);
-        check("crates/sandbox/src/spawn.rs", "#[expect(unsafe_code)]", 0);
+        check("crates/sandbox/src/system/copy.rs", "#[expect(unsafe_code)]", 1);
+        check("crates/sandbox/src/system/spawn.rs", "#[expect(unsafe_code)]", 0);
     }
 
     #[test]
@@ -199,6 +200,6 @@ mod tests {
         check("crates/folder/src/folder.rs", "open_regular(&path)?.read_to_end(&mut bytes)", 1);
         check("crates/lab/src/crash/binlog.rs", "fs::read(folder.join(name))", 1);
         check("crates/gateway/src/config.rs", "std::fs::chown(path, uid, gid)", 1);
-        check("crates/sandbox/src/copy.rs", "fchown(file, uid, gid)", 0);
+        check("crates/sandbox/src/system/copy.rs", "fchown(file, uid, gid)", 0);
     }
 }

@@ -4,6 +4,7 @@ mod chinese;
 mod circles;
 mod closures;
 mod edges;
+mod floors;
 mod invariants;
 mod languages;
 mod links;
@@ -53,6 +54,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     problems.extend(types.problems());
     problems.extend(circles.problems());
+    problems.extend(floors::problems(&circles));
     problems.extend(closures.problems());
     let mut pages = BTreeMap::new();
     for file in texts(root)? {
@@ -108,7 +110,11 @@ fn run_folders(root: &Path) -> anyhow::Result<BTreeSet<String>> {
     Ok(folders)
 }
 
-fn collect(folder: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+pub(crate) fn collect(
+    folder: &Path,
+    endings: &[&str],
+    files: &mut Vec<PathBuf>,
+) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
         if path.is_dir() {

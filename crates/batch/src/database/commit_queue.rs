@@ -30,7 +30,7 @@ pub struct CommitQueue<R> {
     stored_batches: AtomicU64,
     /// Milliseconds until the table's definition was read the last time.
     definition_read_ms: AtomicU64,
-    /// The same for the last time when it could not be read.
+    /// When it last could not be read, in the same form.
     definition_unread_ms: AtomicU64,
 }
 
@@ -149,8 +149,10 @@ impl<R: RowReply> CommitQueue<R> {
     fn wake(&self, state: &mut LockedQueue<R>) {
         let apart = self.wakes.len() - 1;
         for connections in [0..apart, apart..apart + 1] {
-            let idle = |n: &usize| state.is_idle[*n] && state.queue.has_work_for(self.lane(*n));
-            if let Some(idle) = connections.clone().find(idle) {
+            let idle = connections
+                .clone()
+                .find(|n| state.is_idle[*n] && state.queue.has_work_for(self.lane(*n)));
+            if let Some(idle) = idle {
                 state.is_idle[idle] = false;
                 self.wakes[idle].notify_one();
             }
@@ -213,14 +215,10 @@ impl<R: RowReply> CommitQueue<R> {
     /// For a row that is wrong for what is known of the table: it may be right for what the table is now.
     pub fn definition_state(&self) -> DefinitionState {
         let now = self.now();
-        let is_recent = |at_ms: &AtomicU64| {
-            let at = Duration::from_millis(at_ms.load(Ordering::Relaxed));
-            !at.is_zero() && now.saturating_sub(at) <= DEFINITION_EVERY
-        };
-        if is_recent(&self.definition_read_ms) {
+        if is_recent(&self.definition_read_ms, now) {
             return DefinitionState::Known;
         }
-        if is_recent(&self.definition_unread_ms) {
+        if is_recent(&self.definition_unread_ms, now) {
             return DefinitionState::Unread;
         }
         let mut state = self.lock();
@@ -404,4 +402,10 @@ impl<R: RowReply> CommitQueue<R> {
     fn lock(&self) -> MutexGuard<'_, LockedQueue<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a time in milliseconds, 0 for never, is no longer ago than a definition counts.
+fn is_recent(at_ms: &AtomicU64, now: Duration) -> bool {
+    let at = Duration::from_millis(at_ms.load(Ordering::Relaxed));
+    !at.is_zero() && now.saturating_sub(at) <= DEFINITION_EVERY
 }

@@ -357,16 +357,16 @@ impl CommitConnection {
             }
             Ok(found)
         });
-        let verdict = |found: &StoredRow| match found.differs {
-            Some(_) if !columns.refuses_changes => FoundVerdict::Told(found.shown.clone()),
-            Some(_) if compares => FoundVerdict::Differs,
-            _ => FoundVerdict::Equal,
-        };
-        outcome(found, |found| StatementOutcome::Compared {
-            found: found
-                .iter()
-                .map(|found| SeenRow { row: found.row, verdict: verdict(found) })
-                .collect(),
+        outcome(found, |found| {
+            let seen = found.into_iter().map(|found| SeenRow {
+                row: found.row,
+                verdict: match found.differs {
+                    Some(_) if !columns.refuses_changes => FoundVerdict::Told(found.shown),
+                    Some(_) if compares => FoundVerdict::Differs,
+                    _ => FoundVerdict::Equal,
+                },
+            });
+            StatementOutcome::Compared { found: seen.collect() }
         })
     }
 
@@ -404,16 +404,16 @@ impl CommitConnection {
     /// How far the redo log is written, and how far it is on disk; servers before MySQL 8.0.30 do not say it.
     fn log_positions(&mut self, deadline: Instant) -> Result<[Option<u64>; 2], DriverError> {
         let values: Vec<_> = self.query(LOG_POSITIONS, deadline)?.into_iter().flatten().collect();
-        let position = |names: [&str; 2]| {
+        let names = [
+            ["Innodb_lsn_current", "Innodb_redo_log_current_lsn"],
+            ["Innodb_lsn_flushed", "Innodb_redo_log_flushed_to_disk_lsn"],
+        ];
+        Ok(names.map(|names| {
             let pair = values
                 .chunks_exact(2)
                 .find(|pair| names.iter().any(|name| pair[0].eq_ignore_ascii_case(name)));
             pair.and_then(|pair| pair[1].parse().ok())
-        };
-        Ok([
-            position(["Innodb_lsn_current", "Innodb_redo_log_current_lsn"]),
-            position(["Innodb_lsn_flushed", "Innodb_redo_log_flushed_to_disk_lsn"]),
-        ])
+        }))
     }
 
     fn look_up<'a>(
@@ -497,10 +497,12 @@ impl CommitConnection {
         self.link.send_bytes(sql, &mut self.scratch)?;
         let reply = self.reply(deadline)?;
         let Some(sets) = reply.sets else { return Ok(Vec::new()) };
-        let text =
-            |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        let values =
-            sets.iter().flat_map(|set| set.values().map(text).collect::<Vec<_>>()).collect();
+        let mut values = Vec::new();
+        for set in sets.iter() {
+            values.extend(
+                set.values().map(|value| Some(String::from_utf8_lossy(value?).into_owned())),
+            );
+        }
         self.results = Some(sets);
         Ok(values)
     }

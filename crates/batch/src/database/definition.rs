@@ -61,7 +61,7 @@ pub(super) fn definition_sql(dialect: SqlDialect, table: &str) -> Vec<String> {
 /// A query whose value is above 0 if this account sees the triggers of a table: otherwise the list of its triggers is
 /// empty.
 ///
-/// Of several grants on schemas whose patterns fit, MySQL takes only the most exact one. So one with TRIGGER counts only
+/// If the patterns of several grants fit a schema, MySQL takes only the most exact one. So one with TRIGGER counts only
 /// if no other pattern fits, whatever the case of its letters.
 fn trigger_grants_sql(literal: &str) -> String {
     let grantee = "GRANTEE = CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - \
@@ -97,14 +97,14 @@ impl TableDefinition {
         definition_version(self.answers.iter().flatten().flatten().map(Option::as_deref))
     }
 
-    /// Of the MySQL family: whether a temporary table of the session hides the table.
+    /// Whether a temporary table of the session hides the table (MySQL family).
     pub(super) fn is_temporary(&self) -> bool {
         let created =
             self.answers.first().into_iter().flatten().filter_map(|row| row.get(1)?.as_deref());
         created.into_iter().any(|created| created.starts_with("CREATE TEMPORARY"))
     }
 
-    /// Of the MySQL family: what [`trigger_grants_sql`] found.
+    /// Whether [`trigger_grants_sql`] has found one (MySQL family).
     pub(super) fn has_trigger_grant(&self) -> bool {
         let granted =
             self.answers.last().into_iter().flatten().filter_map(|row| row.first()?.as_deref());

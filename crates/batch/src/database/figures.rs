@@ -13,7 +13,7 @@ const ROWS: [f64; 11] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureHistogram {
     pub bounds: &'static [f64],
-    /// Of each bucket alone; the last one has no upper bound.
+    /// The count of each bucket alone; the last one has no upper bound.
     pub counts: Vec<u64>,
     pub sum: f64,
 }

@@ -1,66 +1,13 @@
 //! Whether a table can keep the promise of the gateway: each row once, as it was sent, and only if it is acknowledged.
 
-use thiserror::Error;
 use truetps_driver::{Client, DriverError};
 use truetps_record::SqlDialect;
 
 use super::catalogue::UniqueKey;
 use super::definition::{TableDefinition, definition_sql};
+use super::inspection_error::InspectionError;
 use super::{mysql_catalogue, postgres_catalogue};
 use crate::TableColumns;
-
-#[derive(Debug, Error)]
-pub enum InspectionError {
-    #[error("there is no table `{0}` that this account can see")]
-    NoTable(String),
-    #[error("table `{table}` has the engine {engine}, whose statements are not atomic")]
-    Engine { table: String, engine: String },
-    #[error("`{table}` {kind}")]
-    Kind { table: String, kind: String },
-    #[error(
-        "table `{table}` has no unique key that identifies the rows of clients: a retry would store a row twice{}",
-        listed(others)
-    )]
-    NoKey { table: String, others: Vec<String> },
-    #[error("table `{table}` has several unique keys ({}): which one identifies a row?", keys.join("; "))]
-    SeveralKeys { table: String, keys: Vec<String> },
-    #[error("table `{table}` has no unique key of the columns {} that identifies rows; its unique keys: {}{}", key.join(", "), keys.join("; "), listed(others))]
-    OtherKey { table: String, key: Vec<String>, keys: Vec<String>, others: Vec<String> },
-    #[error("table `{table}`: {problem}")]
-    Privilege { table: String, problem: String, grant: String },
-    #[error(transparent)]
-    Driver(#[from] DriverError),
-}
-
-fn listed(others: &[String]) -> String {
-    if others.is_empty() { String::new() } else { format!(" ({})", others.join("; ")) }
-}
-
-impl InspectionError {
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::NoTable(_) => {
-                "check the table's name, the schema in the address, and GRANT SELECT, INSERT"
-                    .to_owned()
-            }
-            Self::Engine { table, .. } => format!("ALTER TABLE {table} ENGINE=InnoDB"),
-            Self::Kind { .. } => {
-                "name a table whose rows are stored in it and survive a crash".to_owned()
-            }
-            Self::NoKey { .. } => {
-                "make the clients number their rows: PRIMARY KEY (client_id, seq)".to_owned()
-            }
-            Self::SeveralKeys { .. } => {
-                "name its columns in the configuration: key = [\"client_id\", \"seq\"]".to_owned()
-            }
-            Self::OtherKey { .. } => {
-                "name the columns of a unique key, or leave `key` out".to_owned()
-            }
-            Self::Privilege { grant, .. } => grant.clone(),
-            Self::Driver(error) => return error.hint(),
-        })
-    }
-}
 
 /// What was found out about a table.
 #[derive(Debug)]
@@ -93,11 +40,9 @@ pub(super) fn inspect_table(
     let mut columns =
         columns.ok_or_else(|| InspectionError::NoKey { table: table.to_owned(), others })?;
     let read_column = columns.columns().iter().find(|column| column.reads_back);
-    let of_type = || {
-        read_column
-            .map(|column| format!("the type of its column `{}` may change values", column.name))
-    };
-    let reads_back = found.may_change_rows.or_else(of_type);
+    let reads_back = found.may_change_rows.or_else(|| {
+        Some(format!("the type of its column `{}` may change values", read_column?.name))
+    });
     columns.reads_back = reads_back.is_some();
     columns.is_partitioned = found.is_partitioned;
     let refusal = try_privileges(client, table, &columns)?;
@@ -160,11 +105,11 @@ fn choose_key(
     if keys.len() > 1 && wanted.is_empty() {
         return Err(InspectionError::SeveralKeys { keys: all, table });
     }
-    let is_wanted = |columns: &[String]| {
+    let found = keys.into_iter().find(|(_, columns)| {
         wanted.is_empty()
             || wanted.len() == columns.len() && wanted.iter().all(|name| columns.contains(name))
-    };
-    match keys.into_iter().find(|(_, columns)| is_wanted(columns)) {
+    });
+    match found {
         Some((_, columns)) => Ok(columns),
         None if wanted.is_empty() => Err(InspectionError::NoKey { table, others }),
         None => Err(InspectionError::OtherKey { table, key: wanted.to_vec(), keys: all, others }),

@@ -5,7 +5,7 @@ use truetps_record::SqlDialect;
 
 use super::catalogue::{CatalogueTable, UniqueKey, catalogue_rows, keys_of};
 use super::definition::{TableDefinition, text_literal};
-use super::inspection::InspectionError;
+use super::inspection_error::InspectionError;
 use crate::table::quoted_name;
 use crate::{ColumnFacts, ColumnType};
 
@@ -77,15 +77,10 @@ fn read_columns(client: &mut Client, literal: &str) -> Result<Vec<ColumnFacts>, 
 /// The type of a column, and whether only reading it again shows what is stored.
 fn column_type(row: &[String]) -> (ColumnType, bool) {
     let (data_type, declared, charset) = (row[1].to_lowercase(), &row[2], row[6].to_lowercase());
-    let number = |at: usize| row[at].parse::<u64>().ok();
-    let (chars, bytes, scale) = (number(7), number(8), number(9));
-    let fraction_digits = number(10).unwrap_or(0) as u32;
+    let [chars, bytes, scale, fraction_digits] =
+        [7, 8, 9, 10].map(|column| row[column].parse::<u64>().ok());
+    let fraction_digits = fraction_digits.unwrap_or(0) as u32;
     let is_faithful = FAITHFUL_CHARSETS.contains(&charset.as_str());
-    let text = |chars_max, bytes_max, keeps_blanks| ColumnType::Text {
-        chars_max,
-        bytes_max,
-        keeps_blanks,
-    };
     match data_type.as_str() {
         "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => (ColumnType::Integer, false),
         "decimal" => (ColumnType::Decimal { scale: scale.map(|scale| scale as u32) }, false),
@@ -94,11 +89,11 @@ fn column_type(row: &[String]) -> (ColumnType, bool) {
             (ColumnType::Float { is_single: data_type == "float" }, scale.is_some())
         }
         "bit" => (ColumnType::Bits, false),
-        "char" => (text(chars, None, false), !is_faithful),
-        "varchar" => (text(chars, None, true), !is_faithful),
+        "char" => (ColumnType::text(chars, None, false), !is_faithful),
+        "varchar" => (ColumnType::text(chars, None, true), !is_faithful),
         // Their limit is one of bytes, in their own character set.
         "tinytext" | "text" | "mediumtext" | "longtext" => (
-            text(None, bytes, true),
+            ColumnType::text(None, bytes, true),
             !matches!(charset.as_str(), "utf8mb4" | "utf8mb3" | "utf8" | "ascii"),
         ),
         "enum" => (ColumnType::Enum { labels: labels(declared) }, !is_faithful),

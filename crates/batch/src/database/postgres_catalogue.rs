@@ -5,7 +5,7 @@ use truetps_record::SqlDialect;
 
 use super::catalogue::{CatalogueTable, catalogue_rows, keys_of};
 use super::definition::{partition_tree_sql, text_literal};
-use super::inspection::InspectionError;
+use super::inspection_error::InspectionError;
 use crate::table::quoted_name;
 use crate::{ColumnFacts, ColumnType};
 
@@ -59,7 +59,7 @@ fn unfit_kind(row: &[String]) -> Option<String> {
         ("r" | "p", "p") => return None,
         ("r" | "p", "u") => "is unlogged: a crash empties it",
         ("r" | "p", _) => "is temporary",
-        _ => "is no table, but a view or a foreign table",
+        _ => "is not a table, but a view or a foreign table",
     };
     Some(kind.to_owned())
 }
@@ -138,11 +138,6 @@ fn column_type(name: &str, modifier: i64) -> (ColumnType, bool) {
     // The modifiers of text and NUMERIC begin at 4.
     let length = (modifier >= 4).then(|| (modifier - 4) as u64);
     let fraction_digits = if (0..=6).contains(&modifier) { modifier as u32 } else { 6 };
-    let text = |chars_max, bytes_max, keeps_blanks| ColumnType::Text {
-        chars_max,
-        bytes_max,
-        keeps_blanks,
-    };
     let kind = match name {
         "int2" | "int4" | "int8" => ColumnType::Integer,
         "numeric" => {
@@ -156,12 +151,12 @@ fn column_type(name: &str, modifier: i64) -> (ColumnType, bool) {
         }
         "float4" | "float8" => ColumnType::Float { is_single: name == "float4" },
         "bool" => ColumnType::Boolean,
-        "bpchar" => text(length, None, false),
-        "varchar" => text(length, None, true),
-        "text" | "citext" | "json" => text(None, None, true),
+        "bpchar" => ColumnType::text(length, None, false),
+        "varchar" => ColumnType::text(length, None, true),
+        "text" | "citext" | "json" => ColumnType::text(None, None, true),
         // Longer names are cut.
-        "name" => text(None, Some(63), true),
-        "char" => text(None, Some(1), true),
+        "name" => ColumnType::text(None, Some(63), true),
+        "char" => ColumnType::text(None, Some(1), true),
         "bytea" => ColumnType::Binary { fixed: None },
         "uuid" => ColumnType::Uuid { is_binary: false },
         "jsonb" => ColumnType::Json { has_doubles: false },
@@ -190,12 +185,13 @@ fn read_keys(
         ),
     )?;
     for (name, parts) in keys_of(&rows) {
-        let is_true = |column: usize| rows.iter().any(|row| row[0] == name && row[column] == "t");
+        let [is_immediate, is_whole] =
+            [2, 3].map(|column| rows.iter().any(|row| row[0] == name && row[column] == "t"));
         let can_be_set =
             parts.iter().all(|part| found.columns.iter().any(|column| column.name == *part));
-        if !is_true(2) {
+        if !is_immediate {
             found.other_keys.push(format!("{name}: it is deferrable"));
-        } else if !is_true(3) {
+        } else if !is_whole {
             found
                 .other_keys
                 .push(format!("{name}: it is over expressions, or over some rows only"));

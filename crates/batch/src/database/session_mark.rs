@@ -17,8 +17,8 @@ pub(super) struct SessionMark(String);
 
 impl SessionMark {
     pub(super) fn new() -> Self {
-        let random = || RandomState::new().hash_one(0_u8);
-        Self(format!("truetps-gateway-{:016x}{:016x}", random(), random()))
+        let [high, low] = [(); 2].map(|()| RandomState::new().hash_one(0_u8));
+        Self(format!("truetps-gateway-{high:016x}{low:016x}"))
     }
 
     /// The statement with which a session takes its mark: the name of a lock, or of the application.

@@ -12,7 +12,8 @@ use truetps_record::SqlDialect;
 use super::CommitQueue;
 use super::commit_queue::{DEFINITION_EVERY, QueueWork};
 use super::connection::{CommitConnection, setup_statements};
-use super::inspection::{InspectionError, TableInspection, inspect_table};
+use super::inspection::{TableInspection, inspect_table};
+use super::inspection_error::InspectionError;
 use crate::{
     BatchRun, CommitAnswer, ExecutorAction, FaultClass, NotStored, QueueHealth, QueueLane,
     RowReply, StatementOutcome, TableColumns, TakenRows,
@@ -52,7 +53,7 @@ pub struct CommitSettings {
 }
 
 impl CommitSettings {
-    /// The same login, in sessions that are as strict as those that insert: a definition has another text in other modes.
+    /// The login, in sessions that are as strict as those that insert: a definition has another text in other modes.
     fn strict_target(&self) -> Target {
         let mut target = self.target.clone();
         target.setup.extend(setup_statements(target.dialect, self.statement_time));
@@ -197,9 +198,10 @@ impl CommitWorker {
         queue.lock_figures().add_batch(run.len(), now.saturating_sub(began), run.counts());
         let executor = run.executor();
         // What fails for one client alone may be its fault, unless such errors pass: others are tried.
-        let is_of_server = |error| run.has_several_sources() || FaultClass::of(error).passes();
-        let has_failed =
-            executor.last_fault().is_some_and(is_of_server) && !executor.has_succeeded();
+        let is_of_server = executor
+            .last_fault()
+            .is_some_and(|error| run.has_several_sources() || FaultClass::of(error).passes());
+        let has_failed = is_of_server && !executor.has_succeeded();
         let mut is_down = has_failed || executor.is_server_failing() || self.connection.is_none();
         if let Some(error) = executor.last_fault() {
             queue.lock_figures().add_fault(FaultClass::of(error), error.to_string());

@@ -11,7 +11,7 @@ use crate::{FaultClass, NotStored};
 
 /// If rows of so many clients fail alone, and none succeeds, the server fails.
 const LONE_SOURCES_MAX: usize = 4;
-/// The same for rows of the same clients.
+/// If so many rows of the same clients fail alone, and none succeeds, the server fails, too.
 const LONE_FAILURES_MAX: u32 = 16;
 /// A table that cannot be written is given up after so many rows, of which the last ones were chosen at random.
 const PROBES_MAX: u32 = 10;
@@ -22,7 +22,7 @@ const PROBES_MAX: u32 = 10;
 pub(super) struct ServerDoubt {
     /// Statements that have succeeded, of this batch or beside it.
     pub(super) successes: u64,
-    /// Of this batch alone.
+    /// Statements of this batch alone that have succeeded.
     pub(super) own_successes: u64,
     /// Clients of rows that failed alone since the last success.
     pub(super) lone_sources: BTreeSet<u64>,

@@ -15,14 +15,14 @@ pub(super) struct InsertGroup {
     pub(super) failures: u32,
     /// The rows, or a group with them, have failed with such an error before.
     pub(super) is_doubted: bool,
-    /// Of a row alone: the number of successes when it first failed.
+    /// Number of successes when a row that is alone first failed.
     pub(super) failed_alone_at: Option<u64>,
     /// Rows that were taken out because a message named them.
     taken_out: u8,
 }
 
 impl InsertGroup {
-    fn of(rows: Vec<usize>) -> Self {
+    fn new(rows: Vec<usize>) -> Self {
         Self { rows, ..Self::default() }
     }
 
@@ -62,12 +62,12 @@ impl InsertGroups {
 
     /// Adds rows that are next.
     pub(super) fn push_rows(&mut self, rows: Vec<usize>) {
-        self.push(InsertGroup::of(rows));
+        self.push(InsertGroup::new(rows));
     }
 
     /// Refused rows, to be looked for.
     pub(super) fn push_refused(&mut self, rows: Vec<usize>) {
-        self.push(InsertGroup { is_refused: true, may_be_stored: true, ..InsertGroup::of(rows) });
+        self.push(InsertGroup { is_refused: true, may_be_stored: true, ..InsertGroup::new(rows) });
     }
 
     /// Divides the next group: `bad`, a number in the group, is left alone for the time after all others; without it,

@@ -31,7 +31,7 @@ use groups::InsertGroups;
 
 /// Shortest and longest pause before the same statement is sent again.
 const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_secs(1));
-/// The same before a login, and if the server can store nothing.
+/// Shortest and longest pause before a login, and if the server can store nothing.
 const LOGIN_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
 
 /// Properties of a row that decide about it.
@@ -350,7 +350,7 @@ impl BatchExecutor {
             }
             (ExecutorState::Pausing { then_connect }, _) => self.paused(then_connect),
             (_, StatementOutcome::Lost { was_sent }) => self.lost(was_sent),
-            (state, outcome) => debug_assert!(false, "{outcome:?} is no outcome of {state:?}"),
+            (state, outcome) => debug_assert!(false, "{outcome:?} is not an outcome of {state:?}"),
         }
     }
 

@@ -81,6 +81,10 @@ pub(super) enum JsonKind {
 }
 
 impl ColumnType {
+    pub(crate) fn text(chars_max: Option<u64>, bytes_max: Option<u64>, keeps_blanks: bool) -> Self {
+        Self::Text { chars_max, bytes_max, keeps_blanks }
+    }
+
     /// Whether the server's own form of the sent text is needed for a comparison.
     pub(crate) fn compares_by_server(&self) -> bool {
         matches!(self, Self::Other { .. } | Self::DateTime { has_zone: true, .. })
@@ -152,17 +156,15 @@ impl ColumnType {
 
     /// Most numbers need no arithmetic.
     fn keeps_short_number(&self, text: &str) -> bool {
-        let has_exponent = || text.bytes().any(|byte| matches!(byte, b'e' | b'E'));
-        match self {
-            Self::Float { is_single } => {
-                text.len() <= if *is_single { 6 } else { 15 } && !has_exponent()
-            }
+        let is_short = match self {
+            Self::Float { is_single } => text.len() <= if *is_single { 6 } else { 15 },
             Self::Decimal { scale: Some(scale) } => {
                 let fraction = text.find('.').map_or(0, |point| text.len() - point - 1);
-                fraction <= *scale as usize && !has_exponent()
+                fraction <= *scale as usize
             }
             _ => false,
-        }
+        };
+        is_short && !text.bytes().any(|byte| matches!(byte, b'e' | b'E'))
     }
 
     fn keeps_moment(&self, text: &str, is_postgres: bool) -> bool {
@@ -256,7 +258,7 @@ impl TrimBlanks for [u8] {
 /// What PostgreSQL's numbers may be besides numbers.
 const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
-/// Of these, PostgreSQL makes the time of the statement: sent again, the row would be another one.
+/// Words that PostgreSQL replaces by the time of the statement: sent again, the row would be another one.
 const CLOCK_WORDS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
 
 /// Whether one of the words is in the text, in any case, once the quotes of lists and ranges are taken away.
@@ -274,7 +276,7 @@ fn are_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Of `0026`, MySQL makes 2026.
+/// Four digits; MySQL would make 2026 of `0026`.
 fn is_year(text: &str) -> bool {
     are_digits(text) && text.len() == 4 && (text == "0000" || !text.starts_with('0'))
 }
@@ -351,14 +353,14 @@ fn text_problem(
         return Some("it does not keep blanks at the end".to_owned());
     }
     let bytes = text.len() as u64;
-    let too_long = |most: u64, unit: &str| Some(format!("the text is longer than {most} {unit}"));
-    match (chars_max, bytes_max) {
+    let (most, unit) = match (chars_max, bytes_max) {
         (Some(most), _) if bytes > most && text.chars().count() as u64 > most => {
-            too_long(most, "characters")
+            (most, "characters")
         }
-        (_, Some(most)) if bytes > most => too_long(most, "bytes"),
-        _ => None,
-    }
+        (_, Some(most)) if bytes > most => (most, "bytes"),
+        _ => return None,
+    };
+    Some(format!("the text is longer than {most} {unit}"))
 }
 
 /// Whether the text has values of the set, in their order, each once.
@@ -371,14 +373,15 @@ fn json_problem(text: &str, has_doubles: bool) -> Option<String> {
     let Some(form) = JsonForm::parse(text.as_bytes()) else {
         return Some("it takes JSON without a field twice, nested up to 100 deep".to_owned());
     };
-    // MySQL keeps whole numbers of 64 bits, and doubles.
-    let is_kept = |number: &[u8]| {
-        let text = str::from_utf8(number).unwrap_or_default();
-        let is_whole = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
-        is_whole || float_problem(text, false, false).is_none()
-    };
-    (has_doubles && !form.all_numbers(&is_kept))
+    (has_doubles && !form.all_numbers(&is_kept_in_json))
         .then(|| "it would round a number in the document".to_owned())
+}
+
+/// MySQL keeps whole numbers of 64 bits, and doubles.
+fn is_kept_in_json(number: &[u8]) -> bool {
+    let text = str::from_utf8(number).unwrap_or_default();
+    let is_whole = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
+    is_whole || float_problem(text, false, false).is_none()
 }
 
 /// The 32 digits of `018f2c3d-…`, with or without its hyphens, in lower case.
@@ -392,8 +395,11 @@ fn uuid_digits(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn bytes_of(digits: &[u8]) -> Vec<u8> {
-    let value = |digit: u8| if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 };
-    digits.chunks_exact(2).map(|pair| value(pair[0]) << 4 | value(pair[1])).collect()
+    digits.chunks_exact(2).map(|pair| digit_value(pair[0]) << 4 | digit_value(pair[1])).collect()
+}
+
+fn digit_value(digit: u8) -> u8 {
+    if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 }
 }
 
 /// The bytes of a UUID's text.

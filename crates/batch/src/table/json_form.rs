@@ -22,7 +22,7 @@ pub(super) enum JsonForm {
 }
 
 impl JsonForm {
-    /// `None`: it is no JSON, it is nested too deeply, or a field is in it twice, of which a server keeps one.
+    /// `None`: it is not JSON, it is nested too deeply, or a field is in it twice, of which a server keeps one.
     pub(super) fn parse(json: &[u8]) -> Option<Self> {
         if depth(json) > DEPTH_MAX {
             return None;
@@ -94,15 +94,14 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
 impl<'de> Deserialize<'de> for JsonForm {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer)?.get();
-        let nested = |error: serde_json::Error| de::Error::custom(error);
         match raw.as_bytes().first() {
             Some(b'n') => Ok(Self::Word("null")),
             Some(b't') => Ok(Self::Word("true")),
             Some(b'f') => Ok(Self::Word("false")),
-            Some(b'"') => serde_json::from_str(raw).map(Self::Text).map_err(nested),
-            Some(b'[' | b'{') => {
-                serde_json::Deserializer::from_str(raw).deserialize_any(NestedForm).map_err(nested)
-            }
+            Some(b'"') => serde_json::from_str(raw).map(Self::Text).map_err(de::Error::custom),
+            Some(b'[' | b'{') => serde_json::Deserializer::from_str(raw)
+                .deserialize_any(NestedForm)
+                .map_err(de::Error::custom),
             _ => {
                 let number =
                     Decimal::parse(raw.as_bytes()).ok_or_else(|| de::Error::custom("no number"))?;

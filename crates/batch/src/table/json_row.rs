@@ -77,10 +77,9 @@ impl TableColumns {
 
     /// Puts the literals into the order of the columns.
     fn make(&self, slots: &[Slot], literals: &[u8]) -> InsertRow {
-        let text = |slot: &Slot| &literals[slot.start as usize..slot.end as usize];
         let mut ordered = Vec::with_capacity(literals.len());
         let ends = slots.iter().map(|slot| {
-            ordered.extend_from_slice(text(slot));
+            ordered.extend_from_slice(slot.literal(literals));
             ordered.len() as u32
         });
         let ends = ends.collect();
@@ -91,7 +90,7 @@ impl TableColumns {
             if n == 1 {
                 client = fnv1a(&key);
             }
-            put_key_part(&self.columns()[*column].kind, text(&slots[*column]), &mut key);
+            put_key_part(&self.columns()[*column].kind, slots[*column].literal(literals), &mut key);
         }
         InsertRow {
             key: key.into(),
@@ -190,6 +189,12 @@ struct Slot {
     is_null: bool,
 }
 
+impl Slot {
+    fn literal<'a>(&self, literals: &'a [u8]) -> &'a [u8] {
+        &literals[self.start as usize..self.end as usize]
+    }
+}
+
 /// Text that is borrowed from the JSON unless it has escapes.
 #[derive(serde::Deserialize)]
 struct JsonText<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -240,9 +245,9 @@ impl<'de> Visitor<'de> for RowFields<'_> {
 /// Appends one part of a key: bytes that are the same for equal values. Integers are in their own order; all others in the
 /// order of their bytes.
 pub(crate) fn put_key_value(kind: &ColumnType, text: &[u8], key: &mut Vec<u8>) {
-    let integer = || str::from_utf8(text).ok()?.parse::<i128>().ok();
     if *kind == ColumnType::Integer
-        && let Some(integer) = integer()
+        && let Ok(text) = str::from_utf8(text)
+        && let Ok(integer) = text.parse::<i128>()
     {
         key.extend_from_slice(&(integer ^ i128::MIN).to_be_bytes());
         return;

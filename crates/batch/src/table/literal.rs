@@ -109,20 +109,18 @@ fn put_digits(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// The text that a literal stands for, as it was sent; `None` for NULL.
 pub(crate) fn literal_text<'a>(kind: &ColumnType, literal: &'a [u8]) -> Option<Cow<'a, [u8]>> {
-    let quoted =
-        |start: &[u8]| literal.strip_prefix(start).and_then(|rest| rest.strip_suffix(b"'"));
     if literal == b"NULL" {
         return None;
     }
-    if let Some(digits) = quoted(b"x'").or_else(|| quoted(b"_utf8mb4 x'")) {
+    if let Some(digits) = quoted(literal, b"x'").or_else(|| quoted(literal, b"_utf8mb4 x'")) {
         return Some(Cow::Owned(hex_bytes(digits)));
     }
     if matches!(kind, ColumnType::Binary { .. })
-        && let Some(digits) = quoted(b"'\\x")
+        && let Some(digits) = quoted(literal, b"'\\x")
     {
         return Some(Cow::Owned(hex_bytes(digits)));
     }
-    match quoted(b"'") {
+    match quoted(literal, b"'") {
         None => Some(Cow::Borrowed(literal)),
         Some(text) if !text.contains(&b'\'') => Some(Cow::Borrowed(text)),
         Some(text) => {
@@ -139,10 +137,18 @@ pub(crate) fn literal_text<'a>(kind: &ColumnType, literal: &'a [u8]) -> Option<C
     }
 }
 
+/// What is between `start` and the last quote.
+fn quoted<'a>(literal: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
+    literal.strip_prefix(start)?.strip_suffix(b"'")
+}
+
 /// Bytes from the digits that [`put_digits`] writes, or a server.
 pub(crate) fn hex_bytes(digits: &[u8]) -> Vec<u8> {
-    let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or_default() as u8;
-    digits.chunks_exact(2).map(|pair| value(pair[0]) << 4 | value(pair[1])).collect()
+    digits.chunks_exact(2).map(|pair| hex_digit(pair[0]) << 4 | hex_digit(pair[1])).collect()
+}
+
+fn hex_digit(digit: u8) -> u8 {
+    char::from(digit).to_digit(16).unwrap_or_default() as u8
 }
 
 #[cfg(test)]

@@ -180,10 +180,9 @@ impl RowLookup<'_> {
                 None => literal_text(kind, literal),
             };
             let stored = stored[n].map(|text| stored_value(self.0.dialect, kind, text));
-            let form = |text: &Option<Cow<'_, [u8]>>| {
-                text.as_ref().map(|text| kind.normal_form(text).into_owned())
-            };
-            if form(&sent) != form(&stored) {
+            let sent = sent.as_deref().map(|text| kind.normal_form(text));
+            let stored = stored.as_deref().map(|text| kind.normal_form(text));
+            if sent != stored {
                 if self.0.key().contains(&n) {
                     return None;
                 }

@@ -54,5 +54,5 @@ pub(crate) fn failure(error: &InspectError) -> CommandFailure {
         }
         _ => CommandFailure::usage(error),
     }
-    .hint_if(error.hint())
+    .advised_by(error)
 }

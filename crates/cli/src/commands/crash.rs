@@ -1,12 +1,12 @@
 //! `truetps crash`: what each setting costs, and what it loses in a crash.
 
 use truetps_analysis::CrashAnalysis;
-use truetps_folder::{CrashFolder, FolderError};
+use truetps_folder::CrashFolder;
 use truetps_lab::{CrashOptions, ExperimentRequest, LabError, crash};
 use truetps_record::CrashKind;
 use truetps_report::{crash_html, crash_json, crash_markdown, crash_summary, crash_text};
 
-use crate::answer::{DocumentForms, EDITED, print_document};
+use crate::answer::{DocumentForms, print_document, unreadable};
 use crate::args::{CrashArgs, DocumentArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -78,8 +78,6 @@ fn kinds(typed: &[CrashKind], has_disk: bool) -> Result<Vec<CrashKind>, CommandF
 
 /// Prints the answer, and judges it.
 pub(crate) fn show(folder: &CrashFolder, args: DocumentArgs) -> Result<Exit, CommandFailure> {
-    let unreadable =
-        |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let (run, crashes) = (folder.run().map_err(unreadable)?, folder.crashes().map_err(unreadable)?);
     let analysis = CrashAnalysis::of(&crashes, run.clients);
     let forms = DocumentForms {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use truetps_disk::{
-    DiskError, DiskMeasurement, DiskProfile, FlushTimes, WriteTimes, measure_disk, run_helper,
+    DiskMeasurement, DiskProfile, FlushTimes, WriteTimes, measure_disk, run_helper,
 };
 use truetps_report::format;
 
@@ -43,18 +43,17 @@ fn show(name: &str) -> Result<Exit, CommandFailure> {
 }
 
 fn measure(folder: &Path, output: Option<&Path>) -> Result<Exit, CommandFailure> {
-    let failed = |error: DiskError| CommandFailure::usage(&error).hint_if(error.hint());
     let name = output.and_then(|path| path.file_stem()?.to_str()).unwrap_or("measured");
     if let Some(path) = output.filter(|path| path.symlink_metadata().is_ok()) {
         return Err(CommandFailure::usage(format!("{}: exists already", path.display()))
             .hint("name another file"));
     }
-    let found = measure_disk(folder).map_err(failed)?;
+    let found = measure_disk(folder)?;
     let printed = print_out(&disk_text(&found));
     let Some(path) = output else { return Ok(printed) };
     // A profile that this program would refuse is none.
     let text = found.profile(name).to_toml();
-    DiskProfile::parse(&text).map_err(failed)?;
+    DiskProfile::parse(&text)?;
     let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| CommandFailure::usage(format!("{}: {error}", path.display())))?;
     print_progress(&format!("Saved  {}\nNext   truetps run insert --disk {0}\n", path.display()));

@@ -20,8 +20,7 @@ struct Finding {
 }
 
 pub(crate) fn run(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
-    let home = Home::open(place.sandbox_dir.as_deref())
-        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+    let home = Home::open(place.sandbox_dir.as_deref())?;
     let findings: Vec<_> =
         [servers(&home), vec![host(&home), folder(&home), flush(&home), open_files()], disks()]
             .concat();

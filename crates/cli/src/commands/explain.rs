@@ -7,7 +7,7 @@ use clap::Parser;
 use indexmap::IndexMap;
 use truetps_archive::ExplainedRun;
 use truetps_causes::Outcome;
-use truetps_folder::{ExperimentFolder, FolderError};
+use truetps_folder::ExperimentFolder;
 use truetps_lab::{
     ExperimentRequest, ExplainOptions, LabError, Pin, ServerSource, explain, resume_explanation,
 };
@@ -22,7 +22,7 @@ use truetps_report::{
 };
 use truetps_sandbox::{Home, NamedServers};
 
-use crate::answer::{DocumentForms, EDITED, open_folder, print_document};
+use crate::answer::{DocumentForms, open_folder, print_document, unreadable};
 use crate::args::{Cli, DocumentArgs, DocumentFormat, ExplainArgs, TruetpsCommand};
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
@@ -84,8 +84,7 @@ fn typed_of(folder: &ExperimentFolder) -> Result<ExplainArgs, CommandFailure> {
 }
 
 fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exit, CommandFailure> {
-    let home = Home::open(args.place.sandbox.sandbox_dir.as_deref())
-        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+    let home = Home::open(args.place.sandbox.sandbox_dir.as_deref())?;
     let [a, b] = words(args)?;
     let named = [NamedBy::read(&a, &home)?, NamedBy::read(&b, &home)?];
     let (plan, common) = plan_of(args, &named, &home)?;
@@ -246,9 +245,7 @@ fn choose_servers(
     let names: Vec<_> = named.iter().filter_map(NamedBy::server).collect();
     let program = |name: &str| {
         let binary = NamedServers::of(home).get(name).and_then(|server| server.binary(home));
-        binary
-            .map(|binary| binary.path)
-            .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+        binary.map(|binary| binary.path).map_err(CommandFailure::from)
     };
     plan.server.name = match &names[..] {
         [a, b] if program(a)? != program(b)? => {
@@ -267,8 +264,6 @@ fn choose_servers(
 }
 
 fn open(folder: &ExperimentFolder) -> Result<ExplainedRun, CommandFailure> {
-    let unreadable =
-        |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = ExplainedRun::open(folder.path()).map_err(unreadable)?;
     run.ok_or_else(|| {
         CommandFailure::failed(format!(

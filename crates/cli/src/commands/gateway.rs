@@ -8,10 +8,10 @@ use std::time::Duration;
 use rustix::process::geteuid;
 use truetps_driver::Target;
 use truetps_files::read_text;
-use truetps_gateway::{AccessTokens, GatewayConfig, GatewayError, RunningGateway, TableConfig};
+use truetps_gateway::{AccessTokens, GatewayConfig, RunningGateway, TableConfig};
 use truetps_record::Flavour;
 use truetps_sandbox::{
-    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, Settings, StartOptions, find,
+    Home, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions, find,
     raise_open_files_to_hard,
 };
 
@@ -55,8 +55,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
         let target = server.running.target(SCHEMA);
         (Some(server), target)
     };
-    let gateway =
-        RunningGateway::start(&config, &target, tokens).map_err(|error| refused(&error))?;
+    let gateway = RunningGateway::start(&config, &target, tokens)?;
     print_warnings(&gateway);
     if args.check {
         return Ok(print_out(&promise(&gateway, &target)));
@@ -149,12 +148,6 @@ fn read_config(path: &Path) -> Result<GatewayConfig, CommandFailure> {
         .map_err(|error| wrong(&error).hint_if(error.hint.map(str::to_owned)))
 }
 
-fn refused(error: &GatewayError) -> CommandFailure {
-    let failure =
-        if error.is_usage() { CommandFailure::usage(error) } else { CommandFailure::failed(error) };
-    failure.hint_if(error.hint())
-}
-
 fn print_warnings(gateway: &RunningGateway) {
     let root = "the gateway runs as root and needs no rights: use a user of its own";
     let root = geteuid().is_root().then_some(root);
@@ -187,8 +180,8 @@ struct TryoutServer {
 
 impl TryoutServer {
     fn start(args: &GatewayArgs) -> Result<Self, CommandFailure> {
-        let wrong = |error: SandboxError| CommandFailure::failed(&error).hint_if(error.hint());
-        let home = Home::open(args.sandbox.sandbox_dir.as_deref()).map_err(wrong)?;
+        let home =
+            Home::open(args.sandbox.sandbox_dir.as_deref()).map_err(CommandFailure::broken)?;
         let binary = [Flavour::Mariadb, Flavour::Mysql, Flavour::Percona]
             .into_iter()
             .find_map(|flavour| find(None, Some(flavour), home.user()).ok())
@@ -201,21 +194,23 @@ impl TryoutServer {
             ..SandboxOptions::default()
         };
         print_progress(&format!("starting a private server: {}\n", binary.path.display()));
-        let sandbox = Sandbox::create(&home, &binary, &options).map_err(wrong)?;
-        let running = sandbox.start(&StartOptions::new(Settings::default())).map_err(wrong)?;
+        let sandbox = Sandbox::create(&home, &binary, &options).map_err(CommandFailure::broken)?;
+        let running = sandbox
+            .start(&StartOptions::new(Settings::default()))
+            .map_err(CommandFailure::broken)?;
         let create = || {
             let mut client = running.connect(CLIENT_TIME)?;
             client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
             client.execute(CREATE_READINGS)
         };
-        create().map_err(|error| CommandFailure::failed(&error).hint_if(error.hint()))?;
+        create().map_err(CommandFailure::broken)?;
         // Until now the disk was as fast as the host's, so that the server is soon ready.
-        sandbox.set_disk_timed(true).map_err(wrong)?;
+        sandbox.set_disk_timed(true).map_err(CommandFailure::broken)?;
         Ok(Self { running, _sandbox: sandbox })
     }
 
     fn end(self) -> Result<(), CommandFailure> {
         let stopped = self.running.stop(STOP_TIME);
-        stopped.map(|_| ()).map_err(|error| CommandFailure::failed(&error).hint_if(error.hint()))
+        stopped.map(|_| ()).map_err(CommandFailure::broken)
     }
 }

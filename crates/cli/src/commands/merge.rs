@@ -1,6 +1,6 @@
 //! `truetps merge`: the parts of a load become one run.
 
-use truetps_folder::{ExperimentFolder, FolderError, MergeError, merge_parts};
+use truetps_folder::{ExperimentFolder, MergeError, merge_parts};
 use truetps_probe::clock;
 
 use crate::answer::give;
@@ -11,10 +11,9 @@ use crate::signals;
 use crate::terminal::print_line;
 
 pub(crate) fn run(args: &MergeArgs) -> Result<Exit, CommandFailure> {
-    let wrong = |error: FolderError| CommandFailure::usage(&error).hint_if(error.hint());
     let folders: Result<Vec<_>, _> =
         args.parts.iter().map(|path| ExperimentFolder::open(path)).collect();
-    let folders = folders.map_err(wrong)?;
+    let folders = folders?;
     let name = |experiment: &truetps_record::Experiment| {
         format!("{}-merged-{}", experiment.name, clock::folder_stamp())
     };
@@ -35,5 +34,5 @@ fn failure(error: &MergeError) -> CommandFailure {
         MergeError::Interrupted => CommandFailure::interrupted(error),
         _ => CommandFailure::usage(error),
     };
-    failure.hint_if(error.hint())
+    failure.advised_by(error)
 }

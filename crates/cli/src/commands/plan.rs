@@ -68,7 +68,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandFailure> {
             .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
     }
     check_settings(&plan, &programs, &user).map_err(|error| {
-        CommandFailure::usage(format!("plan `{name}`: {error}")).hint_if(error.hint())
+        CommandFailure::usage(format!("plan `{name}`: {error}")).advised_by(&error)
     })?;
     let mut text = format!("plan `{name}` is fine: {}\n", size(&plan));
     for ServerProgram { name, binary, .. } in &programs {
@@ -107,7 +107,7 @@ fn check_on_server(name: &str, plan: &Plan, place: &FolderArgs) -> Result<Exit, 
         } else {
             CommandFailure::failed(message)
         };
-        failure.hint_if(error.hint())
+        failure.advised_by(&error)
     })?;
     let mut text = format!(
         "plan `{name}` is fine: {}\n  asked {} ({})\n",
@@ -158,7 +158,7 @@ fn programs_to_ask(
     if plan.server_names().is_empty() {
         let user = ServerUser::choose();
         let found = find(usual_basedir(basedir.as_deref()).as_deref(), plan.server.flavour, &user);
-        let binary = found.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+        let binary = found?;
         let base = option_file.map_or(Ok(Vec::new()), |path| of_file(path, &binary, &user))?;
         return Ok((vec![ServerProgram { name: None, binary, base }], user));
     }

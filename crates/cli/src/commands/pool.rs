@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 
 use clap::Parser;
 use truetps_archive::PoolRun;
-use truetps_folder::{ExperimentFolder, FolderError};
+use truetps_folder::ExperimentFolder;
 use truetps_lab::{ExperimentRequest, Finished, LabError, Pin, find_pool, resume_pool};
 use truetps_plan::Plan;
 use truetps_pool::PoolOutcome;
 use truetps_record::{CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
 use truetps_report::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_summary, pool_text};
 
-use crate::answer::{DocumentForms, EDITED, open_folder, print_document};
+use crate::answer::{DocumentForms, open_folder, print_document, unreadable};
 use crate::args::{Cli, DocumentArgs, PoolArgs, TruetpsCommand};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -232,8 +232,6 @@ fn plan_of(args: &PoolArgs, most: u32) -> Result<Plan, CommandFailure> {
 }
 
 fn open(folder: &ExperimentFolder) -> Result<PoolRun, CommandFailure> {
-    let unreadable =
-        |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = PoolRun::open(folder.path()).map_err(unreadable)?;
     run.ok_or_else(|| {
         CommandFailure::failed(format!("{}: pool.json is missing", shown(folder.path()).display()))

@@ -72,10 +72,9 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     };
     let name = format!("probe-{}", clock::folder_stamp());
     let folder = ProbeFolder::create(&args.runs, &name, &about)
-        .map_err(|error| CommandFailure::usage(&error).hint_or(error.hint(), NO_ROOM))?;
+        .map_err(|error| CommandFailure::from(error).or_hint(NO_ROOM))?;
     let watch = TrialWatch::start(watched, args.interval, |header| folder.begin(header));
-    let mut watch =
-        watch.map_err(|error| CommandFailure::failed(&error).hint_or(error.hint(), NO_ROOM))?;
+    let mut watch = watch.map_err(|error| CommandFailure::broken(error).or_hint(NO_ROOM))?;
     for text in watch.not_started() {
         print_line(&format!("warning: {text}"));
     }
@@ -112,7 +111,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     ));
     if let Some(error) = error {
         return Err(CommandFailure::failed(format!("not recorded to the end: {error}"))
-            .hint_or(error.hint(), NO_ROOM));
+            .advised_by(&error)
+            .or_hint(NO_ROOM));
     }
     exit
 }
@@ -142,7 +142,7 @@ fn refused(target: &Target, error: &DriverError) -> CommandFailure {
     } else {
         CommandFailure::failed(message)
     };
-    failure.hint_if(error.hint())
+    failure.advised_by(error)
 }
 
 /// Shows each sample. Returns the error if samples could not be kept: the probe then ends.
@@ -254,10 +254,9 @@ pub(crate) fn show(
     format: TableFormat,
     full: bool,
 ) -> Result<Exit, CommandFailure> {
-    let whole = "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore the file \
+    const WHOLE: &str = "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore the file \
                  that truetps has written";
-    let unreadable =
-        |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), whole);
+    let unreadable = |error: FolderError| CommandFailure::broken(error).or_hint(WHOLE);
     let summary = folder.summary().map_err(unreadable)?;
     let waits = top_waits(&folder.series().map_err(unreadable)?);
     let waits = waits.as_ref();

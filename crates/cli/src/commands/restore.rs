@@ -148,7 +148,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         ) => Refused::OtherServer(error),
         // The server may have unknown leftovers.
         LabError::External(ExternalError::Damaged { .. } | ExternalError::Untrusted { .. }) => {
-            Refused::Failed(CommandFailure::failed(&error).hint_if(error.hint()))
+            Refused::Failed(CommandFailure::broken(error))
         }
         _ => Refused::Failed(error.into()),
     };

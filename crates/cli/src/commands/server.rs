@@ -129,8 +129,7 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let home = open(place)?;
     let named = NamedServers::of(&home);
     let servers = named.list().map_err(|error| refused(&error))?;
-    let entries = truetps_sandbox::list(&home)
-        .map_err(|error| CommandFailure::failed(&error).hint_if(error.hint()))?;
+    let entries = truetps_sandbox::list(&home).map_err(CommandFailure::broken)?;
     let begun = unfinished(&home);
     if entries.is_empty() && servers.is_empty() && begun.is_empty() {
         print_message(&format!("no private server in {}\n", home.path().display()));
@@ -152,10 +151,10 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
 
 fn clean(args: &CleanArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
-    let failed = |error: SandboxError| CommandFailure::failed(&error).hint_if(error.hint());
     // First: the other removes them as well, and does not say so.
-    let begun = clean_unfinished(&home).map_err(failed)?;
-    let Cleaning { removed, kept, unmounted } = truetps_sandbox::clean(&home).map_err(failed)?;
+    let begun = clean_unfinished(&home).map_err(CommandFailure::broken)?;
+    let Cleaning { removed, kept, unmounted } =
+        truetps_sandbox::clean(&home).map_err(CommandFailure::broken)?;
     let templates = templates_bytes(&home);
     if args.templates {
         remove_templates(&home);

@@ -22,6 +22,7 @@ pub(super) fn run(
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         stop: Arc::clone(&views.stop),
         interrupt_messages: messages,
+        server_warning: truetps_lab::replication_warning,
         live_view: &|title| views.open_for_program(title),
         // Locked by each write alone: a second Ctrl-C flushes it, on another thread.
         out: &mut std::io::stdout(),

@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 62] = [
+const PAGES: [ManualPage; 64] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -72,6 +72,8 @@ const PAGES: [ManualPage; 62] = [
     page!("reference/settings"),
     page!("reference/slap"),
     page!("reference/sysbench"),
+    page!("reference/sysbench-clients"),
+    page!("reference/sysbench-lua"),
     page!("reference/text"),
     page!("reference/ui"),
     page!("reference/verify"),

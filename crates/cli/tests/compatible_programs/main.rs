@@ -23,6 +23,7 @@ mod slap;
 mod surroundings;
 mod sysbench;
 mod sysbench_beyond;
+mod sysbench_comparison;
 mod sysbench_ends;
 mod sysbench_recording;
 mod sysbench_stalls;

@@ -443,7 +443,7 @@ fn only_parts_of_one_experiment_are_merged() {
     );
     let trial = place.run_json("trial-0001");
     assert_eq!(trial["validity"]["state"], "invalid", "{trial}");
-    place.refused(&["merge", "runs/latest"], &["is no part of a load"]);
+    place.refused(&["merge", "runs/latest"], &["is not a part of a load"]);
     for folder in ["part-0/latest", "runs/latest"] {
         let resume = ["sweep", "--resume", folder, "--dsn", &dsn];
         place.refused(&resume, &["several load generators", "cannot be resumed"]);

@@ -1,10 +1,14 @@
-//! docs/reference/sysbench.md beside the program: what is listed exists, and what exists is listed.
+//! The pages of the reference of `truetps sysbench` beside the program: what is listed exists, and what exists is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::Place;
 
-const PAGE: &str = include_str!("../../../../docs/reference/sysbench.md");
+const PAGES: [&str; 3] = [
+    include_str!("../../../../docs/reference/sysbench.md"),
+    include_str!("../../../../docs/reference/sysbench-lua.md"),
+    include_str!("../../../../docs/reference/sysbench-clients.md"),
+];
 const SYMBOLS: &str = include_str!("../../../sysbench/src/lua/symbols.rs");
 const DECLARATIONS: &str = include_str!("../../../sysbench/src/lua/prelude/declarations.h");
 const SQL: &str = include_str!("../../../sysbench/src/lua/prelude/sql.lua");
@@ -33,11 +37,15 @@ struct Section {
     absent: Names,
 }
 
+fn is_in_pages(text: &str) -> bool {
+    PAGES.iter().any(|page| page.contains(text))
+}
+
 /// Sections by their headings. Rows count whose second column is a state; their first has names between backticks.
 fn sections() -> BTreeMap<String, Section> {
     let mut all: BTreeMap<String, Section> = BTreeMap::new();
     let mut heading = String::new();
-    for line in PAGE.lines() {
+    for line in PAGES.iter().flat_map(|page| page.lines()) {
         if line.starts_with('#') {
             heading = line.trim_start_matches('#').trim().replace('`', "");
         }
@@ -68,7 +76,7 @@ fn assert_same(what: &str, listed: &Names, real: &Names) {
     assert!(!real.is_empty(), "{what}: nothing was found in the program");
     assert!(
         missing.is_empty() && made_up.is_empty(),
-        "{what}: docs/reference/sysbench.md lacks {missing:?}, and lists {made_up:?}, which do not exist"
+        "{what}: docs/reference/sysbench*.md lack {missing:?}, and lists {made_up:?}, which do not exist"
     );
 }
 
@@ -128,7 +136,7 @@ fn tables_of_scripts() {
     let mut globals = real.remove("globals").unwrap();
     globals.retain(|name| !without_legacy.contains(name) && name != "prepare");
     // Options of a script that declares none are globals of it, as the page says.
-    globals.retain(|name| !PAGE.contains(&format!("| `--{}` |", name.replace('_', "-"))));
+    globals.retain(|name| !is_in_pages(&format!("| `--{}` |", name.replace('_', "-"))));
     real.insert("Globals of the older API".to_owned(), globals);
     // Those that are there when the script has set them.
     real.get_mut("sysbench.cmdline").unwrap().extend(["options", "commands"].map(str::to_owned));
@@ -251,7 +259,7 @@ fn intended_differences_are_documented() {
         {
             // Pairs of a part of the command line and a reason.
             for reason in list.split('"').skip(3).step_by(4) {
-                assert!(PAGE.contains(reason), "docs/reference/sysbench.md does not say: {reason}");
+                assert!(is_in_pages(reason), "docs/reference/sysbench.md does not say: {reason}");
                 found += 1;
             }
         }
@@ -266,7 +274,7 @@ fn every_row_has_a_state() {
     assert!(with_names("General options") && with_names("Options of truetps"));
     let states = [SUPPORTED, DIFFERS, NOT_SUPPORTED];
     let mut in_list = false;
-    for line in PAGE.lines() {
+    for line in PAGES.iter().flat_map(|page| page.lines()) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         if cells.len() < 4 {
             in_list = false;

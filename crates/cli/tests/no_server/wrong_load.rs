@@ -109,10 +109,10 @@ fn error_classes_that_cannot_be() {
     check(&[
         (
             &["--retry", "dedlock"],
-            &["--retry", "`dedlock` is no error class (did you mean `deadlock`?)"],
+            &["--retry", "`dedlock` is not an error class (did you mean `deadlock`?)"],
         ),
-        (&["--ignore", "1062"], &["--ignore", "`1062` is no error class", "`other(NUMBER)`"]),
-        (&["--fatal", "other(toolong)"], &["--fatal", "is no error class"]),
+        (&["--ignore", "1062"], &["--ignore", "`1062` is not an error class", "`other(NUMBER)`"]),
+        (&["--fatal", "other(toolong)"], &["--fatal", "is not an error class"]),
         (&["--retry", "connection_lost"], &["`--retry`", "whether its transaction was committed"]),
         (&["--retry", "deadlock,deadlock"], &["`--retry`", "is in `--retry` already"]),
         (

@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use truetps_driver::{Client, DriverError};
-use truetps_lab::{TrialContext, replication_warning};
+use truetps_driver::{Client, DriverError, Target};
 use truetps_plan::{
     Design, GeneratedTable, Plan, ProbeSpec, QuickOverrides, ServerSpec, TableInsertSpec,
     WorkloadKind, WorkloadSpec,
@@ -19,11 +18,13 @@ use truetps_record::{
     Validity,
 };
 use truetps_recording::{LiveView, RunsFolder, is_remarked};
+use truetps_trial::TrialContext;
 use truetps_workload::{Commit, TableInsert};
 
+use super::exit::{FAILED, GOOD, INTERRUPTED, MtlsExit, NAME, failed, refused};
 use super::log::MtlsLog;
 use super::options::MtlsOptions;
-use super::{FAILED, GOOD, INTERRUPTED, MtlsExit, NAME, failed, full_name, refused, table, target};
+use super::target::{full_name, table, target};
 use crate::recording::{CompatRecording, RunsWish, TrialTurn, choose_runs, server_facts};
 use crate::run::{
     ANSWER_TIMEOUT, FAILED_SHARE_MAX, RunRequest, TrialResult, drive, make_room, unless_stopped,
@@ -40,6 +41,7 @@ pub(super) struct InsertRun<'a> {
     pub(super) environment: &'a dyn Fn(&str) -> Option<OsString>,
     pub(super) stop: &'a AtomicBool,
     pub(super) command: Vec<String>,
+    pub(super) server_warning: fn(&Target) -> Option<String>,
     pub(super) live_view: &'a dyn Fn(&str) -> Result<LiveView, String>,
 }
 
@@ -55,14 +57,15 @@ impl InsertRun<'_> {
         let asked = target(options)?;
         make_room(options.parallel, &asked).map_err(failed)?;
         let insert = TableInsert::new(&table, options.batch, SqlDialect::Mysql);
-        let mut warn = |text: &str| log.info(text);
-        let place = choose_runs(&self.runs(), self.environment, &mut warn).map_err(failed)?;
+        let runs = choose_runs(&self.runs(), self.environment, &mut |text| log.info(text))
+            .map_err(failed)?;
         let (admin, server) = self.connect()?;
-        let warning = unless_stopped(self.stop, move || replication_warning(&asked)).flatten();
+        let server_warning = self.server_warning;
+        let warning = unless_stopped(self.stop, move || server_warning(&asked)).flatten();
         if let Some(warning) = warning {
             log.info(&warning);
         }
-        let recording = self.begin_recording(&place, &table, server)?;
+        let recording = self.begin_recording(&runs, &table, server)?;
         recording.show_in(options.ui.then(|| (self.live_view)(NAME)).transpose().map_err(failed)?);
         self.log_beginning(&insert, log);
         let mut truth =
@@ -114,7 +117,7 @@ impl InsertRun<'_> {
 
     fn begin_recording(
         &self,
-        place: &RunsFolder,
+        runs: &RunsFolder,
         table: &GeneratedTable,
         server: ServerFacts,
     ) -> Result<CompatRecording, MtlsExit> {
@@ -122,7 +125,7 @@ impl InsertRun<'_> {
         let target = target(self.options)?;
         let (plan, command) = (self.plan(table), self.command.clone());
         CompatRecording::begin(
-            place,
+            runs,
             plan,
             &[turn],
             server,

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::NAME;
+use super::exit::NAME;
 use super::options::LogLevel;
 
 pub(super) struct MtlsLog<'a> {

@@ -1,35 +1,28 @@
 //! mtls-perf-bench: its options, its log, and the inserts into its table by truetps's engine.
 
+mod exit;
 mod insert;
 mod log;
 mod options;
+mod target;
 
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
-use truetps_driver::{DriverError, Endpoint, Login, Password, Target};
-use truetps_plan::{GeneratedTable, PlanError};
+use truetps_plan::GeneratedTable;
 use truetps_probe::clock;
 use truetps_record::SqlDialect;
 use truetps_workload::TableInsert;
 
+use self::exit::{GOOD, INTERRUPTED, MtlsExit, NAME, refused};
 use self::insert::InsertRun;
 use self::log::MtlsLog;
 use self::options::{MtlsAction, MtlsOptions};
+use self::target::{full_name, table, target, wrong_table};
 use crate::ending::PATIENCE;
-use crate::recording::server_message;
 use crate::run::{connect_unmeasured, unless_stopped};
-use crate::{CompatEnv, mask, ssl};
-
-/// The program's name in messages.
-const NAME: &str = "mtls-perf-bench";
-const GOOD: u8 = 0;
-/// Rows were not acknowledged, or a local error occurred.
-const FAILED: u8 = 2;
-/// The server refused.
-const REFUSED: u8 = 3;
-const INTERRUPTED: u8 = 130;
+use crate::{CompatEnv, mask};
 
 /// Runs a command line of mtls-perf-bench, its name first. Returns the exit status.
 pub fn run(mut arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
@@ -61,6 +54,7 @@ pub fn run(mut arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
                 environment: env.environment,
                 stop: &env.stop,
                 command,
+                server_warning: env.server_warning,
                 live_view: env.live_view,
             };
             bench.insert(&mut log, env.out)
@@ -81,79 +75,6 @@ fn interrupt_message() -> String {
     format!(
         "{NAME}: interrupted: running inserts are ended after {seconds} s; Ctrl-C again exits at once\n"
     )
-}
-
-/// The exit status, and a line of the log.
-type MtlsExit = (u8, String);
-
-fn refused(error: &DriverError) -> MtlsExit {
-    let text = match error {
-        DriverError::Server(error) => {
-            format!("{} ({}): {}", error.code, error.sqlstate, error.message)
-        }
-        other => server_message(other),
-    };
-    (REFUSED, text)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn failed(error: impl ToString) -> MtlsExit {
-    (FAILED, error.to_string())
-}
-
-/// The error of the table, named after the responsible option.
-fn wrong_table(error: PlanError) -> MtlsExit {
-    let PlanError::Value { key, problem } = &error else { return failed(error) };
-    match key.path().strip_prefix("workload.table.") {
-        Some("name") => failed(format!("--table: {problem}")),
-        Some(column) => failed(format!("--{}: {problem}", column.replace('_', "-"))),
-        None if key.path() == "workload.rows_per_insert" => failed(format!("--batch: {problem}")),
-        None => failed(problem),
-    }
-}
-
-fn target(options: &MtlsOptions) -> Result<Target, MtlsExit> {
-    let endpoint = match &options.socket {
-        Some(path) => Endpoint::Unix(path.clone()),
-        None => Endpoint::Tcp { host: options.host.clone(), port: options.port },
-    };
-    let password =
-        Some(options.password.clone()).filter(|text| !text.is_empty()).map(Password::new);
-    let login =
-        Login { user: options.user.clone(), password, database: Some(options.database.clone()) };
-    let files = [&options.ssl_ca, &options.ssl_cert, &options.ssl_key].map(Clone::clone);
-    let tls = ssl::tls(options.ssl_mode, files, options.get_server_public_key).map_err(failed)?;
-    Ok(ssl::without_needless_tls(Target::new(SqlDialect::Mysql, vec![endpoint], login, tls)))
-}
-
-/// The requested table, with this many rows in an INSERT, checked like the table of a plan.
-fn table(options: &MtlsOptions, rows_per_insert: u32) -> Result<GeneratedTable, MtlsExit> {
-    let table = GeneratedTable {
-        name: options.table.clone(),
-        rows: 0,
-        auto_primary_key: options.auto_primary_key,
-        ints: options.ints,
-        varchars: options.varchars,
-        floats: options.floats,
-        doubles: options.doubles,
-        decimals: options.decimals,
-        texts: options.texts,
-        bigints: options.bigints,
-        datetimes: options.datetimes,
-        blobs: options.blobs,
-        varchar_length: options.varchar_length,
-        value_length: options.value_length,
-        decimal_precision: options.decimal_precision,
-        decimal_scale: options.decimal_scale,
-    };
-    if table.value_columns() == 0 {
-        return Err(failed(match options.action {
-            MtlsAction::Insert => "columns counts equal 0".to_owned(),
-            _ => format!("do not have any columns in table {}.{}", options.database, options.table),
-        }));
-    }
-    table.check(rows_per_insert).map_err(wrong_table)?;
-    Ok(table)
 }
 
 fn create(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
@@ -200,15 +121,6 @@ fn execute(
     Ok(GOOD)
 }
 
-/// Without unnecessary quotes, as the original prints it.
-fn full_name(options: &MtlsOptions) -> String {
-    let database = &options.database;
-    let is_plain = database.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let database =
-        if is_plain { database.clone() } else { format!("`{}`", database.replace('`', "``")) };
-    format!("{database}.{}", options.table)
-}
-
 /// What the process list shows instead of the words of a command line, its name first; `None`: the word itself.
 pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     let all: Vec<_> =
@@ -233,8 +145,9 @@ fn without_secrets(arguments: &[OsString]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use truetps_driver::{LoginError, TlsMode};
+    use truetps_driver::{DriverError, LoginError, TlsMode};
 
+    use super::exit::{FAILED, REFUSED};
     use super::*;
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use truetps_files::{OptionFileError, OptionReader, OptionStyle, OptionVisitor, OptionWalk};
 
-use super::WordRefusal;
+use super::spec::WordRefusal;
 
 const NO_FILE: u8 = 1;
 
@@ -24,6 +24,13 @@ struct NamedFile {
     path: PathBuf,
     /// The user has named it.
     must_exist: bool,
+}
+
+impl NamedFile {
+    /// One that programs read without being told.
+    fn usual(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), must_exist: false }
+    }
 }
 
 /// Words of option files, in the form of command-line words.
@@ -61,26 +68,26 @@ impl OptionFiles {
             words.pop_front();
         }
         // MariaDB's clients know both names, in this order.
-        let first_set = |names: [&str; 2]| names.into_iter().find_map(environment);
-        let of_variable =
-            || first_set(["MARIADB_GROUP_SUFFIX", "MYSQL_GROUP_SUFFIX"])?.into_string().ok();
-        let suffix = suffix.or_else(of_variable);
+        let suffix = suffix.or_else(|| {
+            let variables = ["MARIADB_GROUP_SUFFIX", "MYSQL_GROUP_SUFFIX"];
+            variables.into_iter().find_map(environment)?.into_string().ok()
+        });
         let mut all: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
         if let Some(suffix) = suffix {
             all.extend(groups.iter().map(|group| format!("{group}{suffix}")));
         }
-        let named = |path: PathBuf| NamedFile { path, must_exist: true };
-        let usual = |path: PathBuf| NamedFile { path, must_exist: false };
+        let extra = extra.map(|path| NamedFile { path, must_exist: true });
         let files = match (none, only) {
-            (true, _) => extra.into_iter().map(named).collect(),
-            (false, Some(path)) => vec![named(path)],
+            (true, _) => extra.into_iter().collect(),
+            (false, Some(path)) => vec![NamedFile { path, must_exist: true }],
             (false, None) => {
-                let home = environment("HOME").map(|home| usual(Path::new(&home).join(".my.cnf")));
-                let global = ["/etc/my.cnf", "/etc/mysql/my.cnf"].map(|path| usual(path.into()));
-                let of_variable = first_set(["MARIADB_HOME", "MYSQL_HOME"]);
-                let of_variable =
-                    of_variable.map(|folder| usual(Path::new(&folder).join("my.cnf")));
-                global.into_iter().chain(of_variable).chain(extra.map(named)).chain(home).collect()
+                let global = ["/etc/my.cnf", "/etc/mysql/my.cnf"].map(NamedFile::usual);
+                let program = ["MARIADB_HOME", "MYSQL_HOME"].into_iter().find_map(environment);
+                let program =
+                    program.map(|folder| NamedFile::usual(Path::new(&folder).join("my.cnf")));
+                let home = environment("HOME");
+                let home = home.map(|home| NamedFile::usual(Path::new(&home).join(".my.cnf")));
+                global.into_iter().chain(program).chain(extra).chain(home).collect()
             }
         };
         Self { files, groups: all, prints }

@@ -1,6 +1,6 @@
 //! Whole numbers with a suffix.
 
-use super::WordRefusal;
+use super::spec::WordRefusal;
 
 const NO_NUMBER: u8 = 9;
 const NEGATIVE: u8 = 13;
@@ -9,14 +9,20 @@ const SUFFIXES: [&str; 7] = ["", "K", "M", "G", "T", "P", "E"];
 
 /// `10`, `10K`, `1M`: powers of 1,024. An empty text is 0, and so is a suffix alone.
 pub(super) fn read(name: &str, text: &str) -> Result<u64, WordRefusal> {
-    let wrong = |exit, before: String| WordRefusal {
+    parse(name, text).map_err(|(exit, before)| WordRefusal {
         before: Some(before),
         text: format!("Error while setting value '{text}' to '{name}'"),
         exit,
-    };
+    })
+}
+
+/// # Errors
+///
+/// The exit status, and the first line of the message.
+fn parse(name: &str, text: &str) -> Result<u64, (u8, String)> {
     let trimmed = if text.trim().is_empty() { text } else { text.trim() };
     if trimmed.starts_with('-') {
-        return Err(wrong(NEGATIVE, format!("Incorrect unsigned value: '{text}' for {name}")));
+        return Err((NEGATIVE, format!("Incorrect unsigned value: '{text}' for {name}")));
     }
     let digits_end = trimmed.find(|c: char| !c.is_ascii_digit()).unwrap_or(trimmed.len());
     let (digits, suffix) = trimmed.split_at(digits_end);
@@ -29,7 +35,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<u64, WordRefusal> {
         digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
     number.ok_or_else(|| {
         let first = suffix.chars().next().map_or(String::new(), String::from);
-        wrong(
+        (
             NO_NUMBER,
             format!(
                 "Unknown suffix '{first}' used for variable '{name}' (value '{text}'). Legal suffix characters are: K, \

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Spec, WordKind, WordRefusal, number};
+use super::number;
+use super::spec::{Spec, WordKind, WordRefusal};
 
 const UNKNOWN: u8 = 2;
 const AMBIGUOUS: u8 = 3;

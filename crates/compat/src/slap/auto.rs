@@ -139,18 +139,16 @@ impl AutoSql {
         columns
             .extend((0..self.secondary_indexes).map(|n| format!("id{n} varchar(36) unique key")));
         // The blanks are the original's: they are printed in its messages.
-        let int = |n| {
+        for n in 1..=self.ints.count {
             let index =
                 if self.ints.indexed { format!(", INDEX(intcol{n})") } else { " ".to_owned() };
-            format!("intcol{n} INT(32){index}")
-        };
-        let char = |n| {
+            columns.push(format!("intcol{n} INT(32){index}"));
+        }
+        for n in 1..=self.chars.count {
             let index =
                 if self.chars.indexed { format!(", INDEX(charcol{n}) ") } else { String::new() };
-            format!("charcol{n} VARCHAR(128){index}")
-        };
-        columns.extend((1..=self.ints.count).map(int));
-        columns.extend((1..=self.chars.count).map(char));
+            columns.push(format!("charcol{n} VARCHAR(128){index}"));
+        }
         format!("CREATE TABLE `t1` ({})", columns.join(","))
     }
 

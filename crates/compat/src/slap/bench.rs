@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use truetps_driver::{DriverError, QueryResult, Target};
 use truetps_engine::{LoadSpec, RunOutcome};
-use truetps_lab::TrialContext;
-use truetps_record::{ErrorClass, ErrorCount, Protocol, SECRET_VARIABLES, Validity};
+use truetps_record::{ErrorClass, Protocol, SECRET_VARIABLES, Validity};
 use truetps_recording::is_remarked;
+use truetps_trial::TrialContext;
 use truetps_workload::{Commit, SqlList};
 
 use super::admin::Admin;
@@ -19,6 +19,7 @@ use super::print::SOME_KEY;
 use super::report::{self, Test};
 use super::script::SlapScript;
 use super::settings::{Csv, Engine, SlapSettings, StatementSource};
+use super::specs::NAME;
 use crate::ending::PATIENCE;
 use crate::recording::{CompatRecording, server_message};
 use crate::run::{FAILED_SHARE_MAX, RunRequest, TrialResult, drive};
@@ -56,7 +57,7 @@ pub(super) struct SlapRun<'a, 'w> {
 impl SlapRun<'_, '_> {
     /// Sets the messages for Ctrl-C.
     fn announce_interrupt(&self) {
-        let (name, schema, seconds) = (super::NAME, &self.settings.schema, PATIENCE.as_secs());
+        let (name, schema, seconds) = (NAME, &self.settings.schema, PATIENCE.as_secs());
         let first = format!("{name}: interrupted: running statements are ended after {seconds} s");
         // A schema that is meant to stay is not reported.
         let (first, second) = if self.has_made_schema && !self.settings.keeps_schema {
@@ -194,26 +195,21 @@ impl SlapRun<'_, '_> {
         }
         let schema = &self.settings.schema;
         let sql = format!("DROP SCHEMA IF EXISTS `{schema}`");
-        let failed = |error: DriverError| {
-            Stop::Failed(format!(
-                "Cannot drop database '{schema}' ERROR : {}",
-                server_message(&error)
-            ))
-        };
         if self.settings.output.verbose >= 3 {
             let _ = writeln!(self.env.out, "{sql};");
         }
         // A statement that was ended may have lost its connection, and one that waits may hold locks.
-        if self.admin.is_stopped() {
-            self.admin.renew().map_err(failed)?;
-        }
-        let dropped = match self.admin.finish(&sql) {
+        let renewed = if self.admin.is_stopped() { self.admin.renew() } else { Ok(()) };
+        let dropped = renewed.and_then(|()| match self.admin.finish(&sql) {
             Err(error) if !matches!(error, DriverError::Server(_)) => {
                 self.admin.renew().and_then(|()| self.admin.finish(&sql))
             }
             dropped => dropped,
-        };
-        dropped.map_err(failed)?;
+        });
+        dropped.map_err(|error| {
+            let message = server_message(&error);
+            Stop::Failed(format!("Cannot drop database '{schema}' ERROR : {message}"))
+        })?;
         self.has_made_schema = false;
         self.announce_interrupt();
         Ok(())
@@ -305,12 +301,11 @@ impl SlapRun<'_, '_> {
 
     fn transactions(&self, clients: u32) -> Option<u64> {
         let batch = self.settings.batch();
-        let all = |total: u64| match self.settings.rate {
+        self.total(clients).map(|total| match self.settings.rate {
             // Shared by all clients, so that only the very last one is cut off.
             Some(_) => total.div_ceil(batch),
             None => transactions(total, clients, batch),
-        };
-        self.total(clients).map(all)
+        })
     }
 
     /// The unit of a transaction.
@@ -337,14 +332,13 @@ impl SlapRun<'_, '_> {
         keys: Arc<[String]>,
         truth: &mut Supplement,
     ) -> Result<TrialResult, Stop> {
-        let failed = |error: &dyn std::fmt::Display| Stop::Failed(error.to_string());
         let commit = self
             .settings
             .commit
             .and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX)));
         let commit = commit.map_or(Commit::Each, Commit::EveryWithoutBegin);
         let list = SqlList::workload(self.script.list(), keys, commit, self.settings.seed);
-        let mut list = list.map_err(|error| failed(&error))?;
+        let mut list = list.map_err(|error| Stop::Failed(error.to_string()))?;
         if let Some(total) = self.total(clients) {
             let is_shared = self.settings.rate.is_some();
             list = if is_shared {
@@ -376,7 +370,7 @@ impl SlapRun<'_, '_> {
         let number = self.trials;
         self.trials += 1;
         let driven = drive(&self.recording, number, &context, self.transactions(clients), truth);
-        let driven = driven.map_err(|error| failed(&error))?;
+        let driven = driven.map_err(|error| Stop::Failed(error.to_string()))?;
         for other in driven.others.iter().filter(|_| is_remarked(self.settings.runs.is_named)) {
             self.warn(&format!("{other} also loaded this host"));
         }
@@ -395,13 +389,11 @@ impl SlapRun<'_, '_> {
             self.warn(&format!("{what}: {}", error.first_message));
         }
         let is_stopped = self.admin.is_stopped();
-        let is_lost = |error: &ErrorCount| error.class == ErrorClass::ConnectionLost;
-        let is_ended = |error: &&ErrorCount| {
-            is_stopped && (error.code == INTERRUPTED || has_ended_connections && is_lost(error))
-        };
-        for error in
-            outcome.errors.iter().chain(&outcome.errors_elsewhere).filter(|error| !is_ended(error))
-        {
+        for error in outcome.errors() {
+            let is_lost = error.class == ErrorClass::ConnectionLost;
+            if is_stopped && (error.code == INTERRUPTED || has_ended_connections && is_lost) {
+                continue;
+            }
             let times = error.count + error.retried;
             // If no query failed, a new connection came later than planned.
             if error.count == 0 {
@@ -417,8 +409,7 @@ impl SlapRun<'_, '_> {
     }
 
     fn warn(&mut self, text: &str) {
-        let _ =
-            writeln!(self.env.err, "{}: {}", super::NAME, truetps_record::printable_lines(text));
+        let _ = writeln!(self.env.err, "{NAME}: {}", truetps_record::printable_lines(text));
     }
 
     fn report(

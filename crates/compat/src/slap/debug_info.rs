@@ -6,7 +6,6 @@ use nix::sys::time::TimeVal;
 /// An empty line, and five lines. Sizes are in KiB, blocks are of 512 bytes.
 pub(super) fn text() -> String {
     let Ok(used) = getrusage(UsageWho::RUSAGE_SELF) else { return String::new() };
-    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     format!(
         "\nUser time {:.2}, System time {:.2}\nMaximum resident set size {}, Integral resident set size {}\n\
          Non-physical pagefaults {}, Physical pagefaults {}, Swaps {}\nBlocks in {} out {}, Messages in {} out {}, Signals \
@@ -26,4 +25,8 @@ pub(super) fn text() -> String {
         used.voluntary_context_switches(),
         used.involuntary_context_switches(),
     )
+}
+
+fn seconds(time: TimeVal) -> f64 {
+    time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
 }

@@ -1,12 +1,12 @@
 //! `--help` and `--version`.
 
-use super::specs::{FIRST_OF_OURS, GROUPS, SPECS};
+use super::specs::{FIRST_OF_OURS, GROUPS, NAME, SPECS};
 use crate::mysql_words::{Spec, WordKind};
 
 const COLUMN: usize = 46;
 
 pub(super) fn version() -> String {
-    format!("{}  Ver 1.0 Distrib truetps-{}\n", super::NAME, env!("CARGO_PKG_VERSION"))
+    format!("{NAME}  Ver 1.0 Distrib truetps-{}\n", env!("CARGO_PKG_VERSION"))
 }
 
 pub(super) fn page() -> String {

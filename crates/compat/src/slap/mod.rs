@@ -19,7 +19,6 @@ use std::sync::atomic::Ordering;
 
 use indexmap::IndexMap;
 use truetps_driver::Target;
-use truetps_lab::replication_warning;
 use truetps_plan::{
     Design, Plan, ProbeSpec, QuickOverrides, ServerSpec, SqlSpec, WorkloadKind, WorkloadSpec,
 };
@@ -32,14 +31,13 @@ use self::admin::Admin;
 use self::bench::{SlapRun, Stop};
 use self::script::SlapScript;
 use self::settings::{Csv, SlapSettings};
+use self::specs::NAME;
 use crate::mysql_words::{MysqlWords, OptionFiles, WordRefusal, parse};
 use crate::recording::{CompatRecording, TrialTurn, choose_runs, server_facts, server_message};
 use crate::run::{RunRequest, make_room, unless_stopped, workers};
 use crate::terminal::{NoPassword, ask_password};
 use crate::{CompatEnv, mask};
 
-/// The program's name in messages.
-const NAME: &str = "mysqlslap";
 const GOOD: u8 = 0;
 const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
@@ -52,7 +50,7 @@ pub fn run(arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
             Ok(word) => typed.push_back(word),
             Err(word) => {
                 let text = format!("an argument is not UTF-8: {}", word.to_string_lossy());
-                return refuse(&WordRefusal::new(FAILED, text), env);
+                return refuse(&failed(text), env);
             }
         }
     }
@@ -136,7 +134,7 @@ fn run_words(
         );
     }
     let settings = SlapSettings::read(words, env.environment)?;
-    let script = SlapScript::load(&settings).map_err(|text| WordRefusal::new(FAILED, text))?;
+    let script = SlapScript::load(&settings).map_err(failed)?;
     if settings.only_prints {
         return Ok(match print::all(&settings, &script, env.out, &env.stop) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => INTERRUPTED,
@@ -144,20 +142,9 @@ fn run_words(
             _ => GOOD,
         });
     }
-    let place = place(&settings, env)?;
-    let ask = || {
-        ask_password(&env.stop).map_err(|problem| match problem {
-            NoPassword::Interrupted => WordRefusal::new(INTERRUPTED, "interrupted"),
-            NoPassword::NoTerminal(error) => WordRefusal::new(
-                FAILED,
-                format!("a password cannot be asked for without a terminal: {error}"),
-            ),
-            NoPassword::Problem(error) => {
-                WordRefusal::new(FAILED, format!("the password cannot be read: {error}"))
-            }
-        })
-    };
-    let target = settings::target(words, env.environment, &ask)?;
+    let runs = runs_folder(&settings, env)?;
+    let target =
+        settings::target(words, env.environment, &|| ask_password(&env.stop).map_err(no_password))?;
     if target.login.password.is_none()
         && let Some(warning) = settings::unread_login_file(env.environment)
     {
@@ -165,35 +152,47 @@ fn run_words(
     }
     let command = std::iter::once("truetps slap".to_owned()).chain(about_files);
     let command = command.chain(words.shown_typed().iter().cloned()).collect();
-    test(&settings, &script, &target, &place, command, env)
+    test(&settings, &script, &target, &runs, command, env)
+}
+
+fn no_password(problem: NoPassword) -> WordRefusal {
+    match problem {
+        NoPassword::Interrupted => WordRefusal::new(INTERRUPTED, "interrupted"),
+        NoPassword::NoTerminal(error) => {
+            failed(format!("a password cannot be asked for without a terminal: {error}"))
+        }
+        NoPassword::Problem(error) => failed(format!("the password cannot be read: {error}")),
+    }
+}
+
+fn failed(text: String) -> WordRefusal {
+    WordRefusal::new(FAILED, text)
 }
 
 /// Where runs are written. Every output is checked before anything is measured.
-fn place(settings: &SlapSettings, env: &mut CompatEnv<'_>) -> Result<RunsFolder, WordRefusal> {
+fn runs_folder(
+    settings: &SlapSettings,
+    env: &mut CompatEnv<'_>,
+) -> Result<RunsFolder, WordRefusal> {
     if let Csv::File(path) = &settings.output.csv {
         bench::append(path, "").map_err(|error| {
-            WordRefusal::new(
-                FAILED,
-                format!("Could not open csv file: {} ({error})", path.display()),
-            )
+            failed(format!("Could not open csv file: {} ({error})", path.display()))
         })?;
     }
-    let mut warn = |text: &str| {
+    choose_runs(&settings.runs, env.environment, &mut |text| {
         let _ = writeln!(env.err, "Warning: {NAME}: {}", printable_text(text));
-    };
-    choose_runs(&settings.runs, env.environment, &mut warn)
-        .map_err(|text| WordRefusal::new(FAILED, text))
+    })
+    .map_err(failed)
 }
 
 fn test(
     settings: &SlapSettings,
     script: &SlapScript,
     target: &Target,
-    place: &RunsFolder,
+    runs: &RunsFolder,
     command: Vec<String>,
     env: &mut CompatEnv<'_>,
 ) -> Result<u8, WordRefusal> {
-    let failed = |text: String| WordRefusal::new(FAILED, text);
     make_room(settings.concurrency.iter().copied().max().unwrap_or(1), target).map_err(failed)?;
     let connected = Admin::connect(target, &settings.schema, Arc::clone(&env.stop));
     let mut admin = connected.map_err(|error| {
@@ -201,13 +200,14 @@ fn test(
     })?;
     let server = server_facts(admin.client()).map_err(|error| failed(server_message(&error)))?;
     let asked = target.clone();
-    let warning = unless_stopped(&env.stop, move || replication_warning(&asked)).flatten();
+    let server_warning = env.server_warning;
+    let warning = unless_stopped(&env.stop, move || server_warning(&asked)).flatten();
     if let Some(warning) = warning {
         let _ = writeln!(env.err, "{NAME}: {}", truetps_record::printable_lines(&warning));
     }
     let workers = workers(settings.workers, env.cores);
     let recording = CompatRecording::begin(
-        place,
+        runs,
         plan(settings, script),
         &turns(settings),
         server,

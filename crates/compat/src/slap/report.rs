@@ -17,9 +17,9 @@ pub(super) struct Test<'a> {
 
 /// Mean, shortest and longest, in whole milliseconds as in the original.
 fn seconds(lengths: &[Duration]) -> [String; 3] {
-    let ms = |length: &Duration| length.as_millis();
-    let mean = lengths.iter().map(ms).sum::<u128>() / lengths.len().max(1) as u128;
-    let (least, most) = (lengths.iter().map(ms).min(), lengths.iter().map(ms).max());
+    let lengths: Vec<u128> = lengths.iter().map(Duration::as_millis).collect();
+    let mean = lengths.iter().sum::<u128>() / lengths.len().max(1) as u128;
+    let (least, most) = (lengths.iter().min().copied(), lengths.iter().max().copied());
     [mean, least.unwrap_or(0), most.unwrap_or(0)]
         .map(|ms| format!("{}.{:03}", ms / 1000, ms % 1000))
 }

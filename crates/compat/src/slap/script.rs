@@ -28,35 +28,16 @@ pub(super) struct SlapScript {
 
 impl SlapScript {
     pub(super) fn load(settings: &SlapSettings) -> Result<Self, String> {
-        let split = |flag: &str, text: &str| {
-            let text = text_or_file(flag, text)?;
-            split_sql(&text, &settings.delimiter, SqlDialect::Mysql)
-                .map_err(|error| format!("--{flag}: {error}"))
-        };
-        let optional = |flag: &str, text: &Option<String>| match text {
-            Some(text) => split(flag, text),
-            None => Ok(Vec::new()),
-        };
-        let (pre, post) = (
-            optional("pre-query", &settings.pre_query)?,
-            optional("post-query", &settings.post_query)?,
-        );
+        let delimiter = &settings.delimiter;
+        let pre = statements("pre-query", settings.pre_query.as_ref(), delimiter)?;
+        let post = statements("post-query", settings.post_query.as_ref(), delimiter)?;
         let (create, queries) = match &settings.source {
             StatementSource::Generated(auto) => (vec![auto.create()], auto.queries(settings.seed)),
             StatementSource::Given { query, create } => {
-                let needed = |flag: &str, text: &str| match split(flag, text)? {
-                    none if none.is_empty() => {
-                        Err(format!("--{flag}={text}: there is no statement in it"))
-                    }
-                    some => Ok(some),
-                };
-                let plain = |sql| Query { sql, takes_key: false };
-                let queries = needed("query", query)?.into_iter().map(plain).collect();
+                let queries = needed_statements("query", Some(query), delimiter)?.into_iter();
                 (
-                    create
-                        .as_ref()
-                        .map_or_else(|| Ok(Vec::new()), |text| needed("create", text))?,
-                    queries,
+                    needed_statements("create", create.as_ref(), delimiter)?,
+                    queries.map(|sql| Query { sql, takes_key: false }).collect(),
                 )
             }
         };
@@ -82,32 +63,55 @@ impl SlapScript {
     }
 
     pub(super) fn list(&self) -> Vec<SqlStatement> {
-        let one = |query: &Query| {
-            if query.takes_key {
-                SqlStatement::Keyed(format!("{} WHERE id = ?", query.sql))
-            } else {
-                SqlStatement::Fixed(query.sql.clone())
-            }
-        };
-        self.queries.iter().map(one).collect()
+        let queries = self.queries.iter();
+        queries
+            .map(|query| {
+                if query.takes_key {
+                    SqlStatement::Keyed(format!("{} WHERE id = ?", query.sql))
+                } else {
+                    SqlStatement::Fixed(query.sql.clone())
+                }
+            })
+            .collect()
+    }
+}
+
+/// The statements of a flag, if it was given.
+fn statements(flag: &str, text: Option<&String>, delimiter: &str) -> Result<Vec<String>, String> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    split_sql(&text_or_file(flag, text)?, delimiter, SqlDialect::Mysql)
+        .map_err(|error| format!("--{flag}: {error}"))
+}
+
+/// The statements of a flag, of which there must be one if it was given.
+fn needed_statements(
+    flag: &str,
+    text: Option<&String>,
+    delimiter: &str,
+) -> Result<Vec<String>, String> {
+    match (statements(flag, text, delimiter)?, text) {
+        (none, Some(text)) if none.is_empty() => {
+            Err(format!("--{flag}={text}: there is no statement in it"))
+        }
+        (statements, _) => Ok(statements),
     }
 }
 
 /// The value of a flag, or the contents of the file with that name.
 fn text_or_file(flag: &str, text: &str) -> Result<Arc<str>, String> {
-    let wrong = |problem: &dyn std::fmt::Display| format!("--{flag}={text}: {problem}");
     let path = Path::new(text);
-    match fs::metadata(path) {
-        Ok(facts) if facts.is_dir() => Err(wrong(&"that is a folder, not a file")),
+    let problem = match fs::metadata(path) {
+        Ok(facts) if facts.is_dir() => "that is a folder, not a file".to_owned(),
         // A pipe works, too: a shell makes one of `<(…)`.
         Ok(_) => match read_text(path, FILE_BYTES_MAX) {
-            Ok(read) => Ok(read.trim_start_matches('\u{feff}').into()),
-            Err(error) => Err(wrong(&error)),
+            Ok(read) => return Ok(read.trim_start_matches('\u{feff}').into()),
+            Err(error) => error.to_string(),
         },
-        Err(_) if !looks_like_a_path(text) => Ok(text.into()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(wrong(&"there is no such file")),
-        Err(error) => Err(wrong(&error)),
-    }
+        Err(_) if !looks_like_a_path(text) => return Ok(text.into()),
+        Err(error) if error.kind() == ErrorKind::NotFound => "there is no such file".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("--{flag}={text}: {problem}"))
 }
 
 /// A single word with a `/` in it, or ending in `.sql`, is not a statement.

@@ -40,9 +40,9 @@ pub(super) struct SlapSettings {
     /// Storage engines with their options; empty: the server's default.
     pub(super) engines: Vec<Engine>,
     pub(super) iterations: u64,
-    /// Of all clients together.
+    /// Queries of all clients together.
     pub(super) queries: Option<u64>,
-    /// Of each client.
+    /// Queries of each client.
     pub(super) queries_each: Option<u64>,
     /// Statements of a transaction.
     pub(super) commit: Option<u64>,
@@ -114,7 +114,6 @@ impl SlapSettings {
         check_conflicts(words)?;
         check_unsupported(words)?;
         check_numbers(words)?;
-        let limit = |name: &str| words.number(name).filter(|number| *number > 0);
         let csv = match words.get("csv") {
             None | Some(GivenValue::Switch(_)) => Csv::Off,
             Some(GivenValue::Text(path)) if !path.is_empty() && path != "-" => {
@@ -130,7 +129,7 @@ impl SlapSettings {
         }
         let schema = words.text("create-schema").unwrap_or("mysqlslap").to_owned();
         if schema.is_empty() || schema.chars().count() > 64 || schema.contains(['`', '\0']) {
-            return refuse(format!("--create-schema={schema} is no name of a schema"));
+            return refuse(format!("--create-schema={schema} is not a name of a schema"));
         }
         Ok(Self {
             source: source(words)?,
@@ -138,10 +137,10 @@ impl SlapSettings {
             concurrency: concurrency(words.text("concurrency").unwrap_or("1"))?,
             engines: engines(words.text("engine").unwrap_or_default())?,
             iterations,
-            queries: limit("number-of-queries"),
-            queries_each: limit("auto-generate-sql-execute-number"),
-            commit: limit("commit"),
-            detach: limit("detach"),
+            queries: limit(words, "number-of-queries"),
+            queries_each: limit(words, "auto-generate-sql-execute-number"),
+            commit: limit(words, "commit"),
+            detach: limit(words, "detach"),
             pre_query: words.text("pre-query").map(str::to_owned),
             post_query: words.text("post-query").map(str::to_owned),
             pre_system: words.text("pre-system").map(str::to_owned),
@@ -164,7 +163,7 @@ impl SlapSettings {
             prepared: words.is_on("prepared"),
             rate: words
                 .text("rate")
-                .map(|text| rate(text, limit("commit").unwrap_or(1)))
+                .map(|text| rate(text, limit(words, "commit").unwrap_or(1)))
                 .transpose()?,
             time: words.text("time").map(time).transpose()?,
             workers: u32::try_from(words.number("workers").unwrap_or(0))
@@ -195,6 +194,11 @@ impl SlapSettings {
     }
 }
 
+/// A number that limits something; 0 does not.
+fn limit(words: &MysqlWords, name: &str) -> Option<u64> {
+    words.number(name).filter(|number| *number > 0)
+}
+
 /// The original's own refusals, with its texts.
 fn check_conflicts(words: &MysqlWords) -> Result<(), WordRefusal> {
     let auto = words.is_on("auto-generate-sql");
@@ -210,12 +214,13 @@ fn check_conflicts(words: &MysqlWords) -> Result<(), WordRefusal> {
             "Either auto-generate-sql-guid-primary or auto-generate-sql-add-autoincrement can be used!",
         );
     }
-    let has = |name: &str| words.number(name).is_some_and(|number| number > 0);
-    if has("auto-generate-sql-execute-number") && has("number-of-queries") {
+    if limit(words, "auto-generate-sql-execute-number").is_some()
+        && limit(words, "number-of-queries").is_some()
+    {
         return refuse("Either auto-generate-sql-execute-number or number-of-queries can be used!");
     }
     for name in ["number-of-queries", "auto-generate-sql-execute-number"] {
-        if words.text("time").is_some() && has(name) {
+        if words.text("time").is_some() && limit(words, name).is_some() {
             return refuse(format!("Either time or {name} can be used: each says when a run ends"));
         }
     }
@@ -279,16 +284,15 @@ fn source(words: &MysqlWords) -> Result<StatementSource, WordRefusal> {
     } else {
         AutoKey::None
     };
-    let number = |name: &str, default| words.number(name).unwrap_or(default);
     let auto = AutoSql {
         load_type: LoadType::of(load_type).or_else(refuse)?,
         key,
-        secondary_indexes: number("auto-generate-sql-secondary-indexes", 0),
+        secondary_indexes: words.number("auto-generate-sql-secondary-indexes").unwrap_or(0),
         ints: columns("number-int-cols", words)?,
         chars: columns("number-char-cols", words)?,
-        rows: number("auto-generate-sql-write-number", 100),
-        unique_rows: number("auto-generate-sql-unique-write-number", 10),
-        unique_queries: number("auto-generate-sql-unique-query-number", 10),
+        rows: words.number("auto-generate-sql-write-number").unwrap_or(100),
+        unique_rows: words.number("auto-generate-sql-unique-write-number").unwrap_or(10),
+        unique_queries: words.number("auto-generate-sql-unique-query-number").unwrap_or(10),
     };
     auto.check().or_else(refuse)?;
     Ok(StatementSource::Generated(auto))
@@ -301,7 +305,7 @@ fn columns(name: &str, words: &MysqlWords) -> Result<GeneratedColumns, WordRefus
     match (count.trim().parse(), index.trim().parse::<u32>()) {
         (Ok(count), Ok(index)) => Ok(GeneratedColumns { count, indexed: index > 0 }),
         _ => refuse(format!(
-            "--{name}={text} is no number of columns: N, or N:1 with an index on each"
+            "--{name}={text} is not a number of columns: N, or N:1 with an index on each"
         )),
     }
 }
@@ -314,7 +318,7 @@ fn concurrency(text: &str) -> Result<Vec<u32>, WordRefusal> {
     numbers.map_or_else(
         || {
             refuse(format!(
-                "--concurrency={text} is no list of clients: 1 to {CLIENTS_MAX}, with commas"
+                "--concurrency={text} is not a list of clients: 1 to {CLIENTS_MAX}, with commas"
             ))
         },
         Ok,
@@ -329,7 +333,7 @@ fn engines(text: &str) -> Result<Vec<Engine>, WordRefusal> {
         let is_name =
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_name {
-            return refuse(format!("--engine: `{name}` is no name of a storage engine"));
+            return refuse(format!("--engine: `{name}` is not a name of a storage engine"));
         }
         list.push(Engine { name: name.to_owned(), options: options.trim().to_owned() });
     }
@@ -352,7 +356,7 @@ fn time(text: &str) -> Result<Duration, WordRefusal> {
         Ok(seconds) if TIMES_S.contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => {
             let (least, most) = (TIMES_S.start(), TIMES_S.end());
-            refuse(format!("--time={text} is no number of seconds between {least} and {most}"))
+            refuse(format!("--time={text} is not a number of seconds between {least} and {most}"))
         }
     }
 }
@@ -371,30 +375,32 @@ pub(super) fn target(
     environment: &dyn Fn(&str) -> Option<OsString>,
     ask: &dyn Fn() -> Result<String, WordRefusal>,
 ) -> Result<Target, WordRefusal> {
-    let text_of = |name: &str| environment(name).and_then(|text| text.into_string().ok());
+    let environment = |name: &str| environment(name).and_then(|text| text.into_string().ok());
     let password = match words.get("password") {
         Some(GivenValue::Text(text)) => Some(text.clone()),
         Some(GivenValue::Switch(_)) => None,
         Some(_) => Some(ask()?),
-        None => text_of("MYSQL_PWD"),
+        None => environment("MYSQL_PWD"),
     };
     let named = words.text("user").filter(|name| !name.is_empty()).map(str::to_owned);
-    let user = named.unwrap_or_else(|| current_user(&text_of));
+    let user = named.unwrap_or_else(|| current_user(&environment));
     let login = Login {
         user,
         password: password.filter(|text| !text.is_empty()).map(Password::new),
         database: None,
     };
     let tls = tls(words)?;
-    let endpoints = vec![endpoint(words, &text_of)?];
+    let endpoints = vec![endpoint(words, &environment)?];
     let target = Target::new(SqlDialect::Mysql, endpoints, login, tls);
     Ok(ssl::without_needless_tls(Target { setup: setup(words), sends_local_files: true, ..target }))
 }
 
 /// A warning where MySQL's programs would have found a password: the file is encrypted, and MariaDB's do not read it.
 pub(super) fn unread_login_file(environment: &dyn Fn(&str) -> Option<OsString>) -> Option<String> {
-    let usual = || environment("HOME").map(|home| PathBuf::from(home).join(".mylogin.cnf"));
-    let path = environment("MYSQL_TEST_LOGIN_FILE").map(PathBuf::from).or_else(usual)?;
+    let path = match environment("MYSQL_TEST_LOGIN_FILE") {
+        Some(path) => PathBuf::from(path),
+        None => PathBuf::from(environment("HOME")?).join(".mylogin.cnf"),
+    };
     let hint = "logins are read from option files, such as ~/.my.cnf";
     path.is_file().then(|| format!("'{}' is not read: {hint}", path.display()))
 }
@@ -408,7 +414,7 @@ fn endpoint(
     let port = match words.number("port").filter(|port| *port > 0) {
         Some(port) => match u16::try_from(port) {
             Ok(port) => port,
-            Err(_) => return refuse(format!("--port={port} is no port: 1 to 65535")),
+            Err(_) => return refuse(format!("--port={port} is not a port: 1 to 65535")),
         },
         None => {
             environment("MYSQL_TCP_PORT").and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_PORT)
@@ -428,26 +434,21 @@ fn endpoint(
     if !by_socket {
         return Ok(Endpoint::Tcp { host, port });
     }
-    let named = words
-        .text("socket")
-        .map(PathBuf::from)
-        .or_else(|| environment("MYSQL_UNIX_PORT").map(PathBuf::from));
-    let usual = || {
-        SOCKETS
-            .iter()
-            .map(PathBuf::from)
-            .find(|path| path.exists())
-            .unwrap_or_else(|| SOCKETS[0].into())
-    };
-    Ok(Endpoint::Unix(named.unwrap_or_else(usual)))
+    let named = words.text("socket").map(str::to_owned).or_else(|| environment("MYSQL_UNIX_PORT"));
+    Ok(Endpoint::Unix(named.map_or_else(usual_socket, PathBuf::from)))
+}
+
+fn usual_socket() -> PathBuf {
+    let mut paths = SOCKETS.iter().map(PathBuf::from);
+    paths.find(|path| path.exists()).unwrap_or_else(|| SOCKETS[0].into())
 }
 
 /// The original takes names that are cut short here, too.
 fn protocol(words: &MysqlWords) -> Result<Option<&'static str>, WordRefusal> {
     let Some(typed) = words.text("protocol") else { return Ok(None) };
-    let is_meant =
-        |name: &&&str| !typed.is_empty() && name.starts_with(&typed.to_ascii_uppercase());
-    let found = ["TCP", "SOCKET"].iter().find(is_meant);
+    let capitals = typed.to_ascii_uppercase();
+    let mut names = ["TCP", "SOCKET"].into_iter();
+    let found = names.find(|name| !typed.is_empty() && name.starts_with(&capitals));
     let wrong = if typed.is_empty() {
         "No option given to protocol".to_owned()
     } else {
@@ -455,12 +456,12 @@ fn protocol(words: &MysqlWords) -> Result<Option<&'static str>, WordRefusal> {
     };
     let lines =
         WordRefusal::without_name(WRONG, format!("{wrong}\nAlternatives are: 'TCP','SOCKET'"));
-    found.map_or(Err(lines), |name| Ok(Some(*name)))
+    found.map_or(Err(lines), |name| Ok(Some(name)))
 }
 
 fn tls(words: &MysqlWords) -> Result<Tls, WordRefusal> {
-    let file = |name: &str| words.text(name).filter(|text| !text.is_empty()).map(PathBuf::from);
-    let (ca, cert, key) = (file("ssl-ca"), file("ssl-cert"), file("ssl-key"));
+    let files = ["ssl-ca", "ssl-cert", "ssl-key"]
+        .map(|name| words.text(name).filter(|text| !text.is_empty()).map(PathBuf::from));
     let mode = match words.text("ssl-mode") {
         Some(text) => match ssl::ssl_mode(text) {
             Ok(mode) => Some(mode),
@@ -468,10 +469,10 @@ fn tls(words: &MysqlWords) -> Result<Tls, WordRefusal> {
         },
         None if words.is_on("ssl-verify-server-cert") => Some(TlsMode::VerifyIdentity),
         None if words.get("ssl") == Some(&GivenValue::Switch(false)) => Some(TlsMode::Off),
-        None if words.is_on("ssl") && ca.is_none() => Some(TlsMode::Required),
+        None if words.is_on("ssl") && files[0].is_none() => Some(TlsMode::Required),
         None => None,
     };
-    ssl::tls(mode, [ca, cert, key], words.is_on("get-server-public-key")).or_else(refuse)
+    ssl::tls(mode, files, words.is_on("get-server-public-key")).or_else(refuse)
 }
 
 #[cfg(test)]
@@ -556,7 +557,7 @@ mod tests {
             (&["--rate=1/h", "--commit=10"], "is not between"),
             (&["--rate=-1"], "must be more than 0"),
             (&["--rate=x"], "`x` is not a number"),
-            (&["--time=1e6"], "--time=1e6 is no number of seconds between 0.1 and 86400"),
+            (&["--time=1e6"], "--time=1e6 is not a number of seconds between 0.1 and 86400"),
             (
                 &["--time=1", "--number-of-queries=5"],
                 "Either time or number-of-queries can be used",

@@ -2,6 +2,9 @@
 
 use crate::mysql_words::{Spec, WordKind};
 
+/// The program's name in messages.
+pub(super) const NAME: &str = "mysqlslap";
+
 const fn spec(
     name: &'static str,
     short: Option<char>,

@@ -11,5 +11,5 @@ mod template;
 mod url;
 
 pub use session::HttpSession;
-pub use template::{HttpTemplate, TemplateError};
-pub use url::{HttpTarget, UrlError};
+pub use template::{HttpTarget, HttpTemplate, TemplateError};
+pub use url::UrlError;

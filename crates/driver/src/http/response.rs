@@ -12,7 +12,7 @@ const HEAD_BYTES_MAX: usize = 32 << 10;
 const HEADERS_MAX: usize = 100;
 /// Limit of a body. An answer to a row is short.
 const BODY_BYTES_MAX: u64 = 16 << 20;
-/// Of an error's body that are kept for its message.
+/// Bytes of an error's body that are kept for its message.
 const SAMPLE_BYTES: usize = 200;
 /// The longest `Retry-After` that is believed.
 const RETRY_AFTER_MAX: Duration = Duration::from_hours(1);
@@ -37,7 +37,7 @@ impl Response {
 
 /// The position in the current response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum ResponsePart {
     #[default]
     Head,
     /// So many bytes of the body are missing.
@@ -51,7 +51,7 @@ enum Place {
 
 #[derive(Debug, Default)]
 pub(super) struct ResponseReader {
-    place: Place,
+    part: ResponsePart,
     /// The beginning of a head, a chunk's size or a trailer that has not arrived completely.
     held: Vec<u8>,
     response: Response,
@@ -71,23 +71,23 @@ impl ResponseReader {
 
     /// The server has closed the connection. `Some`: this ends the response.
     pub(super) fn on_close(&mut self) -> Option<Response> {
-        (self.place == Place::UntilClose).then(|| self.finish())
+        (self.part == ResponsePart::UntilClose).then(|| self.finish())
     }
 
     fn read(&mut self, mut bytes: &[u8]) -> Result<Option<Response>, DriverError> {
         loop {
-            let step = match self.place {
-                Place::Head => self.read_head(bytes)?,
-                Place::Body(left) => {
-                    self.skip(bytes, left, |left| (left > 0).then_some(Place::Body(left)))?
+            let step = match self.part {
+                ResponsePart::Head => self.read_head(bytes)?,
+                ResponsePart::Body(left) => {
+                    self.skip(bytes, left, |left| (left > 0).then_some(ResponsePart::Body(left)))?
                 }
-                Place::Chunk(left) => self.skip(bytes, left, |left| {
-                    Some(if left > 0 { Place::Chunk(left) } else { Place::ChunkSize })
+                ResponsePart::Chunk(left) => self.skip(bytes, left, |left| {
+                    Some(if left > 0 { ResponsePart::Chunk(left) } else { ResponsePart::ChunkSize })
                 })?,
-                Place::ChunkSize => self.read_chunk_size(bytes)?,
-                Place::Trailer => read_trailer(bytes),
-                Place::UntilClose => {
-                    self.skip(bytes, u64::MAX, |_| Some(Place::UntilClose))?;
+                ResponsePart::ChunkSize => self.read_chunk_size(bytes)?,
+                ResponsePart::Trailer => read_trailer(bytes),
+                ResponsePart::UntilClose => {
+                    self.skip(bytes, u64::MAX, |_| Some(ResponsePart::UntilClose))?;
                     return Ok(None);
                 }
             };
@@ -118,7 +118,7 @@ impl ResponseReader {
     }
 
     fn finish(&mut self) -> Response {
-        (self.place, self.body_bytes) = (Place::Head, 0);
+        (self.part, self.body_bytes) = (ResponsePart::Head, 0);
         std::mem::take(&mut self.response)
     }
 
@@ -152,18 +152,18 @@ impl ResponseReader {
             reason: parsed.reason.unwrap_or_default().to_owned(),
             sample: Vec::new(),
             retry_after,
-            closes: closes || is_old && !keeps || body == Place::UntilClose,
+            closes: closes || is_old && !keeps || body == ResponsePart::UntilClose,
         };
-        self.place = body;
-        Ok(if body == Place::Body(0) { Step::Done(length) } else { Step::Taken(length) })
+        self.part = body;
+        Ok(if body == ResponsePart::Body(0) { Step::Done(length) } else { Step::Taken(length) })
     }
 
-    /// Skips bytes of a body of which `left` are missing. `next` is the place that follows; `None`: the body has ended.
+    /// Skips bytes of a body of which `left` are missing. `next` is the part that follows; `None`: the body has ended.
     fn skip(
         &mut self,
         bytes: &[u8],
         left: u64,
-        next: impl Fn(u64) -> Option<Place>,
+        next: impl Fn(u64) -> Option<ResponsePart>,
     ) -> Result<Step, DriverError> {
         let count = left.min(bytes.len() as u64) as usize;
         self.body_bytes += count as u64;
@@ -175,8 +175,8 @@ impl ResponseReader {
             self.response.sample.extend_from_slice(&bytes[..count.min(room)]);
         }
         Ok(match next(left - count as u64) {
-            Some(place) => {
-                self.place = place;
+            Some(next) => {
+                self.part = next;
                 Step::Taken(count)
             }
             None => Step::Done(count),
@@ -187,11 +187,11 @@ impl ResponseReader {
         const LINE_END: u64 = 2;
         match parse_chunk_size(bytes) {
             Ok(Status::Complete((length, 0))) => {
-                self.place = Place::Trailer;
+                self.part = ResponsePart::Trailer;
                 Ok(Step::Taken(length))
             }
             Ok(Status::Complete((length, size))) => {
-                self.place = Place::Chunk(size.saturating_add(LINE_END));
+                self.part = ResponsePart::Chunk(size.saturating_add(LINE_END));
                 Ok(Step::Taken(length))
             }
             Ok(Status::Partial) => Ok(Step::NeedsMore),
@@ -223,7 +223,7 @@ enum Step {
 
 /// What the headers say of the rest of a response.
 struct Framing {
-    body: Place,
+    body: ResponsePart,
     retry_after: Option<Duration>,
     closes: bool,
     keeps: bool,
@@ -234,8 +234,6 @@ fn framing(status: u16, headers: &[Header<'_>]) -> Result<Framing, DriverError> 
         (None, false, None, false, false);
     for Header { name, value } in headers {
         let text = str::from_utf8(value).unwrap_or_default().trim();
-        let has_word =
-            |word: &str| text.split(',').any(|one| one.trim().eq_ignore_ascii_case(word));
         if name.eq_ignore_ascii_case("content-length") {
             let found: u64 = text
                 .parse()
@@ -245,10 +243,10 @@ fn framing(status: u16, headers: &[Header<'_>]) -> Result<Framing, DriverError> 
             }
             length = Some(found);
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
-            is_chunked = has_word("chunked");
+            is_chunked = has_word(text, "chunked");
         } else if name.eq_ignore_ascii_case("connection") {
-            closes |= has_word("close");
-            keeps |= has_word("keep-alive");
+            closes |= has_word(text, "close");
+            keeps |= has_word(text, "keep-alive");
         } else if name.eq_ignore_ascii_case("retry-after") {
             // A date is left out: the clocks of two machines differ.
             retry_after =
@@ -256,12 +254,17 @@ fn framing(status: u16, headers: &[Header<'_>]) -> Result<Framing, DriverError> 
         }
     }
     let body = match (status, is_chunked, length) {
-        (204 | 304, ..) => Place::Body(0),
-        (_, true, _) => Place::ChunkSize,
-        (_, false, Some(length)) => Place::Body(length),
-        (_, false, None) => Place::UntilClose,
+        (204 | 304, ..) => ResponsePart::Body(0),
+        (_, true, _) => ResponsePart::ChunkSize,
+        (_, false, Some(length)) => ResponsePart::Body(length),
+        (_, false, None) => ResponsePart::UntilClose,
     };
     Ok(Framing { body, retry_after, closes, keeps })
+}
+
+/// Whether a header's list has this word.
+fn has_word(list: &str, word: &str) -> bool {
+    list.split(',').any(|one| one.trim().eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::response::{Response, ResponseReader};
-use super::url::HttpTarget;
-use crate::tls::say_plain;
+use super::template::HttpTarget;
 use crate::{
     DriverError, ParamType, Params, Reply, ResultSets, ServerError, Session, SessionEvent,
     TlsClient, TlsLayer,
@@ -117,14 +116,15 @@ impl Session for HttpSession {
     fn send(&mut self, _statement: usize, params: &Params, out: &mut Vec<u8>) {
         self.is_waiting = true;
         let Self { target, encryption, .. } = self;
-        let say = |out: &mut Vec<u8>| {
-            target.template.put(params, out);
-            Ok::<_, Infallible>(())
-        };
-        let Ok(()) = match encryption {
-            HttpEncryption::On(layer) => layer.append_encrypted(out, say),
-            HttpEncryption::Off | HttpEncryption::Wanted(_) => say_plain(out, say),
-        };
+        match encryption {
+            HttpEncryption::On(layer) => {
+                let Ok(()) = layer.append_encrypted(out, |out| {
+                    target.template.put(params, out);
+                    Ok::<_, Infallible>(())
+                });
+            }
+            HttpEncryption::Off | HttpEncryption::Wanted(_) => target.template.put(params, out),
+        }
     }
 
     /// There is no SQL: nothing is sent.

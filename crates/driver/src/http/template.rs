@@ -7,14 +7,22 @@ use std::sync::Arc;
 use thiserror::Error;
 use truetps_record::{did_you_mean_or, near_matches};
 
-use super::url::{HttpTarget, Url, UrlError};
-use crate::{Params, Value};
+use super::url::{Url, UrlError};
+use crate::{Endpoint, Params, Tls, Value};
 
 /// Headers that the client sets itself: another value would describe another request than the one that is sent.
 const OWN_HEADERS: [&str; 4] = ["content-length", "transfer-encoding", "connection", "expect"];
 const METHODS: [&str; 3] = ["POST", "PUT", "PATCH"];
 
-/// The bytes of a request, with a place for each value of a row.
+/// A service, and the requests that it gets.
+#[derive(Debug, Clone)]
+pub struct HttpTarget {
+    pub endpoint: Endpoint,
+    pub tls: Tls,
+    pub template: Arc<HttpTemplate>,
+}
+
+/// The bytes of a request, with a gap for each value of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpTemplate {
     /// Request line and headers, without the length of the body and the empty line.
@@ -33,10 +41,10 @@ enum TemplatePart {
 pub enum TemplateError {
     #[error("the address of the service: {0}")]
     Url(#[from] UrlError),
-    #[error("`{{{field}}}` in the {place} is no field{}", did_you_mean_or(near, "known", known))]
+    #[error("`{{{field}}}` in the {part} is not a field{}", did_you_mean_or(near, "known", known))]
     UnknownField {
         field: String,
-        place: &'static str,
+        part: &'static str,
         near: Vec<String>,
         known: &'static [&'static str],
     },
@@ -50,7 +58,7 @@ pub enum TemplateError {
 
 impl HttpTemplate {
     /// Compiles the requests to a service. `{name}` is a field if its name is one of `fields`; its value is the one at the
-    /// same place in [`Params`]. Braces around anything but lower-case letters are text, as in JSON.
+    /// same index in [`Params`]. Braces around anything but lower-case letters are text, as in JSON.
     pub fn target(
         url: &str,
         method: &str,
@@ -83,11 +91,13 @@ impl HttpTemplate {
 
     /// Numbers of the fields that the requests have.
     pub fn fields(&self) -> BTreeSet<usize> {
-        let number = |part: &TemplatePart| match part {
-            TemplatePart::Field(number) => Some(*number),
-            TemplatePart::Text(_) => None,
-        };
-        self.head.iter().chain(&self.body).filter_map(number).collect()
+        let parts = self.head.iter().chain(&self.body);
+        parts
+            .filter_map(|part| match part {
+                TemplatePart::Field(number) => Some(*number),
+                TemplatePart::Text(_) => None,
+            })
+            .collect()
     }
 
     /// Appends the request of one row.
@@ -135,7 +145,7 @@ fn part_bytes(part: &TemplatePart, params: &Params) -> usize {
 
 fn parts(
     text: &str,
-    place: &'static str,
+    part: &'static str,
     fields: &'static [&'static str],
 ) -> Result<Vec<TemplatePart>, TemplateError> {
     let (mut parts, mut rest) = (Vec::new(), text);
@@ -143,7 +153,7 @@ fn parts(
         let number = fields.iter().position(|field| *field == name).ok_or_else(|| {
             TemplateError::UnknownField {
                 field: name.to_owned(),
-                place,
+                part,
                 near: near_matches(name, fields.iter().copied()),
                 known: fields,
             }
@@ -158,10 +168,10 @@ fn parts(
 
 /// The text before the next `{name}`, the name, and the text behind it.
 fn next_field(text: &str) -> Option<(&str, &str, &str)> {
-    let is_of_name = |c: char| c.is_ascii_lowercase() || c == '_';
     text.match_indices('{').find_map(|(at, _)| {
         let behind = &text[at + 1..];
-        let end = behind.find(|c| !is_of_name(c)).filter(|end| *end > 0)?;
+        let end =
+            behind.find(|c: char| !(c.is_ascii_lowercase() || c == '_')).filter(|end| *end > 0)?;
         behind[end..].strip_prefix('}').map(|after| (&text[..at], &behind[..end], after))
     })
 }
@@ -184,10 +194,11 @@ fn is_named(header: &str, name: &str) -> bool {
 }
 
 fn check_header(header: &str) -> Result<(), TemplateError> {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let is_printable = header.chars().all(|c| c == '\t' || !c.is_control());
     let name = header.split_once(':').map(|(name, _)| name).unwrap_or_default();
-    if name.is_empty() || !name.chars().all(is_of_name) || !is_printable {
+    let is_name = !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c));
+    if !is_name || !is_printable {
         // The value may be a secret.
         return Err(TemplateError::BadHeader(name.to_owned()));
     }
@@ -246,12 +257,12 @@ mod tests {
         let error = request("http://h/", &[], r#"{"c":{cleint}}"#).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`{cleint}` in the body is no field (did you mean `client`?)"
+            "`{cleint}` in the body is not a field (did you mean `client`?)"
         );
         let error = request("http://h/{row}", &[], "").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`{row}` in the address is no field (known: `client`, `payload`)"
+            "`{row}` in the address is not a field (known: `client`, `payload`)"
         );
     }
 

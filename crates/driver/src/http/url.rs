@@ -1,22 +1,11 @@
 //! The address of an HTTP service.
 
-use std::sync::Arc;
-
 use thiserror::Error;
 
-use super::template::HttpTemplate;
 use crate::{Endpoint, Tls, TlsMode};
 
 const HTTP_PORT: u16 = 80;
 const HTTPS_PORT: u16 = 443;
-
-/// A service, and the requests that it gets.
-#[derive(Debug, Clone)]
-pub struct HttpTarget {
-    pub endpoint: Endpoint,
-    pub tls: Tls,
-    pub template: Arc<HttpTemplate>,
-}
 
 /// What is wrong with the address of a service. No message contains its user or password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,6 +1,6 @@
 //! Statements that are prepared individually, at any time.
 
-use super::reply::parse_error;
+use super::error_packet::parse_error;
 use super::wire::PayloadReader;
 use crate::handles::Handles;
 use crate::{DriverError, Params, Prepared, ServerError};
@@ -92,7 +92,11 @@ pub(super) fn parse_prepared(payload: &[u8]) -> Result<(ServerStatement, u32), D
     let id = reader.uint(4)? as u32;
     let columns = reader.uint(2)? as u16;
     let params = reader.uint(2)? as u16;
-    // Each of the two lists, where it is not empty, is followed by an end-of-data packet.
-    let packets = |n: u16| if n > 0 { u32::from(n) + 1 } else { 0 };
-    Ok((ServerStatement { id, params, columns }, packets(columns) + packets(params)))
+    let packets = packets_of_list(columns) + packets_of_list(params);
+    Ok((ServerStatement { id, params, columns }, packets))
+}
+
+/// A list that is not empty is followed by an end-of-data packet.
+fn packets_of_list(length: u16) -> u32 {
+    if length > 0 { u32::from(length) + 1 } else { 0 }
 }

@@ -131,10 +131,9 @@ fn put_decimal(out: &mut Vec<u8>, number: i64) {
 /// are copied whole: looking at a piece has no early exit, which the compiler turns into vector instructions.
 fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
     const PIECE_BYTES: usize = 64;
-    let is_escaped = |byte: u8| matches!(byte, 0 | b'\'' | b'\\');
     out.push(b'\'');
     for piece in text.chunks(PIECE_BYTES) {
-        if piece.iter().fold(false, |found, byte| found | is_escaped(*byte)) {
+        if piece.iter().fold(false, |found, byte| found | matches!(byte, 0 | b'\'' | b'\\')) {
             put_escaped(out, piece);
         } else {
             out.extend_from_slice(piece);

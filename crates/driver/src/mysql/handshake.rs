@@ -1,6 +1,6 @@
 //! The first packets of a connection: greeting, request for TLS, login.
 
-use super::reply::parse_error;
+use super::error_packet::parse_error;
 use super::wire::PayloadReader;
 use crate::{DriverError, Target};
 

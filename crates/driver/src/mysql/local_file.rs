@@ -10,7 +10,7 @@ use std::path::Path;
 
 use truetps_files::open_regular;
 
-use super::reply::own_error;
+use super::error_packet::own_error;
 use crate::ServerError;
 
 /// Bytes of one packet.
@@ -92,10 +92,12 @@ fn read_error(error: &io::Error) -> ServerError {
 
 /// Whether the word is anywhere in the text: nearly no statement has it, and long ones have few letters of its kind.
 fn has_infile(sql: &[u8]) -> bool {
-    let is_it = |at: usize| {
-        sql.get(at.wrapping_sub(2)..at + 4).is_some_and(|word| word.eq_ignore_ascii_case(b"infile"))
-    };
-    sql.iter().enumerate().any(|(at, byte)| byte | 0x20 == b'f' && is_it(at))
+    sql.iter().enumerate().any(|(at, byte)| {
+        byte | 0x20 == b'f'
+            && sql
+                .get(at.wrapping_sub(2)..at + 4)
+                .is_some_and(|word| word.eq_ignore_ascii_case(b"infile"))
+    })
 }
 
 /// The file names in a text: the literal behind each `LOCAL INFILE` that stands outside of quotes and comments.
@@ -136,11 +138,10 @@ fn is_of_word(byte: u8) -> bool {
 
 /// Length of the comment that begins here, or of one end of a comment whose contents the server executes.
 fn comment_bytes(rest: &[u8]) -> usize {
-    let through = |end: &[u8]| {
-        rest.windows(end.len()).position(|at| at == end).map_or(rest.len(), |at| at + end.len())
-    };
     match rest {
-        [b'#', ..] | [b'-', b'-', b' ' | b'\t' | b'\n', ..] => through(b"\n"),
+        [b'#', ..] | [b'-', b'-', b' ' | b'\t' | b'\n', ..] => {
+            rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1)
+        }
         [b'/', b'*', b'M', b'!', after @ ..] => 4 + digits(after),
         [b'/', b'*', b'!', after @ ..] => 3 + digits(after),
         [b'/', b'*', after @ ..] => {

@@ -5,6 +5,7 @@ mod auth;
 mod binary;
 mod collect;
 mod command;
+mod error_packet;
 mod handshake;
 mod local_file;
 mod login;

@@ -4,7 +4,7 @@
 //! are not needed (the rows of a measured statement), skipped as it arrives. Memory is allocated only for bytes that
 //! have arrived, never for an announced length.
 
-use super::reply::parse_error;
+use super::error_packet::parse_error;
 use super::wire::{CHUNK_BYTES_MAX, HEADER_BYTES, read_header};
 use crate::DriverError;
 

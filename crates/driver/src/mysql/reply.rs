@@ -1,9 +1,10 @@
 //! Replies to commands: OK, error, result set.
 
 use super::collect;
+use super::error_packet::{own_error, parse_error};
 use super::packets::{PAYLOAD_BYTES_MAX, PacketWanted};
 use super::wire::PayloadReader;
-use crate::client::{cell_text, kept_bytes};
+use crate::query_result::{cell_text, kept_bytes};
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
 const MORE_RESULTS: u64 = 0x0008;
@@ -13,23 +14,6 @@ const COLUMNS_MAX: u64 = u16::MAX as u64;
 const KEPT_BYTES_MAX: usize = 1 << 30;
 /// The number that MySQL's own client uses for a result that exceeds the memory.
 const NO_MEMORY: u16 = 2008;
-
-pub(super) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
-    let mut reader = PayloadReader::new(payload);
-    reader.u8()?;
-    let code = reader.uint(2)? as u16;
-    if code == u16::MAX {
-        return Err(DriverError::Protocol("an unexpected progress report"));
-    }
-    let rest = reader.rest();
-    // Before the login the state marker may be missing.
-    let (sqlstate, message) = match rest.first() {
-        Some(b'#') if rest.len() >= 6 => (&rest[1..6], &rest[6..]),
-        _ => (&b"HY000"[..], rest),
-    };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(ServerError { code, sqlstate: text(sqlstate), message: text(message), position: 0 })
-}
 
 /// How far the reply has been read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -294,11 +278,6 @@ impl MysqlReplyReader {
         reply.error = Some(self.file_problem.take().map_or(error, |problem| *problem));
         PacketOutcome::Done(reply)
     }
-}
-
-/// An error of the client, with a number of MySQL's own client.
-pub(super) fn own_error(code: u16, message: String) -> ServerError {
-    ServerError { code, sqlstate: "HY000".to_owned(), message, position: 0 }
 }
 
 /// The name in a column description: the fifth of its strings.

@@ -7,11 +7,12 @@ use super::ad_hoc::{MysqlPrepareEnd, MysqlPreparing, MysqlStatements, parse_prep
 use super::command::{
     put_close, put_execute, put_prepare, put_query, put_quit, put_text_statement,
 };
+use super::error_packet::parse_error;
 use super::handshake::{Greeting, NOT_A_GREETING, parse_greeting, put_tls_request};
 use super::local_file::LocalFiles;
 use super::login::{LoginExchange, LoginStep};
 use super::packets::{PAYLOAD_BYTES_MAX, Packet, PacketWanted, Packets};
-use super::reply::{MysqlReplyReader, PacketOutcome, parse_error};
+use super::reply::{MysqlReplyReader, PacketOutcome};
 use super::wire::put_packets;
 use crate::tls::say_plain;
 use crate::{
@@ -155,7 +156,7 @@ impl MysqlSession {
         outcome
     }
 
-    /// The same for a `say` that cannot fail.
+    /// Appends what a `say` appends that cannot fail.
     #[inline]
     fn say_all(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Self, &mut Vec<u8>)) {
         let Ok(()) = self.append_sealed(out, |session, out| {

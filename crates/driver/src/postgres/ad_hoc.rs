@@ -76,7 +76,7 @@ impl PostgresStatements {
 /// A prepare in flight.
 #[derive(Debug, Default)]
 pub(crate) struct PrepareOne {
-    /// Of its parameters.
+    /// Number of its parameters.
     params: Option<u16>,
     columns: u16,
     error: Option<Box<ServerError>>,

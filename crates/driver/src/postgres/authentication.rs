@@ -84,10 +84,9 @@ impl Authentication {
                 Self::ScramFinal(scram)
             }
             (Self::ScramFinal(mut scram), code::SASL_FINAL) => {
-                let unproven = |_| {
+                scram.finish(reader.rest()).map_err(|_| {
                     DriverError::Protocol("it did not prove that it knows the password (SCRAM)")
-                };
-                scram.finish(reader.rest()).map_err(unproven)?;
+                })?;
                 Self::Answered
             }
             (Self::Open, other) => return Err(unsupported(method_name(other), OTHER_METHOD_HINT)),

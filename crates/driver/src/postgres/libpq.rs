@@ -36,8 +36,8 @@ type LibpqEnvironment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 pub enum LibpqError {
     #[error("invalid connection option \"{0}\"")]
     Unknown(String),
-    #[error("{place} is not supported by truetps{}", right_values(.right))]
-    Unsupported { place: String, right: &'static [&'static str] },
+    #[error("{what} is not supported by truetps{}", right_values(.right))]
+    Unsupported { what: String, right: &'static [&'static str] },
     #[error("invalid {name} value: \"{value}\"")]
     Invalid { name: &'static str, value: String },
     #[error("the connection string cannot be read: {0}")]
@@ -135,10 +135,7 @@ impl Target {
         let (host, port) = (found.text("host"), found.text("port"));
         let port = if port.is_empty() { 5432 } else { found.number("port")? };
         if host.contains(',') {
-            return Err(LibpqError::Unsupported {
-                place: "a list of hosts".to_owned(),
-                right: &[],
-            });
+            return Err(LibpqError::Unsupported { what: "a list of hosts".to_owned(), right: &[] });
         }
         let usual = SOCKET_FOLDERS
             .into_iter()
@@ -150,10 +147,11 @@ impl Target {
         } else {
             Endpoint::Tcp { host: host.to_owned(), port }
         };
-        let text_of = |name: &str| environment(name).and_then(|text| text.into_string().ok());
-        let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let user = named(found.text("user")).unwrap_or_else(|| user::current(&text_of));
-        let database = named(found.text("dbname"));
+        let user = found.named("user").map_or_else(
+            || user::current(&|name| environment(name)?.into_string().ok()),
+            str::to_owned,
+        );
+        let database = found.named("dbname").map(str::to_owned);
         let mut warnings = Vec::new();
         let mut password = found.text("password").to_owned();
         if password.is_empty() {
@@ -179,8 +177,10 @@ impl Target {
 /// Seconds as libpq reads them: none is no limit, and one is too short.
 fn timeout(text: Option<&String>) -> Result<Option<Duration>, LibpqError> {
     let Some(text) = text else { return Ok(None) };
-    let invalid = || LibpqError::Invalid { name: "connect_timeout", value: text.clone() };
-    let seconds: i64 = text.trim().parse().map_err(|_| invalid())?;
+    let seconds: i64 = text
+        .trim()
+        .parse()
+        .map_err(|_| LibpqError::Invalid { name: "connect_timeout", value: text.clone() })?;
     Ok(Some(u64::try_from(seconds).map_or(Duration::MAX, |seconds| match seconds {
         0 => Duration::MAX,
         seconds => Duration::from_secs(seconds.max(2)),
@@ -191,13 +191,13 @@ fn timeout(text: Option<&String>) -> Result<Option<Duration>, LibpqError> {
 #[derive(Debug)]
 pub struct LibpqTarget {
     pub target: Target,
-    /// For connecting and logging in. `None`: it is not limited by any of these places.
+    /// For connecting and logging in. `None`: it is not limited.
     pub connect_timeout: Option<Duration>,
     /// For the user.
     pub warnings: Vec<String>,
 }
 
-/// The value of each parameter, from the first place that has one.
+/// The value of each parameter, from the first source that has one.
 struct LibpqParameters {
     values: BTreeMap<&'static str, String>,
     settings: Vec<(String, String)>,
@@ -213,27 +213,25 @@ impl LibpqParameters {
             ("sslmode", given.sslmode),
         ];
         let mut typed = connection_string(given.database)?;
-        let is_known =
-            |name: &str| !name.is_empty() && PARAMETERS.iter().any(|(known, ..)| *known == name);
-        if let Some(name) = typed.keys().find(|name| !is_known(name)) {
+        let unknown = typed
+            .keys()
+            .find(|name| name.is_empty() || PARAMETERS.iter().all(|(known, ..)| known != name));
+        if let Some(name) = unknown {
             return Err(LibpqError::Unknown(name.clone()));
         }
         typed.retain(|_, value| !value.is_empty());
         let (mut values, mut settings) = (BTreeMap::new(), Vec::new());
         for (name, variable, usage) in &PARAMETERS {
             let passed = passed.iter().find(|(of, value)| of == name && !value.is_empty());
-            let typed = || {
-                typed
-                    .get(*name)
-                    .map(|value| (format!("`{name}` in the connection string"), value.clone()))
-            };
-            let set = || {
-                let value = (!variable.is_empty()).then(|| environment(variable)).flatten()?;
-                let value = value.to_string_lossy().into_owned();
-                (!value.is_empty()).then(|| ((*variable).to_owned(), value))
-            };
+            let typed = typed
+                .get(*name)
+                .map(|value| (format!("`{name}` in the connection string"), value.clone()));
             let first = passed.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            let Some((place, value)) = first.or_else(typed).or_else(set) else { continue };
+            let Some((source, value)) =
+                first.or(typed).or_else(|| set_value(variable, environment))
+            else {
+                continue;
+            };
             match *usage {
                 ParameterUse::Target => {
                     values.insert(*name, value);
@@ -241,7 +239,9 @@ impl LibpqParameters {
                 ParameterUse::Setting(name) => settings.push((name.to_owned(), value)),
                 ParameterUse::Only(right)
                     if right.iter().any(|right| right.eq_ignore_ascii_case(&value)) => {}
-                ParameterUse::Only(right) => return Err(LibpqError::Unsupported { place, right }),
+                ParameterUse::Only(right) => {
+                    return Err(LibpqError::Unsupported { what: source, right });
+                }
             }
         }
         if let Some(name) = values.get("fallback_application_name")
@@ -254,6 +254,10 @@ impl LibpqParameters {
 
     fn text(&self, name: &str) -> &str {
         self.values.get(name).map_or("", String::as_str)
+    }
+
+    fn named(&self, name: &str) -> Option<&str> {
+        Some(self.text(name)).filter(|text| !text.is_empty())
     }
 
     fn number(&self, name: &'static str) -> Result<u16, LibpqError> {
@@ -272,25 +276,36 @@ impl LibpqParameters {
             "verify-full" => TlsMode::VerifyIdentity,
             other => return Err(LibpqError::Invalid { name: "sslmode", value: other.to_owned() }),
         };
-        let usual = |name: &str| {
-            home.map(|home| home.join(".postgresql").join(name)).filter(|path| path.exists())
-        };
-        let named = |name: &str| self.values.get(name).map(PathBuf::from);
         let ca = match self.text("sslrootcert") {
             "system" => None,
-            _ => named("sslrootcert").or_else(|| usual("root.crt")).filter(|_| mode.is_required()),
+            _ => self.file("sslrootcert", home, "root.crt").filter(|_| mode.is_required()),
         };
         if mode == TlsMode::Required && ca.is_some() {
             mode = TlsMode::VerifyCa;
         }
-        let cert = named("sslcert").or_else(|| usual("postgresql.crt"));
-        let key = named("sslkey").or_else(|| usual("postgresql.key")).filter(|_| cert.is_some());
+        let cert = self.file("sslcert", home, "postgresql.crt");
+        let key = self.file("sslkey", home, "postgresql.key").filter(|_| cert.is_some());
         let cert = cert.filter(|_| key.is_some());
         Ok(Tls { mode, ca, cert, key, takes_server_key: false })
     }
+
+    /// The named file, or the usual one if it exists.
+    fn file(&self, name: &str, home: Option<&Path>, usual: &str) -> Option<PathBuf> {
+        self.values
+            .get(name)
+            .map(PathBuf::from)
+            .or_else(|| Some(home?.join(".postgresql").join(usual)).filter(|path| path.exists()))
+    }
 }
 
-/// The parameters in a text; a text that is no connection string is the name of a database.
+/// The name of a variable and its value, if it is set.
+fn set_value(variable: &str, environment: LibpqEnvironment<'_>) -> Option<(String, String)> {
+    let value = (!variable.is_empty()).then(|| environment(variable)).flatten()?;
+    let value = value.to_string_lossy().into_owned();
+    (!value.is_empty()).then(|| (variable.to_owned(), value))
+}
+
+/// The parameters in a text; a text that is not a connection string is the name of a database.
 fn connection_string(text: &str) -> Result<BTreeMap<String, String>, LibpqError> {
     if let Some(rest) =
         ["postgresql://", "postgres://"].iter().find_map(|scheme| text.strip_prefix(scheme))
@@ -333,9 +348,9 @@ fn keywords(text: &str) -> Result<BTreeMap<String, String>, LibpqError> {
 
 /// What follows the scheme: `user:password@host:port/dbname?name=value&…`.
 fn uri(text: &str) -> Result<BTreeMap<String, String>, LibpqError> {
-    let (place, parameters) = text.split_once('?').unwrap_or((text, ""));
-    let (place, database) = place.split_once('/').unwrap_or((place, ""));
-    let (login, host) = place.rsplit_once('@').unwrap_or(("", place));
+    let (address, parameters) = text.split_once('?').unwrap_or((text, ""));
+    let (authority, database) = address.split_once('/').unwrap_or((address, ""));
+    let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     if host.contains(',') {
         return Err(LibpqError::Malformed("truetps supports one host"));
@@ -357,11 +372,7 @@ fn uri(text: &str) -> Result<BTreeMap<String, String>, LibpqError> {
     let mut found = BTreeMap::new();
     for part in parts.into_iter().map(Ok).chain(named) {
         let (name, value) = part?;
-        let plain = |text| {
-            decoded(text, "")
-                .map_err(|_| LibpqError::Malformed("a % without two hexadecimal digits behind it"))
-        };
-        let (name, value) = match (plain(name)?, plain(value)?) {
+        let (name, value) = match (decoded_part(name)?, decoded_part(value)?) {
             (name, value) if name == "ssl" && value == "true" => {
                 ("sslmode".to_owned(), "require".to_owned())
             }
@@ -374,6 +385,11 @@ fn uri(text: &str) -> Result<BTreeMap<String, String>, LibpqError> {
     Ok(found)
 }
 
+fn decoded_part(text: &str) -> Result<String, LibpqError> {
+    decoded(text, "")
+        .map_err(|_| LibpqError::Malformed("a % without two hexadecimal digits behind it"))
+}
+
 /// Lines of `host:port:database:user:password`, with `*` for anything.
 struct PasswordFile(String);
 
@@ -381,8 +397,7 @@ impl PasswordFile {
     /// As libpq does, a file is not read that others may read.
     fn open(named: &str, home: Option<&Path>, warnings: &mut Vec<String>) -> Option<Self> {
         const BYTES_MAX: u64 = 1 << 20;
-        let usual = || home.map(|home| home.join(".pgpass"));
-        let path = if named.is_empty() { usual()? } else { PathBuf::from(named) };
+        let path = if named.is_empty() { home?.join(".pgpass") } else { PathBuf::from(named) };
         let file = open_regular(&path).ok()?;
         let mode = file.metadata().ok()?.permissions().mode();
         if mode & 0o077 != 0 {

@@ -14,7 +14,7 @@ use super::report::parse_report;
 use super::wire::BodyReader;
 use crate::{
     COLLECTED_BYTES_MAX, DriverError, ParamType, Params, Reply, ServerError, SessionEvent,
-    Statement, Target, TlsMode,
+    Statement, Target, TlsMode, TransactionStatus,
 };
 
 const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentication_timeout, a proxy's number of \
@@ -22,26 +22,6 @@ const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentica
 
 /// Servers have some twenty, with the names of their builds.
 const VERSION_CHARS_MAX: usize = 200;
-
-/// The transaction status that the server sends with every reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TransactionStatus {
-    Idle,
-    InTransaction,
-    /// A statement of the transaction failed: only ROLLBACK is accepted.
-    Failed,
-}
-
-impl TransactionStatus {
-    fn of(status: u8) -> Result<Self, DriverError> {
-        match status {
-            b'I' => Ok(Self::Idle),
-            b'T' => Ok(Self::InTransaction),
-            b'E' => Ok(Self::Failed),
-            _ => Err(DriverError::Protocol("an unknown transaction status")),
-        }
-    }
-}
 
 enum PostgresPhase {
     Login(Authentication),
@@ -344,13 +324,13 @@ impl Machine {
 
     /// Logged in and set up: all statements are prepared in one round trip.
     fn prepare_all(&mut self, status: u8, out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
-        let is_wanted = |statement: &Statement| !statement.is_text_only();
-        if !self.prepared || !self.statements.iter().any(is_wanted) {
+        if !self.prepared || self.statements.iter().all(Statement::is_text_only) {
             return self.ready(status);
         }
-        for (index, statement) in
-            self.statements.iter().enumerate().filter(|(_, statement)| is_wanted(statement))
-        {
+        for (index, statement) in self.statements.iter().enumerate() {
+            if statement.is_text_only() {
+                continue;
+            }
             check_parameters(statement)?;
             put_parse(out, index, statement);
         }
@@ -360,7 +340,7 @@ impl Machine {
     }
 
     fn ready(&mut self, status: u8) -> Result<SessionEvent, DriverError> {
-        self.transaction = TransactionStatus::of(status)?;
+        self.transaction = TransactionStatus::from_byte(status)?;
         self.phase = PostgresPhase::Idle;
         Ok(SessionEvent::Ready)
     }
@@ -383,7 +363,7 @@ impl Machine {
                 Ok(SessionEvent::Pending)
             }
             MessageOutcome::Done { reply, status } => {
-                self.transaction = TransactionStatus::of(status)?;
+                self.transaction = TransactionStatus::from_byte(status)?;
                 self.phase = PostgresPhase::Idle;
                 Ok(SessionEvent::Reply(reply))
             }

@@ -18,6 +18,5 @@ mod wire;
 
 pub use command::{count_parameters, with_numbered_parameters};
 pub use libpq::{LibpqError, LibpqGiven, LibpqTarget, libpq_variables};
-pub use machine::TransactionStatus;
 pub use session::PgSession;
 pub(crate) use startup::put_ssl_request;

@@ -2,7 +2,7 @@
 
 use super::report::parse_report;
 use super::wire::BodyReader;
-use crate::client::{cell_text, kept_bytes};
+use crate::query_result::{cell_text, kept_bytes};
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
 /// Size limit of a result that is kept, all its rows together. Results that are kept are settings and counters, and a

@@ -36,10 +36,12 @@ pub(crate) fn parse_report(body: &[u8]) -> Result<ErrorReport, DriverError> {
     }
     let is_fatal = matches!(severity, b"FATAL" | b"PANIC");
     let sqlstate = sqlstate_of(sqlstate)?;
-    let with = |label: &str, value: Option<&[u8]>| {
-        value.map_or_else(String::new, |v| format!("; {label}: {}", text(v)))
-    };
-    let message = text(message) + &with("detail", detail) + &with("hint", hint);
+    let mut message = text(message);
+    for (label, value) in [("detail", detail), ("hint", hint)] {
+        if let Some(value) = value {
+            message.extend(["; ", label, ": ", &text(value)]);
+        }
+    }
     Ok(ErrorReport { error: ServerError { code: 0, sqlstate, message, position }, is_fatal })
 }
 

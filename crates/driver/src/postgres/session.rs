@@ -6,12 +6,12 @@ use truetps_record::SqlDialect;
 
 use super::command::put_terminate;
 use super::framer::Framer;
-use super::machine::{Machine, TransactionStatus};
+use super::machine::Machine;
 use super::startup::{put_ssl_request, put_startup};
 use crate::tls::say_plain;
 use crate::{
     DriverError, Endpoint, ParamType, Params, ResultSets, Session, SessionEvent, Statement, Target,
-    TlsClient, TlsError, TlsLayer,
+    TlsClient, TlsError, TlsLayer, TransactionStatus,
 };
 
 /// A session of a PostgreSQL server. A few hundred bytes without TLS: thousands are cheap.
@@ -76,7 +76,7 @@ impl PgSession {
         }
     }
 
-    /// The same for a `say` that cannot fail.
+    /// Appends what a `say` appends that cannot fail.
     #[inline]
     fn say_all(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Machine, &mut Vec<u8>)) {
         let Ok(()) = self.append_sealed(out, |machine, out| {

@@ -42,9 +42,9 @@ pub(crate) fn put_startup(out: &mut Vec<u8>, target: &Target) {
 
 /// A name for the sessions may also be among the `options`, which the server reads first.
 fn is_given(startup_settings: &[(String, String)], name: &str) -> bool {
-    let in_options =
-        |given: &str, value: &str| given == "options" && name == NAME && value.contains(NAME);
-    startup_settings.iter().any(|(given, value)| given == name || in_options(given, value))
+    startup_settings.iter().any(|(given, value)| {
+        given == name || given == "options" && name == NAME && value.contains(NAME)
+    })
 }
 
 /// Names in PostgreSQL have no zero byte; an embedded one would end the string for the server.

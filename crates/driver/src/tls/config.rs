@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, IpAddr, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 
 use super::TlsError;
-use super::verifier::{CertificateCheck, CertificateTrust};
+use super::verifier::{CertificateCheck, CertificateTrust, Roots};
 use crate::{Endpoint, Tls, TlsMode};
 
 /// The name that the certificate of a server behind a unix socket must have, if names are checked.
@@ -37,15 +37,12 @@ impl TlsClient {
         let algorithms = provider.signature_verification_algorithms;
         // A named file is read even if the mode checks no authorities: otherwise a wrong path would never be noticed.
         let named = tls.ca.as_deref().map(file_roots).transpose()?;
-        let roots = || named.map_or_else(system_roots, Ok);
         let trust = match tls.mode {
             TlsMode::Off | TlsMode::Preferred | TlsMode::Required => CertificateTrust::Any,
-            TlsMode::VerifyCa => {
-                CertificateTrust::Authorities { roots: roots()?, checks_name: false }
-            }
-            TlsMode::VerifyIdentity => {
-                CertificateTrust::Authorities { roots: roots()?, checks_name: true }
-            }
+            TlsMode::VerifyCa | TlsMode::VerifyIdentity => CertificateTrust::Authorities {
+                roots: named.map_or_else(system_roots, Ok)?,
+                checks_name: tls.mode == TlsMode::VerifyIdentity,
+            },
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -57,8 +54,9 @@ impl TlsClient {
             (Some(cert), Some(key)) => {
                 let chain = certificates(cert, CHAIN_MAX)
                     .map_err(|problem| client_failed(cert, problem))?;
-                let failed = |error: rustls::Error| client_failed(cert, error.to_string());
-                config.with_client_auth_cert(chain, private_key(key)?).map_err(failed)?
+                config
+                    .with_client_auth_cert(chain, private_key(key)?)
+                    .map_err(|error| client_failed(cert, error.to_string()))?
             }
             (Some(path), None) | (None, Some(path)) => {
                 return Err(client_failed(
@@ -89,16 +87,9 @@ impl TlsClient {
     }
 }
 
-/// Authorities, and the raw certificates of the file: a server may present one of them itself.
-pub(super) struct Roots {
-    pub(super) store: RootCertStore,
-    pub(super) certificates: Vec<CertificateDer<'static>>,
-}
-
 fn file_roots(path: &Path) -> Result<Roots, TlsError> {
-    let failed =
-        |problem: String| TlsError::Authorities { place: path.display().to_string(), problem };
-    let certificates = certificates(path, AUTHORITIES_MAX).map_err(failed)?;
+    let certificates = certificates(path, AUTHORITIES_MAX)
+        .map_err(|problem| TlsError::Authorities { origin: path.display().to_string(), problem })?;
     let mut store = RootCertStore::empty();
     for certificate in &certificates {
         // A certificate of version 1 cannot be an authority, yet it may be the server's own.
@@ -120,15 +111,17 @@ fn certificates(path: &Path, most: usize) -> Result<Vec<CertificateDer<'static>>
 }
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
-    let problem = |error| match error {
-        pem::Error::Io(error) => error.to_string(),
-        _ => "no private key in it that can be read without a passphrase".to_owned(),
-    };
-    PrivateKeyDer::from_pem_file(path).map_err(|error| client_failed(path, problem(error)))
+    PrivateKeyDer::from_pem_file(path).map_err(|error| {
+        let problem = match error {
+            pem::Error::Io(error) => error.to_string(),
+            _ => "no private key in it that can be read without a passphrase".to_owned(),
+        };
+        client_failed(path, problem)
+    })
 }
 
 fn client_failed(path: &Path, problem: String) -> TlsError {
-    TlsError::ClientCertificate { place: path.display().to_string(), problem }
+    TlsError::ClientCertificate { origin: path.display().to_string(), problem }
 }
 
 fn system_roots() -> Result<Roots, TlsError> {
@@ -139,7 +132,7 @@ fn system_roots() -> Result<Roots, TlsError> {
         let problem =
             found.errors.first().map_or_else(|| "there are none".to_owned(), ToString::to_string);
         return Err(TlsError::Authorities {
-            place: "the system's authorities".to_owned(),
+            origin: "the system's authorities".to_owned(),
             problem,
         });
     }

@@ -8,10 +8,10 @@ use thiserror::Error;
 pub enum TlsError {
     #[error("the server does not offer TLS")]
     NotOffered,
-    #[error("cannot use the authorities of {place}: {problem}")]
-    Authorities { place: String, problem: String },
-    #[error("cannot log in with the certificate or key of {place}: {problem}")]
-    ClientCertificate { place: String, problem: String },
+    #[error("cannot use the authorities of {origin}: {problem}")]
+    Authorities { origin: String, problem: String },
+    #[error("cannot log in with the certificate or key of {origin}: {problem}")]
+    ClientCertificate { origin: String, problem: String },
     #[error("`{0}` cannot be the name in a certificate")]
     NoSuchName(String),
     #[error("the server's certificate is for {}, not for {wanted}", names(found))]
@@ -36,7 +36,7 @@ impl TlsError {
     pub(super) fn of_rustls(error: rustls::Error) -> Self {
         use rustls::Error;
         match error {
-            error if super::verifier::is_authority_as_server(&error) => Self::AuthorityAsServer,
+            error if is_authority_as_server(&error) => Self::AuthorityAsServer,
             Error::InvalidCertificate(error) => Self::of_certificate(&error),
             Error::AlertReceived(AlertDescription::ProtocolVersion)
             | Error::PeerIncompatible(
@@ -119,6 +119,14 @@ impl TlsError {
             Self::Refused(_) | Self::Other(_) => None,
         }
     }
+}
+
+/// The library has no name of its own for this error, so that its words are looked at.
+pub(super) fn is_authority_as_server(error: &rustls::Error) -> bool {
+    let rustls::Error::InvalidCertificate(CertificateError::Other(other)) = error else {
+        return false;
+    };
+    format!("{other:?}").contains("CaUsedAsEndEntity")
 }
 
 const SECONDS_OF_DAY: u64 = 86_400;

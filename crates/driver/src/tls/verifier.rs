@@ -7,9 +7,9 @@ use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_na
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use super::config::Roots;
+use super::error::is_authority_as_server;
 
 /// Checks what a server presents.
 pub(super) struct CertificateCheck {
@@ -26,6 +26,12 @@ pub(super) enum CertificateTrust {
     Any,
     /// All that a known authority has signed; if names are checked, only certificates for the server's name.
     Authorities { roots: Roots, checks_name: bool },
+}
+
+/// Authorities, and the raw certificates of the file: a server may present one of them itself.
+pub(super) struct Roots {
+    pub(super) store: RootCertStore,
+    pub(super) certificates: Vec<CertificateDer<'static>>,
 }
 
 impl CertificateCheck {
@@ -110,10 +116,4 @@ impl ServerCertVerifier for CertificateCheck {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
     }
-}
-
-/// The library has no name of its own for this error, so that its words are looked at.
-pub(super) fn is_authority_as_server(error: &Error) -> bool {
-    let Error::InvalidCertificate(CertificateError::Other(other)) = error else { return false };
-    format!("{other:?}").contains("CaUsedAsEndEntity")
 }

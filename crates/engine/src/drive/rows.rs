@@ -10,27 +10,12 @@ use truetps_record::{AnsweredRow, ErrorClass, RowAnswer};
 use super::Drive;
 use crate::client::ClientState;
 use crate::reconnect::spread;
-use crate::rows::{AnswerWriter, LoggedRows, RowAttempts};
+use crate::rows::{AnswerWriter, RowAttempts};
 use crate::worker::LOOK;
 
 /// Pause before a row is sent again, if the service does not ask for one; each further pause is twice as long.
 const RESEND_PAUSE: Duration = Duration::from_millis(50);
 const RESEND_PAUSE_MAX: Duration = Duration::from_secs(5);
-
-/// The rows of one worker.
-pub(crate) struct RowKeeper<'a> {
-    spec: &'a LoggedRows,
-    writer: Box<dyn AnswerWriter>,
-    /// Nothing is written after the first error, which ends the run.
-    has_failed: bool,
-    next_look_ns: u64,
-}
-
-impl<'a> RowKeeper<'a> {
-    pub(crate) fn new(spec: &'a LoggedRows, worker: usize) -> io::Result<Self> {
-        Ok(Self { spec, writer: spec.log.writer(worker)?, has_failed: false, next_look_ns: 0 })
-    }
-}
 
 impl Drive<'_, '_> {
     /// The row in this slot has its final answer.

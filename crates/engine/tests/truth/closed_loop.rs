@@ -25,9 +25,9 @@ fn counts_obey_their_equations() {
         let lengths: Vec<_> =
             kept.intervals.iter().map(|interval| interval.length_ms.round() as u64).collect();
         assert_eq!(lengths[..3], [100, 1000, 300]);
-        assert_eq!(outcome.measure_length, Duration::from_millis(1300));
+        assert_eq!(outcome.measured.as_ref().unwrap().schedule_length, Duration::from_millis(1300));
         assert_eq!(kept.phases, [Phase::WarmUp, Phase::Measure, Phase::Drain]);
-        assert!(outcome.measured.unwrap().ok > 100 && outcome.end.unanswered == 0);
+        assert!(outcome.measured.as_ref().unwrap().counts.ok > 100 && outcome.end.unanswered == 0);
         assert_eq!(kept.intervals[3].counts.in_flight, 0, "nothing is in flight after the drain");
     }
 }
@@ -49,11 +49,11 @@ fn a_stall_is_in_the_response_times() {
         },
     );
     let (outcome, _) = drive_simply(&server, &load(1, 1500));
-    let max_us = outcome.response.response_us_max.unwrap();
+    let max_us = outcome.measured.as_ref().unwrap().response.response_us_max.unwrap();
     // Once: no client pays twice for it.
     assert!((400_000.0..800_000.0).contains(&max_us), "{max_us}");
     assert!(
-        outcome.response.response_us_p50.unwrap() < 50_000.0,
+        outcome.measured.as_ref().unwrap().response.response_us_p50.unwrap() < 50_000.0,
         "one of many transactions stalled"
     );
 }
@@ -65,9 +65,9 @@ fn switches_of_a_short_run_are_counted() {
     let server =
         FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(5)));
     let (outcome, _) = drive_simply(&server, &LoadSpec { warm_up: Duration::ZERO, ..load(4, 300) });
-    let ok = outcome.measured.unwrap().ok;
+    let ok = outcome.measured.as_ref().unwrap().counts.ok;
     // A worker sleeps until an answer is there; it may find several.
-    let switches = outcome.workers_used.switches.unwrap();
+    let switches = outcome.measured.as_ref().unwrap().workers_used.switches.unwrap();
     assert!(ok >= 20 && switches >= ok / 4 && switches <= 4 * ok + 50, "{switches} in {ok}");
 }
 
@@ -78,8 +78,8 @@ fn response_times_of_a_steady_closed_loop_fill_its_time() {
     let server =
         FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(2)));
     let (outcome, _) = drive_simply(&server, &load(4, 600));
-    let mean_us = outcome.response.response_us_mean.unwrap();
-    let ratio = outcome.measured.unwrap().ok as f64 * mean_us / (4.0 * 600_000.0);
+    let mean_us = outcome.measured.as_ref().unwrap().response.response_us_mean.unwrap();
+    let ratio = outcome.measured.as_ref().unwrap().counts.ok as f64 * mean_us / (4.0 * 600_000.0);
     assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
 }
 
@@ -170,8 +170,7 @@ fn a_server_that_closes_all_ends_the_run() {
         "it does not wait for the end of the measure phase"
     );
     check_equations(&outcome, &kept);
-    let errors: u64 =
-        outcome.errors.iter().chain(&outcome.errors_elsewhere).map(|error| error.count).sum();
+    let errors: u64 = outcome.errors().map(|error| error.count).sum();
     assert_eq!(errors, 4);
 }
 
@@ -207,10 +206,17 @@ fn errors_are_counted_by_class_and_the_session_goes_on() {
     let errors = ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() };
     let (outcome, kept) = drive_simply(&server, &LoadSpec { errors, ..load(2, 500) });
     check_equations(&outcome, &kept);
-    let counts = outcome.measured.unwrap();
+    let counts = outcome.measured.as_ref().unwrap().counts;
     assert!(counts.ok > 10 && counts.failed.abs_diff(counts.ok) <= 4, "{counts:?}");
     assert_eq!(counts.statements, counts.ok + counts.failed, "each statement was answered");
-    let mut classes: Vec<_> = outcome.errors.iter().map(|error| error.class.to_string()).collect();
+    let mut classes: Vec<_> = outcome
+        .measured
+        .as_ref()
+        .unwrap()
+        .errors
+        .iter()
+        .map(|error| error.class.to_string())
+        .collect();
     classes.sort_unstable();
     assert_eq!(classes, ["deadlock", "other(1114)"]);
     assert_eq!(outcome.end.lost, 0);
@@ -221,7 +227,7 @@ fn answers_in_pieces_and_out_of_the_protocol() {
     let pieces = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkInPieces);
     let (outcome, _) = drive_simply(&pieces, &load(2, 300));
     assert_eq!((outcome.ending.clone(), outcome.end.lost), (RunEnding::Complete, 0));
-    assert!(outcome.measured.unwrap().ok > 5);
+    assert!(outcome.measured.as_ref().unwrap().counts.ok > 5);
 
     // Wrong sequence number; a length that never comes; an empty reply; two replies.
     let garbage: [(&[u8], &str); 3] = [
@@ -233,7 +239,7 @@ fn answers_in_pieces_and_out_of_the_protocol() {
         let server = FakeServer::start(|_| Welcome::Greet, move |_, _, _| Act::Garbage(bytes));
         let (outcome, _) = drive_simply(&server, &load(1, 200));
         assert_eq!(outcome.ending, RunEnding::AllClientsLost, "{expect}");
-        let error = outcome.errors.iter().chain(&outcome.errors_elsewhere).next().unwrap();
+        let error = outcome.errors().next().unwrap();
         assert_eq!(error.class, ErrorClass::Protocol);
         assert!(error.first_message.contains(expect), "{}", error.first_message);
     }
@@ -248,7 +254,7 @@ fn a_count_ends_the_measure_phase_early() {
     let (outcome, kept) = drive_simply(&server, &load);
     assert_eq!(outcome.ending, RunEnding::Complete);
     assert!(began.elapsed() < Duration::from_secs(20));
-    let counts = outcome.measured.unwrap();
+    let counts = outcome.measured.as_ref().unwrap().counts;
     assert!(counts.ok >= 500, "{counts:?}");
     check_equations(&outcome, &kept);
 }
@@ -270,7 +276,7 @@ fn a_stop_keeps_what_was_measured() {
         began.elapsed() < Duration::from_secs(30),
         "it does not wait for the end of the measure phase"
     );
-    assert!(outcome.measured.unwrap().ok > 0);
+    assert!(outcome.measured.as_ref().unwrap().counts.ok > 0);
     check_equations(&outcome, &kept);
 }
 

@@ -40,7 +40,7 @@ fn sent_by(parts: u32, load: &LoadSpec) -> (Vec<Vec<u8>>, Vec<RunOutcome>) {
 }
 
 fn ok(outcomes: &[RunOutcome]) -> u64 {
-    outcomes.iter().map(|outcome| outcome.measured.unwrap().ok).sum()
+    outcomes.iter().map(|outcome| outcome.measured.as_ref().unwrap().counts.ok).sum()
 }
 
 /// Each client has its own stream of keys and values: no key is sent twice, none is left out.
@@ -76,7 +76,12 @@ fn parts_of_an_open_loop_make_every_start() {
             ..load(6, 400)
         };
         let scheduled = |outcomes: &[RunOutcome]| -> u64 {
-            outcomes.iter().map(|outcome| outcome.open_loop.unwrap().starts.scheduled).sum()
+            outcomes
+                .iter()
+                .map(|outcome| {
+                    outcome.measured.as_ref().unwrap().open_loop.unwrap().starts.scheduled
+                })
+                .sum()
         };
         let (_, one) = sent_by(1, &whole);
         for parts in [2, 4] {
@@ -100,7 +105,8 @@ fn a_number_of_transactions_is_of_all_parts() {
     let quota = Some(Quota::Together(103));
     let (_, outcomes) =
         sent_by(4, &LoadSpec { warm_up: Duration::ZERO, quota, pacing, ..load(8, 20_000) });
-    let each: Vec<_> = outcomes.iter().map(|outcome| outcome.measured.unwrap().ok).collect();
+    let each: Vec<_> =
+        outcomes.iter().map(|outcome| outcome.measured.as_ref().unwrap().counts.ok).collect();
     assert_eq!(each, [26, 26, 26, 25]);
 }
 

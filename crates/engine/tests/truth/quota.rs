@@ -49,12 +49,15 @@ fn complete(server: &FakeServer, load: &LoadSpec) -> RunOutcome {
     let (outcome, kept) = drive_simply(server, load);
     check_equations(&outcome, &kept);
     assert_eq!(outcome.ending, RunEnding::Complete);
-    assert!(outcome.end.last_end.unwrap() <= outcome.measure_length, "{outcome:?}");
+    assert!(
+        outcome.end.last_end.unwrap() <= outcome.measured.as_ref().unwrap().schedule_length,
+        "{outcome:?}"
+    );
     outcome
 }
 
 fn ends(outcome: &RunOutcome) -> (u64, u64) {
-    let counts = outcome.measured.unwrap();
+    let counts = outcome.measured.as_ref().unwrap().counts;
     (counts.ok, counts.failed)
 }
 
@@ -81,7 +84,7 @@ fn what_a_warm_up_leaves_in_flight_is_of_the_share() {
     let warm_up = Duration::from_millis(100);
     let outcome = complete(&server, &LoadSpec { warm_up, ..each(4, 10) });
     assert_eq!(ends(&outcome), (10, 0));
-    let counts = outcome.measured.unwrap();
+    let counts = outcome.measured.as_ref().unwrap().counts;
     assert!(counts.carried_in > 0 && counts.started + counts.carried_in == 10, "{counts:?}");
 }
 
@@ -112,7 +115,7 @@ fn a_transaction_that_fails_was_tried() {
         move |connection, n| if (connection, n) == (0, 1) { error(1213) } else { Act::Ok },
     );
     let outcome = complete(&server, &each(4, 10));
-    assert_eq!((ends(&outcome), outcome.measured.unwrap().retried), ((10, 0), 1));
+    assert_eq!((ends(&outcome), outcome.measured.as_ref().unwrap().counts.retried), ((10, 0), 1));
     assert_eq!(*sent.lock().unwrap(), [4, 3, 2, 2]);
 }
 
@@ -152,7 +155,7 @@ fn time_may_be_over_first() {
     let (server, _) = counting(|_, _| Act::OkAfter(Duration::from_millis(20)));
     let outcome =
         complete(&server, &LoadSpec { measure: Duration::from_millis(300), ..each(2, 1_000_000) });
-    assert_eq!(outcome.measure_length, Duration::from_millis(300));
+    assert_eq!(outcome.measured.as_ref().unwrap().schedule_length, Duration::from_millis(300));
     assert!((2..=30).contains(&ends(&outcome).0), "{outcome:?}");
 }
 
@@ -195,7 +198,7 @@ fn an_open_loop_starts_so_many_and_no_more() {
             let warm_up = Duration::from_millis(warm_up_ms);
             let outcome =
                 complete(&server, &LoadSpec { warm_up, ..together(9, 1_000, open(rate, of)) });
-            let starts = outcome.open_loop.unwrap().starts;
+            let starts = outcome.measured.as_ref().unwrap().open_loop.unwrap().starts;
             assert_eq!(
                 (ends(&outcome), starts.queued, starts.skipped),
                 ((1_000, 0), 0, 0),
@@ -203,7 +206,7 @@ fn an_open_loop_starts_so_many_and_no_more() {
             );
             let all: u64 = sent.lock().unwrap().iter().sum();
             assert!(all == 1_000 || warm_up_ms > 0, "{all}");
-            assert_eq!(outcome.measured.unwrap().in_flight, 0);
+            assert_eq!(outcome.measured.as_ref().unwrap().counts.in_flight, 0);
         }
     }
 }
@@ -215,7 +218,7 @@ fn starts_that_are_skipped_are_of_the_number() {
     let pacing =
         Pacing::Open(OpenPacing { latency_limit: Some(Duration::from_millis(30)), ..pacing });
     let outcome = complete(&server, &together(4, 500, pacing));
-    let starts = outcome.open_loop.unwrap().starts;
+    let starts = outcome.measured.as_ref().unwrap().open_loop.unwrap().starts;
     assert_eq!((starts.scheduled, ends(&outcome).0 + starts.skipped, starts.queued), (500, 500, 0));
     assert!(starts.skipped > 100, "{starts:?}");
 }
@@ -230,7 +233,11 @@ fn lost_clients_do_not_hold_the_end_of_a_schedule() {
         let outcome = complete(&server, &together(clients, 100, open(300.0, of)));
         let (ok, failed) = ends(&outcome);
         assert_eq!((failed, outcome.end.lost), (1, 1), "{outcome:?}");
-        assert_eq!(ok + failed + outcome.open_loop.unwrap().starts.queued, 100, "{outcome:?}");
+        assert_eq!(
+            ok + failed + outcome.measured.as_ref().unwrap().open_loop.unwrap().starts.queued,
+            100,
+            "{outcome:?}"
+        );
         assert!(began.elapsed() < Duration::from_secs(30));
     }
 }

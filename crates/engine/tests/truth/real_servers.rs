@@ -84,7 +84,7 @@ fn drive(
     let outcome =
         run(&load, &connector, &workload, &AtomicBool::new(false), &mut NullObserver).unwrap();
     assert_eq!(
-        (outcome.ending.clone(), outcome.measured.unwrap().ok),
+        (outcome.ending.clone(), outcome.measured.as_ref().unwrap().counts.ok),
         (RunEnding::Complete, 60),
         "{outcome:?}"
     );
@@ -143,7 +143,11 @@ fn connections_are_renewed_at_a_server_that_is_full() {
         (outcome.ending.clone(), outcome.end.lost, outcome.end.reconnects),
         (RunEnding::Complete, 0, 0)
     );
-    assert_eq!((outcome.measured.unwrap().ok, outcome.end.renewed), (220, 209), "{outcome:?}");
+    assert_eq!(
+        (outcome.measured.as_ref().unwrap().counts.ok, outcome.end.renewed),
+        (220, 209),
+        "{outcome:?}"
+    );
 }
 
 #[test]

@@ -28,11 +28,11 @@ fn a_client_comes_back_and_its_transaction_is_not_sent_twice() {
             (outcome.ending.clone(), outcome.end.reconnects, outcome.end.lost),
             (RunEnding::Complete, 2, 0)
         );
-        let errors: Vec<_> = outcome.errors.iter().chain(&outcome.errors_elsewhere).collect();
+        let errors: Vec<_> = outcome.errors().collect();
         let lost: u64 =
             errors.iter().filter(|e| e.class == ErrorClass::ConnectionLost).map(|e| e.count).sum();
         assert_eq!(lost, 2, "each is a failed transaction: {errors:?}");
-        assert!(outcome.measured.unwrap().ok > 20, "{:?}", outcome.measured);
+        assert!(outcome.measured.as_ref().unwrap().counts.ok > 20, "{:?}", outcome.measured);
     }
 }
 
@@ -59,7 +59,7 @@ fn attempts_back_off_and_end() {
         "{:?}",
         began.elapsed()
     );
-    let errors: Vec<_> = outcome.errors.iter().chain(&outcome.errors_elsewhere).collect();
+    let errors: Vec<_> = outcome.errors().collect();
     let refused: u64 = errors.iter().filter(|e| e.code == 1040).map(|e| e.retried).sum();
     // 10, 20, 40 … ms, each shortened by at most a half: 1 s has 6 to 9 of them.
     assert!((5..=10).contains(&refused), "{errors:?}");

@@ -86,7 +86,7 @@ fn a_connection_has_so_many_transactions_and_no_more() {
         let server = Server::friendly();
         let outcome = server.drive(&LoadSpec { mode, ..load(2, 40, 5) });
         assert_eq!(
-            (outcome.ending.clone(), outcome.measured.unwrap().ok),
+            (outcome.ending.clone(), outcome.measured.as_ref().unwrap().counts.ok),
             (RunEnding::Complete, 40)
         );
         assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (6, 0, 0));
@@ -95,7 +95,11 @@ fn a_connection_has_so_many_transactions_and_no_more() {
             [1 + 5; 8],
             "four connections a client, the last one not renewed"
         );
-        assert!(outcome.errors.is_empty() && outcome.errors_elsewhere.is_empty(), "{outcome:?}");
+        assert!(
+            outcome.measured.as_ref().unwrap().errors.is_empty()
+                && outcome.errors_elsewhere.is_empty(),
+            "{outcome:?}"
+        );
     }
     let server = Server::friendly();
     assert_eq!(server.drive(&load(1, 3, 1)).end.renewed, 2);
@@ -114,7 +118,7 @@ fn failed_transactions_wear_a_connection_and_those_sent_again_do_not() {
         },
     );
     let outcome = server.drive(&load(1, 9, 3));
-    let counts = outcome.measured.unwrap();
+    let counts = outcome.measured.as_ref().unwrap().counts;
     assert_eq!((counts.ok, counts.failed, counts.retried, outcome.end.renewed), (8, 1, 1, 2));
     assert_eq!(server.sent(), [1 + 3, 1 + 3 + 1, 1 + 3]);
 }
@@ -124,7 +128,7 @@ fn a_number_of_all_together_has_no_renewal_behind_its_last() {
     let server = Server::friendly();
     let outcome = server.drive(&LoadSpec { quota: Some(Quota::Together(20)), ..load(1, 0, 5) });
     assert_eq!(
-        (outcome.ending.clone(), outcome.measured.unwrap().ok, outcome.end.renewed),
+        (outcome.ending.clone(), outcome.measured.as_ref().unwrap().counts.ok, outcome.end.renewed),
         (RunEnding::Complete, 20, 3)
     );
     assert_eq!(server.sent(), [1 + 5; 4]);
@@ -150,15 +154,18 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
     let began = Instant::now();
     let outcome = server.drive(&load(1, 10, 5));
     assert_eq!(
-        (outcome.ending.clone(), outcome.measured.unwrap().ok),
+        (outcome.ending.clone(), outcome.measured.as_ref().unwrap().counts.ok),
         (RunEnding::AllClientsLost, 5)
     );
     assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (0, 0, 1));
     assert_eq!(
-        (outcome.errors[0].code, outcome.errors[0].retried),
+        (
+            outcome.measured.as_ref().unwrap().errors[0].code,
+            outcome.measured.as_ref().unwrap().errors[0].retried
+        ),
         (1040, 1),
         "{:?}",
-        outcome.errors
+        outcome.measured.as_ref().unwrap().errors
     );
     assert!(began.elapsed() > Duration::from_secs(1), "it may have got room");
     assert!(server.sent().len() > 10, "{:?}", server.sent());
@@ -169,13 +176,20 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
     );
     let errors = ErrorPolicy { reconnect_s: 5.0, ..ErrorPolicy::default() };
     let outcome = server.drive(&LoadSpec { errors, ..load(1, 15, 5) });
-    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 15));
+    assert_eq!(
+        (outcome.ending.clone(), outcome.measured.as_ref().unwrap().counts.ok),
+        (RunEnding::Complete, 15)
+    );
     assert_eq!(
         (outcome.end.renewed, outcome.end.reconnects, outcome.end.lost),
         (2, 0, 0),
         "there was room in time"
     );
-    assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
+    assert!(
+        outcome.measured.as_ref().unwrap().errors.is_empty(),
+        "{:?}",
+        outcome.measured.as_ref().unwrap().errors
+    );
 
     // So is one whose setup fails.
     let refused = Act::Error { code: 1193, message: "Unknown system variable" };
@@ -185,7 +199,7 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
     );
     let outcome = server.drive(&load(1, 10, 5));
     assert_eq!((outcome.ending.clone(), outcome.end.lost), (RunEnding::AllClientsLost, 1));
-    let error = &outcome.errors[0];
+    let error = &outcome.measured.as_ref().unwrap().errors[0];
     assert_eq!((error.class, error.code, error.retried), (ErrorClass::ConnectFailed, 1193, 1));
     assert!(error.first_message.ends_with("setup statement: SET AUTOCOMMIT=0"), "{error:?}");
 }
@@ -211,7 +225,7 @@ fn a_server_that_is_full_gets_a_moment() {
         let server = Server::start(full, |_, _| Act::Ok);
         let outcome = server.drive(&LoadSpec { mode, ..load(4, 40, 5) });
         assert_eq!(
-            (outcome.ending.clone(), outcome.measured.unwrap().ok),
+            (outcome.ending.clone(), outcome.measured.as_ref().unwrap().counts.ok),
             (RunEnding::Complete, 40)
         );
         assert_eq!(
@@ -219,7 +233,11 @@ fn a_server_that_is_full_gets_a_moment() {
             (4, 0, 0),
             "{outcome:?}"
         );
-        assert!(*refused.lock().unwrap() >= CLIENTS && outcome.errors.is_empty(), "{outcome:?}");
+        assert!(
+            *refused.lock().unwrap() >= CLIENTS
+                && outcome.measured.as_ref().unwrap().errors.is_empty(),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -233,9 +251,11 @@ fn a_silent_server_does_not_hold_a_renewal() {
     let outcome = server.drive(&load(1, 10, 5));
     assert_eq!((outcome.ending.clone(), outcome.end.lost), (RunEnding::AllClientsLost, 1));
     assert!(
-        outcome.errors[0].first_message.contains("no answer to the login"),
+        outcome.measured.as_ref().unwrap().errors[0]
+            .first_message
+            .contains("no answer to the login"),
         "{:?}",
-        outcome.errors
+        outcome.measured.as_ref().unwrap().errors
     );
     assert!((Duration::from_secs(4)..Duration::from_secs(15)).contains(&began.elapsed()));
 }

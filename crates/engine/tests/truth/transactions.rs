@@ -97,9 +97,9 @@ fn a_deadlock_is_rolled_back_and_sent_again_as_a_whole() {
         ["BEGIN", one, one, "ROLLBACK", "BEGIN", one, one, "COMMIT", "BEGIN", two, two, "COMMIT"],
         "the same values, from the beginning"
     );
-    let counts = outcome.measured.unwrap();
+    let counts = outcome.measured.as_ref().unwrap().counts;
     assert_eq!((counts.failed, counts.retried), (0, 1));
-    let error = &outcome.errors[0];
+    let error = &outcome.measured.as_ref().unwrap().errors[0];
     assert_eq!((error.class, error.count, error.retried), (ErrorClass::Deadlock, 0, 1));
     assert_eq!(error.first_message, "as the test wants it");
 }
@@ -117,9 +117,9 @@ fn a_conflict_at_commit_is_sent_again() {
             (&"UPDATE t SET n = 1".to_owned(), &"COMMIT".to_owned()),
             "{code}"
         );
-        let counts = outcome.measured.unwrap();
+        let counts = outcome.measured.as_ref().unwrap().counts;
         assert_eq!(
-            (counts.failed, counts.retried, outcome.errors[0].class),
+            (counts.failed, counts.retried, outcome.measured.as_ref().unwrap().errors[0].class),
             (0, 1, class),
             "{code}"
         );
@@ -132,9 +132,9 @@ fn an_error_that_is_not_retried_is_rolled_back_and_the_next_transaction_comes() 
     let outcome = drive(&server, ErrorPolicy::default());
     let seen = seen.lock().unwrap();
     assert_eq!(seen[3..7], ["COMMIT", "ROLLBACK", "BEGIN", "UPDATE t SET n = 2"]);
-    let counts = outcome.measured.unwrap();
+    let counts = outcome.measured.as_ref().unwrap().counts;
     assert_eq!((counts.failed, counts.ignored, counts.retried), (1, 0, 0));
-    assert_eq!(outcome.errors[0].class, ErrorClass::DuplicateKey);
+    assert_eq!(outcome.measured.as_ref().unwrap().errors[0].class, ErrorClass::DuplicateKey);
 }
 
 #[test]
@@ -147,10 +147,10 @@ fn retries_have_a_bound() {
         },
     );
     let outcome = drive(&server, ErrorPolicy { retries_max: 4, ..ErrorPolicy::default() });
-    let counts = outcome.measured.unwrap();
+    let counts = outcome.measured.as_ref().unwrap().counts;
     assert!(counts.ok == 0 && counts.failed >= 3, "{counts:?}");
     assert!(counts.retried.abs_diff(counts.failed * 4) <= 4, "{counts:?}");
-    let error = &outcome.errors[0];
+    let error = &outcome.measured.as_ref().unwrap().errors[0];
     assert_eq!((error.count, error.retried), (counts.failed, counts.retried));
 }
 
@@ -159,7 +159,7 @@ fn an_ignored_error_is_a_failed_transaction_that_is_forgiven() {
     let (server, _) = failing(1, 1114);
     let ignore = vec![ErrorClass::of_code(1114)];
     let outcome = drive(&server, ErrorPolicy { ignore, ..ErrorPolicy::default() });
-    let counts = outcome.measured.unwrap();
+    let counts = outcome.measured.as_ref().unwrap().counts;
     assert_eq!((counts.failed, counts.ignored), (1, 1));
 }
 

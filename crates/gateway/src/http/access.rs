@@ -32,7 +32,7 @@ impl AccessTokens {
         Ok(Self { rows: parse_tokens(text)?, metrics: Vec::new() })
     }
 
-    /// The same for tokens that may read figures and store no rows.
+    /// Reads tokens that may read figures and store no rows, in the same form.
     pub fn with_metrics_tokens(self, text: &str) -> Result<Self, String> {
         let metrics = parse_tokens(text)?;
         if metrics.iter().any(|token| self.rows.contains(token)) {
@@ -117,20 +117,22 @@ pub(super) fn check_host<B>(
     request: &Request<B>,
     is_local: bool,
 ) -> Result<(), (StatusCode, &'static str)> {
-    let wrong = |text| Err((StatusCode::BAD_REQUEST, text));
     let mut hosts = request.headers().get_all(HOST).iter();
     let (host, target) = (hosts.next(), request.uri().authority().map(Authority::as_str));
     if hosts.next().is_some() {
-        return wrong("the header Host is there twice\n");
+        return Err((StatusCode::BAD_REQUEST, "the header Host is there twice\n"));
     }
     if host.is_none() && request.version() == Version::HTTP_11 {
-        return wrong("the header Host is missing\n");
+        return Err((StatusCode::BAD_REQUEST, "the header Host is missing\n"));
     }
     let host = host.map(|host| host.to_str().unwrap_or_default());
     if let (Some(host), Some(target)) = (host, target)
         && !host.eq_ignore_ascii_case(target)
     {
-        return wrong("the header Host and the target of the request name different hosts\n");
+        return Err((
+            StatusCode::BAD_REQUEST,
+            "the header Host and the target of the request name different hosts\n",
+        ));
     }
     match host.or(target) {
         Some(host) if is_local && !is_this_host(host) => {

@@ -4,14 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use serde_json::json;
 use truetps_batch::{CommitAnswer, FaultClass, NotStored, QueueRefusal, RowError};
 use truetps_driver::ServerError;
 
-use super::{GatewayResponse, with_type};
 use crate::row_counts::RowResult;
-use crate::served_table::ServedTable;
 
 /// The answer to one row, in the words of HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,12 +156,6 @@ impl RowStatus {
     fn stored(result: RowResult, body: &'static [u8]) -> Self {
         Self { status: StatusCode::OK, result, body: Bytes::from_static(body), retry_after: None }
     }
-
-    pub(super) fn respond(self, table: &ServedTable) -> GatewayResponse {
-        table.rows.add(self.result);
-        let response = with_type(self.status, "application/json", self.body);
-        with_headers(response, table, self.retry_after)
-    }
 }
 
 /// MySQL's number, PostgreSQL's SQLSTATE.
@@ -178,21 +169,6 @@ fn error_body(status: &str, outcome: &str, text: &str) -> Bytes {
     let mut body = json!({ "status": status, "outcome": outcome, "error": text }).to_string();
     body.push('\n');
     body.into()
-}
-
-/// The headers that all answers to rows have.
-pub(super) fn with_headers(
-    mut response: GatewayResponse,
-    table: &ServedTable,
-    retry_after: Option<Duration>,
-) -> GatewayResponse {
-    let headers = response.headers_mut();
-    let durability = HeaderValue::from_static(table.durability_word());
-    headers.insert(HeaderName::from_static("x-durability"), durability);
-    if let Some(wait) = retry_after {
-        headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64));
-    }
-    response
 }
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
 //! Batches: a row a line. Lines are read in slices between which other requests have their turn, and the answers are
 //! written as text only while they are sent.
 
-use std::fmt::Write;
 use std::time::Instant;
 
-use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::oneshot;
 use truetps_batch::CommitAnswer;
 
-use super::answers::{RowStatus, with_headers};
-use super::body::{GatewayBody, PIECE_BYTES};
+use super::answers::RowStatus;
+use super::app::GatewayApp;
+use super::batch_lines::BatchLines;
+use super::body::GatewayBody;
 use super::peers::PeerConnection;
 use super::receive::{BodyLimits, ReceivedBody, check_type, content_length, read_body};
+use super::response::{GatewayResponse, set_type, with_headers};
 use super::room::{HeldRoom, LINE_BYTES, RoomKind};
 use super::rows::{IDEMPOTENCY_KEY, queue_row, wait_for_answer};
-use super::{GatewayApp, GatewayResponse, set_type};
 use crate::row_counts::RowResult;
 use crate::served_table::ServedTable;
 
@@ -65,10 +65,9 @@ async fn read_batch(
             "Idempotency-Key is for one row; rows of a batch have their keys in their columns";
         return Err(RowStatus::final_error(StatusCode::BAD_REQUEST, RowResult::Refused, text));
     }
-    let check = || table.queue.check(0).map_err(RowStatus::of_refusal);
     // Many rows that will be refused need not be received.
     if content_length(request).is_none_or(|length| length > app.limits.row_kb << 10) {
-        check()?;
+        table.queue.check(0).map_err(RowStatus::of_refusal)?;
     }
     let limits = BodyLimits {
         kind: RoomKind::BatchBytes,
@@ -77,7 +76,8 @@ async fn read_batch(
         time: app.body_time(),
     };
     let read = read_body(limits, &connection.room, request).await?;
-    check().map(|()| read)
+    table.queue.check(0).map_err(RowStatus::of_refusal)?;
+    Ok(read)
 }
 
 type QueuedLine = Result<(oneshot::Receiver<CommitAnswer>, Instant), RowStatus>;
@@ -115,51 +115,4 @@ fn respond(table: &ServedTable, rows: Vec<RowStatus>, room: HeldRoom) -> Gateway
     let mut response = Response::new(GatewayBody::lines(BatchLines::new(rows, room)));
     set_type(&mut response, status, "application/x-ndjson");
     with_headers(response, table, retry_after)
-}
-
-/// Answers of a batch, as lines that are not written yet.
-pub(super) struct BatchLines {
-    rows: std::vec::IntoIter<RowStatus>,
-    /// Of the next line, from 1.
-    number: usize,
-    /// Bytes of all lines that are left.
-    left: usize,
-    _room: HeldRoom,
-}
-
-impl BatchLines {
-    fn new(rows: Vec<RowStatus>, room: HeldRoom) -> Self {
-        let mut head = String::new();
-        let left = (1..).zip(&rows).map(|(number, row)| {
-            put_head(&mut head, number, row);
-            head.len() + row.body.len() - 1
-        });
-        Self { left: left.sum(), rows: rows.into_iter(), number: 1, _room: room }
-    }
-
-    pub(super) fn left(&self) -> usize {
-        self.left
-    }
-
-    pub(super) fn next_piece(&mut self) -> Bytes {
-        let (mut piece, mut head) = (Vec::with_capacity(PIECE_BYTES.min(self.left)), String::new());
-        while let Some(row) = self.rows.as_slice().first()
-            && (piece.is_empty() || piece.len() + row.body.len() < PIECE_BYTES)
-            && let Some(row) = self.rows.next()
-        {
-            put_head(&mut head, self.number, &row);
-            self.number += 1;
-            piece.extend_from_slice(head.as_bytes());
-            piece.extend_from_slice(&row.body[1..]);
-        }
-        self.left -= piece.len();
-        piece.into()
-    }
-}
-
-/// The begin of a line, in place of the first byte of the row's own answer.
-fn put_head(head: &mut String, number: usize, row: &RowStatus) {
-    head.clear();
-    // Writing to a string does not fail.
-    let _ = write!(head, "{{\"row\":{number},\"code\":{},", row.status.as_u16());
 }

@@ -10,12 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use super::batch::BatchLines;
+use super::batch_lines::{BatchLines, PIECE_BYTES};
 use super::peers::UnansweredRequest;
 use super::progress::AnswerEnd;
-
-/// Of a piece.
-pub(super) const PIECE_BYTES: usize = 16 << 10;
 
 enum Content {
     Whole(Bytes),
@@ -26,7 +23,7 @@ pub(crate) struct GatewayBody {
     content: Content,
     /// Until the answer is written.
     open: Option<UnansweredRequest>,
-    /// Of an answer that is taken in several pieces.
+    /// The end of an answer that is taken in several pieces.
     end: Option<AnswerEnd>,
 }
 

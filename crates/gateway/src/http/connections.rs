@@ -16,8 +16,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use super::GatewayApp;
-use super::body::PIECE_BYTES;
+use super::app::GatewayApp;
+use super::batch_lines::PIECE_BYTES;
 use super::peers::{CountedConnection, PeerConnection};
 use super::progress::{ProgressStream, StreamExecutor};
 use super::rarely::Rarely;

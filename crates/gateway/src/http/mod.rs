@@ -1,10 +1,13 @@
-//! HTTP: `connections` accepts connections and `peers` limits them, `access` says who may come in, `receive` reads bodies
-//! within the limits of `room`, `rows` and `batch` wait for the answers, `answers` words them, and `body` hands them over
-//! as clients read. This file has the paths.
+//! HTTP: `connections` accepts connections and `peers` limits them, `access` says who may come in,
+//! `receive` reads bodies within the limits of `room`, `rows` and `batch` wait for the answers,
+//! `answers` words them (`response`: as responses), and `body` hands them over as clients read
+//! (`batch_lines`: lines of a batch). `app` has what requests share, this file the paths.
 
 mod access;
 mod answers;
+mod app;
 mod batch;
+mod batch_lines;
 mod body;
 mod connections;
 mod peers;
@@ -12,96 +15,38 @@ mod progress;
 mod rarely;
 mod readiness;
 mod receive;
+mod response;
 mod room;
 mod rows;
 mod tls;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 use hyper::body::{Body, Incoming};
-use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
-    RETRY_AFTER,
-};
-use hyper::{Method, Request, Response, StatusCode, Version};
-use tokio::sync::watch;
+use hyper::header::{ALLOW, CONTENT_SECURITY_POLICY, HeaderValue, RETRY_AFTER};
+use hyper::{Method, Request, StatusCode, Version};
 use tokio::time::timeout;
 
 pub use access::AccessTokens;
+pub(crate) use app::GatewayApp;
 pub(crate) use connections::{Door, HttpServer};
 pub(crate) use peers::ConnectionCounts;
 pub(crate) use room::{LINE_BYTES, RoomSizes};
 pub(crate) use tls::{TlsSetup, TlsSetupError};
 
 use access::TokenScope;
-use body::{GatewayBody, SharedTexts};
-use peers::{PeerConnection, Peers};
+use peers::PeerConnection;
+use response::{GatewayResponse, plain, with_type};
 
 use crate::metrics::metrics_text;
 use crate::page::{PAGE, state_json};
-use crate::served_table::ServedTable;
-use crate::{GatewayConfig, HttpLimits};
-
-pub(crate) type GatewayResponse = Response<GatewayBody>;
 
 /// What the page may do: its own script and style, and requests to this host.
 const PAGE_POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'";
 
-/// What all requests share.
-pub(crate) struct GatewayApp {
-    tables: Vec<ServedTable>,
-    tokens: AccessTokens,
-    has_page: bool,
-    limits: HttpLimits,
-    /// From the head of a request to the last byte of its answer.
-    request_time: Duration,
-    is_stopping: AtomicBool,
-    /// Rows without an answer are not waited for any more.
-    gives_up: watch::Sender<bool>,
-    peers: Arc<Peers>,
-    metrics_texts: SharedTexts,
-    state_texts: SharedTexts,
-}
-
 impl GatewayApp {
-    pub(crate) fn new(
-        config: &GatewayConfig,
-        tables: Vec<ServedTable>,
-        tokens: AccessTokens,
-        connections_most: usize,
-    ) -> Self {
-        let limits = config.limits.clone();
-        let answer_time = tables.iter().map(|table| table.answer_time).max().unwrap_or_default();
-        Self {
-            tables,
-            tokens,
-            has_page: config.page,
-            request_time: Duration::from_secs_f64(limits.body_s + limits.write_s) + answer_time,
-            is_stopping: AtomicBool::new(false),
-            gives_up: watch::Sender::new(false),
-            peers: Arc::new(Peers::new(&limits, connections_most)),
-            metrics_texts: SharedTexts::new(),
-            state_texts: SharedTexts::new(),
-            limits,
-        }
-    }
-
-    pub(crate) fn tables(&self) -> &[ServedTable] {
-        &self.tables
-    }
-
-    pub(crate) fn begin_stop(&self) {
-        self.is_stopping.store(true, Ordering::Relaxed);
-    }
-
-    /// Requests that wait for an answer are answered now: their rows may be stored.
-    pub(crate) fn give_up(&self) {
-        self.gives_up.send_replace(true);
-    }
-
     /// The answer, which counts as an open request until it is written.
     async fn respond(
         self: Arc<Self>,
@@ -115,7 +60,7 @@ impl GatewayApp {
                 return Err(h2::Reason::REFUSED_STREAM.into());
             }
             if matches!(request.uri().path(), "/healthz" | "/readyz") {
-                // A gateway that is busy is no reason to restart it.
+                // A gateway that is busy need not be restarted.
                 return Ok(self.answer(door, &connection, &mut request).await);
             }
             let mut response = plain(StatusCode::TOO_MANY_REQUESTS, "too many requests are open\n");
@@ -197,11 +142,6 @@ impl GatewayApp {
         let text = self.state_texts.get(|| state_json(&self.tables, self.peers.counts().open));
         with_type(StatusCode::OK, "application/json", text)
     }
-
-    /// The longest time in which a body must have arrived.
-    fn body_time(&self) -> Duration {
-        Duration::from_secs_f64(self.limits.body_s)
-    }
 }
 
 fn page() -> GatewayResponse {
@@ -217,29 +157,4 @@ fn without_token(status: StatusCode) -> GatewayResponse {
     let mut response = plain(status, "a valid token is missing: Authorization: Bearer TOKEN\n");
     response.headers_mut().insert("www-authenticate", HeaderValue::from_static("Bearer"));
     response
-}
-
-fn plain(status: StatusCode, text: impl Into<GatewayBody>) -> GatewayResponse {
-    with_type(status, "text/plain; charset=utf-8", text)
-}
-
-fn with_type(
-    status: StatusCode,
-    kind: &'static str,
-    body: impl Into<GatewayBody>,
-) -> GatewayResponse {
-    let mut response = Response::new(body.into());
-    set_type(&mut response, status, kind);
-    response
-}
-
-fn set_type(response: &mut GatewayResponse, status: StatusCode, kind: &'static str) {
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(
-        HeaderName::from_static("x-content-type-options"),
-        HeaderValue::from_static("nosniff"),
-    );
 }

@@ -16,7 +16,7 @@ use crate::HttpLimits;
 const IDLE_MIN: Duration = Duration::from_secs(1);
 /// How many idle connections are compared to find one that may be replaced.
 const COMPARED_MAX: usize = 64;
-/// The same of peers with idle connections.
+/// How many peers with idle connections are tried for it.
 const PEERS_TRIED_MAX: usize = 64;
 /// Connections that were replaced and have not ended yet: they still have their descriptors.
 const LEAVING_MAX: usize = 16;

@@ -2,14 +2,14 @@
 
 use hyper::StatusCode;
 
-use super::{GatewayResponse, plain};
+use super::response::{GatewayResponse, plain};
 use crate::served_table::ServedTable;
 
 /// The queue is nearly full: a load balancer may use another replica.
 const READY_SHARE: f64 = 0.8;
 
-/// `path` follows `/readyz`. One table that takes no rows is no reason to take the others out of a load balancer, so
-/// that all of them must be unready for 503.
+/// `path` follows `/readyz`. One table that takes no rows must not take the others out of a load balancer, so that
+/// all of them must be unready for 503.
 pub(super) fn respond(tables: &[ServedTable], is_stopping: bool, path: &str) -> GatewayResponse {
     let states: Vec<_> = match path {
         "" | "/" => tables.iter().map(|table| (table, state_of(table))).collect(),

@@ -51,10 +51,10 @@ pub(super) async fn read_body(
     let body = request.body_mut();
     let whole = async {
         while let Some(frame) = body.frame().await {
-            let wrong = |error| {
+            let frame = frame.map_err(|error| {
                 refused(StatusCode::BAD_REQUEST, &format!("the body is incomplete: {error}"))
-            };
-            let Ok(data) = frame.map_err(wrong)?.into_data() else { continue };
+            })?;
+            let Ok(data) = frame.into_data() else { continue };
             if let Err(status) = arriving.add(data) {
                 discard(body, limits.bytes.saturating_sub(arriving.length)).await;
                 return Err(status);
@@ -62,8 +62,9 @@ pub(super) async fn read_body(
         }
         arriving.end()
     };
-    let late = |_| refused(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
-    let received = timeout(limits.time, whole).await.map_err(late)?;
+    let received = timeout(limits.time, whole)
+        .await
+        .map_err(|_| refused(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))?;
     std::mem::take(request.headers_mut());
     std::mem::take(request.uri_mut());
     received

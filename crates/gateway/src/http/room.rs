@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::HttpLimits;
 
-/// Of `limits.bodies_mb`. Rows have their own part, so that batches do not refuse them.
+/// The part of `limits.bodies_mb` that is for rows. They have it to themselves, so that batches do not refuse them.
 const ROWS_PART: f64 = 0.25;
-/// What a line of a batch costs besides its bytes, until it is answered: its place in the queue, and its answer.
+/// What a line of a batch costs besides its bytes, until it is answered: its entry in the queue, and its answer.
 pub(crate) const LINE_BYTES: usize = 512;
 
 #[derive(Debug, Clone, Copy)]
@@ -73,8 +73,10 @@ impl Rooms {
     /// The room of a peer, for one of its connections.
     pub(super) fn peer(self: &Arc<Self>, peer: IpAddr) -> Arc<PeerRoom> {
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(PeerRoom { rooms: Arc::clone(self), used: Used::default() });
-        Arc::clone(peers.entry(peer).or_insert_with(new))
+        let room = peers.entry(peer).or_insert_with(|| {
+            Arc::new(PeerRoom { rooms: Arc::clone(self), used: Used::default() })
+        });
+        Arc::clone(room)
     }
 
     /// The peer has no connection any more.
@@ -133,8 +135,10 @@ impl Drop for HeldRoom {
 }
 
 fn add_within(used: &AtomicUsize, more: usize, most: usize) -> bool {
-    let add = |used: usize| used.checked_add(more).filter(|all| *all <= most);
-    used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
+    used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+        used.checked_add(more).filter(|all| *all <= most)
+    })
+    .is_ok()
 }
 
 /// Addresses that belong together: one host usually has a whole /64 of IPv6.

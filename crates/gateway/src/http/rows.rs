@@ -10,10 +10,11 @@ use tokio::time::{sleep, timeout_at};
 use truetps_batch::{CommitAnswer, DefinitionState, InsertRow, RowError, TableColumns};
 
 use super::answers::RowStatus;
+use super::app::GatewayApp;
 use super::peers::PeerConnection;
 use super::receive::{BodyLimits, check_type, one_header, read_body};
+use super::response::GatewayResponse;
 use super::room::RoomKind;
-use super::{GatewayApp, GatewayResponse};
 use crate::row_counts::RowResult;
 use crate::served_table::ServedTable;
 
@@ -71,17 +72,20 @@ fn key_column<'a>(
     columns: &TableColumns,
     value: &'a str,
 ) -> Result<(usize, &'a str), RowStatus> {
-    let wrong = |text| RowStatus::final_error(StatusCode::BAD_REQUEST, RowResult::Refused, text);
     let name = table.idempotency_column.as_ref();
     let column =
         name.and_then(|name| columns.columns().iter().position(|column| column.name == *name));
     let column = column
-        .ok_or_else(|| wrong("this table takes no Idempotency-Key: its key is in the row"))?;
+        .ok_or_else(|| bad_request("this table takes no Idempotency-Key: its key is in the row"))?;
     let value = value.trim_matches('"');
     if (1..=KEY_BYTES_MAX).contains(&value.len()) {
         return Ok((column, value));
     }
-    Err(wrong("Idempotency-Key: 1 to 255 characters of ASCII"))
+    Err(bad_request("Idempotency-Key: 1 to 255 characters of ASCII"))
+}
+
+fn bad_request(text: &str) -> RowStatus {
+    RowStatus::final_error(StatusCode::BAD_REQUEST, RowResult::Refused, text)
 }
 
 /// `key`: the value of the header Idempotency-Key.

@@ -50,9 +50,8 @@ impl TlsSetup {
 
 /// Mode and text are read from the same open file.
 fn read_key(path: &Path) -> Result<(PrivateKeyDer<'static>, Option<String>), TlsSetupError> {
-    let failed = |error| wrong(path, &error);
-    let file = File::open(path).map_err(failed)?;
-    let mode = file.metadata().map_err(failed)?.permissions().mode();
+    let file = File::open(path).map_err(|error| wrong(path, &error))?;
+    let mode = file.metadata().map_err(|error| wrong(path, &error))?.permissions().mode();
     let name = path.display();
     if mode & OTHERS != 0 {
         let mode = mode & 0o777;
@@ -63,7 +62,8 @@ fn read_key(path: &Path) -> Result<(PrivateKeyDer<'static>, Option<String>), Tls
     }
     let warning = (mode & GROUP != 0).then(|| format!("{name}: its group may read the key"));
     let mut pem = Vec::new();
-    file.take(KEY_BYTES_MAX).read_to_end(&mut pem).map_err(failed)?;
+    let read = file.take(KEY_BYTES_MAX).read_to_end(&mut pem);
+    read.map_err(|error| wrong(path, &error))?;
     let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|error| wrong(path, &error))?;
     Ok((key, warning))
 }

@@ -1,8 +1,11 @@
 //! `--print-defaults` of a server, and `my_print_defaults`.
 
-use super::{DumpedSettings, OptionStyle, SideValue, is_loose, is_secret, server_setting};
+use truetps_files::OptionStyle;
+use truetps_knowledge::{SideValue, is_loose, server_setting};
+use truetps_record::{Flavour, is_secret};
+
+use super::row::DumpedSettings;
 use crate::options::insert_line;
-use truetps_record::Flavour;
 
 const INTRODUCTION: &str = "would have been started with the following arguments:";
 

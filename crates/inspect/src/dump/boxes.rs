@@ -1,7 +1,6 @@
 //! Results in columns of a fixed width: boxes of `mysql`, aligned ones of `psql`, and tables of Markdown.
 
-use super::DumpRow;
-use super::tables::{checked, columns_of, record};
+use super::row::{DumpRow, checked, columns_of, record};
 
 /// Rows between `|`, below a header and a rule: `+---+` of `mysql -t` and of `psql` with `border=2`, `|---|` of Markdown.
 pub(super) fn boxed(text: &str) -> Option<Vec<DumpRow>> {
@@ -42,9 +41,10 @@ pub(super) fn aligned(text: &str) -> Option<Vec<DumpRow>> {
         lines.iter().enumerate().skip(1).filter(|(_, line)| is_rule(line) && line.contains('+'))
     {
         let Some(mut result) = ColumnRows::new(lines[at - 1], rule.trim_end()) else { continue };
-        let is_row =
-            |line: &&&str| !line.starts_with('(') && !line.trim().is_empty() && !is_rule(line);
-        for line in lines[at + 1..].iter().take_while(is_row) {
+        for line in &lines[at + 1..] {
+            if line.starts_with('(') || line.trim().is_empty() || is_rule(line) {
+                break;
+            }
             result.add(line);
         }
         records.extend(checked(result.records).unwrap_or_default());
@@ -58,7 +58,7 @@ fn unquoted(line: &str) -> &str {
     if table.starts_with(['|', '+']) { table } else { line }
 }
 
-/// Of a whole row.
+/// What a whole row has between its outer `|`.
 pub(super) fn inner(row: &str) -> Option<&str> {
     row.trim_end().strip_prefix('|')?.strip_suffix('|')
 }
@@ -138,9 +138,9 @@ impl ColumnRows {
         let starts = std::iter::once(0).chain(self.ends.iter().map(|end| end + 1));
         let stops = self.ends.iter().copied().chain([row.len()]);
         let is_regular = self.ends.iter().all(|end| row.get(*end) == Some(&'|'));
-        let cell =
-            |(start, stop): (usize, usize)| row.get(start..stop).map(|cell| cell.iter().collect());
-        is_regular.then(|| starts.zip(stops).map(cell).collect())?
+        let cells =
+            starts.zip(stops).map(|(start, stop)| Some(row.get(start..stop)?.iter().collect()));
+        is_regular.then(|| cells.collect())?
     }
 
     /// A cell's text, and what joins the next line to it: `psql` marks the end of a line in a value by `+`, and a value
@@ -149,11 +149,12 @@ impl ColumnRows {
         let start = column.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
         let width = self.ends.get(column).copied().unwrap_or(self.width) - start;
         let last = width.saturating_sub(1);
-        let text = |until: usize| cell.chars().take(until).skip(1).collect::<String>();
-        match cell.chars().nth(last).filter(|_| last > 0) {
-            Some('+') => (text(last).trim_end().to_owned(), Some("\n")),
-            Some('.') => (text(last), Some("")),
-            _ => (text(usize::MAX).trim_end().to_owned(), None),
-        }
+        let (until, join) = match cell.chars().nth(last).filter(|_| last > 0) {
+            Some('+') => (last, Some("\n")),
+            Some('.') => (last, Some("")),
+            _ => (usize::MAX, None),
+        };
+        let text: String = cell.chars().take(until).skip(1).collect();
+        (if join == Some("") { text } else { text.trim_end().to_owned() }, join)
     }
 }

@@ -1,8 +1,8 @@
-//! DumpedSettings in JSON: `mysqld-auto.cnf`, parameter groups of clouds, rows of a client.
+//! Settings in JSON: `mysqld-auto.cnf`, parameter groups of clouds, rows of a client.
 
 use serde_json::{Deserializer, Map, Value};
 
-use super::{DumpRow, NAMES, VALUES};
+use super::row::{DumpRow, NAMES, VALUES, has_column};
 
 /// An object below this depth holds no setting.
 const DEPTH_MAX: u32 = 12;
@@ -29,9 +29,7 @@ fn collect(value: &Value, depth: u32, records: &mut Vec<DumpRow>) {
         Value::Array(values) => values.iter().for_each(|value| collect(value, depth + 1, records)),
         Value::Object(object) => {
             let record = record(object);
-            let has =
-                |columns: &[&str]| record.iter().any(|(name, _)| columns.contains(&name.as_str()));
-            if has(&NAMES) && has(&VALUES) {
+            if has_column(&record, &NAMES) && has_column(&record, &VALUES) {
                 records.push(record);
                 return;
             }

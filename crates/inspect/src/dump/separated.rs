@@ -1,8 +1,7 @@
 //! Results with a character between the cells: `mysql -B`, `psql -A`, `--csv`, and what other clients export.
 
 use super::boxes::inner;
-use super::tables::{are_columns, checked, columns_of, record};
-use super::{DumpRow, is_known};
+use super::row::{DumpRow, are_columns, checked, columns_of, is_known, is_name, record};
 
 /// Before the result stand at most so many lines: a prompt, the statement, warnings.
 const LINES_BEFORE_MAX: usize = 20;
@@ -24,21 +23,20 @@ pub(super) fn separated(text: &str) -> Option<Vec<DumpRow>> {
             let value = if is_of_postgres { "setting" } else { "value" };
             (columns_of(["name", value].into_iter()), rows)
         };
-        let is_row = |row: &Vec<String>| {
+        // A client may print the header again.
+        let rows = rows.into_iter().filter(|row| {
             row.len() == columns.len() && columns_of(row.iter().map(String::as_str)) != columns
-        };
-        checked(
-            rows.into_iter().filter(is_row).map(|row| record(&columns, row.into_iter())).collect(),
-        )
+        });
+        checked(rows.map(|row| record(&columns, row.into_iter())).collect())
     })
 }
 
 /// Whether it is a result of more than two columns whose names are missing.
 pub(super) fn lacks_header(text: &str) -> bool {
-    let is_wide = |rows: Vec<Vec<String>>| {
-        rows[0].len() > 2 && rows.iter().all(|row| row.len() == rows[0].len())
-    };
-    SEPARATORS.into_iter().filter_map(|separator| bare_rows(text, separator)).any(is_wide)
+    SEPARATORS
+        .into_iter()
+        .filter_map(|separator| bare_rows(text, separator))
+        .any(|rows| rows[0].len() > 2 && rows.iter().all(|row| row.len() == rows[0].len()))
 }
 
 fn is_header(line: &str, separator: char) -> bool {
@@ -49,10 +47,13 @@ fn is_header(line: &str, separator: char) -> bool {
 
 /// Rows that begin with a name each, and at least one with a known one.
 fn bare_rows(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
-    let lines = || text.lines().filter(|line| !line.trim().is_empty());
-    let are_framed = separator == '|' && lines().all(|line| inner(line).is_some());
-    let text = lines().map(|line| if are_framed { inner(line).unwrap_or(line) } else { line });
-    let text = text.collect::<Vec<_>>().join("\n");
+    let mut lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    if separator == '|'
+        && let Some(framed) = lines.iter().map(|line| inner(line)).collect()
+    {
+        lines = framed;
+    }
+    let text = lines.join("\n");
     // The first line shows it, for most other texts.
     let (first, _) = text.lines().next()?.split_once(separator)?;
     is_name(first.trim().trim_matches('"')).then_some(())?;
@@ -63,9 +64,8 @@ fn bare_rows(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
             .filter(|row| row.len() > 2)
             .for_each(|row| *row = vec![row[0].clone(), row[1..].join("|")]);
     }
-    // Of programs that end each line with a separator.
-    let ends_empty = |row: &Vec<String>| row.len() > 2 && row.last().is_some_and(String::is_empty);
-    while !rows.is_empty() && rows.iter().all(ends_empty) {
+    // Some programs end each line with a separator.
+    while !rows.is_empty() && rows.iter().all(|row| ends_empty(row)) {
         for row in &mut rows {
             row.pop();
         }
@@ -77,19 +77,19 @@ fn bare_rows(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
     (are_names && rows.iter().any(|row| is_known(&row[0].to_lowercase()))).then_some(rows)
 }
 
+fn ends_empty(row: &[String]) -> bool {
+    row.len() > 2 && row.last().is_some_and(String::is_empty)
+}
+
 fn rows_of(text: &str, separator: char) -> Vec<Vec<String>> {
-    let plain = |line: &str| -> Vec<String> {
-        line.split(separator).map(|cell| cell.trim().to_owned()).collect()
-    };
     match separator {
         ',' | ';' => quoted_rows(text, separator),
         '\t' => text.lines().map(|line| line.split('\t').map(without_escapes).collect()).collect(),
-        _ => text.lines().map(plain).collect(),
+        _ => text
+            .lines()
+            .map(|line| line.split(separator).map(|cell| cell.trim().to_owned()).collect())
+            .collect(),
     }
-}
-
-fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
 }
 
 /// Rows of CSV: a quoted cell may have separators, ends of lines, and quotes written twice. Clients that quote nothing

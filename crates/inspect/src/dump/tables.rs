@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::boxes::{aligned, boxed};
+use super::row::{DumpRow, POSTGRES_VALUES, checked, has_column};
 use super::separated::separated;
-use super::{DumpRow, NAMES, POSTGRES_VALUES, VALUES};
 
 const MYSQL: &str = "SHOW VARIABLES";
 const POSTGRES: &str = "pg_settings";
@@ -13,10 +13,8 @@ pub(super) fn records(text: &str) -> Option<(&'static str, Vec<DumpRow>)> {
     let readers = [vertical, xml, boxed, expanded, aligned, separated];
     let text = in_ascii(text);
     readers.into_iter().find_map(|read| read(&text)).map(|records| {
-        let has = |wanted: &[&str]| {
-            records[0].iter().any(|(column, _)| wanted.contains(&column.as_str()))
-        };
-        let is_of_postgres = has(&POSTGRES_VALUES) && has(&["name"]);
+        let is_of_postgres =
+            has_column(&records[0], &POSTGRES_VALUES) && has_column(&records[0], &["name"]);
         (if is_of_postgres { POSTGRES } else { MYSQL }, records)
     })
 }
@@ -26,36 +24,14 @@ fn in_ascii(text: &str) -> Cow<'_, str> {
     if !text.contains('─') {
         return Cow::Borrowed(text);
     }
-    let plain = |c: char| match c {
+    let plain = text.chars().map(|c| match c {
         '─' => '-',
         '│' => '|',
         '┌' | '┬' | '┐' | '├' | '┼' | '┤' | '└' | '┴' | '┘' | '↵' => '+',
         '…' => '.',
         c => c,
-    };
-    Cow::Owned(text.chars().map(plain).collect())
-}
-
-/// Of columns that name a setting and its value.
-pub(super) fn checked(records: Vec<DumpRow>) -> Option<Vec<DumpRow>> {
-    are_columns(records.first()?.iter().map(|(column, _)| column.as_str())).then_some(records)
-}
-
-/// Whether one column names a setting, and another one has its value.
-pub(super) fn are_columns<'a>(columns: impl Iterator<Item = &'a str> + Clone) -> bool {
-    let names = columns.clone().filter(|column| NAMES.contains(column)).count();
-    let values = columns.clone().filter(|column| VALUES.contains(column)).count();
-    // `setting` may be either.
-    let either = columns.filter(|column| NAMES.contains(column) || VALUES.contains(column)).count();
-    names > 0 && values > 0 && either > 1
-}
-
-pub(super) fn columns_of<'a>(cells: impl Iterator<Item = &'a str>) -> Vec<String> {
-    cells.map(|cell| cell.trim().to_lowercase()).collect()
-}
-
-pub(super) fn record(columns: &[String], cells: impl Iterator<Item = String>) -> DumpRow {
-    columns.iter().cloned().zip(cells).collect()
+    });
+    Cow::Owned(plain.collect())
 }
 
 /// `*** 1. row ***`, then `Variable_name: x` and `Value: y`.
@@ -100,14 +76,15 @@ fn xml(text: &str) -> Option<Vec<DumpRow>> {
     if !text.contains("<resultset") {
         return None;
     }
-    let field = |field: &str| {
-        let (column, rest) = field.split_once('"')?;
-        let value = rest.split_once('>')?.1.split("</field>").next()?;
-        Some((column.to_lowercase(), without_entities(value)))
-    };
     let rows = text.split("<row>").skip(1);
-    let rows = rows.map(|row| row.split("<field name=\"").skip(1).filter_map(field).collect());
+    let rows = rows.map(|row| row.split("<field name=\"").skip(1).filter_map(xml_field).collect());
     checked(rows.collect())
+}
+
+fn xml_field(field: &str) -> Option<(String, String)> {
+    let (column, rest) = field.split_once('"')?;
+    let value = rest.split_once('>')?.1.split("</field>").next()?;
+    Some((column.to_lowercase(), without_entities(value)))
 }
 
 fn without_entities(text: &str) -> String {

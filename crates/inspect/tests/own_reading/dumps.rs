@@ -22,7 +22,7 @@ fn started(home: &TestHome, binary: &ServerBinary) -> (Sandbox, RunningServer) {
     let load = ServerLoad { connections_max: 10, statements_per_connection: 1 };
     let chosen =
         chosen_settings(HostLimits::read().memory_bytes, load, binary.flavour, binary.version);
-    let mut settings = Settings::new(&chosen);
+    let mut settings = Settings::new(binary.family(), &chosen);
     for (name, value) in [("innodb_log_file_size", "16M"), ("innodb_redo_log_capacity", "32M")] {
         if settings.get(name).is_some() {
             settings.set(name, SettingValue::Text(value.to_owned()));

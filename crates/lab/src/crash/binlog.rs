@@ -66,9 +66,8 @@ pub(crate) fn compare_binlog(
     let Ok(folder) = OpenFolder::open_named(base.parent().unwrap_or(Path::new("/"))) else {
         return Ok(None);
     };
-    let text = |row: Vec<Option<String>>| row.into_iter().next().flatten();
-    let names: Vec<_> =
-        client.query("SHOW BINARY LOGS")?.rows.into_iter().filter_map(text).collect();
+    let rows = client.query("SHOW BINARY LOGS")?.rows.into_iter();
+    let names: Vec<_> = rows.filter_map(|row| row.into_iter().next().flatten()).collect();
     let Some(newest) = names.last() else { return Ok(None) };
     let mut found = BinlogContent::default();
     for name in &names {
@@ -182,7 +181,7 @@ mod tests {
         event(event::MARIADB_GTID, &number.to_le_bytes())
     }
 
-    /// Of a server without checksums.
+    /// A binlog of a server without checksums.
     fn file(events: &[Vec<u8>]) -> Vec<u8> {
         let mut description = b"\x04\x005.5.5".to_vec();
         description.resize(57, 0);

@@ -47,23 +47,24 @@ fn loses_some(family: Family, kind: CrashKind) -> &'static [(&'static str, &'sta
     }
 }
 
+fn configuration(settings: &[(&str, &str)], clients: u32) -> Configuration {
+    let settings = settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), SettingValue::Text((*value).to_owned())));
+    let connections = (CONNECTIONS.to_owned(), SettingValue::Int(clients.into()));
+    Configuration { levels: settings.chain([connections]).collect::<IndexMap<_, _>>() }
+}
+
 /// The controls of an experiment with these kinds of crashes.
 pub(crate) fn controls(family: Family, kinds: &[CrashKind], clients: u32) -> Vec<CrashCell> {
-    let configuration = |settings: &[(&str, &str)]| {
-        let settings = settings
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), SettingValue::Text((*value).to_owned())));
-        let connections = (CONNECTIONS.to_owned(), SettingValue::Int(clients.into()));
-        Configuration { levels: settings.chain([connections]).collect::<IndexMap<_, _>>() }
-    };
     let keeps = CrashCell {
         role: CrashRole::KeepsAll,
         kinds: kinds.to_vec(),
-        configuration: configuration(keeps_all(family)),
+        configuration: configuration(keeps_all(family), clients),
     };
     let mut cells = vec![keeps];
     for kind in kinds {
-        let configuration = configuration(loses_some(family, *kind));
+        let configuration = configuration(loses_some(family, *kind), clients);
         match cells.iter_mut().find(|cell| cell.configuration == configuration) {
             Some(cell) => cell.kinds.push(*kind),
             None => cells.push(CrashCell {

@@ -29,11 +29,10 @@ pub(crate) struct LossCount {
 pub(crate) fn count_loss(sent: &[SentRow], present: &[u64], crashed: Duration) -> LossCount {
     let present: BTreeSet<u64> = present.iter().copied().collect();
     let attempted: BTreeSet<u64> = sent.iter().map(|row| row.key).collect();
-    let is_there = |row: &SentRow| present.contains(&row.key);
     let mut acknowledged: Vec<(Duration, &SentRow)> =
         sent.iter().filter_map(|row| Some((row.acknowledged?, row))).collect();
     acknowledged.sort_by_key(|(at, _)| *at);
-    let first_lost = acknowledged.iter().position(|(_, row)| !is_there(row));
+    let first_lost = acknowledged.iter().position(|(_, row)| !present.contains(&row.key));
     let behind = first_lost.map_or(&[][..], |first| &acknowledged[first..]);
     let crashed = acknowledged.last().map_or(crashed, |(last, _)| crashed.max(*last));
     let unknown = sent.iter().filter(|row| row.acknowledged.is_none());
@@ -41,11 +40,11 @@ pub(crate) fn count_loss(sent: &[SentRow], present: &[u64], crashed: Duration) -
         attempted: sent.len() as u64,
         acknowledged: acknowledged.len() as u64,
         unknown: unknown.clone().count() as u64,
-        lost: behind.iter().filter(|(_, row)| !is_there(row)).count() as u64,
+        lost: behind.iter().filter(|(_, row)| !present.contains(&row.key)).count() as u64,
         loss_window: first_lost.map(|first| crashed.saturating_sub(acknowledged[first].0)),
-        recovered: unknown.filter(|row| is_there(row)).count() as u64,
+        recovered: unknown.filter(|row| present.contains(&row.key)).count() as u64,
         unexpected: present.difference(&attempted).count() as u64,
-        holes: behind.iter().filter(|(_, row)| is_there(row)).count() as u64,
+        holes: behind.iter().filter(|(_, row)| present.contains(&row.key)).count() as u64,
     }
 }
 

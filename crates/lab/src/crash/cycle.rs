@@ -1,5 +1,6 @@
 //! One crash: load, crash, recovery, reading back.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -162,13 +163,12 @@ impl CrashedServer<'_> {
         end_load: &dyn Fn(),
     ) -> Result<(), LabError> {
         let Some(mut watch) = self.watch_binlogs()? else { return Ok(()) };
-        let failed = |source| LabError::CrashStep { step, source };
         let count = 1 + random.below(OCCURRENCES);
         let is_dead = || server.exit_status_if_dead().is_some();
         match step {
             CrashStep::Stop => {
                 end_load();
-                server.ask_to_stop().map_err(failed)?;
+                server.ask_to_stop().map_err(|source| LabError::CrashStep { step, source })?;
                 watch.wait(CrashStep::Close, 1, &is_dead)
             }
             // What is not filled, is written by commits; and a recovery has something to do after one.
@@ -178,7 +178,7 @@ impl CrashedServer<'_> {
             CrashStep::Recovery => watch.wait(CrashStep::Commit, count, &is_dead),
             step => watch.wait(step, count, &is_dead),
         }
-        .map_err(failed)?;
+        .map_err(|source| LabError::CrashStep { step, source })?;
         let delay = STEP_DELAY.mul_f64(random.open_unit());
         if random.below(2) == 1 {
             thread::sleep(delay);
@@ -187,10 +187,9 @@ impl CrashedServer<'_> {
     }
 
     fn watch_binlogs(&self) -> Result<Option<BinlogWatch>, LabError> {
-        let watch =
-            |basename: &PathBuf| BinlogWatch::new(basename, self.cell.configuration.prealloc());
-        let failed = |source| LabError::CrashStep { step: CrashStep::Recovery, source };
-        self.binlogs.as_ref().map(watch).transpose().map_err(failed)
+        let Some(basename) = &self.binlogs else { return Ok(None) };
+        let watch = BinlogWatch::new(basename, self.cell.configuration.prealloc());
+        watch.map(Some).map_err(recovery_failed)
     }
 
     /// The server starts, and the disk fails while it changes its binlogs. Returns the blocks that the cache lost.
@@ -200,18 +199,16 @@ impl CrashedServer<'_> {
         random: &mut RandomStream,
     ) -> Result<u64, LabError> {
         let Some(mut watch) = self.watch_binlogs()? else { return Ok(0) };
-        let failed = |source| LabError::CrashStep { step: CrashStep::Recovery, source };
         let count = 1 + random.below(OCCURRENCES);
         let cut = thread::scope(|scope| {
             let starting = scope.spawn(|| self.sandbox.start(&self.options));
-            let waited =
-                watch.wait(CrashStep::Recovery, count, &|| starting.is_finished()).map_err(failed);
+            let waited = watch.wait(CrashStep::Recovery, count, &|| starting.is_finished());
             let cut = self.sandbox.cut_disk(disk_crash);
             // It acknowledges nothing to anyone, so that it may go on without its disk; it need not succeed.
             if let Ok(server) = starting.join().expect("a start does not panic") {
                 server.kill()?;
             }
-            waited?;
+            waited.map_err(recovery_failed)?;
             Ok::<_, LabError>(cut?)
         })?;
         Ok(cut + self.sandbox.crash_disk(disk_crash)?)
@@ -336,4 +333,8 @@ fn p99_us(sent: &[SentRow]) -> Option<f64> {
     all.sort_unstable();
     let at = (all.len() * 99).div_ceil(100).checked_sub(1)?;
     Some(all[at].as_secs_f64() * 1e6)
+}
+
+fn recovery_failed(source: io::Error) -> LabError {
+    LabError::CrashStep { step: CrashStep::Recovery, source }
 }

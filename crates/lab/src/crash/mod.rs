@@ -45,7 +45,7 @@ const DATA_BYTES: u64 = 1 << 30;
 #[derive(Debug, Clone)]
 pub struct CrashOptions {
     pub kinds: Vec<CrashKind>,
-    /// Of each kind, at each step, of each configuration.
+    /// Crashes of each kind, at each step, of each configuration.
     pub crashes: u32,
     pub clients: u32,
     /// Share of the sectors in a disk's cache that survive a power cut.

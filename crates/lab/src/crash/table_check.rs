@@ -36,10 +36,9 @@ impl TableCheck {
     pub(crate) fn problem(self, client: &mut Client) -> Result<Option<String>, DriverError> {
         match self {
             Self::CheckTable => {
-                let text =
-                    |row: &[Option<String>]| row.last().cloned().flatten().unwrap_or_default();
-                let checked = client.query(&format!("CHECK TABLE {TABLE}"))?;
-                Ok(checked.rows.iter().map(|row| text(row)).find(|text| text != "OK"))
+                let checked = client.query(&format!("CHECK TABLE {TABLE}"))?.rows.into_iter();
+                let mut texts = checked.map(|mut row| row.pop().flatten().unwrap_or_default());
+                Ok(texts.find(|text| text != "OK"))
             }
             Self::Amcheck => {
                 // Each time: a crash may have taken it.

@@ -56,7 +56,7 @@ pub(crate) fn notes(
 mod tests {
     use indexmap::IndexMap;
     use truetps_plan::level_of;
-    use truetps_record::Flavour;
+    use truetps_record::{Family, Flavour};
 
     use super::*;
 
@@ -83,7 +83,7 @@ mod tests {
         ];
         let chosen_settings: Vec<_> =
             names.iter().map(|name| ((*name).to_owned(), "1".to_owned())).collect();
-        let mut fixed = Settings::new(&chosen_settings);
+        let mut fixed = Settings::new(Family::Mysql, &chosen_settings);
         let (flavour, version) = (Flavour::Mysql, "9.7.0".to_owned());
         let mut facts = ServerFacts {
             name: None,

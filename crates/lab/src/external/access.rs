@@ -6,26 +6,18 @@ use truetps_driver::{Client, ConnectionIds, DriverError, Target, session_setting
 use truetps_record::SqlDialect;
 use truetps_workload::Workload;
 
-use super::committing;
+use super::control::CLIENT_TIMEOUT;
 use super::error::ExternalError;
 use super::grants;
 use super::identity::Identity;
 use super::schema::refuse_system_schema;
-use super::settings_lease::{CLIENT_TIMEOUT, LOCK_IS_FREE};
+use super::settings_lease::LOCK_IS_FREE;
+use crate::server_status::{is_on, shown, status_value};
 
 /// How long the activity of others is watched.
 const WATCH: Duration = Duration::from_secs(1);
 /// Statements a second by others from which truetps warns.
 const BUSY_QUESTIONS: f64 = 5.0;
-
-/// First statements of a session that creates and sets things, after [`committing::set_up`].
-///
-/// String literals are written with backslash escapes, which NO_BACKSLASH_ESCAPES turns off; and the session is idle
-/// during each trial while it holds a lock.
-const CONTROL_SETUP: [&str; 2] = [
-    "SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
-    "SET SESSION wait_timeout = 604800",
-];
 
 /// Variables that the login of a client or truetps sets, or that say something of the session.
 const SET_BY_CLIENTS: [&str; 12] = [
@@ -45,22 +37,6 @@ const SET_BY_CLIENTS: [&str; 12] = [
 const OWN_SETTINGS_SHOWN: usize = 8;
 const OWN_VALUE_SHOWN: usize = 60;
 
-/// The same target, for a session that creates and sets things.
-pub(crate) fn control(target: &Target) -> Target {
-    if target.dialect == SqlDialect::Postgres {
-        return target.clone();
-    }
-    let mut control = Target { setup: Vec::new(), ..target.clone() };
-    committing::set_up(&mut control);
-    control.setup.extend(CONTROL_SETUP.map(str::to_owned));
-    control
-}
-
-/// On a server of the MySQL family.
-pub(crate) fn control_setup() -> impl Iterator<Item = &'static str> {
-    committing::setup_sql(SqlDialect::Mysql).iter().copied().chain(CONTROL_SETUP)
-}
-
 /// Refuses a server that cannot work; returns warnings. Only reads.
 pub(crate) fn look_around(
     client: &mut Client,
@@ -73,9 +49,8 @@ pub(crate) fn look_around(
     match client.dialect() {
         SqlDialect::Mysql => {
             writable_mysql(client)?;
-            let in_address = |error: ExternalError| error.in_address(target);
             let mut said = grants::check(client, schema, schema_is_theirs, workload, sets)
-                .map_err(in_address)?;
+                .map_err(|error| error.in_address(target))?;
             if !sets.is_empty() {
                 one_server(client, target)?;
             }
@@ -97,7 +72,6 @@ pub(crate) fn look_around(
 /// may send reads to another server than writes.
 fn one_server(client: &mut Client, target: &Target) -> Result<(), ExternalError> {
     let first = Identity::ask(client)?.id;
-    let behind = |what: String| ExternalError::BehindProxy { what };
     for endpoint in &target.endpoints {
         let ids = ConnectionIds::default();
         let one = Target {
@@ -111,15 +85,15 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ExternalError>
             return Err(ExternalError::SeveralServers { at: endpoint.clone(), first, found });
         }
         if !is_listed(&mut client, &ids)? {
-            return Err(behind(
-                "the server does not know the connection number of its greeting".to_owned(),
-            ));
+            let what = "the server does not know the connection number of its greeting".to_owned();
+            return Err(ExternalError::BehindProxy { what });
         }
         client.execute("START TRANSACTION")?;
         let inside = Identity::ask(&mut client)?.id;
         client.execute("ROLLBACK")?;
         if inside != first {
-            return Err(behind(format!("it is {inside} in a transaction, and {first} outside")));
+            let what = format!("it is {inside} in a transaction, and {first} outside");
+            return Err(ExternalError::BehindProxy { what });
         }
     }
     if client.query_value(LOCK_IS_FREE)?.as_deref() == Some("0") {
@@ -135,30 +109,6 @@ pub(crate) fn is_listed(client: &mut Client, ids: &ConnectionIds) -> Result<bool
     let mut numbers =
         threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
     Ok(numbers.any(|number| ids.contains(number as u32)))
-}
-
-/// The current account in the notation of GRANT.
-pub(crate) fn account(client: &mut Client) -> Result<String, DriverError> {
-    let name = client.query_value("SELECT CURRENT_USER()")?.unwrap_or_default();
-    Ok(match name.rsplit_once('@') {
-        Some((user, host)) => format!("'{user}'@'{host}'"),
-        None => name,
-    })
-}
-
-/// The value that `SHOW … LIKE` shows for one name.
-pub(crate) fn shown(
-    client: &mut Client,
-    what: &str,
-    name: &str,
-) -> Result<Option<String>, DriverError> {
-    let rows = client.query(&format!("SHOW GLOBAL {what} LIKE '{name}'"))?.rows;
-    Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten()))
-}
-
-pub(crate) fn is_on(client: &mut Client, name: &str) -> Result<bool, DriverError> {
-    let found = shown(client, "VARIABLES", name)?;
-    Ok(found.is_some_and(|value| !["OFF", "0", ""].contains(&value.to_uppercase().as_str())))
 }
 
 /// What sessions of this account have otherwise than the server.
@@ -225,7 +175,7 @@ fn modes_mysql(client: &mut Client) -> Result<Vec<String>, DriverError> {
 }
 
 fn status(client: &mut Client, name: &str) -> Result<f64, DriverError> {
-    Ok(crate::tables::status_value(client, name)?.unwrap_or(0) as f64)
+    Ok(status_value(client, name)?.unwrap_or(0) as f64)
 }
 
 /// Threads that run user statements, including truetps's own; replication threads are counted apart, because they run
@@ -235,10 +185,10 @@ fn threads_at_work(client: &mut Client) -> Result<f64, DriverError> {
     let at_work = format!("(NOT {replication} AND command NOT IN ('Sleep', 'Daemon'))");
     let sql =
         format!("SELECT SUM({replication}), SUM({at_work}) FROM information_schema.processlist");
-    let rows = client.query(&sql)?.rows;
-    let number = |at: usize| rows.first()?.get(at)?.as_deref()?.parse::<f64>().ok();
-    match (number(0), number(1)) {
-        (Some(replication), Some(at_work)) if replication > 0.0 => Ok(at_work),
+    let row = client.query(&sql)?.rows.into_iter().next().unwrap_or_default();
+    let numbers: Vec<_> = row.into_iter().map(|cell| cell?.parse::<f64>().ok()).collect();
+    match numbers[..] {
+        [Some(replication), Some(at_work)] if replication > 0.0 => Ok(at_work),
         _ => status(client, "Threads_running"),
     }
 }
@@ -307,18 +257,20 @@ fn others_postgres(client: &mut Client) -> Result<Vec<String>, ExternalError> {
 /// The schema in which an unqualified CREATE TABLE creates its tables in the user's database; refused without the right
 /// to do so.
 pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, ExternalError> {
-    let denied = |what: &str, on: &str| ExternalError::Privilege {
-        what: what.to_owned(),
-        grant: format!("GRANT CREATE ON SCHEMA {on} TO the role"),
-    };
     let Some(namespace) = inside.query_value("SELECT current_schema()")? else {
-        return Err(denied("create tables here: no schema of its search_path exists", "…"));
+        let what = "create tables here: no schema of its search_path exists".to_owned();
+        return Err(no_tables(what, "…"));
     };
     match inside
         .query_value("SELECT pg_catalog.has_schema_privilege(current_schema(), 'CREATE')::text")?
         .as_deref()
     {
         Some("true") => refuse_system_schema(&namespace, SqlDialect::Postgres).map(|()| namespace),
-        _ => Err(denied(&format!("create tables in the schema `{namespace}`"), &namespace)),
+        _ => Err(no_tables(format!("create tables in the schema `{namespace}`"), &namespace)),
     }
+}
+
+fn no_tables(what: String, schema: &str) -> ExternalError {
+    let grant = format!("GRANT CREATE ON SCHEMA {schema} TO the role");
+    ExternalError::Privilege { what, grant }
 }

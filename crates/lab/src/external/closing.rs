@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, DriverError};
 
-use super::settings_lease::CLIENT_TIMEOUT;
+use super::control::CLIENT_TIMEOUT;
 
 const END_OTHERS: &str = "SELECT pg_catalog.pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE datname = current_database() \
                           AND pid <> pg_backend_pid() AND backend_type = 'client backend'";

@@ -6,8 +6,7 @@ use thiserror::Error;
 use truetps_driver::{Client, DriverError, Endpoint, Target};
 use truetps_record::{did_you_mean, near_matches};
 
-use super::identity::differences;
-use super::journal_file::is_journal_name;
+use super::journal_name::is_journal_name;
 
 /// What to do about a setting that this server does not let be set. A plan that truetps contains is changed in a copy.
 pub(crate) const NOT_SETTABLE: &str = "omit --dsn to measure it on a private server, or remove the setting from the plan \
@@ -48,11 +47,8 @@ pub enum ExternalError {
     Unfinished { what: String, path: PathBuf },
     #[error("this is another server ({found}) than in the journal ({was})")]
     OtherServer { was: String, found: String },
-    #[error(
-        "this is another server than in the journal, or the same one, moved: {}",
-        differences(was, found)
-    )]
-    OtherOrMoved { was: String, found: String, path: PathBuf },
+    #[error("this is another server than in the journal, or the same one, moved: {differences}")]
+    OtherOrMoved { differences: String, path: PathBuf },
     #[error(
         "this is another server than in the journal ({was}): the run's schema `{schema}` is not here"
     )]

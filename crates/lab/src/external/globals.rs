@@ -103,10 +103,14 @@ impl Scopes {
     }
 }
 
+/// Whether a name can stand in a statement as it is.
+pub(super) fn is_plain(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
+}
+
 /// Refuses invalid names, variables of the load's own sessions, those that identify the server, and changes that no SET can undo.
 pub(crate) fn check_name(name: &str) -> Result<(), ExternalError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    if name.is_empty() || !name.chars().all(plain) {
+    if name.is_empty() || !is_plain(name) {
         return Err(ExternalError::unknown(name));
     }
     if let Some(reason) = load_session_reason(name) {

@@ -4,7 +4,6 @@ use truetps_driver::{Client, DriverError};
 use truetps_record::Flavour;
 use truetps_workload::Workload;
 
-use super::access::account;
 use super::error::ExternalError;
 use super::privileges::Privileges;
 
@@ -57,11 +56,15 @@ impl Grant {
 
 /// Whether these lines together grant a privilege on the schema.
 fn gives(grants: &[Grant], schema: &str, privilege: &str) -> bool {
-    let of = |grant: &&Grant| grant.covers(schema) && grant.has(privilege);
-    let is_taken = grants.iter().filter(of).any(|grant| grant.takes);
-    let mut given = grants.iter().filter(of).filter(|grant| !grant.takes);
+    let concerned = grants.iter().filter(|grant| grant.covers(schema) && grant.has(privilege));
+    let (taken, given): (Vec<_>, Vec<_>) = concerned.partition(|grant| grant.takes);
     // Only a privilege granted on everything can be revoked in part.
-    given.any(|grant| !is_taken || grant.on != "*.*")
+    given.iter().any(|grant| taken.is_empty() || grant.on != "*.*")
+}
+
+/// Whether these lines grant a privilege on everything.
+fn are_everywhere(grants: &[Grant], privilege: &str) -> bool {
+    grants.iter().any(|grant| grant.gives_everywhere(privilege))
 }
 
 /// The privileges that this workload needs in its schema.
@@ -108,18 +111,28 @@ fn like(pattern: &str, text: &str) -> bool {
 
 /// Grants of the account and of its active roles.
 fn shown_grants(client: &mut Client) -> Result<Vec<Grant>, DriverError> {
-    let lines = |client: &mut Client, sql: &str| -> Result<Vec<Grant>, DriverError> {
-        let rows = client.query(sql)?.rows.into_iter();
-        Ok(rows.filter_map(|row| parse_grant(row.first()?.as_deref()?)).collect())
-    };
     let role =
         client.query_value("SELECT CURRENT_ROLE()").ok().flatten().filter(|role| role != "NONE");
     match role {
         // MySQL; MariaDB has no such form, and always includes the roles' grants.
-        Some(role) => lines(client, &format!("SHOW GRANTS FOR CURRENT_USER() USING {role}")),
-        None => lines(client, "SHOW GRANTS"),
+        Some(role) => grants_of(client, &format!("SHOW GRANTS FOR CURRENT_USER() USING {role}")),
+        None => grants_of(client, "SHOW GRANTS"),
     }
-    .or_else(|_| lines(client, "SHOW GRANTS"))
+    .or_else(|_| grants_of(client, "SHOW GRANTS"))
+}
+
+fn grants_of(client: &mut Client, sql: &str) -> Result<Vec<Grant>, DriverError> {
+    let rows = client.query(sql)?.rows.into_iter();
+    Ok(rows.filter_map(|row| parse_grant(row.first()?.as_deref()?)).collect())
+}
+
+/// The current account in the notation of GRANT.
+pub(crate) fn account(client: &mut Client) -> Result<String, DriverError> {
+    let name = client.query_value("SELECT CURRENT_USER()")?.unwrap_or_default();
+    Ok(match name.rsplit_once('@') {
+        Some((user, host)) => format!("'{user}'@'{host}'"),
+        None => name,
+    })
 }
 
 /// Whether session limits do not apply to this account, or may not: MariaDB exempts administrators.
@@ -129,10 +142,8 @@ pub(crate) fn is_without_limit(client: &mut Client) -> Result<bool, DriverError>
         return Ok(false);
     }
     let Ok(shown) = shown_grants(client) else { return Ok(true) };
-    let may = |grant: &Grant| {
-        grant.on == "*.*" && ["SUPER", "CONNECTION ADMIN"].iter().any(|one| grant.has(one))
-    };
-    Ok(shown.iter().any(may))
+    let mut everywhere = shown.iter().filter(|grant| grant.on == "*.*");
+    Ok(everywhere.any(|grant| grant.has("SUPER") || grant.has("CONNECTION ADMIN")))
 }
 
 /// Whether the account sees other users' sessions. If SHOW GRANTS is refused (skip_grant_tables), everything is
@@ -196,11 +207,10 @@ fn check_sets(
         return Ok(());
     }
     let privileges = Privileges::of(client)?;
-    let has = |privilege: &str| grants.iter().any(|grant| grant.gives_everywhere(privilege));
     let (mut variables, mut missing) = (Vec::new(), Vec::new());
     for name in sets {
         let (privilege, super_is_enough) = privileges.to_set(name);
-        if has(privilege) || super_is_enough && has("SUPER") {
+        if are_everywhere(grants, privilege) || super_is_enough && are_everywhere(grants, "SUPER") {
             continue;
         }
         variables.push(*name);

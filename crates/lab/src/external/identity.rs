@@ -71,10 +71,10 @@ fn is_of_parts(id: &str) -> bool {
 
 /// Names the parts in which two ids differ; the user may know why.
 pub(crate) fn differences(was: &str, found: &str) -> String {
-    let parts = |id: &str| id.split(':').map(str::to_owned).collect::<Vec<_>>();
-    let (was_parts, found_parts) = (parts(was), parts(found));
-    let is_known = |parts: &[String]| parts.len() == PARTS.len() || parts.len() + 1 == PARTS.len();
-    if was_parts.len() != found_parts.len() || !is_known(&was_parts) {
+    let [was_parts, found_parts] = [was, found].map(|id| id.split(':').collect::<Vec<_>>());
+    let count = was_parts.len();
+    // An older version had no `server_uid`.
+    if count != found_parts.len() || !(PARTS.len() - 1..=PARTS.len()).contains(&count) {
         return format!("{found}; in the journal {was}");
     }
     let pairs = PARTS

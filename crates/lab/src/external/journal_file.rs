@@ -11,10 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use truetps_files::open_no_link;
-use truetps_record::fnv1a;
 
 use super::error::ExternalError;
 use super::journal::{Journal, distrust, if_there};
+use super::journal_name::{file_name, is_journal_name, is_named_for, slug};
 
 /// A journal that is held: no other process writes or removes it.
 #[derive(Debug)]
@@ -100,18 +100,19 @@ impl OpenJournal {
 
     fn replace(&self) -> Result<(), ExternalError> {
         let beside = self.path.with_extension("tmp");
-        let write = || -> io::Result<()> {
-            let mut text = serde_json::to_vec_pretty(&self.journal)?;
-            text.push(b'\n');
-            write_synced(&beside, &text)?;
-            fs::rename(&beside, &self.path)?;
-            // The directory entry must survive, too.
-            File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()
-        };
-        write().map_err(|error| {
+        self.write_and_rename(&beside).map_err(|error| {
             let _ = fs::remove_file(&beside);
             problem(&self.path, &error)
         })
+    }
+
+    fn write_and_rename(&self, beside: &Path) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(&self.journal)?;
+        text.push(b'\n');
+        write_synced(beside, &text)?;
+        fs::rename(beside, &self.path)?;
+        // The directory entry must survive, too.
+        File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()
     }
 
     /// The file with the numbers of the run's sessions: see [`truetps_driver::ConnectionIds::copy_to`].
@@ -178,14 +179,9 @@ impl OpenJournal {
     fn was_unmounted(&self) -> bool {
         let Ok(lock) = self.lock.metadata() else { return false };
         let (home, path) = (&self.journal.home, &self.path);
-        let is_it = |path: &Path| {
-            fs::metadata(path).is_ok_and(|it| (it.dev(), it.ino()) == (lock.dev(), lock.ino()))
-        };
-        lock.nlink() > 0
-            && !is_it(&lock_path(home))
-            && !is_it(&lock_path(path))
-            && !is_it(home)
-            && !is_it(path)
+        let paths = [lock_path(home), lock_path(path), home.clone(), path.clone()];
+        let mut found = paths.iter().filter_map(|path| fs::metadata(path).ok());
+        lock.nlink() > 0 && !found.any(|it| (it.dev(), it.ino()) == (lock.dev(), lock.ino()))
     }
 }
 
@@ -205,11 +201,8 @@ pub(crate) fn refuse_unfinished(
     if !folder.is_dir() {
         return Ok(());
     }
-    let look = || {
-        let _all = lock_folder_if_there(folder)?;
-        refuse_unfinished_of(folder, ours, sets)
-    };
-    look().map_err(before_the_first)
+    let _all = lock_folder_if_there(folder).map_err(before_the_first)?;
+    refuse_unfinished_of(folder, ours, sets).map_err(before_the_first)
 }
 
 /// Nothing has been changed in the server so far.
@@ -282,13 +275,6 @@ fn remove_half_written(folder: &Path) {
     }
 }
 
-/// Whether a file has a name made by truetps: see [`file_name`].
-pub(crate) fn is_journal_name(path: &Path) -> bool {
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let number = stem.rsplit_once("--").map(|(_, number)| number).unwrap_or_default();
-    number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
 pub(crate) fn journals(folder: &Path) -> Result<Vec<PathBuf>, ExternalError> {
     files(folder, "json")
 }
@@ -305,11 +291,6 @@ fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, ExternalError> {
 
 fn problem(path: &Path, error: &io::Error) -> ExternalError {
     ExternalError::Journal { path: path.to_owned(), problem: error.to_string() }
-}
-
-fn is_named_for(path: &Path, id: &str) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    name.starts_with(&format!("{}--", slug(id)))
 }
 
 fn lock_path(path: &Path) -> PathBuf {
@@ -408,7 +389,7 @@ fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ExternalErr
     }
 }
 
-/// The same for readers: without that file there was never a journal here.
+/// The lock of the folder, for readers: without that file there was never a journal here.
 fn lock_folder_if_there(folder: &Path) -> Result<Option<File>, ExternalError> {
     if folder.join(FOLDER_LOCK).exists() { lock_folder(folder).map(Some) } else { Ok(None) }
 }
@@ -431,20 +412,6 @@ fn free_name(path: &Path, begun_at: &str) -> PathBuf {
         }
         stem.push_str("-again");
     }
-}
-
-/// One name for each server and schema: the readable part, and a hash for characters that a file name cannot have.
-fn file_name(server: &str, schema: &str) -> String {
-    let both = [server.as_bytes(), &[0], schema.as_bytes()].concat();
-    format!("{}--{}--{:016x}.json", slug(server), slug(schema), fnv1a(&both))
-}
-
-/// A text as a part of a file name.
-fn slug(text: &str) -> String {
-    const LENGTH_MAX: usize = 100;
-    let plain = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' });
-    let all: String = plain.collect();
-    all[all.len().saturating_sub(LENGTH_MAX)..].to_owned()
 }
 
 #[cfg(test)]

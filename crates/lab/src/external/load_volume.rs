@@ -1,13 +1,12 @@
 //! Estimates how much the load writes to the logs of an external server, during its first trial: from the counters that
 //! the probe reads anyway, or at the end of the trial if the probe does not have them.
 
-use truetps_driver::Client;
 use truetps_plan::Plan;
 use truetps_record::{
     ExternalFacts, LogVolume, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource,
 };
 
-use super::log_volume::{LogReader, volume_text};
+use super::log_volume::volume_text;
 
 /// Length of load that is measured before the rest is estimated. Probe readings are milliseconds early or late.
 const FIRST_LOOK_MS: f64 = 950.0;
@@ -15,8 +14,8 @@ const FIRST_LOOK_MS: f64 = 950.0;
 const MUCH_MORE: u64 = 2;
 const MUCH_MORE_BYTES: u64 = 1 << 20;
 
-const REDO_OF_MYSQL: &str = "status.Innodb_os_log_written";
-const REDO_OF_POSTGRES: &str = "pg_lsn.insert_bytes";
+/// The counter in the MySQL family, and in PostgreSQL.
+const REDO: [&str; 2] = ["status.Innodb_os_log_written", "pg_lsn.insert_bytes"];
 /// The counter in MariaDB, and in other servers.
 const BINLOG: [&str; 2] =
     ["status.Binlog_bytes_written", "file.wait/io/file/sql/binlog.write_bytes"];
@@ -68,17 +67,16 @@ impl LoadVolume {
         self.trials_left = Some(trials);
     }
 
-    /// A load is about to begin.
-    pub(crate) fn read_start(
+    /// A load is about to begin. `logged_so_far`: what the log reader has read.
+    pub(crate) fn begin(
         &mut self,
-        log: Option<&mut LogReader>,
-        client: &mut Client,
+        logged_so_far: &mut dyn FnMut() -> Option<LogVolume>,
     ) -> Option<String> {
         self.trial = TrialVolume::default();
         if self.reported.is_some() {
             return None;
         }
-        self.trial.before = log.and_then(|log| log.so_far(client).ok());
+        self.trial.before = logged_so_far();
         self.note.take()
     }
 
@@ -113,16 +111,17 @@ impl LoadVolume {
     }
 
     fn counters(&self) -> LogVolume {
-        let probe = self.trial.probe.as_ref();
-        let value = |name: &str| Some(probe?.value(ProbeSource::Server, name)?.now.value as u64);
         LogVolume {
-            binlog_bytes: if self.log_bin == Some(false) {
-                Some(0)
-            } else {
-                BINLOG.into_iter().find_map(value)
-            },
-            redo_bytes: value(REDO_OF_MYSQL).or(value(REDO_OF_POSTGRES)),
+            binlog_bytes: if self.log_bin == Some(false) { Some(0) } else { self.counter(&BINLOG) },
+            redo_bytes: self.counter(&REDO),
         }
+    }
+
+    /// The first of these values that the probe has read.
+    fn counter(&self, names: &[&str]) -> Option<u64> {
+        let probe = self.trial.probe.as_ref()?;
+        let read = names.iter().find_map(|name| probe.value(ProbeSource::Server, name))?;
+        Some(read.now.value as u64)
     }
 
     fn tell(&mut self, a_second: LogVolume, verb: &str) -> Option<String> {
@@ -148,14 +147,18 @@ impl LoadVolume {
 }
 
 fn is_much_more(now: &LogVolume, reported: &LogVolume) -> bool {
-    let is_more = |now: Option<u64>, reported: Option<u64>| match (now, reported) {
+    are_many_more(now.binlog_bytes, reported.binlog_bytes)
+        || are_many_more(now.redo_bytes, reported.redo_bytes)
+}
+
+fn are_many_more(now: Option<u64>, reported: Option<u64>) -> bool {
+    match (now, reported) {
         (Some(now), Some(reported)) => {
             now > reported.saturating_mul(MUCH_MORE) && now - reported > MUCH_MORE_BYTES
         }
         (Some(_), None) => true,
         (None, _) => false,
-    };
-    is_more(now.binlog_bytes, reported.binlog_bytes) || is_more(now.redo_bytes, reported.redo_bytes)
+    }
 }
 
 #[cfg(test)]
@@ -194,7 +197,7 @@ mod tests {
     #[test]
     fn the_first_second_of_the_load_says_what_is_to_come() {
         let mut volume = volume(true);
-        let both = |binlog, redo| [(BINLOG[0], binlog), (REDO_OF_MYSQL, redo)];
+        let both = |binlog, redo| [(BINLOG[0], binlog), (REDO[0], redo)];
         assert_eq!(volume.sample(&header(), &sample(-1500.0, &both(90.0, 900.0))), None);
         // Bytes written before the load begins are not counted.
         assert_eq!(volume.sample(&header(), &sample(0.0, &both(100.0, 1000.0))), None);
@@ -214,7 +217,7 @@ mod tests {
         volume.trial = TrialVolume::default();
         volume.end(None);
         assert_eq!(volume.sample(&header(), &sample(-10.0, &both(200.0, 2000.0))), None);
-        let more = volume.sample(&header(), &sample(1000.0, &[(REDO_OF_MYSQL, 2012.0)])).unwrap();
+        let more = volume.sample(&header(), &sample(1000.0, &[(REDO[0], 2012.0)])).unwrap();
         assert!(more.contains("about 12.0 MiB of redo log or WAL a second"), "{more}");
         assert!(
             more.contains("240.0 MiB of redo log or WAL until the end"),
@@ -225,21 +228,21 @@ mod tests {
     #[test]
     fn what_the_probe_does_not_see_is_unknown_or_reported_at_the_end_of_the_trial() {
         let mut with_binlog = volume(true);
-        with_binlog.sample(&header(), &sample(0.0, &[(REDO_OF_MYSQL, 1.0)]));
-        let text = with_binlog.sample(&header(), &sample(1000.0, &[(REDO_OF_MYSQL, 5.0)])).unwrap();
+        with_binlog.sample(&header(), &sample(0.0, &[(REDO[0], 1.0)]));
+        let text = with_binlog.sample(&header(), &sample(1000.0, &[(REDO[0], 5.0)])).unwrap();
         assert!(text.contains("an unknown volume of binlog and 4.0 MiB"), "{text}");
         let mut unwritten = volume(true);
-        unwritten.sample(&header(), &sample(0.0, &[(BINLOG[0], 1.0), (REDO_OF_MYSQL, 1.0)]));
+        unwritten.sample(&header(), &sample(0.0, &[(BINLOG[0], 1.0), (REDO[0], 1.0)]));
         let text = unwritten
-            .sample(&header(), &sample(1000.0, &[(BINLOG[0], 5.0), (REDO_OF_MYSQL, 1.0)]))
+            .sample(&header(), &sample(1000.0, &[(BINLOG[0], 5.0), (REDO[0], 1.0)]))
             .unwrap();
         assert!(
             text.contains("4.0 MiB of binlog and an unknown volume of redo log or WAL a second"),
             "{text}"
         );
         let mut postgres = volume(false);
-        postgres.sample(&header(), &sample(0.0, &[(REDO_OF_POSTGRES, 1.0)]));
-        let text = postgres.sample(&header(), &sample(1000.0, &[(REDO_OF_POSTGRES, 5.0)])).unwrap();
+        postgres.sample(&header(), &sample(0.0, &[(REDO[1], 1.0)]));
+        let text = postgres.sample(&header(), &sample(1000.0, &[(REDO[1], 5.0)])).unwrap();
         assert!(
             text.starts_with("the load writes about 4.0 MiB of redo log or WAL a second"),
             "{text}"

@@ -46,41 +46,43 @@ fn is_allowed(sql: &str, tables: &[String]) -> bool {
     let spaced = sql.replace('(', " ( ");
     let words: Vec<_> = spaced.split_whitespace().collect();
     let upper: Vec<_> = words.iter().map(|word| word.to_uppercase()).collect();
-    let has = |start: &[&str]| {
-        upper.len() > start.len() && upper.iter().zip(start).all(|(word, wanted)| word == wanted)
-    };
-    let name_at = |n: usize| words.get(n).copied().is_some_and(|word| is_own(word, tables));
-    if has(&["CREATE", "TABLE"]) || has(&["ALTER", "TABLE"]) {
-        // `CREATE TABLE IF NOT EXISTS` has `IF` where the name should be.
-        let line = upper.join(" ");
-        return name_at(2) && !BEYOND.iter().any(|words| line.contains(words));
+    let upper: Vec<_> = upper.iter().map(String::as_str).collect();
+    match upper[..] {
+        ["CREATE" | "ALTER", "TABLE", _, ..] => {
+            // `CREATE TABLE IF NOT EXISTS` has `IF` where the name should be.
+            let line = upper.join(" ");
+            is_own(words[2], tables) && !BEYOND.iter().any(|words| line.contains(words))
+        }
+        ["INSERT", "INTO", _, ..] => is_own(words[2], tables),
+        ["CREATE", "INDEX", _, ..] | ["CREATE", "UNIQUE", "INDEX", _, ..] => {
+            let on = upper.iter().position(|word| *word == "ON");
+            let name = on.and_then(|on| words.get(on + 1));
+            name.is_some_and(|name| is_own(name, tables))
+        }
+        // The sequence of a table's own key, in PostgreSQL.
+        ["SELECT", "SETVAL", "(", "PG_GET_SERIAL_SEQUENCE", "(", _, ..] => {
+            is_own(words[5].trim_end_matches(',').trim_matches('\''), tables)
+        }
+        _ => false,
     }
-    if has(&["INSERT", "INTO"]) {
-        return name_at(2);
-    }
-    if has(&["CREATE", "INDEX"]) || has(&["CREATE", "UNIQUE", "INDEX"]) {
-        let on = upper.iter().position(|word| word == "ON");
-        return on.is_some_and(|on| name_at(on + 1));
-    }
-    // The sequence of a table's own key, in PostgreSQL.
-    let counter = ["SELECT", "SETVAL", "(", "PG_GET_SERIAL_SEQUENCE", "("];
-    has(&counter) && is_own(words[counter.len()].trim_end_matches(',').trim_matches('\''), tables)
 }
 
 /// Names of the tables and views that a text creates. An extra name only reserves that name in the run's schema.
 pub(crate) fn made_by(sql: &str) -> Vec<String> {
-    let last =
-        |name: String| name.rsplit('.').next().unwrap_or(&name).trim_matches(QUOTES).to_owned();
-    whole_names(sql).into_iter().map(last).collect()
+    let names = whole_names(sql).into_iter().map(|name| {
+        let table = name.rsplit('.').next().unwrap_or(&name);
+        table.trim_matches(QUOTES).to_owned()
+    });
+    names.collect()
 }
 
-/// The same for tables that a text creates in a named PostgreSQL schema: `table in schema`.
+/// Tables that a text creates in a named PostgreSQL schema: `table in schema`.
 pub(crate) fn made_elsewhere(sql: &str) -> Vec<String> {
-    let split = |name: String| {
+    let names = whole_names(sql).into_iter().filter_map(|name| {
         let (schema, table) = name.rsplit_once('.')?;
         Some(format!("{} in {}", table.trim_matches(QUOTES), schema.trim_matches(QUOTES)))
-    };
-    whole_names(sql).into_iter().filter_map(split).collect()
+    });
+    names.collect()
 }
 
 const QUOTES: [char; 2] = ['`', '"'];
@@ -103,8 +105,12 @@ fn whole_names(sql: &str) -> Vec<String> {
 
 /// The name of one of the workload's tables, without a schema prefix.
 fn is_own(word: &str, tables: &[String]) -> bool {
-    let plain = |text: &str| text.trim_matches(['`', '"']).to_lowercase();
-    tables.iter().any(|table| plain(table) == plain(word))
+    let word = unquoted(word);
+    tables.iter().any(|table| unquoted(table) == word)
+}
+
+fn unquoted(name: &str) -> String {
+    name.trim_matches(QUOTES).to_lowercase()
 }
 
 #[cfg(test)]

@@ -8,11 +8,10 @@ use truetps_record::{
     Flavour, ServerFacts, SettingValue, SqlDialect, same_setting, setting_number,
 };
 
-use super::access::control;
+use super::control::{CLIENT_TIMEOUT, control};
 use super::error::ExternalError;
 use super::globals::{self, Scope};
 use super::session_settings::try_levels;
-use super::settings_lease::CLIENT_TIMEOUT;
 use super::survey::survey;
 use crate::error::LabError;
 use crate::event::Listener;
@@ -88,9 +87,8 @@ impl Allowed {
         };
         let Some(row) = rows.into_iter().next() else { return Ok(Self::default()) };
         let mut cells = row.into_iter();
-        let mut next = || cells.next().flatten();
-        let number = |cell: Option<String>| cell.and_then(|text| text.parse::<f64>().ok());
-        let (least, most, words) = (number(next()), number(next()), next());
+        let [least, most, words] = std::array::from_fn(|_| cells.next().flatten());
+        let [least, most] = [least, most].map(|cell| cell?.parse::<f64>().ok());
         let words =
             words.map(|words| words.split(',').map(str::to_owned).collect()).unwrap_or_default();
         Ok(Self { range: most.map(|most| (least.unwrap_or(0.0), most)), words })

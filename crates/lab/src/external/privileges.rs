@@ -28,12 +28,11 @@ impl Privileges {
             .unwrap_or_default();
         let server = ServerFacts::from_version_text(&text);
         let version = Version::parse(&server.version);
-        let from = |least: &str| {
-            version.clone().zip(Version::parse(least)).is_some_and(|(own, least)| own >= least)
-        };
         Ok(match server.flavour == Flavour::Mariadb {
-            true if from("10.5.0") => Self::OfKinds { super_is_enough: !from("11.0.0") },
-            false if from("8.0.0") => Self::SystemVariables,
+            true if is_from(version.as_ref(), "10.5.0") => {
+                Self::OfKinds { super_is_enough: !is_from(version.as_ref(), "11.0.0") }
+            }
+            false if is_from(version.as_ref(), "8.0.0") => Self::SystemVariables,
             _ => Self::Super,
         })
     }
@@ -54,6 +53,11 @@ impl Privileges {
             }
         }
     }
+}
+
+/// Whether a server's version is this one or a later one.
+fn is_from(version: Option<&Version>, least: &str) -> bool {
+    version.zip(Version::parse(least).as_ref()).is_some_and(|(own, least)| own >= least)
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use truetps_plan::Plan;
 use truetps_record::{Configuration, SqlDialect};
 use truetps_workload::Workload;
 
-use super::access::{control, control_setup};
 use super::committing;
+use super::control::{CLIENT_TIMEOUT, control, control_setup};
 use super::globals::{self, Scope, Scopes};
 use super::session_settings::setup_sql;
-use super::settings_lease::{CLIENT_TIMEOUT, TAKE_LOCK};
+use super::settings_lease::TAKE_LOCK;
 use super::survey::{Survey, survey};
 use crate::error::LabError;
 use crate::event::Listener;
@@ -188,9 +188,10 @@ fn of_configuration(
     scopes: &Scopes,
     dialect: SqlDialect,
 ) -> Vec<String> {
-    let of = |scope| scopes.levels_of(plan, configuration, scope);
-    let global = of(Scope::Global).map(|(name, level)| set_sql(name, level));
-    global.chain(setup_sql(dialect, of(Scope::Session))).collect()
+    let global = scopes.levels_of(plan, configuration, Scope::Global);
+    let global = global.map(|(name, level)| set_sql(name, level));
+    let own = scopes.levels_of(plan, configuration, Scope::Session);
+    global.chain(setup_sql(dialect, own)).collect()
 }
 
 fn restore_statements(client: &mut Client, scopes: &Scopes) -> Result<Vec<String>, LabError> {

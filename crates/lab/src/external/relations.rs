@@ -47,18 +47,13 @@ pub(crate) struct Relation {
 
 /// Relations by name, from rows with name, comment and kind.
 pub(crate) fn of_rows(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, Relation> {
-    let relation = |row: Vec<Option<String>>| {
+    let relations = rows.into_iter().filter_map(|row| {
         let mut cells = row.into_iter();
         let (name, comment) = (cells.next()??, cells.next().flatten().unwrap_or_default());
-        Some((
-            name,
-            Relation {
-                kind: RelationKind::of(&cells.next().flatten().unwrap_or_default()),
-                comment,
-            },
-        ))
-    };
-    rows.into_iter().filter_map(relation).collect()
+        let kind = RelationKind::of(&cells.next().flatten().unwrap_or_default());
+        Some((name, Relation { kind, comment }))
+    });
+    relations.collect()
 }
 
 /// One statement for each kind present. Names are quoted for the server.

@@ -5,10 +5,8 @@ use std::time::Duration;
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::{Flavour, Replication, ReplicationSlot, SqlDialect};
 
-use super::access::{is_on, shown};
 use super::grants;
-use super::log_volume::{allowed, number};
-use crate::tables::status_value;
+use crate::server_status::{allowed, is_on, number, shown, status_value};
 
 /// "Access denied; you need … privilege".
 const NO_PRIVILEGE: u16 = 1227;
@@ -101,13 +99,8 @@ fn cluster_members(client: &mut Client) -> Result<Option<u64>, DriverError> {
 
 fn ask_postgres(client: &mut Client) -> Result<Replication, DriverError> {
     let sql = "SELECT slot_name::text, active::text FROM pg_replication_slots ORDER BY 1";
-    let slots = allowed(client.query(sql))?.map(|answer| {
-        let slot = |row: Vec<Option<String>>| {
-            let mut cells = row.into_iter().flatten();
-            Some(ReplicationSlot { name: cells.next()?, is_active: cells.next()? == "true" })
-        };
-        answer.rows.into_iter().filter_map(slot).collect()
-    });
+    let slots = allowed(client.query(sql))?
+        .map(|answer| answer.rows.into_iter().filter_map(slot_of_row).collect());
     let archives = allowed(client.query_value("SHOW archive_mode"))?.flatten();
     Ok(Replication {
         is_replica: Some(false),
@@ -118,6 +111,11 @@ fn ask_postgres(client: &mut Client) -> Result<Replication, DriverError> {
         slots,
         archives: archives.map(|mode| mode != "off"),
     })
+}
+
+fn slot_of_row(row: Vec<Option<String>>) -> Option<ReplicationSlot> {
+    let mut cells = row.into_iter().flatten();
+    Some(ReplicationSlot { name: cells.next()?, is_active: cells.next()? == "true" })
 }
 
 /// The warnings before the load.
@@ -191,11 +189,10 @@ fn of_postgres(found: &Replication) -> Vec<String> {
             );
         }
         Some(slots) => {
-            let names = |is_active| {
-                let of = slots.iter().filter(move |slot| slot.is_active == is_active);
-                of.map(|slot| format!("`{}`", slot.name)).collect::<Vec<_>>().join(", ")
-            };
-            let (active, idle) = (names(true), names(false));
+            let [active, idle] = [true, false].map(|is_active| {
+                let named = slots.iter().filter(|slot| slot.is_active == is_active);
+                named.map(|slot| format!("`{}`", slot.name)).collect::<Vec<_>>().join(", ")
+            });
             if !idle.is_empty() {
                 all.push(format!(
                     "replication slots that no consumer reads ({idle}) keep all WAL of the load on the disk until one does \

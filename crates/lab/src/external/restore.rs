@@ -5,16 +5,16 @@ use std::path::Path;
 use truetps_driver::{Client, ConnectionIds, Target};
 use truetps_record::SqlDialect;
 
-use super::access;
+use super::control::{CLIENT_TIMEOUT, control};
 use super::error::ExternalError;
 use super::globals;
-use super::identity::Identity;
+use super::identity::{Identity, differences};
 use super::journal::Journal;
 use super::journal_file::OpenJournal;
 use super::restoring::{Restored, restore_settings};
 use super::schema::{Schema, refuse_system_schema};
 use super::sessions::left_text;
-use super::settings_lease::{CLIENT_TIMEOUT, finish, take_lock};
+use super::settings_lease::{finish, take_lock};
 use crate::error::LabError;
 
 /// How a server is proved to be the one of the journal.
@@ -34,15 +34,14 @@ pub fn restore(path: &Path, target: &Target, proof: IdentityProof) -> Result<Res
     let mut open = OpenJournal::take(path)?;
     check(path, &open.journal, target.dialect)?;
     let ids = ConnectionIds::default();
-    let target = &Target { connections: Some(ids.clone()), ..access::control(target) };
+    let target = &Target { connections: Some(ids.clone()), ..control(target) };
     let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
     let was = &open.journal.server;
     let now = match was.ask_again(&mut client) {
         Err(ExternalError::OtherServer { found, .. }) if was.may_have_become(&found) => {
             if proof != IdentityProof::SameServer {
                 return Err(ExternalError::OtherOrMoved {
-                    was: was.id.clone(),
-                    found,
+                    differences: differences(&was.id, &found),
                     path: path.to_owned(),
                 }
                 .into());

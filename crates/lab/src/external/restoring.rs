@@ -2,7 +2,7 @@
 //!
 //! A variable that fails does not stop the others, and one that changes because another is restored is restored again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use truetps_driver::{Client, DriverError};
 use truetps_record::same_setting;
@@ -144,10 +144,10 @@ fn still_differing(client: &mut Client, open: &OpenJournal) -> Result<Vec<String
         return Ok(Vec::new());
     }
     let now = globals::all(client)?;
-    let is_entry =
-        |name: &String| journal.settings.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
-    let differing = journal.before.iter().filter_map(|(name, was)| {
-        let is = now.get(name).filter(|is| !same_setting(was, is) && !is_entry(name))?;
+    let set: BTreeSet<_> = journal.settings.iter().map(|entry| entry.name.to_lowercase()).collect();
+    let others = journal.before.iter().filter(|(name, _)| !set.contains(&name.to_lowercase()));
+    let differing = others.filter_map(|(name, was)| {
+        let is = now.get(name).filter(|is| !same_setting(was, is))?;
         Some(format!("{name} is {is} and was {was} before the run, which did not set it"))
     });
     Ok(differing.collect())

@@ -5,11 +5,11 @@ use truetps_driver::{Client, ConnectionIds, DriverError, QueryResult, Target};
 use truetps_plan::Plan;
 use truetps_record::SqlDialect;
 
-use super::access::{control, is_listed, shown};
+use super::access::is_listed;
+use super::control::{CLIENT_TIMEOUT, control};
 use super::grants;
-use super::settings_lease::CLIENT_TIMEOUT;
 use crate::error::LabError;
-use crate::tables::status_value;
+use crate::server_status::{shown, status_value};
 
 /// Sessions that stay free, besides those reserved for administrators: for connections opened by others during the run.
 const KEPT_FREE: u64 = 3;

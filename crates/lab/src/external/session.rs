@@ -9,17 +9,19 @@ use truetps_plan::Plan;
 use truetps_record::{Configuration, ExternalFacts, ServerFacts, SqlDialect};
 use truetps_workload::Workload;
 
-use super::access;
+use super::control::{CLIENT_TIMEOUT, control};
 use super::globals::Scopes;
+use super::grants::account;
 use super::journal_file::OpenJournal;
-use super::log_volume::{Filling, LogReader};
+use super::log_volume::Filling;
 use super::restoring::Restored;
 use super::schema::Schema;
 use super::session_settings;
-use super::settings_lease::{CLIENT_TIMEOUT, SettingsLease, finish};
+use super::settings_lease::{SettingsLease, finish};
 use super::survey::survey;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
+use crate::log_reader::LogReader;
 use crate::ready_server::{ReadyServer, TrialServer};
 use crate::schedule::schedule;
 use crate::server_provider::{ExternalServer, ServerProvider};
@@ -74,7 +76,7 @@ impl<'a> ExternalSession<'a> {
     ) -> Result<(Self, ServerFacts), LabError> {
         let target = &external.target;
         let ids = ConnectionIds::default();
-        let control = Target { connections: Some(ids.clone()), ..access::control(target) };
+        let control = Target { connections: Some(ids.clone()), ..control(target) };
         let mut client =
             Client::connect(&control, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
         let found = survey(&mut client, plan, external, workload, tool_version, listener)?;
@@ -132,11 +134,8 @@ impl<'a> ExternalSession<'a> {
                 | LabError::Schema { source: DriverError::Server(_), .. })
         );
         made?;
-        let account = if client.dialect() == SqlDialect::Mysql {
-            access::account(client)?
-        } else {
-            String::new()
-        };
+        let account =
+            if client.dialect() == SqlDialect::Mysql { account(client)? } else { String::new() };
         lease.try_levels(client, self.plan, &account)?;
         session_settings::try_levels(&self.schema.server.inside, &self.scopes, self.plan)
     }
@@ -238,7 +237,7 @@ impl<'a> ExternalSession<'a> {
         is_awaited: bool,
         listener: &mut dyn Listener,
     ) -> Result<Client, DriverError> {
-        let inside = access::control(&self.schema.server.inside);
+        let inside = control(&self.schema.server.inside);
         let client = connect_patiently(&inside, is_awaited, self.stop, listener);
         if client.is_ok() {
             self.presence = ServerPresence::There;
@@ -280,7 +279,7 @@ impl<'a> ExternalSession<'a> {
             gone => {
                 drop(gone);
                 let is_awaited = self.presence == ServerPresence::Lost || lease.sets_anything();
-                let outside = access::control(&self.schema.server.outside);
+                let outside = control(&self.schema.server.outside);
                 // A user who does not want to wait ends the program; its last message names the journal.
                 let mut client =
                     connect_patiently(&outside, is_awaited, &AtomicBool::new(false), listener)?;
@@ -350,7 +349,7 @@ impl ServerProvider for ExternalSession<'_> {
         let is_one = inside.dialect == SqlDialect::Mysql
             && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
         let pid = if is_one { client.peer_pid() } else { None };
-        let control = access::control(&schema.server.inside);
+        let control = control(&schema.server.inside);
         Ok(Box::new(TrialServer {
             client,
             log: log.as_mut(),

@@ -8,27 +8,25 @@ use truetps_plan::Plan;
 use truetps_record::{Configuration, SettingValue, SqlDialect, same_setting};
 
 use super::committing;
+use super::control::CLIENT_TIMEOUT;
 use super::error::ExternalError;
 use super::globals::{self, Scope, Scopes};
 use super::sessions::OwnSessions;
-use super::settings_lease::CLIENT_TIMEOUT;
 use crate::error::LabError;
 use crate::server_provider::ExternalServer;
 use crate::setting::{SettingError, literal};
 
 /// Refuses a setting that PostgreSQL says a session cannot change.
 pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    let unknown = || LabError::from(ExternalError::unknown(name));
-    if !name.chars().all(plain) {
-        return Err(unknown());
+    if !globals::is_plain(name) {
+        return Err(ExternalError::unknown(name).into());
     }
     let context =
         client.query_value(&format!("SELECT context FROM pg_settings WHERE name = '{name}'"))?;
     let reason = match context.as_deref() {
         Some("user") => return Ok(()),
         Some("superuser") => return check_right_postgres(client, name),
-        None => return Err(unknown()),
+        None => return Err(ExternalError::unknown(name).into()),
         Some("sighup") => "belongs to the whole server (ALTER SYSTEM and a reload)",
         Some("postmaster") => "is read when the server starts",
         Some(_) => "cannot be set by a session",
@@ -130,9 +128,11 @@ pub(crate) fn try_levels(target: &Target, scopes: &Scopes, plan: &Plan) -> Resul
 fn set(client: &mut Client, name: &str, level: &SettingValue) -> Result<String, LabError> {
     let value = level.option_text();
     for sql in setup_sql(client.dialect(), [(name, level)].into_iter()) {
-        let refused =
-            |source| SettingError::Refused { name: name.to_owned(), value: value.clone(), source };
-        client.execute(&sql).map_err(refused)?;
+        client.execute(&sql).map_err(|source| SettingError::Refused {
+            name: name.to_owned(),
+            value: value.clone(),
+            source,
+        })?;
     }
     let shown = match client.dialect() {
         SqlDialect::Mysql => {

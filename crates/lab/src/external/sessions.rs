@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, ConnectionIds, DriverError};
 use truetps_record::SqlDialect;
+use truetps_trial::ServerSession;
 
-use super::settings_lease::CLIENT_TIMEOUT;
-use crate::ending::ServerSession;
+use super::control::CLIENT_TIMEOUT;
 use crate::sql_names::text_literal;
 
 /// A session whose client has closed it ends by itself within this time.
@@ -74,10 +74,10 @@ impl OwnSessions {
 
 /// Ends one MySQL-family session; returns whether it remains.
 pub(crate) fn end_one(client: &mut Client, id: u64) -> Result<bool, DriverError> {
-    let list = |client: &mut Client| -> Result<Vec<ServerSession>, DriverError> {
+    let left = end_listed(client, Duration::ZERO, &|client| {
         Ok(ServerSession::list(client)?.into_iter().filter(|session| session.id == id).collect())
-    };
-    Ok(!end_listed(client, Duration::ZERO, &list)?.is_empty())
+    });
+    Ok(!left?.is_empty())
 }
 
 /// Ends the listed sessions until none is listed, for a limited time. Also waits for sessions that this account may not

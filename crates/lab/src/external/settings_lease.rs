@@ -1,12 +1,12 @@
 //! The settings of a run on an external server, from its journal to the last restored one.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use truetps_driver::{Client, DriverError};
 use truetps_plan::Plan;
 use truetps_record::{Configuration, SettingValue, SqlDialect, same_setting};
 
+use super::control::CLIENT_TIMEOUT;
 use super::error::ExternalError;
 use super::globals::{self, Scope, Scopes};
 use super::identity::Identity;
@@ -14,13 +14,11 @@ use super::journal::{Journal, JournalEntry, LeftSchema};
 use super::journal_file::OpenJournal;
 use super::mark::TABLE;
 use super::restoring::{Restored, restore_settings};
-use super::schema::MadeSchema;
 use super::sessions::{OwnSessions, end_one, left_text};
 use crate::error::LabError;
 use crate::setting::{Changeable, SettingError, set_global};
+use crate::tables::MadeSchema;
 
-/// Time limit of each read and write of the session that sets variables.
-pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A lock in the server: runs of different users or hosts do not see each other's journals.
 pub(crate) const LOCK_IS_FREE: &str = "SELECT IS_FREE_LOCK('truetps.settings')";
 pub(crate) const TAKE_LOCK: &str = "SELECT GET_LOCK('truetps.settings', 0)";

@@ -19,6 +19,7 @@ use crate::error::LabError;
 use crate::event::Listener;
 use crate::parts::PARTS_TABLE;
 use crate::server_provider::ExternalServer;
+use crate::server_status::{is_on, shown};
 
 /// Findings about the server.
 pub(crate) struct Survey {
@@ -60,11 +61,9 @@ pub(crate) fn survey(
         named.plan_table(PARTS_TABLE);
     }
     let identity = Identity::ask(client)?;
-    let new = |schema: &Schema, identity| {
-        Journal::new(tool_version, identity, target.to_string(), schema.record())
-    };
+    let mut journal = Journal::new(tool_version, identity, target.to_string(), named.record());
     // Leftovers of a killed run are reported before anything that they may have caused.
-    refuse_unfinished(journals, &new(&named, identity.clone()), sets)?;
+    refuse_unfinished(journals, &journal, sets)?;
     // Before privileges on it are requested: no privilege should be granted on a schema that is refused anyway.
     if !schema_is_theirs {
         check_schema(client, &mut named, external, workload)?;
@@ -88,7 +87,7 @@ pub(crate) fn survey(
     let is_on_this_host =
         target.endpoints.iter().all(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
     let external = ExternalFacts { is_on_this_host, replication, warnings };
-    let journal = new(&named, identity);
+    journal.schema = named.record();
     Ok(Survey { facts, scopes, schema: named, external, journal })
 }
 
@@ -145,7 +144,7 @@ fn scopes(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Scope
 /// Whether the server already has the one value that the plan gives a setting: it need not be set.
 fn has_already(client: &mut Client, plan: &Plan, name: &str) -> Result<bool, LabError> {
     let Some(wanted) = plan.server.settings.get(name) else { return Ok(false) };
-    let found = access::shown(client, "VARIABLES", name)?;
+    let found = shown(client, "VARIABLES", name)?;
     Ok(found.is_some_and(|found| same_setting(&wanted.option_text(), &found)))
 }
 
@@ -165,13 +164,9 @@ fn scope(client: &mut Client, name: &str, facts: &ServerFacts) -> Result<Scope, 
 
 /// Factors that a server without a binlog accepts and ignores.
 fn without_binlog(client: &mut Client, plan: &Plan) -> Result<Option<String>, DriverError> {
-    let of_binlog = |name: &&str| *name == "sync_binlog" || name.starts_with("binlog_");
-    let factors = plan.setting_factors();
-    let names: Vec<_> = factors.keys().copied().filter(of_binlog).collect();
-    if names.is_empty()
-        || client.dialect() == SqlDialect::Postgres
-        || access::is_on(client, "log_bin")?
-    {
+    let mut names: Vec<_> = plan.setting_factors().into_keys().collect();
+    names.retain(|name| *name == "sync_binlog" || name.starts_with("binlog_"));
+    if names.is_empty() || client.dialect() == SqlDialect::Postgres || is_on(client, "log_bin")? {
         return Ok(None);
     }
     Ok(Some(format!(
@@ -193,8 +188,10 @@ fn on_platform(
     let variables = truetps_driver::server_settings(client)?;
     let shown = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let Some(platform) = platform_of(facts.flavour, shown) else { return Ok(Vec::new()) };
-    let idle = |name: String| Some(format!("{name}: {}", platform.without_meaning(&name)?));
-    Ok(names.into_iter().filter_map(idle).collect())
+    let idle = names
+        .into_iter()
+        .filter_map(|name| Some(format!("{name}: {}", platform.without_meaning(&name)?)));
+    Ok(idle.collect())
 }
 
 /// What the levels mean for the commits of all sessions during the run, if it is less durable than the current setting.

@@ -13,8 +13,11 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 pub(super) fn bytes_of_hex(digits: &str) -> Option<Vec<u8>> {
     let is_hex =
         digits.len().is_multiple_of(2) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    is_hex.then(|| digits.as_bytes().chunks(2).map(pair).collect())?
+    is_hex.then(|| digits.as_bytes().chunks(2).map(byte_of).collect())?
+}
+
+fn byte_of(digits: &[u8]) -> Option<u8> {
+    u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 pub(super) fn text_of_hex(digits: &str) -> Option<String> {

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use truetps_driver::{DriverError, Target};
 use truetps_record::{Experiment, Part, ScheduledTrial};
 
-use super::meeting::{PartsProblem, no_proof};
-use super::proof::{RunKey, digest_of};
+use super::error::PartsError;
+use super::proof::{RunKey, digest_of, no_proof};
+use super::row::PartPhase;
 use super::secret::parts_secret;
-use super::table::{PartPhase, PartsTable};
+use super::table::PartsTable;
 use crate::error::LabError;
 use crate::server_provider::ExternalServer;
 
@@ -61,8 +62,9 @@ impl Invitation {
     }
 
     fn check_names(&self) -> Result<(), String> {
-        let fine = |c: char| c.is_ascii_alphanumeric() || " :.-".contains(c);
-        if self.sessions.len() > SESSIONS_CHARS_MAX || !self.sessions.chars().all(fine) {
+        let is_odd =
+            self.sessions.contains(|c: char| !c.is_ascii_alphanumeric() && !" :.-".contains(c));
+        if self.sessions.len() > SESSIONS_CHARS_MAX || is_odd {
             return Err(format!(
                 "part 0 invites with an odd name of sessions: `{}`",
                 self.sessions.escape_debug()
@@ -78,8 +80,8 @@ impl Invitation {
             .and_then(|text| serde_json::from_str::<Vec<ScheduledTrial>>(&text));
         let own = own.expect("a schedule has a JSON form");
         let first = &self.experiment.schedule;
-        let differs = |n: &usize| first.get(*n) != own.get(*n);
-        let Some(n) = (0..first.len().max(own.len())).find(differs) else { return Ok(()) };
+        let mut entries = 0..first.len().max(own.len());
+        let Some(n) = entries.find(|n| first.get(*n) != own.get(*n)) else { return Ok(()) };
         let [theirs, ours] =
             [first, &own].map(|of| of.get(n).map_or("nothing", |scheduled| &scheduled.name));
         Err(format!(
@@ -129,7 +131,7 @@ pub(super) fn wait_for_invitation(
             let problem = format!(
                 "part {part} did not find part 0 within {seconds} s, in the schema `{schema}` of {target}"
             );
-            return Err(PartsProblem::new(problem).into());
+            return Err(PartsError::apart(problem).into());
         }
         thread::sleep(LOGIN_PAUSE.min(deadline.saturating_duration_since(Instant::now())));
     }
@@ -141,17 +143,16 @@ fn find_invitation(
     inside: &Target,
 ) -> Result<Option<Invited>, LabError> {
     let secret = parts_secret(external)?;
-    let asked = |error: DriverError| LabError::ExternalLogin(error);
-    let mut table = PartsTable::connect(inside).map_err(asked)?;
-    if let Some(problem) = table.distrust().map_err(asked)? {
-        return Err(PartsProblem::new(problem).into());
+    let mut table = PartsTable::connect(inside).map_err(LabError::ExternalLogin)?;
+    if let Some(problem) = table.distrust().map_err(LabError::ExternalLogin)? {
+        return Err(PartsError::apart(problem).into());
     }
-    let Some(row) = table.row(0).map_err(asked)? else { return Ok(None) };
+    let Some(row) = table.row(0).map_err(LabError::ExternalLogin)? else { return Ok(None) };
     // A row that a killed part 0 has left.
-    if !table.is_alive(0).map_err(asked)? {
+    if !table.is_alive(0).map_err(LabError::ExternalLogin)? {
         return Ok(None);
     }
-    let text = table.invitation().map_err(asked)?;
+    let text = table.invitation().map_err(LabError::ExternalLogin)?;
     let key = RunKey::derive(secret, row.number(), table.schema()).ok_or_else(|| no_proof(0))?;
     let digest = digest_of(&text);
     let row = row.proven(&key, &digest).ok_or_else(|| no_proof(0))?;
@@ -160,7 +161,7 @@ fn find_invitation(
     }
     let invitation = serde_json::from_str(&text);
     let invitation = invitation
-        .map_err(|error| PartsProblem::new(format!("part 0 invites in other words: {error}")))?;
+        .map_err(|error| PartsError::apart(format!("part 0 invites in other words: {error}")))?;
     let row = InvitedRow { serial: row.serial, number: row.number, invitation: digest };
     Ok(Some(Invited { table, key, invitation, row }))
 }

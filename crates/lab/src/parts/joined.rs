@@ -12,11 +12,11 @@ use crate::server_provider::ServerProvider;
 
 pub(crate) struct JoinedServer<'a> {
     pub(crate) plan: &'a Plan,
-    /// Of the plan's settings, as this part's account sees them.
+    /// Scopes of the plan's settings, as this part's account sees them.
     pub(crate) scopes: Scopes,
     /// In the schema of the experiment.
     pub(crate) inside: Target,
-    /// The same, with the first statements of the load's sessions.
+    /// Where the load connects to: `inside`, with the first statements of the load's sessions.
     pub(crate) load: Target,
     pub(crate) client: Option<Client>,
     /// As part 0 has found them.

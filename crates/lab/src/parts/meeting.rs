@@ -1,25 +1,23 @@
 //! The parts of an experiment agree on each trial, through the server that they load. There is no other controller: part 0
 //! prepares the server and names each start, and the others follow. Nothing is written while a trial is measured.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use truetps_driver::DriverError;
 use truetps_record::{CommonStart, Experiment, Part};
 
 use super::clock::ServerClock;
+use super::error::PartsError;
 use super::invitation::{Invitation, Invited, OwnExperiment, wait_for_invitation};
-use super::proof::{RunKey, digest_of, new_number};
-use super::secret::{SECRET, parts_secret};
-use super::table::{PartPhase, PartRow, PartsTable, TABLE, UnprovenRow, lock_text};
+use super::proof::{RunKey, digest_of, new_number, no_proof};
+use super::row::{PARTS_TABLE, PartPhase, PartRow};
+use super::secret::parts_secret;
+use super::table::{PartsTable, UnprovenRow, lock_text};
 use crate::error::LabError;
 use crate::server_provider::ExternalServer;
-use crate::trial::StartGate;
 
 /// Part 0 may take this long to prepare the server for a trial.
 const PREPARE_MAX: Duration = Duration::from_hours(1);
@@ -38,34 +36,6 @@ const SESSION_LOOKS: u32 = 8;
 const SHORT_PAUSE: Duration = Duration::from_millis(20);
 const LONG_PAUSE: Duration = Duration::from_millis(200);
 
-/// Why parts did not work together, in words for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PartsProblem(String);
-
-impl PartsProblem {
-    pub(super) fn new(problem: impl Into<String>) -> Self {
-        Self(problem.into())
-    }
-}
-
-impl fmt::Display for PartsProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl From<DriverError> for PartsProblem {
-    fn from(error: DriverError) -> Self {
-        Self(format!("the table of the parts: {error}"))
-    }
-}
-
-impl From<PartsProblem> for LabError {
-    fn from(problem: PartsProblem) -> Self {
-        Self::Parts { problem: problem.0 }
-    }
-}
-
 /// What part 0 tells the others before a trial.
 #[derive(Debug, Serialize, Deserialize)]
 struct Round {
@@ -82,12 +52,12 @@ pub(crate) struct Meeting<'a> {
     wait: Duration,
     /// `None`: it has left.
     table: Option<PartsTable>,
-    /// Of the user: ends all waits.
+    /// Set by the user: ends all waits.
     stop: &'a AtomicBool,
     key: RunKey,
-    /// Of part 0: the run's. Of others: what part 0 answers.
+    /// The run's number in part 0; in others the number that part 0 answers.
     number: String,
-    /// Of the row that was written last.
+    /// The serial number of the row that was written last.
     serial: u64,
     /// The rows that were read last, by part: serial and number.
     seen: BTreeMap<u32, (u64, String)>,
@@ -96,14 +66,14 @@ pub(crate) struct Meeting<'a> {
     /// The digest of part 0's.
     invitation: String,
     round: u32,
-    /// Of part 0: the settings of the load's sessions in this round.
+    /// Part 0's settings of the load's sessions in this round.
     settings: BTreeMap<String, String>,
     /// Why this round will not start.
     cancelled: Option<String>,
     /// Whether this part has told the others that the round starts, or that it is ready.
     is_started: bool,
     start: Option<CommonStart>,
-    /// Of part 0: the last round that was judged, and why it is no evidence.
+    /// The last round that part 0 has judged, and why it is no evidence.
     judged: (u32, String),
 }
 
@@ -117,7 +87,7 @@ impl<'a> Meeting<'a> {
         let ExternalServer { part, part_wait: wait, .. } = *external;
         if !table.take_lock(part.index)? {
             let lock = lock_text(table.client.dialect(), table.schema(), part.index);
-            return Err(PartsProblem::new(format!(
+            return Err(PartsError::apart(format!(
                 "another process is part {part} already, or another account holds its lock, {lock}"
             ))
             .into());
@@ -129,7 +99,7 @@ impl<'a> Meeting<'a> {
         if !is_one_session {
             let problem = "statements of one session run in several sessions of the server: the parts cannot meet behind \
                            such a proxy";
-            return Err(PartsProblem::new(problem).into());
+            return Err(PartsError::apart(problem).into());
         }
         Ok(Self {
             part,
@@ -196,7 +166,7 @@ impl<'a> Meeting<'a> {
             if part.index < invitation.of {
                 let _ = table.insert(&row, "", &key.proof(&row, ""));
             }
-            return Err(PartsProblem::new(problem).into());
+            return Err(PartsError::apart(problem).into());
         }
         let mut meeting = Self::at(external, table, (key, number.clone()), stop)?;
         meeting.invitation = row.invitation;
@@ -205,7 +175,7 @@ impl<'a> Meeting<'a> {
         Ok((meeting, invitation))
     }
 
-    fn come(&mut self, row: &PartRow, invitation: &str) -> Result<(), PartsProblem> {
+    fn come(&mut self, row: &PartRow, invitation: &str) -> Result<(), PartsError> {
         let proof = self.key.proof(row, self.invitation_of(row.part));
         Ok(self.table()?.insert(row, invitation, &proof)?)
     }
@@ -232,7 +202,7 @@ impl<'a> Meeting<'a> {
         self.is_started = false;
         self.settings.clear();
         if let Some(problem) = self.table()?.distrust()? {
-            return Err(PartsProblem::new(problem).into());
+            return Err(PartsError::apart(problem).into());
         }
         if self.part.is_first() {
             // In the first round they may still be on their way.
@@ -247,12 +217,12 @@ impl<'a> Meeting<'a> {
         match first.phase {
             PartPhase::Over => {
                 return Err(
-                    PartsProblem::new("part 0 has ended the experiment before all trials").into()
+                    PartsError::apart("part 0 has ended the experiment before all trials").into()
                 );
             }
             _ if first.round > round => {
                 return Err(
-                    PartsProblem::new("part 0 has begun the experiment without this part").into()
+                    PartsError::apart("part 0 has begun the experiment without this part").into()
                 );
             }
             PartPhase::Cancelled => self.cancelled = Some(first.note),
@@ -260,12 +230,12 @@ impl<'a> Meeting<'a> {
             _ if first.judged == round => self.cancelled = Some(first.verdict),
             _ => {
                 let named: Round = serde_json::from_str(&first.note).map_err(|error| {
-                    PartsProblem::new(format!("part 0 named a trial in other words: {error}"))
+                    PartsError::apart(format!("part 0 named a trial in other words: {error}"))
                 })?;
                 if named.trial != trial {
                     let problem =
                         format!("part 0 begins trial {}, and this part {trial}", named.trial);
-                    return Err(PartsProblem::new(problem).into());
+                    return Err(PartsError::apart(problem).into());
                 }
                 self.settings = named.settings;
             }
@@ -294,7 +264,7 @@ impl<'a> Meeting<'a> {
     }
 
     /// All clients of this part have connected: waits for the others, and returns the moment of the common start.
-    pub(super) fn start(&mut self) -> Result<Instant, PartsProblem> {
+    pub(crate) fn start(&mut self) -> Result<Instant, PartsError> {
         let started = if self.part.is_first() { self.name_start() } else { self.follow_start() };
         if let (Err(problem), true) = (&started, self.part.is_first()) {
             self.cancel(&problem.to_string());
@@ -302,7 +272,7 @@ impl<'a> Meeting<'a> {
         started
     }
 
-    fn name_start(&mut self) -> Result<Instant, PartsProblem> {
+    fn name_start(&mut self) -> Result<Instant, PartsError> {
         self.wait_for_others(CONNECT_MAX, "ready to start", PartPhase::Ready)?;
         let clock = self.compare_clocks()?;
         let start_us = clock.now_us() + LEAD.as_micros() as i64;
@@ -313,9 +283,9 @@ impl<'a> Meeting<'a> {
         Ok(at)
     }
 
-    fn follow_start(&mut self) -> Result<Instant, PartsProblem> {
+    fn follow_start(&mut self) -> Result<Instant, PartsError> {
         if let Some(reason) = self.cancelled.clone() {
-            return Err(PartsProblem(reason));
+            return Err(PartsError::Apart(reason));
         }
         // Before the start is named: then there is time for the round trips.
         self.compare_clocks()?;
@@ -329,7 +299,9 @@ impl<'a> Meeting<'a> {
         })?;
         if first.phase != PartPhase::Started || first.round != round {
             let reason = [first.note, first.verdict].into_iter().find(|reason| !reason.is_empty());
-            return Err(PartsProblem(reason.unwrap_or_else(|| "part 0 did not start".to_owned())));
+            return Err(PartsError::Apart(
+                reason.unwrap_or_else(|| "part 0 did not start".to_owned()),
+            ));
         }
         self.check_answer()?;
         let clock = self.compare_clocks()?;
@@ -337,10 +309,10 @@ impl<'a> Meeting<'a> {
         let at = clock.moment(first.start_us).filter(|at| *at > Instant::now());
         let at = at.ok_or_else(|| {
             let late_ms = (clock.now_us() - first.start_us) as f64 / 1e3;
-            PartsProblem(format!("part {part} learned of the start {late_ms:.0} ms after it"))
+            PartsError::Apart(format!("part {part} learned of the start {late_ms:.0} ms after it"))
         })?;
         if at > Instant::now() + LEAD + 2 * CommonStart::UNCERTAINTY_MAX {
-            return Err(PartsProblem(format!(
+            return Err(PartsError::Apart(format!(
                 "the server's clock was set back before the start of part {part}"
             )));
         }
@@ -349,23 +321,23 @@ impl<'a> Meeting<'a> {
     }
 
     /// Rows of an earlier run have proofs, too: only a part 0 that runs now has answered this part's number.
-    fn check_answer(&mut self) -> Result<(), PartsProblem> {
+    fn check_answer(&mut self) -> Result<(), PartsError> {
         let part = self.part.index;
         let answer = self.table()?.answer(part)?;
         if self.key.answers(&answer, part, &self.number) {
             return Ok(());
         }
-        Err(PartsProblem(format!(
-            "`{TABLE}` has no answer of part 0 to part {}: its rows are of another run",
+        Err(PartsError::Apart(format!(
+            "`{PARTS_TABLE}` has no answer of part 0 to part {}: its rows are of another run",
             self.part
         )))
     }
 
-    fn compare_clocks(&mut self) -> Result<ServerClock, PartsProblem> {
+    fn compare_clocks(&mut self) -> Result<ServerClock, PartsError> {
         let part = self.part;
         let clock = ServerClock::compare(self.table()?)?;
         if clock.uncertainty() > CommonStart::UNCERTAINTY_MAX {
-            return Err(PartsProblem(format!(
+            return Err(PartsError::Apart(format!(
                 "part {part} knows the server's clock only within {:.0} ms (half a round trip; the limit is {} ms)",
                 clock.uncertainty().as_secs_f64() * 1e3,
                 CommonStart::UNCERTAINTY_MAX.as_millis()
@@ -375,13 +347,13 @@ impl<'a> Meeting<'a> {
     }
 
     /// The load has ended in this part, well or not. Returns why the trial is no evidence for another part's sake.
-    pub(crate) fn end_round(&mut self, problem: Option<&str>) -> Option<PartsProblem> {
+    pub(crate) fn end_round(&mut self, problem: Option<&str>) -> Option<PartsError> {
         let ended = if self.part.is_first() { self.judge(problem) } else { self.report(problem) };
         ended.err()
     }
 
     /// Part 0 collects how the others ended, and tells it to all.
-    fn judge(&mut self, problem: Option<&str>) -> Result<(), PartsProblem> {
+    fn judge(&mut self, problem: Option<&str>) -> Result<(), PartsError> {
         if !self.is_started {
             self.cancel(problem.unwrap_or("part 0 did not start"));
         }
@@ -397,7 +369,7 @@ impl<'a> Meeting<'a> {
     }
 
     /// Another part tells how it ended, and reads part 0's verdict.
-    fn report(&mut self, problem: Option<&str>) -> Result<(), PartsProblem> {
+    fn report(&mut self, problem: Option<&str>) -> Result<(), PartsError> {
         match problem {
             None => self.tell(PartPhase::Done, 0, String::new())?,
             Some(problem) => self.tell(PartPhase::Failed, 0, problem.to_owned())?,
@@ -410,10 +382,10 @@ impl<'a> Meeting<'a> {
         })?;
         match first.verdict {
             _ if first.judged != round => {
-                Err(PartsProblem("part 0 went on without this part".to_owned()))
+                Err(PartsError::Apart("part 0 went on without this part".to_owned()))
             }
             verdict if verdict.is_empty() => Ok(()),
-            verdict => Err(PartsProblem(verdict)),
+            verdict => Err(PartsError::Apart(verdict)),
         }
     }
 
@@ -443,11 +415,11 @@ impl<'a> Meeting<'a> {
         rows.iter().any(|row| table.is_alive(row.part).unwrap_or(false))
     }
 
-    fn table(&mut self) -> Result<&mut PartsTable, PartsProblem> {
-        self.table.as_mut().ok_or_else(|| PartsProblem("this part has left".to_owned()))
+    fn table(&mut self) -> Result<&mut PartsTable, PartsError> {
+        self.table.as_mut().ok_or_else(|| PartsError::Apart("this part has left".to_owned()))
     }
 
-    fn tell(&mut self, phase: PartPhase, start_us: i64, note: String) -> Result<(), PartsProblem> {
+    fn tell(&mut self, phase: PartPhase, start_us: i64, note: String) -> Result<(), PartsError> {
         let (judged, verdict) = self.judged.clone();
         self.serial += 1;
         let own = PartRow::joined(self.part.index, self.number.clone());
@@ -466,21 +438,21 @@ impl<'a> Meeting<'a> {
     }
 
     /// The row, if a part of this load wrote it, and not before one that was read.
-    fn proven(&mut self, row: UnprovenRow) -> Result<PartRow, PartsProblem> {
+    fn proven(&mut self, row: UnprovenRow) -> Result<PartRow, PartsError> {
         let part = row.part;
         let row = row.proven(&self.key, self.invitation_of(part)).ok_or_else(|| no_proof(part))?;
         let content = (row.serial, row.number.clone());
         let before = self.seen.insert(part, content);
         if before.is_some_and(|(serial, number)| serial > row.serial || number != row.number) {
-            return Err(PartsProblem(format!(
-                "the row of part {part} in `{TABLE}` has an earlier content again"
+            return Err(PartsError::Apart(format!(
+                "the row of part {part} in `{PARTS_TABLE}` has an earlier content again"
             )));
         }
         Ok(row)
     }
 
     /// The others that have come, each of which gets its answer.
-    fn rows_of_others(&mut self) -> Result<Vec<PartRow>, PartsProblem> {
+    fn rows_of_others(&mut self) -> Result<Vec<PartRow>, PartsError> {
         let of = self.part.of;
         let rows = self.table()?.rows(of)?;
         let rows = rows.into_iter().map(|row| self.proven(row)).collect::<Result<Vec<_>, _>>()?;
@@ -495,15 +467,15 @@ impl<'a> Meeting<'a> {
     }
 
     /// Refuses to go on without a part that was there.
-    fn check_others(&mut self) -> Result<(), PartsProblem> {
+    fn check_others(&mut self) -> Result<(), PartsError> {
         (1..self.part.of).try_for_each(|part| self.check_alive(part))
     }
 
-    fn check_alive(&mut self, part: u32) -> Result<(), PartsProblem> {
+    fn check_alive(&mut self, part: u32) -> Result<(), PartsError> {
         if self.table()?.is_alive(part)? {
             return Ok(());
         }
-        Err(PartsProblem(format!("part {part}/{} has ended", self.part.of)))
+        Err(PartsError::Apart(format!("part {part}/{} has ended", self.part.of)))
     }
 
     /// Part 0 waits until all others are in this phase of the round; for those that have not come, as long as was asked.
@@ -512,7 +484,7 @@ impl<'a> Meeting<'a> {
         patience: Duration,
         what: &str,
         phase: PartPhase,
-    ) -> Result<(), PartsProblem> {
+    ) -> Result<(), PartsError> {
         let (round, of) = (self.round, self.part.of);
         // Before the first start they may still be on their way: then all of them have longer.
         let began = Instant::now();
@@ -530,34 +502,31 @@ impl<'a> Meeting<'a> {
                 } else {
                     format!("{name}: {}", row.note)
                 };
-                return Err(PartsProblem(named));
+                return Err(PartsError::Apart(named));
             }
-            let is_there = |part: &u32| rows.iter().any(|row| row.part == *part);
-            let is_waited_for = |part: &u32| {
-                !rows
-                    .iter()
-                    .any(|row| row.part == *part && row.round == round && row.phase == phase)
-            };
-            let waited_for: Vec<_> = (1..of).filter(is_waited_for).collect();
+            let there: BTreeSet<_> = rows.iter().map(|row| row.part).collect();
+            let arrived = rows.iter().filter(|row| row.round == round && row.phase == phase);
+            let arrived: BTreeSet<_> = arrived.map(|row| row.part).collect();
+            let waited_for: Vec<_> = (1..of).filter(|part| !arrived.contains(part)).collect();
             let Some(one) = waited_for.first() else { return Ok(()) };
-            for part in waited_for.iter().filter(|part| is_there(part)) {
+            for part in waited_for.iter().filter(|part| there.contains(part)) {
                 self.check_alive(*part)?;
             }
             if self.stop.load(Ordering::Relaxed) {
-                return Err(PartsProblem("interrupted".to_owned()));
+                return Err(PartsError::Apart("interrupted".to_owned()));
             }
             let waited = began.elapsed();
             if let Some(absent) =
-                waited_for.iter().find(|part| !is_there(part)).filter(|_| waited >= arrival)
+                waited_for.iter().find(|part| !there.contains(part)).filter(|_| waited >= arrival)
             {
                 let seconds = arrival.as_secs();
-                return Err(PartsProblem(format!(
+                return Err(PartsError::Apart(format!(
                     "part {absent}/{of} did not come within {seconds} s"
                 )));
             }
             if waited >= arrival + patience {
                 let seconds = (arrival + patience).as_secs();
-                return Err(PartsProblem(format!(
+                return Err(PartsError::Apart(format!(
                     "part {one}/{of} was not {what} within {seconds} s"
                 )));
             }
@@ -571,7 +540,7 @@ impl<'a> Meeting<'a> {
         patience: Duration,
         pause: Duration,
         is_it: impl Fn(&PartRow) -> bool,
-    ) -> Result<PartRow, PartsProblem> {
+    ) -> Result<PartRow, PartsError> {
         let deadline = Instant::now() + patience;
         loop {
             if let Some(row) = self.table()?.row(0)? {
@@ -582,7 +551,7 @@ impl<'a> Meeting<'a> {
             }
             self.check_alive(0)?;
             if self.stop.load(Ordering::Relaxed) {
-                return Err(PartsProblem("interrupted".to_owned()));
+                return Err(PartsError::Apart("interrupted".to_owned()));
             }
             if Instant::now() >= deadline {
                 let problem = format!(
@@ -590,24 +559,11 @@ impl<'a> Meeting<'a> {
                     self.part.of,
                     patience.as_secs()
                 );
-                return Err(PartsProblem(problem));
+                return Err(PartsError::Apart(problem));
             }
             thread::sleep(pause);
         }
     }
-}
-
-impl StartGate for RefCell<Meeting<'_>> {
-    fn start(&self) -> Result<Instant, String> {
-        self.borrow_mut().start().map_err(|problem| problem.to_string())
-    }
-}
-
-pub(super) fn no_proof(part: u32) -> PartsProblem {
-    PartsProblem(format!(
-        "no part of this load wrote the row of part {part} in `{TABLE}`: parts have different secrets, or another account \
-         writes there; give all parts the same password of the account, or the same {SECRET}"
-    ))
 }
 
 /// The first setting that differs, as both have it.

@@ -10,8 +10,9 @@ use ring::rand::{SecureRandom, SystemRandom};
 use serde::Serialize;
 use truetps_driver::Password;
 
+use super::error::{PARTS_SECRET, PartsError};
 use super::hex::{bytes_of_hex, hex};
-use super::table::PartRow;
+use super::row::{PARTS_TABLE, PartRow};
 
 /// A number of a run or of a part that no other has.
 pub(super) const NUMBER_BYTES: usize = 16;
@@ -85,9 +86,16 @@ fn content(fields: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(fields).expect("texts and numbers have a JSON form")
 }
 
+pub(super) fn no_proof(part: u32) -> PartsError {
+    PartsError::Apart(format!(
+        "no part of this load wrote the row of part {part} in `{PARTS_TABLE}`: parts have different secrets, or another account \
+         writes there; give all parts the same password of the account, or the same {PARTS_SECRET}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::table::PartPhase;
+    use super::super::row::PartPhase;
     use super::*;
 
     fn key(secret: &str, number: &str, schema: &str) -> RunKey {

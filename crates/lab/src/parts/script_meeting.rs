@@ -22,7 +22,7 @@ use crate::server_provider::{ExternalServer, ServerProvider};
 /// One part's place among the others, for one trial.
 pub struct ScriptMeeting<'a> {
     meeting: Meeting<'a>,
-    /// Of part 0: the schema.
+    /// Part 0's session, which holds the schema.
     session: Option<ExternalSession<'a>>,
     name: String,
     /// Whether the others wait to hear how this part has ended.
@@ -80,7 +80,7 @@ impl<'a> ScriptMeeting<'a> {
         self.meeting.server_is_prepared(trial, &BTreeMap::new())
     }
 
-    /// The same in all parts of this load, and in no other.
+    /// A text that all parts of this load have, and no other.
     pub fn name(&self) -> &str {
         &self.name
     }

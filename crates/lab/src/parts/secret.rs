@@ -2,14 +2,11 @@
 
 use truetps_driver::Password;
 
-use crate::error::LabError;
+use super::error::PartsError;
 use crate::server_provider::ExternalServer;
 
-/// The variable of the environment that has it.
-pub const SECRET: &str = "TRUETPS_PARTS_SECRET";
-
 /// The secret that the user has given to all parts, or else the password of the account: parts usually have the same.
-pub(crate) fn parts_secret(external: &ExternalServer) -> Result<&Password, LabError> {
+pub(crate) fn parts_secret(external: &ExternalServer) -> Result<&Password, PartsError> {
     let secret = external.parts_secret.as_ref().or(external.target.login.password.as_ref());
-    secret.filter(|secret| !secret.is_empty()).ok_or(LabError::NoPartsSecret)
+    secret.filter(|secret| !secret.is_empty()).ok_or(PartsError::NoSecret)
 }

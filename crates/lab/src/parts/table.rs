@@ -9,9 +9,9 @@ use truetps_record::{Part, SqlDialect, fnv1a};
 
 use super::hex::{hex, text_of_hex};
 use super::proof::RunKey;
+use super::row::{PARTS_TABLE, PartPhase, PartRow};
 use crate::external::CLIENT_TIMEOUT;
 
-pub(crate) const TABLE: &str = "truetps_parts";
 /// Longer texts are cut off, so that another account cannot fill the memory of the parts: then their proof fails.
 const NOTE_CHARS_MAX: u32 = 64 << 10;
 /// The schedule of 20,000 trials with ten factors has 15 MB.
@@ -22,90 +22,6 @@ const ROWS_MAX: u32 = 2;
 const TIMES_US: std::ops::Range<i64> = 0..32_503_680_000_000_000;
 /// The first of two numbers of an advisory lock in PostgreSQL: "ttps".
 const LOCK_CLASS: u32 = 0x7474_7073;
-
-/// How far a part is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PartPhase {
-    /// Part 0: the experiment is decided, and others may come. Others: they have come.
-    Joined,
-    /// Part 0: the server is ready for the round.
-    Prepared,
-    /// Others: all clients have connected.
-    Ready,
-    /// Part 0: the start of the round is named.
-    Started,
-    /// Part 0: the round will not start.
-    Cancelled,
-    /// The load has ended. Part 0: in all parts, or it has not started; the verdict says which.
-    Done,
-    /// Others: the load has failed.
-    Failed,
-    /// Part 0: no round follows.
-    Over,
-}
-
-impl PartPhase {
-    const ALL: [Self; 8] = [
-        Self::Joined,
-        Self::Prepared,
-        Self::Ready,
-        Self::Started,
-        Self::Cancelled,
-        Self::Done,
-        Self::Failed,
-        Self::Over,
-    ];
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Joined => "joined",
-            Self::Prepared => "prepared",
-            Self::Ready => "ready",
-            Self::Started => "started",
-            Self::Cancelled => "cancelled",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Over => "over",
-        }
-    }
-}
-
-/// The row of a part.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PartRow {
-    pub(crate) part: u32,
-    /// Trials are counted from 1; 0: none yet.
-    pub(crate) round: u32,
-    pub(crate) phase: PartPhase,
-    /// The start of the round by the server's clock, in microseconds since 1970; 0: not named.
-    pub(crate) start_us: i64,
-    pub(crate) note: String,
-    /// Part 0: the last round that is over for all, and why it is no evidence. They stay while the next one begins: a part
-    /// may read them late.
-    pub(crate) judged: u32,
-    pub(crate) verdict: String,
-    /// Grows with each writing: an earlier content is no later one.
-    pub(crate) serial: u64,
-    /// Of part 0: the run's. Of others: what part 0 answers, which proves that it is of this run.
-    pub(crate) number: String,
-}
-
-impl PartRow {
-    /// Before the first round.
-    pub(crate) fn joined(part: u32, number: String) -> Self {
-        Self {
-            part,
-            round: 0,
-            phase: PartPhase::Joined,
-            start_us: 0,
-            note: String::new(),
-            judged: 0,
-            verdict: String::new(),
-            serial: 0,
-            number,
-        }
-    }
-}
 
 /// A row as the server has it: nothing of it is true without its proof.
 #[derive(Debug)]
@@ -177,11 +93,11 @@ impl PartsTable {
             SqlDialect::Mysql => {
                 let sql = format!(
                     "SELECT table_type FROM information_schema.tables WHERE table_schema = DATABASE() \
-                     AND table_name = '{TABLE}'"
+                     AND table_name = '{PARTS_TABLE}'"
                 );
-                let kind = self.client.query_value(&sql)?.filter(|kind| kind != "BASE TABLE");
+                let kind = self.client.query_value(&sql)?.filter(|kind| kind != "BASE PARTS_TABLE");
                 Ok(kind.map(|kind| {
-                    format!("`{TABLE}` in the schema `{schema}` is a {kind}, and no table")
+                    format!("`{PARTS_TABLE}` in the schema `{schema}` is a {kind}, and no table")
                 }))
             }
             SqlDialect::Postgres => {
@@ -270,7 +186,7 @@ impl PartsTable {
         Ok(self.client.query_value(&sql)?.unwrap_or_default())
     }
 
-    /// Of part 0, without a proof.
+    /// The invitation of part 0, without a proof.
     pub(super) fn invitation(&mut self) -> Result<String, DriverError> {
         let text = first_chars("invitation", INVITATION_CHARS_MAX);
         let found =
@@ -325,7 +241,7 @@ fn create_sql(dialect: SqlDialect) -> String {
         SqlDialect::Postgres => "TEXT",
     };
     format!(
-        "CREATE TABLE {} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT NULL, \
+        "CREATE PARTS_TABLE {} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT NULL, \
          start_us BIGINT NOT NULL, note {text} NOT NULL, judged INT NOT NULL, verdict {text} NOT NULL, \
          serial BIGINT NOT NULL, number VARCHAR(32) NOT NULL, proof VARCHAR(64) NOT NULL, invitation {text} NOT NULL, \
          answer VARCHAR(64) NOT NULL)",
@@ -335,7 +251,7 @@ fn create_sql(dialect: SqlDialect) -> String {
 
 fn name_of(dialect: SqlDialect) -> &'static str {
     match dialect {
-        SqlDialect::Mysql => TABLE,
+        SqlDialect::Mysql => PARTS_TABLE,
         SqlDialect::Postgres => "public.truetps_parts",
     }
 }
@@ -375,7 +291,7 @@ pub(crate) fn meeting_outline(dialect: SqlDialect, schema: &str, part: Part) -> 
     sent.extend(part.is_first().then(|| create_sql(dialect)));
     sent.push(take_lock_sql(dialect, schema, part.index));
     sent.push(format!(
-        "-- before and after each trial: INSERT and UPDATE of the row part = {} in {TABLE}, SELECT of the others', of the \
+        "-- before and after each trial: INSERT and UPDATE of the row part = {} in {PARTS_TABLE}, SELECT of the others', of the \
          server's clock, and of who holds the locks of the other parts",
         part.index
     ));

@@ -41,13 +41,13 @@ impl ComparedRows<'_> {
     ) -> Result<RowComparison, LabError> {
         let began = Instant::now();
         let buckets = buckets_for(self.log.bytes()? / LOGGED_BYTES);
-        let spool_error = |error| LabError::from(VerifyError::Spool(error));
-        let mut answered = RowSpool::create(self.folder, buckets).map_err(spool_error)?;
+        let mut answered = RowSpool::create(self.folder, buckets).map_err(VerifyError::Spool)?;
         let log = self.log.read(&mut |row| answered.add(&row))?;
         let kills_ms = self.kills.iter().map(|kill| kill.at_ms).collect();
         let mut comparer =
             RowComparer::new(self.identity, log.is_complete && log.damaged == 0, kills_ms);
-        let mut found = RowSpool::<FoundRow>::create(self.folder, buckets).map_err(spool_error)?;
+        let mut found =
+            RowSpool::<FoundRow>::create(self.folder, buckets).map_err(VerifyError::Spool)?;
         let mut rows = 0;
         let mut reader = TableReader::open(self.target, self.table, self.identity, self.clients)?;
         reader.read(&mut |row| {
@@ -56,15 +56,15 @@ impl ComparedRows<'_> {
                 on_progress(rows);
             }
             match row {
-                TableRow::Of(row) => found.add(&row).map_err(spool_error)?,
+                TableRow::Of(row) => found.add(&row).map_err(VerifyError::Spool)?,
                 TableRow::Foreign(key) => comparer.foreign(key),
             }
             Ok(())
         })?;
         let (mut some_answered, mut some_found) = (Vec::new(), Vec::new());
         for bucket in 0..buckets {
-            answered.read_sorted(bucket, &mut some_answered).map_err(spool_error)?;
-            found.read_sorted(bucket, &mut some_found).map_err(spool_error)?;
+            answered.read_sorted(bucket, &mut some_answered).map_err(VerifyError::Spool)?;
+            found.read_sorted(bucket, &mut some_found).map_err(VerifyError::Spool)?;
             comparer.bucket(&some_answered, &some_found);
         }
         Ok(RowComparison {

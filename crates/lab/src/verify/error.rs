@@ -44,7 +44,7 @@ pub enum VerifyError {
     NotRestarted(String),
     #[error("the table was in a private server, which ended with its run")]
     ServerGone,
-    #[error("is no run of `truetps verify`: it has no verification.json")]
+    #[error("is not a run of `truetps verify`: it has no verification.json")]
     NoVerification,
 }
 

@@ -30,6 +30,7 @@ use truetps_record::{
 };
 use truetps_recording::{ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial};
 use truetps_sandbox::{Home, Sandbox, SandboxOptions, ServerLoad, StartOptions};
+use truetps_trial::{TrialContext, load_of, make_room_for_clients, run_trial};
 use truetps_workload::{RowField, RowIdentity, RowLoad};
 
 use crate::check_settings::check_settings;
@@ -39,9 +40,8 @@ use crate::experiment::Pin;
 use crate::external::committing;
 use crate::planned_disks::PlannedDisks;
 use crate::server_provider::ServerProgram;
-use crate::setup::{make_room_for_clients, server_settings, warn_of_leftovers};
+use crate::setup::{server_settings, warn_of_leftovers};
 use crate::tables::SCHEMA;
-use crate::trial::{TrialContext, load_of, run_trial};
 use answer_log::FolderLog;
 use compare::ComparedRows;
 pub use error::VerifyError;

@@ -11,7 +11,7 @@ use truetps_workload::RandomStream;
 /// Rows of one bucket, on average.
 const BUCKET_ROWS: u64 = 1 << 18;
 const BUCKETS_MAX: u64 = 512;
-/// Of each bucket, while rows are added.
+/// Buffer of each bucket, while rows are added.
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// A row that a bucket can hold.
@@ -45,10 +45,10 @@ pub(crate) fn buckets_for(rows: u64) -> usize {
 impl<R: SpooledRow> RowSpool<R> {
     /// Files without a name, in this folder: nothing is left of them however the process ends.
     pub(crate) fn create(folder: &Path, buckets: usize) -> io::Result<Self> {
-        let file = || {
+        let buckets = (0..buckets).map(|_| {
             tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(BUFFER_BYTES, file))
-        };
-        let buckets = (0..buckets).map(|_| file()).collect::<Result<_, _>>()?;
+        });
+        let buckets = buckets.collect::<Result<_, _>>()?;
         Ok(Self { buckets, bytes: Vec::new(), rows: PhantomData })
     }
 

@@ -53,27 +53,18 @@ impl SurveyedTable {
     pub(crate) fn survey(client: &mut Client, mut table: VerifiedTable) -> Result<Self, LabError> {
         let dialect = client.dialect();
         let columns = columns(client, &table)?;
-        let find = |name: &str| find(&columns, &table, name);
-        let payload = find(&table.payload)?;
+        let payload = find(&columns, &table, &table.payload)?;
         let (is_padded, payload_room) = (payload.kind == "character", payload.room);
         for key in &table.key {
-            find(&key.column)?;
+            find(&columns, &table, &key.column)?;
         }
         let unique = unique_keys(client, &table)?;
         let first = unique.first().ok_or_else(|| VerifyError::NoKey { table: table.name() })?;
-        let page_column = |name: &String| {
-            let kind = find(name)?.kind.clone();
-            let found = column_kind(&kind);
-            let refused =
-                || VerifyError::KeyType { table: table.name(), column: name.clone(), kind };
-            Ok::<_, VerifyError>(PageColumn {
-                name: name.clone(),
-                kind: found.ok_or_else(refused)?,
-            })
-        };
-        let pages = first.iter().map(page_column).collect::<Result<_, _>>()?;
-        let is_key = |name: &String| table.key.iter().any(|key| key.column == *name);
-        table.key_is_unique = unique.iter().any(|columns| columns.iter().all(is_key));
+        let pages = first.iter().map(|name| page_column(find(&columns, &table, name)?, &table));
+        let pages = pages.collect::<Result<_, _>>()?;
+        let key: Vec<_> = table.key.iter().map(|key| &key.column).collect();
+        table.key_is_unique =
+            unique.iter().any(|columns| columns.iter().all(|column| key.contains(&column)));
         Ok(Self { dialect, table, pages, is_padded, payload_room })
     }
 
@@ -92,10 +83,8 @@ impl SurveyedTable {
             }
             .into());
         }
-        let denied =
-            |action, source| VerifyError::Denied { action, table: self.table.name(), source };
         let first = client.query_value(&format!("SELECT 1 FROM {} LIMIT 1", self.quoted()));
-        if first.map_err(|error| denied("read", error))?.is_some() {
+        if first.map_err(|source| self.denied("read", source))?.is_some() {
             return Err(VerifyError::NotEmpty { table: self.table.name() }.into());
         }
         if is_written {
@@ -105,9 +94,13 @@ impl SurveyedTable {
                 self.quoted(),
                 self.row_columns()
             );
-            client.execute(&nothing).map_err(|error| denied("write to", error))?;
+            client.execute(&nothing).map_err(|source| self.denied("write to", source))?;
         }
         Ok(())
+    }
+
+    fn denied(&self, action: &'static str, source: DriverError) -> VerifyError {
+        VerifyError::Denied { action, table: self.table.name(), source }
     }
 
     fn quoted(&self) -> String {
@@ -179,12 +172,19 @@ impl SurveyedTable {
 
 /// `a > ? OR (a = ? AND b > ?)`.
 fn behind(names: &[String]) -> String {
-    let term = |last: usize| {
-        let equal = names[..last].iter().map(|name| format!("{name} = ?"));
-        let terms: Vec<_> = equal.chain([format!("{} > ?", names[last])]).collect();
+    let terms = names.iter().enumerate().map(|(n, last)| {
+        let equal = names[..n].iter().map(|name| format!("{name} = ?"));
+        let terms: Vec<_> = equal.chain([format!("{last} > ?")]).collect();
         format!("({})", terms.join(" AND "))
-    };
-    (0..names.len()).map(term).collect::<Vec<_>>().join(" OR ")
+    });
+    terms.collect::<Vec<_>>().join(" OR ")
+}
+
+fn page_column(found: &FoundColumn, table: &VerifiedTable) -> Result<PageColumn, VerifyError> {
+    let FoundColumn { name, kind, .. } = found;
+    let refused =
+        VerifyError::KeyType { table: table.name(), column: name.clone(), kind: kind.clone() };
+    Ok(PageColumn { name: name.clone(), kind: column_kind(kind).ok_or(refused)? })
 }
 
 fn find<'a>(
@@ -292,15 +292,13 @@ fn column_kind(kind: &str) -> Option<ColumnKind> {
 
 /// The table of a private server.
 pub(crate) fn own_table(server: String, schema: Option<String>) -> VerifiedTable {
-    let key = |field: RowField| KeyColumn {
-        column: field.name().to_owned(),
-        field: field.name().to_owned(),
-    };
+    let key = [RowField::Client, RowField::Seq]
+        .map(|field| KeyColumn { column: field.name().to_owned(), field: field.name().to_owned() });
     VerifiedTable {
         server,
         schema,
         table: OWN_TABLE.to_owned(),
-        key: vec![key(RowField::Client), key(RowField::Seq)],
+        key: key.into(),
         payload: RowField::Payload.name().to_owned(),
         key_is_unique: true,
     }

@@ -203,12 +203,13 @@ fn text_of(value: &[u8]) -> String {
 }
 
 fn push_value(column: &PageColumn, value: &[u8], params: &mut Params) {
-    let integer = || str::from_utf8(value).ok()?.parse().ok();
     match column.kind {
-        ColumnKind::Integer => match integer() {
-            Some(number) => params.push_int(number),
-            None => params.push_text(|out| out.extend_from_slice(value)),
-        },
+        ColumnKind::Integer => {
+            match str::from_utf8(value).ok().and_then(|text| text.parse().ok()) {
+                Some(number) => params.push_int(number),
+                None => params.push_text(|out| out.extend_from_slice(value)),
+            }
+        }
         ColumnKind::Binary => params.push_bytes(|out| out.extend_from_slice(value)),
         ColumnKind::Text => params.push_text(|out| out.extend_from_slice(value)),
     }

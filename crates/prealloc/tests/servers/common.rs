@@ -38,12 +38,10 @@ impl Bench {
         let home = TestHome::new();
         let binary = &server.binary;
         let load = ServerLoad { connections_max: 20, statements_per_connection: 1 };
-        let mut settings = Settings::new(&chosen_settings(
-            HostLimits::read().memory_bytes,
-            load,
-            binary.flavour,
-            binary.version,
-        ));
+        let mut settings = Settings::new(
+            binary.family(),
+            &chosen_settings(HostLimits::read().memory_bytes, load, binary.flavour, binary.version),
+        );
         let redo = if settings.get("innodb_redo_log_capacity").is_some() {
             "innodb_redo_log_capacity"
         } else {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use truetps_record::{AbsentSignal, SignalKind, SignalRegistry};
 
-use crate::watch::{ProbeReading, ProbeValues};
+use crate::watch::reading::{ProbeReading, ProbeValues};
 
 /// The last values of one source.
 #[derive(Debug, Default)]

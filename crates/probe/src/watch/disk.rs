@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use rustix::fs::{major, minor, stat};
 
-use crate::watch::ProbeReading;
+use crate::watch::reading::ProbeReading;
 
 const SECTOR_BYTES: f64 = 512.0;
 

@@ -2,11 +2,12 @@
 
 use truetps_record::{ProbeSource, SignalGroup};
 
-use crate::HostCpu;
+use crate::host_cpu::HostCpu;
 use crate::watch::disk::Disk;
+use crate::watch::pressure;
 use crate::watch::processes::Processes;
+use crate::watch::reading::ProbeReading;
 use crate::watch::signals::{SIGNALS, signal_groups};
-use crate::watch::{ProbeReading, pressure};
 
 /// Reads this host, a server that runs on it, and this process, the load generator.
 #[derive(Debug)]

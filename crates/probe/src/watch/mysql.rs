@@ -3,7 +3,7 @@
 use truetps_driver::{Client, DriverError};
 use truetps_record::{Flavour, SignalKind, SignalUnit};
 
-use crate::watch::server::{Offer, server_said, why_refused};
+use crate::watch::offer::{Offer, server_said, why_refused};
 use crate::watch::shape::{AnswerShape, ProbeQuestion};
 use crate::watch::signals::{SIGNALS, SignalTable};
 
@@ -28,7 +28,7 @@ pub(crate) const PLACES: &[&str] =
 pub(crate) const ROOM: &str = "SELECT IF(@@SESSION.max_user_connections = 0, -1, @@SESSION.max_user_connections), \
                                (SELECT COUNT(*) FROM information_schema.processlist \
                                WHERE user = SUBSTRING_INDEX(USER(), '@', 1))";
-/// The same of the server; an account without PROCESS sees only its own sessions.
+/// The server's session limit, and its current sessions; an account without PROCESS sees only its own.
 pub(crate) const SERVER_ROOM: &str = "SELECT @@GLOBAL.max_connections, \
                                       (SELECT COUNT(*) FROM information_schema.processlist \
                                       WHERE user NOT IN ('system user', 'event_scheduler'))";
@@ -138,7 +138,7 @@ fn waits() -> ProbeQuestion {
 /// From `performance_schema.threads`, without any lock, if it is on; otherwise from the process list, in which an
 /// account without PROCESS sees only itself.
 fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError> {
-    let shape = || AnswerShape::States { columns: 1, none: "(none)" };
+    let shape = AnswerShape::States { columns: 1, none: "(none)" };
     let threads = format!(
         "SELECT PROCESSLIST_STATE, COUNT(*) FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' \
          AND PROCESSLIST_ID <> CONNECTION_ID() AND PROCESSLIST_COMMAND NOT IN {NOT_AT_WORK} \
@@ -150,7 +150,7 @@ fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError>
     );
     let mut questions = Vec::new();
     if has_schema {
-        questions.push(ProbeQuestion::new("session", threads, shape(), &SIGNALS.session));
+        questions.push(ProbeQuestion::new("session", threads, shape.clone(), &SIGNALS.session));
         if server_said(client.query(&questions[0].sql))?.is_ok() {
             return Ok(Offer::ask(questions));
         }
@@ -161,7 +161,7 @@ fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError>
             &format!("the account sees sessions of its own only: {why}"),
         ));
     }
-    questions.push(ProbeQuestion::new("session", processes, shape(), &SIGNALS.session));
+    questions.push(ProbeQuestion::new("session", processes, shape, &SIGNALS.session));
     Ok(Offer::ask(questions))
 }
 

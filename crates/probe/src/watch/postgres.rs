@@ -2,7 +2,7 @@
 
 use truetps_driver::{Client, DriverError};
 
-use crate::watch::server::{Offer, server_said};
+use crate::watch::offer::{Offer, server_said};
 use crate::watch::shape::{AnswerShape, ProbeQuestion};
 use crate::watch::signals::SIGNALS;
 
@@ -54,7 +54,7 @@ const LSN: &str = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS insert_
 pub(crate) const ROOM: &str = "SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END, \
                                (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user) FROM pg_roles \
                                WHERE rolname = current_user";
-/// The same of the server.
+/// The server's session limit, and its current sessions.
 pub(crate) const SERVER_ROOM: &str = "SELECT pg_catalog.current_setting('max_connections')::int \
      - CASE WHEN rolsuper THEN 0 ELSE pg_catalog.current_setting('superuser_reserved_connections')::int END, \
      (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') FROM pg_roles \
@@ -75,8 +75,8 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
     }
     let io = io(client, &mut offers)?;
     offers.push(io);
-    let columns = || AnswerShape::Columns { without: Vec::new() };
-    offers.push(Offer::ask([ProbeQuestion::new("pg_lsn", LSN, columns(), &SIGNALS.pg_lsn)]));
+    let columns = AnswerShape::Columns { without: Vec::new() };
+    offers.push(Offer::ask([ProbeQuestion::new("pg_lsn", LSN, columns.clone(), &SIGNALS.pg_lsn)]));
     offers.push(match server_said(client.query_value(SEES_ALL))? {
         Ok(Some(all)) if all == "t" => {
             let states = AnswerShape::States { columns: 2, none: "(running)" };
@@ -89,7 +89,7 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
         Err(why) => Offer::absent("session", &why.to_string()),
     });
     let locks = "SELECT count(*) AS waiting FROM pg_locks WHERE NOT granted";
-    offers.push(Offer::ask([ProbeQuestion::new("pg_locks", locks, columns(), &SIGNALS.pg_locks)]));
+    offers.push(Offer::ask([ProbeQuestion::new("pg_locks", locks, columns, &SIGNALS.pg_locks)]));
     Ok(offers)
 }
 

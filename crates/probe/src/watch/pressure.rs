@@ -1,6 +1,6 @@
 //! Pressure on CPU, disk and memory: how long some or all tasks had to wait (PSI).
 
-use crate::watch::ProbeReading;
+use crate::watch::reading::ProbeReading;
 
 const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
 

@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::own_cpu;
 use crate::server_use::family_of;
-use crate::watch::ProbeReading;
+use crate::watch::reading::ProbeReading;
 
 /// With more threads, reading each of them would cost too much.
 const THREADS_MAX: usize = 256;
@@ -133,10 +133,7 @@ fn io_of(pid: u32) -> Option<(f64, f64)> {
 }
 
 fn parse_io(text: &str) -> Option<(f64, f64)> {
-    let field = |name: &str| {
-        text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<f64>().ok()
-    };
-    Some((field("read_bytes:")?, field("write_bytes:")?))
+    Some((field(text, "read_bytes:")?, field(text, "write_bytes:")?))
 }
 
 fn switches_of(path: &str) -> Option<f64> {
@@ -145,10 +142,12 @@ fn switches_of(path: &str) -> Option<f64> {
 
 /// Voluntary and involuntary switches.
 fn parse_switches(text: &str) -> Option<f64> {
-    let field = |name: &str| {
-        text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<f64>().ok()
-    };
-    Some(field("voluntary_ctxt_switches:")? + field("nonvoluntary_ctxt_switches:")?)
+    Some(field(text, "voluntary_ctxt_switches:")? + field(text, "nonvoluntary_ctxt_switches:")?)
+}
+
+/// The number in the line that begins with this name.
+fn field(text: &str, name: &str) -> Option<f64> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
 }
 
 /// Adds up the threads' counts. A thread that ends takes its count with it, but the sum must not fall.

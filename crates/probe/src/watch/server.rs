@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, DriverError, ServerError, Target, Traffic, server_settings};
-use truetps_record::{AbsentSignal, ErrorClass, Flavour, ProbeSource, SignalGroup, SqlDialect};
+use truetps_driver::{Client, DriverError, Target, Traffic, server_settings};
+use truetps_record::{AbsentSignal, Flavour, ProbeSource, SignalGroup, SqlDialect};
 
+use crate::watch::offer::{server_said, why_refused};
+use crate::watch::reading::{ProbeReading, ProbeValues};
 use crate::watch::shape::ProbeQuestion;
 use crate::watch::signals::{SIGNALS, signal_groups};
-use crate::watch::{ProbeReading, ProbeValues, mysql, postgres};
+use crate::watch::{mysql, postgres};
 
 /// Time limit of the first login.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -19,60 +21,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_secs(1);
 /// A statement that the server has refused this many times in a row is not sent again.
 const REFUSALS_MAX: u32 = 3;
-
-/// What a server offers of one source: the first query that it supports, or why there is none.
-pub(crate) struct Offer {
-    questions: Vec<ProbeQuestion>,
-    absent: Option<AbsentSignal>,
-}
-
-impl Offer {
-    pub(crate) fn ask(questions: impl IntoIterator<Item = ProbeQuestion>) -> Self {
-        Self { questions: questions.into_iter().collect(), absent: None }
-    }
-
-    pub(crate) fn absent(what: &str, why: &str) -> Self {
-        Self {
-            questions: Vec::new(),
-            absent: Some(AbsentSignal { what: what.to_owned(), why: why.to_owned() }),
-        }
-    }
-
-    pub(crate) fn nothing() -> Self {
-        Self { questions: Vec::new(), absent: None }
-    }
-}
-
-/// Separates an error of the server, with its reason, from a lost session, even if the server reported the loss.
-pub(crate) fn server_said<T>(
-    answer: Result<T, DriverError>,
-) -> Result<Result<T, ServerError>, DriverError> {
-    match answer {
-        Ok(value) => Ok(Ok(value)),
-        Err(DriverError::Server(error)) if error.class() != ErrorClass::ConnectionLost => {
-            Ok(Err(error))
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// The server does not know the statement, the table or the column: another version needs another query.
-fn is_other_form(error: &ServerError) -> bool {
-    const NUMBERS: [u16; 4] = [1054, 1064, 1109, 1146];
-    const STATES: [&str; 3] = ["42601", "42703", "42P01"];
-    if error.code == 0 {
-        STATES.contains(&error.sqlstate.as_str())
-    } else {
-        NUMBERS.contains(&error.code)
-    }
-}
-
-/// Why a server answers none of several forms of a query: the first refusal of a form that it knows, else the first
-/// refusal.
-pub(crate) fn why_refused(refusals: &[ServerError]) -> Option<String> {
-    let understood = refusals.iter().find(|error| !is_other_form(error));
-    understood.or(refusals.first()).map(ToString::to_string)
-}
 
 struct QuestionState {
     question: ProbeQuestion,
@@ -269,18 +217,24 @@ fn understood(
     questions: Vec<ProbeQuestion>,
 ) -> Result<Result<Option<ProbeQuestion>, AbsentSignal>, DriverError> {
     let Some(what) = questions.first().map(|question| question.what) else { return Ok(Ok(None)) };
-    let absent = |why: String| Ok(Err(AbsentSignal { what: what.to_owned(), why }));
     let mut refusals = Vec::new();
+    let mut is_without_data = false;
     for question in questions {
         match server_said(client.query(&question.sql))? {
             Ok(answer) if is_empty(&question, &answer) => {
-                return absent("the server reports no data for it".to_owned());
+                is_without_data = true;
+                break;
             }
             Ok(_) => return Ok(Ok(Some(question))),
             Err(refusal) => refusals.push(refusal),
         }
     }
-    absent(why_refused(&refusals).unwrap_or_default())
+    let why = if is_without_data {
+        "the server reports no data for it".to_owned()
+    } else {
+        why_refused(&refusals).unwrap_or_default()
+    };
+    Ok(Err(AbsentSignal { what: what.to_owned(), why }))
 }
 
 /// An account may see a table without its rows. Sessions and waits are legitimately empty while the server is idle.
@@ -288,34 +242,4 @@ fn is_empty(question: &ProbeQuestion, answer: &truetps_driver::QueryResult) -> b
     let mut values = ProbeValues::new();
     question.read_values(answer, &mut values);
     values.is_empty() && ["status", "metric"].contains(&question.what)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_understood_and_refused_is_the_reason() {
-        let error = |code: u16, sqlstate: &str, message: &str| ServerError {
-            code,
-            sqlstate: sqlstate.to_owned(),
-            message: message.to_owned(),
-            position: 0,
-        };
-        let check = |refusals: &[ServerError], expect: &str| {
-            assert!(why_refused(refusals).is_some_and(|why| why.contains(expect)), "{refusals:?}");
-        };
-        // A MariaDB without PROCESS; the column is MySQL's.
-        let column = error(1054, "42S22", "Unknown column 'STATUS' in 'WHERE'");
-        let denied = error(1227, "42000", "Access denied; you need the PROCESS privilege");
-        check(&[column.clone(), denied.clone()], "PROCESS");
-        check(&[denied, column.clone()], "PROCESS");
-        check(&[column.clone(), error(1054, "42S22", "Unknown column 'ENABLED'")], "'STATUS'");
-        // Error messages in another language do not matter.
-        let syntax = error(1064, "42000", "Fehler in der SQL-Syntax");
-        check(&[syntax, error(1227, "42000", "Kein Zugriff")], "Kein Zugriff");
-        let relation = error(0, "42P01", "relation \"pg_stat_io\" does not exist");
-        check(&[relation, error(0, "42501", "permission denied")], "denied");
-        assert_eq!(why_refused(&[]), None);
-    }
 }

@@ -3,7 +3,7 @@
 use truetps_driver::QueryResult;
 use truetps_record::{ProbeSource, Signal, SignalGroup, SignalKind, SignalUnit};
 
-use crate::watch::ProbeValues;
+use crate::watch::reading::ProbeValues;
 use crate::watch::signals::{SignalTable, signal_groups};
 
 /// A statement, the form of its answer, and what its values are.
@@ -65,39 +65,34 @@ impl ProbeQuestion {
 
     fn take_row(&self, answer: &QueryResult, row: &[Option<String>], values: &mut ProbeValues) {
         let what = self.what;
-        let cell = |index: usize| row.get(index).and_then(Option::as_deref);
-        let mut put = |name: String, value: Option<f64>| {
-            if let Some(value) = value {
-                values.insert(name, value);
-            }
-        };
+        let row = AnswerRow(row);
         match &self.shape {
-            AnswerShape::Single(..) => put(what.to_owned(), cell(0).and_then(number)),
+            AnswerShape::Single(..) => put(values, what.to_owned(), row.number(0)),
             AnswerShape::Pairs => {
-                put(format!("{what}.{}", cell(0).unwrap_or_default()), cell(1).and_then(number));
+                put(values, format!("{what}.{}", row.cell(0).unwrap_or_default()), row.number(1));
             }
             AnswerShape::States { columns, none } => {
                 let words: Vec<_> = (0..*columns)
-                    .filter_map(cell)
+                    .filter_map(|index| row.cell(index))
                     .map(str::trim)
                     .filter(|word| !word.is_empty())
                     .collect();
                 let state = if words.is_empty() { (*none).to_owned() } else { words.join(":") };
-                put(format!("{what}.{state}"), cell(*columns).and_then(number));
+                put(values, format!("{what}.{state}"), row.number(*columns));
             }
             AnswerShape::Named { names } => {
                 let name: Vec<_> =
-                    (0..*names).map(|index| cell(index).unwrap_or("(none)")).collect();
+                    (0..*names).map(|index| row.cell(index).unwrap_or("(none)")).collect();
                 let name = name.join(".");
                 for (index, column) in answer.columns.iter().enumerate().skip(*names) {
-                    put(format!("{what}.{name}.{column}"), cell(index).and_then(number));
+                    put(values, format!("{what}.{name}.{column}"), row.number(index));
                 }
             }
             AnswerShape::Columns { without } => {
                 for (index, column) in answer.columns.iter().enumerate() {
                     let name = format!("{what}.{column}");
                     if let Some(value) =
-                        cell(index).and_then(number).filter(|_| !without.contains(&column.as_str()))
+                        row.number(index).filter(|_| !without.contains(&column.as_str()))
                     {
                         *values.entry(name).or_default() += value;
                     }
@@ -106,11 +101,11 @@ impl ProbeQuestion {
             AnswerShape::Channels { channel, without } => {
                 let at =
                     answer.columns.iter().position(|column| channel.contains(&column.as_str()));
-                let channel = at.and_then(cell).filter(|_| answer.rows.len() > 1);
-                let place = channel.map_or(what.to_owned(), |channel| format!("{what}.{channel}"));
+                let channel = at.and_then(|at| row.cell(at)).filter(|_| answer.rows.len() > 1);
+                let prefix = channel.map_or(what.to_owned(), |channel| format!("{what}.{channel}"));
                 for (index, column) in answer.columns.iter().enumerate() {
                     if Some(index) != at && !without.contains(column) {
-                        put(format!("{place}.{column}"), cell(index).and_then(number));
+                        put(values, format!("{prefix}.{column}"), row.number(index));
                     }
                 }
             }
@@ -118,8 +113,22 @@ impl ProbeQuestion {
     }
 }
 
-fn number(text: &str) -> Option<f64> {
-    text.trim().parse::<f64>().ok().filter(|number| number.is_finite())
+struct AnswerRow<'r>(&'r [Option<String>]);
+
+impl<'r> AnswerRow<'r> {
+    fn cell(&self, index: usize) -> Option<&'r str> {
+        self.0.get(index)?.as_deref()
+    }
+
+    fn number(&self, index: usize) -> Option<f64> {
+        self.cell(index)?.trim().parse::<f64>().ok().filter(|number| number.is_finite())
+    }
+}
+
+fn put(values: &mut ProbeValues, name: String, value: Option<f64>) {
+    if let Some(value) = value {
+        values.insert(name, value);
+    }
 }
 
 #[cfg(test)]

@@ -2,52 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use serde_json::{Value, to_value};
 use truetps_record::{HostFacts, is_workload_factor};
 
+use super::inputs::InputsDiffer;
 use super::line_diff::cut_around_difference;
+use super::run_comparison::{ComparedSide, DifferingCondition, RunComparison};
 use super::scripts::ScriptsDiffer;
-use super::{ComparedSide, InputsDiffer, RunComparison, own_sql, scripts};
+use super::{own_sql, scripts};
 use crate::document::{DocumentSection, DocumentTable};
 use crate::{format, names};
 
 /// Characters of a value that are shown.
 const LEVEL_MAX: usize = 60;
 
-/// One condition, with its value on each side.
-#[derive(Serialize)]
-pub(super) struct DifferingCondition {
-    pub(super) what: String,
-    pub(super) a: String,
-    pub(super) b: String,
-}
-
 /// The server that a side was measured on: `mariadb 10.11.6`.
-pub(super) fn server(side: &ComparedSide<'_>) -> Option<String> {
+pub(crate) fn server(side: &ComparedSide<'_>) -> Option<String> {
     side.server().map(names::server)
 }
 
-/// Factors with different levels, or that one side lacks.
-pub(super) fn differing_levels<'a>(input: &RunComparison<'a>) -> Vec<&'a str> {
-    let (a, b) = (&input.a.configuration.levels, &input.b.configuration.levels);
-    let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
-    names.filter(|name| a.get(*name) != b.get(*name)).map(String::as_str).collect()
-}
-
 /// Everything that differs: scripts first, then levels of factors, then what the plans say by their own keys, then server, program and host.
-pub(super) fn differing(
+pub(crate) fn differing(
     input: &RunComparison<'_>,
     inputs: &InputsDiffer,
 ) -> Vec<DifferingCondition> {
     // Workload factors are shown by the workload's own keys, which a plan without that factor has as well.
     let levels =
-        differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
-            let level = |side: &ComparedSide<'_>| {
-                side.configuration.levels.get(name).map(ToString::to_string)
-            };
-            let text = |side| level(side).unwrap_or_else(|| "no factor".to_owned());
-            DifferingCondition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
+        input.differing_levels().into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
+            let [a, b] = [&input.a, &input.b].map(|side| {
+                let level = side.configuration.levels.get(name).map(ToString::to_string);
+                level.unwrap_or_else(|| "no factor".to_owned())
+            });
+            DifferingCondition { what: name.to_owned(), a, b }
         });
     let scripts = inputs
         .scripts
@@ -71,7 +57,7 @@ pub(super) fn section(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Optio
 }
 
 /// Whether the two workloads differ: then throughput also compares the workloads.
-pub(super) fn is_other_work(input: &RunComparison<'_>, inputs: &InputsDiffer) -> bool {
+pub(crate) fn is_other_work(input: &RunComparison<'_>, inputs: &InputsDiffer) -> bool {
     let scripts_differ = inputs.scripts.as_ref().is_some_and(|differ| {
         let ScriptsDiffer { texts, statements, transaction } = differ;
         !(texts.is_empty() && statements.is_empty() && transaction.is_empty())
@@ -85,10 +71,9 @@ fn differing_plan_keys(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     let [a, b] = [&input.a, &input.b].map(|side| plan_keys(side, input.settings.is_some()));
     let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
     let differing = names.filter(|name| a.get(*name) != b.get(*name)).map(|name| {
-        let text = |keys: &BTreeMap<String, String>| {
-            keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned())
-        };
-        let (a, b) = cut_around_difference(text(&a), text(&b), LEVEL_MAX);
+        let [a, b] =
+            [&a, &b].map(|keys| keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned()));
+        let (a, b) = cut_around_difference(a, b, LEVEL_MAX);
         DifferingCondition { what: name.clone(), a, b }
     });
     differing.collect()
@@ -131,11 +116,11 @@ fn add_leaves(name: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
 
 /// Server, program and machine.
 fn surroundings(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
-    let known = |text: String| if text.is_empty() { "not known".to_owned() } else { text };
     let flush = flush(&input.a.run.experiment.host, &input.b.run.experiment.host);
-    let both = place(&input.a).into_iter().zip(place(&input.b));
+    let both = surroundings_of(&input.a).into_iter().zip(surroundings_of(&input.b));
     let differing = both.filter(|((_, a), (_, b))| a != b).map(|((what, a), (_, b))| {
-        DifferingCondition { what: what.to_owned(), a: known(a), b: known(b) }
+        let [a, b] = [a, b].map(|text| if text.is_empty() { "not known".to_owned() } else { text });
+        DifferingCondition { what: what.to_owned(), a, b }
     });
     differing.chain(flush).collect()
 }
@@ -144,16 +129,12 @@ fn surroundings(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
 fn flush(a: &HostFacts, b: &HostFacts) -> Option<DifferingCondition> {
     let (a, b) = (a.flush?.us_p50, b.flush?.us_p50);
     let differs = a.max(b) > 2.0 * a.min(b);
-    let text = |us: f64| format!("{} (p50)", format::duration_us(us));
-    differs.then(|| DifferingCondition {
-        what: "one flush beforehand".to_owned(),
-        a: text(a),
-        b: text(b),
-    })
+    let [a, b] = [a, b].map(|us| format!("{} (p50)", format::duration_us(us)));
+    differs.then(|| DifferingCondition { what: "one flush beforehand".to_owned(), a, b })
 }
 
-/// The same list for each side.
-fn place(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
+/// Server, program and machine of a side: the same words in the same order for each.
+fn surroundings_of(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
     let engine = side.trial().and_then(|trial| trial.engine.as_ref());
     let mut list = vec![
         ("server", server(side).unwrap_or_default()),
@@ -178,14 +159,13 @@ fn disk_level(side: &ComparedSide<'_>) -> String {
 }
 
 fn host(host: &HostFacts) -> Vec<(&'static str, String)> {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
     vec![
         ("host", host.hostname.clone()),
         ("kernel", host.kernel.clone()),
         ("CPU", format!("{} of {}", format::plural(host.cores.into(), "core"), host.cpu_model)),
         ("memory", format::bytes(host.memory_bytes)),
-        ("file system", text(&host.file_system)),
-        ("device", text(&host.device)),
+        ("file system", host.file_system.clone().unwrap_or_default()),
+        ("device", host.device.clone().unwrap_or_default()),
     ]
 }
 

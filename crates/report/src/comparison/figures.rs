@@ -3,7 +3,7 @@
 use truetps_analysis::{Better, ComparedLine, Figure, Judgement};
 use truetps_record::Estimate;
 
-use super::{RunComparison, verdict};
+use super::run_comparison::RunComparison;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
 use crate::ledger;
@@ -37,18 +37,13 @@ fn table<'a>(first: &str, lines: impl Iterator<Item = &'a ComparedLine>) -> Docu
 }
 
 fn row(line: &ComparedLine) -> [TableEntry; 5] {
-    let figure = |value: Option<f64>, under: Option<f64>| {
+    let [a, b] = [(line.a, line.a_under), (line.b, line.b_under)].map(|(value, under)| {
         let under = under.map(|under| format!("under {}", format::figure(line.figure, under)));
         let known = value.map(|value| format::figure(line.figure, value));
-        known.or(under).unwrap_or_else(|| NOTHING.to_owned()).into()
-    };
-    [
-        line.figure.name().to_owned().into(),
-        figure(line.a, line.a_under),
-        figure(line.b, line.b_under),
-        change(line).into(),
-        TableEntry { text: words(line), tone: tone(line) },
-    ]
+        format::text_or_nothing(known.or(under)).into()
+    });
+    let verdict = TableEntry::new(words(line), tone(line));
+    [line.figure.name().into(), a, b, change(line).into(), verdict]
 }
 
 pub(super) fn change(line: &ComparedLine) -> String {
@@ -64,7 +59,7 @@ pub(super) fn change(line: &ComparedLine) -> String {
                 line.ratio_at_least().map(|ratio| format!("at least {}", format::ratio(ratio)));
             let most =
                 line.ratio_at_most().map(|ratio| format!("at most {}", format::ratio(ratio)));
-            least.or(most).unwrap_or_else(|| NOTHING.to_owned())
+            format::text_or_nothing(least.or(most))
         }
     }
 }
@@ -80,10 +75,29 @@ fn words(line: &ComparedLine) -> String {
         Judgement::NotEnoughData { more_trials: Some(more) }
             if line.figure == Figure::Tps && line.a.is_some() =>
         {
-            format!("{} (about {})", verdict::word(line), format::plural(more.into(), "more trial"))
+            format!("{} (about {})", word(line), format::plural(more.into(), "more trial"))
         }
-        _ => verdict::word(line).to_owned(),
+        _ => word(line).to_owned(),
     }
+}
+
+/// One word for a line: `higher`, `lower`, `equivalent`, `not enough data`, `not known`.
+pub(super) fn word(line: &ComparedLine) -> &'static str {
+    match line.change {
+        _ if line.a_under.is_some() && line.b_under.is_some() => "not known",
+        _ if has_neither(line.a, line.a_under) && has_neither(line.b, line.b_under) => "absent",
+        _ if has_neither(line.a, line.a_under) || has_neither(line.b, line.b_under) => {
+            "absent on one side"
+        }
+        Judgement::Higher => "higher",
+        Judgement::Lower => "lower",
+        Judgement::Equivalent => "equivalent",
+        Judgement::NotEnoughData { .. } => "not enough data",
+    }
+}
+
+fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
+    figure.is_none() && bound.is_none()
 }
 
 /// A rising cost may be the reason for the higher speed.
@@ -97,15 +111,15 @@ fn tone(line: &ComparedLine) -> Tone {
 }
 
 /// Throughput, p99 and gap, and the costs that changed most.
-pub(super) fn most_telling(input: &RunComparison<'_>) -> DocumentTable {
+pub(crate) fn most_telling(input: &RunComparison<'_>) -> DocumentTable {
     const COSTS_MAX: usize = 6;
     let own = input.comparison.lines.iter().filter(|line| !line.figure.is_cost());
     let lines = own.chain(changed_lines(input).into_iter().take(COSTS_MAX));
-    let row = |line: &ComparedLine| {
+    let rows = lines.map(|line| {
         let [name, a, b, change, verdict] = row(line);
-        [name, a, b, change, TableEntry { text: in_short(line).to_owned(), ..verdict }]
-    };
-    DocumentTable::new(["", "A", "B", "change", ""], lines.map(row))
+        [name, a, b, change, TableEntry::new(in_short(line), verdict.tone)]
+    });
+    DocumentTable::new(["", "A", "B", "change", ""], rows)
 }
 
 /// The sign of a figure without a verdict.
@@ -113,7 +127,7 @@ const UNDECIDED: &str = "?";
 
 /// The verdict on a line in a narrow column.
 fn in_short(line: &ComparedLine) -> &'static str {
-    match verdict::word(line) {
+    match word(line) {
         "equivalent" => "same",
         "not enough data" => UNDECIDED,
         "not known" | "absent" => NOTHING,
@@ -122,15 +136,18 @@ fn in_short(line: &ComparedLine) -> &'static str {
     }
 }
 
-/// tps of A and of B, the change, and the verdict.
-pub(super) fn of_line(line: &ComparedLine) -> [TableEntry; 4] {
+/// Throughput of A and of B, the change, and the verdict.
+pub(crate) fn tps_row(input: &RunComparison<'_>) -> [TableEntry; 4] {
+    let Some(line) = input.comparison.line(Figure::Tps) else {
+        return [NOTHING; 4].map(TableEntry::from);
+    };
     let [_, a, b, change, _] = row(line);
     let word = match in_short(line) {
         "higher" => "faster",
         "lower" => "slower",
         word => word,
     };
-    [a, b, change, TableEntry { text: word.to_owned(), tone: tone(line) }]
+    [a, b, change, TableEntry::new(word, tone(line))]
 }
 
 /// Lines of the ledger that are shown to differ, the largest factor first: `redo log syncs 1.00 -> 0.03`.
@@ -143,12 +160,15 @@ pub(super) fn changed(input: &RunComparison<'_>) -> Vec<String> {
 }
 
 fn changed_lines<'a>(input: &'a RunComparison<'_>) -> Vec<&'a ComparedLine> {
-    let is_shown = |line: &&ComparedLine| {
+    let lines = input.comparison.lines.iter().filter(|line| {
         line.figure.is_cost() && matches!(line.change, Judgement::Higher | Judgement::Lower)
-    };
-    let mut lines: Vec<_> = input.comparison.lines.iter().filter(is_shown).collect();
-    // From nothing to something is the largest factor of all.
-    let size = |line: &ComparedLine| line.ratio.map_or(f64::MAX, |ratio| ratio.value.ln().abs());
-    lines.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    });
+    let mut lines: Vec<_> = lines.collect();
+    lines.sort_by(|one, other| distance(other).total_cmp(&distance(one)));
     lines
+}
+
+/// How far a figure differs, in either direction. From nothing to something is the largest factor of all.
+fn distance(line: &ComparedLine) -> f64 {
+    line.ratio.map_or(f64::MAX, |ratio| ratio.value.ln().abs())
 }

@@ -5,12 +5,12 @@ use truetps_analysis::{Comparison, ThresholdState};
 use truetps_knowledge::DurabilityPair;
 use truetps_record::{Configuration, ServerFacts};
 
-use super::conditions::DifferingCondition;
+use super::inputs::InputsDiffer;
 use super::own_sql::SqlDiffers;
+use super::run_comparison::{ComparedSide, DifferingCondition, RunComparison};
 use super::scripts::ScriptsDiffer;
-use super::{ComparedSide, InputsDiffer, RunComparison, conditions, profile, verdict};
-use crate::DOCUMENT_VERSION;
-use crate::json::json_text;
+use super::{conditions, profile, verdict};
+use crate::json::{DOCUMENT_VERSION, json_text};
 
 #[derive(Serialize)]
 struct ComparisonDocument<'a> {
@@ -88,10 +88,12 @@ fn part<'a>(input: &'a RunComparison<'a>) -> ComparisonPart<'a> {
         workload: profile::sentences(input),
         settings: input.settings.as_ref().map(|diff| {
             let differing = diff.shown().filter(|one| one.same_but_for.is_none());
-            let value = |placed: &'a truetps_knowledge::Placed| placed.value.as_deref();
-            differing
-                .map(|one| SettingPart { name: &one.name, a: value(&one.a), b: value(&one.b) })
-                .collect()
+            let parts = differing.map(|one| SettingPart {
+                name: &one.name,
+                a: one.a.value.as_deref(),
+                b: one.b.value.as_deref(),
+            });
+            parts.collect()
         }),
         notes: verdict::notes(input, &inputs),
         scripts: inputs.scripts,

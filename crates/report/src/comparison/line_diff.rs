@@ -78,7 +78,7 @@ pub(super) fn line_diff(a: &str, b: &str) -> LineDiff {
     shown
 }
 
-/// Cuts two texts, which may be long, around the place where they differ.
+/// Cuts two texts, which may be long, around the first character that differs.
 pub(super) fn cut_around_difference(a: String, b: String, chars_max: usize) -> (String, String) {
     const CONTEXT: usize = 10;
     if a.chars().count().max(b.chars().count()) <= chars_max {
@@ -86,13 +86,15 @@ pub(super) fn cut_around_difference(a: String, b: String, chars_max: usize) -> (
     }
     let same = a.chars().zip(b.chars()).take_while(|(one, other)| one == other).count();
     let from = same.saturating_sub(CONTEXT);
-    let cut = |text: &str| {
-        let start = if from > 0 { "…" } else { "" };
-        let middle: String = text.chars().skip(from).take(chars_max).collect();
-        let end = if from + chars_max < text.chars().count() { "…" } else { "" };
-        format!("{start}{middle}{end}")
-    };
-    (cut(&a), cut(&b))
+    (part_of(&a, from, chars_max), part_of(&b, from, chars_max))
+}
+
+/// Some characters of a text, with a sign at each end that was cut off.
+fn part_of(text: &str, from: usize, chars_max: usize) -> String {
+    let start = if from > 0 { "…" } else { "" };
+    let middle: String = text.chars().skip(from).take(chars_max).collect();
+    let end = if from + chars_max < text.chars().count() { "…" } else { "" };
+    format!("{start}{middle}{end}")
 }
 
 fn beginning(text: &str) -> &str {

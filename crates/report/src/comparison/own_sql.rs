@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde::Serialize;
 use truetps_plan::{CustomStatement, CustomTable, Generator, WorkloadKind};
 
-use super::RunComparison;
 use super::line_diff::{LineDiff, line_diff};
+use super::run_comparison::RunComparison;
 use crate::document::Block;
 
 /// One key of the plans with different SQL.
@@ -27,9 +27,8 @@ pub(super) fn differ(input: &RunComparison<'_>) -> Vec<SqlDiffers> {
     both.map(|((key, a), (_, b))| SqlDiffers { key, diff: line_diff(&a, &b) }).collect()
 }
 
-/// By key. Texts of two kinds of workload have no key in common.
+/// The SQL of a workload by the plan's keys. Two kinds of workload have no key in common.
 fn texts(workload: &WorkloadKind) -> Vec<(&'static str, String)> {
-    let lines = |texts: &[String]| texts.iter().flat_map(|text| [text, "\n"]).collect::<String>();
     match workload {
         WorkloadKind::Custom(spec) => vec![
             ("workload.statements", spec.statements.iter().map(statement).collect()),
@@ -40,6 +39,10 @@ fn texts(workload: &WorkloadKind) -> Vec<(&'static str, String)> {
         }
         _ => Vec::new(),
     }
+}
+
+fn lines(texts: &[String]) -> String {
+    texts.iter().flat_map(|text| [text, "\n"]).collect()
 }
 
 fn statement(statement: &CustomStatement) -> String {

@@ -3,7 +3,7 @@
 use truetps_analysis::is_same_figure;
 use truetps_record::WorkloadProfile;
 
-use super::RunComparison;
+use super::run_comparison::RunComparison;
 use crate::document::{Block, DocumentSection};
 use crate::format;
 
@@ -22,31 +22,35 @@ pub(super) fn sentences(input: &RunComparison<'_>) -> Vec<String> {
 /// One figure of a profile.
 struct ProfileLine {
     name: &'static str,
-    of: fn(&WorkloadProfile) -> Option<f64>,
+    value: fn(&WorkloadProfile) -> Option<f64>,
     text: fn(f64) -> String,
     /// The text for a side without the figure.
     without: &'static str,
 }
 
-const fn per_tx(name: &'static str, of: fn(&WorkloadProfile) -> Option<f64>) -> ProfileLine {
-    ProfileLine { name, of, text: format::per_tx, without: "not known" }
+const fn per_tx(name: &'static str, value: fn(&WorkloadProfile) -> Option<f64>) -> ProfileLine {
+    ProfileLine { name, value, text: format::per_tx, without: "not known" }
 }
 
-const fn of_inserts(name: &'static str, of: fn(&WorkloadProfile) -> Option<f64>) -> ProfileLine {
-    ProfileLine { name, of, text: format::percent, without: "no insert" }
+const fn share_of_inserts(
+    name: &'static str,
+    value: fn(&WorkloadProfile) -> Option<f64>,
+) -> ProfileLine {
+    ProfileLine { name, value, text: format::percent, without: "no insert" }
 }
 
 const LINES: &[ProfileLine] = &[
     per_tx("statements a transaction", |profile| Some(profile.statements_per_tx)),
     per_tx("statements a transaction that write", |profile| profile.writes_per_tx),
     per_tx("rows inserted a transaction", |profile| profile.inserted_rows_per_tx),
-    of_inserts("inserts that name their primary key", |profile| profile.explicit_key_share),
-    of_inserts("inserts with the key that the same transaction has just deleted", |profile| {
-        profile.deleted_key_share
-    }),
+    share_of_inserts("inserts that name their primary key", |profile| profile.explicit_key_share),
+    share_of_inserts(
+        "inserts with the key that the same transaction has just deleted",
+        |profile| profile.deleted_key_share,
+    ),
     ProfileLine {
         name: "a client writes half of its keys again",
-        of: |profile| {
+        value: |profile| {
             profile.writes_per_tx.map(|_| profile.key_reuse_tx_p50.unwrap_or(f64::INFINITY))
         },
         text: reuse,
@@ -54,7 +58,7 @@ const LINES: &[ProfileLine] = &[
     },
     ProfileLine {
         name: "writes of a key that the client has written in its last 1 000 transactions",
-        of: |profile| profile.recent_key_share,
+        value: |profile| profile.recent_key_share,
         text: format::percent,
         without: "not known",
     },
@@ -80,7 +84,7 @@ fn reuse(transactions: f64) -> String {
 impl ProfileLine {
     /// `None` where both are the same.
     fn sentence(&self, a: &WorkloadProfile, b: &WorkloadProfile) -> Option<String> {
-        let (of_a, of_b) = ((self.of)(a), (self.of)(b));
+        let (of_a, of_b) = ((self.value)(a), (self.value)(b));
         let is_same = match (of_a, of_b) {
             (Some(one), Some(other)) if one.is_finite() && other.is_finite() => {
                 is_same_figure(one, other)
@@ -88,8 +92,9 @@ impl ProfileLine {
             // No value, or infinite.
             (one, other) => one == other,
         };
-        let text = |value: Option<f64>| value.map_or_else(|| self.without.to_owned(), self.text);
-        (!is_same).then(|| format!("{}: A {}, B {}", self.name, text(of_a), text(of_b)))
+        let [a, b] =
+            [of_a, of_b].map(|value| value.map_or_else(|| self.without.to_owned(), self.text));
+        (!is_same).then(|| format!("{}: A {a}, B {b}", self.name))
     }
 }
 

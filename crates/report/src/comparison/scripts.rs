@@ -6,9 +6,8 @@ use truetps_analysis::{
 };
 use truetps_record::{ScriptRecord, ScriptText};
 
-use super::conditions::DifferingCondition;
 use super::line_diff::{LineDiff, line_diff};
-use super::{ComparedSide, RunComparison};
+use super::run_comparison::{ComparedSide, DifferingCondition, RunComparison};
 use crate::document::{Block, DocumentTable};
 use crate::format;
 
@@ -62,13 +61,13 @@ pub(super) fn differ(input: &RunComparison<'_>) -> Option<ScriptsDiffer> {
 
 /// A note for a side without `script.json`.
 pub(super) fn note(input: &RunComparison<'_>) -> Option<String> {
-    let lacks =
-        |side: &ComparedSide<'_>| side.script().is_some_and(|script| script.record.is_none());
-    let which = match (lacks(&input.a), lacks(&input.b)) {
-        (true, true) => "A and B have",
-        (true, false) => "A has",
-        (false, true) => "B has",
-        (false, false) => return None,
+    let lack = [&input.a, &input.b]
+        .map(|side| side.script().is_some_and(|script| script.record.is_none()));
+    let which = match lack {
+        [true, true] => "A and B have",
+        [true, false] => "A has",
+        [false, true] => "B has",
+        [false, false] => return None,
     };
     Some(format!(
         "{which} no record of the script's text and its statements (not recorded by the older version): whether the \
@@ -76,26 +75,29 @@ pub(super) fn note(input: &RunComparison<'_>) -> Option<String> {
     ))
 }
 
-/// The same as rows of the table of conditions.
+/// The differences of texts and options, as rows of the table of conditions.
 pub(super) fn conditions(
     input: &RunComparison<'_>,
     differ: &ScriptsDiffer,
 ) -> Vec<DifferingCondition> {
-    let text = |text: &Option<NamedText>| {
-        text.as_ref().map_or_else(|| "not loaded".to_owned(), NamedText::text)
-    };
     let mut rows: Vec<_> = differ
         .texts
         .iter()
-        .map(|one| DifferingCondition { what: one.what.clone(), a: text(&one.a), b: text(&one.b) })
+        .map(|one| {
+            let [a, b] = [&one.a, &one.b].map(|text| match text {
+                Some(text) => text.text(),
+                None => "not loaded".to_owned(),
+            });
+            DifferingCondition { what: one.what.clone(), a, b }
+        })
         .collect();
     let (Some(a), Some(b)) = (input.a.script(), input.b.script()) else { return rows };
     if a.record.is_some() != b.record.is_some() {
-        let text = |script: &RecordedScript| {
-            let record = script.record.as_ref().map(|record| NamedText::of(&record.script).text());
-            record.unwrap_or_else(|| "not recorded by the older version".to_owned())
-        };
-        rows.push(DifferingCondition { what: "script".to_owned(), a: text(a), b: text(b) });
+        let [a, b] = [a, b].map(|script| match &script.record {
+            Some(record) => NamedText::of(&record.script).text(),
+            None => "not recorded by the older version".to_owned(),
+        });
+        rows.push(DifferingCondition { what: "script".to_owned(), a, b });
     }
     rows.extend(options(a, b));
     rows
@@ -105,13 +107,14 @@ fn options(a: &RecordedScript, b: &RecordedScript) -> Vec<DifferingCondition> {
     let names =
         a.options.keys().chain(b.options.keys().filter(|name| !a.options.contains_key(*name)));
     let names = names.filter(|name| !OPTIONS_NOT_SHOWN.contains(&&*name.replace('-', "_")));
-    let text = |value: Option<&String>| {
-        value.filter(|text| !text.is_empty()).map_or("not set", String::as_str).to_owned()
-    };
-    let both = names.map(|name| (name, text(a.options.get(name)), text(b.options.get(name))));
-    both.filter(|(_, a, b)| a != b)
-        .map(|(name, a, b)| DifferingCondition { what: format!("--{name}"), a, b })
-        .collect()
+    let both = names.map(|name| {
+        let [a, b] = [a, b].map(|script| {
+            let value = script.options.get(name).filter(|text| !text.is_empty());
+            value.map_or("not set", String::as_str).to_owned()
+        });
+        DifferingCondition { what: format!("--{name}"), a, b }
+    });
+    both.filter(|one| one.a != one.b).collect()
 }
 
 impl NamedText {
@@ -238,10 +241,10 @@ fn table(last: &str, rows: impl Iterator<Item = [String; 3]>) -> DocumentTable {
 
 fn row(what: &str, a: f64, b: f64) -> [String; 3] {
     const SHOWN_MIN: f64 = 0.0005;
-    let figure = |value: f64| match value {
+    let [a, b] = [a, b].map(|value| match value {
         0.0 => "none".to_owned(),
         value if value < SHOWN_MIN => "under 0.001".to_owned(),
         value => format::per_tx(value),
-    };
-    [figure(a), figure(b), what.to_owned()]
+    });
+    [a, b, what.to_owned()]
 }

@@ -228,7 +228,7 @@ fn an_undecided_verdict_has_its_reason() {
     }
 }
 
-/// The same key again and again, and new ones at the end: what case 4 was about.
+/// One key again and again, and new ones at the end: what case 4 was about.
 #[test]
 fn workloads_differ_in_their_own_terms() {
     let profile = |deleted: f64, new_pages: f64| WorkloadProfile {

@@ -2,53 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use truetps_analysis::{
-    CellDetail, ComparedLine, Figure, Judgement, Missing, Pairing, ThresholdState,
-};
+use truetps_analysis::{CellDetail, Figure, Judgement, Missing, Pairing, ThresholdState};
+use truetps_knowledge::Survival;
 
-use super::{ComparedSide, InputsDiffer, RunComparison, conditions, figures, scripts, work};
+use super::inputs::InputsDiffer;
+use super::run_comparison::{ComparedSide, RunComparison};
+use super::{conditions, figures, scripts, work};
 use crate::{format, parts, remarks};
 
 /// The name, with the levels where it has several configurations: the levels that differ between the two, and the
 /// levels of factors with several in the plan, so that no two comparisons have the same name.
-pub(super) fn side_name(side: &ComparedSide<'_>, input: &RunComparison<'_>) -> String {
+pub(crate) fn side_name(side: &ComparedSide<'_>, input: &RunComparison<'_>) -> String {
     let several =
         input.a.run.plan.configurations().len() > 1 || input.b.run.plan.configurations().len() > 1;
-    let differing = conditions::differing_levels(input);
-    let is_several = |name: &str| {
-        [&input.a, &input.b]
-            .iter()
-            .any(|side| side.run.plan.factors.get(name).is_some_and(|levels| levels.len() > 1))
-    };
-    let levels = side.configuration.levels.iter();
-    let own: Vec<_> = levels
-        .filter(|(name, _)| differing.contains(&name.as_str()) || is_several(name))
-        .map(|(name, level)| format!("{name}={level}"))
-        .collect();
-    match (several, own.is_empty()) {
-        (false, true) => side.name.to_owned(),
-        (true, true) => format!("{} ({})", side.name, side.configuration),
-        (_, false) => format!("{} ({})", side.name, own.join(" ")),
+    let differing = input.differing_levels();
+    let own = side.configuration.levels.iter().filter(|(name, _)| {
+        differing.contains(&name.as_str())
+            || [&input.a, &input.b]
+                .iter()
+                .any(|side| side.run.plan.factors.get(*name).is_some_and(|levels| levels.len() > 1))
+    });
+    match format::joined(own.map(|(name, level)| format!("{name}={level}")), " ") {
+        Some(own) => format!("{} ({own})", side.name),
+        None if several => format!("{} ({})", side.name, side.configuration),
+        None => side.name.to_owned(),
     }
-}
-
-/// One word for a line: `higher`, `lower`, `equivalent`, `not enough data`, `not known`.
-pub(super) fn word(line: &ComparedLine) -> &'static str {
-    match line.change {
-        _ if line.a_under.is_some() && line.b_under.is_some() => "not known",
-        _ if has_neither(line.a, line.a_under) && has_neither(line.b, line.b_under) => "absent",
-        _ if has_neither(line.a, line.a_under) || has_neither(line.b, line.b_under) => {
-            "absent on one side"
-        }
-        Judgement::Higher => "higher",
-        Judgement::Lower => "lower",
-        Judgement::Equivalent => "equivalent",
-        Judgement::NotEnoughData { .. } => "not enough data",
-    }
-}
-
-fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
-    figure.is_none() && bound.is_none()
 }
 
 pub(super) fn facts(
@@ -100,6 +78,17 @@ fn sentence(input: &RunComparison<'_>) -> String {
     format!("{}{risk}", speed(input))
 }
 
+/// Whose commits are at risk, in one sentence before the figures of it.
+pub(crate) fn survival_sentence(b_survives: Survival) -> &'static str {
+    match b_survives {
+        Survival::Less => "B risks more commits in a crash.",
+        Survival::More => "B risks fewer commits in a crash.",
+        Survival::Same | Survival::Mixed | Survival::Unknown => {
+            "A and B risk different commits in a crash."
+        }
+    }
+}
+
 /// The durability of each side; `None` if no side had a server.
 pub(crate) fn durability(input: &RunComparison<'_>) -> Option<String> {
     let sides = [("A", &input.a, &input.durability.a), ("B", &input.b, &input.durability.b)];
@@ -124,7 +113,7 @@ pub(crate) fn durability(input: &RunComparison<'_>) -> Option<String> {
     Some(format!("A: {}. B: {}", a.sentence, b.sentence))
 }
 
-pub(super) fn speed(input: &RunComparison<'_>) -> String {
+pub(crate) fn speed(input: &RunComparison<'_>) -> String {
     let comparison = &input.comparison;
     let Some(line) = comparison.line(Figure::Tps) else {
         return "no throughput was measured".to_owned();
@@ -194,9 +183,7 @@ fn missing(missing: Missing, effect: &str) -> String {
 /// The lines of the ledger that changed most, as `redo log syncs 1.00 -> 0.03`.
 fn cause(input: &RunComparison<'_>) -> Option<String> {
     const SHOWN_MAX: usize = 4;
-    let mut changed = figures::changed(input);
-    changed.truncate(SHOWN_MAX);
-    (!changed.is_empty()).then(|| changed.join(", "))
+    format::joined(figures::changed(input).into_iter().take(SHOWN_MAX), ", ")
 }
 
 /// `4 of 300 s (1.3 %), longest 1.90 s`.
@@ -204,17 +191,13 @@ pub(crate) fn stalls_of(side: &CellDetail) -> String {
     if side.trials_watched == 0 {
         return "not known".to_owned();
     }
-    let text = |figure| format::figure_or_nothing(figure, side.get(figure));
-    let all = text(Figure::Watched);
+    let [all, longest] = [Figure::Watched, Figure::LongestStall]
+        .map(|figure| format::figure_or_nothing(figure, side.get(figure)));
     if side.get(Figure::LongestStall).is_none() {
         return format!("none in {all}");
     }
     let count = format::plural(side.get(Figure::Stalls).unwrap_or(0.0) as u64, "stall");
-    format!(
-        "{count} in {all} ({} of it), longest {}",
-        format::percent(side.stalled_share()),
-        text(Figure::LongestStall)
-    )
+    format!("{count} in {all} ({} of it), longest {longest}", format::percent(side.stalled_share()))
 }
 
 pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
@@ -223,33 +206,32 @@ pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<Str
 
 /// Files of either side.
 pub(crate) fn unread(input: &RunComparison<'_>) -> Vec<String> {
-    let of_side = |(letter, side): (&str, &ComparedSide<'_>)| -> Vec<String> {
-        side.run.all_unread().map(|unread| format!("{letter}: not read: {}", unread.what)).collect()
-    };
-    [("A", &input.a), ("B", &input.b)].into_iter().flat_map(of_side).collect()
+    let of_both = [("A", &input.a), ("B", &input.b)].into_iter().flat_map(|(letter, side)| {
+        side.run.all_unread().map(move |unread| format!("{letter}: not read: {}", unread.what))
+    });
+    of_both.collect()
 }
 
 /// What was noted of single trials.
-pub(super) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
+pub(crate) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
         let remarked = side.trials().map(|one| &one.trial);
-        let of_trial = |trial| {
+        notes.extend(remarked.flat_map(|trial| {
             remarks(trial).into_iter().map(move |note| format!("{letter}: {}: {note}", trial.name))
-        };
-        notes.extend(remarked.flat_map(of_trial));
+        }));
     }
     notes
 }
 
 /// How far the comparison as a whole goes.
-pub(super) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
+pub(crate) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
     let comparison = &input.comparison;
-    let sides = [("A", &input.a), ("B", &input.b)].into_iter();
-    let incomplete = |(letter, side): (&str, &ComparedSide<'_>)| {
-        Some(format!("{letter}: {}.", parts::incomplete(&side.run.experiment)?))
-    };
-    let mut notes: Vec<_> = sides.filter_map(incomplete).collect();
+    let mut notes = Vec::new();
+    for (letter, side) in [("A", &input.a), ("B", &input.b)] {
+        let incomplete = parts::incomplete(&side.run.experiment);
+        notes.extend(incomplete.map(|text| format!("{letter}: {text}.")));
+    }
     if comparison.pairing == Pairing::None {
         notes.push(
             "The two were not interleaved: any change on the machine between them (another load, a fuller disk, a \

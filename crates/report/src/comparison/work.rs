@@ -2,9 +2,11 @@
 
 use truetps_analysis::{Figure, Judgement};
 
+use super::figures;
+use super::inputs::InputsDiffer;
 use super::line_diff::{LineDiff, cut_around_difference};
+use super::run_comparison::RunComparison;
 use super::scripts::{ScriptsDiffer, TextDiffers};
-use super::{InputsDiffer, RunComparison, figures};
 use crate::format;
 
 /// Texts, statements, and characters of each that are shown.
@@ -13,7 +15,7 @@ const STATEMENTS_MAX: usize = 3;
 const CHARS_MAX: usize = 60;
 
 /// The first line that differs in each text, then the statements of a transaction that differ.
-pub(super) fn in_short(inputs: &InputsDiffer) -> Vec<String> {
+pub(crate) fn in_short(inputs: &InputsDiffer) -> Vec<String> {
     let mut items: Vec<_> = inputs
         .sql
         .iter()
@@ -29,10 +31,9 @@ pub(super) fn in_short(inputs: &InputsDiffer) -> Vec<String> {
 
 /// `script: A "…", B "…", and 3 more lines`.
 fn first_line(what: &str, diff: &LineDiff) -> Option<String> {
-    let line =
-        |sign: char| diff.lines.iter().find_map(|line| line.strip_prefix(sign)).map(str::trim);
+    let [a, b] = ['-', '+']
+        .map(|sign| diff.lines.iter().find_map(|line| line.strip_prefix(sign)).map(str::trim));
     let signed = diff.lines.iter().filter(|line| line.starts_with(['-', '+'])).count();
-    let (a, b) = (line('-'), line('+'));
     let shown = usize::from(a.is_some()) + usize::from(b.is_some());
     let more = signed - shown;
     let more = if more > 0 {
@@ -67,19 +68,23 @@ fn text(one: &TextDiffers) -> String {
 
 /// `INSERT INTO t VALUES (?): A 1.00, B 10.0 a transaction`.
 fn statements(scripts: &ScriptsDiffer) -> Vec<String> {
-    let per_tx = |value: f64| if value == 0.0 { "none".to_owned() } else { format::per_tx(value) };
-    let line = |what: &str, a: f64, b: f64| {
-        format!("{}: A {}, B {} a transaction", cut(what), per_tx(a), per_tx(b))
-    };
     if scripts.statements.is_empty() {
         let outcomes = scripts.transaction.iter().take(STATEMENTS_MAX);
-        return outcomes.map(|one| line(one.what, one.a_per_tx, one.b_per_tx)).collect();
+        return outcomes.map(|one| both_per_tx(one.what, one.a_per_tx, one.b_per_tx)).collect();
     }
     let shapes = scripts.statements.iter().take(STATEMENTS_MAX);
     let more = scripts.statements.len().saturating_sub(STATEMENTS_MAX) as u64;
     let more =
         (more > 0).then(|| format!("{} more with --full", format::plural(more, "statement")));
-    shapes.map(|one| line(&one.sql, one.a_per_tx, one.b_per_tx)).chain(more).collect()
+    shapes.map(|one| both_per_tx(&one.sql, one.a_per_tx, one.b_per_tx)).chain(more).collect()
+}
+
+fn both_per_tx(what: &str, a: f64, b: f64) -> String {
+    let [a, b] = [a, b].map(|value| match value {
+        0.0 => "none".to_owned(),
+        value => format::per_tx(value),
+    });
+    format!("{}: A {a}, B {b} a transaction", cut(what))
 }
 
 fn cut(text: &str) -> String {
@@ -89,7 +94,7 @@ fn cut(text: &str) -> String {
 }
 
 /// Rows a second, where the two change different numbers of rows in a transaction: tps compares other work.
-pub(super) fn rows(input: &RunComparison<'_>) -> Option<String> {
+pub(crate) fn rows(input: &RunComparison<'_>) -> Option<String> {
     let [tps, rows] =
         [Figure::Tps, Figure::RowsPerSecond].map(|figure| input.comparison.line(figure));
     let (tps, rows) = (tps?, rows?);

@@ -1,24 +1,22 @@
 //! What both sides have because truetps chose it, and neither of them sets it.
 
 use truetps_knowledge::people_value;
-use truetps_record::{Explanation, same_setting};
+use truetps_record::{ExplainedSide, Explanation, same_setting};
 
-use crate::own_settings;
+use crate::{format, own_settings};
 
 /// Settings with the same chosen value in both.
 fn common(explanation: &Explanation) -> Vec<(&str, &str)> {
-    let of = |side: &'static str| {
-        let server = if side == "a" { &explanation.a.server } else { &explanation.b.server };
-        server
-            .iter()
-            .flat_map(|server| &server.chosen_settings)
-            .map(|(name, value)| (name.as_str(), value.as_str()))
-    };
-    of("a")
-        .filter(|(name, value)| {
-            of("b").any(|(other, of_b)| other == *name && same_setting(value, of_b))
-        })
-        .collect()
+    let of_b = chosen_settings(&explanation.b);
+    let of_a = chosen_settings(&explanation.a).iter();
+    let common = of_a.filter(|(name, value)| {
+        of_b.iter().any(|(other, of_b)| other == name && same_setting(value, of_b))
+    });
+    common.map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
+fn chosen_settings(side: &ExplainedSide) -> &[(String, String)] {
+    side.server.as_ref().map_or(&[], |server| &server.chosen_settings)
 }
 
 /// `buffer pool 1 GiB, log 512 MiB`; `None` where nothing of the kind was chosen.
@@ -27,12 +25,10 @@ pub(crate) fn common_text(explanation: &Explanation) -> Option<String> {
     own_settings::in_short(&all).map(|(text, _)| format!("{text} (chosen by truetps)"))
 }
 
-/// All of them, under the names of the server.
+/// The common settings under the names of the server.
 pub(super) fn common_settings(explanation: &Explanation) -> Option<String> {
-    let all: Vec<_> = common(explanation)
-        .into_iter()
-        .map(|(name, value)| format!("{name}={}", people_value(name, value)))
-        .collect();
-    (!all.is_empty())
-        .then(|| format!("{} (chosen by truetps: neither side sets them)", all.join(", ")))
+    let all = common(explanation).into_iter();
+    let texts = all.map(|(name, value)| format!("{name}={}", people_value(name, value)));
+    let texts = format::joined(texts, ", ")?;
+    Some(format!("{texts} (chosen by truetps: neither side sets them)"))
 }

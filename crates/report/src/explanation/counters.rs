@@ -4,13 +4,13 @@ use truetps_analysis::{Figure, OverTrials};
 use truetps_archive::ExplainedRun;
 use truetps_causes::Mixture;
 
-use super::factor_name;
+use super::factors::factor_name;
 use crate::document::DocumentTable;
 use crate::format;
 
 /// A figure moved if its ratio is at least this, either way.
 const MOVED: f64 = 1.25;
-/// Of each cause, those that moved most.
+/// The figures that moved most with a cause, so many of each.
 const SHOWN_MAX: usize = 6;
 
 /// Figures of a transaction that moved with a cause, those that moved most first.
@@ -23,13 +23,10 @@ pub(super) fn table(run: &ExplainedRun) -> DocumentTable {
             Figure::costs().filter_map(|figure| moved(run, with, figure)).collect();
         moved.sort_by(|one, other| other.distance().total_cmp(&one.distance()));
         rows.extend(moved.into_iter().take(SHOWN_MAX).map(|one| {
-            let ratio = if one.ratio().is_finite() {
-                format::ratio(one.ratio())
-            } else {
-                format::NOTHING.to_owned()
-            };
-            let (of_a, of_cause) =
-                (format::figure(one.figure, one.of_a), format::figure(one.figure, one.of_cause));
+            let ratio = Some(one.ratio()).filter(|ratio| ratio.is_finite());
+            let ratio = format::or_nothing(ratio, format::ratio);
+            let [of_a, of_cause] =
+                [one.of_a, one.of_cause].map(|value| format::figure(one.figure, value));
             [of_a, of_cause, ratio, factor_name(run, cause.factor), one.figure.name().to_owned()]
         }));
     }
@@ -56,7 +53,7 @@ impl Moved {
 fn moved(run: &ExplainedRun, with: Mixture, figure: Figure) -> Option<Moved> {
     let (of_a, of_cause) = (over_trials(run, Mixture::A, figure)?, over_trials(run, with, figure)?);
     let moved = Moved { figure, of_a, of_cause };
-    // Of almost nothing, any ratio is chance.
+    // A ratio of almost nothing is chance.
     let is_something = of_a.max(of_cause) > SMALLEST;
     (is_something && moved.distance() >= MOVED.ln()).then_some(moved)
 }

@@ -3,7 +3,10 @@
 use truetps_causes::{Findings, Outcome};
 use truetps_record::Explanation;
 
-use super::{common_settings, explanation_document, left_out_table, side_name, title};
+use super::common::common_settings;
+use super::factors::{side_name, title};
+use super::json::explanation_document;
+use super::tables::left_out_table;
 use crate::document::{Document, DocumentSection};
 use crate::json::json_text;
 use crate::{TextScreen, markdown, text};
@@ -18,7 +21,7 @@ pub fn nothing_differs_markdown(explanation: &Explanation) -> String {
     markdown::draw(document(explanation))
 }
 
-/// As of an explanation, without trials.
+/// The document of an explanation, without trials.
 pub fn nothing_differs_json(experiment: &str, explanation: &Explanation) -> String {
     let findings = Findings { outcome: Outcome::NotReproduced, ..Findings::default() };
     json_text(&explanation_document(experiment, explanation, &findings, Vec::new()))

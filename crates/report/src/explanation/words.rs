@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Cause, CauseRole, LogInterval, Mixture, Outcome, Screened};
+use truetps_causes::{CauseRole, LogInterval, Mixture, Outcome};
 use truetps_knowledge::{find_setting, people_value};
 use truetps_record::{
-    ExplainedFactor, FactorChange, Flavour, SettingValue, Version, is_setting_factor, parse_time,
+    ExplainedFactor, FactorChange, FactorLevel, Flavour, Version, is_setting_factor, parse_time,
 };
 
-use super::{corner, factor_name, part_of, ratio_text};
+use super::factors::{corner, factor_name, part_of, ratio_text, with_names};
+use crate::generator::and_more;
 use crate::{durability_of, format, names};
 
 pub(crate) fn role(role: CauseRole) -> &'static str {
@@ -70,7 +70,7 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
     }
 }
 
-/// Of a corner that gave no result.
+/// Why A and B cannot be compared: a corner gave no result, or was not measured yet.
 fn nothing_measured(run: &ExplainedRun) -> Vec<String> {
     let b = Mixture::b(run.explanation.factors.len());
     let dead = [("A", Mixture::A), ("B", b)]
@@ -148,12 +148,14 @@ fn still_needed(run: &ExplainedRun) -> Option<String> {
 /// A trial's mean duration, with what is usual between two trials: the time between two commands that resume an explanation
 /// is not.
 fn trial_s(run: &ExplainedRun) -> Option<f64> {
-    // Whole seconds of `2024-02-29T12:30:00Z`.
-    let seconds = |text: &str| parse_time(text.get(..19)?);
-    let span = |(_, loaded): &(Mixture, LoadedTrial)| {
-        Some((seconds(&loaded.trial.started_at)?, seconds(loaded.trial.ended_at.as_deref()?)?))
-    };
-    let spans: Vec<_> = run.trials.iter().filter_map(span).collect();
+    let spans: Vec<_> = run
+        .trials
+        .iter()
+        .filter_map(|(_, loaded)| {
+            let began_s = time_s(&loaded.trial.started_at)?;
+            Some((began_s, time_s(loaded.trial.ended_at.as_deref()?)?))
+        })
+        .collect();
     let own_s: i64 = spans.iter().map(|(began, ended)| (ended - began).max(0)).sum();
     let mut between_s: Vec<_> =
         spans.windows(2).map(|pair| (pair[1].0 - pair[0].1).max(0)).collect();
@@ -163,14 +165,21 @@ fn trial_s(run: &ExplainedRun) -> Option<f64> {
     (trial_s > 0.0).then_some(trial_s)
 }
 
+/// Whole seconds of `2024-02-29T12:30:00Z`.
+fn time_s(text: &str) -> Option<i64> {
+    parse_time(text.get(..19)?)
+}
+
 /// `log_bin (OFF → ON)`.
 fn with_levels(run: &ExplainedRun, index: usize) -> String {
     let factor = &run.explanation.factors[index];
-    let levels = factor.levels.first().filter(|_| factor.levels.len() == 1);
-    let levels = levels.map_or(String::new(), |level| {
-        let of = |value: &SettingValue| short(&people_value(&level.name, &value.option_text()));
-        format!(" ({} → {})", of(&level.a), of(&level.b))
-    });
+    let levels = match &factor.levels[..] {
+        [FactorLevel { name, a, b, .. }] => {
+            let [a, b] = [a, b].map(|value| short(&people_value(name, &value.option_text())));
+            format!(" ({a} → {b})")
+        }
+        _ => String::new(),
+    };
     format!("{}{levels}", factor_name(run, index))
 }
 
@@ -178,41 +187,26 @@ fn with_levels(run: &ExplainedRun, index: usize) -> String {
 fn causes_text(run: &ExplainedRun) -> String {
     let causes = &run.findings.causes;
     let gap = run.findings.gap.map_or(0.0, |gap| gap.value);
-    let named = |cause: &Cause| with_levels(run, cause.factor);
+    let names: Vec<_> = causes.iter().map(|one| with_levels(run, one.factor)).collect();
+    let parts = causes.iter().map(|one| part_of(one.share.value / gap));
     match &causes[..] {
         [] => String::new(),
-        [only] if only.role == CauseRole::Sufficient => format!("{} alone makes it", named(only)),
-        [only] => format!("{} makes {} of it", named(only), part_of(only.share.value / gap)),
+        [only] if only.role == CauseRole::Sufficient => format!("{} alone makes it", names[0]),
+        [only] => format!("{} makes {} of it", names[0], part_of(only.share.value / gap)),
         several if several.iter().all(|one| one.role == CauseRole::OnlyTogether) => {
-            format!(
-                "{} make it, only together",
-                format::list(&several.iter().map(named).collect::<Vec<_>>())
-            )
+            format!("{} make it, only together", format::list(&names))
         }
         several if several.iter().all(|one| one.role == CauseRole::EitherAlone) => {
-            format!(
-                "{} make it, either alone",
-                format::list(&several.iter().map(named).collect::<Vec<_>>())
-            )
+            format!("{} make it, either alone", format::list(&names))
         }
         several => {
-            let each = |one: &Cause| match one.role {
-                CauseRole::Opposite => {
-                    format!("{} counteracts ({})", named(one), part_of(one.share.value / gap))
-                }
-                CauseRole::OnlyTogether => {
-                    format!(
-                        "{} makes {} (only together)",
-                        named(one),
-                        part_of(one.share.value / gap)
-                    )
-                }
-                _ => format!("{} makes {}", named(one), part_of(one.share.value / gap)),
-            };
-            format!(
-                "of the difference, {}",
-                format::list(&several.iter().map(each).collect::<Vec<_>>())
-            )
+            let each = several.iter().zip(names.iter().zip(parts));
+            let each = each.map(|(one, (name, part))| match one.role {
+                CauseRole::Opposite => format!("{name} counteracts ({part})"),
+                CauseRole::OnlyTogether => format!("{name} makes {part} (only together)"),
+                _ => format!("{name} makes {part}"),
+            });
+            format!("of the difference, {}", format::list(&each.collect::<Vec<_>>()))
         }
     }
 }
@@ -281,38 +275,34 @@ pub(crate) fn version_text(run: &ExplainedRun) -> Option<String> {
         format!("{b} with the settings of A has {} of the throughput of {a}", ratio_text(step))
     });
     let mean = mean.map(|effect| format!("over mixtures of all settings {}", ratio_text(&effect)));
-    let parts: Vec<_> = alone.into_iter().chain(mean).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+    format::joined(alone.into_iter().chain(mean), "; ")
 }
 
 /// What is known of the factors that are no causes, the most suspicious first.
 pub(crate) fn others_text(run: &ExplainedRun) -> Vec<String> {
     const NAMES_MAX: usize = 8;
-    let is_suspect =
-        |factor: usize| run.findings.suspects.iter().any(|(suspect, _)| *suspect == factor);
-    let others: Vec<_> = run.findings.others.iter().filter(|one| !is_suspect(one.factor)).collect();
-    let line = |what: &str, is_of: &dyn Fn(&Screened) -> bool| {
-        let of = others.iter().filter(|one| is_of(one)).map(|one| {
-            match one.effect.filter(LogInterval::is_decided) {
-                Some(effect) => format!("{} {}", factor_name(run, one.factor), ratio_text(&effect)),
-                None => factor_name(run, one.factor),
-            }
-        });
-        let names: Vec<_> = of.collect();
+    const SEEN: &str = "an effect that was not confirmed, and may be chance";
+    const UNSEEN: &str = "no effect shown";
+    const UNMEASURED: &str = "not measured yet";
+    let suspects = &run.findings.suspects;
+    let others = run.findings.others.iter();
+    let others = others.filter(|one| suspects.iter().all(|(suspect, _)| *suspect != one.factor));
+    let named = others.map(|one| match &one.effect {
+        Some(effect) if effect.is_decided() => {
+            (SEEN, format!("{} {}", factor_name(run, one.factor), ratio_text(effect)))
+        }
+        Some(_) => (UNSEEN, factor_name(run, one.factor)),
+        None => (UNMEASURED, factor_name(run, one.factor)),
+    });
+    let mut groups = crate::grouped(named);
+    groups.sort_by_key(|(what, _)| [SEEN, UNSEEN, UNMEASURED].iter().position(|one| one == what));
+    let lines = groups.into_iter().map(|(what, names)| {
         let more = names.len().saturating_sub(NAMES_MAX);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        let shown: Vec<_> = names.iter().take(NAMES_MAX).cloned().collect();
-        (!names.is_empty()).then(|| format!("{what}: {}{more}", shown.join(", ")))
-    };
-    let is_seen = |one: &Screened| one.effect.is_some_and(|effect| effect.is_decided());
-    [
-        line("an effect that was not confirmed, and may be chance", &is_seen),
-        line("no effect shown", &|one| one.effect.is_some() && !is_seen(one)),
-        line("not measured yet", &|one| one.effect.is_none()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+        let shown: Vec<_> = names.into_iter().take(NAMES_MAX).collect();
+        format!("{what}: {}{more}", shown.join(", "))
+    });
+    lines.collect()
 }
 
 /// Which differences are not measured, by the reason.
@@ -321,29 +311,21 @@ pub(crate) fn left_out_text(run: &ExplainedRun) -> Vec<String> {
     let groups = crate::grouped(
         run.explanation.left_out.iter().map(|one| (one.reason.clone(), one.name.clone())),
     );
-    let line = |(reason, names): (String, Vec<String>)| {
+    let lines = groups.into_iter().map(|(reason, names)| {
         let more = names.len().saturating_sub(NAMES_MAX);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let shown: Vec<_> = names.iter().take(NAMES_MAX).cloned().collect();
-        format!("{}{more}: {reason}", shown.join(", "))
-    };
-    groups.into_iter().map(line).collect()
+        let shown: Vec<_> = names.into_iter().take(NAMES_MAX).collect();
+        format!("{}{}: {reason}", shown.join(", "), and_more(more))
+    });
+    lines.collect()
 }
 
 /// Mixtures without a result, and why.
 pub(crate) fn not_started(run: &ExplainedRun) -> Vec<String> {
-    let names = |mixture: Mixture| {
-        let names: Vec<_> = mixture
-            .factors()
-            .filter_map(|index| Some(run.explanation.factors.get(index)?.name.clone()))
-            .collect();
-        names.join(", ")
-    };
-    run.findings
-        .not_started
-        .iter()
-        .map(|one| format!("A with {}: {}", names(one.mixture), failure_of(run, one.mixture)))
-        .collect()
+    let lines = run.findings.not_started.iter().map(|one| {
+        let names = with_names(&run.explanation.factors, one.mixture).join(", ");
+        format!("A with {names}: {}", failure_of(run, one.mixture))
+    });
+    lines.collect()
 }
 
 /// What would give B the result of A, and what that risks.
@@ -351,11 +333,15 @@ pub(crate) fn remedies(run: &ExplainedRun) -> Vec<String> {
     let Some(gap) = run.findings.gap else { return Vec::new() };
     // Of the two, the slower one is to be mended.
     let is_b_slower = gap.value < 0.0;
-    let helps = |cause: &&Cause| (cause.share.value < 0.0) == is_b_slower;
-    let of_cause = |cause: &Cause| {
-        remedy(run, &run.explanation.factors[cause.factor], cause.role, is_b_slower)
-    };
-    let mut list: Vec<_> = run.findings.causes.iter().filter(helps).filter_map(of_cause).collect();
+    let mut list: Vec<_> = run
+        .findings
+        .causes
+        .iter()
+        .filter(|cause| (cause.share.value < 0.0) == is_b_slower)
+        .filter_map(|cause| {
+            remedy(run, &run.explanation.factors[cause.factor], cause.role, is_b_slower)
+        })
+        .collect();
     list.extend(durability_change(run, is_b_slower).filter(|_| !list.is_empty()));
     list
 }
@@ -424,14 +410,14 @@ fn set_statement(run: &ExplainedRun, name: &str, value: &str) -> String {
 
 /// What the two sides survive, where that differs: speed is no gain where it is bought with data.
 fn durability_change(run: &ExplainedRun, is_b_slower: bool) -> Option<String> {
-    let of = |corner: Mixture| {
+    let corners = [Mixture::A, Mixture::b(run.explanation.factors.len())];
+    let [a, b] = corners.map(|corner| {
         let trials = run.trials.iter().filter(|(mixture, _)| *mixture == corner);
-        durability_of(&run.experiment, trials.map(|(_, loaded)| loaded))
-            .map(|durability| durability.sentence)
-    };
-    let (a, b) = (of(Mixture::A)?, of(Mixture::b(run.explanation.factors.len()))?);
+        let durability = durability_of(&run.experiment, trials.map(|(_, loaded)| loaded))?;
+        Some(durability.sentence)
+    });
     let (slow, fast, slow_is, fast_is) =
-        if is_b_slower { (b, a, "B", "A") } else { (a, b, "A", "B") };
+        if is_b_slower { (b?, a?, "B", "A") } else { (a?, b?, "A", "B") };
     (slow != fast).then(|| {
         format!("this is no free gain: with the settings of {fast_is}, {fast}; with the settings of {slow_is}, {slow}")
     })

@@ -21,7 +21,7 @@ pub(super) struct CurveChart {
     pub(super) rest: &'static str,
     pub(super) how_to_read: String,
     pub(super) columns: Vec<String>,
-    /// A place on the axis, and a text for each column.
+    /// A level of the axis, and a text for each column.
     pub(super) rows: Vec<(String, Vec<String>)>,
 }
 
@@ -41,12 +41,13 @@ impl CurveChart {
             if input.analysis.axis == Axis::Rate { rate } else { "" },
             marks_explained(input)
         );
-        let text = |cell: &Cell| Some(marked(cell, &format::tps_estimate(cell.tps.as_ref()?)));
         Self {
             measure: "tps",
             title: "Transactions per second",
             rest: "highest",
-            ..Self::of("Throughput", &how_to_read, input, lines, text)
+            ..Self::of("Throughput", &how_to_read, input, lines, |cell| {
+                Some(marked(cell, &format::tps_estimate(cell.tps.as_ref()?)))
+            })
         }
     }
 
@@ -63,13 +64,13 @@ impl CurveChart {
             if open_loop::has_figures(input.analysis) { open } else { "" },
             marks_explained(input)
         );
-        let text =
-            |cell: &Cell| Some(marked(cell, &format::duration_us(cell.get(Figure::ResponseP99)?)));
         Self {
             measure: "p99",
             title: "Response time, p99",
             rest: "lowest",
-            ..Self::of("Response time", &how_to_read, input, lines, text)
+            ..Self::of("Response time", &how_to_read, input, lines, |cell| {
+                Some(marked(cell, &format::duration_us(cell.get(Figure::ResponseP99)?)))
+            })
         }
     }
 
@@ -126,7 +127,7 @@ fn has_knee(input: &ReportInput) -> bool {
     input.analysis.curves.iter().any(|curve| curve.knee.is_some())
 }
 
-/// One row for each place on the axis, one column for each line.
+/// One row for each level of the axis, one column for each line.
 fn pivot(
     input: &ReportInput,
     lines: &ChartLines,
@@ -135,11 +136,10 @@ fn pivot(
     let analysis = input.analysis;
     let columns =
         analysis.curves.iter().enumerate().map(|(index, curve)| lines.with_baseline(index, curve));
-    let row = |level: f64| {
-        let cell_text = |curve| names::cell_at(analysis, curve, level).and_then(&text);
-        let cells =
-            analysis.curves.iter().map(|curve| format::or_nothing(cell_text(curve), |text| text));
-        (format::rate(level), cells.collect())
-    };
-    (columns.collect(), names::levels(analysis).into_iter().map(row).collect())
+    let rows = names::levels(analysis).into_iter().map(|level| {
+        let cells = analysis.curves.iter().map(|curve| names::cell_at(analysis, curve, level));
+        let texts = cells.map(|cell| format::text_or_nothing(cell.and_then(&text)));
+        (format::rate(level), texts.collect())
+    });
+    (columns.collect(), rows.collect())
 }

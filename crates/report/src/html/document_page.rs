@@ -46,7 +46,7 @@ impl<'a> DocumentPage<'a> {
     }
 }
 
-/// Of the section at this place.
+/// The anchor of the section with this index.
 fn anchor(index: usize) -> String {
     format!("part-{}", index + 1)
 }

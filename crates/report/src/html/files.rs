@@ -8,14 +8,14 @@ use crate::{ReportInput, format};
 
 pub(super) struct TrialFiles<'a> {
     pub(super) name: &'a str,
-    /// From 1.
+    /// The number of the block, from 1.
     pub(super) block: u32,
     pub(super) configuration: String,
     pub(super) tps: String,
     pub(super) p99: String,
     pub(super) max: String,
     pub(super) valid: bool,
-    /// By the generator.
+    /// Whether the generator limited the figures.
     pub(super) limited: bool,
     pub(super) state: &'static str,
     /// Name and path below the experiment's folder.

@@ -7,11 +7,11 @@ macro_rules! asset {
 }
 pub(super) use asset;
 
-/// Of `frame.html`.
+/// The values of `frame.html`.
 pub(super) struct Frame<'a> {
     /// At the left of the top line.
     pub(super) name: &'a str,
-    /// Of the window.
+    /// The title of the window.
     pub(super) title: String,
     pub(super) tool_version: &'a str,
     /// Anchor and name of each section, for the line at the top. The first is the answer, `verdict`.

@@ -7,8 +7,8 @@ use serde::Serialize;
 use truetps_analysis::{IntervalSteps, LoadedTrial, TrialLatency, step_start_ns};
 use truetps_record::Phase;
 
+use super::chart_number::ChartNumber;
 use super::labels::{configuration, unbroken};
-use super::script_data::ChartNumber;
 use super::series;
 use crate::{ReportInput, format, grouped};
 
@@ -22,7 +22,7 @@ const BYTES_MAX: usize = 120_000;
 const DEGREES: [char; 15] =
     ['1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
 const LIGHTEST: f64 = 1e-4;
-/// A run of 1 to 26 empty places is one letter, `a` to `z`.
+/// A run of 1 to 26 empty fields is one letter, `a` to `z`.
 const EMPTY_RUN_MAX: u8 = 26;
 
 pub(super) struct HeatSection {
@@ -42,12 +42,12 @@ pub(super) struct Picture {
     from: f64,
     factor: f64,
     rows: u16,
-    /// Column by column from below: a degree (`1` to `F`), or a run of empty places (`a` to `z`).
+    /// Column by column from below: a degree (`1` to `F`), or a run of empty fields (`a` to `z`).
     places: String,
 }
 
 impl HeatSection {
-    /// As many trials as fit: one of each configuration first.
+    /// Pictures of as many trials as fit, one of each configuration first.
     pub(super) fn of(input: &ReportInput) -> Self {
         let (mut bytes, mut pictures) = (0, Vec::new());
         let mut left_out = 0;
@@ -63,14 +63,12 @@ impl HeatSection {
         }
         pictures.sort_by_key(|(cell, ..)| *cell);
         let how_to_read = how_to_read(pictures.len(), left_out);
-        let label = |cell: usize| configuration(&input.analysis.cells[cell].configuration);
-        let named = pictures
-            .iter()
-            .enumerate()
-            .map(|(index, (cell, name, _))| (label(*cell), (index, name.clone())));
-        let options = grouped(named);
+        let named = pictures.iter().enumerate().map(|(index, (cell, name, _))| {
+            let label = configuration(&input.analysis.cells[*cell].configuration);
+            (label, (index, name.clone()))
+        });
         Self {
-            options,
+            options: grouped(named),
             how_to_read,
             data: pictures.into_iter().map(|(.., picture)| picture).collect(),
         }
@@ -106,12 +104,11 @@ impl Picture {
     /// `None` where no transaction ended.
     fn of(latency: &TrialLatency) -> Option<Self> {
         let columns = columns(&latency.intervals);
-        let steps =
-            || columns.iter().flat_map(|column| column.counts.iter().map(|(step, _)| *step));
-        let (lowest, highest) = (steps().min()?, steps().max()?);
+        let steps = columns.iter().flat_map(|column| &column.counts).map(|(step, _)| *step);
+        let (lowest, highest) = (steps.clone().min()?, steps.max()?);
         let joined = (highest - lowest + 1).div_ceil(ROWS_MAX);
         let rows = (highest - lowest) / joined + 1;
-        let edge = |column: &IntervalSteps| ChartNumber::whole(column.start_ms);
+        let starts = columns.iter().map(|column| ChartNumber::whole(column.start_ms));
         let end =
             columns.last().map(|column| ChartNumber::whole(column.start_ms + column.length_ms));
         let from = step_start_ns(lowest) / 1e3;
@@ -120,7 +117,7 @@ impl Picture {
             push_column(&mut places, column, |step| (step - lowest) / joined, rows);
         }
         Some(Self {
-            edges: columns.iter().map(edge).chain(end).collect(),
+            edges: starts.chain(end).collect(),
             phases: columns.iter().map(|column| series::letter(column.phase)).collect(),
             from,
             factor: step_start_ns(lowest + joined) / 1e3 / from,

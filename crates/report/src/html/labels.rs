@@ -41,7 +41,7 @@ impl ChartLines {
         self.marked(&self.names[index], curve)
     }
 
-    /// `innodb_flush_log_at_trx_commit=1 (baseline)`: for places that do not show the title.
+    /// `innodb_flush_log_at_trx_commit=1 (baseline)`: for texts that do not show the title.
     pub(super) fn full(&self, index: usize, curve: &Curve) -> String {
         self.marked(if curve.label.is_empty() { &self.names[index] } else { &curve.label }, curve)
     }

@@ -27,11 +27,11 @@ impl LedgerSection {
                 input.analysis.cells.iter().map(|cell| &cell.detail.ledger).collect();
             let known: Vec<LedgerRow> =
                 lines(&ledgers).into_iter().filter(|line| !line.is_absent()).collect();
-            let texts = |index: usize| known.iter().map(|line| line.texts[index].clone()).collect();
-            let cells = input.analysis.cells.iter().enumerate();
-            section.all = cells
-                .map(|(index, cell)| (configuration(&cell.configuration), texts(index)))
-                .collect();
+            let all = input.analysis.cells.iter().enumerate().map(|(index, cell)| {
+                let texts = known.iter().map(|line| line.texts[index].clone()).collect();
+                (configuration(&cell.configuration), texts)
+            });
+            section.all = all.collect();
             section.resources = known.iter().map(|line| line.key.name()).collect();
         }
         Some(section)

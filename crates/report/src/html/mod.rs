@@ -4,6 +4,7 @@
 //! here with its content. All text and tables are in the page as they are; the script (`assets/js`) draws the
 //! charts from a block of data, [`script_data`].
 
+mod chart_number;
 mod curves;
 mod document_page;
 mod files;

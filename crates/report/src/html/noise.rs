@@ -19,12 +19,12 @@ pub(super) struct NoiseSection {
 }
 
 pub(super) struct PairRow {
-    /// From 1.
+    /// The number of the block, from 1.
     pub(super) block: u32,
     pub(super) configuration: String,
     pub(super) first: String,
     pub(super) second: String,
-    /// By the generator.
+    /// Whether the generator limited the figures.
     pub(super) limited: bool,
     pub(super) ratio: String,
     pub(super) forest: Forest,
@@ -55,18 +55,13 @@ impl NoiseSection {
 }
 
 fn summary(noise: &[LoadNoise]) -> String {
-    let at = |one: &LoadNoise| {
-        format!(
-            "{} at {} (detectable: {})",
-            format::percent(one.sigma),
-            one.load,
-            format::detectable(one.smallest_detectable_effect)
-        )
-    };
-    let all: Vec<_> = noise.iter().map(at).collect();
+    let all = noise.iter().map(|one| {
+        let detectable = format::detectable(one.smallest_detectable_effect);
+        format!("{} at {} (detectable: {detectable})", format::percent(one.sigma), one.load)
+    });
     format!(
         "One trial differs from the next of the same configuration in the same block by about {}.",
-        all.join(", ")
+        all.collect::<Vec<_>>().join(", ")
     )
 }
 

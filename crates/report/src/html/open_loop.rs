@@ -68,26 +68,22 @@ fn group(input: &ReportInput, curve: &Curve, label: String) -> RowGroup<OpenLoop
 }
 
 fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> OpenLoopRow {
-    let text = |figure| format::figure_or_nothing(figure, cell.get(figure));
+    let [started, skipped, queued] = [Figure::StartedRate, Figure::Skipped, Figure::Queued]
+        .map(|figure| format::figure_or_nothing(figure, cell.get(figure)));
+    let times = RESPONSE.into_iter().chain(SERVICE).chain(LAG).chain([Figure::LateP99]);
     OpenLoopRow {
         level: names::level(input.analysis.axis, &cell.configuration),
         target: open_loop::rate_text(&input.run.plan, cell),
-        started: text(Figure::StartedRate),
+        started,
         tps: format::or_nothing(cell.tps.as_ref(), format::tps_estimate),
-        skipped: text(Figure::Skipped),
-        queued: text(Figure::Queued),
+        skipped,
+        queued,
         symbol: symbol(input, cell, open),
         sustained: open_loop::held(input, cell)
             .map_or_else(|| open_loop::sustained(open), |held| unbroken(&held)),
         why_not: open_loop::why_not(open).map(|why| unbroken(&why)),
         mark: generator::is_limited(cell).then_some(LIMITED),
-        times: RESPONSE
-            .into_iter()
-            .chain(SERVICE)
-            .chain(LAG)
-            .chain([Figure::LateP99])
-            .map(text)
-            .collect(),
+        times: times.map(|figure| format::figure_or_nothing(figure, cell.get(figure))).collect(),
     }
 }
 

@@ -50,7 +50,7 @@ const ASSETS: Assets = Assets {
 pub(super) struct Page<'a> {
     frame: Frame<'a>,
     assets: Assets,
-    /// A single configuration has no curves, which would be a dot each: its series stands in their place.
+    /// A single configuration has no curves, which would be a dot each: its series replaces them.
     first_is_series: bool,
     verdict: VerdictSection,
     setup: Setup<'a>,

@@ -4,9 +4,9 @@ use serde::Serialize;
 use truetps_analysis::{Axis, Cell, nines_us, quantile_us};
 use truetps_record::Histogram;
 
+use super::chart_number::ChartNumber;
 use super::heat::HeatSection;
 use super::labels::{self, ChartLines, unbroken};
-use super::script_data::ChartNumber;
 use crate::{ReportInput, format, names};
 
 /// Percentiles of the table: heading, quantile.
@@ -20,7 +20,7 @@ const COLUMNS: [(&str, f64); 6] = [
 ];
 
 pub(super) struct PercentileSection {
-    /// One for each place on the axis of the curves; empty where one picture has all.
+    /// One for each level of the axis; empty where one picture has all.
     pub(super) options: Vec<String>,
     pub(super) columns: [(&'static str, f64); 6],
     pub(super) rows: Vec<PercentileRow>,
@@ -57,7 +57,7 @@ struct PercentileLine {
     transactions: u64,
     /// Microseconds at 0, 1, 2 … tenths of a nine.
     us: Vec<ChartNumber>,
-    /// Of the slowest transaction.
+    /// The response time of the slowest transaction.
     max: ChartNumber,
 }
 
@@ -87,46 +87,47 @@ impl PercentileSection {
 }
 
 fn row(cell: &Cell, histogram: &Histogram) -> PercentileRow {
-    let time = |(_, quantile): (&str, f64)| {
+    let times = COLUMNS.map(|(_, quantile)| {
         format::or_nothing(quantile_us(histogram, quantile), format::duration_us)
-    };
+    });
     PercentileRow {
         configuration: labels::configuration(&cell.configuration),
         transactions: format::count(histogram.len()),
-        times: COLUMNS.map(time).to_vec(),
+        times: times.to_vec(),
         max: format::duration_us(histogram.max() as f64 / 1e3),
     }
 }
 
-/// Several curves: at each place on the axis, one line for each. A single one: a line for each of its places.
+/// Several curves: at each level of the axis, one line for each. A single one: a line for each of its levels.
 fn groups(input: &ReportInput, lines: &ChartLines) -> (Vec<String>, Vec<PercentileGroup>) {
     let analysis = input.analysis;
-    let line = |cell: usize, look: usize, baseline: bool, name: String| {
-        let histogram = analysis.cells[cell].detail.latency.as_ref()?;
-        let max = ChartNumber::new(histogram.max() as f64 / 1e3);
-        let us = nines_us(histogram).into_iter().map(ChartNumber::new).collect();
-        Some(PercentileLine { name, baseline, look, transactions: histogram.len(), us, max })
-    };
-    let level = |cell: &usize| analysis.axis.level(&analysis.cells[*cell].configuration);
     if let [curve] = analysis.curves.as_slice() {
-        let cells = curve.cells.iter().enumerate();
-        let name = |cell: &usize| at_level(analysis.axis, level(cell));
-        let lines = cells.filter_map(|(look, cell)| line(*cell, look, false, name(cell))).collect();
-        return (Vec::new(), vec![PercentileGroup { lines }]);
+        let lines = curve.cells.iter().enumerate().filter_map(|(look, cell)| {
+            let name = at_level(analysis.axis, names::level_of(analysis, *cell));
+            PercentileLine::new(&analysis.cells[*cell], look, false, name)
+        });
+        return (Vec::new(), vec![PercentileGroup { lines: lines.collect() }]);
     }
-    let group = |wanted: f64| {
-        let curves = analysis.curves.iter().enumerate();
-        let lines = curves.filter_map(|(index, curve)| {
-            let cell = names::index_at(analysis, curve, wanted)?;
-            line(cell, index, curve.is_baseline, lines.with_baseline(index, curve))
+    let levels = names::levels(analysis);
+    let groups = levels.iter().map(|level| {
+        let lines = analysis.curves.iter().enumerate().filter_map(|(look, curve)| {
+            let name = lines.with_baseline(look, curve);
+            let cell = names::cell_at(analysis, curve, *level)?;
+            PercentileLine::new(cell, look, curve.is_baseline, name)
         });
         PercentileGroup { lines: lines.collect() }
-    };
-    let levels = names::levels(analysis);
-    (
-        levels.iter().map(|wanted| at_level(analysis.axis, *wanted)).collect(),
-        levels.into_iter().map(group).collect(),
-    )
+    });
+    (levels.iter().map(|level| at_level(analysis.axis, *level)).collect(), groups.collect())
+}
+
+impl PercentileLine {
+    /// `None` where no trial has a histogram.
+    fn new(cell: &Cell, look: usize, baseline: bool, name: String) -> Option<Self> {
+        let histogram = cell.detail.latency.as_ref()?;
+        let max = ChartNumber::new(histogram.max() as f64 / 1e3);
+        let us = nines_us(histogram).into_iter().map(ChartNumber::new).collect();
+        Some(Self { name, baseline, look, transactions: histogram.len(), us, max })
+    }
 }
 
 fn at_level(axis: Axis, level: f64) -> String {
@@ -136,12 +137,10 @@ fn at_level(axis: Axis, level: f64) -> String {
     }
 }
 
-/// The place where the baseline is fastest.
+/// The index of the level at which the baseline is fastest.
 fn chosen(input: &ReportInput, groups: usize) -> usize {
     let analysis = input.analysis;
-    let level = analysis
-        .best_of_baseline()
-        .map(|best| analysis.axis.level(&analysis.cells[best].configuration));
+    let level = analysis.best_of_baseline().map(|best| names::level_of(analysis, best));
     let at = names::levels(analysis).into_iter().position(|one| Some(one) == level).unwrap_or(0);
     at.min(groups.saturating_sub(1))
 }

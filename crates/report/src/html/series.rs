@@ -4,11 +4,11 @@ use serde::Serialize;
 use truetps_analysis::{Figure, LoadedTrial, Stall, StallKind};
 use truetps_record::{BUCKET_MS, Interval, Measured, Phase, Trial, TrialRole, Validity};
 
+use super::chart_number::ChartNumber;
 use super::labels::{configuration, unbroken};
-use super::script_data::ChartNumber;
 use super::waits::{self, WaitData};
 use crate::ReportInput;
-use crate::format::{self, NOTHING};
+use crate::format;
 use crate::generator::{LIMITED, limited_trial};
 
 /// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so
@@ -47,7 +47,7 @@ struct ConfigurationData {
 #[derive(Serialize)]
 struct TrialData {
     name: String,
-    /// From 1.
+    /// The number of the block, from 1.
     block: u32,
     /// `A/A twin`, `invalid`; empty for the usual trial.
     note: &'static str,
@@ -158,29 +158,26 @@ fn configurations(input: &ReportInput, known: &[&LoadedTrial]) -> Vec<Configurat
 
 /// The one that stalled longest; where none did, the baseline where it is fastest: what all others are compared with.
 fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
-    let stalled = |index: &usize| input.analysis.cells[*index].get(Figure::Stalled).unwrap_or(0.0);
-    let worst = (0..input.analysis.cells.len())
-        .max_by(|one, other| stalled(one).total_cmp(&stalled(other)));
-    let cell =
-        worst.filter(|index| stalled(index) > 0.0).or_else(|| input.analysis.best_of_baseline());
+    let cells = input.analysis.cells.iter().enumerate();
+    let stalled = cells.filter_map(|(index, cell)| Some((index, cell.get(Figure::Stalled)?)));
+    let worst = stalled
+        .filter(|(_, stalled)| *stalled > 0.0)
+        .max_by(|(_, one), (_, other)| one.total_cmp(other));
+    let cell = worst.map(|(index, _)| index).or_else(|| input.analysis.best_of_baseline());
     configurations.iter().position(|one| Some(one.cell) == cell).unwrap_or(0)
 }
 
 fn trial_data(loaded: &LoadedTrial, merged: usize, joined_waits: usize) -> TrialData {
     let LoadedTrial { trial, intervals, detail, .. } = loaded;
     let steps = steps(intervals, merged);
-    let edge = |step: &SeriesStep| ChartNumber::whole(step.start_ms);
     let end = steps.last().map(|step| ChartNumber::whole(step.start_ms + step.length_ms));
     TrialData {
         name: trial.name.clone(),
         block: trial.block.saturating_add(1),
         note: note(trial),
-        total: trial
-            .measured
-            .as_ref()
-            .map_or_else(|| NOTHING.to_owned(), |measured| total(trial, measured)),
+        total: format::or_nothing(trial.measured.as_ref(), |measured| total(trial, measured)),
         open: open_data(&steps),
-        edges: steps.iter().map(edge).chain(end).collect(),
+        edges: steps.iter().map(|step| ChartNumber::whole(step.start_ms)).chain(end).collect(),
         phases: steps.iter().map(|step| letter(step.phase)).collect(),
         tps: steps
             .iter()
@@ -218,7 +215,7 @@ fn fine_data(intervals: &[Interval]) -> Option<FineData> {
 fn bucket_steps(interval: &Interval) -> Vec<(f64, f64)> {
     let whole =
         ((interval.length_ms / BUCKET_MS).floor() as usize).clamp(1, interval.buckets.len());
-    let step = |index: usize| {
+    let steps = (0..whole).map(|index| {
         let is_last = index + 1 == whole;
         let from_ms = index as f64 * BUCKET_MS;
         let (counted, to_ms) = if is_last {
@@ -228,8 +225,8 @@ fn bucket_steps(interval: &Interval) -> Vec<(f64, f64)> {
         };
         let ok: u64 = counted.iter().map(|ok| u64::from(*ok)).sum();
         (interval.start_ms + from_ms, ok as f64 / (to_ms - from_ms) * 1e3)
-    };
-    (0..whole).map(step).collect()
+    });
+    steps.collect()
 }
 
 fn span(stall: &Stall) -> (ChartNumber, ChartNumber, bool) {
@@ -273,9 +270,8 @@ pub(super) fn name_of(trial: &Trial) -> String {
 }
 
 fn total(trial: &Trial, measured: &Measured) -> String {
-    let time = |figure| format::or_nothing(figure, format::duration_us);
-    let (p99, max) =
-        (time(measured.response.response_us_p99), time(measured.response.response_us_max));
+    let [p99, max] = [measured.response.response_us_p99, measured.response.response_us_max]
+        .map(|us| format::or_nothing(us, format::duration_us));
     let sustained = measured
         .sustained
         .map_or("", |kept_up| if kept_up { " · sustained" } else { " · not sustained" });

@@ -69,7 +69,7 @@ fn summary(input: &ReportInput) -> String {
 
 fn server(input: &ReportInput) -> FactGroup {
     let Experiment { sandbox_dir, server_address, .. } = &input.run.experiment;
-    let place = sandbox_dir.as_ref().or(server_address.as_ref()).cloned().unwrap_or_default();
+    let at = sandbox_dir.as_ref().or(server_address.as_ref()).cloned().unwrap_or_default();
     let servers = names::servers(&input.run.experiment);
     if servers.is_empty() {
         return FactGroup { title: "Server", facts: vec![("Server", NO_SERVER.to_owned())] };
@@ -86,13 +86,13 @@ fn server(input: &ReportInput) -> FactGroup {
     );
     facts.extend(match input.run.plan.recorded_from {
         Some(personality) => {
-            [("Was at", place), ("Before a run", before_recorded(personality).to_owned())]
+            [("Was at", at), ("Before a run", before_recorded(personality).to_owned())]
         }
         None if is_external(input.run) => {
-            [("Was at", place), ("Before a trial", BEFORE_EXTERNAL.to_owned())]
+            [("Was at", at), ("Before a trial", BEFORE_EXTERNAL.to_owned())]
         }
         None => [
-            ("Data lived in", place),
+            ("Data lived in", at),
             ("Before a trial", datadir(input.run.plan.design.datadir).to_owned()),
         ],
     });
@@ -126,25 +126,27 @@ fn datadir(state: DatadirState) -> &'static str {
 
 fn host(experiment: &Experiment) -> FactGroup {
     let host = &experiment.host;
-    let unknown = || "not readable".to_owned();
-    let text = |text: &str| if text.is_empty() { unknown() } else { text.to_owned() };
-    let flush = host.flush.map_or_else(unknown, |probe| {
+    let flush = host.flush.map(|probe| {
         let times = [probe.us_p50, probe.us_p99, probe.us_max].map(format::duration_us);
         let writes = format::plural(probe.writes.into(), "write");
-        format!("p50 {}, p99 {}, max {} over {writes}", times[0], times[1], times[2])
+        unbroken(&format!("p50 {}, p99 {}, max {} over {writes}", times[0], times[1], times[2]))
     });
     let mut facts = vec![
-        ("CPU", text(&host.cpu_model)),
+        ("CPU", readable(Some(host.cpu_model.clone()))),
         ("Cores", host.cores.to_string()),
         ("Memory", format::bytes(host.memory_bytes)),
-        ("Kernel", text(&host.kernel)),
-        ("Virtualisation", host.virtualisation.clone().unwrap_or_else(unknown)),
-        ("File system", host.file_system.clone().unwrap_or_else(unknown)),
-        ("Device", device(host).unwrap_or_else(unknown)),
-        ("One flush", unbroken(&flush)),
+        ("Kernel", readable(Some(host.kernel.clone()))),
+        ("Virtualisation", readable(host.virtualisation.clone())),
+        ("File system", readable(host.file_system.clone())),
+        ("Device", readable(device(host))),
+        ("One flush", readable(flush)),
     ];
     facts.extend(disks(experiment).into_iter().map(|disk| ("Server's disk", disk)));
     FactGroup { title: "Host", facts }
+}
+
+fn readable(fact: Option<String>) -> String {
+    fact.filter(|text| !text.is_empty()).unwrap_or_else(|| "not readable".to_owned())
 }
 
 fn device(host: &HostFacts) -> Option<String> {
@@ -199,28 +201,32 @@ fn load(input: &ReportInput) -> FactGroup {
 
 fn generator(input: &ReportInput) -> FactGroup {
     let found = Facts::of(input);
-    let unknown = || "not recorded".to_owned();
-    let share = |share: Option<f64>, of: &str| {
-        share.map_or_else(unknown, |share| unbroken(&format!("{} of {of}", format::percent(share))))
-    };
     let asked = match input.run.plan.load.mode {
         DriveMode::Auto => String::new(),
         mode => format!(", as the plan says ({})", load::mode(mode)),
     };
     let facts = vec![
-        ("Mode", format!("{}{asked}", found.mode.clone().unwrap_or_else(unknown))),
-        ("Workers", found.workers.clone().unwrap_or_else(unknown)),
-        ("Pinned to", found.pinned_to.clone().unwrap_or_else(|| "no dedicated cores".to_owned())),
-        ("Ran", found.shares_cores.map_or_else(unknown, |shares| shares_text(shares).to_owned())),
-        ("Busiest worker", share(found.busy, "the time on a CPU")),
-        ("CPU wait", share(found.wait, "the time ready to run without a CPU, at most")),
+        ("Mode", recorded(found.mode) + &asked),
+        ("Workers", recorded(found.workers)),
+        ("Pinned to", found.pinned_to.unwrap_or_else(|| "no dedicated cores".to_owned())),
+        ("Ran", recorded(found.shares_cores.map(|shares| shares_text(shares).to_owned()))),
+        ("Busiest worker", share_of(found.busy, "the time on a CPU")),
+        ("CPU wait", share_of(found.wait, "the time ready to run without a CPU, at most")),
         (
             "Steal",
-            share(found.steal, "the host's CPU, at most, went to other guests of its machine"),
+            share_of(found.steal, "the host's CPU, at most, went to other guests of its machine"),
         ),
         ("Reconnects", format::count(found.reconnects)),
     ];
     FactGroup { title: "Generator", facts }
+}
+
+fn recorded(fact: Option<String>) -> String {
+    fact.unwrap_or_else(|| "not recorded".to_owned())
+}
+
+fn share_of(share: Option<f64>, whole: &str) -> String {
+    recorded(share.map(|share| unbroken(&format!("{} of {whole}", format::percent(share)))))
 }
 
 fn design(input: &ReportInput) -> FactGroup {
@@ -239,14 +245,13 @@ fn design(input: &ReportInput) -> FactGroup {
 
 fn factors(plan: &Plan) -> Vec<(&str, String, String)> {
     let baseline = plan.baseline();
-    let own_level = || if baseline.is_empty() { format::NOTHING } else { "same level" }.to_owned();
-    let mut rows = Vec::new();
-    for (name, levels) in &plan.factors {
+    let own_level = if baseline.is_empty() { format::NOTHING } else { "same level" };
+    let rows = plan.factors.iter().map(|(name, levels)| {
         let levels: Vec<_> = levels.iter().map(SettingValue::to_string).collect();
-        let level = baseline.get(name).map_or_else(own_level, SettingValue::to_string);
-        rows.push((name.as_str(), levels.join(", "), level));
-    }
-    rows
+        let level = baseline.get(name).map_or(own_level.to_owned(), SettingValue::to_string);
+        (name.as_str(), levels.join(", "), level)
+    });
+    rows.collect()
 }
 
 /// The plan's own settings first; what truetps chose follows.
@@ -254,18 +259,15 @@ fn settings<'a>(input: &ReportInput<'a>) -> Vec<(&'a str, String, &'static str)>
     let plan = &input.run.plan.server.settings;
     let from_plan =
         plan.iter().map(|(name, value)| (name.as_str(), value.option_text(), "the plan"));
-    // An option without a value, as `skip-name-resolve`, is set by being there.
-    let shown = |value: &str| if value.is_empty() { "set".to_owned() } else { value.to_owned() };
     // Each of several servers may have different settings; a common line is shown once.
     let mut chosen: Vec<_> = Vec::new();
     for server in names::servers(&input.run.experiment) {
         for (name, value) in names::chosen_settings(&input.run.plan, server) {
             let is_of_file = server.of_option_file.contains(name);
-            let line = (
-                name.as_str(),
-                shown(value),
-                if is_of_file { "the option file" } else { "truetps" },
-            );
+            let who = if is_of_file { "the option file" } else { "truetps" };
+            // An option without a value, as `skip-name-resolve`, is set by being there.
+            let value = if value.is_empty() { "set" } else { value };
+            let line = (name.as_str(), value.to_owned(), who);
             if !chosen.contains(&line) {
                 chosen.push(line);
             }
@@ -276,15 +278,16 @@ fn settings<'a>(input: &ReportInput<'a>) -> Vec<(&'a str, String, &'static str)>
 
 /// The command line, quoted for a shell.
 fn command(words: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    let quote = |word: &String| {
-        if !word.is_empty() && word.chars().all(plain) {
+    let quoted = words.iter().map(|word| {
+        if !word.is_empty()
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c))
+        {
             word.clone()
         } else {
             format!("'{}'", word.replace('\'', r"'\''"))
         }
-    };
-    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+    });
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

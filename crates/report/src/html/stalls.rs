@@ -4,11 +4,11 @@ use super::labels::{configuration, unbroken};
 use crate::{ReportInput, stalls};
 
 pub(super) struct StallSection<'a> {
-    /// Of all trials in a sentence.
+    /// The stalls of all trials in a sentence.
     pub(super) lead: String,
     pub(super) rows: Vec<stalls::StallRow<'a>>,
     pub(super) how_to_read: String,
-    /// Of each configuration: its name and its figures. Empty where there is one.
+    /// Each configuration's name and figures. Empty where there is one.
     pub(super) cells: Vec<(String, [String; 5])>,
     pub(super) columns: [&'static str; 5],
 }

@@ -20,15 +20,12 @@ const COSTS: [(Figure, &str); 4] = [
 ];
 
 fn shown(analysis: &Analysis) -> impl Iterator<Item = Figure> {
-    let is_any = |figure: Figure| {
-        analysis.cells.iter().any(|cell| cell.get(figure).is_some_and(|value| value > 0.0))
-    };
-    let is_shown = move |figure: &Figure| {
+    Figure::ALL.iter().copied().filter(move |figure| {
+        let mut values = analysis.cells.iter().filter_map(|cell| cell.get(*figure));
         figure.is_shown(FigurePlace::Main)
-            || (figure.is_shown(FigurePlace::MainIfAny) && is_any(*figure))
+            || (figure.is_shown(FigurePlace::MainIfAny) && values.any(|value| value > 0.0))
             || (figure.is_shown(FigurePlace::MainIfRows) && rows::are_shown(analysis))
-    };
-    Figure::ALL.iter().copied().filter(is_shown)
+    })
 }
 
 pub(super) struct MainTable {
@@ -77,7 +74,7 @@ pub(super) struct ContrastCells {
     pub(super) symbol: &'static str,
     pub(super) verdict: &'static str,
     pub(super) more: Option<String>,
-    /// By the generator.
+    /// Whether the generator limited the figures.
     pub(super) limited: bool,
 }
 
@@ -99,8 +96,6 @@ impl MainTable {
         );
         let has_baseline = !analysis.contrasts.is_empty();
         let figures: Vec<_> = shown(analysis).collect();
-        let group =
-            |(index, curve)| group(analysis, curve, lines.full(index, curve), &scale, &figures);
         Self {
             how_to_read: unbroken(&how_to_read(analysis)),
             factor: analysis.axis.factor(),
@@ -109,11 +104,15 @@ impl MainTable {
                 + figures.len()
                 + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
             main_effects: main_effect_rows(input, &scale),
-            main_effects_explained: main_effects::explained(),
+            main_effects_explained: main_effects::EXPLAINED,
             forest_ends: scale.ends(),
             heads: figures.iter().copied().map(format::main_head).collect(),
             cost_heads: COSTS.map(|(_, head)| head),
-            groups: curves.map(group).collect(),
+            groups: curves
+                .map(|(index, curve)| {
+                    group(analysis, curve, lines.full(index, curve), &scale, &figures)
+                })
+                .collect(),
             costs: analysis.cells.iter().map(|cell| cost(analysis, cell)).collect(),
             limited: analysis.cells.iter().any(generator::is_limited),
         }

@@ -81,11 +81,9 @@ fn summary(input: &ReportInput) -> String {
 
 /// Most frequent first.
 fn errors<'a>(input: &ReportInput<'a>) -> Vec<ErrorRow<'a>> {
-    let with_trial = |trial| errors_of(trial).iter().map(move |error| (trial, error));
-    totals(input.trials().flat_map(with_trial))
-        .iter()
-        .map(|total| error_row(input, total))
-        .collect()
+    let errors =
+        input.trials().flat_map(|trial| errors_of(trial).iter().map(move |error| (trial, error)));
+    totals(errors).iter().map(|total| error_row(input, total)).collect()
 }
 
 fn errors_of(trial: &Trial) -> &[ErrorCount] {
@@ -94,7 +92,7 @@ fn errors_of(trial: &Trial) -> &[ErrorCount] {
 
 fn error_row<'a>(input: &ReportInput<'a>, seen: &ErrorTotal<'a, &'a Trial>) -> ErrorRow<'a> {
     // The first one of several.
-    let most_in = seen.places.iter().rev().max_by_key(|(_, count)| *count);
+    let most_in = seen.seen_in.iter().rev().max_by_key(|(_, count)| *count);
     ErrorRow {
         class: seen.first.class,
         code: if seen.first.code == 0 { String::new() } else { seen.first.code.to_string() },

@@ -1,11 +1,12 @@
 //! The top of the page: the question, the verdict, its meaning, and caveats.
 
-use truetps_analysis::{Cell, Curve, Figure, Knee, SustainedRange};
+use truetps_analysis::{Curve, Figure, Knee, SustainedRange};
 
 use super::labels::{ChartLines, split_range, unbroken};
-use crate::generator::{self, LIMITED};
-use crate::summary::SENTENCES_MAX;
-use crate::{ReportInput, format, main_effects, meaning, names, open_loop, stalls, verdicts};
+use crate::verdicts::SENTENCES_MAX;
+use crate::{
+    ReportInput, format, generator, main_effects, meaning, names, open_loop, stalls, verdicts,
+};
 
 pub(super) struct VerdictSection {
     pub(super) facts: String,
@@ -13,7 +14,7 @@ pub(super) struct VerdictSection {
     /// The sentence beside the first chart.
     pub(super) first: String,
     pub(super) rest: Vec<String>,
-    /// Of all trials, where there are any: no mean and no percentile shows them.
+    /// The stalls of all trials, where there are any: no mean and no percentile shows them.
     pub(super) stalls: Option<String>,
     pub(super) meaning: Vec<String>,
     pub(super) caveats: Vec<String>,
@@ -27,15 +28,14 @@ pub(super) struct Tile {
     pub(super) range: Option<String>,
     pub(super) at: String,
     pub(super) details: Vec<String>,
-    /// By the generator.
+    /// Whether the generator limited the figures.
     pub(super) limited: bool,
 }
 
 impl VerdictSection {
     pub(super) fn of(input: &ReportInput, lines: &ChartLines) -> Self {
-        let each = |list: Vec<String>| list.iter().map(|text| unbroken(text)).collect();
         let tiles = input.analysis.curves.iter().enumerate();
-        let mut sentences: Vec<String> = each(sentences(input));
+        let mut sentences = all_unbroken(&sentences(input));
         let first = if sentences.is_empty() {
             String::new()
         } else {
@@ -47,13 +47,17 @@ impl VerdictSection {
             first,
             rest: sentences,
             stalls: stalls::fact(input).filter(|_| stalls::any(input)).map(|fact| unbroken(&fact)),
-            meaning: each(meaning::meaning(input)),
-            caveats: each(meaning::caveats(input)),
+            meaning: all_unbroken(&meaning::meaning(input)),
+            caveats: all_unbroken(&meaning::caveats(input)),
             tiles: tiles
                 .filter_map(|(index, curve)| tile(input, curve, lines.full(index, curve)))
                 .collect(),
         }
     }
+}
+
+fn all_unbroken(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| unbroken(text)).collect()
 }
 
 /// What differs comes first: the baseline's own figures are no verdict.
@@ -63,7 +67,7 @@ fn sentences(input: &ReportInput<'_>) -> Vec<String> {
     let counted = if is_many { verdicts::counted(analysis) } else { Vec::new() };
     let first =
         verdicts::incomplete(input).into_iter().chain(main_effects::sentence(input)).chain(counted);
-    first.chain(verdicts::of_figures(input, true)).chain(verdicts::answer(input)).collect()
+    first.chain(verdicts::figure_sentences(input, true)).chain(verdicts::answer(input)).collect()
 }
 
 impl VerdictSection {
@@ -121,21 +125,20 @@ fn tile(input: &ReportInput, curve: &Curve, label: String) -> Option<Tile> {
 }
 
 fn rate_tile(input: &ReportInput, range: SustainedRange, label: String) -> Tile {
-    let cell = |index: usize| &input.analysis.cells[index];
-    let rate = |cell: &Cell| format::rate(input.analysis.axis.level(&cell.configuration));
-    let highest = range.highest.map(cell);
+    let analysis = input.analysis;
+    let [highest, not] =
+        [range.highest, range.first_not].map(|cell| cell.map(|cell| &analysis.cells[cell]));
     let p99 = highest
         .and_then(|cell| cell.get(Figure::ResponseP99))
         .map(|us| format!("p99 there {}", format::duration_us(us)));
-    let not = range.first_not.map(cell).map(|cell| {
-        let mark =
-            if generator::is_limited(cell) { format!(" ({LIMITED})") } else { String::new() };
-        format!("not at {} tps{mark}", rate(cell))
+    let not = not.map(|cell| {
+        let mark = generator::limited_mark(generator::is_limited(cell));
+        format!("not at {} tps{mark}", names::level(analysis.axis, &cell.configuration))
     });
     let details = p99.into_iter().chain(not);
     Tile {
         label,
-        tps: highest.map_or_else(|| format::NOTHING.to_owned(), rate),
+        tps: format::or_nothing(highest, |cell| names::level(analysis.axis, &cell.configuration)),
         range: None,
         at: if highest.is_some() {
             "tps, the highest rate sustained"

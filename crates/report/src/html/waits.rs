@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use truetps_analysis::{WaitSeries, WaitSource};
 
-use super::script_data::ChartNumber;
+use super::chart_number::ChartNumber;
 use crate::format;
 
 /// Figures of waits in the page, of all trials and classes together: 80 KB. Where there are more, neighbours are joined.
@@ -15,7 +15,8 @@ const FIGURES_MAX: usize = 16_000;
 pub(super) struct WaitData {
     /// Milliseconds: starts of the steps and the end of the last one.
     edges: Vec<ChartNumber>,
-    /// By the order in which they are stacked: name, sessions in each step, and the number of the class's colour.
+    /// Name, sessions in each step, and the number of the class's colour, in the order in which
+    /// the classes are stacked.
     classes: Vec<(&'static str, Vec<ChartNumber>, usize)>,
 }
 
@@ -41,13 +42,13 @@ pub(super) fn how_to_read(waits: &[&WaitSeries], joined: usize) -> Option<String
 fn how_counted(all: &[&WaitSeries]) -> Option<String> {
     const BY_STATE: &str =
         "counted by their state at each reading, so short waits are seen by chance";
-    let timed = || all.iter().filter(|waits| waits.source == WaitSource::Timed);
+    let timed: Vec<_> = all.iter().filter(|waits| waits.source == WaitSource::Timed).collect();
     let sampled: BTreeSet<_> =
-        timed().flat_map(|waits| &waits.sampled).map(|class| class.name()).collect();
+        timed.iter().flat_map(|waits| &waits.sampled).map(|class| class.name()).collect();
     let sampled: Vec<_> = sampled.into_iter().collect();
     let booked = "each wait, including waits of its background threads, and counts it when it ends: a long wait is all \
                   in the step of its end";
-    Some(match (timed().count(), all.len()) {
+    Some(match (timed.len(), all.len()) {
         (_, 0) => return None,
         (0, _) => format!("The server times no waits here: its sessions were {BY_STATE}"),
         (timed, all) if timed < all => {
@@ -66,15 +67,13 @@ fn how_counted(all: &[&WaitSeries]) -> Option<String> {
 impl WaitData {
     pub(super) fn of(series: &WaitSeries, joined: usize) -> Option<Self> {
         let series = series.joined(joined)?;
-        let figures =
-            |values: &[f64]| values.iter().map(|value| ChartNumber::new(*value)).collect();
+        let classes = series.classes.iter().map(|(class, values)| {
+            let figures = values.iter().map(|value| ChartNumber::new(*value)).collect();
+            (class.name(), figures, *class as usize)
+        });
         Some(Self {
             edges: series.edges_ms.iter().map(|edge| ChartNumber::whole(*edge)).collect(),
-            classes: series
-                .classes
-                .iter()
-                .map(|(class, values)| (class.name(), figures(values), *class as usize))
-                .collect(),
+            classes: classes.collect(),
         })
     }
 }

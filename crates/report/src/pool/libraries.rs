@@ -27,7 +27,7 @@ impl PoolLibrary {
         Self::NodeMysql2,
     ];
 
-    /// As it is typed.
+    /// The name as it is typed.
     pub fn name(self) -> &'static str {
         match self {
             Self::HikariCp => "hikaricp",
@@ -83,7 +83,8 @@ fn connect_timeout_ms(parameters: &PoolParameters) -> u64 {
     parameters.acquire_timeout_ms.max(LEAST_MS)
 }
 
-/// Of an answer from a server that is gone. Later than the timeout of a statement, which leaves the connection in the pool.
+/// How long a library waits for an answer from a server that is gone: longer than the timeout of a
+/// statement, which leaves the connection in the pool.
 fn gone_timeout_ms(parameters: &PoolParameters) -> u64 {
     parameters.statement_timeout_ms + connect_timeout_ms(parameters)
 }

@@ -8,7 +8,7 @@ mod words;
 
 use serde::Serialize;
 use truetps_archive::PoolRun;
-use truetps_pool::{CurvePoint, PoolFindings, PoolParameters, RateAnswer};
+use truetps_pool::{PoolFindings, PoolParameters, RateAnswer};
 use truetps_record::PoolRecord;
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
@@ -136,7 +136,7 @@ fn facts(run: &PoolRun) -> Vec<(&'static str, String)> {
     facts.extend(durability_text(run).map(|text| ("Commits", text)));
     facts.extend(trust(run).into_iter().map(|text| ("Trust", text)));
     facts.push(("Trials", trials_fact(run)));
-    facts.push(("Server", names::place(&run.experiment).join(", ")));
+    facts.push(("Server", names::measured_on(&run.experiment).join(", ")));
     facts
         .extend(own_settings::full_text(&run.plan, &run.experiment).map(|text| ("Settings", text)));
     facts.push(("Seed", run.pool.seed.to_string()));
@@ -160,25 +160,25 @@ pub(crate) fn curve_table(run: &PoolRun) -> DocumentTable {
     let header = ["connections", "tps", "of the best", "p99", "mean", "trials", ""];
     let best =
         run.findings.best.and_then(|best| run.findings.point(best)).map(|point| point.tps_smoothed);
-    let row = |point: &CurvePoint| {
-        let time = |us: Option<f64>| format::or_nothing(us, format::duration_us);
-        let share = best.map(|best| format::percent(point.tps_smoothed / best));
-        let remark = words::remark(run, point);
+    let rows = run.findings.curve.iter().map(|point| {
+        let [p99, mean] = [point.response_us_p99, point.response_us_mean]
+            .map(|us| format::or_nothing(us, format::duration_us));
+        let share = format::or_nothing(best, |best| format::percent(point.tps_smoothed / best));
         let is_advice = run.findings.advice == Some(point.connections);
-        let tone = if is_advice { Tone::Good } else { Tone::Plain };
-        let p99_tone = if point.meets_limit { Tone::Plain } else { Tone::Bad };
-        let plain = |text: String| TableEntry { text, tone: Tone::Plain };
-        vec![
-            plain(format::count(point.connections.into())),
-            plain(format::tps(point.tps)),
-            plain(format::or_nothing(share, |share| share)),
-            TableEntry { text: time(point.response_us_p99), tone: p99_tone },
-            plain(time(point.response_us_mean)),
-            plain(point.trials.to_string()),
-            TableEntry { text: remark, tone },
+        [
+            format::count(point.connections.into()).into(),
+            format::tps(point.tps).into(),
+            share.into(),
+            TableEntry::new(p99, if point.meets_limit { Tone::Plain } else { Tone::Bad }),
+            mean.into(),
+            point.trials.to_string().into(),
+            TableEntry::new(
+                words::remark(run, point),
+                if is_advice { Tone::Good } else { Tone::Plain },
+            ),
         ]
-    };
-    DocumentTable::new(header, run.findings.curve.iter().map(row))
+    });
+    DocumentTable::new(header, rows)
 }
 
 /// Each parameter with its value and the reason.

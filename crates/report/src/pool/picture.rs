@@ -17,9 +17,10 @@ const TOP: f64 = 22.0;
 const POINTS_MIN: usize = 2;
 
 /// A value for each point, on an axis that begins at 0.
-struct Panel<'a> {
-    title: &'a str,
+struct Panel {
+    title: &'static str,
     top: f64,
+    value: fn(&CurvePoint) -> Option<f64>,
     highest: f64,
     show: fn(f64) -> String,
 }
@@ -30,33 +31,35 @@ pub(crate) fn picture(run: &PoolRun) -> Option<Block> {
     if curve.len() < POINTS_MIN {
         return None;
     }
-    let highest = |of: fn(&CurvePoint) -> Option<f64>| {
-        round_up(curve.iter().filter_map(of).fold(1.0, f64::max))
-    };
-    let tps = |point: &CurvePoint| Some(point.tps);
-    let p99 = |point: &CurvePoint| point.response_us_p99;
-    let panels = [
+    let mut panels = [
         Panel {
             title: "transactions per second",
             top: TOP,
-            highest: highest(tps),
+            value: |point| Some(point.tps),
+            highest: 1.0,
             show: format::tps,
         },
         Panel {
             title: "p99 of response time",
             top: TOP + PANEL + GAP,
-            highest: highest(p99),
+            value: |point| point.response_us_p99,
+            highest: 1.0,
             show: format::duration_us,
         },
     ];
+    for panel in &mut panels {
+        panel.highest =
+            round_up(curve.iter().filter_map(panel.value).fold(panel.highest, f64::max));
+    }
     let height = TOP + 2.0 * PANEL + GAP + 40.0;
     let mut svg = format!(
         "<svg class=\"pool\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Throughput and p99 by \
          connections; the table below has the figures\" xmlns=\"http://www.w3.org/2000/svg\">"
     );
     draw_marks(&mut svg, run, &panels);
-    draw_panel(&mut svg, curve, &panels[0], tps);
-    draw_panel(&mut svg, curve, &panels[1], p99);
+    for panel in &panels {
+        draw_panel(&mut svg, curve, panel);
+    }
     draw_axis(&mut svg, curve, height);
     svg.push_str("</svg>");
     Some(Block::Picture(svg))
@@ -69,37 +72,35 @@ fn round_up(value: f64) -> f64 {
     power * PARTS.into_iter().find(|part| part * power >= value).unwrap_or(10.0)
 }
 
-/// On a logarithmic axis.
+/// Where a number of connections is on the logarithmic axis.
 fn x_of(curve: &[CurvePoint], connections: u32) -> f64 {
-    let log = |number: u32| f64::from(number).ln();
-    let (first, last) = (
-        curve.first().map_or(0.0, |one| log(one.connections)),
-        curve.last().map_or(1.0, |one| log(one.connections)),
-    );
-    LEFT + (log(connections) - first) / (last - first).max(1e-9) * (WIDTH - LEFT - RIGHT)
+    let [first, last] = [curve.first(), curve.last()]
+        .map(|end| f64::from(end.map_or(1, |one| one.connections)).ln());
+    let share = (f64::from(connections).ln() - first) / (last - first).max(1e-9);
+    LEFT + share * (WIDTH - LEFT - RIGHT)
 }
 
-impl Panel<'_> {
+impl Panel {
     fn y_of(&self, value: f64) -> f64 {
         self.top + PANEL * (1.0 - value / self.highest)
     }
 }
 
 /// Upright lines over both panels, each with its word above.
-fn draw_marks(svg: &mut String, run: &PoolRun, panels: &[Panel<'_>; 2]) {
+fn draw_marks(svg: &mut String, run: &PoolRun, panels: &[Panel; 2]) {
     let marks = [
         (run.findings.advice, "advice", "mark-good"),
         (run.pool.current, "current", "mark"),
         (run.pool.rule.map(|rule| rule.connections), "rule", "mark"),
     ];
-    for (place, (number, word, class)) in marks.into_iter().enumerate() {
+    for (row, (number, word, class)) in marks.into_iter().enumerate() {
         let Some(number) = number.filter(|number| run.findings.point(*number).is_some()) else {
             continue;
         };
         let x = x_of(&run.findings.curve, number);
         let (top, bottom) = (panels[0].top, panels[1].top + PANEL);
         // Words of near marks are above each other inside of the panel.
-        let y = top + 11.0 + 12.0 * place as f64;
+        let y = top + 11.0 + 12.0 * row as f64;
         let (anchor, dx) = if x > WIDTH / 2.0 { ("end", -4.0) } else { ("start", 4.0) };
         let _ = write!(
             svg,
@@ -110,12 +111,7 @@ fn draw_marks(svg: &mut String, run: &PoolRun, panels: &[Panel<'_>; 2]) {
     }
 }
 
-fn draw_panel(
-    svg: &mut String,
-    curve: &[CurvePoint],
-    panel: &Panel<'_>,
-    of: fn(&CurvePoint) -> Option<f64>,
-) {
+fn draw_panel(svg: &mut String, curve: &[CurvePoint], panel: &Panel) {
     let _ = write!(
         svg,
         "<text class=\"title\" x=\"{LEFT}\" y=\"{:.1}\">{}</text>",
@@ -134,13 +130,13 @@ fn draw_panel(
             if value > 0.0 { (panel.show)(value) } else { "0".to_owned() }
         );
     }
-    let places = curve
-        .iter()
-        .filter_map(|point| Some((x_of(curve, point.connections), panel.y_of(of(point)?))));
-    let places: Vec<_> = places.collect();
-    let path: Vec<_> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    let points = curve.iter().filter_map(|point| {
+        Some((x_of(curve, point.connections), panel.y_of((panel.value)(point)?)))
+    });
+    let points: Vec<_> = points.collect();
+    let path: Vec<_> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     let _ = write!(svg, "<polyline class=\"curve\" points=\"{}\"/>", path.join(" "));
-    for (x, y) in places {
+    for (x, y) in points {
         let _ = write!(svg, "<circle class=\"point\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>");
     }
 }

@@ -89,7 +89,7 @@ fn with(change: impl FnOnce(&mut PoolRun)) -> PoolRun {
     run
 }
 
-/// The same, asked about a rate.
+/// This pool, asked about a rate.
 fn asked(rate: f64, current: Option<u32>) -> PoolRun {
     with(|run| {
         (run.pool.rate, run.pool.current) = (Some(rate), current);

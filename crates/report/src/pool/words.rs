@@ -78,19 +78,17 @@ fn growing(run: &PoolRun) -> Option<String> {
 /// Whether the number that was asked about carries the rate, and which is the smallest that does.
 fn rate_answer(run: &PoolRun, answer: &RateAnswer) -> String {
     let rate = format!("{} a second", format::rate(answer.rate));
-    let point = |number: Option<u32>| number.and_then(|number| run.findings.point(number));
-    let smallest = point(answer.smallest);
-    let of_smallest = || match smallest {
+    let [smallest, current] = [answer.smallest, run.pool.current]
+        .map(|number| number.and_then(|number| run.findings.point(number)));
+    let of_smallest = match smallest {
         Some(point) => {
             format!("{} carry it ({})", names::connections(point.connections), figures(point))
         }
         None => "no number that was tried carries it with room".to_owned(),
     };
-    let Some((current, carrying)) = point(run.pool.current).zip(answer.current) else {
-        return match smallest {
-            Some(_) => format!("For {rate}: {}.", of_smallest()),
-            None => format!("For {rate}, {}.", of_smallest()),
-        };
+    let Some((current, carrying)) = current.zip(answer.current) else {
+        let sign = if smallest.is_some() { ':' } else { ',' };
+        return format!("For {rate}{sign} {of_smallest}.");
     };
     let number = names::connections(current.connections);
     let verb = if current.connections == 1 { "carries" } else { "carry" };
@@ -105,20 +103,17 @@ fn rate_answer(run: &PoolRun, answer: &RateAnswer) -> String {
                 fewer.unwrap_or_default()
             )
         }
-        Carrying::Barely => {
-            format!(
-                "Barely: {number} reach {rate} without room ({}); {}.",
-                figures(current),
-                of_smallest()
-            )
-        }
+        Carrying::Barely => format!(
+            "Barely: {number} reach {rate} without room ({}); {of_smallest}.",
+            figures(current)
+        ),
         Carrying::TooFew => {
-            format!("No: {number} do not reach {rate} ({}); {}.", figures(current), of_smallest())
+            format!("No: {number} do not reach {rate} ({}); {of_smallest}.", figures(current))
         }
         Carrying::TooSlow => format!(
-            "No: with {number} p99 is over the limit at full load ({}), and {rate} are wanted; {}.",
-            figures(current),
-            of_smallest()
+            "No: with {number} p99 is over the limit at full load ({}), and {rate} are wanted; \
+             {of_smallest}.",
+            figures(current)
         ),
     }
 }
@@ -142,7 +137,6 @@ fn current(run: &PoolRun, advice: &CurvePoint) -> Option<String> {
             names::connections(current.connections)
         ));
     }
-    let times = |point: &CurvePoint| format::or_nothing(point.response_us_p99, format::duration_us);
     let against = run.findings.against(PoolAgainst::Current)?;
     let ratio = Estimate {
         value: against.ratio,
@@ -154,7 +148,7 @@ fn current(run: &PoolRun, advice: &CurvePoint) -> Option<String> {
         "Against the current {} ({} tps, p99 {}) it gives {}: {}.",
         format::count(current.connections.into()),
         format::tps(current.tps),
-        times(current),
+        format::or_nothing(current.response_us_p99, format::duration_us),
         format::ratio_estimate_of(&ratio, "pair"),
         verdict(&ratio)
     ))
@@ -253,7 +247,7 @@ pub(crate) fn usl_text(run: &PoolRun) -> Option<String> {
     ))
 }
 
-/// With a larger share of trials without a result, the advice is of those that happened to have one.
+/// Where a larger share of the trials has no result, the advice is of those that happened to have one.
 const FAILED_MAX: f64 = 0.1;
 
 pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
@@ -312,12 +306,12 @@ fn noise(run: &PoolRun) -> Option<f64> {
         let tps = one.trial.measured.as_ref().map(|measured| measured.tps).filter(|tps| *tps > 0.0);
         groups.entry(one.trial.configuration.connections()).or_default().extend(tps.map(f64::ln));
     }
-    let deviation = |logs: &Vec<f64>| {
+    let freedom: usize = groups.values().map(|logs| logs.len().saturating_sub(1)).sum();
+    let deviations = groups.values().map(|logs| {
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
-    };
-    let freedom: usize = groups.values().map(|logs| logs.len().saturating_sub(1)).sum();
-    (freedom > 0).then(|| (groups.values().map(deviation).sum::<f64>() / freedom as f64).sqrt())
+    });
+    (freedom > 0).then(|| (deviations.sum::<f64>() / freedom as f64).sqrt())
 }
 
 /// What the commits that were measured survive.
@@ -385,29 +379,24 @@ pub(crate) fn reasons(run: &PoolRun, parameters: &PoolParameters) -> Vec<[String
         ),
         None => "a request that waits longer is better refused than kept".to_owned(),
     };
-    let seconds = |s: u64| format!("{s} s");
-    let milliseconds = |ms: u64| format!("{} ms", format::count(ms));
-    let row = |name: &str, value: String, why: String| [name.to_owned(), value, why];
-    vec![
-        row("most connections", format::count(parameters.size.into()), share),
-        row(
-            "least and initial",
-            format::count(parameters.size.into()),
-            "the same: no connection is made while users wait".to_owned(),
-        ),
-        row(
-            "idle timeout",
-            seconds(parameters.idle_timeout_s),
-            "without effect while least = most".to_owned(),
-        ),
-        row("max lifetime", seconds(parameters.max_lifetime_s), lifetime),
-        row("acquire timeout", milliseconds(parameters.acquire_timeout_ms), acquire),
-        row(
+    let size = format::count(parameters.size.into());
+    let PoolParameters { idle_timeout_s, max_lifetime_s, .. } = parameters;
+    let [acquire_timeout, statement_timeout] =
+        [parameters.acquire_timeout_ms, parameters.statement_timeout_ms]
+            .map(|ms| format!("{} ms", format::count(ms)));
+    let rows = [
+        ("most connections", size.clone(), &*share),
+        ("least and initial", size, "the same: no connection is made while users wait"),
+        ("idle timeout", format!("{idle_timeout_s} s"), "without effect while least = most"),
+        ("max lifetime", format!("{max_lifetime_s} s"), &lifetime),
+        ("acquire timeout", acquire_timeout, &acquire),
+        (
             "statement timeout",
-            milliseconds(parameters.statement_timeout_ms),
-            "20 × p99, at least 5 s: longer is a fault, not a queue".to_owned(),
+            statement_timeout,
+            "20 × p99, at least 5 s: longer is a fault, not a queue",
         ),
-    ]
+    ];
+    rows.map(|(name, value, why)| [name.to_owned(), value, why.to_owned()]).to_vec()
 }
 
 pub(crate) fn dialect(run: &PoolRun) -> Option<SqlDialect> {

@@ -9,24 +9,20 @@ use crate::document::DocumentTable;
 use crate::{TextScreen, format, names};
 
 pub fn crash_summary(run: &CrashRun, analysis: &CrashAnalysis, screen: TextScreen) -> String {
-    let of_role = |is_plan: bool| {
-        analysis.cells.iter().filter(move |cell| (cell.role == CrashRole::Cell) == is_plan)
-    };
-    let plan: Vec<_> = of_role(true).collect();
+    let (plan, controls): (Vec<_>, Vec<_>) =
+        analysis.cells.iter().partition(|cell| cell.role == CrashRole::Cell);
     let mut parts: Vec<_> = ScreenPart::table(named_once(run, &plan)).into_iter().collect();
     if !plan.is_empty() {
         parts.push(ScreenPart::note(LOST.to_owned()));
     }
-    let controls = of_role(false).count();
-    let trust = match (controls, &analysis.not_proven[..]) {
+    let trust = match (controls.len(), &analysis.not_proven[..]) {
         (0, _) => "no control was crashed".to_owned(),
         (n, []) => format!("the controls ({n}) lost what they must lose, and nothing else"),
         (_, not_proven) => {
             format!("low: {} of the controls fail (Answer)", format::count(not_proven.len() as u64))
         }
     };
-    let broken = broken(analysis);
-    parts.extend((!broken.is_empty()).then(|| ScreenPart::facts("Broken", broken)));
+    parts.extend(ScreenPart::facts("Broken", broken(analysis)));
     parts.push(ScreenPart::fact("Trust", trust));
     parts.push(ScreenPart::fact("Crashes", crashes_fact(run)));
     parts.push(ScreenPart::fact("Disk", disk_fact(run)));
@@ -34,13 +30,13 @@ pub fn crash_summary(run: &CrashRun, analysis: &CrashAnalysis, screen: TextScree
     let answer =
         verdicts(analysis).iter().map(|text| format!("{}.", names::capital(text))).collect();
     let cores = format::plural(run.host.cores.into(), "core");
-    let place = format!(
+    let source = format!(
         "{} {}, private, {cores}, {}",
         run.server.flavour,
         run.server.version,
         clients(run)
     );
-    Screenful { title: format!("{}: {}", run.name, run.about), place, answer, parts }.draw(screen)
+    Screenful { title: format!("{}: {}", run.name, run.about), source, answer, parts }.draw(screen)
 }
 
 const LOST: &str = "The most acknowledged rows that were gone after one crash. \"0 (≤ 30 %)\": none was; at most that share of \
@@ -50,24 +46,14 @@ fn clients(run: &CrashRun) -> String {
     format::plural(run.clients.into(), "client")
 }
 
-/// With the settings' names above the table, where all have the same.
+/// The table, with the names of the settings above it where all cells have the same.
 fn named_once(run: &CrashRun, cells: &[&CrashedCell]) -> DocumentTable {
     let table = price_table(run, cells.iter().copied());
-    let names = |cell: &CrashedCell| {
-        cell.configuration.conditions().map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
-    };
-    let Some(first) = cells.first().map(|cell| names(cell)).filter(|first| !first.is_empty())
-    else {
-        return table;
-    };
-    if cells.iter().any(|cell| names(cell) != first) {
+    let names = cells.first().map_or_else(Vec::new, |cell| setting_names(cell));
+    if names.is_empty() || cells.iter().any(|cell| setting_names(cell) != names) {
         return table;
     }
-    let mut table = DocumentTable {
-        caption: Some(format!("By {}", first.join(" / "))),
-        words_last: false,
-        ..table
-    };
+    let mut table = table.with_caption(Some(format!("By {}", names.join(" / ")))).of_numbers();
     for (row, cell) in table.rows.iter_mut().zip(cells) {
         let levels: Vec<_> =
             cell.configuration.conditions().map(|(_, level)| format!("={level}")).collect();
@@ -78,4 +64,8 @@ fn named_once(run: &CrashRun, cells: &[&CrashedCell]) -> DocumentTable {
     table.header.pop();
     table.header.insert(0, String::new());
     table
+}
+
+fn setting_names(cell: &CrashedCell) -> Vec<&str> {
+    cell.configuration.conditions().map(|(name, _)| name).collect()
 }

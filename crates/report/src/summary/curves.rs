@@ -1,15 +1,13 @@
 //! The tables of an experiment that compares: combinations of settings side by side.
 
-use std::collections::HashMap;
-
-use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, Verdict};
+use truetps_analysis::{Analysis, Cell, Curve, Figure, Verdict};
 use truetps_knowledge::{Durability, Loss};
 
-use super::layout::{ScreenPart, without_columns};
-use super::{SUMMARY_LINES_MAX, tps_with_sign};
+use super::layout::{SUMMARY_LINES_MAX, ScreenPart, without_columns};
 use crate::document::{DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
-use crate::{ReportInput, TextScreen, durability, main_effects, names, open_loop, rows};
+use crate::sections::tps_with_sign;
+use crate::{ReportInput, TextScreen, durability, grouped, main_effects, names, open_loop, rows};
 
 /// The sign of a comparison without a verdict, and of one that excludes a difference of interest.
 const UNDECIDED: &str = "?";
@@ -38,17 +36,20 @@ fn order<'a>(input: &ReportInput<'a>) -> Vec<&'a Curve> {
     let analysis = input.analysis;
     let mut order: Vec<_> = analysis.curves.iter().collect();
     if order.len() > AS_PLANNED_MAX {
-        let tps = |curve: &Curve| {
-            analysis.best_cell(curve).and_then(|cell| analysis.cells[cell].get(Figure::Tps))
-        };
-        order.sort_by(|one, other| tps(other).unwrap_or(0.0).total_cmp(&tps(one).unwrap_or(0.0)));
+        order.sort_by(|one, other| best_tps(analysis, other).total_cmp(&best_tps(analysis, one)));
         let baseline = analysis.baseline().map(|curve| curve.label.as_str());
         order.sort_by_key(|curve| Some(curve.label.as_str()) != baseline);
     }
     order
 }
 
-/// What is known of all of them: which columns there are.
+/// The highest throughput of a curve; 0 where none was measured.
+fn best_tps(analysis: &Analysis, curve: &Curve) -> f64 {
+    let best = analysis.best_cell(curve).and_then(|cell| analysis.cells[cell].get(Figure::Tps));
+    best.unwrap_or(0.0)
+}
+
+/// The columns of the table: what is known of all curves.
 struct Columns {
     durabilities: Vec<Option<Durability>>,
     /// The level of the axis at which ratios are taken: where the baseline is fastest.
@@ -58,38 +59,39 @@ struct Columns {
 }
 
 impl Columns {
-    /// Where all lose the same, one sentence says it.
+    /// Whether the curves lose different things. Where all lose the same, one sentence says it.
     fn has_losses(&self) -> bool {
-        let known: Vec<_> = self.durabilities.iter().flatten().collect();
-        let losses = |one: &Durability| (one.process_crash, one.power_cut);
-        known.iter().any(|one| losses(one) != losses(known[0]))
+        let known = self.durabilities.iter().flatten();
+        let losses: Vec<_> = known.map(|one| (one.process_crash, one.power_cut)).collect();
+        losses.iter().any(|loss| *loss != losses[0])
     }
 }
 
 fn columns(input: &ReportInput<'_>, order: &[&Curve]) -> Columns {
     let analysis = input.analysis;
     Columns {
-        durabilities: order.iter().map(|curve| durability::of_curve(input, curve)).collect(),
+        durabilities: order
+            .iter()
+            .map(|curve| durability::curve_durability(input, curve))
+            .collect(),
         ratio_at: ratio_at(analysis),
         is_open: open_loop::has_figures(analysis),
     }
 }
 
-/// The place that most comparisons have: of these, the one where the baseline is fastest.
+/// The level that most comparisons have: of these, the one where the baseline is fastest.
 fn ratio_at(analysis: &Analysis) -> Option<f64> {
-    let level = |cell: usize| analysis.axis.level(&analysis.cells[cell].configuration);
-    let mut compared: HashMap<u64, usize> = HashMap::new();
-    for one in &analysis.contrasts {
-        *compared.entry(level(one.cell).to_bits()).or_default() += 1;
-    }
-    let tps = |at: f64| {
-        analysis.baseline().and_then(|curve| names::cell_at(analysis, curve, at)?.get(Figure::Tps))
-    };
-    let rank = |at: f64| (compared[&at.to_bits()], tps(at).unwrap_or(0.0));
-    let places = analysis.contrasts.iter().map(|one| level(one.cell));
-    places.max_by(|one, other| {
-        rank(*one).partial_cmp(&rank(*other)).unwrap_or(std::cmp::Ordering::Equal)
-    })
+    let levels = analysis.contrasts.iter().map(|one| names::level_of(analysis, one.cell));
+    let compared = grouped(levels.map(|level| (level, ())));
+    let ranked = compared.into_iter().map(|(level, comparisons)| {
+        let cell = analysis.baseline().and_then(|curve| names::cell_at(analysis, curve, level));
+        let tps = cell.and_then(|cell| cell.get(Figure::Tps)).unwrap_or(0.0);
+        (comparisons.len(), tps, level)
+    });
+    let first = ranked.max_by(|(many, tps, _), (other_many, other_tps, _)| {
+        many.cmp(other_many).then(tps.total_cmp(other_tps))
+    });
+    first.map(|(.., level)| level)
 }
 
 fn table(input: &ReportInput<'_>, order: &[&Curve], columns: &Columns) -> DocumentTable {
@@ -106,7 +108,8 @@ fn table(input: &ReportInput<'_>, order: &[&Curve], columns: &Columns) -> Docume
     header.extend(has_rows.then(|| Figure::RowsPerSecond.name().to_owned()));
     header.extend(columns.ratio_at.map(|level| format!("ratio at {}", format::rate(level))));
     header.extend(columns.has_losses().then(|| "power cut loses".to_owned()));
-    let row = |(curve, durability): (&&Curve, &Option<Durability>)| {
+    let factors = names::curve_factors(&input.run.plan, input.analysis);
+    let rows = order.iter().zip(&columns.durabilities).map(|(curve, durability)| {
         let mut row = vec![label(input, curve).into()];
         row.extend(
             if columns.is_open { sustained(input, curve) } else { best(input, curve) }
@@ -116,14 +119,8 @@ fn table(input: &ReportInput<'_>, order: &[&Curve], columns: &Columns) -> Docume
         row.extend(columns.ratio_at.map(|level| ratio(input, curve, level)));
         row.extend(columns.has_losses().then(|| loss(durability.as_ref())));
         row
-    };
-    let factors = names::curve_factors(&input.run.plan, input.analysis);
-    let rows = order.iter().zip(&columns.durabilities).map(row);
-    DocumentTable {
-        caption: Some(format!("By {factors}")),
-        words_last: false,
-        ..DocumentTable::new(header, rows)
-    }
+    });
+    DocumentTable::new(header, rows).with_caption(Some(format!("By {factors}"))).of_numbers()
 }
 
 fn label(input: &ReportInput<'_>, curve: &Curve) -> String {
@@ -131,17 +128,17 @@ fn label(input: &ReportInput<'_>, curve: &Curve) -> String {
     if curve.is_baseline { format!("baseline {level}") } else { level }
 }
 
-/// Highest throughput, its place, and the response time there.
+/// Highest throughput, its level of the axis, and the response time there.
 fn best(input: &ReportInput<'_>, curve: &Curve) -> [String; 3] {
     let analysis = input.analysis;
     let Some(cell) = analysis.best_cell(curve).map(|index| &analysis.cells[index]) else {
         return [NOTHING; 3].map(str::to_owned);
     };
-    let place = names::level(analysis.axis, &cell.configuration);
-    [tps_with_sign(cell), place, p99(cell)]
+    let level = names::level(analysis.axis, &cell.configuration);
+    [tps_with_sign(cell), level, p99(cell)]
 }
 
-/// Rows a second there.
+/// Rows a second at the highest throughput.
 fn best_rows(input: &ReportInput<'_>, curve: &Curve) -> String {
     let cell = input.analysis.best_cell(curve).map(|index| &input.analysis.cells[index]);
     let rows = cell.and_then(|cell| cell.get(Figure::RowsPerSecond));
@@ -150,39 +147,37 @@ fn best_rows(input: &ReportInput<'_>, curve: &Curve) -> String {
 
 /// The highest rate that was sustained, the response time there, and the lowest that was not.
 fn sustained(input: &ReportInput<'_>, curve: &Curve) -> [String; 3] {
-    let cell = |index: Option<usize>| index.map(|index| &input.analysis.cells[index]);
     let (highest, not) = if let Some(range) = curve.sustained {
-        (cell(range.highest), cell(range.first_not))
+        [range.highest, range.first_not]
+            .map(|cell| cell.map(|cell| &input.analysis.cells[cell]))
+            .into()
     } else {
-        let cells = names::cells(input.analysis, curve);
-        let is_all =
-            |cell: &&&Cell| cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all());
-        (cells.iter().rfind(is_all).copied(), cells.iter().find(|cell| !is_all(cell)).copied())
+        let cells = names::cells(input.analysis, curve).into_iter();
+        (
+            cells.clone().rfind(|cell| open_loop::is_sustained(cell)),
+            cells.into_iter().find(|cell| !open_loop::is_sustained(cell)),
+        )
     };
-    let rate = |cell: &Cell| open_loop::rate_text(&input.run.plan, cell);
-    [
-        format::or_nothing(highest, rate),
-        format::or_nothing(highest, p99),
-        format::or_nothing(not, rate),
-    ]
+    let [rate, rate_not] = [highest, not]
+        .map(|cell| format::or_nothing(cell, |cell| open_loop::rate_text(&input.run.plan, cell)));
+    [rate, format::or_nothing(highest, p99), rate_not]
 }
 
 fn p99(cell: &Cell) -> String {
     format::figure_or_nothing(Figure::ResponseP99, cell.get(Figure::ResponseP99))
 }
 
-/// Against the baseline, with the sign of its verdict.
+/// The ratio to the baseline at a level, with the sign of its verdict.
 fn ratio(input: &ReportInput<'_>, curve: &Curve, level: f64) -> TableEntry {
     let analysis = input.analysis;
-    let contrasts = names::contrasts(analysis, curve);
-    let place = |one: &Contrast| analysis.axis.level(&analysis.cells[one.cell].configuration);
-    let is_there = |one: &&&Contrast| place(one).total_cmp(&level).is_eq();
-    let Some(contrast) = contrasts.iter().find(is_there) else { return NOTHING.to_owned().into() };
-    let (sign, tone) = match contrast.verdict {
-        Verdict::Faster => ("", Tone::Good),
-        Verdict::Slower => ("", Tone::Bad),
-        Verdict::Equivalent => (SAME, Tone::Plain),
-        Verdict::NotEnoughData { .. } => (UNDECIDED, Tone::Unsure),
+    let cell = names::index_at(analysis, curve, level);
+    let Some(contrast) = cell.and_then(|cell| names::contrast_of(analysis, cell)) else {
+        return NOTHING.into();
+    };
+    let sign = match contrast.verdict {
+        Verdict::Faster | Verdict::Slower => "",
+        Verdict::Equivalent => SAME,
+        Verdict::NotEnoughData { .. } => UNDECIDED,
     };
     let ratio = &contrast.tps_ratio;
     // Without an interval the sign says enough.
@@ -191,14 +186,14 @@ fn ratio(input: &ReportInput<'_>, curve: &Curve, level: f64) -> TableEntry {
     } else {
         format::ratio(ratio.value)
     };
-    TableEntry { text: format!("{text} {sign:1}"), tone }
+    TableEntry::new(format!("{text} {sign:1}"), contrast.verdict.into())
 }
 
 fn loss(durability: Option<&Durability>) -> TableEntry {
-    let Some(durability) = durability else { return "not known".to_owned().into() };
+    let Some(durability) = durability else { return "not known".into() };
     let sign = if is_lost_with_process(durability) { ALSO_PROCESS } else { "" };
     let tone = if durability.power_cut == Loss::Nothing { Tone::Plain } else { Tone::Unsure };
-    TableEntry { text: format!("{} {sign:1}", durability.power_cut.in_short()), tone }
+    TableEntry::new(format!("{} {sign:1}", durability.power_cut.in_short()), tone)
 }
 
 fn is_lost_with_process(durability: &Durability) -> bool {
@@ -207,14 +202,13 @@ fn is_lost_with_process(durability: &Durability) -> bool {
 
 /// The signs that the table has.
 fn legend(input: &ReportInput<'_>, columns: &Columns) -> Option<String> {
-    let shown = input.analysis.contrasts.iter().filter(|one| {
-        columns.ratio_at
-            == Some(input.analysis.axis.level(&input.analysis.cells[one.cell].configuration))
-    });
-    let verdicts: Vec<_> = shown.map(|one| one.verdict).collect();
-    let mut said = Vec::new();
-    let is_open = |one: &Verdict| matches!(one, Verdict::NotEnoughData { .. });
-    said.extend(verdicts.iter().any(is_open).then(|| format!("{UNDECIDED} undecided")));
+    let contrasts = input.analysis.contrasts.iter();
+    let verdicts: Vec<_> = contrasts
+        .filter(|one| columns.ratio_at == Some(names::level_of(input.analysis, one.cell)))
+        .map(|one| one.verdict)
+        .collect();
+    let is_open = verdicts.iter().any(|one| matches!(one, Verdict::NotEnoughData { .. }));
+    let mut said = Vec::from_iter(is_open.then(|| format!("{UNDECIDED} undecided")));
     let least = format::percent(input.analysis.smallest_effect);
     said.extend(
         verdicts
@@ -225,7 +219,7 @@ fn legend(input: &ReportInput<'_>, columns: &Columns) -> Option<String> {
     let also =
         columns.has_losses() && columns.durabilities.iter().flatten().any(is_lost_with_process);
     said.extend(also.then(|| format!("{ALSO_PROCESS} also if the server crashes")));
-    (!said.is_empty()).then(|| said.join("; "))
+    format::joined(said, "; ")
 }
 
 /// Throughput (of an open loop: p99) at each level of the axis; those in the middle are left out where the line is short.
@@ -236,27 +230,29 @@ fn by_level(input: &ReportInput<'_>, order: &[&Curve], screen: TextScreen) -> Op
     if all.len() < 2 || order.len() > SUMMARY_LINES_MAX {
         return None;
     }
-    let is_open = open_loop::has_figures(analysis);
-    let text = |cell: Option<&Cell>| match cell {
-        Some(cell) if is_open => p99(cell),
-        Some(cell) => tps_with_sign(cell),
-        None => NOTHING.to_owned(),
-    };
-    let what = if is_open { "p99" } else { "tps" };
-    let table = |levels: &[f64]| {
-        let header = std::iter::once(format!("{what} at {}", analysis.axis.factor()))
-            .chain(levels.iter().map(|level| format::rate(*level)));
-        let row = |curve: &&Curve| {
-            let cells = levels.iter().map(|level| text(names::cell_at(analysis, curve, *level)));
-            std::iter::once(names::level_label(analysis, curve)).chain(cells).collect::<Vec<_>>()
-        };
-        DocumentTable { words_last: false, ..DocumentTable::new(header, order.iter().map(row)) }
-    };
-    let spread =
-        |n: usize| -> Vec<f64> { (0..n).map(|at| all[at * (all.len() - 1) / (n - 1)]).collect() };
     // A column has one character at least, and a space.
     let columns_max = all.len().min(screen.text_width());
-    let fitting =
-        (2..=columns_max).rev().map(|n| table(&spread(n))).find(|table| screen.fits(table));
-    ScreenPart::table(fitting.unwrap_or_else(|| table(&spread(2)))).map(ScreenPart::optional)
+    let mut tables =
+        (2..=columns_max).rev().map(|n| level_table(analysis, order, &spread(&all, n)));
+    let fitting = tables.find(|table| screen.fits(table) || table.header.len() == 3);
+    fitting.and_then(ScreenPart::table).map(ScreenPart::optional)
+}
+
+/// `n` of the levels, evenly, with the first and the last.
+fn spread(levels: &[f64], n: usize) -> Vec<f64> {
+    (0..n).map(|at| levels[at * (levels.len() - 1) / (n - 1)]).collect()
+}
+
+fn level_table(analysis: &Analysis, order: &[&Curve], levels: &[f64]) -> DocumentTable {
+    let is_open = open_loop::has_figures(analysis);
+    let (what, text): (_, fn(&Cell) -> String) =
+        if is_open { ("p99", p99) } else { ("tps", tps_with_sign) };
+    let header = std::iter::once(format!("{what} at {}", analysis.axis.factor()))
+        .chain(levels.iter().map(|level| format::rate(*level)));
+    let rows = order.iter().map(|curve| {
+        let cells = levels.iter().map(|level| names::cell_at(analysis, curve, *level));
+        std::iter::once(names::level_label(analysis, curve))
+            .chain(cells.map(|cell| format::or_nothing(cell, text)))
+    });
+    DocumentTable::new(header, rows).of_numbers()
 }

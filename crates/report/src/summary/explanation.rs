@@ -15,20 +15,16 @@ pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
         parts.push(ScreenPart::note(HOW_TO_READ.to_owned()).optional());
     }
     parts.extend(version_text(run).map(|text| ScreenPart::fact("Version", text)));
-    let others = others_text(run);
-    parts.extend((!others.is_empty()).then(|| ScreenPart::facts("Others", others)));
-    let remedies = remedies(run);
-    parts.extend((!remedies.is_empty()).then(|| ScreenPart::facts("Remedy", remedies)));
-    let left_out = left_out_text(run);
-    parts.extend((!left_out.is_empty()).then(|| ScreenPart::facts("Left out", left_out)));
-    let trust = trust(run);
-    parts.extend((!trust.is_empty()).then(|| ScreenPart::facts("Trust", trust)));
+    parts.extend(ScreenPart::facts("Others", others_text(run)));
+    parts.extend(ScreenPart::facts("Remedy", remedies(run)));
+    parts.extend(ScreenPart::facts("Left out", left_out_text(run)));
+    parts.extend(ScreenPart::facts("Trust", trust(run)));
     parts.push(ScreenPart::fact("Trials", trials_fact(run)));
     let common = common_text(&run.explanation)
         .map_or(String::new(), |text| format!("\nBoth sides have: {text}"));
     Screenful {
         title: title(&run.explanation) + &common,
-        place: place(run),
+        source: source(run),
         answer: answer(run),
         parts,
     }
@@ -38,15 +34,9 @@ pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
 const HOW_TO_READ: &str = "Ratios of throughput. alone: added to A; last: added to A with all other causes; share: its part of the \
                            difference.";
 
-fn short_load(run: &ExplainedRun) -> String {
-    let connections = run.explanation.a.configuration.connections();
-    format!("{}, {}", run.plan.workload.kind.name(), names::connections(connections))
-}
-
-fn place(run: &ExplainedRun) -> String {
-    names::place(&run.experiment)
-        .into_iter()
-        .chain([short_load(run)])
-        .collect::<Vec<_>>()
-        .join(", ")
+fn source(run: &ExplainedRun) -> String {
+    let mut parts = names::measured_on(&run.experiment);
+    parts.push(run.plan.workload.kind.name().to_owned());
+    parts.push(names::connections(run.explanation.a.configuration.connections()));
+    parts.join(", ")
 }

@@ -4,14 +4,15 @@ use crate::document::DocumentTable;
 use crate::text::{FACT_WIDTH, push_code, push_whole_table, push_wrapped};
 use crate::{TextScreen, format};
 
-use super::SUMMARY_LINES_MAX;
+/// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
+pub(super) const SUMMARY_LINES_MAX: usize = 29;
 
 /// The content of one screen.
 pub(super) struct Screenful {
     /// The question, or what was looked at.
     pub(super) title: String,
     /// Where the figures come from; may be empty.
-    pub(super) place: String,
+    pub(super) source: String,
     /// Sentences, the most important first. On a terminal they are the last lines, else the first.
     pub(super) answer: Vec<String>,
     pub(super) parts: Vec<ScreenPart>,
@@ -45,42 +46,36 @@ enum PartContent {
 
 impl ScreenPart {
     pub(super) fn fact(word: &'static str, text: String) -> Self {
-        Self::facts(word, vec![text])
+        Self::new(PartContent::Facts { word, items: vec![text] }, 1)
     }
 
-    /// The most important first.
-    pub(super) fn facts(word: &'static str, items: Vec<String>) -> Self {
+    /// The most important first. `None` where there is none.
+    pub(super) fn facts(word: &'static str, items: Vec<String>) -> Option<Self> {
         let shown = items.len();
-        Self {
-            content: PartContent::Facts { word, items },
-            least: 1,
-            wanted: 1,
-            shown,
-            left_out: 0,
-        }
+        (shown > 0).then(|| Self::new(PartContent::Facts { word, items }, shown))
     }
 
     pub(super) fn note(text: String) -> Self {
-        Self { content: PartContent::Note(text), least: 1, wanted: 1, shown: 1, left_out: 0 }
+        Self::new(PartContent::Note(text), 1)
     }
 
-    pub(super) fn code(lines: Vec<String>) -> Self {
-        Self { content: PartContent::Code(lines), least: 1, wanted: 1, shown: 1, left_out: 0 }
+    /// `None` where there is no line.
+    pub(super) fn code(lines: Vec<String>) -> Option<Self> {
+        (!lines.is_empty()).then(|| Self::new(PartContent::Code(lines), 1))
     }
 
-    /// With its most telling rows first. `None` where it has no row.
+    /// One item at least is shown.
+    fn new(content: PartContent, shown: usize) -> Self {
+        Self { content, least: 1, wanted: 1, shown, left_out: 0 }
+    }
+
+    /// A table, its most telling rows first. `None` where it has no row.
     pub(super) fn table(table: DocumentTable) -> Option<Self> {
         const LEAST: usize = 3;
         const WANTED: usize = 10;
         let shown = table.rows.len();
-        let part = Self {
-            content: PartContent::Table(table),
-            least: LEAST,
-            wanted: WANTED,
-            shown,
-            left_out: 0,
-        };
-        (shown > 0).then_some(part)
+        let part = Self::new(PartContent::Table(table), shown);
+        (shown > 0).then_some(Self { least: LEAST, wanted: WANTED, ..part })
     }
 
     /// The part is shown whole or not at all.
@@ -112,7 +107,7 @@ impl ScreenPart {
         self
     }
 
-    /// So many rows are in the full report only.
+    /// Counts rows that are in the full report only.
     pub(super) fn leaving_out(mut self, rows: usize) -> Self {
         self.left_out = rows;
         self
@@ -149,8 +144,7 @@ impl ScreenPart {
             }
             PartContent::Table(table) => {
                 let rows = table.rows.iter().take(self.shown).cloned().collect();
-                let table = DocumentTable { rows, ..table.copy_without_rows() };
-                push_whole_table(&mut out, &table, screen);
+                push_whole_table(&mut out, &table.copy_with_rows(rows), screen);
                 if let Some(more) = &more {
                     push_wrapped(&mut out, more, "", "", screen.text_width());
                 }
@@ -179,17 +173,16 @@ fn push_facts<'a>(
 
 impl Screenful {
     pub(super) fn draw(self, screen: TextScreen) -> String {
-        let Self { title, place, answer, mut parts } = self;
-        let answer =
-            (!answer.is_empty()).then(|| ScreenPart::facts("Answer", answer).wanted_whole());
+        let Self { title, source, answer, mut parts } = self;
+        let answer = ScreenPart::facts("Answer", answer).map(ScreenPart::wanted_whole);
         let mut head = String::new();
         // What a plan says about itself may have several lines: they are no lines of the answer.
         for (number, line) in title.lines().enumerate() {
             let indent = if number == 0 { "" } else { "  " };
             push_wrapped(&mut head, line, indent, indent, screen.text_width());
         }
-        if !place.is_empty() {
-            push_wrapped(&mut head, &place, "", "", screen.text_width());
+        if !source.is_empty() {
+            push_wrapped(&mut head, &source, "", "", screen.text_width());
         }
         let is_last = screen.has_answer_last();
         parts.iter_mut().for_each(ScreenPart::fit_at_most);
@@ -211,10 +204,9 @@ impl Screenful {
 
 /// The part that has most to spare: first what a part shows beyond what is wanted, then whole parts that are optional.
 fn longest(parts: &mut [ScreenPart], screen: TextScreen) -> Option<&mut ScreenPart> {
-    let lines = |part: &ScreenPart| {
+    parts.iter_mut().filter(|part| part.shown > part.least).max_by_key(|part| {
         (part.shown > part.wanted, part.is_optional(), part.draw(screen).lines().count())
-    };
-    parts.iter_mut().filter(|part| part.shown > part.least).max_by_key(|part| lines(part))
+    })
 }
 
 /// Tables stand apart; facts follow each other.

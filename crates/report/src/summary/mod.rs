@@ -31,21 +31,15 @@ pub use settings::diff_summary;
 pub use stalls::stalls_summary;
 pub use verification::verification_summary;
 
-use truetps_analysis::{Axis, Curve, UnreadFile};
+use truetps_analysis::{Axis, Knee};
 use truetps_archive::Run;
 use truetps_record::DiskFacts;
 
 use self::layout::{ScreenPart, Screenful};
 use crate::{
     ReportInput, TextScreen, durability, external, format, generator, load, main_effects, meaning,
-    names, open_loop, own_settings, verdicts,
+    names, open_loop, own_settings, sections, verdicts,
 };
-
-/// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
-const SUMMARY_LINES_MAX: usize = 29;
-
-/// Sentences of an answer with more combinations of settings than this count them.
-pub(crate) const SENTENCES_MAX: usize = 4;
 
 /// The answer of an experiment on one screen.
 pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
@@ -65,7 +59,7 @@ pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
     parts.extend(own.map(|text| ScreenPart::fact("Settings", text)));
     parts.extend(unread(input.run));
     parts.push(ScreenPart::fact("Trials", trust::trials(input)));
-    Screenful { title: title(input), place: place(input), answer: answer(input), parts }
+    Screenful { title: title(input), source: source(input), answer: answer(input), parts }
         .draw(screen)
 }
 
@@ -76,7 +70,7 @@ fn title(input: &ReportInput<'_>) -> String {
 }
 
 /// Where the figures come from, in one line.
-fn place(input: &ReportInput<'_>) -> String {
+fn source(input: &ReportInput<'_>) -> String {
     let (experiment, plan) = (&input.run.experiment, &input.run.plan);
     let servers: Vec<_> = names::servers(experiment).iter().map(names::server).collect();
     let platform =
@@ -116,7 +110,7 @@ fn disk_in_short(disk: &DiskFacts) -> String {
 fn answer(input: &ReportInput<'_>) -> Vec<String> {
     let analysis = input.analysis;
     let baseline = verdicts::answer(input);
-    if analysis.curves.len() > SENTENCES_MAX + 1 && !analysis.contrasts.is_empty() {
+    if analysis.curves.len() > verdicts::SENTENCES_MAX + 1 && !analysis.contrasts.is_empty() {
         let incomplete = verdicts::incomplete(input).map(|text| names::capital_word(&text));
         let main = main_effects::sentence(input);
         return incomplete
@@ -137,30 +131,37 @@ fn connections_to_use(input: &ReportInput<'_>) -> Option<ScreenPart> {
     if analysis.axis == Axis::Rate || open_loop::has_figures(analysis) {
         return None;
     }
-    let number = |curve: &Curve| {
-        let knee = curve.knee.as_ref()?;
-        let rises = match (knee.best_is_last, knee.connections == knee.best_connections) {
-            (true, true) => " (the most tried, and the fastest: more may be faster)".to_owned(),
-            (true, false) => {
-                format!(" ({}, the most tried, were not shown to be faster)", knee.best_connections)
+    let by_number = crate::grouped(analysis.curves.iter().filter_map(|curve| {
+        let curve_name = names::short(&input.run.plan, &curve.label).to_owned();
+        Some((knee_text(curve.knee.as_ref()?), curve_name))
+    }));
+    let items: Vec<_> = by_number
+        .into_iter()
+        .map(|(number, curves)| match &curves[..] {
+            [only] if only.is_empty() => number,
+            many if many.len() > verdicts::SENTENCES_MAX => {
+                format!("{} combinations: {number}", many.len())
             }
-            (false, _) => String::new(),
-        };
-        let number = format!("{}{rises}", names::connections(knee.connections));
-        Some((number, names::short(&input.run.plan, &curve.label).to_owned()))
-    };
-    let item = |(number, curves): (String, Vec<String>)| match &curves[..] {
-        [only] if only.is_empty() => number,
-        many if many.len() > SENTENCES_MAX => format!("{} combinations: {number}", many.len()),
-        several => format!("{}: {number}", format::list(several)),
-    };
-    let by_number = crate::grouped(analysis.curves.iter().filter_map(number));
-    let items: Vec<_> = by_number.into_iter().map(item).collect();
-    if items.is_empty() || items.len() > SENTENCES_MAX {
+            several => format!("{}: {number}", format::list(several)),
+        })
+        .collect();
+    if items.is_empty() || items.len() > verdicts::SENTENCES_MAX {
         return None;
     }
     let rule = meaning::rule_short(analysis).map(|rule| format!(" ({rule})")).unwrap_or_default();
     Some(ScreenPart::fact("Use", format!("{}{rule}", items.join("; "))))
+}
+
+/// `50 connections`, and whether more may be faster.
+fn knee_text(knee: &Knee) -> String {
+    let rises = match (knee.best_is_last, knee.connections == knee.best_connections) {
+        (true, true) => " (the most tried, and the fastest: more may be faster)".to_owned(),
+        (true, false) => {
+            format!(" ({}, the most tried, were not shown to be faster)", knee.best_connections)
+        }
+        (false, _) => String::new(),
+    };
+    format!("{}{rises}", names::connections(knee.connections))
 }
 
 /// Whether the answer names a number of connections: one of those that were tried, and the best may lie between them.
@@ -180,23 +181,11 @@ fn crash(input: &ReportInput<'_>) -> Option<ScreenPart> {
 fn bound(input: &ReportInput<'_>) -> Option<ScreenPart> {
     let limit = generator::limit(input.analysis).map(|text| format!("{text}."));
     let by_cores = generator::bound(input.analysis).and(meaning::shared_cores(input));
-    let said: Vec<_> = limit.into_iter().chain(by_cores).collect();
-    (!said.is_empty()).then(|| ScreenPart::fact("Bound", said.join(" ")))
+    let said = format::joined(limit.into_iter().chain(by_cores), " ")?;
+    Some(ScreenPart::fact("Bound", said))
 }
 
 /// Files that are missing, damaged or of a newer version.
 fn unread(run: &Run) -> Option<ScreenPart> {
-    let lost =
-        |unread: &UnreadFile| if unread.whole_trial { "; the trial is left out" } else { "" };
-    let items: Vec<_> = run
-        .all_unread()
-        .map(|unread| format!("not read: {}{}", unread.what, lost(unread)))
-        .collect();
-    (!items.is_empty()).then(|| ScreenPart::facts("Note", items))
-}
-
-/// The tps of a cell as a number with the sign of a limited generator.
-fn tps_with_sign(cell: &truetps_analysis::Cell) -> String {
-    let sign = if generator::is_limited(cell) { generator::SIGN } else { "" };
-    format!("{}{sign}", format::or_nothing(cell.tps.as_ref(), |tps| format::tps(tps.value)))
+    ScreenPart::facts("Note", sections::unread(run))
 }

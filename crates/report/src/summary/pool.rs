@@ -20,17 +20,15 @@ pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen
     parts.extend(rule_text(run).map(|text| ScreenPart::fact("Rule", text)));
     parts.extend(parameters_text(run).map(|text| ScreenPart::fact("Pool", text)));
     let wanted = configurations(run).into_iter().filter(|(library, _)| libraries.contains(library));
-    let lines: Vec<_> = wanted
-        .flat_map(|(library, lines)| [vec![format!("{}:", library.name())], lines].concat())
-        .collect();
-    parts.extend((!lines.is_empty()).then(|| ScreenPart::code(lines)));
+    let lines =
+        wanted.flat_map(|(library, lines)| [vec![format!("{}:", library.name())], lines].concat());
+    parts.extend(ScreenPart::code(lines.collect()));
     parts.extend(durability_text(run).map(|text| ScreenPart::fact("Commits", text)));
-    let trust = trust(run);
-    parts.extend((!trust.is_empty()).then(|| ScreenPart::facts("Trust", trust)));
+    parts.extend(ScreenPart::facts("Trust", trust(run)));
     let own = own_settings::short_text(&run.plan, &run.experiment);
     parts.extend(own.map(|text| ScreenPart::fact("Settings", text)));
     parts.push(ScreenPart::fact("Trials", trials_fact(run)));
-    Screenful { title: title(run), place: place(run), answer: answer(run), parts }.draw(screen)
+    Screenful { title: title(run), source: source(run), answer: answer(run), parts }.draw(screen)
 }
 
 /// The rows that the answer is about, with their neighbours and the ends, and the number of the others.
@@ -45,22 +43,21 @@ fn told_rows(run: &PoolRun) -> (Vec<Vec<TableEntry>>, usize) {
         .filter_map(|number| curve.iter().position(|one| one.connections == number))
         .collect();
     let advice = told.first().copied();
-    let is_shown = |index: usize| {
+    let rows = curve_table(run).rows.into_iter().enumerate().filter(|(index, _)| {
         let is_beside = advice.is_some_and(|advice| index.abs_diff(advice) <= 1);
-        told.contains(&index) || is_beside || index == 0 || index + 1 == curve.len()
-    };
-    let rows = curve_table(run).rows.into_iter().enumerate();
-    let shown: Vec<_> = rows.filter(|(index, _)| is_shown(*index)).map(|(_, row)| row).collect();
+        told.contains(index) || is_beside || *index == 0 || index + 1 == curve.len()
+    });
+    let shown: Vec<_> = rows.map(|(_, row)| row).collect();
     let hidden = curve.len() - shown.len();
     (shown, hidden)
 }
 
-fn place(run: &PoolRun) -> String {
+fn source(run: &PoolRun) -> String {
     let settings = run
         .plan
         .server
         .settings
         .iter()
         .map(|(name, value)| format!("{name}={}", value.option_text()));
-    names::place(&run.experiment).into_iter().chain(settings).collect::<Vec<_>>().join(", ")
+    names::measured_on(&run.experiment).into_iter().chain(settings).collect::<Vec<_>>().join(", ")
 }

@@ -75,7 +75,7 @@ pub fn probe_summary(
     let hidden = waits.map_or(0, |waits| waits.list.len() + waits.more).saturating_sub(top.len());
     // The answer has the first one.
     if top.len() > 1 {
-        parts.push(ScreenPart::facts("Waits", top).leaving_out(hidden));
+        parts.extend(ScreenPart::facts("Waits", top).map(|part| part.leaving_out(hidden)));
     }
     parts.extend(
         probe_list::facts(summary).into_iter().map(|(word, text)| ScreenPart::fact(word, text)),
@@ -93,11 +93,11 @@ pub fn probe_summary(
     let title = format!("Probe of {}", run.target);
     let platform =
         run.platform.as_ref().map(|name| format!(" ({})", printable(name))).unwrap_or_default();
-    let place = format!(
+    let source = format!(
         "{} {}{platform}, watched from {}",
         run.server.flavour, run.server.version, run.hostname
     );
-    Screenful { title, place, answer: answer(summary, waits), parts }.draw(screen)
+    Screenful { title, source, answer: answer(summary, waits), parts }.draw(screen)
 }
 
 /// What the server did, whether it answered, how far a replica was behind, and what sessions waited on.
@@ -151,12 +151,15 @@ fn lags(summary: &ProbeSummary) -> impl Iterator<Item = String> {
 }
 
 fn rates(summary: &ProbeSummary) -> DocumentTable {
-    let row = |(word, signals, unit): &(&str, &[&str], RateUnit)| {
-        let (name, counter) =
-            growing(summary, signals).filter(|(_, counter)| counter.growth != 0.0)?;
-        Some([(*word).to_owned(), unit.text(counter.per_second), name.to_owned()])
-    };
-    let rows: Vec<_> = RATES.iter().filter_map(row).take(TOP).collect();
+    let rows: Vec<_> = RATES
+        .iter()
+        .filter_map(|(word, signals, unit)| {
+            let (name, counter) =
+                growing(summary, signals).filter(|(_, counter)| counter.growth != 0.0)?;
+            Some([(*word).to_owned(), unit.text(counter.per_second), name.to_owned()])
+        })
+        .take(TOP)
+        .collect();
     DocumentTable::new(["", "a second", "signal"], rows)
 }
 
@@ -172,6 +175,6 @@ fn growing<'s>(
     summary: &'s ProbeSummary,
     names: &[&'s str],
 ) -> Option<(&'s str, &'s CounterSummary)> {
-    let there = || names.iter().filter_map(|name| Some((*name, summary.counters.get(*name)?)));
-    there().find(|(_, counter)| counter.growth != 0.0).or_else(|| there().next_back())
+    let mut known = names.iter().filter_map(|name| Some((*name, summary.counters.get(*name)?)));
+    known.clone().find(|(_, counter)| counter.growth != 0.0).or_else(|| known.next_back())
 }

@@ -1,9 +1,9 @@
 //! The settings that differ between two servers, on one screen: sentences and the top ten.
 
-use truetps_knowledge::{Diff, Difference, Durability, DurabilityPair, SideFacts};
+use truetps_knowledge::{Diff, Difference, DurabilityPair};
 
 use super::layout::{ScreenPart, Screenful, without_columns};
-use crate::comparison::survival_sentence;
+use crate::comparison::verdict::survival_sentence;
 use crate::document::DocumentTable;
 use crate::format::NOTHING;
 use crate::settings_diff::{both, summary, title};
@@ -26,14 +26,13 @@ pub fn diff_summary(diff: &Diff, screen: TextScreen) -> String {
     let notes = [("A", &diff.a), ("B", &diff.b)].into_iter().flat_map(|(letter, side)| {
         side.notes.iter().map(move |note| format!("{letter}: {}", printable(note)))
     });
-    let notes: Vec<_> = notes.collect();
-    parts.extend((!notes.is_empty()).then(|| ScreenPart::facts("Note", notes)));
-    parts.push(ScreenPart::facts(
+    parts.extend(ScreenPart::facts("Note", notes.collect()));
+    parts.extend(ScreenPart::facts(
         "In all",
         summary(diff, false).lines().map(str::to_owned).collect(),
     ));
     let title = format!("A  {}\nB  {}", title(&diff.a), title(&diff.b));
-    Screenful { title, place: String::new(), answer: answer(diff, &shown), parts }.draw(screen)
+    Screenful { title, source: String::new(), answer: answer(diff, &shown), parts }.draw(screen)
 }
 
 /// How much differs, the one most likely to matter, and what it means for a crash.
@@ -50,15 +49,13 @@ fn answer(diff: &Diff, shown: &[&Difference]) -> Vec<String> {
             format!("{}.", text.trim_end_matches('.'))
         }
     };
-    let durability = |side: &SideFacts| side.durability.clone();
-    let pair = DurabilityPair::of(durability(&diff.a), durability(&diff.b));
-    let same = |sentence: &str| format!("Crash, A and B: {}.", printable(sentence));
+    let pair = DurabilityPair::of(diff.a.durability.clone(), diff.b.durability.clone());
     let crash = match (pair.risk("A", "B"), &pair.a, &pair.b) {
         (Some(risk), ..) => {
             Some(format!("{} {}.", survival_sentence(pair.b_survives), names::capital(&risk)))
         }
         (None, Some(of_a), Some(of_b)) if of_a.sentence == of_b.sentence => {
-            Some(same(&of_a.sentence))
+            Some(format!("Crash, A and B: {}.", printable(&of_a.sentence)))
         }
         _ => None,
     };
@@ -72,11 +69,10 @@ fn crash(diff: &Diff) -> Option<ScreenPart> {
     if is_same || DurabilityPair::of(a.cloned(), b.cloned()).risk("A", "B").is_some() {
         return None;
     }
-    let sentence = |(letter, of): (&str, Option<&Durability>)| {
-        Some(format!("{letter}: {}", printable(&of?.sentence)))
-    };
-    let items: Vec<_> = [("A", a), ("B", b)].into_iter().filter_map(sentence).collect();
-    Some(ScreenPart::facts("Crash", items))
+    let sides = [("A", a), ("B", b)].into_iter();
+    let items =
+        sides.filter_map(|(letter, of)| Some(format!("{letter}: {}", printable(&of?.sentence))));
+    ScreenPart::facts("Crash", items.collect())
 }
 
 fn row(one: &Difference) -> [String; 4] {

@@ -1,11 +1,10 @@
 //! The figures of one combination of settings: a run, or numbers of connections one below the other.
 
-use truetps_analysis::{Axis, Cell, Figure};
+use truetps_analysis::{Axis, Figure};
 
 use super::layout::{ScreenPart, without_columns};
 use crate::document::DocumentTable;
-use crate::generator::{self, SIGN};
-use crate::sections::tps_entry;
+use crate::sections::{tps_entry, tps_with_sign};
 use crate::{ReportInput, TextScreen, format, ledger, names, open_loop, rows, stalls, waits};
 
 pub(super) fn parts(input: &ReportInput<'_>, screen: TextScreen) -> Vec<ScreenPart> {
@@ -21,7 +20,7 @@ pub(super) fn parts(input: &ReportInput<'_>, screen: TextScreen) -> Vec<ScreenPa
     parts
 }
 
-/// A row for each place on the axis.
+/// A row for each level of the axis.
 fn figures(input: &ReportInput<'_>) -> DocumentTable {
     const CLOSED: [Figure; 6] = [
         Figure::ResponseP50,
@@ -43,33 +42,25 @@ fn figures(input: &ReportInput<'_>) -> DocumentTable {
     let is_open = open_loop::has_figures(analysis);
     let is_rate = analysis.axis == Axis::Rate;
     let columns = if is_open { OPEN } else { CLOSED };
-    let head = |figure: Figure| if is_open { figure.name() } else { format::main_head(figure) };
+    let head = if is_open { Figure::name } else { format::main_head };
     let mut header =
         vec![if is_rate { "rate" } else { "connections" }.to_owned(), "tps".to_owned()];
     let has_rows = rows::are_shown(analysis);
     header.extend(has_rows.then(|| Figure::RowsPerSecond.name().to_owned()));
     header.extend(columns.iter().map(|figure| head(*figure).to_owned()));
-    let row = |cell: &Cell| {
-        let text = |figure: Figure| format::figure_or_nothing(figure, cell.get(figure));
+    let rows = analysis.cells.iter().map(|cell| {
         let tps = match cell.tps {
             // The answer has the interval, and says that there is none.
-            Some(tps) if tps.n == 1 => {
-                format!(
-                    "{}{}",
-                    format::tps(tps.value),
-                    if generator::is_limited(cell) { SIGN } else { "" }
-                )
-            }
+            Some(tps) if tps.n == 1 => tps_with_sign(cell),
             _ => tps_entry(Some(cell)),
         };
-        let place = names::level(analysis.axis, &cell.configuration);
-        let rows = has_rows.then(|| text(Figure::RowsPerSecond));
-        [place, tps].into_iter().chain(rows).chain(columns.map(text)).collect::<Vec<_>>()
-    };
-    DocumentTable {
-        words_last: false,
-        ..DocumentTable::new(header, analysis.cells.iter().map(row))
-    }
+        let rows = has_rows.then_some(Figure::RowsPerSecond);
+        let figures = rows.into_iter().chain(columns);
+        [names::level(analysis.axis, &cell.configuration), tps]
+            .into_iter()
+            .chain(figures.map(|figure| format::figure_or_nothing(figure, cell.get(figure))))
+    });
+    DocumentTable::new(header, rows).of_numbers()
 }
 
 /// What sessions waited on longest, of the only configuration.
@@ -77,6 +68,5 @@ fn wait(input: &ReportInput<'_>) -> Option<String> {
     const SHOWN_MAX: usize = 3;
     let [cell] = &input.analysis.cells[..] else { return None };
     let list = &cell.detail.waits.as_ref()?.list;
-    let texts: Vec<_> = list.iter().take(SHOWN_MAX).map(waits::in_short).collect();
-    (!texts.is_empty()).then(|| texts.join("; "))
+    format::joined(list.iter().take(SHOWN_MAX).map(waits::in_short), "; ")
 }

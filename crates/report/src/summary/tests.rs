@@ -7,7 +7,8 @@ use truetps_record::{
     SettingValue,
 };
 
-use super::{SUMMARY_LINES_MAX, crash_summary, diff_summary, stalls_summary, summary_text};
+use super::layout::SUMMARY_LINES_MAX;
+use super::{crash_summary, diff_summary, stalls_summary, summary_text};
 use crate::fixture::Fixture;
 use crate::{TextScreen, display_width};
 
@@ -128,7 +129,7 @@ fn the_screen_of_a_sweep() {
     assert_eq!(text, SWEEP);
 }
 
-/// Of several settings each one's own effect is what was asked.
+/// Where several settings are varied, each one's own effect is what was asked.
 #[test]
 fn several_settings_begin_with_the_effect_of_each() {
     let plan = "name = \"two\"\nabout = \"Which setting?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 3\n[factors]\n\

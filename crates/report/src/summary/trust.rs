@@ -1,9 +1,8 @@
 //! How far the figures may be trusted, in short: the reasons of the full report, the gravest first.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use truetps_analysis::Verdict;
-use truetps_record::Trial;
 
 use super::layout::ScreenPart;
 use crate::{
@@ -38,7 +37,7 @@ pub(super) fn part(input: &ReportInput<'_>) -> Option<ScreenPart> {
         None => items.push(format!("{word}: nothing was found that distorts the figures")),
     }
     // Without any trial there is nothing to trust.
-    (input.analysis.trials_valid > 0).then(|| ScreenPart::facts("Trust", items))
+    ScreenPart::facts("Trust", items).filter(|_| input.analysis.trials_valid > 0)
 }
 
 /// Number and scatter of the trials.
@@ -66,9 +65,9 @@ fn evidence(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
         };
         said.push((Doubt::Grave, format!("{what} no scatter: repeat it before you rely on it")));
     }
-    let is_open = |one: &Verdict| matches!(one, Verdict::NotEnoughData { .. });
-    let open = analysis.contrasts.iter().filter(|one| is_open(&one.verdict)).count();
-    let doubt = if open == analysis.contrasts.len() { Doubt::Grave } else { Doubt::Some };
+    let mut verdicts = analysis.contrasts.iter().map(|one| one.verdict);
+    let all_open = verdicts.all(|one| matches!(one, Verdict::NotEnoughData { .. }));
+    let doubt = if all_open { Doubt::Grave } else { Doubt::Some };
     said.extend(meaning::undecided(analysis).map(|text| (doubt, plain(&text))));
     let limited = analysis.cells.iter().filter(|cell| generator::is_limited(cell)).count();
     if limited > 0 {
@@ -130,11 +129,11 @@ fn notes(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     let remarks =
         input.trials().flat_map(|trial| remarks(trial).into_iter().map(move |text| (text, trial)));
     let grouped = crate::grouped(remarks);
-    let line = |(text, trials): (String, Vec<&Trial>)| match &trials[..] {
+    let lines = grouped.into_iter().map(|(text, trials)| match &trials[..] {
         [one] => (Doubt::Some, format!("{}: {text}", one.name)),
         several => (Doubt::Some, format!("{}: {text}", format::trials(several.len()))),
-    };
-    grouped.into_iter().map(line).collect()
+    });
+    lines.collect()
 }
 
 /// A sentence within a list.
@@ -155,12 +154,14 @@ pub(super) fn trials(input: &ReportInput<'_>) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// From the beginning to the end of each. An experiment may have been interrupted between them.
+/// The lengths of all trials together. An experiment may have been interrupted between them.
 fn time_of_trials(input: &ReportInput<'_>) -> Option<Duration> {
-    let time = |text: &str| -> Option<SystemTime> { humantime::parse_rfc3339(text).ok() };
-    let length = |trial: &Trial| {
-        time(trial.ended_at.as_ref()?)?.duration_since(time(&trial.started_at)?).ok()
-    };
-    let lengths: Vec<_> = input.trials().filter_map(length).collect();
+    let lengths: Vec<_> = input
+        .trials()
+        .filter_map(|trial| {
+            let ended = humantime::parse_rfc3339(trial.ended_at.as_ref()?).ok()?;
+            ended.duration_since(humantime::parse_rfc3339(&trial.started_at).ok()?).ok()
+        })
+        .collect();
     (!lengths.is_empty()).then(|| lengths.iter().sum())
 }

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::Instance;
 use super::files::InstanceFiles;
+use super::handle::Instance;
 use super::note::{InstanceEnd, Note, Process};
-use crate::children::Children;
-use crate::error::SandboxError;
+use crate::data::old_redo;
+use crate::error::{NamedError, SandboxError};
 use crate::named::NameLocks;
-use crate::named_error::NamedError;
-use crate::processes::KILL_TIME_LIMIT;
-use crate::run::wait_for;
-use crate::{family, old_redo};
+use crate::server::family;
+use crate::system::children::Children;
+use crate::system::processes::KILL_TIME_LIMIT;
+use crate::system::run::wait_for;
 
 /// How it ended.
 #[derive(Debug, Clone, Copy)]
@@ -134,8 +134,8 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::housekeeping::tests::{home, put};
     use crate::named::NamedServers;
-    use crate::named::tests::{home, put};
 
     #[test]
     fn who_gives_up_on_a_server_that_was_removed_leaves_no_lock_of_it() {

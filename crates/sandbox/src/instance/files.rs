@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use truetps_record::{Family, SettingValue};
 
-use super::disk::InstanceDisk;
 use super::note::{Note, Process};
-use crate::binary::ServerBinary;
+use crate::data::template::copy_template;
 use crate::error::SandboxError;
-use crate::home::{Home, remove_tree};
-use crate::json_file::{read_json_file, write_json_file};
-use crate::processes::{KILL_TIME_LIMIT, is_server, kill_marked, marks, server_marked};
-use crate::server_paths::ServerPaths;
-use crate::settings::Settings;
-use crate::template::copy_template;
-use crate::unfinished::COPY;
+use crate::home::home_folder::Home;
+use crate::home::server_paths::ServerPaths;
+use crate::named::{COPY, InstanceDisk, datadir_of, host_datadir};
+use crate::program::binary::ServerBinary;
+use crate::settings::server_settings::Settings;
+use crate::system::datadir_servers::{is_server, kill_marked, marks, server_marked};
+use crate::system::folders::remove_tree;
+use crate::system::json_file::{read_json_file, write_json_file};
+use crate::system::processes::KILL_TIME_LIMIT;
 
 #[derive(Debug, Clone)]
 pub(super) struct InstanceFiles {
@@ -93,9 +94,8 @@ impl InstanceFiles {
         if self.paths.datadir.exists() {
             let pairs =
                 read_json_file::<IndexMap<String, SettingValue>>(&initial)?.unwrap_or_default();
-            return Ok(
-                Settings::default().with(pairs.iter().map(|(name, value)| (name.as_str(), value)))
-            );
+            return Ok(Settings::empty(self.family)
+                .with(pairs.iter().map(|(name, value)| (name.as_str(), value))));
         }
         // Renamed when complete: a partial copy is not a datadir.
         let beside = self.paths.datadir.with_file_name(COPY);
@@ -107,19 +107,4 @@ impl InstanceFiles {
         fs::rename(&beside, &self.paths.datadir).map_err(SandboxError::io("rename", &beside))?;
         Ok(wanted.clone())
     }
-}
-
-fn host_datadir(folder: &Path) -> PathBuf {
-    folder.join("data")
-}
-
-/// Where the data of a named server are.
-pub(crate) fn datadir_of(folder: &Path) -> PathBuf {
-    let disk = InstanceDisk::of(folder);
-    if disk.exists() { disk.datadir() } else { host_datadir(folder) }
-}
-
-/// Whether a named server has data.
-pub(crate) fn has_data(folder: &Path) -> bool {
-    InstanceDisk::of(folder).exists() || host_datadir(folder).exists()
 }

@@ -8,30 +8,14 @@ use truetps_disk::DiskProfile;
 use truetps_record::SettingValue;
 
 use super::files::InstanceFiles;
-use super::note::{Note, Process};
-use crate::error::SandboxError;
-use crate::log_tail::tail;
-use crate::named_error::NamedError;
-use crate::processes::{KILL_TIME_LIMIT, check_not_held, holder_of, running_for};
-use crate::registry::disk_bytes;
-use crate::server_paths::ServerPaths;
-use crate::variables::Mismatch;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InstanceState {
-    NeverStarted,
-    Running,
-    /// It was asked to end, and ended.
-    Stopped,
-    /// It was killed by `stop`.
-    Killed,
-    /// Its last start failed.
-    NotStarted,
-    /// It ended cleanly, but not by `stop`: another program asked it to.
-    Ended,
-    /// It ended unexpectedly.
-    Died,
-}
+use super::note::{InstanceState, Note, Process};
+use crate::error::{NamedError, SandboxError};
+use crate::home::server_paths::ServerPaths;
+use crate::home::sizes::disk_bytes;
+use crate::program::variables::Mismatch;
+use crate::system::datadir_servers::{check_not_held, holder_of};
+use crate::system::log_tail::tail;
+use crate::system::processes::{KILL_TIME_LIMIT, running_for};
 
 /// Number of log lines that are searched for how it ended.
 const LAST_WORDS: usize = 8;

@@ -12,11 +12,11 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use truetps_record::SettingValue;
 
-use super::{InstanceOptions, InstanceState};
-use crate::children::Children;
 use crate::error::SandboxError;
-use crate::json_file::{check_schema_version, read_json_file};
-use crate::processes::{signal_server, wait_until_ended};
+use crate::system::children::Children;
+use crate::system::datadir_servers::signal_server;
+use crate::system::json_file::{check_schema_version, read_json_file};
+use crate::system::processes::wait_until_ended;
 
 const SCHEMA_VERSION: u32 = 1;
 
@@ -37,6 +37,22 @@ pub(super) struct Note {
 pub(super) struct Process {
     pub(super) pid: u32,
     pub(super) start_ticks: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstanceState {
+    NeverStarted,
+    Running,
+    /// It was asked to end, and ended.
+    Stopped,
+    /// It was killed by `stop`.
+    Killed,
+    /// Its last start failed.
+    NotStarted,
+    /// It ended cleanly, but not by `stop`: another program asked it to.
+    Ended,
+    /// It ended unexpectedly.
+    Died,
 }
 
 /// How truetps ended it.
@@ -74,8 +90,7 @@ impl Note {
         Ok(Some(note))
     }
 
-    pub(super) fn starting(options: &InstanceOptions) -> Self {
-        let (port, settings) = (options.port, options.settings.clone());
+    pub(super) fn starting(port: Option<u16>, settings: IndexMap<String, SettingValue>) -> Self {
         Self { schema_version: SCHEMA_VERSION, process: None, port, settings, ended: None }
     }
 

@@ -6,9 +6,8 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use rustix::process::geteuid;
 
-use crate::error::SandboxError;
-use crate::named_error::NamedError;
-use crate::server_user::ServerUser;
+use crate::error::{NamedError, SandboxError};
+use crate::system::server_user::ServerUser;
 
 pub(super) fn check_port(port: u16, user: &ServerUser) -> Result<(), SandboxError> {
     // A port that root may use can be forbidden to the server's user.

@@ -11,23 +11,24 @@ use truetps_disk::{DiskProfile, EmulatedDisk, FlushTimes};
 use truetps_record::SettingValue;
 
 use super::end::{end_child, give_up};
+use super::finding::Status;
+use super::handle::Instance;
 use super::note::{Note, Process};
 use super::port::check_port;
-use super::{Instance, Status};
-use crate::binary::ServerBinary;
-use crate::catalogue::Catalogue;
-use crate::error::SandboxError;
-use crate::family;
-use crate::named_error::NamedError;
-use crate::old_redo;
-use crate::options::{CommandOption, canonical_name};
-use crate::processes::start_ticks;
-use crate::readiness::{Awaited, PROBE_TIME_LIMIT};
-use crate::server_paths::ServerPaths;
-use crate::settings::Settings;
-use crate::spawn::spawn_detached;
-use crate::variables::{Mismatch, taken_differently};
-use crate::wear::cache_redo;
+use crate::data::old_redo;
+use crate::data::wear::cache_redo;
+use crate::error::{NamedError, SandboxError};
+use crate::home::server_paths::ServerPaths;
+use crate::program::binary::ServerBinary;
+use crate::program::catalogue::Catalogue;
+use crate::program::variables::{Mismatch, taken_differently};
+use crate::server::family;
+use crate::server::readiness::{Awaited, PROBE_TIME_LIMIT};
+use crate::settings::names::canonical_name;
+use crate::settings::options::CommandOption;
+use crate::settings::server_settings::Settings;
+use crate::system::processes::start_ticks;
+use crate::system::spawn::spawn_detached;
 
 /// Options of a start: other settings are not changed.
 #[derive(Debug, Clone)]
@@ -49,7 +50,7 @@ pub struct DiskReady<'a> {
     pub flush_times: FlushTimes,
 }
 
-pub(super) struct InstanceStart<'a> {
+struct InstanceStart<'a> {
     instance: &'a Instance<'a>,
     options: &'a InstanceOptions,
     /// Setting it ends the start.
@@ -69,8 +70,22 @@ struct Starting {
     disk: Option<DiskProfile>,
 }
 
+impl Instance<'_> {
+    /// Starts it and waits until it answers. Setting `stop` ends the start. `disk_ready` gets the measured disk, if it has
+    /// one, before the server starts.
+    pub fn start(
+        &self,
+        options: &InstanceOptions,
+        stop: &AtomicBool,
+        disk_ready: &dyn Fn(&DiskReady<'_>),
+    ) -> Result<Status, SandboxError> {
+        let files = self.files.to_start(options.disk.is_some());
+        InstanceStart::new(&Self { files, ..self.clone() }, options, stop, disk_ready).start()
+    }
+}
+
 impl<'a> InstanceStart<'a> {
-    pub(super) fn new(
+    fn new(
         instance: &'a Instance<'a>,
         options: &'a InstanceOptions,
         stop: &'a AtomicBool,
@@ -80,10 +95,9 @@ impl<'a> InstanceStart<'a> {
     }
 
     /// See [`Instance::start`]. After an error no server is left.
-    pub(super) fn start(&self) -> Result<Status, SandboxError> {
+    fn start(&self) -> Result<Status, SandboxError> {
         let mut starting = self.launch()?;
-        let ready =
-            self.wait_until_ready(&mut starting).map_err(|error| error.naming(&starting.settings));
+        let ready = self.wait_until_ready(&mut starting);
         let adjusted = ready.and_then(|()| self.read_back(&starting.settings));
         let Instance { files, locks, .. } = self.instance;
         adjusted
@@ -138,7 +152,7 @@ impl<'a> InstanceStart<'a> {
         self.check_wanted()?;
         family::forget_dead(self.instance.server.family(), &self.places.datadir, user)?;
         let log_from = self.places.error_log_bytes();
-        let note = Note::starting(self.options);
+        let note = Note::starting(self.options.port, self.options.settings.clone());
         files.write_note(&note)?;
         let mut child = old_redo::spawn_fitted(&binary, &self.places.datadir, &settings, || {
             self.spawn(&binary, &settings)
@@ -200,7 +214,7 @@ impl<'a> InstanceStart<'a> {
         }
         self.places.make_folders_and_logs(home.user())?;
         let pairs = self.options.settings.iter().map(|(name, value)| (name.as_str(), value));
-        let settings = Settings::default().with(pairs);
+        let settings = Settings::empty(server.family()).with(pairs);
         let wanted = settings.initial();
         let initial = files.make_datadir(home, binary, &wanted)?;
         match wanted.iter().find(|(name, value)| initial.get(name) != Some(*value)) {
@@ -224,13 +238,14 @@ impl<'a> InstanceStart<'a> {
     }
 
     fn wait_until_ready(&self, starting: &mut Starting) -> Result<(), SandboxError> {
-        let Starting { binary, child, process, log_from, disk, .. } = starting;
+        let Starting { binary, child, process, settings, log_from, disk } = starting;
         let (family, program) = (self.instance.server.family(), binary.path.as_path());
         let awaited = Awaited {
             family,
             places: &self.places,
             program,
             pid: process.pid,
+            settings,
             log_from: *log_from,
         };
         let look = || match child.try_wait().map_err(SandboxError::io("look at", program))? {

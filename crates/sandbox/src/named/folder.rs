@@ -3,16 +3,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::registry::check_server_name;
+use super::disk::InstanceDisk;
+use super::name::check_server_name;
 use super::server::{NamedServer, REGISTRATION};
-use crate::error::SandboxError;
-use crate::home::remove_tree;
-use crate::instance::{InstanceDisk, datadir_of, has_data};
-use crate::named_error::NamedError;
-use crate::proof::{is_empty_folder, is_file, is_folder, remove_proven};
+use crate::error::{NamedError, SandboxError};
+use crate::home::proof::remove_proven;
+use crate::system::folders::{is_empty_folder, is_file, is_folder, remove_tree};
 
 /// The program's tree, in this folder and in the one that is being added.
-pub(super) const TREE: &str = "tree";
+pub(crate) const TREE: &str = "tree";
+/// The copy of a template that becomes the datadir of a named server.
+pub(crate) const COPY: &str = "data.copying";
 /// The tree that a new one replaces, until the new one is registered.
 const OLD_TREE: &str = "tree.old";
 
@@ -30,11 +31,11 @@ impl ServerFolder {
         &self.path
     }
 
-    pub(super) fn datadir(&self) -> PathBuf {
+    pub(crate) fn datadir(&self) -> PathBuf {
         datadir_of(&self.path)
     }
 
-    pub(super) fn has_data(&self) -> bool {
+    pub(crate) fn has_data(&self) -> bool {
         has_data(&self.path)
     }
 
@@ -51,7 +52,7 @@ impl ServerFolder {
     }
 
     /// Refuses a folder of the user.
-    pub(super) fn check_ours(&self) -> Result<(), SandboxError> {
+    pub(crate) fn check_ours(&self) -> Result<(), SandboxError> {
         if self.path.symlink_metadata().is_err() || is_empty_folder(&self.path) || self.is_ours() {
             return Ok(());
         }
@@ -59,13 +60,13 @@ impl ServerFolder {
     }
 
     /// `None`: no server has this name.
-    pub(super) fn registration(&self) -> Result<Option<NamedServer>, SandboxError> {
+    pub(crate) fn registration(&self) -> Result<Option<NamedServer>, SandboxError> {
         NamedServer::read(&self.path)
     }
 
     /// Removes leftovers of an interrupted replacement: the old tree is the registered one until the new one is in
     /// place.
-    pub(super) fn mend_tree(&self) -> Result<(), SandboxError> {
+    pub(crate) fn mend_tree(&self) -> Result<(), SandboxError> {
         let (tree, old) = (self.path.join(TREE), self.path.join(OLD_TREE));
         if old.is_dir() && !tree.exists() {
             return fs::rename(&old, &tree).map_err(SandboxError::io("rename", &old));
@@ -74,7 +75,7 @@ impl ServerFolder {
     }
 
     /// Registers a server whose tree, if it was unpacked, is in the folder `beside`; `beside` is gone then.
-    pub(super) fn put(&self, server: &NamedServer, beside: &Path) -> Result<(), SandboxError> {
+    pub(crate) fn put(&self, server: &NamedServer, beside: &Path) -> Result<(), SandboxError> {
         if !self.is_ours() {
             // Renamed once the registration is in it: a folder without one does not belong to truetps.
             server.write(beside)?;
@@ -105,9 +106,24 @@ impl ServerFolder {
         server.write(&self.path)
     }
 
-    pub(super) fn remove(&self) -> Result<(), SandboxError> {
+    pub(crate) fn remove(&self) -> Result<(), SandboxError> {
         remove_proven(&self.path, &[REGISTRATION])
     }
+}
+
+pub(crate) fn host_datadir(folder: &Path) -> PathBuf {
+    folder.join("data")
+}
+
+/// Where the data of a named server are.
+pub(crate) fn datadir_of(folder: &Path) -> PathBuf {
+    let disk = InstanceDisk::of(folder);
+    if disk.exists() { disk.datadir() } else { host_datadir(folder) }
+}
+
+/// Whether a named server has data.
+pub(crate) fn has_data(folder: &Path) -> bool {
+    InstanceDisk::of(folder).exists() || host_datadir(folder).exists()
 }
 
 #[cfg(test)]

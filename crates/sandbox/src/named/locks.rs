@@ -8,12 +8,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::registry::name_of_entry;
-use crate::error::SandboxError;
-use crate::home::{Home, open_lock};
-use crate::named_error::NamedError;
-use crate::proof::is_file;
-use crate::run::wait_for_lock;
+use super::name::name_of_entry;
+use crate::error::{NamedError, SandboxError};
+use crate::home::home_folder::Home;
+use crate::system::folders::is_file;
+use crate::system::locks::{open_lock, wait_for_lock};
 
 /// Suffixes of the lock files.
 const CHANGE: &str = ".lock";
@@ -92,7 +91,7 @@ impl<'a> NameLocks<'a> {
     }
 
     /// Held by a run that needs the server's program; runs share it.
-    pub(super) fn lock_use(self) -> Result<Use, SandboxError> {
+    pub(crate) fn lock_use(self) -> Result<Use, SandboxError> {
         let (path, lock) = opened(self.use_path())?;
         match lock.try_lock_shared() {
             Ok(()) if is_at(&lock, &path) => Ok(Use { _lock: lock }),
@@ -102,13 +101,13 @@ impl<'a> NameLocks<'a> {
     }
 
     /// The error of a run that finds the program in replacement.
-    pub(super) fn in_replacement(self) -> SandboxError {
+    pub(crate) fn in_replacement(self) -> SandboxError {
         let problem = "another process of truetps is removing or replacing this server".to_owned();
         SandboxError::Content { path: self.use_path(), problem }
     }
 
     /// Held while the program is removed or replaced.
-    pub(super) fn lock_unused(self) -> Result<File, SandboxError> {
+    pub(crate) fn lock_unused(self) -> Result<File, SandboxError> {
         let (path, lock) = opened(self.use_path())?;
         match lock.try_lock() {
             Ok(()) => Ok(lock),
@@ -120,7 +119,7 @@ impl<'a> NameLocks<'a> {
     }
 
     /// For a holder of both locks: an unregistered name leaves nothing.
-    pub(super) fn remove_files(self) {
+    pub(crate) fn remove_files(self) {
         for path in [self.use_path(), self.change_path()] {
             let _ = fs::remove_file(path);
         }
@@ -146,6 +145,6 @@ pub(crate) fn is_at(lock: &File, path: &Path) -> bool {
 }
 
 /// Whether an entry beside the servers' folders is a lock file.
-pub(super) fn is_lock_file(path: &Path, entry: &str) -> bool {
+pub(crate) fn is_lock_file(path: &Path, entry: &str) -> bool {
     [CHANGE, USE].iter().any(|ending| name_of_entry(entry, ending).is_some()) && is_file(path)
 }

@@ -6,20 +6,17 @@ use std::path::{Path, PathBuf};
 
 use truetps_record::near_matches;
 
-use super::adding::{Add, Adding};
 use super::folder::ServerFolder;
 use super::locks::{NameLocks, Use, is_lock_file};
 use super::server::{NamedServer, REGISTRATION};
-use crate::error::SandboxError;
-use crate::home::{Home, NAMED_FOLDER, default_path};
-use crate::named_error::NamedError;
-use crate::processes::servers_on;
-use crate::proof::{is_folder, read_json};
-
-/// Part of a socket path, which has at most 107 bytes.
-const NAME_BYTES_MAX: usize = 40;
-/// A tree that is being unpacked; see `unfinished.rs`. Names do not start with a dot, so it is not a name.
-pub(crate) const UNFINISHED: &str = ".adding";
+use crate::check_server_name;
+use crate::error::{NamedError, SandboxError};
+use crate::home::home_folder::{Home, NAMED_FOLDER, default_path};
+use crate::named::UNFINISHED;
+use crate::named::name_of_entry;
+use crate::system::datadir_servers::servers_on;
+use crate::system::folders::is_folder;
+use crate::system::json_file::read_json;
 
 /// A registered name.
 #[derive(Debug)]
@@ -75,7 +72,7 @@ impl<'a> NamedServers<'a> {
     }
 
     /// The error for a name that is not registered.
-    pub(super) fn unknown(self, name: &str) -> SandboxError {
+    pub(crate) fn unknown(self, name: &str) -> SandboxError {
         let known: Vec<_> = match self.list() {
             Ok(list) => list.into_iter().map(|listed| listed.name).collect(),
             Err(error) => return error,
@@ -112,11 +109,6 @@ impl<'a> NamedServers<'a> {
         });
         unmounted.collect()
     }
-
-    /// Examines a server's program, unpacking an archive first, and registers it under the name.
-    pub fn register(self, add: &Add<'_>) -> Result<NamedServer, SandboxError> {
-        Adding::new(self.home, add).register()
-    }
 }
 
 /// The names that are registered in a folder for private servers, or in the default one, for the completion of command
@@ -137,22 +129,6 @@ pub fn server_names_in(folder: Option<&Path>) -> Vec<String> {
     names.retain(|name| check_server_name(name).is_ok());
     names.sort();
     names
-}
-
-/// Whether a server may have this name.
-pub fn check_server_name(name: &str) -> Result<(), NamedError> {
-    let fine = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c);
-    let begins = name.bytes().next().is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    if begins && name.len() <= NAME_BYTES_MAX && name.bytes().all(fine) {
-        return Ok(());
-    }
-    Err(NamedError::BadName { name: name.to_owned() })
-}
-
-/// The server's name in `.NAME` with this ending: an entry beside the servers' folders.
-pub(crate) fn name_of_entry<'e>(entry: &'e str, ending: &str) -> Option<&'e str> {
-    let name = entry.strip_prefix('.')?.strip_suffix(ending)?;
-    check_server_name(name).is_ok().then_some(name)
 }
 
 /// Whether an entry beside these folders was created by truetps.

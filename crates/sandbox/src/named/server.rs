@@ -6,16 +6,14 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use truetps_record::{Family, Flavour, Version};
 
-use crate::binary::ServerBinary;
-use crate::error::SandboxError;
-use crate::family::is_of_mysql;
-use crate::home::Home;
-use crate::json_file::{check_schema_version, read_json_file, write_json_file};
-use crate::named_error::NamedError;
-use crate::old_redo;
+use crate::error::{NamedError, SandboxError};
+use crate::home::home_folder::Home;
+use crate::program::binary::ServerBinary;
+use crate::settings::version::{is_of_mysql, keeps_redo_size};
+use crate::system::json_file::{check_schema_version, read_json_file, write_json_file};
 
 const SCHEMA_VERSION: u32 = 1;
-pub(super) const REGISTRATION: &str = "server.json";
+pub(crate) const REGISTRATION: &str = "server.json";
 
 /// `server.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +43,7 @@ pub struct ServerOptionFile {
 
 impl NamedServer {
     /// `program`: where the examined program will be.
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &str,
         binary: &ServerBinary,
         program: PathBuf,
@@ -71,14 +69,14 @@ impl NamedServer {
     }
 
     /// `None`: no server is registered in this folder.
-    pub(super) fn read(folder: &Path) -> Result<Option<Self>, SandboxError> {
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, SandboxError> {
         let path = folder.join(REGISTRATION);
         let Some(server) = read_json_file::<Self>(&path)? else { return Ok(None) };
         check_schema_version(&path, server.schema_version, SCHEMA_VERSION)?;
         Ok(Some(server))
     }
 
-    pub(super) fn write(&self, folder: &Path) -> Result<(), SandboxError> {
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), SandboxError> {
         write_json_file(&folder.join(REGISTRATION), self)
     }
 
@@ -98,12 +96,12 @@ impl NamedServer {
 
     /// Its redo log size can be changed only after a clean stop; see `old_redo.rs`.
     pub(crate) fn keeps_redo_size(&self) -> bool {
-        old_redo::keeps_size(self.flavour, &self.version)
+        keeps_redo_size(self.flavour, &self.version)
     }
 
     /// Datadirs are compatible within a series. MySQL 8.0 and later records the version that last used the data, and
     /// refuses to open them with an older one.
-    pub(super) fn takes_data_of(&self, before: &Self) -> bool {
+    pub(crate) fn takes_data_of(&self, before: &Self) -> bool {
         let kind = |server: &Self| (server.flavour, series(server.flavour, &server.version));
         let goes_back = before.is_mysql_from("8.0") && !self.is_mysql_from(&before.version);
         kind(self) == kind(before) && !goes_back
@@ -128,14 +126,10 @@ fn series(flavour: Flavour, version: &str) -> Option<(u32, Option<u32>)> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    pub(in crate::named) fn named_server(
-        name: &str,
-        flavour: Flavour,
-        version: &str,
-    ) -> NamedServer {
+    pub(crate) fn named_server(name: &str, flavour: Flavour, version: &str) -> NamedServer {
         NamedServer {
             schema_version: SCHEMA_VERSION,
             name: name.to_owned(),

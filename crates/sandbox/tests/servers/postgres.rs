@@ -26,8 +26,10 @@ fn text(value: &str) -> SettingValue {
 /// Small, so that tests are quick.
 fn settings(binary: &ServerBinary) -> Settings {
     let load = ServerLoad { connections_max: 10, statements_per_connection: 1 };
-    let mut settings =
-        Settings::new(&chosen_settings(1 << 30, load, binary.flavour, binary.version));
+    let mut settings = Settings::new(
+        binary.family(),
+        &chosen_settings(1 << 30, load, binary.flavour, binary.version),
+    );
     settings.set("shared_buffers", text("32MB"));
     settings.set("max_wal_size", text("128MB"));
     settings.set("min_wal_size", text("80MB"));

@@ -17,8 +17,10 @@ const COMMITS: u32 = 200;
 /// Settings of each, except memory.
 fn settings(binary: &ServerBinary) -> Settings {
     let load = ServerLoad { connections_max: 10, statements_per_connection: 1 };
-    let mut settings =
-        Settings::new(&chosen_settings(1 << 30, load, binary.flavour, binary.version));
+    let mut settings = Settings::new(
+        binary.family(),
+        &chosen_settings(1 << 30, load, binary.flavour, binary.version),
+    );
     settings.set("shared_buffers", SettingValue::Text("64MB".to_owned()));
     settings
 }

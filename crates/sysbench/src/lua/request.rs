@@ -6,13 +6,18 @@ use std::rc::Rc;
 use mlua::LuaString;
 
 use super::context::{self, Context};
-use super::symbols;
 use crate::sql::{Answer, RequestProgress, Store};
 
 /// The client has to request it by its coroutine.
 pub(super) const NOT_SENT: i32 = 0;
 /// The statement was sent, and is not answered yet: [`ScriptRequest::Late`].
 pub(super) const LATE: i32 = -1;
+
+/// Answers to the request of the next event.
+pub(crate) const STOP: i32 = 0;
+pub(crate) const GO: i32 = 1;
+/// The caller has to yield first.
+pub(crate) const LATER: i32 = 2;
 
 /// The first value that a client's coroutine yields: numbers that no script yields by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +60,9 @@ impl ScriptRequest {
         ("LATE", Self::Late),
     ];
 
-    pub(crate) fn of(number: i32) -> Option<Self> {
-        let place = usize::try_from(number.checked_sub(Self::FIRST)?).ok()?;
-        Self::ALL.get(place).map(|(_, request)| *request)
+    pub(crate) fn from_number(number: i32) -> Option<Self> {
+        let index = usize::try_from(number.checked_sub(Self::FIRST)?).ok()?;
+        Self::ALL.get(index).map(|(_, request)| *request)
     }
 }
 
@@ -117,10 +122,10 @@ pub(crate) fn answer_now(
     text: Option<&LuaString>,
 ) -> Answer {
     let tid = context::with(|context| context.tid).unwrap_or(0);
-    let Some(request) = ScriptRequest::of(what) else { return Answer::MISUSE };
+    let Some(request) = ScriptRequest::from_number(what) else { return Answer::MISUSE };
     let Ok(mut store) = store.try_borrow_mut() else { return Answer::MISUSE };
     let Some((connection, mut step)) = begin_request(&mut store, request, handle, text, tid) else {
-        return Answer::of(symbols::STOP);
+        return Answer::of(STOP);
     };
     loop {
         match step {

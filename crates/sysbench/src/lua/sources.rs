@@ -88,19 +88,24 @@ impl LoadedSources {
     }
 }
 
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 impl Loaded {
     fn add(&mut self, name: &[u8], path: Option<&[u8]>, bytes: Option<&[u8]>) {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut added = ScriptText {
-            name: text(name),
-            path: path.map(text),
+            name: lossy(name),
+            path: path.map(lossy),
             sha256: bytes.map(hash),
             bytes: bytes.map_or(0, |bytes| bytes.len() as u64),
             text: None,
             is_cut: false,
         };
-        let is_same = |one: &ScriptText| (&one.path, &one.sha256) == (&added.path, &added.sha256);
-        if path.is_some() && self.script.iter().chain(&self.modules).any(is_same) {
+        let mut known = self.script.iter().chain(&self.modules);
+        if path.is_some()
+            && known.any(|one| (&one.path, &one.sha256) == (&added.path, &added.sha256))
+        {
             return;
         }
         let is_script = self.script.is_none();
@@ -115,7 +120,7 @@ impl Loaded {
         if let Some(bytes) = bytes.filter(|bytes| is_text(bytes)) {
             let room = TEXT_BYTES_MAX.min(TEXTS_BYTES_MAX - self.texts_bytes);
             let kept = beginning(bytes, room);
-            (added.text, added.is_cut) = (Some(text(kept)), kept.len() < bytes.len());
+            (added.text, added.is_cut) = (Some(lossy(kept)), kept.len() < bytes.len());
             self.texts_bytes += kept.len();
         }
         if is_script {

@@ -9,13 +9,14 @@ use mlua::{
 };
 
 use super::declared::read_declared;
-use super::request::{LATE, NOT_SENT, ScriptRequest};
+use super::failure::ProcedureFailure;
+use super::request::{GO, LATE, NOT_SENT, STOP, ScriptRequest, answer_now};
 use super::script::{LuaScript, ScriptSource};
 use super::sources::LoadedSources;
 use super::symbols;
 use crate::options::{self, LuaIsolation, OptionSpec, SysbenchOptions};
 use crate::output::{MessageLevel, MessageLog};
-use crate::run::{CommandRun, ProcedureFailure};
+use crate::run::CommandRun;
 use crate::sql::{Answer, Binds, Store};
 
 const PRELUDE: &str = include_str!("prelude/prelude.lua");
@@ -287,8 +288,8 @@ fn runtime_table(lua: &Lua, script: &LuaScript, role: Role) -> mlua::Result<Tabl
         ("CLOSED", Answer::CLOSED.code),
         ("NOT_SENT", NOT_SENT),
         ("LATE", LATE),
-        ("STOP", symbols::STOP),
-        ("GO", symbols::GO),
+        ("STOP", STOP),
+        ("GO", GO),
     ];
     runtime.set("answers", lua.create_table_from(answers)?)?;
     Ok(runtime)
@@ -310,10 +311,16 @@ fn add<A: FromLuaMulti, R: IntoLuaMulti>(
     call: impl Fn(&Lua, &mut Store, A) -> mlua::Result<R> + 'static,
 ) -> mlua::Result<()> {
     let store = Rc::clone(store);
-    runtime.set(
-        name,
-        lua.create_function(move |lua, arguments| call(lua, &mut *free(&store)?, arguments))?,
-    )
+    add_plain((lua, runtime), name, move |lua, arguments| call(lua, &mut *free(&store)?, arguments))
+}
+
+/// Adds a function that does not use the store.
+fn add_plain<A: FromLuaMulti, R: IntoLuaMulti>(
+    (lua, runtime): (&Lua, &Table),
+    name: &str,
+    call: impl Fn(&Lua, A) -> mlua::Result<R> + 'static,
+) -> mlua::Result<()> {
+    runtime.set(name, lua.create_function(call)?)
 }
 
 fn add_functions(lua: &Lua, runtime: &Table, store: &SharedStore) -> mlua::Result<()> {
@@ -335,30 +342,31 @@ fn add_functions(lua: &Lua, runtime: &Table, store: &SharedStore) -> mlua::Resul
         Ok(store.bulk_row(handle, &row.as_bytes()))
     })?;
     add(to, "bulk_end", |_, store, handle| Ok(store.bulk_end(handle)))?;
-    let of = Rc::clone(store);
-    let now = move |_: &Lua, (what, handle, text): (i32, u32, Option<LuaString>)| {
-        let answer = super::request::answer_now(&of, what, handle, text.as_ref());
+    let store = Rc::clone(store);
+    add_plain((lua, runtime), "answer_now", move |_, (what, handle, text): AnswerArguments| {
+        let answer = answer_now(&store, what, handle, text.as_ref());
         Ok((answer.code, answer.value))
-    };
-    runtime.set("answer_now", lua.create_function(now)?)
+    })
 }
+
+type AnswerArguments = (i32, u32, Option<LuaString>);
+
+type TextAndOption = (LuaString, Option<LuaString>);
 
 /// `read_source(path, name)`: the text of a file, or nil and the error; `note_module(name, path)`.
 fn add_sources(lua: &Lua, runtime: &Table, sources: &Arc<LoadedSources>) -> mlua::Result<()> {
-    let of = Arc::clone(sources);
-    let read = move |lua: &Lua, (path, name): (LuaString, Option<LuaString>)| match of
-        .read(&path.as_bytes(), name.as_ref().map(LuaString::as_bytes).as_deref())
-    {
-        Ok(text) => Ok((Some(lua.create_string(&text)?), None)),
-        Err(problem) => Ok((None, Some(problem))),
-    };
-    runtime.set("read_source", lua.create_function(read)?)?;
-    let of = Arc::clone(sources);
-    let note = move |_: &Lua, (name, path): (LuaString, Option<LuaString>)| {
-        of.add_module(&name.as_bytes(), path.as_ref().map(LuaString::as_bytes).as_deref());
+    let (read, noted) = (Arc::clone(sources), Arc::clone(sources));
+    add_plain((lua, runtime), "read_source", move |lua, (path, name): TextAndOption| {
+        let name = name.as_ref().map(LuaString::as_bytes);
+        match read.read(&path.as_bytes(), name.as_deref()) {
+            Ok(text) => Ok((Some(lua.create_string(&text)?), None)),
+            Err(problem) => Ok((None, Some(problem))),
+        }
+    })?;
+    add_plain((lua, runtime), "note_module", move |_, (name, path): TextAndOption| {
+        noted.add_module(&name.as_bytes(), path.as_ref().map(LuaString::as_bytes).as_deref());
         Ok(())
-    };
-    runtime.set("note_module", lua.create_function(note)?)
+    })
 }
 
 #[expect(unsafe_code, reason = "the address of an array that sql.lua has made for this call")]
@@ -389,28 +397,21 @@ fn add_declarations(
     declared: &DeclarationLog,
     log: &Arc<MessageLog>,
 ) -> mlua::Result<()> {
-    let list = Rc::clone(declared);
-    let declare = move |_: &Lua, options: Table| {
-        *list.borrow_mut() = read_declared(&options)?;
+    let (declared, printed, complaints) = (Rc::clone(declared), Arc::clone(log), Arc::clone(log));
+    add_plain((lua, runtime), "declare", move |_, options: Table| {
+        *declared.borrow_mut() = read_declared(&options)?;
         Ok(true)
-    };
-    runtime.set("declare", lua.create_function(declare)?)?;
-    let (log, log_of_complaints) = (Arc::clone(log), log);
-    let print = move |_: &Lua, list: Table| {
+    })?;
+    add_plain((lua, runtime), "print_options", move |_, list: Table| {
         let declared = read_declared(&list)?;
-        log.script(&options::print_test_options(&declared.iter().collect::<Vec<_>>()));
+        printed.script(&options::print_test_options(&declared.iter().collect::<Vec<_>>()));
         Ok(())
-    };
-    runtime.set("print_options", lua.create_function(print)?)?;
-    let log = Arc::clone(log_of_complaints);
-    let complain = move |_: &Lua, (function, problem): (String, LuaString)| {
-        log.text(
-            MessageLevel::Fatal,
-            &ProcedureFailure::new(&function, problem.to_string_lossy()).line(),
-        );
+    })?;
+    add_plain((lua, runtime), "complain", move |_, (function, problem): (String, LuaString)| {
+        let failure = ProcedureFailure::new(&function, problem.to_string_lossy());
+        complaints.text(MessageLevel::Fatal, &failure.line());
         Ok(())
-    };
-    runtime.set("complain", lua.create_function(complain)?)
+    })
 }
 
 /// `shared_by`: the run of a state that clients already share. Findings there come too late, and are only reported.
@@ -421,7 +422,7 @@ fn add_findings(
     shared_by: Option<&Arc<CommandRun>>,
 ) -> mlua::Result<()> {
     let (found, run) = (Rc::clone(findings), shared_by.cloned());
-    let finds = move |_: &Lua, text: LuaString| {
+    add_plain((lua, runtime), "finds", move |_, text: LuaString| {
         let text = text.to_string_lossy();
         match &run {
             Some(run) => tell_late(run, &text),
@@ -430,10 +431,9 @@ fn add_findings(
             }
         }
         Ok(())
-    };
-    runtime.set("finds", lua.create_function(finds)?)?;
+    })?;
     let found = Rc::clone(findings);
-    runtime.set("found", lua.create_function(move |_, ()| Ok(found.borrow().clone()))?)
+    add_plain((lua, runtime), "found", move |_, ()| Ok(found.borrow().clone()))
 }
 
 /// Reports that clients share a state although this action in the script's body would have given them separate ones. A
@@ -447,17 +447,4 @@ fn tell_late(run: &CommandRun, found: &str) {
          (--lua-isolation=client gives each client its own)"
     );
     run.warn_of_sharing(&text);
-}
-
-/// A Lua error as sysbench prints it: only the message, without a traceback.
-pub(crate) fn lua_error_text(error: &mlua::Error) -> String {
-    match error {
-        mlua::Error::RuntimeError(text)
-        | mlua::Error::MemoryError(text)
-        | mlua::Error::SyntaxError { message: text, .. } => {
-            text.split("\nstack traceback:").next().unwrap_or_default().to_owned()
-        }
-        mlua::Error::CallbackError { cause, .. } => lua_error_text(cause),
-        other => other.to_string(),
-    }
 }

@@ -13,12 +13,11 @@ use truetps_random::UnitSource;
 
 use super::context::{self, Context, EventTurn};
 use super::released::{self, Released};
-use super::request::{NOT_SENT, answer_soon};
+use super::request::{GO, LATER, NOT_SENT, STOP, answer_soon};
 use super::shapes::{ConnectionShape, StatementShape};
 use crate::output::LogHistogram;
 use crate::rand;
 use crate::run::{EventStart, NextEvent};
-use crate::sql::Store;
 
 /// Longest text that `sb_rand_varstr` makes; there is no buffer of that size.
 const TEXT_BYTES_MAX: u32 = 1 << 30;
@@ -26,18 +25,15 @@ const TEXT_BYTES_MAX: u32 = 1 << 30;
 /// Buckets of a script's histogram.
 const HISTOGRAM_SIZE_MAX: usize = 1 << 24;
 
-/// Answers of [`truetps_next_event`].
-pub(crate) const STOP: c_int = 0;
-pub(crate) const GO: c_int = 1;
-pub(crate) const LATER: c_int = 2;
-
 /// C functions that draw a number of a range, each by a method of the distributions.
 macro_rules! draws {
     ($($name:ident: $method:ident),*) => {$(
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $name(a: u32, b: u32) -> u32 {
-            let draw = |context: &Context| context.distribution.$method(&mut context.random.borrow_mut(), a, b);
-            context::with(draw).unwrap_or(a)
+            context::with(|context| {
+                context.distribution.$method(&mut context.random.borrow_mut(), a, b)
+            })
+            .unwrap_or(a)
         }
     )*};
 }
@@ -110,16 +106,14 @@ pub(crate) unsafe extern "C" fn sb_rand_varstr(
 /// Whether there is another event, for scripts with their own `thread_run`. Waits until the event is due.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_more_events(_tid: c_int) -> bool {
-    let turn =
-        || context::with(Context::next).unwrap_or(NextEvent::Stop(crate::run::StopReason::Ended));
     loop {
-        match turn() {
-            NextEvent::Stop(_) => return false,
-            NextEvent::Go(event) => {
+        match context::with(Context::next) {
+            None | Some(NextEvent::Stop(_)) => return false,
+            Some(NextEvent::Go(event)) => {
                 context::with(|context| context.start_ns.set(event.scheduled_ns));
                 return true;
             }
-            NextEvent::Wait { due_ns } => {
+            Some(NextEvent::Wait { due_ns }) => {
                 let now_ns =
                     context::with(|context| context.run.control.now_ns()).unwrap_or(due_ns);
                 // In short steps, so that the end of the run is noticed.
@@ -247,7 +241,7 @@ pub(crate) extern "C" fn truetps_next_event(_tid: c_int) -> c_int {
     }
 }
 
-/// Sends a text on a connection: the answer to it, [`NOT_SENT`](super::request::NOT_SENT) or
+/// Sends a text on a connection: the answer to it, [`NOT_SENT`] or
 /// [`LATE`](super::request::LATE).
 ///
 /// # Safety
@@ -272,8 +266,10 @@ pub(crate) unsafe extern "C" fn truetps_query(
 /// Executes a prepared statement in the same way.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_execute(statement: u32) -> c_int {
-    let execute = |store: &mut Store| (store.connection_of(statement), store.execute(statement));
-    context::with(|context| answer_soon(context, execute)).unwrap_or(NOT_SENT)
+    context::with(|context| {
+        answer_soon(context, |store| (store.connection_of(statement), store.execute(statement)))
+    })
+    .unwrap_or(NOT_SENT)
 }
 
 /// Whether a failed event may be retried: not after the run has ended.

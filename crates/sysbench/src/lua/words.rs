@@ -86,14 +86,14 @@ impl ScriptWords {
         if self.is_opaque {
             return Vec::new();
         }
-        let count = |name: &str| self.counts.get(name).copied().unwrap_or(0);
-        let unread = given.iter().filter(|(name, declared)| count(name) <= *declared);
-        // An option that the script declares is spelled correctly.
-        let near = |name: &str, declared: u32| if declared == 0 { self.near(name) } else { None };
+        let unread = given
+            .iter()
+            .filter(|(name, declared)| self.counts.get(name).copied().unwrap_or(0) <= *declared);
         unread
             .map(|(name, declared)| UnreadOption {
                 name: name.clone(),
-                near: near(name, *declared),
+                // An option that the script declares is spelled correctly.
+                near: if *declared == 0 { self.near(name) } else { None },
             })
             .collect()
     }
@@ -104,16 +104,14 @@ impl ScriptWords {
         if name.len() < LETTERS_MIN {
             return None;
         }
-        let candidates = || {
-            let all = self.counts.keys().map(String::as_str);
-            all.filter(|word| {
-                word.len() >= LETTERS_MIN && !self.functions.iter().any(|one| one == word)
-            })
-        };
+        let all = self.counts.keys().map(String::as_str);
+        let candidates = all.filter(|word| {
+            word.len() >= LETTERS_MIN && !self.functions.iter().any(|one| one == word)
+        });
         let part = format!("_{name}_");
-        let longer = candidates().filter(|word| format!("_{word}_").contains(&part));
+        let longer = candidates.clone().filter(|word| format!("_{word}_").contains(&part));
         let shortest = longer.min_by_key(|word| word.len()).map(str::to_owned);
-        shortest.or_else(|| near_matches(name, candidates()).into_iter().next())
+        shortest.or_else(|| near_matches(name, candidates).into_iter().next())
     }
 }
 
@@ -124,19 +122,19 @@ fn underscored(text: &[u8]) -> Vec<u8> {
 /// Whether a word gives access to options whose names are not in the text: `sysbench.opt`, `sysbench` and `_G` do if no
 /// field follows.
 fn is_way_to_any_name(word: &[u8], before: [Option<Token<'_>>; 2], after: &LuaTokens<'_>) -> bool {
-    let is_field = |after: &mut LuaTokens<'_>| {
-        after.next() == Some(Token::Sign(b'.')) && matches!(after.next(), Some(Token::Word(_)))
-    };
-    let mut after = after.clone();
     match (before, word) {
         // An option of this name.
         ([Some(Token::Word(b"opt")), Some(Token::Sign(b'.'))], _) => false,
         (_, b"_G" | b"sysbench")
         | ([Some(Token::Word(b"sysbench")), Some(Token::Sign(b'.'))], b"opt") => {
-            !is_field(&mut after)
+            !is_field(after.clone())
         }
         _ => WAYS_TO_ANY_NAME.contains(&word),
     }
+}
+
+fn is_field(mut tokens: LuaTokens<'_>) -> bool {
+    tokens.next() == Some(Token::Sign(b'.')) && matches!(tokens.next(), Some(Token::Word(_)))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) fn emulates_prepared(lookup: &Lookup<'_>) -> Result<bool, OptionRefus
     }
 }
 
-/// A TLS mode in MySQL's words. None for a text that is no mode; letters of either case.
+/// A TLS mode in MySQL's words. None for a text that is not a mode; letters of either case.
 pub(super) fn mysql_tls_mode(text: &[u8]) -> Option<TlsMode> {
     TlsMode::of_mysql_word(std::str::from_utf8(&key(text)).ok()?)
 }
@@ -27,9 +27,9 @@ pub(super) fn mysql_tls_mode(text: &[u8]) -> Option<TlsMode> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum IgnoredErrors {
     All,
-    /// Of MySQL.
+    /// The error numbers of MySQL.
     Numbers(Vec<u16>),
-    /// Of PostgreSQL: five characters each, in capitals.
+    /// The SQLSTATEs of PostgreSQL: five characters each, in capitals.
     States(Vec<String>),
 }
 
@@ -42,6 +42,13 @@ pub(crate) struct SslFiles {
     /// Whether the files are the ones that 1.0 takes from its working directory with `--mysql-ssl=on`: they are used if
     /// they exist.
     pub(crate) are_assumed: bool,
+}
+
+impl SslFiles {
+    /// One of them, if it is used.
+    pub(crate) fn usable(&self, path: Option<&PathBuf>) -> Option<PathBuf> {
+        path.cloned().filter(|path| !self.are_assumed || path.exists())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +86,6 @@ impl MysqlSettings {
         }
         let (ssl, is_switched_on) = mysql_ssl(lookup)?;
         let login = login(lookup, ["mysql-user", "mysql-password", "mysql-db"]);
-        let number = |text: &[u8]| std::str::from_utf8(text).ok()?.trim().parse().ok();
         Ok(Self {
             hosts,
             ports,
@@ -90,7 +96,7 @@ impl MysqlSettings {
             compression: lookup.switch("mysql-compression"),
             ignore_errors: ignored(
                 &lookup.list("mysql-ignore-errors"),
-                number,
+                |text| std::str::from_utf8(text).ok()?.trim().parse().ok(),
                 IgnoredErrors::Numbers,
             ),
             dry_run: lookup.switch("mysql-dry-run"),
@@ -125,10 +131,6 @@ impl PgsqlSettings {
         if !port.is_empty() {
             self::port("pgsql_port", port)?;
         }
-        let state = |text: &[u8]| {
-            let text = String::from_utf8_lossy(text.trim_ascii()).to_ascii_uppercase();
-            (text.len() == 5).then_some(text)
-        };
         Ok(Self {
             host: text(lookup.bytes("pgsql-host")),
             port: text(port.trim_ascii()),
@@ -138,7 +140,7 @@ impl PgsqlSettings {
             sslmode: if lookup.is_given("pgsql-sslmode") { text(sslmode) } else { String::new() },
             ignore_errors: ignored(
                 &lookup.list("pgsql-ignore-errors"),
-                state,
+                sqlstate,
                 IgnoredErrors::States,
             ),
         })
@@ -160,11 +162,11 @@ fn mysql_ssl(lookup: &Lookup<'_>) -> Result<(TlsMode, bool), OptionRefusal> {
 }
 
 fn ssl_files(lookup: &Lookup<'_>, may_assume: bool) -> SslFiles {
-    let path = |name| Some(lookup.bytes(name)).filter(|path| !path.is_empty()).map(path_of);
-    let [key, cert, ca] = ["mysql-ssl-key", "mysql-ssl-cert", "mysql-ssl-ca"].map(path);
+    let [key, cert, ca] = ["mysql-ssl-key", "mysql-ssl-cert", "mysql-ssl-ca"]
+        .map(|name| Some(lookup.bytes(name)).filter(|path| !path.is_empty()).map(path_of));
     if may_assume && key.is_none() && cert.is_none() && ca.is_none() {
-        let file = |name: &str| Some(PathBuf::from(name));
-        let (key, cert, ca) = (file("client-key.pem"), file("client-cert.pem"), file("cacert.pem"));
+        let [key, cert, ca] = ["client-key.pem", "client-cert.pem", "cacert.pem"]
+            .map(|name| Some(PathBuf::from(name)));
         return SslFiles { key, cert, ca, are_assumed: true };
     }
     SslFiles { key, cert, ca, are_assumed: false }
@@ -189,7 +191,12 @@ fn port(key: &str, text: &[u8]) -> Result<u16, OptionRefusal> {
     number.ok_or_else(|| OptionRefusal::invalid_value(key.as_bytes(), text))
 }
 
-/// What is no error is left out: `none` is a list without any.
+fn sqlstate(text: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(text.trim_ascii()).to_ascii_uppercase();
+    (text.len() == 5).then_some(text)
+}
+
+/// Texts that are not errors are left out: `none` is a list without any.
 fn ignored<T>(
     texts: &[Vec<u8>],
     one: impl Fn(&[u8]) -> Option<T>,

@@ -116,9 +116,8 @@ impl SysbenchOptions {
     /// The options that the user gave for the script, with `_` in their names, and how often the script has named each
     /// by declaring it.
     pub(crate) fn given_to_script(&self) -> Vec<(String, u32)> {
-        let group = |name: &Vec<u8>| self.registry.get(name).map(|spec| spec.group);
         let given = self.values.keys().filter(|name| self.given.get(name).is_some());
-        let of_script = given.filter_map(|name| match group(name)? {
+        let of_script = given.filter_map(|name| match self.registry.get(name)?.group {
             OptionGroup::Script => Some((String::from_utf8_lossy(name).into_owned(), 1)),
             OptionGroup::Unknown => Some((String::from_utf8_lossy(name).into_owned(), 0)),
             _ => None,
@@ -128,13 +127,15 @@ impl SysbenchOptions {
 
     /// The values of options that change what a script does, as on a command line.
     pub(crate) fn typed_for_script(&self) -> Vec<String> {
-        let changes =
-            |group| matches!(group, OptionGroup::Rand | OptionGroup::Script | OptionGroup::Unknown);
-        let typed = |spec: &OptionSpec| {
-            let text = text_of(spec, &self.given).unwrap_or_default();
-            format!("--{}={}", String::from_utf8_lossy(&spec.name), String::from_utf8_lossy(text))
-        };
-        self.registry.iter().filter(|one| changes(one.group)).map(|one| typed(&one.spec)).collect()
+        let options = self.registry.iter().filter(|one| {
+            matches!(one.group, OptionGroup::Rand | OptionGroup::Script | OptionGroup::Unknown)
+        });
+        options.map(|one| self.typed(&one.spec)).collect()
+    }
+
+    fn typed(&self, spec: &OptionSpec) -> String {
+        let text = text_of(spec, &self.given).unwrap_or_default();
+        format!("--{}={}", String::from_utf8_lossy(&spec.name), String::from_utf8_lossy(text))
     }
 
     fn lookup(&self) -> Lookup<'_> {
@@ -201,15 +202,16 @@ fn read_all(
     given: &GivenOptions,
     strict: bool,
 ) -> Result<BTreeMap<Vec<u8>, OptionValue>, OptionRefusal> {
-    let is_script = |group| matches!(group, OptionGroup::Script | OptionGroup::Unknown);
+    let (mut scripts, builtin): (Vec<_>, Vec<_>) = registry
+        .iter()
+        .partition(|one| matches!(one.group, OptionGroup::Script | OptionGroup::Unknown));
     let mut values = BTreeMap::new();
-    for one in registry.iter().filter(|one| !is_script(one.group)) {
+    for one in builtin {
         match read_one(&one.spec, given) {
             Err(_) if !strict && one.group == OptionGroup::Ours => None,
             value => values.insert(one.spec.key(), value?),
         };
     }
-    let mut scripts: Vec<_> = registry.iter().filter(|one| is_script(one.group)).collect();
     scripts.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));
     for one in scripts {
         values.insert(one.spec.key(), read_one(&one.spec, given)?);

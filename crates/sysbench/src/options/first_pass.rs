@@ -88,11 +88,10 @@ pub(crate) fn first_pass(
         given.put(GivenOption { name: b"runs".to_vec(), text, origin: Origin::Environment });
     }
     let part_problem = name_part(&mut given, surroundings.environment).err();
-    let typed = |name: &[u8]| given.get(name).and_then(|entry| entry.text.as_deref());
-    let compat = typed(b"compat").and_then(SysbenchRelease::from_text).unwrap_or_default();
+    let compat = given.text(b"compat").and_then(SysbenchRelease::from_text).unwrap_or_default();
     let mut registry = Registry::new(compat);
     // A mode of 1.1 is understood in 1.0 as well, where the option is a switch.
-    if typed(b"mysql-ssl").is_some_and(|text| mysql_tls_mode(text).is_some()) {
+    if given.text(b"mysql-ssl").is_some_and(|text| mysql_tls_mode(text).is_some()) {
         registry.set_kind(b"mysql-ssl", OptionType::String);
     }
     let mut pass = FirstPass {
@@ -159,11 +158,11 @@ impl FirstPass {
     ///
     /// `invalid option: --name=text` of the first unknown one. 1.0 accepts every name if the script declares none.
     pub(crate) fn check_names(&self, script_has_options: bool) -> Result<(), OptionRefusal> {
-        let refused = |entry: &&GivenOption| match self.registry.get(&entry.name) {
+        let refused = self.given.iter().find(|entry| match self.registry.get(&entry.name) {
             None => !self.takes_unknown(script_has_options),
             Some(one) => value::read(one.spec.kind, entry.text.as_deref()) == Err(BadText::Switch),
-        };
-        match self.given.iter().find(refused) {
+        });
+        match refused {
             None => Ok(()),
             Some(entry) => Err(OptionRefusal::usage(
                 [b"invalid option: ", entry.as_typed().as_slice()].concat(),
@@ -173,7 +172,6 @@ impl FirstPass {
 
     /// All values, after all declarations. `script_has_options` as in [`FirstPass::check_names`], which is called
     /// first.
-    /// begins with.
     ///
     /// # Errors
     ///

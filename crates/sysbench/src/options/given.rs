@@ -45,6 +45,11 @@ pub(super) struct GivenOptions {
 }
 
 impl GivenOptions {
+    /// The text of an option, if it was given with one.
+    pub(super) fn text(&self, name: &[u8]) -> Option<&[u8]> {
+        self.get(name)?.text.as_deref()
+    }
+
     pub(super) fn get(&self, name: &[u8]) -> Option<&GivenOption> {
         self.last.get(&key(name)).map(|place| &self.entries[*place])
     }

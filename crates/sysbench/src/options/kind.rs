@@ -1,4 +1,22 @@
-//! Types of options, and the entry registered under a name.
+//! Types and groups of options, and the entry registered under a name.
+
+/// The owner of an option; the help page has a section for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OptionGroup {
+    General,
+    Rand,
+    Log,
+    /// Shown together with the log's options, but kept separate.
+    Latency,
+    Database,
+    Mysql,
+    Pgsql,
+    /// Options that sysbench does not have. Scripts do not see them in `sysbench.opt`, and may take their names.
+    Ours,
+    Script,
+    /// Undeclared: given to a script of the old kind, which declares no options.
+    Unknown,
+}
 
 /// The type of an option, with the number that scripts know it by (`sysbench.cmdline.ARG_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

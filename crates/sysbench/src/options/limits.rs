@@ -23,16 +23,19 @@ pub(super) fn forced_shutdown(
         return Ok(None);
     }
     let time = time.as_secs() as i64;
-    let refusal =
-        || OptionRefusal::fatal([b"Invalid value for --forced-shutdown: '", text, b"'"].concat());
     let after = match text.iter().position(|byte| *byte == b'%') {
         _ if text.is_empty() => time * 5 / 100,
         // Text after the first `%` is ignored.
         Some(0) => 0,
-        Some(place) => time * i64::from(number::int(&text[..place]).ok_or_else(refusal)?) / 100,
-        None => number::int(text).ok_or_else(refusal)?.into(),
+        Some(end) => time * i64::from(whole_number(&text[..end], text)?) / 100,
+        None => whole_number(text, text)?.into(),
     };
     Ok(Some(Duration::from_secs((time + after).max(0) as u64)))
+}
+
+/// `number`: a part of the option's text.
+fn whole_number(number: &[u8], text: &[u8]) -> Result<i32, OptionRefusal> {
+    number::int(number).ok_or_else(|| invalid("--forced-shutdown", text))
 }
 
 /// Seconds after the start, in order. Equal ones are kept, since sysbench prints each of them.
@@ -47,17 +50,17 @@ pub(super) fn checkpoints(parts: &[Vec<u8>]) -> Result<Vec<u32>, OptionRefusal> 
         );
         return Err(OptionRefusal::fatal(text));
     }
-    let second = |part: &Vec<u8>| {
+    let mut seconds = Vec::new();
+    for part in parts {
         let second = number::int(part).and_then(|second| u32::try_from(second).ok());
-        second.ok_or_else(|| {
-            OptionRefusal::fatal(
-                [b"Invalid value for --report-checkpoints: '", part.as_slice(), b"'"].concat(),
-            )
-        })
-    };
-    let mut seconds: Vec<u32> = parts.iter().map(second).collect::<Result<_, _>>()?;
+        seconds.push(second.ok_or_else(|| invalid("--report-checkpoints", part))?);
+    }
     seconds.sort_unstable();
     Ok(seconds)
+}
+
+fn invalid(option: &str, text: &[u8]) -> OptionRefusal {
+    OptionRefusal::fatal([b"Invalid value for ", option.as_bytes(), b": '", text, b"'"].concat())
 }
 
 #[cfg(test)]

@@ -42,9 +42,7 @@ impl<'a> Lookup<'a> {
     /// A wrong text gives the default: it is refused where names are checked.
     pub(super) fn switch(&self, name: &str) -> bool {
         let Some(text) = self.text(name) else { return true };
-        let default =
-            || self.registry.original(name.as_bytes()).and_then(|spec| spec.default.as_deref());
-        value::switch(text).or_else(|| value::switch(default()?)).unwrap_or(false)
+        value::switch(text).or_else(|| value::switch(self.default(name)?)).unwrap_or(false)
     }
 
     /// The text as one of some words, for truetps's own options.
@@ -58,9 +56,7 @@ impl<'a> Lookup<'a> {
         if let Some(value) = of(text) {
             return Ok(value);
         }
-        let default =
-            self.registry.original(name.as_bytes()).and_then(|spec| spec.default.as_deref());
-        match of(default.unwrap_or_default()) {
+        match of(self.default(name).unwrap_or_default()) {
             Some(value) if !self.strict => Ok(value),
             _ => Err(OptionRefusal::invalid_choice(&key(name.as_bytes()), text, right)),
         }
@@ -68,7 +64,13 @@ impl<'a> Lookup<'a> {
 
     /// Whether a value was given, on the command line or in a file.
     pub(super) fn is_given(&self, name: &str) -> bool {
-        let by_user = |origin| matches!(origin, Origin::CommandLine | Origin::ConfigFile);
-        self.given.get(name.as_bytes()).is_some_and(|entry| by_user(entry.origin))
+        self.given
+            .get(name.as_bytes())
+            .is_some_and(|entry| matches!(entry.origin, Origin::CommandLine | Origin::ConfigFile))
+    }
+
+    /// The default of truetps's or sysbench's declaration.
+    fn default(&self, name: &str) -> Option<&'a [u8]> {
+        self.registry.original(name.as_bytes())?.default.as_deref()
     }
 }

@@ -40,11 +40,11 @@ pub(crate) use given::Origin;
 pub(crate) use help::{help_page, print_test_options, test_help, version_line};
 #[cfg(test)]
 pub(crate) use kind::KIND_MAX;
-pub(crate) use kind::{OptionSpec, OptionType, key};
+pub(crate) use kind::{OptionGroup, OptionSpec, OptionType, key};
 pub(crate) use ours::{LuaIsolation, Ours, SysbenchFormat};
 pub(crate) use random::RandSettings;
 pub(crate) use refusal::{Notice, OptionRefusal, OutputStream};
-pub(crate) use registry::{OptionGroup, Registry};
+pub(crate) use registry::Registry;
 pub use secrets::masked;
 pub(crate) use secrets::{has_typed_password, recorded_value, words_without_secrets};
 pub(crate) use settings::RunSettings;

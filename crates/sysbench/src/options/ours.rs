@@ -158,9 +158,10 @@ fn part(text: &[u8]) -> Option<Part> {
 
 fn percentiles(text: &[u8]) -> Option<Vec<f64>> {
     let parts = value::list(text);
-    let fine = |number: &f64| *number > 0.0 && *number < 100.0;
-    let numbers: Vec<f64> =
-        parts.iter().map(|part| number::strict_double(part).filter(fine)).collect::<Option<_>>()?;
+    let numbers = parts
+        .iter()
+        .map(|part| number::strict_double(part).filter(|number| *number > 0.0 && *number < 100.0));
+    let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
     (numbers.len() <= PERCENTILES_MAX).then_some(numbers)
 }
 

@@ -28,14 +28,18 @@ impl RandSettings {
             }
         };
         let seed = Some(lookup.int("rand-seed")?).filter(|seed| *seed != 0);
-        let number = |name| lookup.int(name).map(|number| u32::try_from(number).unwrap_or(0));
         let parameters = Parameters {
-            iter: number("rand-spec-iter")?,
-            pct: number("rand-spec-pct")?,
-            res: number("rand-spec-res")?,
+            iter: count(lookup, "rand-spec-iter")?,
+            pct: count(lookup, "rand-spec-pct")?,
+            res: count(lookup, "rand-spec-res")?,
             pareto_h: number::double(lookup.bytes("rand-pareto-h")),
             zipfian_exp: number::double(lookup.bytes("rand-zipfian-exp")),
         };
         Ok(Self { kind, seed, parameters })
     }
+}
+
+/// A negative number is none.
+fn count(lookup: &Lookup<'_>, name: &str) -> Result<u32, OptionRefusal> {
+    lookup.int(name).map(|number| u32::try_from(number).unwrap_or(0))
 }

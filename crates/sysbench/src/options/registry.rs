@@ -2,25 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{OptionSpec, OptionType, SysbenchRelease, builtin, key};
-
-/// The owner of an option; the help page has a section for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OptionGroup {
-    General,
-    Rand,
-    Log,
-    /// Shown together with the log's options, but kept separate.
-    Latency,
-    Database,
-    Mysql,
-    Pgsql,
-    /// Options that sysbench does not have. Scripts do not see them in `sysbench.opt`, and may take their names.
-    Ours,
-    Script,
-    /// Undeclared: given to a script of the old kind, which declares no options.
-    Unknown,
-}
+use super::{OptionGroup, OptionSpec, OptionType, SysbenchRelease, builtin, key};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Registered {
@@ -34,7 +16,7 @@ pub(crate) struct Registered {
 #[derive(Debug, Clone)]
 pub(crate) struct Registry {
     all: Vec<Registered>,
-    places: BTreeMap<Vec<u8>, usize>,
+    indexes: BTreeMap<Vec<u8>, usize>,
 }
 
 impl Registry {
@@ -43,12 +25,12 @@ impl Registry {
         let all: Vec<_> = builtin::options(compat)
             .map(|(group, spec)| Registered { spec, group, hidden: None })
             .collect();
-        let places = all.iter().enumerate().map(|(place, one)| (one.spec.key(), place)).collect();
-        Self { all, places }
+        let indexes = all.iter().enumerate().map(|(index, one)| (one.spec.key(), index)).collect();
+        Self { all, indexes }
     }
 
     pub(crate) fn get(&self, name: &[u8]) -> Option<&Registered> {
-        self.places.get(&key(name)).map(|place| &self.all[*place])
+        self.indexes.get(&key(name)).map(|index| &self.all[*index])
     }
 
     /// All of them, in the order of declaration.
@@ -62,11 +44,11 @@ impl Registry {
 
     /// Declares a script's option. If a name is declared twice, the second declaration applies.
     pub(crate) fn declare(&mut self, spec: OptionSpec) {
-        let Some(place) = self.places.get(&spec.key()) else {
+        let Some(index) = self.indexes.get(&spec.key()) else {
             self.add(OptionGroup::Script, spec);
             return;
         };
-        let one = &mut self.all[*place];
+        let one = &mut self.all[*index];
         let before = std::mem::replace(&mut one.spec, spec);
         if one.group != OptionGroup::Script {
             one.hidden = Some((one.group, before));
@@ -80,8 +62,8 @@ impl Registry {
     }
 
     pub(super) fn set_kind(&mut self, name: &[u8], kind: OptionType) {
-        if let Some(place) = self.places.get(&key(name)) {
-            self.all[*place].spec.kind = kind;
+        if let Some(index) = self.indexes.get(&key(name)) {
+            self.all[*index].spec.kind = kind;
         }
     }
 
@@ -97,7 +79,7 @@ impl Registry {
     }
 
     fn add(&mut self, group: OptionGroup, spec: OptionSpec) {
-        self.places.insert(spec.key(), self.all.len());
+        self.indexes.insert(spec.key(), self.all.len());
         self.all.push(Registered { spec, group, hidden: None });
     }
 }
@@ -123,7 +105,7 @@ mod tests {
     #[test]
     fn every_name_is_there_once_and_has_a_description() {
         let registry = Registry::new(SysbenchRelease::V1_1);
-        assert_eq!(registry.all.len(), registry.places.len());
+        assert_eq!(registry.all.len(), registry.indexes.len());
         assert!(registry.iter().all(|one| !one.spec.description.is_empty()));
     }
 

@@ -8,34 +8,26 @@ use truetps_driver::Target;
 use truetps_record::{HIDDEN, without_login};
 
 const DSN: &str = "dsn";
+/// An option whose name has one of these in it may hold a password.
+const SECRET_PARTS: [&str; 8] =
+    ["passw", "passphrase", "secret", "token", "pwd", "credential", "apikey", "api-key"];
+/// An option whose name has one of these between dashes may hold a password.
+const SECRET_WORDS: [&str; 4] = ["pass", "pw", "pswd", "psw"];
 
 /// Whether the value of an option of this name may hold a password.
 pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
-    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
-    let is_called = |words: &[&str]| name.split('-').any(|word| words.contains(&word));
     name == DSN
-        || has(&[
-            "passw",
-            "passphrase",
-            "secret",
-            "token",
-            "pwd",
-            "credential",
-            "apikey",
-            "api-key",
-        ])
-        || is_called(&["pass", "pw", "pswd", "psw"])
+        || SECRET_PARTS.iter().any(|part| name.contains(part))
+        || name.split('-').any(|word| SECRET_WORDS.contains(&word))
 }
 
 /// The replacement of each argument in the process list, if it differs.
 pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
-    let mask = |argument: &OsString| {
-        let word = argument.to_string_lossy();
-        let shown = without_secret(&word);
-        (shown != word).then(|| shown.into())
-    };
-    arguments.iter().map(mask).collect()
+    let words = arguments.iter().map(|argument| argument.to_string_lossy());
+    words
+        .map(|word| Some(without_secret(&word)).filter(|shown| *shown != word).map(Into::into))
+        .collect()
 }
 
 /// Whether a password was typed, in one of sysbench's options or one of the script's.
@@ -74,7 +66,7 @@ fn without_secret(word: &str) -> String {
     text
 }
 
-/// `scheme://user:password@place` without user and password, and a connection string of libpq without its password.
+/// `scheme://user:password@host` without user and password, and a connection string of libpq without its password.
 fn without_user_info(word: &str) -> String {
     if word.starts_with("--pgsql")
         && let Some((before, after)) = word.split_once("password")
@@ -95,10 +87,11 @@ pub(crate) fn recorded_value(name: &str, value: &Value) -> Option<Value> {
     if is_secret(name) {
         return None;
     }
-    let shown =
-        |text: &str| without_user_info(&format!("--{name}={text}"))[name.len() + 3..].to_owned();
     Some(match value {
-        Value::String(text) => Value::String(shown(text)),
+        Value::String(text) => {
+            let word = without_user_info(&format!("--{name}={text}"));
+            Value::String(word[name.len() + 3..].to_owned())
+        }
         Value::Array(values) => {
             values.iter().map(|value| recorded_value(name, value).unwrap_or_default()).collect()
         }

@@ -28,7 +28,7 @@ pub(crate) struct StatementLatency {
     pub(crate) count: u64,
     pub(crate) avg_s: f64,
     pub(crate) max_s: f64,
-    /// The same percentiles for every kind, in the same order.
+    /// Equal for every kind, and in one order.
     pub(crate) percentiles: Vec<Percentile>,
 }
 

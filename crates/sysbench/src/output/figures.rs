@@ -78,11 +78,10 @@ pub(crate) struct Fairness {
 impl Fairness {
     /// Zeros without clients.
     pub(crate) fn of(clients: &[ClientFigures]) -> Self {
-        let deviation = |figure: fn(&ClientFigures) -> f64| {
-            mean_and_deviation(&clients.iter().map(figure).collect::<Vec<_>>())
-        };
-        let (events_avg, events_stddev) = deviation(|client| client.events as f64);
-        let (seconds_avg, seconds_stddev) = deviation(|client| client.busy_s);
+        let events: Vec<_> = clients.iter().map(|client| client.events as f64).collect();
+        let seconds: Vec<_> = clients.iter().map(|client| client.busy_s).collect();
+        let (events_avg, events_stddev) = mean_and_deviation(&events);
+        let (seconds_avg, seconds_stddev) = mean_and_deviation(&seconds);
         Self { events_avg, events_stddev, seconds_avg, seconds_stddev }
     }
 }

@@ -8,7 +8,7 @@ use super::figures::{ClientFigures, Fairness, FigureStyle, Figures};
 use super::histogram::LogHistogram;
 use crate::options::recorded_value;
 
-/// Of the document. Fields may be added under the same version.
+/// The version of the document. Fields may be added under the same version.
 const SCHEMA_VERSION: u32 = 1;
 
 /// All facts of a finished run.
@@ -31,7 +31,7 @@ pub(crate) struct FinishedRun<'a> {
     pub(crate) intervals: &'a [Figures],
     pub(crate) checkpoints: &'a [Figures],
     pub(crate) totals: &'a Figures,
-    /// Of the totals, including the report's own percentile.
+    /// Percentiles of the totals, including the report's own percentile.
     pub(crate) percentiles: &'a [Percentile],
     pub(crate) histogram: &'a LogHistogram,
     pub(crate) errors: &'a [ScriptErrorCount],
@@ -105,22 +105,21 @@ pub(crate) fn json(run: &FinishedRun) -> Map<String, Value> {
 
 /// Counts and rates that intervals, checkpoints and totals have in common.
 fn span(figures: &Figures) -> Map<String, Value> {
-    let rate = |count| figures.per_second(count);
     let queries = figures.queries();
     let fields = [
         ("end_s", json!(figures.time_total_s)),
         ("length_s", json!(figures.time_interval_s)),
         ("transactions", json!(figures.events)),
-        ("tps", json!(rate(figures.events))),
+        ("tps", json!(figures.per_second(figures.events))),
         ("statements", json!(queries)),
-        ("qps", json!(rate(queries))),
+        ("qps", json!(figures.per_second(queries))),
         ("reads", json!(figures.reads)),
         ("writes", json!(figures.writes)),
         ("other", json!(figures.other)),
         ("errors", json!(figures.errors)),
-        ("errors_per_s", json!(rate(figures.errors))),
+        ("errors_per_s", json!(figures.per_second(figures.errors))),
         ("reconnects", json!(figures.reconnects)),
-        ("reconnects_per_s", json!(rate(figures.reconnects))),
+        ("reconnects_per_s", json!(figures.per_second(figures.reconnects))),
     ];
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -8,23 +8,22 @@ use crate::options::SysbenchRelease;
 /// The line of one report interval, and with a rate a second one about the queue.
 pub(crate) fn intermediate(figures: &Figures, style: &FigureStyle) -> String {
     let stamp = stamp(figures.time_total_s, style);
-    let rate = |count| figures.per_second(count);
     let latency = format!("lat (ms,{}%): {:4.2}", style.percentile, figures.latency_pct_s * 1e3);
     let running = figures.threads_running;
     let mut text = if style.is_sql {
         format!(
             "{stamp} thds: {running} tps: {:4.2} qps: {:4.2} (r/w/o: {:4.2}/{:4.2}/{:4.2}) {latency} err/s: {:4.2} \
              reconn/s: {:4.2}",
-            rate(figures.events),
-            rate(figures.queries()),
-            rate(figures.reads),
-            rate(figures.writes),
-            rate(figures.other),
-            rate(figures.errors),
-            rate(figures.reconnects),
+            figures.per_second(figures.events),
+            figures.per_second(figures.queries()),
+            figures.per_second(figures.reads),
+            figures.per_second(figures.writes),
+            figures.per_second(figures.other),
+            figures.per_second(figures.errors),
+            figures.per_second(figures.reconnects),
         )
     } else {
-        format!("{stamp} thds: {running} eps: {:4.2} {latency}", rate(figures.events))
+        format!("{stamp} thds: {running} eps: {:4.2} {latency}", figures.per_second(figures.events))
     };
     if style.has_rate {
         // The comma is in the line of SQL scripts only.
@@ -99,7 +98,8 @@ fn stamp(time_s: f64, style: &FigureStyle) -> String {
 fn statements(figures: &Figures) -> String {
     let Figures { reads, writes, other, events, errors, reconnects, .. } = *figures;
     let queries = figures.queries();
-    let row = |count: u64| format!("{count:<6} ({:.2} per sec.)", figures.per_second(count));
+    let [events, queries, errors, reconnects] = [events, queries, errors, reconnects]
+        .map(|count| format!("{count:<6} ({:.2} per sec.)", figures.per_second(count)));
     format!(
         "\
 SQL statistics:
@@ -107,16 +107,13 @@ SQL statistics:
         read:                            {reads}
         write:                           {writes}
         other:                           {other}
-        total:                           {queries}
-    transactions:                        {}
-    queries:                             {}
-    ignored errors:                      {}
-    reconnects:                          {}
+        total:                           {}
+    transactions:                        {events}
+    queries:                             {queries}
+    ignored errors:                      {errors}
+    reconnects:                          {reconnects}
 ",
-        row(events),
-        row(queries),
-        row(errors),
-        row(reconnects),
+        figures.queries()
     )
 }
 
@@ -141,10 +138,9 @@ Throughput:
 }
 
 fn latency(figures: &Figures, percentile: u32) -> String {
-    let ms = |seconds: f64| format!("{:39.2}", seconds * 1e3);
-    let (min, avg, max) =
-        (ms(figures.latency_min_s), ms(figures.latency_avg_s), ms(figures.latency_max_s));
-    let sum = ms(figures.latency_sum_s);
+    let Figures { latency_min_s, latency_avg_s, latency_max_s, latency_sum_s, .. } = *figures;
+    let [min, avg, max, sum] = [latency_min_s, latency_avg_s, latency_max_s, latency_sum_s]
+        .map(|seconds| format!("{:39.2}", seconds * 1e3));
     let percentile = match percentile {
         0 => String::from("         percentile stats:               disabled"),
         _ => format!("        {percentile:3}th percentile: {:27.2}", figures.latency_pct_s * 1e3),

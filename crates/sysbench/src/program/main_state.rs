@@ -5,10 +5,10 @@ use std::sync::Arc;
 use mlua::Table;
 
 use crate::exit_code::{FAILED, INTERRUPTED, ProgramExit};
-use crate::lua::{IsolationReason, LuaScript, LuaState, Role, lua_error_text};
+use crate::lua::{IsolationReason, LuaScript, LuaState, ProcedureFailure, Role, lua_error_text};
 use crate::options::{OptionSpec, SysbenchOptions};
 use crate::output::{MessageLevel, MessageLog};
-use crate::run::{CommandRun, LuaThread, ProcedureFailure, call_function};
+use crate::run::{CommandRun, LuaThread, call_function};
 use crate::sql::{Drivers, Store};
 
 pub(super) struct MainState {
@@ -26,12 +26,10 @@ impl MainState {
         role: Role,
         tid: u32,
     ) -> Result<Self, ProgramExit> {
-        let made = || {
-            let store = Store::new(Arc::clone(run), Arc::clone(drivers), 0, false)
-                .map_err(|error| error.to_string())?;
-            make_host(run, script, store, role, tid).map_err(|error| lua_error_text(&error))
-        };
-        let (lua_thread, client) = made().map_err(|problem| say_fatal(&run.log, &problem))?;
+        let store = Store::new(Arc::clone(run), Arc::clone(drivers), 0, false)
+            .map_err(|error| say_fatal(&run.log, &error.to_string()))?;
+        let (lua_thread, client) = make_host(run, script, store, role, tid)
+            .map_err(|error| say_fatal(&run.log, &lua_error_text(&error)))?;
         Ok(Self { log: Arc::clone(&run.log), tid, lua_thread, client })
     }
 
@@ -40,7 +38,7 @@ impl MainState {
         say_fatal(&self.log, problem)
     }
 
-    /// The same for a function of the script.
+    /// Prints how a function of the script failed. Returns the exit status.
     fn failed(&self, failure: &ProcedureFailure) -> ProgramExit {
         let status = self.fatal(&failure.line());
         if failure.is_interruption { INTERRUPTED } else { status }

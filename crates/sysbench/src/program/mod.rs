@@ -1,5 +1,7 @@
 //! The life of a command: read the command line, load the script, do what the command line requests.
 
+mod dispatch;
+mod environment;
 mod load;
 mod main_state;
 mod parallel;
@@ -10,34 +12,17 @@ mod streams;
 
 use std::ffi::OsString;
 
-use truetps_recording::LiveView;
-
 use crate::exit_code::{FAILED, GOOD, UNREAD};
-use crate::interrupt::Interrupt;
-use crate::options::{self, FirstRequest, OptionRefusal, OutputStream, Surroundings};
-use crate::parts::MeetParts;
-use crate::run::{ServerWarning, stack_bytes};
+use crate::options::{self, FirstRequest, OutputStream, Surroundings};
+use crate::run::stack_bytes;
 
+pub use environment::SysbenchEnv;
 use script_options::LoadedScript;
-use streams::write_to;
+use streams::{refuse, write_to};
 
 /// The process list shows a typed password until it is masked.
 const TYPED_PASSWORD: &str = "truetps: warning: a password on the command line can be read by other users of this host: put \
                               it in the file of --config-file, or use --dsn with TRUETPS_PASSWORD\n";
-
-/// The environment of the program.
-pub struct SysbenchEnv<'a> {
-    pub environment: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
-    /// Cores that clients may be spread over.
-    pub cores: u32,
-    pub interrupt: Interrupt,
-    /// A one-line warning about a server before it is written to.
-    pub server_warning: ServerWarning,
-    /// Lets a run of `--part` meet the others.
-    pub meet_parts: MeetParts<'a>,
-    /// Opens the view of `--ui` for a run with this title, or says why it cannot be opened.
-    pub live_view: &'a (dyn Fn(&str) -> Result<LiveView, String> + Sync),
-}
 
 /// Runs a command line of sysbench; the first argument is the program's name. Returns the exit status.
 pub fn run(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
@@ -59,8 +44,8 @@ pub fn run(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
 }
 
 fn run_here(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
-    let read_file = |path: &std::path::Path| std::fs::read(path);
-    let surroundings = Surroundings { environment: env.environment, read_file: &read_file };
+    let surroundings =
+        Surroundings { environment: env.environment, read_file: &|path| std::fs::read(path) };
     let has_typed_password = options::has_typed_password(&argv);
     let pass = match options::first_pass(argv, &surroundings) {
         Ok(pass) => pass,
@@ -88,13 +73,4 @@ fn run_here(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
             if env.interrupt.is_unread() { UNREAD } else { status }
         }
     }
-}
-
-/// Prints why nothing is run. Returns the exit status.
-fn refuse(refusal: &OptionRefusal) -> u8 {
-    for notice in &refusal.notices {
-        write_to(notice.stream, &notice.text);
-    }
-    write_to(refusal.stream, &refusal.text);
-    refusal.exit
 }

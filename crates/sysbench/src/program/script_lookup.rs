@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Read;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 
 use truetps_record::without_login;
@@ -10,7 +10,7 @@ use truetps_record::without_login;
 use crate::lua::{self, LoadedSources, LuaScript, ScriptSource};
 use crate::options::{FirstPass, RunSettings, SysbenchRelease};
 
-use super::SysbenchEnv;
+use super::environment::SysbenchEnv;
 
 /// Tests that sysbench has built in.
 const CPU: &str = include_str!("../lua/prelude/cpu.lua");
@@ -26,10 +26,9 @@ pub(super) fn find_script(
 ) -> Result<LuaScript, String> {
     let line = &pass.command_line;
     let package_path = lua::package_path(env.environment);
-    let bytes = |text: &OsString| text.as_bytes().to_vec();
-    let name = line.test.as_ref().map(bytes).filter(|name| name != b"-");
+    let name = line.test.clone().map(OsString::into_vec).filter(|name| name != b"-");
     // Standard input has only a body.
-    let command = line.command.as_ref().map(bytes).filter(|_| name.is_some());
+    let command = line.command.clone().map(OsString::into_vec).filter(|_| name.is_some());
     let source = match &name {
         None => read_stdin(),
         Some(name) => find_named(name, &package_path)?,
@@ -42,7 +41,7 @@ pub(super) fn find_script(
         source,
         name: name.unwrap_or_default(),
         command,
-        argv: line.argv.iter().cloned().map(OsStringExt::into_vec).collect(),
+        argv: line.argv.iter().cloned().map(OsString::into_vec).collect(),
         version: pass.compat.version(),
         has_legacy: pass.compat == SysbenchRelease::V1_0,
         package_path,
@@ -68,7 +67,7 @@ fn find_named(name: &[u8], package_path: &[u8]) -> Result<ScriptSource, String> 
         return Ok(ScriptSource::Text { name: "=cpu", text: CPU.as_bytes().to_vec() });
     }
     let name_text = String::from_utf8_lossy(name);
-    // An address may have been typed in the place of a test.
+    // An address may have been typed instead of a test.
     let shown = without_login(&name_text);
     if NOT_DATABASES.contains(&&*shown) {
         return Err(format!(

@@ -9,11 +9,12 @@ use crate::output::{MessageLevel, lines};
 use crate::run::CommandShared;
 use crate::sql::Drivers;
 
+use super::dispatch::execute;
+use super::environment::SysbenchEnv;
 use super::main_state::{MainState, say_fatal};
 use super::script_command::{ScriptCommand, writes_at_once};
 use super::script_lookup::find_script;
-use super::streams::{make_log, write_to};
-use super::{SysbenchEnv, refuse};
+use super::streams::{make_log, refuse, write_to};
 
 /// LuaJIT's last numbered version: programs look for it in the first line. The built-in one is later, of the same
 /// branch.
@@ -64,7 +65,7 @@ impl<'a> LoadedScript<'a> {
         let is_cpu = script.is_cpu();
         let mut running =
             ScriptCommand { env, script, shared, drivers, main, options: Arc::new(options) };
-        let status = running.execute(&command);
+        let status = execute(&mut running, &command);
         // The built-in test is no text that was loaded, and reads its option.
         if !is_cpu {
             tell_unread(&sources, &given);
@@ -126,13 +127,11 @@ impl<'a> LoadedScript<'a> {
 /// Reports options that the script does not read: sysbench accepts them silently.
 fn tell_unread(sources: &LoadedSources, given: &[(String, u32)]) {
     for unread in sources.unread(given) {
-        let option = |name: &str| format!("--{}", name.replace('_', "-"));
-        let near = unread.near.as_ref().map(|near| format!("; did you mean {}?", option(near)));
-        let text = format!(
-            "truetps: the script never reads {}{}\n",
-            option(&unread.name),
-            near.unwrap_or_default()
-        );
+        let mut text = format!("the script never reads --{}", unread.name);
+        if let Some(near) = &unread.near {
+            text.extend(["; did you mean --", near, "?"]);
+        }
+        let text = format!("truetps: {}\n", text.replace('_', "-"));
         write_to(OutputStream::Stderr, text.as_bytes());
     }
 }

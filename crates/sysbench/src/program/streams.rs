@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use truetps_record::printable_text;
 
 use crate::interrupt::Interrupt;
-use crate::options::{OutputStream, RunSettings, SysbenchFormat};
+use crate::options::{OptionRefusal, OutputStream, RunSettings, SysbenchFormat};
 use crate::output::{MessageLevel, MessageLog};
 
 /// Messages and lists of options, which may contain text of scripts, files and servers.
@@ -22,6 +22,15 @@ pub(super) fn write_to(stream: OutputStream, bytes: &[u8]) {
         }
         OutputStream::Stderr => std::io::stderr().write_all(bytes),
     };
+}
+
+/// Prints why nothing is run. Returns the exit status.
+pub(super) fn refuse(refusal: &OptionRefusal) -> u8 {
+    for notice in &refusal.notices {
+        write_to(notice.stream, &notice.text);
+    }
+    write_to(refusal.stream, &refusal.text);
+    refusal.exit
 }
 
 /// Unbuffered: lines keep their order with output of scripts.

@@ -20,8 +20,8 @@ impl Xoroshiro {
     /// second.
     #[cfg(test)]
     pub(crate) fn from_u32s(values: [u32; 4]) -> Self {
-        let word = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        Self::from_state([word(values[0], values[1]), word(values[2], values[3])])
+        let [high, low, high2, low2] = values.map(u64::from);
+        Self::from_state([high << 32 | low, high2 << 32 | low2])
     }
 
     /// The generator of client number `client` under a seed. It depends on nothing else, so a seed gives the same

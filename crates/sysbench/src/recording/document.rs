@@ -3,29 +3,37 @@
 use serde_json::{Map, Value};
 use truetps_record::{Counts, NoEvidence, Trial, Validity};
 
-use super::facts;
-use super::folder::RecordedEnd;
-use crate::options;
-use crate::output::{self, ScriptErrorCount};
+use super::facts::{self, TOOL_VERSION};
+use crate::options::OptionValue;
+use crate::output::{self, ClientFigures, FigureStyle, Figures, ScriptErrorCount};
 use crate::run::{
-    EventTally, EventsEnding, RecordedSeries, WorkerContext, log_histogram, percentiles,
+    Count, EventTally, EventsEnding, RecordedSeries, WorkerContext, log_histogram, percentiles,
     statement_latencies,
 };
-
-pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Percentiles of the document, besides the requested ones.
 const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
 
+/// How a run ended, and the figures of its report.
+pub(crate) struct RecordedEnd<'a> {
+    pub(crate) ending: EventsEnding,
+    pub(crate) count: &'a Count,
+    pub(crate) totals: &'a Figures,
+    pub(crate) clients: &'a [ClientFigures],
+    pub(crate) style: FigureStyle,
+}
+
 /// Errors of a period, most frequent first.
 pub(crate) fn errors(events: &EventTally) -> Vec<ScriptErrorCount> {
-    let of = |error: truetps_record::ErrorCount| ScriptErrorCount {
-        class: error.class,
-        code: if error.code == 0 { String::new() } else { error.code.to_string() },
-        count: error.count,
-        first_message: error.first_message,
-    };
-    events.errors().clone().into_sorted().into_iter().map(of).collect()
+    let errors = events.errors().clone().into_sorted().into_iter();
+    errors
+        .map(|error| ScriptErrorCount {
+            class: error.class,
+            code: if error.code == 0 { String::new() } else { error.code.to_string() },
+            count: error.count,
+            first_message: error.first_message,
+        })
+        .collect()
 }
 
 /// The validity of the figures after this ending, as far as the counts show it.
@@ -51,35 +59,42 @@ fn nothing_ended(counts: &Counts) -> bool {
 }
 
 fn options_of(context: &WorkerContext) -> Map<String, Value> {
-    let value = |value: &options::OptionValue| match value {
-        options::OptionValue::Bool(value) => Value::from(*value),
-        options::OptionValue::Number(value) => Value::from(*value),
-        options::OptionValue::Text(text) => Value::from(String::from_utf8_lossy(text)),
-        options::OptionValue::List(list) => {
-            list.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
-        }
-        options::OptionValue::Nil => Value::Null,
-    };
     context
         .options
         .export()
-        .map(|(name, of)| (String::from_utf8_lossy(name).into_owned(), value(&of)))
+        .map(|(name, value)| (String::from_utf8_lossy(name).into_owned(), json_of(&value)))
         .collect()
 }
 
-/// The whole run as one JSON document, on several lines, without a line end.
-pub(crate) fn document(end: &RecordedEnd<'_>, context: &WorkerContext) -> String {
-    text(fields(end, context))
+fn json_of(value: &OptionValue) -> Value {
+    match value {
+        OptionValue::Bool(value) => Value::from(*value),
+        OptionValue::Number(value) => Value::from(*value),
+        OptionValue::Text(text) => Value::from(String::from_utf8_lossy(text)),
+        OptionValue::List(list) => {
+            list.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+        }
+        OptionValue::Nil => Value::Null,
+    }
 }
 
-/// The same document for the run folder, with facts that a reader of the folder cannot see on the command line. Ends
-/// with a line end.
+/// The whole run as one JSON document, on several lines, without a line end.
+pub(crate) fn document(
+    end: &RecordedEnd<'_>,
+    validity: &Validity,
+    context: &WorkerContext,
+) -> String {
+    text(fields(end, validity, context))
+}
+
+/// The document of a trial for its run folder, with facts that a reader of the folder cannot see on the command line.
+/// Ends with a line end.
 pub(super) fn with_circumstances(
     end: &RecordedEnd<'_>,
     context: &WorkerContext,
     trial: &Trial,
 ) -> String {
-    let mut fields = fields(end, context);
+    let mut fields = fields(end, &trial.validity, context);
     let isolation =
         if context.threads == context.run.settings.threads { "client" } else { "worker" };
     fields.insert("command".to_owned(), facts::command(context).into());
@@ -96,7 +111,11 @@ fn text(fields: Map<String, Value>) -> String {
     format!("{:#}", Value::Object(fields))
 }
 
-fn fields(end: &RecordedEnd<'_>, context: &WorkerContext) -> Map<String, Value> {
+fn fields(
+    end: &RecordedEnd<'_>,
+    validity: &Validity,
+    context: &WorkerContext,
+) -> Map<String, Value> {
     let count = end.count;
     let events = &count.total.events;
     let mut wanted: Vec<f64> = PERCENTILES
@@ -109,7 +128,7 @@ fn fields(end: &RecordedEnd<'_>, context: &WorkerContext) -> Map<String, Value> 
         tool_version: TOOL_VERSION,
         script: &String::from_utf8_lossy(&context.script.name),
         started_at: &context.run.started_at,
-        validity: &end.validity,
+        validity,
         notes: &context.run.notes(),
         generator_limited: facts::full_worker(context, &count.recorded)
             .map(|limit| limit.to_string()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_driver::Target;
-use truetps_measure::{MeasuredSums, WorkerUse};
+use truetps_measure::{MeasuredLoad, MeasuredSums, WorkerUse};
 use truetps_plan::{
     Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, SCRIPT_WORKLOAD, ScriptSpec,
     ServerSpec, WorkloadKind, WorkloadSpec,
@@ -15,12 +15,13 @@ use truetps_record::{
     SCHEMA_VERSION, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun, SentStatements,
     ServerFacts, SettingValue, Spacing, SqlDialect, TrialRole,
 };
-use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, new_experiment};
+use truetps_recording::{ExperimentStart, host_of_external_server, new_experiment};
 
-use super::document::TOOL_VERSION;
 use crate::options::{IgnoredErrors, words_without_secrets};
 use crate::output::{ClientFigures, Fairness};
 use crate::run::{RecordedSeries, ServerSeen, WorkerContext};
+
+pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Characters of a plan's name: it becomes the name of a folder.
 const NAME_MAX: usize = 64;
@@ -29,8 +30,7 @@ const TRIAL: &str = "trial-0001";
 /// `sysbench-oltp_read_write`, from a script's file or module.
 fn plan_name(base_name: &str) -> String {
     let script = base_name.strip_suffix(".lua").unwrap_or(base_name);
-    let fine = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    let name: String = script.chars().map(fine).collect();
+    let name = script.replace(|c: char| !(c.is_ascii_alphanumeric() || c == '_'), "-");
     let name = name.trim_matches('-');
     let name = if name.is_empty() { "script" } else { name };
     format!("{SCRIPT_WORKLOAD}-{name}").chars().take(NAME_MAX).collect()
@@ -193,13 +193,13 @@ pub(super) fn script_run(
     }
 }
 
-/// Of clients that share threads.
+/// How long answers to an event lay ready, where clients share threads.
 fn answers_ready(context: &WorkerContext, recorded: &RecordedSeries) -> Option<AnswersReady> {
     let events = recorded.measured()?.sums.counts.ok;
-    let us_of_event = |ns: u64| ns as f64 / 1e3 / events as f64;
     let (least_ns, most_ns) = context.run.usage.answers_ready_ns();
+    let [us_least, us_most] = [least_ns, most_ns].map(|ns| ns as f64 / 1e3 / events as f64);
     (context.threads < context.run.settings.threads && events > 0)
-        .then(|| AnswersReady { us_least: us_of_event(least_ns), us_most: us_of_event(most_ns) })
+        .then_some(AnswersReady { us_least, us_most })
 }
 
 /// How the run was driven.
@@ -264,8 +264,8 @@ fn workers_used(context: &WorkerContext, length_ns: u64) -> WorkerUse {
 
 /// Errors of statements: ignored ones restart their event, and any other error ends the run.
 fn retried_errors(errors: &ErrorTally) -> Vec<ErrorCount> {
-    let retried = |error: ErrorCount| ErrorCount { retried: error.count, count: 0, ..error };
-    errors.clone().into_sorted().into_iter().map(retried).collect()
+    let errors = errors.clone().into_sorted().into_iter();
+    errors.map(|error| ErrorCount { retried: error.count, count: 0, ..error }).collect()
 }
 
 #[cfg(test)]

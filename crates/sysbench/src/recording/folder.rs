@@ -15,24 +15,13 @@ use truetps_recording::{
     LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialPlace, TrialRecorder, new_trial,
 };
 
-use super::document::{self, TOOL_VERSION};
-use super::facts;
-use crate::output::{ClientFigures, FigureStyle, Figures, MessageLevel};
-use crate::run::{Count, EventsEnding, WorkerContext, tell};
+use super::document::{self, RecordedEnd};
+use super::facts::{self, TOOL_VERSION};
+use crate::output::MessageLevel;
+use crate::run::{EventsEnding, WorkerContext, tell};
 
 /// Time limit of the login, and of each query of the server's settings.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// How a run ended, and the figures of its report.
-pub(crate) struct RecordedEnd<'a> {
-    pub(crate) ending: EventsEnding,
-    /// From ending and counts, until [`ScriptRecording::finish`] adds what it has found.
-    pub(crate) validity: Validity,
-    pub(crate) count: &'a Count,
-    pub(crate) totals: &'a Figures,
-    pub(crate) clients: &'a [ClientFigures],
-    pub(crate) style: FigureStyle,
-}
 
 pub(crate) struct ScriptRecording {
     context: WorkerContext,
@@ -43,7 +32,7 @@ pub(crate) struct ScriptRecording {
     experiment: Experiment,
     recorder: TrialRecorder,
     view: Option<LiveView>,
-    /// Of the server that the options name: a script may connect to another one.
+    /// The family of the server that the options name: a script may connect to another one.
     expected_family: Option<Family>,
     /// Clients that failed, and the first one's reason.
     failed: u32,
@@ -65,11 +54,12 @@ impl ScriptRecording {
         if runs.is_none() && view.is_none() {
             return None;
         }
-        let created = RunsFolder::choose(runs).map_err(|error| error.to_string());
-        let create = |runs| {
-            Self::create(runs, context, connect_ms, view, part).map_err(|error| error.to_string())
-        };
-        match created.and_then(create) {
+        let created =
+            RunsFolder::choose(runs).map_err(|error| error.to_string()).and_then(|runs| {
+                Self::create(runs, context, connect_ms, view, part)
+                    .map_err(|error| error.to_string())
+            });
+        match created {
             Ok(recording) => Some(recording),
             Err(error) => {
                 tell(&format!("this run is not recorded: {error} (--runs=none records nothing)"));
@@ -179,14 +169,14 @@ impl ScriptRecording {
         self.reason.get_or_insert_with(|| line.to_owned());
     }
 
-    /// Writes the results, and returns whether the folder has the whole run.
-    pub(crate) fn finish(&mut self, end: &mut RecordedEnd<'_>) -> bool {
+    /// Writes the results, and returns whether the folder has the whole run. `validity`: from ending and counts.
+    pub(crate) fn finish(&mut self, end: &RecordedEnd<'_>, validity: Validity) -> bool {
         self.recorder.phase(Phase::Drain);
         let recorded = &end.count.recorded;
         let engine =
             facts::engine(&self.context, self.connect_ms, self.failed, recorded.script.reconnects);
-        let finished = || end.clients.iter().filter(|client| client.events > 0).count() as u32;
-        let clients_finished = (!end.clients.is_empty()).then(finished);
+        let finished = end.clients.iter().filter(|client| client.events > 0).count() as u32;
+        let clients_finished = (!end.clients.is_empty()).then_some(finished);
         let used_family = self.context.run.server.get().map(|server| server.target.dialect.into());
         let is_wanted = self.context.run.settings.ours.probe.enabled;
         if let Some(note) = not_watched(is_wanted, self.expected_family, used_family) {
@@ -198,17 +188,18 @@ impl ScriptRecording {
             measured: recorded.measured().map(|measured| facts::measured(&self.context, measured)),
             notes: self.context.run.notes(),
         };
-        let validity = self.validity(end);
+        let validity = self.validity_with_reason(end.ending, validity);
         let (view, context, experiment) = (&mut self.view, &self.context, &self.experiment);
         // The error of the intervals was reported when it occurred.
         let _ = self
             .recorder
             .finish(validity, Some(load), &mut |event| show(view, context, experiment, event));
-        end.validity.clone_from(&self.recorder.trial.validity);
         self.recorder.trial.server = facts::server(&self.context);
         let clients = end.count.measured_clients(&self.context.run.counters);
-        let script = || facts::script_run(&self.context, recorded, &clients);
-        self.recorder.trial.script = recorded.measured().is_some().then(script);
+        self.recorder.trial.script = recorded
+            .measured()
+            .is_some()
+            .then(|| facts::script_run(&self.context, recorded, &clients));
         let suspensions =
             self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
         if let Some(reason) = was_suspended(suspensions) {
@@ -263,16 +254,21 @@ impl ScriptRecording {
         }
     }
 
+    /// The validity of the finished run.
+    pub(crate) fn validity(&self) -> &Validity {
+        &self.recorder.trial.validity
+    }
+
     /// The validity of the figures, with the reason of a failure.
-    fn validity(&self, end: &RecordedEnd<'_>) -> Validity {
+    fn validity_with_reason(&self, ending: EventsEnding, validity: Validity) -> Validity {
         if let Some(error) = &self.broken {
             return Validity::invalid(NoEvidence::NotRecorded { error: error.clone() });
         }
-        match end.ending {
+        match ending {
             EventsEnding::Failed => {
                 Validity::invalid(NoEvidence::ClientFailed { error: self.reason.clone() })
             }
-            _ => end.validity.clone(),
+            _ => validity,
         }
     }
 }

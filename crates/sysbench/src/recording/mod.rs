@@ -8,6 +8,6 @@ mod document;
 mod facts;
 mod folder;
 
-pub(crate) use document::{document, errors, validity};
+pub(crate) use document::{RecordedEnd, document, errors, validity};
 pub(crate) use facts::{experiment as new_experiment, full_worker, plan as plan_of};
-pub(crate) use folder::{RecordedEnd, ScriptRecording};
+pub(crate) use folder::ScriptRecording;

@@ -38,7 +38,7 @@ impl CommandShared {
         Self { log, interrupt, unique, seed }
     }
 
-    /// For the main thread's state, which is no client: nothing limits it, and no figure counts its statements.
+    /// For the main thread's state, which is not a client: nothing limits it, and no figure counts its statements.
     pub(crate) fn run_of_main_thread(
         &self,
         settings: RunSettings,
@@ -54,10 +54,9 @@ impl CommandShared {
         let part = settings.ours.part;
         let control = Control::new(settings.events.unwrap_or(0), !settings.warmup.is_zero());
         let now_ns = control.now_ns();
-        let pace = |rate: u32| {
+        let control = control.with_pace(settings.rate.map(|rate| {
             RatePace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), now_ns, part)
-        };
-        let control = control.with_pace(settings.rate.map(pace));
+        }));
         let has_rate = settings.rate.is_some();
         let tallies_max = if has_rate { TALLIES_WITH_RATE_MAX } else { TALLIES_MAX };
         let counters =

@@ -26,6 +26,20 @@ pub(crate) enum StopReason {
     Ended,
 }
 
+/// Why the events are over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventsEnding {
+    /// All clients have ended.
+    Complete,
+    /// A client failed: the figures are meaningless.
+    Failed,
+    /// `--forced-shutdown`.
+    Forced,
+    /// Events had not ended long after `--time`.
+    Hanging,
+    Interrupted,
+}
+
 #[derive(Debug)]
 pub(crate) struct Control {
     zero: Instant,
@@ -145,7 +159,7 @@ impl Control {
         self.deadline_ns.load(Ordering::Relaxed)
     }
 
-    /// The same of a moment after the control was made.
+    /// The time of a moment after the control was made.
     pub(crate) fn ns_at(&self, at: Instant) -> u64 {
         at.saturating_duration_since(self.zero).as_nanos() as u64 + 1
     }
@@ -170,7 +184,7 @@ impl Control {
         self.queued_at(self.now_ns())
     }
 
-    /// The same at this moment, which is no earlier than the moment of any former call.
+    /// The number at this moment, which is no earlier than the moment of any former call.
     pub(crate) fn queued_at(&self, at_ns: u64) -> u64 {
         self.with_pace_of(|pace| pace.queued(at_ns.min(self.deadline_ns()))).unwrap_or(0)
     }

@@ -20,9 +20,9 @@ pub(crate) struct Count {
     pub(crate) recorded: RecordedSeries,
     /// At the start of the measured time; with checkpoints, before the final report.
     measured_since: CountersThen,
-    /// Of `total`.
+    /// Times of the statements of `total`.
     pub(crate) statements: StatementTimes,
-    /// Of the measured time, without the statements of `thread_init`.
+    /// Statements of the measured time; `thread_init` sends its own before.
     pub(crate) sent: SentCounts,
     fresh: EventTally,
     pub(crate) intervals: Vec<Figures>,

@@ -7,26 +7,12 @@ use truetps_record::ErrorClass;
 
 use super::event_tally::{EventStart, EventTally};
 use super::sent::{KnownShapes, SentCounts, ShapeNumber};
-use super::statements::StatementTimes;
-
-/// The outcome of a statement, with the numbers of `sb_counter_type`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(usize)]
-pub(crate) enum Counter {
-    Other = 0,
-    Read = 1,
-    Write = 2,
-    Event = 3,
-    Error = 4,
-    Reconnect = 5,
-}
-
-const COUNTERS: usize = 6;
+use super::statements::{Counter, StatementTimes};
 
 /// Counters of one client. Only the client's own thread writes; all may read.
 #[derive(Debug, Default)]
 pub(crate) struct ClientCounters {
-    counters: [AtomicU64; COUNTERS],
+    counters: [AtomicU64; Counter::COUNT],
     /// Time inside of events, in nanoseconds.
     busy_ns: AtomicU64,
     /// Shortest and longest event, in nanoseconds; 0: there was none.
@@ -101,16 +87,19 @@ impl ClientCounters {
     }
 
     pub(crate) fn read(&self) -> SlotCounts {
-        let load = |counter: Counter| self.counters[counter as usize].load(Ordering::Relaxed);
         SlotCounts {
-            other: load(Counter::Other),
-            reads: load(Counter::Read),
-            writes: load(Counter::Write),
-            events: load(Counter::Event),
-            errors: load(Counter::Error),
-            reconnects: load(Counter::Reconnect),
+            other: self.load(Counter::Other),
+            reads: self.load(Counter::Read),
+            writes: self.load(Counter::Write),
+            events: self.load(Counter::Event),
+            errors: self.load(Counter::Error),
+            reconnects: self.load(Counter::Reconnect),
             busy_ns: self.busy_ns.load(Ordering::Relaxed),
         }
+    }
+
+    fn load(&self, counter: Counter) -> u64 {
+        self.counters[counter as usize].load(Ordering::Relaxed)
     }
 }
 
@@ -218,11 +207,10 @@ impl Counters {
 
     /// The clients that a tally counts.
     fn clients_of(&self, tally: usize) -> impl Iterator<Item = &ClientCounters> {
-        let is_counted = move |tid: usize| tid % self.threads % self.tallies.len() == tally;
         self.clients()
             .iter()
             .enumerate()
-            .filter(move |(tid, _)| is_counted(*tid))
+            .filter(move |(tid, _)| tid % self.threads % self.tallies.len() == tally)
             .map(|(_, slot)| slot)
     }
 
@@ -293,7 +281,7 @@ impl Counters {
         self.drain_each(start_ns, into, |_| {});
     }
 
-    /// The same; returns the counters with exactly the events that were moved.
+    /// Moves them in the same way; returns the counters with exactly the events that were moved.
     pub(crate) fn drain_events_and_read(&self, start_ns: u64, into: &mut EventTally) -> SlotCounts {
         let mut counts = SlotCounts::default();
         self.drain_each(start_ns, into, |number| {

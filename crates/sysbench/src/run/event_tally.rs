@@ -78,7 +78,7 @@ impl EventTally {
         (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
     }
 
-    /// The same without the events that still run.
+    /// Drops the events that still run, too.
     pub(crate) fn clear(&mut self, start_ns: u64) {
         self.restart(start_ns);
         (self.tally.sums.counts.carried_in, self.tally.sums.counts.in_flight) = (0, 0);

@@ -1,7 +1,5 @@
 //! Figures of periods, from the counters.
 
-use truetps_record::Histogram;
-
 use super::counters::{Counters, SlotCounts};
 use super::event_tally::EventTally;
 use super::statements::StatementTimes;
@@ -78,15 +76,14 @@ impl LatencyWindow {
         let counts = counters.totals().since(self.then.all);
         let tally = &self.events;
         let events = tally.lengths().len();
-        let seconds = |ns: u64| ns as f64 / 1e9;
         Figures {
-            time_interval_s: seconds(now_ns.saturating_sub(self.began_ns)),
-            time_total_s: seconds(now_ns.saturating_sub(zero_ns)),
+            time_interval_s: seconds_of(now_ns.saturating_sub(self.began_ns)),
+            time_total_s: seconds_of(now_ns.saturating_sub(zero_ns)),
             latency_pct_s: percentile_s(tally, f64::from(percentile)),
-            latency_min_s: if events == 0 { 0.0 } else { seconds(tally.min_ns) },
-            latency_max_s: seconds(tally.max_ns),
-            latency_avg_s: if events == 0 { 0.0 } else { seconds(tally.sum_ns) / events as f64 },
-            latency_sum_s: seconds(tally.sum_ns),
+            latency_min_s: if events == 0 { 0.0 } else { seconds_of(tally.min_ns) },
+            latency_max_s: seconds_of(tally.max_ns),
+            latency_avg_s: if events == 0 { 0.0 } else { seconds_of(tally.sum_ns) / events as f64 },
+            latency_sum_s: seconds_of(tally.sum_ns),
             events: counts.events,
             reads: counts.reads,
             writes: counts.writes,
@@ -98,6 +95,10 @@ impl LatencyWindow {
     }
 }
 
+fn seconds_of(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
 /// A percentile of the lengths of events, in seconds. Never outside of the observed range.
 fn percentile_s(events: &EventTally, percentile: f64) -> f64 {
     if events.lengths().is_empty() || percentile <= 0.0 {
@@ -107,7 +108,7 @@ fn percentile_s(events: &EventTally, percentile: f64) -> f64 {
         .lengths()
         .value_at_quantile(percentile / 100.0)
         .clamp(events.min_ns, events.max_ns.max(events.min_ns));
-    value_ns as f64 / 1e9
+    seconds_of(value_ns)
 }
 
 pub(crate) fn percentiles(events: &EventTally, wanted: &[f64]) -> Vec<Percentile> {
@@ -121,20 +122,22 @@ pub(crate) fn statement_latencies(
     statements: &StatementTimes,
     wanted: &[f64],
 ) -> Vec<StatementLatency> {
-    let of = |(kind, times): (&str, &Histogram)| {
-        let percentile = |percent: f64| times.value_at_quantile(percent / 100.0) as f64 / 1e9;
-        StatementLatency {
+    let kinds = statements.iter();
+    kinds
+        .map(|(kind, times)| StatementLatency {
             kind: kind.to_owned(),
             count: times.len(),
             avg_s: times.mean() / 1e9,
-            max_s: times.max() as f64 / 1e9,
+            max_s: seconds_of(times.max()),
             percentiles: wanted
                 .iter()
-                .map(|&percent| Percentile { percent, latency_s: percentile(percent) })
+                .map(|&percent| Percentile {
+                    percent,
+                    latency_s: seconds_of(times.value_at_quantile(percent / 100.0)),
+                })
                 .collect(),
-        }
-    };
-    statements.iter().map(of).collect()
+        })
+        .collect()
 }
 
 /// The lengths of events in sysbench's buckets.

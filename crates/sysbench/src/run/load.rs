@@ -9,12 +9,14 @@ use truetps_probe::RunPresence;
 use truetps_record::{CommonStart, NoEvidence, OtherRun};
 use truetps_recording::LiveView;
 
+use super::control::EventsEnding;
 use super::count::Count;
 use super::shared::tell;
 use super::ticks::Ticks;
 use super::worker::{self, WorkerContext, WorkerEvent, groups};
-use super::{LuaThread, ProcedureFailure, ServerWarning};
+use super::{LuaThread, ServerWarning};
 use crate::exit_code::{FAILED, INTERRUPTED, ProgramExit, UNFINISHED};
+use crate::lua::ProcedureFailure;
 use crate::output::{MessageLevel, lines};
 use crate::parts::RunningPart;
 use crate::recording::ScriptRecording;
@@ -44,20 +46,6 @@ pub(crate) struct LoadRun<'a> {
     pub(crate) beside: Vec<OtherRun>,
 }
 
-/// Why the events are over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EventsEnding {
-    /// All clients have ended.
-    Complete,
-    /// A client failed: the figures are meaningless.
-    Failed,
-    /// `--forced-shutdown`.
-    Forced,
-    /// Events had not ended long after `--time`.
-    Hanging,
-    Interrupted,
-}
-
 /// Times of a run, in nanoseconds of its clock; u64::MAX: never.
 struct Moments {
     warm_up_ends_ns: u64,
@@ -75,8 +63,8 @@ impl LoadRun<'_> {
         let began_ns = self.context.run.control.now_ns();
         let started = self.start_threads(&news_out);
         drop(news_out);
-        let are_ready = |go: Vec<_>| self.wait_for_clients(&news, go.len()).map(|()| go);
-        let go = match started.and_then(are_ready) {
+        let ready = started.and_then(|go| self.wait_for_clients(&news, go.len()).map(|()| go));
+        let go = match ready {
             Ok(go) => go,
             Err(status) => {
                 self.context.run.control.abandon();
@@ -238,19 +226,16 @@ impl LoadRun<'_> {
         let settings = &run.settings;
         let at = start.map_or_else(Instant::now, |(at, _)| at);
         let now_ns = run.control.ns_at(at);
-        let after = |time: Duration| now_ns.saturating_add(time.as_nanos() as u64);
-        let zero_ns = after(settings.warmup);
-        let in_run = |time: Duration| zero_ns.saturating_add(time.as_nanos() as u64);
-        let deadline_ns = settings.time.map_or(u64::MAX, in_run);
+        let zero_ns = ns_after(now_ns, settings.warmup);
+        let deadline_ns = settings.time.map_or(u64::MAX, |time| ns_after(zero_ns, time));
         run.control.set_deadline_ns(deadline_ns);
         run.control.begin_pace(now_ns);
         let drain = settings.ours.drain_timeout;
-        let gives_up_ns =
-            drain.map_or(u64::MAX, |drain| deadline_ns.saturating_add(drain.as_nanos() as u64));
+        let gives_up_ns = drain.map_or(u64::MAX, |drain| ns_after(deadline_ns, drain));
         run.control.set_gives_up_ns(gives_up_ns);
         let moments = Moments {
             warm_up_ends_ns: if settings.warmup.is_zero() { u64::MAX } else { zero_ns },
-            forced_ns: settings.forced_shutdown.map_or(u64::MAX, in_run),
+            forced_ns: settings.forced_shutdown.map_or(u64::MAX, |time| ns_after(zero_ns, time)),
             gives_up_ns,
             reports: Ticks::new(
                 zero_ns,
@@ -263,7 +248,7 @@ impl LoadRun<'_> {
                 .rev()
                 // At the start of the run there is nothing to report.
                 .filter(|at| **at > 0)
-                .map(|at| in_run(Duration::from_secs((*at).into())))
+                .map(|at| ns_after(zero_ns, Duration::from_secs((*at).into())))
                 .collect(),
         };
         let has_warm_up = !settings.warmup.is_zero();
@@ -363,6 +348,11 @@ impl LoadRun<'_> {
             self.report_checkpoint(count, now_ns);
         }
     }
+}
+
+/// A later time, in nanoseconds of the same clock.
+fn ns_after(ns: u64, time: Duration) -> u64 {
+    ns.saturating_add(time.as_nanos() as u64)
 }
 
 /// Length of an interval of the run folder.

@@ -16,14 +16,13 @@ use super::long_turns::{HOLDS_MS_MAX, LongTurns};
 use super::turn_waits::Arrivals;
 use super::usage::answer_was_ready;
 use crate::lua::{
-    self, Context, EventTurn, GO, LATER, LuaState, STOP, ScriptRequest, lua_error_text,
+    self, Context, EventTurn, GO, LATER, LuaState, ProcedureFailure, STOP, ScriptRequest,
+    lua_error_text,
 };
 use crate::output::{MessageLevel, lines};
 use crate::rand::RandomDistributions;
-use crate::sql::{Answer, RequestProgress, Store};
+use crate::sql::{Answer, LOOK, RequestProgress, Store};
 
-/// A thread checks at least this often whether it should stop.
-pub(crate) const LOOK: Duration = Duration::from_millis(50);
 const EVENTS_MAX: usize = 256;
 
 /// What a client waits for.
@@ -37,44 +36,6 @@ enum Waiting {
     /// The other clients.
     Barrier,
     Ended,
-}
-
-/// How a procedure of a client ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ProcedureFailure {
-    /// Name of the script's function that failed; empty: the script's body.
-    pub(crate) function: String,
-    pub(crate) problem: String,
-    /// The user's signal ended it.
-    pub(crate) is_interruption: bool,
-}
-
-impl ProcedureFailure {
-    pub(crate) fn new(function: &str, problem: impl Into<String>) -> Self {
-        Self { function: function.to_owned(), problem: problem.into(), is_interruption: false }
-    }
-
-    fn interruption() -> Self {
-        Self { is_interruption: true, ..Self::new("", "interrupted") }
-    }
-
-    /// The message for it.
-    pub(crate) fn line(&self) -> String {
-        let Self { function, problem, .. } = self;
-        // LuaJIT converts the arguments of C functions before the call, and does not convert text to numbers.
-        let is_text_for_number = problem.contains("(cannot convert 'string' to '");
-        let hint = if is_text_for_number {
-            "; a C function takes no text as a number: use tonumber()"
-        } else {
-            ""
-        };
-        let named = if function.is_empty() {
-            String::new()
-        } else {
-            format!("`{function}' function failed: ")
-        };
-        format!("{named}{problem}{hint}")
-    }
 }
 
 struct LuaClient {
@@ -274,17 +235,13 @@ impl LuaThread {
             std::thread::sleep(longest);
             return;
         };
-        let timespec = |time: Duration| Timespec {
-            tv_sec: time.as_secs() as i64,
-            tv_nsec: time.subsec_nanos().into(),
-        };
         // An interrupted wait is a wait without news.
         let timeout = if longest.is_zero() || longest == LOOK {
-            timespec(longest)
+            timespec_of(longest)
         } else {
             // epoll's own timeout is rounded to milliseconds, by which starts would be late.
-            let _ = poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&timespec(longest)));
-            timespec(Duration::ZERO)
+            let _ = poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&timespec_of(longest)));
+            timespec_of(Duration::ZERO)
         };
         let _ = epoll::wait(watched, spare_capacity(&mut self.events), Some(&timeout));
         drop(store);
@@ -403,7 +360,7 @@ impl LuaThread {
             }
         };
         let handle = number.map_or(u32::MAX, |number| number as u32);
-        match what.and_then(ScriptRequest::of) {
+        match what.and_then(ScriptRequest::from_number) {
             Some(ScriptRequest::Ended) => {
                 let failure = if handle == 1 { None } else { Some(self.failure_of(slot)) };
                 self.end(slot, failure);
@@ -479,13 +436,13 @@ impl LuaThread {
 
     fn failure_of(&self, slot: usize) -> ProcedureFailure {
         let client = &self.clients[slot];
-        let kept = || self.state.kept_client(client.context.tid).ok();
-        let table = client.table.clone().or_else(kept);
-        let text = |name: &str| {
+        let table =
+            client.table.clone().or_else(|| self.state.kept_client(client.context.tid).ok());
+        let [function, problem] = ["failed_in", "problem"].map(|name| {
             let text = table.as_ref().and_then(|table| table.get::<LuaString>(name).ok());
             text.map(|text| text.to_string_lossy()).unwrap_or_default()
-        };
-        ProcedureFailure::new(&text("failed_in"), text("problem"))
+        });
+        ProcedureFailure::new(&function, problem)
     }
 
     fn end(&mut self, slot: usize, failure: Option<ProcedureFailure>) {
@@ -499,4 +456,8 @@ impl LuaThread {
             self.failures.push((client.context.tid, failure));
         }
     }
+}
+
+fn timespec_of(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }

@@ -3,12 +3,13 @@
 use mlua::{Function, Table};
 use truetps_record::{Histogram, Interval, NoEvidence, Phase, Validity};
 
+use super::LuaThread;
+use super::control::EventsEnding;
 use super::count::Count;
 use super::latency_windows::{log_histogram, percentiles, statement_latencies};
-use super::load::{EventsEnding, LoadRun};
-use super::{LuaThread, ProcedureFailure};
+use super::load::LoadRun;
 use crate::exit_code::{FAILED, GOOD, INTERRUPTED, UNFINISHED};
-use crate::lua::lua_error_text;
+use crate::lua::{ProcedureFailure, lua_error_text};
 use crate::options::SysbenchFormat;
 use crate::output::{self, Fairness, FigureStyle, Figures, MessageLevel, lines};
 use crate::recording::{RecordedEnd, ScriptRecording};
@@ -125,18 +126,15 @@ impl LoadRun<'_> {
         let own = crate::recording::validity(ending, &count.recorded);
         let apart = self.end_together(&own);
         let is_whole = apart.is_none();
-        let validity = apart.map_or(own, Validity::invalid);
-        let mut end = RecordedEnd {
-            ending,
-            validity,
-            count,
-            totals: &figures,
-            clients: &clients,
-            style: self.style(),
-        };
+        let mut validity = apart.map_or(own, Validity::invalid);
+        let end =
+            RecordedEnd { ending, count, totals: &figures, clients: &clients, style: self.style() };
         // Saved first: a reader of the report may block.
-        let is_recorded =
-            self.recording.as_mut().is_some_and(|recording| recording.finish(&mut end));
+        let mut is_recorded = false;
+        if let Some(recording) = &mut self.recording {
+            is_recorded = recording.finish(&end, validity);
+            validity = recording.validity().clone();
+        }
         if matches!(ending, EventsEnding::Complete | EventsEnding::Failed) {
             run.log.text(MessageLevel::Info, lines::DONE);
         }
@@ -149,7 +147,8 @@ impl LoadRun<'_> {
         }
         // Its state ends before the last report, so that output begun by its hooks is completed first.
         self.reporter = None;
-        let is_printed = ending == EventsEnding::Failed || self.report_end(&end, unfinished);
+        let is_printed =
+            ending == EventsEnding::Failed || self.report_end(&end, &validity, unfinished);
         let is_cut = matches!(ending, EventsEnding::Forced | EventsEnding::Hanging);
         if !is_cut && let Err(failure) = self.call_done() {
             self.say_failed(&failure);
@@ -207,12 +206,13 @@ impl LoadRun<'_> {
     }
 
     /// Whether the report was written where requested.
-    fn report_end(&mut self, end: &RecordedEnd<'_>, unfinished: u64) -> bool {
+    fn report_end(&mut self, end: &RecordedEnd<'_>, validity: &Validity, unfinished: u64) -> bool {
         let run = &self.context.run;
         let settings = &run.settings;
         let (count, figures) = (end.count, end.totals);
         if self.is_json() {
-            let written = run.log.document(&crate::recording::document(end, &self.context));
+            let written =
+                run.log.document(&crate::recording::document(end, validity, &self.context));
             if let Err(error) = &written {
                 run.log
                     .text(MessageLevel::Fatal, &format!("the report cannot be written: {error}"));
@@ -293,32 +293,39 @@ fn call_hook(
     figures: &Figures,
     is_intermediate: bool,
 ) -> Result<(), String> {
-    let made = || -> mlua::Result<Option<String>> {
-        let stat = lua_thread.state.lua.create_table()?;
-        stat.set("threads_running", figures.threads_running)?;
-        stat.set("time_interval", figures.time_interval_s)?;
-        stat.set("time_total", figures.time_total_s)?;
-        stat.set("latency_pct", figures.latency_pct_s)?;
-        stat.set("events", figures.events)?;
-        stat.set("reads", figures.reads)?;
-        stat.set("writes", figures.writes)?;
-        stat.set("other", figures.other)?;
-        stat.set("errors", figures.errors)?;
-        stat.set("reconnects", figures.reconnects)?;
-        if is_intermediate {
-            stat.set("queue_length", figures.queue_length)?;
-            stat.set("concurrency", figures.concurrency)?;
-        } else {
-            stat.set("latency_min", figures.latency_min_s)?;
-            stat.set("latency_max", figures.latency_max_s)?;
-            stat.set("latency_avg", figures.latency_avg_s)?;
-            stat.set("latency_sum", figures.latency_sum_s)?;
-        }
-        lua_thread.in_the_name_of(tid, || lua_thread.state.call_hook(hook, stat))
-    };
-    match made() {
+    let called = hook_figures(lua_thread, figures, is_intermediate)
+        .and_then(|stat| lua_thread.in_the_name_of(tid, || lua_thread.state.call_hook(hook, stat)));
+    match called {
         Ok(None) => Ok(()),
         Ok(Some(problem)) => Err(problem),
         Err(error) => Err(lua_error_text(&error)),
     }
+}
+
+fn hook_figures(
+    lua_thread: &LuaThread,
+    figures: &Figures,
+    is_intermediate: bool,
+) -> mlua::Result<Table> {
+    let stat = lua_thread.state.lua.create_table()?;
+    stat.set("threads_running", figures.threads_running)?;
+    stat.set("time_interval", figures.time_interval_s)?;
+    stat.set("time_total", figures.time_total_s)?;
+    stat.set("latency_pct", figures.latency_pct_s)?;
+    stat.set("events", figures.events)?;
+    stat.set("reads", figures.reads)?;
+    stat.set("writes", figures.writes)?;
+    stat.set("other", figures.other)?;
+    stat.set("errors", figures.errors)?;
+    stat.set("reconnects", figures.reconnects)?;
+    if is_intermediate {
+        stat.set("queue_length", figures.queue_length)?;
+        stat.set("concurrency", figures.concurrency)?;
+    } else {
+        stat.set("latency_min", figures.latency_min_s)?;
+        stat.set("latency_max", figures.latency_max_s)?;
+        stat.set("latency_avg", figures.latency_avg_s)?;
+        stat.set("latency_sum", figures.latency_sum_s)?;
+    }
+    Ok(stat)
 }

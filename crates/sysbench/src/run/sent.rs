@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use truetps_record::{SentShape, SentStatements, SqlDialect};
 
-use super::counters::Counter;
 use super::shape_text::put_shape;
+use super::statements::Counter;
 
 /// Shapes that are distinguished in a run; statements of further ones are counted together.
 const SHAPES_MAX: usize = 500;
@@ -91,7 +91,7 @@ pub(crate) struct SentCounts(Vec<ShapeCount>);
 
 impl SentCounts {
     pub(crate) fn record(&mut self, shape: ShapeNumber, outcome: Counter, length_ns: u64) {
-        let count = self.place(shape.0 as usize);
+        let count = self.count_mut(shape.0 as usize);
         match outcome {
             Counter::Read => count.reads += 1,
             Counter::Write => count.writes += 1,
@@ -102,7 +102,7 @@ impl SentCounts {
         count.max_ns = count.max_ns.max(length_ns);
     }
 
-    fn place(&mut self, number: usize) -> &mut ShapeCount {
+    fn count_mut(&mut self, number: usize) -> &mut ShapeCount {
         if self.0.len() <= number {
             self.0.resize(number + 1, ShapeCount::default());
         }
@@ -112,7 +112,7 @@ impl SentCounts {
     /// Moves the contents of `other` here.
     pub(crate) fn drain_from(&mut self, other: &mut Self) {
         for (number, theirs) in other.0.drain(..).enumerate() {
-            let ours = self.place(number);
+            let ours = self.count_mut(number);
             ours.reads += theirs.reads;
             ours.writes += theirs.writes;
             ours.other += theirs.other;
@@ -129,14 +129,20 @@ impl SentCounts {
     /// The counts with the texts of their shapes, most frequent first.
     pub(crate) fn record_of(&self, known: &KnownShapes) -> SentStatements {
         let numbers = known.0.read().unwrap_or_else(PoisonError::into_inner);
-        let of =
-            |number: ShapeNumber| self.0.get(number.0 as usize).filter(|count| count.total() > 0);
-        let named = numbers.iter().filter_map(|(text, number)| Some(of(*number)?.shape(text)));
-        let mut shapes: Vec<SentShape> = named.collect();
+        let mut shapes: Vec<SentShape> = numbers
+            .iter()
+            .filter_map(|(text, number)| Some(self.counted(*number)?.shape(text)))
+            .collect();
         shapes.sort_by(|one, other| {
             other.count.cmp(&one.count).then_with(|| one.sql.cmp(&other.sql))
         });
-        SentStatements { shapes, left_out: of(ShapeNumber::LEFT_OUT).map(|count| count.shape(b"")) }
+        let left_out = self.counted(ShapeNumber::LEFT_OUT).map(|count| count.shape(b""));
+        SentStatements { shapes, left_out }
+    }
+
+    /// `None`: no statement had this shape.
+    fn counted(&self, number: ShapeNumber) -> Option<&ShapeCount> {
+        self.0.get(number.0 as usize).filter(|count| count.total() > 0)
     }
 }
 

@@ -149,13 +149,12 @@ impl Writer<'_> {
     }
 
     fn number(&mut self, rest: &[u8]) -> usize {
-        let is_of_number = |at: usize| match rest[at] {
-            b'.' => true,
-            b'+' | b'-' => matches!(rest[at - 1], b'e' | b'E') && !rest.starts_with(b"0x"),
-            byte => byte.is_ascii_alphanumeric(),
-        };
-        let bytes = (1..rest.len()).find(|at| !is_of_number(*at)).unwrap_or(rest.len());
-        self.literal(bytes)
+        let end = (1..rest.len()).find(|at| match rest[*at] {
+            b'.' => false,
+            b'+' | b'-' => !matches!(rest[at - 1], b'e' | b'E') || rest.starts_with(b"0x"),
+            byte => !byte.is_ascii_alphanumeric(),
+        });
+        self.literal(end.unwrap_or(rest.len()))
     }
 
     /// `$1`, or a text between two `$tag$`.

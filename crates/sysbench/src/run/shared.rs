@@ -16,7 +16,7 @@ use super::usage::Usage;
 /// A running command: `run`, or any other one.
 pub(crate) struct CommandRun {
     pub(crate) settings: RunSettings,
-    /// Of all random numbers.
+    /// The seed of all random numbers.
     pub(crate) seed: u64,
     pub(crate) interrupt: Interrupt,
     pub(crate) log: Arc<MessageLog>,

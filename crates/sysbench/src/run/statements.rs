@@ -1,6 +1,22 @@
-//! Times of statements by their kind.
+//! Outcomes of statements, and their times by kind.
 
 use truetps_record::{Histogram, new_histogram};
+
+/// The outcome of a statement, with the numbers of `sb_counter_type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub(crate) enum Counter {
+    Other = 0,
+    Read = 1,
+    Write = 2,
+    Event = 3,
+    Error = 4,
+    Reconnect = 5,
+}
+
+impl Counter {
+    pub(super) const COUNT: usize = 6;
+}
 
 /// Kinds of statements whose times are kept apart, by their first word.
 const STATEMENT_KINDS: [&str; 10] = [
@@ -8,23 +24,26 @@ const STATEMENT_KINDS: [&str; 10] = [
     "other",
 ];
 
-/// The kind of a statement, as a place in [`STATEMENT_KINDS`].
+/// The kind of a statement, as an index of [`STATEMENT_KINDS`].
 pub(crate) fn statement_kind(sql: &[u8]) -> usize {
     let sql = sql.trim_ascii_start();
     let word = sql.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
-    let is = |names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
     match word.first().map(u8::to_ascii_lowercase) {
-        Some(b's') if is(&["select"]) => 0,
-        Some(b'i') if is(&["insert"]) => 1,
-        Some(b'u') if is(&["update"]) => 2,
-        Some(b'd') if is(&["delete"]) => 3,
-        Some(b'r') if is(&["replace"]) => 4,
-        Some(b'b' | b's') if is(&["begin", "start"]) => 5,
-        Some(b'c') if is(&["commit"]) => 6,
-        Some(b'r') if is(&["rollback"]) => 7,
-        _ if is(&["create", "drop", "alter", "truncate", "rename"]) => 8,
+        Some(b's') if is_one_of(word, &["select"]) => 0,
+        Some(b'i') if is_one_of(word, &["insert"]) => 1,
+        Some(b'u') if is_one_of(word, &["update"]) => 2,
+        Some(b'd') if is_one_of(word, &["delete"]) => 3,
+        Some(b'r') if is_one_of(word, &["replace"]) => 4,
+        Some(b'b' | b's') if is_one_of(word, &["begin", "start"]) => 5,
+        Some(b'c') if is_one_of(word, &["commit"]) => 6,
+        Some(b'r') if is_one_of(word, &["rollback"]) => 7,
+        _ if is_one_of(word, &["create", "drop", "alter", "truncate", "rename"]) => 8,
         _ => 9,
     }
+}
+
+fn is_one_of(word: &[u8], names: &[&str]) -> bool {
+    names.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 /// Times of statements by kind. A histogram is made when the first statement of its kind ends.

@@ -30,7 +30,7 @@ pub(crate) struct Usage {
     round: AtomicU32,
 }
 
-/// Of one thread.
+/// The meter of one thread.
 struct ThreadMeter {
     usage: ThreadUse,
     worker: usize,
@@ -102,26 +102,28 @@ impl Usage {
 
     /// The shortest and the longest time that answers of all clients lay ready together.
     pub(crate) fn answers_ready_ns(&self) -> (u64, u64) {
-        let sum = |of: fn(&WorkerUsage) -> &AtomicU64| {
-            self.workers.iter().map(|worker| of(worker).load(Ordering::Relaxed)).sum()
-        };
-        (sum(|worker| &worker.ready_least_ns), sum(|worker| &worker.ready_most_ns))
+        self.workers.iter().fold((0, 0), |(least_ns, most_ns), worker| {
+            (
+                least_ns + worker.ready_least_ns.load(Ordering::Relaxed),
+                most_ns + worker.ready_most_ns.load(Ordering::Relaxed),
+            )
+        })
     }
 
     /// Times of each worker so far.
     pub(crate) fn read(&self) -> Vec<ThreadTime> {
-        let read = |worker: &WorkerUsage| {
-            let known = |count: &AtomicU64| {
-                (!worker.is_wait_unknown.load(Ordering::Relaxed))
-                    .then(|| count.load(Ordering::Relaxed))
-            };
-            ThreadTime {
-                cpu_ns: worker.cpu_ns.load(Ordering::Relaxed),
-                wait_ns: known(&worker.wait_ns),
-                switches: known(&worker.switches),
-            }
-        };
-        self.workers.iter().map(read).collect()
+        self.workers.iter().map(WorkerUsage::read).collect()
+    }
+}
+
+impl WorkerUsage {
+    fn read(&self) -> ThreadTime {
+        let is_known = !self.is_wait_unknown.load(Ordering::Relaxed);
+        ThreadTime {
+            cpu_ns: self.cpu_ns.load(Ordering::Relaxed),
+            wait_ns: is_known.then(|| self.wait_ns.load(Ordering::Relaxed)),
+            switches: is_known.then(|| self.switches.load(Ordering::Relaxed)),
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use truetps_record::Part;
 
-use super::{CommandRun, LuaThread, ProcedureFailure};
-use crate::lua::{LuaScript, LuaState, Role, lua_error_text};
+use super::{CommandRun, LuaThread};
+use crate::lua::{LuaScript, LuaState, ProcedureFailure, Role, lua_error_text};
 use crate::options::SysbenchOptions;
 use crate::output::{MessageLevel, lines};
 use crate::sql::{Drivers, Store, files_advice};
@@ -23,7 +23,7 @@ pub(crate) struct WorkerContext {
     pub(crate) options: Arc<SysbenchOptions>,
     pub(crate) drivers: Arc<Drivers>,
     pub(crate) threads: u32,
-    /// Of this host.
+    /// The cores of this host.
     pub(crate) cores: u32,
     /// [`RUN`], or `parallel_command`.
     pub(crate) procedure: &'static str,
@@ -56,12 +56,13 @@ pub(crate) struct ThreadClients {
 
 /// How the clients of a part are spread over threads: in turn. Their numbers are those among the clients of all parts.
 pub(crate) fn groups(part: Part, clients: u32, threads: u32) -> Vec<ThreadClients> {
-    let number_in_all = |client: u32| part.worker(client as usize) as u32;
-    let group = |number: u32| ThreadClients {
-        number: number as usize,
-        tids: (0..clients).filter(|client| client % threads == number).map(number_in_all).collect(),
-    };
-    (0..threads).map(group).collect()
+    let mut groups = Vec::new();
+    for number in 0..threads {
+        let own = (0..clients).filter(|client| client % threads == number);
+        let tids = own.map(|client| part.worker(client as usize) as u32).collect();
+        groups.push(ThreadClients { number: number as usize, tids });
+    }
+    groups
 }
 
 /// Address space of a thread; only used pages take memory. Scripts may recurse through Lua's C functions such as gsub,
@@ -141,30 +142,36 @@ fn prepare(context: &WorkerContext, group: &ThreadClients) -> Result<LuaThread, 
                 )
             })?;
     let role = if is_shared { Role::Shared } else { Role::Single };
-    let made = || -> mlua::Result<LuaThread> {
-        let state = LuaState::new(&context.script, store, &context.run.log, role)?;
-        state.set_options(&context.options)?;
-        let facts = state.facts(&context.script)?;
-        let mut lua_thread = LuaThread::new(Arc::clone(&context.run), state, group.number);
-        for tid in &group.tids {
-            let client = lua_thread.state.client(*tid, &facts)?;
-            if context.procedure == "parallel_command" {
-                client.set(
-                    "called",
-                    lua_thread
-                        .state
-                        .lua
-                        .create_string(context.script.command.as_deref().unwrap_or_default())?,
-                )?;
-            }
-            if context.procedure == RUN {
-                context.run.log.text(MessageLevel::Debug, &lines::thread(*tid, lines::STARTED));
-            }
-            lua_thread.start(*tid, client, context.procedure, is_shared)?;
+    prepare_clients(context, group, store, role).map_err(|error| lua_error_text(&error))
+}
+
+fn prepare_clients(
+    context: &WorkerContext,
+    group: &ThreadClients,
+    store: Store,
+    role: Role,
+) -> mlua::Result<LuaThread> {
+    let state = LuaState::new(&context.script, store, &context.run.log, role)?;
+    state.set_options(&context.options)?;
+    let facts = state.facts(&context.script)?;
+    let mut lua_thread = LuaThread::new(Arc::clone(&context.run), state, group.number);
+    for tid in &group.tids {
+        let client = lua_thread.state.client(*tid, &facts)?;
+        if context.procedure == "parallel_command" {
+            client.set(
+                "called",
+                lua_thread
+                    .state
+                    .lua
+                    .create_string(context.script.command.as_deref().unwrap_or_default())?,
+            )?;
         }
-        Ok(lua_thread)
-    };
-    made().map_err(|error| lua_error_text(&error))
+        if context.procedure == RUN {
+            context.run.log.text(MessageLevel::Debug, &lines::thread(*tid, lines::STARTED));
+        }
+        lua_thread.start(*tid, client, context.procedure, role == Role::Shared)?;
+    }
+    Ok(lua_thread)
 }
 
 fn live(

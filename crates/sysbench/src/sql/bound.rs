@@ -48,12 +48,7 @@ impl Binds {
     }
 
     pub(crate) fn types(&self) -> Vec<ParamType> {
-        let of = |shape: &BindShape| match shape.kind {
-            BIGINT => ParamType::INT8,
-            DOUBLE => ParamType::FLOAT8,
-            _ => ParamType::VARCHAR,
-        };
-        self.shapes.iter().map(of).collect()
+        self.shapes.iter().map(BindShape::param_type).collect()
     }
 
     /// Replaces `params` by the current first `count` values.
@@ -83,6 +78,16 @@ impl Binds {
                 .and_then(|()| out.write_all(b"'")),
         };
         printed.expect("memory takes what is written");
+    }
+}
+
+impl BindShape {
+    fn param_type(&self) -> ParamType {
+        match self.kind {
+            BIGINT => ParamType::INT8,
+            DOUBLE => ParamType::FLOAT8,
+            _ => ParamType::VARCHAR,
+        }
     }
 }
 

@@ -453,9 +453,7 @@ impl Store {
         let Some(connection) = self.connections.get_mut(handle) else {
             return RequestProgress::Done(Answer::MISUSE);
         };
-        let asks_nothing =
-            || connection.text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';');
-        if dialect == Some(SqlDialect::Postgres) && asks_nothing() {
+        if dialect == Some(SqlDialect::Postgres) && asks_nothing(&connection.text) {
             self.buffers.keep(reply.sets);
             return self.nothing_asked(handle);
         }
@@ -636,4 +634,9 @@ impl Store {
         }
         step
     }
+}
+
+/// Whether a text has nothing but blanks and semicolons.
+fn asks_nothing(sql: &[u8]) -> bool {
+    sql.iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';')
 }

@@ -71,11 +71,14 @@ impl Drivers {
         options: SysbenchOptions,
         environment: &dyn Fn(&str) -> Option<OsString>,
     ) -> Self {
-        let set =
-            |name: &'static str| Some((name, environment(name).filter(|value| !value.is_empty())?));
+        let variables = VARIABLES.into_iter().chain(libpq_variables());
         Self {
             options,
-            environment: VARIABLES.into_iter().chain(libpq_variables()).filter_map(set).collect(),
+            environment: variables
+                .filter_map(|name| {
+                    Some((name, environment(name).filter(|value| !value.is_empty())?))
+                })
+                .collect(),
             ready: [OnceLock::new(), OnceLock::new()],
             is_used: AtomicBool::new(false),
             connections: AtomicU32::new(0),
@@ -221,20 +224,17 @@ impl Drivers {
         let mut endpoints: Vec<Endpoint> =
             settings.sockets.iter().map(|path| Endpoint::Unix(path.clone())).collect();
         if endpoints.is_empty() {
-            let socket =
-                || self.variable("MYSQL_UNIX_PORT").map_or_else(local_socket, PathBuf::from);
-            let usual = || {
-                self.text_of("MYSQL_TCP_PORT")
-                    .and_then(|port| port.parse().ok())
-                    .unwrap_or(MYSQL_PORT)
-            };
+            let default_port = self
+                .text_of("MYSQL_TCP_PORT")
+                .and_then(|port| port.parse().ok())
+                .unwrap_or(MYSQL_PORT);
             for host in &settings.hosts {
                 for port in &settings.ports {
                     endpoints.push(match host.as_str() {
-                        "localhost" => Endpoint::Unix(socket()),
+                        "localhost" => Endpoint::Unix(self.mysql_socket()),
                         host => Endpoint::Tcp {
                             host: host.to_owned(),
-                            port: if *port == 0 { usual() } else { *port },
+                            port: if *port == 0 { default_port } else { *port },
                         },
                     });
                 }
@@ -248,18 +248,19 @@ impl Drivers {
             login.user = current_user(&|name| self.text_of(name));
         }
         let files = &settings.ssl_files;
-        let exists = |path: &Option<PathBuf>| {
-            path.clone().filter(|path| !files.are_assumed || path.exists())
-        };
         let tls = Tls {
             mode: settings.ssl,
-            ca: exists(&files.ca),
-            cert: exists(&files.cert),
-            key: exists(&files.key),
+            ca: files.usable(files.ca.as_ref()),
+            cert: files.usable(files.cert.as_ref()),
+            key: files.usable(files.key.as_ref()),
             // Like the client library of Debian's sysbench; there is no option for it.
             takes_server_key: true,
         };
         Ok(Target { endpoints, login, tls, ..Target::mysql_unix("", "", None) })
+    }
+
+    fn mysql_socket(&self) -> PathBuf {
+        self.variable("MYSQL_UNIX_PORT").map_or_else(local_socket, PathBuf::from)
     }
 
     /// The PostgreSQL server that libpq would find for sysbench, and how long it may take to connect.

@@ -29,29 +29,32 @@ fn split<'a>(message: &'a str, mark: &str) -> (&'a str, Option<&'a str>) {
     message.split_once(mark).map_or((message, None), |(before, after)| (before, Some(after)))
 }
 
-/// The line with character number `place`, and a second one that points to it. `None`: there is no such character.
-fn marked_line(statement: &[u8], place: usize) -> Option<String> {
+/// The line with character number `index`, and a second one that points to it. `None`: there is no such character.
+fn marked_line(statement: &[u8], index: usize) -> Option<String> {
     let chars: Vec<char> = String::from_utf8_lossy(statement).chars().collect();
-    let (before, behind) = chars.split_at_checked(place)?;
-    let ends_line = |c: &char| matches!(c, '\n' | '\r');
-    let mut start = before.iter().rposition(ends_line).map_or(0, |end| end + 1);
-    let mut end = place + behind.iter().position(ends_line).unwrap_or(behind.len());
+    let (before, behind) = chars.split_at_checked(index)?;
+    let mut start = before.iter().rposition(|c| is_line_end(*c)).map_or(0, |end| end + 1);
+    let mut end = index + behind.iter().position(|c| is_line_end(*c)).unwrap_or(behind.len());
     let number = String::from_iter(before).replace("\r\n", "\n").matches(['\n', '\r']).count() + 1;
     let (line_start, line_end) = (start, end);
     if columns(&chars[start..end]) > COLUMNS {
-        if columns(&chars[start..place]) + COLUMNS_BEHIND <= COLUMNS {
+        if columns(&chars[start..index]) + COLUMNS_BEHIND <= COLUMNS {
             end = start + fitting(chars[start..end].iter(), COLUMNS);
         } else {
-            end = place + fitting(chars[place..end].iter(), COLUMNS_BEHIND);
+            end = index + fitting(chars[index..end].iter(), COLUMNS_BEHIND);
             start = end - fitting(chars[start..end].iter().rev(), COLUMNS);
         }
     }
-    let dots = |is_cut| if is_cut { "..." } else { "" };
-    let head = format!("LINE {number}: {}", dots(start > line_start));
+    let head = format!("LINE {number}: {}", if start > line_start { "..." } else { "" });
+    let tail = if end < line_end { "..." } else { "" };
     let shown: String =
         chars[start..end].iter().map(|c| if *c == '\t' { ' ' } else { *c }).collect();
-    let mark = " ".repeat(head.len() + columns(&chars[start..place]));
-    Some(format!("{head}{shown}{}\n{mark}^\n", dots(end < line_end)))
+    let mark = " ".repeat(head.len() + columns(&chars[start..index]));
+    Some(format!("{head}{shown}{tail}\n{mark}^\n"))
+}
+
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r')
 }
 
 /// How many of these characters fit.

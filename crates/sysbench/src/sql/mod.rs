@@ -14,4 +14,4 @@ mod store;
 pub(crate) use bound::Binds;
 pub(crate) use driver::files_advice;
 pub(crate) use drivers::Drivers;
-pub(crate) use store::{Answer, RequestProgress, Store};
+pub(crate) use store::{Answer, LOOK, RequestProgress, Store};

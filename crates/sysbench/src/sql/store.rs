@@ -21,7 +21,7 @@ use crate::lua::{
     has_released, next_store, take_released,
 };
 use crate::output::MessageLevel;
-use crate::run::{Answered, CommandRun, Counter, LOOK, ServerSeen, ShapeFinder, ShapeNumber};
+use crate::run::{Answered, CommandRun, Counter, ServerSeen, ShapeFinder, ShapeNumber};
 
 /// The answer to a script.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +52,9 @@ pub(crate) enum RequestProgress {
     /// The server of this connection has to answer, or a timer has to expire.
     Wait,
 }
+
+/// A thread checks at least this often whether it should stop.
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// Between two attempts to connect.
 const AGAIN_NS: u64 = 1_000_000;
@@ -431,7 +434,7 @@ impl Store {
         }
     }
 
-    /// The same, for at most [`LOOK`].
+    /// Waits in the same way for at most [`LOOK`].
     pub(crate) fn wait_a_while(&mut self, handle: u32) -> RequestProgress {
         // A login has times of its own.
         let connection =

@@ -92,8 +92,7 @@ fn settings_of(named: &str, args: &AdviseArgs) -> Result<Vec<String>, CommandFai
 /// The disk of a folder as a profile, in a file among the runs.
 fn profile_of(folder: &Path, runs: &Path) -> Result<PathBuf, CommandFailure> {
     print_progress(&format!("measuring the disk of {}\n", folder.display()));
-    let found = measure_disk(folder)
-        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+    let found = measure_disk(folder)?;
     let failed = |error| CommandFailure::usage(format!("{}: {error}", runs.display()));
     std::fs::create_dir_all(runs).map_err(failed)?;
     let path = runs.join("measured-disk.toml");

@@ -5,7 +5,7 @@ mod request;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use truetps_folder::{ExperimentFolder, FolderError};
+use truetps_folder::ExperimentFolder;
 use truetps_lab::{LabError, VerifyRequest, compare_again, verify};
 use truetps_record::{NoEvidence, Reason, Validity};
 use truetps_report::{
@@ -13,7 +13,7 @@ use truetps_report::{
     verification_text,
 };
 
-use crate::answer::{DocumentForms, EDITED, open_folder, print_document};
+use crate::answer::{DocumentForms, open_folder, print_document, unreadable};
 use crate::args::{DocumentArgs, VerifyArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
 /// Compares an earlier run again.
 fn compare(args: &VerifyArgs, folder: Option<&Path>) -> Result<Exit, CommandFailure> {
     let folder = open_folder(folder, &args.place.runs)?;
-    let verification = folder.verification().map_err(|error| unreadable(&error))?;
+    let verification = folder.verification().map_err(unreadable)?;
     let verification = verification.ok_or_else(|| {
         CommandFailure::from(LabError::from(truetps_lab::VerifyError::NoVerification))
     })?;
@@ -82,13 +82,8 @@ fn compare(args: &VerifyArgs, folder: Option<&Path>) -> Result<Exit, CommandFail
     show(&folder, args.answer)
 }
 
-fn unreadable(error: &FolderError) -> CommandFailure {
-    CommandFailure::failed(error).hint_or(error.hint(), EDITED)
-}
-
 /// Prints the answer, and judges it.
 pub(crate) fn show(folder: &ExperimentFolder, args: DocumentArgs) -> Result<Exit, CommandFailure> {
-    let unreadable = |error: FolderError| unreadable(&error);
     let experiment = folder.experiment().map_err(unreadable)?;
     let verification = folder.verification().map_err(unreadable)?;
     let verification = verification.ok_or_else(|| CommandFailure::usage("no verification"))?;

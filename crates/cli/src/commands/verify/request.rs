@@ -275,12 +275,10 @@ impl VerifySite {
             let table = table(args, &target)?;
             return Ok(Self::Given { target, table });
         }
-        let home = Home::open(place.sandbox.sandbox_dir.as_deref())
-            .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+        let home = Home::open(place.sandbox.sandbox_dir.as_deref())?;
         let (programs, uses) =
             programs(plan, &home, place.basedir.as_deref(), place.my_cnf.as_deref())?;
-        let disks = PlannedDisks::of(plan, own_program()?)
-            .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+        let disks = PlannedDisks::of(plan, own_program()?)?;
         Ok(Self::Private { home, programs, disks, _uses: uses })
     }
 

@@ -208,12 +208,12 @@ impl SchemaCleaning<'_> {
     /// the user may have renamed the run's table and created another one. `there`: comments by table.
     fn proven_tables(&mut self, there: &BTreeMap<String, &String>, is_marked: bool) -> Vec<String> {
         let signature = self.schema.mark.signature();
-        let is_there = |table: &&String| there.contains_key(&plain(table));
-        let is_signed = |table: &String| {
-            table == TABLE || there.get(&plain(table)).is_some_and(|has| **has == signature)
-        };
-        let made = self.made.made.iter().filter(is_there).cloned();
-        let (signed, unsigned): (Vec<_>, Vec<_>) = made.partition(is_signed);
+        let (mut signed, mut unsigned) = (Vec::new(), Vec::new());
+        for table in &self.made.made {
+            let Some(comment) = there.get(&plain(table)) else { continue };
+            let is_signed = table == TABLE || **comment == signature;
+            if is_signed { &mut signed } else { &mut unsigned }.push(table.clone());
+        }
         let (proven, left, why) = if is_marked {
             (
                 signed,

@@ -3,25 +3,17 @@
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::SqlDialect;
 
+use super::super::control::CLIENT_TIMEOUT;
 use super::super::error::ExternalError;
 use super::super::identity::Identity;
 use super::super::mark::{Mark, TABLE};
-use super::super::settings_lease::CLIENT_TIMEOUT;
 use super::server_schema::ServerSchema;
 use crate::error::LabError;
+use crate::tables::MadeSchema;
 
 /// Errors "database exists" of MySQL and of PostgreSQL.
 const DATABASE_EXISTS: u16 = 1007;
 const DUPLICATE_DATABASE: &str = "42P04";
-
-/// A change to the schema, for the journal.
-#[derive(Debug)]
-pub(crate) enum MadeSchema<'n> {
-    /// These tables are about to be created.
-    Begins(&'n [String]),
-    /// They exist.
-    Ends(&'n [String]),
-}
 
 /// Writes a change to the journal.
 pub(super) type ChangeRecorder<'a> =

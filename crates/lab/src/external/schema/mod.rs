@@ -28,7 +28,6 @@ use crate::error::LabError;
 use crate::tables::{Ownership, Tables, pristine_name};
 
 use cleaning::SchemaCleaning;
-pub(crate) use creation::MadeSchema;
 use creation::{ChangeRecorder, create_and_mark, create_and_mark_sql};
 use dropping::{drop_relations_sql, drop_schema_sql};
 use name::SchemaName;
@@ -160,15 +159,16 @@ impl Schema {
     /// The journal of the run that created the existing schema, if that journal identifies the server by properties
     /// that may change: the mark is unique to a run. `None` if it cannot be read.
     pub(crate) fn journal_of(&self, client: &mut Client, folder: &Path) -> Option<PathBuf> {
-        let is_its = |path: &PathBuf, client: &mut Client| {
-            let journal = Journal::read(path).ok()?;
-            if journal.schema.name != self.name() || !journal.server.may_move() {
-                return None;
-            }
-            let left = Self::of_killed_run(&self.server.outside, &journal.schema);
-            self.server.read_inside(client, |inside| left.server.is_marked_there(inside)).ok()
-        };
-        journals(folder).ok()?.into_iter().find(|path| is_its(path, client) == Some(true))
+        journals(folder).ok()?.into_iter().find(|path| self.has_journal(path, client) == Some(true))
+    }
+
+    fn has_journal(&self, path: &Path, client: &mut Client) -> Option<bool> {
+        let journal = Journal::read(path).ok()?;
+        if journal.schema.name != self.name() || !journal.server.may_move() {
+            return None;
+        }
+        let left = Self::of_killed_run(&self.server.outside, &journal.schema);
+        self.server.read_inside(client, |inside| left.server.is_marked_there(inside)).ok()
     }
 
     /// Refuses to empty a user's table that replaced a table of the run: a name alone proves nothing.

@@ -6,11 +6,11 @@ use truetps_driver::{Client, ConnectionIds, DriverError, Target};
 use truetps_record::SqlDialect;
 
 use super::super::committing;
+use super::super::control::CLIENT_TIMEOUT;
 use super::super::journal::LeftSchema;
 use super::super::mark::{Mark, TABLE};
 use super::super::relations::{self, Relation};
 use super::super::sessions::OwnSessions;
-use super::super::settings_lease::CLIENT_TIMEOUT;
 use super::name::SchemaName;
 
 /// MySQL, and MariaDB before 10.5, have no schema comments.
@@ -78,7 +78,7 @@ impl ServerSchema {
         self.read_inside(client, |inside| self.relations_in(inside))
     }
 
-    /// The same, read by a session that sees them.
+    /// The relations, read by a session that sees them.
     pub(super) fn relations_in(
         &self,
         inside: &mut Client,
@@ -125,7 +125,7 @@ impl ServerSchema {
         self.mark.is_in(client, TABLE)
     }
 
-    /// The same for a session in another schema, or in none. On PostgreSQL it must be in the database.
+    /// Whether the mark is in the schema, for a session in another one, or in none. On PostgreSQL it must be in the database.
     pub(crate) fn is_marked_there(&self, client: &mut Client) -> Result<bool, DriverError> {
         self.mark.is_in(client, &self.name.whole(TABLE))
     }

@@ -32,9 +32,9 @@ pub(super) fn parted(
     for name in relations.keys() {
         *alike.entry(plain(name)).or_default() += 1;
     }
-    let is_ours = |name: &str| planned.contains(&plain(name)) && alike[&plain(name)] == 1;
-    let (ours, others): (Vec<_>, Vec<_>) =
-        relations.into_iter().partition(|(name, _)| is_ours(name));
+    let (ours, others): (Vec<_>, Vec<_>) = relations
+        .into_iter()
+        .partition(|(name, _)| planned.contains(&plain(name)) && alike[&plain(name)] == 1);
     (
         ours.into_iter().map(|(name, relation)| (relation.kind, name)).collect(),
         others.into_iter().map(|(name, _)| name).collect(),

@@ -48,12 +48,15 @@ pub(crate) fn passable_dir() -> TempDir {
 /// Small, so that tests are quick.
 pub(crate) fn settings(binary: &ServerBinary) -> Settings {
     let memory = HostLimits::read().memory_bytes;
-    let mut settings = Settings::new(&chosen_settings(
-        memory,
-        ServerLoad { connections_max: 10, statements_per_connection: 1 },
-        binary.flavour,
-        binary.version,
-    ));
+    let mut settings = Settings::new(
+        binary.family(),
+        &chosen_settings(
+            memory,
+            ServerLoad { connections_max: 10, statements_per_connection: 1 },
+            binary.flavour,
+            binary.version,
+        ),
+    );
     let text = |value: &str| truetps_record::SettingValue::Text(value.to_owned());
     settings.set("innodb_buffer_pool_size", text("64M"));
     if settings.get("innodb_redo_log_capacity").is_some() {

@@ -1,4 +1,4 @@
-//! The same command lines with an installed `sysbench`, if there is one: refusals and every exported value.
+//! Command lines beside an installed `sysbench`, if there is one: refusals and every exported value.
 
 use std::collections::BTreeMap;
 use std::io::Write;

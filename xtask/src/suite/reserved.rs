@@ -1,0 +1,86 @@
+//! Tests that judge a length of time, by the first line of their code.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::tidy::collect;
+
+/// What such a test calls first (`crates/testkit/src/machine.rs`).
+const RESERVATIONS: [&str; 2] =
+    ["let _machine = quiet_machine();", "let _machine = take_machine();"];
+
+/// Such a test, and the folder of its package below `crates`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ReservedTest {
+    pub(super) package: String,
+    pub(super) name: String,
+}
+
+pub(super) fn reserved_tests(root: &Path) -> anyhow::Result<Vec<ReservedTest>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root.join("crates"))? {
+        let folder = entry?.path().join("tests");
+        if !folder.is_dir() {
+            continue;
+        }
+        let mut files = Vec::new();
+        collect(&folder, &["rs"], &mut files)?;
+        for file in files {
+            let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+            let package = file.strip_prefix(root.join("crates"))?.components().next();
+            let package = package.context("a file of no package")?.as_os_str().to_string_lossy();
+            found.extend(names_in(&text).into_iter().map(|name| ReservedTest {
+                package: package.clone().into_owned(),
+                name: name.to_owned(),
+            }));
+        }
+    }
+    Ok(found)
+}
+
+/// Names of the functions that reserve the machine.
+fn names_in(text: &str) -> Vec<&str> {
+    let (mut function, mut names) = ("", Vec::new());
+    for line in text.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix("fn ") {
+            function = rest.split(['(', '<']).next().unwrap_or_default();
+        }
+        if RESERVATIONS.contains(&line) {
+            names.push(function);
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_that_reserves_the_machine_is_named() {
+        let text = "fn helper() {}\n\n#[test]\nfn quick() {\n    let _machine = quiet_machine();\n}\n\
+                    \n#[test]\nfn shared() {\n    let _machine = share_machine();\n}\n\
+                    \nmod a {\n    fn busy() {\n        let _machine = take_machine();\n    }\n}\n";
+        assert_eq!(names_in(text), ["quick", "busy"]);
+    }
+
+    #[test]
+    fn each_reservation_is_found() {
+        let root = crate::root();
+        let mut files = Vec::new();
+        collect(&root.join("crates"), &["rs"], &mut files).unwrap();
+        let is_reservation = |line: &&str| {
+            (line.contains("quiet_machine()") || line.contains("take_machine()"))
+                && !line.contains("fn ")
+        };
+        let mut calls = 0;
+        for file in files.iter().filter(|file| !file.ends_with("testkit/src/machine.rs")) {
+            calls += fs::read_to_string(file).unwrap().lines().filter(is_reservation).count();
+        }
+        let found = reserved_tests(&root).unwrap();
+        assert_eq!(found.len(), calls, "each stands in a test of `tests`, as in RESERVATIONS");
+        assert!(found.iter().all(|test| !test.name.is_empty()));
+    }
+}
