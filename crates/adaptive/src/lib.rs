@@ -1,6 +1,6 @@
 //! Experiments that choose what to measure next from what was measured.
 //!
-//! A [`Question`] decides which points are measured, in which order, and what their results say. It knows no servers:
+//! A [`AdaptiveQuestion`] decides which points are measured, in which order, and what their results say. It knows no servers:
 //! it asks a [`Source`] for the results of each [`Batch`]. A laboratory measures them, a [`Tape`] has them from a
 //! record, and a simulation computes them.
 //!
@@ -8,7 +8,7 @@
 //! and findings: resuming, and every report of a folder, depend on it.
 
 /// What is asked. It has all that decides about batches and findings, except results.
-pub trait Question: Sized {
+pub trait AdaptiveQuestion: Sized {
     /// What one trial measures.
     type Point: Copy + PartialEq;
     /// What one trial gave.
@@ -31,7 +31,7 @@ pub trait Question: Sized {
 
 /// Points to measure one after the other, in this order: a block, within which the machine is taken to be the same.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Batch<Q: Question> {
+pub struct Batch<Q: AdaptiveQuestion> {
     pub stage: Q::Stage,
     pub points: Vec<Q::Point>,
     /// Trials of this stage that are planned with this batch and after it; later stages may add more.
@@ -39,7 +39,7 @@ pub struct Batch<Q: Question> {
 }
 
 /// Measures points, or knows their results.
-pub trait Source<Q: Question> {
+pub trait Source<Q: AdaptiveQuestion> {
     /// The result for each point of the batch, in its order; `None` for a trial that gave none. In place of a list,
     /// `None` ends the experiment with what is known.
     fn run(&mut self, batch: &Batch<Q>, so_far: &Q::Findings) -> Option<Vec<Option<Q::Reading>>>;
@@ -51,25 +51,25 @@ pub struct Stopped;
 
 /// What a record leads to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Replayed<Q: Question> {
+pub struct Replayed<Q: AdaptiveQuestion> {
     pub findings: Q::Findings,
     /// Whether other points were asked for than were recorded: the record is of another version, or was edited.
     pub is_foreign: bool,
 }
 
 /// The results of an earlier experiment. It ends where they end.
-struct Tape<Q: Question> {
+struct Tape<Q: AdaptiveQuestion> {
     results: std::vec::IntoIter<(Q::Point, Option<Q::Reading>)>,
     is_foreign: bool,
 }
 
-impl<Q: Question> Tape<Q> {
+impl<Q: AdaptiveQuestion> Tape<Q> {
     fn new(results: Vec<(Q::Point, Option<Q::Reading>)>) -> Self {
         Self { results: results.into_iter(), is_foreign: false }
     }
 }
 
-impl<Q: Question> Source<Q> for Tape<Q> {
+impl<Q: AdaptiveQuestion> Source<Q> for Tape<Q> {
     fn run(&mut self, batch: &Batch<Q>, _: &Q::Findings) -> Option<Vec<Option<Q::Reading>>> {
         let mut known = Vec::new();
         for wanted in &batch.points {
@@ -92,7 +92,7 @@ mod tests {
     #[derive(Debug, PartialEq)]
     struct Count(u32);
 
-    impl Question for Count {
+    impl AdaptiveQuestion for Count {
         type Point = u32;
         type Reading = bool;
         type Stage = ();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use truetps_adaptive::{Question, Replayed};
+use truetps_adaptive::{AdaptiveQuestion, Replayed};
 use truetps_analysis::LoadedTrial;
 use truetps_causes::{CauseQuestion, Findings, Mixture};
 use truetps_folder::{ExperimentFolder, FolderError};

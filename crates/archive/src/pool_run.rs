@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use truetps_adaptive::{Question, Replayed};
+use truetps_adaptive::{AdaptiveQuestion, Replayed};
 use truetps_analysis::LoadedTrial;
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_plan::Plan;

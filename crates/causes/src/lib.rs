@@ -2,7 +2,7 @@
 //!
 //! Each difference is a *factor* with two levels, A's and B's; a *mixture* gives each factor one of them. The crate
 //! decides which mixtures are measured, in which order, and what their results say. It knows neither servers nor
-//! settings: [`CauseQuestion`] is a [`truetps_adaptive::Question`], which asks its source for the results of a batch of
+//! settings: [`CauseQuestion`] is a [`truetps_adaptive::AdaptiveQuestion`], which asks its source for the results of a batch of
 //! mixtures.
 //!
 //! The steps, explained in `docs/method/explanations.md`:

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use truetps_adaptive::{Batch, Question, Source};
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source};
 use truetps_random::RandomStream;
 
 use crate::{CauseQuestion, Findings, Mixture, Outcome};

@@ -1,6 +1,6 @@
 //! The order of steps, from the two corners to the answer.
 
-use truetps_adaptive::{Question, Source, Stopped};
+use truetps_adaptive::{AdaptiveQuestion, Source, Stopped};
 
 use crate::confirming::Confirmed;
 use crate::findings::{Findings, Outcome, Screened};
@@ -19,7 +19,7 @@ const SUSPECT_BLOCKS: usize = 2;
 /// Blocks of both corners where no factor was found.
 const CHECK_BLOCKS: usize = 4;
 
-impl Question for CauseQuestion {
+impl AdaptiveQuestion for CauseQuestion {
     type Point = Mixture;
     /// The logarithm of throughput.
     type Reading = f64;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use truetps_adaptive::{Batch, Question, Source};
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_record::{
@@ -18,7 +18,7 @@ use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment};
 const FAILURES_IN_A_ROW_MAX: u32 = 8;
 
 /// How the points of a question become trials, and trials their readings.
-pub(crate) trait Measuring<Q: Question> {
+pub(crate) trait Measuring<Q: AdaptiveQuestion> {
     /// The factor whose levels are tried: the plan in the folder has those that were.
     const FACTOR: Option<&'static str> = None;
     /// Whether a trial that failed is run once more: it may have failed by chance.
@@ -119,7 +119,10 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
     }
 
     /// Measures until the question is answered, or the experiment ends.
-    pub(crate) fn investigate<Q: Question>(mut self, question: &Q) -> (Q::Findings, Finished)
+    pub(crate) fn investigate<Q: AdaptiveQuestion>(
+        mut self,
+        question: &Q,
+    ) -> (Q::Findings, Finished)
     where
         M: Measuring<Q>,
     {
@@ -129,7 +132,7 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
     }
 
     /// What the trial gives, measured or known.
-    fn measure<Q: Question>(
+    fn measure<Q: AdaptiveQuestion>(
         &mut self,
         block: u32,
         next: NextTrial,
@@ -226,7 +229,7 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
     }
 }
 
-impl<Q: Question, M: Measuring<Q>> Source<Q> for AdaptiveTrials<'_, '_, M> {
+impl<Q: AdaptiveQuestion, M: Measuring<Q>> Source<Q> for AdaptiveTrials<'_, '_, M> {
     /// Measures a batch in its order, as one block.
     fn run(&mut self, batch: &Batch<Q>, so_far: &Q::Findings) -> Option<Vec<Option<Q::Reading>>> {
         self.listener.event(&self.measuring.event(batch, so_far));

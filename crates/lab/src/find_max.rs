@@ -1,6 +1,6 @@
 //! An experiment that searches the highest rate which meets an objective.
 
-use truetps_adaptive::{Batch, Question};
+use truetps_adaptive::{AdaptiveQuestion, Batch};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_record::{

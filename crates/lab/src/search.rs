@@ -4,7 +4,7 @@
 //! the lowest that failed. One good trial of a rate may be luck: the rate must hold in further trials before it is the
 //! answer.
 
-use truetps_adaptive::{Batch, Question, Source, Stopped};
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source, Stopped};
 
 /// A closed loop measures the server's maximum; an open loop at that rate has a queue that never empties.
 const FIRST_SHARE: f64 = 0.8;
@@ -63,7 +63,7 @@ pub struct RateFindings {
     pub broken: Option<f64>,
 }
 
-impl Question for RateQuestion {
+impl AdaptiveQuestion for RateQuestion {
     /// A rate; `None`: a closed loop.
     type Point = Option<f64>;
     type Reading = RateReading;

@@ -2,7 +2,7 @@
 //!
 //! The advice is the smallest number of connections whose throughput is at least 95 % of the best one, among the
 //! numbers that keep the limit of p99. The crate decides which numbers are measured, in which order, and what the
-//! results say. It knows no servers: [`PoolQuestion`] is a [`truetps_adaptive::Question`], which asks its source for the
+//! results say. It knows no servers: [`PoolQuestion`] is a [`truetps_adaptive::AdaptiveQuestion`], which asks its source for the
 //! results of a batch of numbers.
 //!
 //! The steps, explained in `docs/method/pool-size.md`:

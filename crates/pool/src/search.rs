@@ -1,6 +1,6 @@
 //! The order of steps, from one connection to the advice.
 
-use truetps_adaptive::{Batch, Question, Source, Stopped};
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source, Stopped};
 use truetps_random::RandomStream;
 
 use crate::curve::{CurvePoint, PoolRow, curve_of};
@@ -22,7 +22,7 @@ const RESOLUTION: f64 = 1.3;
 const REFINEMENTS_MAX: u32 = 4;
 const CHECKS_MAX: u32 = 2;
 
-impl Question for PoolQuestion {
+impl AdaptiveQuestion for PoolQuestion {
     /// A number of connections.
     type Point = u32;
     type Reading = PoolResult;

@@ -1,6 +1,6 @@
 //! The advice on servers whose curve is known, with noise as it was measured on shared machines.
 
-use truetps_adaptive::{Batch, Question, Source};
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source};
 use truetps_random::RandomStream;
 
 use crate::{

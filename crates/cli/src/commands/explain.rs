@@ -1,9 +1,7 @@
 //! `truetps explain`: which of the differences between two configurations makes their results differ.
 
-use std::ffi::OsString;
 use std::sync::atomic::Ordering;
 
-use clap::Parser;
 use indexmap::IndexMap;
 use truetps_archive::ExplainedRun;
 use truetps_causes::Outcome;
@@ -13,7 +11,7 @@ use truetps_lab::{
 };
 use truetps_plan::{Plan, level_of};
 use truetps_record::{
-    CONNECTIONS, Explanation, SERVER, SettingValue, TABLE_ROWS, is_setting_factor,
+    Asked, CONNECTIONS, Explanation, SERVER, SettingValue, TABLE_ROWS, is_setting_factor,
 };
 use truetps_report::{
     explanation_html, explanation_json, explanation_markdown, explanation_summary,
@@ -23,7 +21,8 @@ use truetps_report::{
 use truetps_sandbox::{Home, NamedServers};
 
 use crate::answer::{DocumentForms, open_folder, print_document, unreadable};
-use crate::args::{Cli, DocumentArgs, DocumentFormat, ExplainArgs, TruetpsCommand};
+use crate::args::{DocumentArgs, DocumentFormat, ExplainArgs};
+use crate::asked::{asked, explain_args};
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
 use crate::failure::CommandFailure;
@@ -43,10 +42,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, CommandFailure> {
         None => measure(args, None),
         Some(folder) => {
             let folder = open_folder(folder.as_deref(), &args.place.runs)?;
-            let typed = typed_of(&folder)?;
-            let again =
-                ExplainArgs { budget: args.budget.or(typed.budget), answer: args.answer, ..typed };
-            measure(&again, Some(&folder))
+            measure(&explain_args(&folder, args)?, Some(&folder))
         }
     }
 }
@@ -62,31 +58,10 @@ fn refuse_dsn(args: &ExplainArgs, plan: &Plan) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// The command line of an earlier explanation.
-fn typed_of(folder: &ExperimentFolder) -> Result<ExplainArgs, CommandFailure> {
-    let shown = shown(folder.path());
-    let wrong = |problem: &str| CommandFailure::usage(format!("{}: {problem}", shown.display()));
-    if folder.explanation().map_err(CommandFailure::usage)?.is_none() {
-        return Err(wrong("is no explanation")
-            .hint("`truetps sweep --resume` goes on with other experiments"));
-    }
-    let words: Vec<OsString> = folder
-        .experiment()
-        .map_err(CommandFailure::usage)?
-        .command
-        .into_iter()
-        .map(OsString::from)
-        .collect();
-    match Cli::try_parse_from(words).map(|cli| cli.command) {
-        Ok(TruetpsCommand::Explain(args)) => Ok(*args),
-        _ => Err(wrong("its command line is not one of this version").hint("start it again")),
-    }
-}
-
 fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exit, CommandFailure> {
     let home = Home::open(args.place.sandbox.sandbox_dir.as_deref())?;
-    let [a, b] = words(args)?;
-    let named = [NamedBy::read(&a, &home)?, NamedBy::read(&b, &home)?];
+    let words = words(args)?;
+    let named = [NamedBy::read(&words[0], &home)?, NamedBy::read(&words[1], &home)?];
     let (plan, common) = plan_of(args, &named, &home)?;
     refuse_dsn(args, &plan)?;
     let site = RunSite::open(&plan, &args.place, None)?;
@@ -94,7 +69,14 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
         unreachable!("--dsn was refused")
     };
     let sides = sides(&named, programs, &home, &common)?;
-    let options = ExplainOptions { smallest_percent: args.smallest, budget: args.budget };
+    let asked = Asked {
+        sides: Some(words),
+        plan: args.plan.clone(),
+        connections: args.connections,
+        workers: args.workers,
+        ..asked(&args.load, &args.place, None)
+    };
+    let options = ExplainOptions { smallest_percent: args.smallest, budget: args.budget, asked };
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let pin = Pin::default();

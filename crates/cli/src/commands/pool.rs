@@ -1,19 +1,18 @@
 //! `truetps pool`: how many connections a pool needs.
 
-use std::ffi::OsString;
 use std::sync::atomic::Ordering;
 
-use clap::Parser;
 use truetps_archive::PoolRun;
 use truetps_folder::ExperimentFolder;
 use truetps_lab::{ExperimentRequest, Finished, LabError, Pin, find_pool, resume_pool};
 use truetps_plan::Plan;
 use truetps_pool::PoolOutcome;
-use truetps_record::{CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
+use truetps_record::{Asked, CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
 use truetps_report::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_summary, pool_text};
 
 use crate::answer::{DocumentForms, open_folder, print_document, unreadable};
-use crate::args::{Cli, DocumentArgs, PoolArgs, TruetpsCommand};
+use crate::args::{DocumentArgs, PoolArgs};
+use crate::asked::{asked, pool_args};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::screen::screen;
@@ -49,9 +48,8 @@ pub(crate) fn run(args: &PoolArgs) -> Result<Exit, CommandFailure> {
         .map_err(CommandFailure::from);
     };
     let folder = open_folder(named.as_deref(), &args.place.runs)?;
-    let (typed, pool) = typed_of(&folder)?;
-    let again = PoolArgs { answer: args.answer, libraries: args.libraries.clone(), ..typed };
-    measure(&again, Some(&folder), pool.connections_most).map_err(CommandFailure::from)
+    let again = pool_args(&folder, args)?;
+    measure(&again, Some(&folder), again.most.unwrap_or(MOST_DEFAULT)).map_err(CommandFailure::from)
 }
 
 /// Why nothing was measured.
@@ -96,27 +94,6 @@ fn check_current(args: &PoolArgs, most: u32) -> Result<(), CommandFailure> {
     }
 }
 
-/// The command line of an earlier search, and its record.
-fn typed_of(folder: &ExperimentFolder) -> Result<(PoolArgs, PoolRecord), CommandFailure> {
-    let shown = shown(folder.path());
-    let wrong = |problem: &str| CommandFailure::usage(format!("{}: {problem}", shown.display()));
-    let Some(pool) = folder.pool().map_err(CommandFailure::usage)? else {
-        return Err(wrong("is no search for a pool")
-            .hint("`truetps sweep --resume` goes on with other experiments"));
-    };
-    let words: Vec<OsString> = folder
-        .experiment()
-        .map_err(CommandFailure::usage)?
-        .command
-        .into_iter()
-        .map(OsString::from)
-        .collect();
-    match Cli::try_parse_from(words).map(|cli| cli.command) {
-        Ok(TruetpsCommand::Pool(args)) => Ok((*args, pool)),
-        _ => Err(wrong("its command line is not one of this version").hint("start it again")),
-    }
-}
-
 fn measure(
     args: &PoolArgs,
     earlier: Option<&ExperimentFolder>,
@@ -142,8 +119,13 @@ fn measure(
         stop: &stop,
         more: None,
     };
+    let asked = Asked {
+        plan: args.plan.clone(),
+        workers: args.workers,
+        ..asked(&args.load, &args.place, site.address())
+    };
     let finished = match earlier {
-        None => find_pool(&request, &record(args, most), &mut watcher),
+        None => find_pool(&request, &record(args, most, asked), &mut watcher),
         Some(folder) => resume_pool(&request, folder, &mut watcher),
     };
     drop(watcher);
@@ -179,7 +161,7 @@ fn answer(args: &PoolArgs, finished: Finished, is_stopped: bool) -> Result<Exit,
     Ok(if is_stopped { Exit::Interrupted } else { exit })
 }
 
-fn record(args: &PoolArgs, most: u32) -> PoolRecord {
+fn record(args: &PoolArgs, most: u32, asked: Asked) -> PoolRecord {
     let (blocks, check_blocks) =
         if args.quick { (QUICK_BLOCKS, QUICK_CHECK_BLOCKS) } else { (BLOCKS, CHECK_BLOCKS) };
     PoolRecord {
@@ -193,6 +175,7 @@ fn record(args: &PoolArgs, most: u32) -> PoolRecord {
         current: args.current,
         rule: None,
         instances: args.instances,
+        asked: Some(asked),
     }
 }
 

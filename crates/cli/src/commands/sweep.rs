@@ -235,8 +235,5 @@ fn go_on_line(folder: &ExperimentFolder) {
     if experiment.part.is_some() {
         return;
     }
-    // A search plans each trial after the previous one, and cannot be resumed.
-    if experiment.slo.is_none() {
-        print_progress(&format!("Next   {}\n", again::command(folder, &experiment)));
-    }
+    print_progress(&format!("Next   {}\n", again::command(folder, &experiment)));
 }

@@ -45,6 +45,6 @@ fn another_experiment_is_no_search_for_a_pool() {
     copy_folder(&sweep, &place.path().join("sweep"));
     place.refused(
         &["pool", "--resume", "sweep"],
-        &["is no search for a pool", "truetps sweep --resume"],
+        &["is not a search for a pool", "truetps sweep --resume"],
     );
 }

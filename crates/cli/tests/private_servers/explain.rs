@@ -160,6 +160,12 @@ fn it_ends_with_its_budget_and_goes_on_later() {
         document["factors"][0]["name"] = "another name".into();
         document["factors"][0]["merged"] = "in other words".into();
     });
+    // What was asked is recorded: the words of the command line may have another meaning now.
+    let command = std::cell::RefCell::new(Value::Null);
+    edit(&folder.join("experiment.json"), |document| {
+        let renamed = serde_json::json!(["truetps", "explain", "--renamed"]);
+        command.replace(std::mem::replace(&mut document["command"], renamed));
+    });
     let ran = place.run(&["explain", "--resume", "--budget", "5s"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}{}", ran.stdout, ran.stderr);
     let after = mixtures(&folder);
@@ -169,6 +175,11 @@ fn it_ends_with_its_budget_and_goes_on_later() {
         first,
         "what was measured is kept"
     );
+    // An older version has recorded the command line alone.
+    edit(&folder.join("experiment.json"), |document| document["command"] = command.take());
+    edit(&folder.join("explanation.json"), |document| {
+        document.as_object_mut().unwrap().remove("asked").unwrap();
+    });
     // Before both sides had the server's default of what one of them sets, truetps chose it.
     edit(&folder.join("experiment.json"), |document| {
         let chosen = document["server"]["chosen_settings"].as_array_mut().unwrap();

@@ -104,6 +104,7 @@ fn a_search_goes_on_where_it_was_ended() {
         let ran: Ran = child.wait_with_output().unwrap().into();
         if end == Signal::INT {
             assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+            assert!(ran.stderr.contains("truetps sweep --resume "), "{}", ran.stderr);
         }
     }
     let before = experiment(&place)["schedule"].as_array().unwrap().clone();

@@ -18,8 +18,8 @@ use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_probe::RunPresence;
 use truetps_record::{
-    CONNECTIONS, Configuration, Experiment, ExplainedFactor, ExplainedSide, Explanation, LeftOut,
-    Protocol, SCHEMA_VERSION, SettingValue,
+    Asked, CONNECTIONS, Configuration, Experiment, ExplainedFactor, ExplainedSide, Explanation,
+    LeftOut, Protocol, SCHEMA_VERSION, SettingValue,
 };
 use truetps_sandbox::ServerLoad;
 
@@ -51,13 +51,15 @@ pub struct ExplainSide {
     pub notes: Vec<String>,
 }
 
-/// How long and how closely to look.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// How long and how closely to look, and what else was asked.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ExplainOptions {
     /// Differences below this are of no interest.
     pub smallest_percent: f64,
     /// Time for all trials, after the preparation.
     pub budget: Option<Duration>,
+    /// What was asked, for a command that goes on with it.
+    pub asked: Asked,
 }
 
 /// Runs a new investigation. The plan of the request has one level of each factor that is not a difference, and both
@@ -120,7 +122,7 @@ fn run<'p>(
     let question = CauseQuestion::new(factors.len(), suspects, *seed, *smallest_percent);
     let mixtures = MixtureTrials::new(request.plan, factors);
     let trials = AdaptiveTrials::new(mixtures, request, prepared, recorded, listener)
-        .until(budget.map(|budget| Instant::now() + budget));
+        .until(budget.and_then(|budget| Instant::now().checked_add(budget)));
     trials.investigate(&question).1
 }
 
@@ -177,6 +179,7 @@ fn explanation(
         b: side(1, Mixture::b(factors.len())),
         suspects,
         left_out,
+        asked: Some(options.asked.clone()),
         mixtures: Vec::new(),
         factors,
     };

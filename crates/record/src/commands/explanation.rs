@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, ScheduledTrial, ServerFacts, SettingValue};
+use crate::{Asked, Configuration, ScheduledTrial, ServerFacts, SettingValue};
 
 /// What a change of a factor's level takes, the cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -79,6 +79,9 @@ pub struct Explanation {
     /// Factors that are known to matter, by their number, the most suspicious first.
     pub suspects: Vec<usize>,
     pub left_out: Vec<LeftOut>,
+    /// `None` in older records: the command line says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// In older records: the mixture of each trial, in the order of the schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixtures: Vec<String>,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use indexmap::IndexMap;
 use serde_json::Value;
-use truetps_adaptive::{Batch, Question, Source};
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source};
 use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
 use truetps_causes::{CauseQuestion, Findings, LogInterval, Mixture};
@@ -95,6 +95,7 @@ fn explained(value: Server<'_>, most: usize) -> ExplainedRun {
             b: Some("2".to_owned()),
             reason: "who the server is".to_owned(),
         }],
+        asked: None,
         mixtures: Vec::new(),
         factors,
     };
