@@ -2,7 +2,7 @@
 //! itself; a closure is for what needs the values around it.
 
 /// In the code of all crates without its tests: a number that falls is lowered here, and it never rises.
-const CLOSURES_MAX: usize = 1355;
+const CLOSURES_MAX: usize = 514;
 const IN_A_FUNCTION_MAX: usize = 9;
 
 /// The closures of all files.
