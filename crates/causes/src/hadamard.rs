@@ -50,16 +50,17 @@ impl Hadamard {
         if !is_prime || q % 4 != 3 {
             return None;
         }
+        let order = q + 1;
         let squares: Vec<usize> = (1..q).map(|n| n * n % q).collect();
-        let sign = |row: usize, column: usize| match (row, column) {
-            (0, _) => true,
-            (_, 0) => false,
-            _ if row == column => true,
-            _ => squares.contains(&((column + q - row) % q)),
-        };
-        Some(Self {
-            rows: (0..=q).map(|row| (0..=q).map(|column| sign(row, column)).collect()).collect(),
-        })
+        let mut rows = vec![vec![true; order]];
+        for row in 1..order {
+            let signs = (0..order).map(|column| {
+                let is_square = squares.contains(&((column + q - row) % q));
+                column == row || (column > 0 && is_square)
+            });
+            rows.push(signs.collect());
+        }
+        Some(Self { rows })
     }
 }
 

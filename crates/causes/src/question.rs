@@ -6,7 +6,7 @@ pub struct CauseQuestion {
     pub factors: usize,
     /// Factors that are known to matter, the most suspicious first.
     pub suspects: Vec<usize>,
-    /// Of all random orders and signs.
+    /// The seed of all random orders and signs.
     pub seed: u64,
     /// The smallest difference of interest, on logarithms.
     pub smallest: f64,

@@ -100,7 +100,7 @@ struct RateTrials<'a> {
 
 impl Measuring<RateQuestion> for RateTrials<'_> {
     const FACTOR: Option<&'static str> = Some(RATE);
-    /// The same rate is asked for again, as a trial of its own.
+    /// A rate is asked for again instead, as a trial of its own.
     const REPEATS: bool = false;
 
     fn event<'e>(

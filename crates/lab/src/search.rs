@@ -276,7 +276,7 @@ mod tests {
         assert!(trials <= TRIALS_MAX as usize, "{end:?}");
     }
 
-    /// The same results lead to the same rates; those that end early, to the rate after them.
+    /// Equal results lead to equal rates; those that end early, to the rate after them.
     #[test]
     fn a_record_is_replayed() {
         struct Server(Vec<(Option<f64>, Option<RateReading>)>, usize);

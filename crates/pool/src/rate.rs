@@ -26,7 +26,7 @@ pub enum Carrying {
 pub struct RateAnswer {
     /// Transactions a second.
     pub rate: f64,
-    /// Of the number that the user has now; `None` where it was not measured.
+    /// What the number that the user has now is; `None` where it was not measured.
     pub current: Option<Carrying>,
     /// The smallest measured number that carries it.
     pub smallest: Option<u32>,

@@ -161,22 +161,20 @@ fn explanation(
     examined: Examined,
 ) -> Result<Explanation, LabError> {
     let Examined { factors, suspects, left_out, notes } = examined;
-    let side = |index: usize, mixture: Mixture| {
-        let side: &ExplainSide = &sides[index];
-        ExplainedSide {
-            name: side.name.clone(),
-            configuration: configuration(request.plan, &factors, mixture),
-            server: prepared.servers.get(side.program).cloned(),
-            notes: side.notes.iter().chain(&notes[index]).cloned().collect(),
-        }
-    };
+    let corners = [Mixture::A, Mixture::b(factors.len())];
+    let [a, b] = [0, 1].map(|index: usize| ExplainedSide {
+        name: sides[index].name.clone(),
+        configuration: configuration(request.plan, &factors, corners[index]),
+        server: prepared.servers.get(sides[index].program).cloned(),
+        notes: sides[index].notes.iter().chain(&notes[index]).cloned().collect(),
+    });
     let explanation = Explanation {
         schema_version: SCHEMA_VERSION,
         seed: request.plan.design.seed,
         smallest_percent: options.smallest_percent,
         budget_s: options.budget.map(|budget| budget.as_secs_f64()),
-        a: side(0, Mixture::A),
-        b: side(1, Mixture::b(factors.len())),
+        a,
+        b,
         suspects,
         left_out,
         asked: Some(options.asked.clone()),
