@@ -51,7 +51,7 @@
 //! - `adaptive` (`AdaptiveTrials`) has the trials of an experiment that decides on each after the earlier ones: put
 //!   into the schedule before they begin, read from the folder when it is resumed. The question asks for points;
 //!   `Measuring` makes trials of these. `find_max`, `explain` and `pool` are the three of them, and `conditions` says
-//!   whether server and host are those of the earlier trials.
+//!   whether server and host have changed since the earlier trials.
 //! - `find_max` measures rates, as the pure module `search` asks for them.
 //! - `pool` measures numbers of connections, as the crate `pool` asks for them.
 //! - `explain` measures mixtures of two configurations, as `causes` asks for them: `examination` starts both sides and
