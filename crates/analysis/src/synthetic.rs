@@ -70,7 +70,14 @@ pub(crate) fn run(
             let name = format!("trial-{:04}", schedule.len() + 1);
             let position = position as u32;
             trials.push(trial(&name, (block, position, role), &configuration, tps).into());
-            schedule.push(ScheduledTrial { name, block, position, role, configuration });
+            schedule.push(ScheduledTrial {
+                name,
+                block,
+                position,
+                role,
+                configuration,
+                mixture: None,
+            });
         }
     }
     (experiment(schedule), trials)

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use truetps_adaptive::{AdaptiveQuestion, Replayed};
 use truetps_analysis::LoadedTrial;
-use truetps_causes::{CauseQuestion, Findings, Mixture, Tape, investigate};
+use truetps_causes::{CauseQuestion, Findings, Mixture};
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_plan::Plan;
 use truetps_record::{Experiment, Explanation};
@@ -28,33 +29,29 @@ impl ExplainedRun {
     /// `None`: the folder is of another kind of experiment.
     pub fn open(path: &Path) -> Result<Option<Self>, FolderError> {
         let (folder, _) = ExperimentFolder::find(path)?;
-        let Some(explanation) = folder.explanation()? else { return Ok(None) };
-        let (plan, experiment) = (folder.plan()?, folder.experiment()?);
+        let Some(mut explanation) = folder.explanation()? else { return Ok(None) };
+        let (plan, mut experiment) = (folder.plan()?, folder.experiment()?);
+        explanation.upgrade(&mut experiment.schedule);
         let names: Vec<_> =
             experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
         let mut trials = Vec::new();
         // What follows a trial that cannot be read, or did not end, is not known to follow from it.
-        for (loaded, mixture) in read_trials(&folder, &names, Histograms::LeftOut, false)
+        for (loaded, scheduled) in read_trials(&folder, &names, Histograms::LeftOut, false)
             .into_iter()
-            .zip(&explanation.mixtures)
+            .zip(&experiment.schedule)
         {
-            let (Some(loaded), Ok(mixture)) = (loaded?, Mixture::try_from(mixture.clone())) else {
-                break;
-            };
+            let mixture = scheduled.mixture.clone().map(Mixture::try_from);
+            let (Some(loaded), Some(Ok(mixture))) = (loaded?, mixture) else { break };
             if loaded.trial.validity.is_partial() {
                 break;
             }
             trials.push((mixture, loaded));
         }
         let results = trials.iter().map(|(mixture, loaded)| (*mixture, loaded.trial.log_tps()));
-        let mut tape = Tape::new(results.collect());
-        let findings = investigate(&question(&explanation), &mut tape);
-        let (path, is_foreign) = (folder.path().to_owned(), tape.is_foreign());
+        let Explanation { factors, suspects, seed, smallest_percent, .. } = &explanation;
+        let question = CauseQuestion::new(factors.len(), suspects, *seed, *smallest_percent);
+        let Replayed { findings, is_foreign } = question.replay(results.collect());
+        let path = folder.path().to_owned();
         Ok(Some(Self { path, plan, experiment, explanation, trials, findings, is_foreign }))
     }
-}
-
-fn question(explanation: &Explanation) -> CauseQuestion {
-    let Explanation { factors, suspects, seed, smallest_percent, .. } = explanation;
-    CauseQuestion::of(factors.len(), suspects, *seed, *smallest_percent)
 }

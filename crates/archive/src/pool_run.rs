@@ -1,13 +1,14 @@
 //! A search for the size of a connection pool as one value: what was asked, the trials, and what they say.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use truetps_adaptive::{AdaptiveQuestion, Replayed};
 use truetps_analysis::LoadedTrial;
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_plan::Plan;
 use truetps_pool::{
-    PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, PoolTape, RateAnswer,
-    search,
+    PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, RateAnswer,
 };
 use truetps_record::{Experiment, PoolRecord};
 
@@ -25,7 +26,7 @@ pub struct PoolRun {
     pub findings: PoolFindings,
     /// Where a rate was asked about.
     pub rate: Option<RateAnswer>,
-    /// Of the number that the answer is about: see [`Self::parameters_of`].
+    /// For the number that the answer is about: see [`Self::parameters_of`].
     pub parameters: Option<PoolParameters>,
     /// Whether the recorded numbers are not those that its seed and results lead to: only the first part of them counts.
     pub is_foreign: bool,
@@ -48,10 +49,11 @@ impl PoolRun {
             }
             trials.push(loaded);
         }
-        let result =
-            |one: &LoadedTrial| (one.trial.configuration.connections(), PoolResult::of(&one.trial));
-        let mut tape = PoolTape::new(trials.iter().map(result).collect());
-        let findings = search(&PoolQuestion::of(&pool), &mut tape);
+        let results = trials.iter().map(|LoadedTrial { trial, .. }| {
+            (trial.configuration.connections(), PoolResult::read(trial))
+        });
+        let Replayed { findings, is_foreign } =
+            PoolQuestion::recorded(&pool).replay(results.collect());
         let limits = PoolLimits {
             instances: pool.instances,
             p99_limit_us: pool.p99_limit_us,
@@ -59,9 +61,8 @@ impl PoolRun {
         };
         let rate = pool.rate.map(|rate| RateAnswer::new(&findings, rate, pool.current));
         let parameters = Self::parameters_of(&findings, rate, &limits);
-        let (path, is_foreign) = (folder.path().to_owned(), tape.is_foreign());
         Ok(Some(Self {
-            path,
+            path: folder.path().to_owned(),
             plan,
             experiment,
             pool,
@@ -73,7 +74,7 @@ impl PoolRun {
         }))
     }
 
-    /// Of the number for the rate that was asked about; without one, or where no number carries it, of the advice.
+    /// For the number for the rate that was asked about; without one, or where no number carries it, of the advice.
     pub fn parameters_of(
         findings: &PoolFindings,
         rate: Option<RateAnswer>,
@@ -93,9 +94,13 @@ fn wait_timeout_s(
 ) -> Result<Option<u64>, FolderError> {
     let Some(first) = trials.first() else { return Ok(None) };
     let variables = folder.variables(first)?.unwrap_or_default();
-    let number = |name: &str| variables.get(name).and_then(|value| value.parse::<u64>().ok());
-    let of_postgres = || {
-        number("idle_session_timeout").filter(|limit| *limit > 0).map(|limit| limit.div_ceil(1_000))
-    };
-    Ok(number("wait_timeout").or_else(of_postgres))
+    if let Some(seconds) = number(&variables, "wait_timeout") {
+        return Ok(Some(seconds));
+    }
+    let milliseconds = number(&variables, "idle_session_timeout").filter(|limit| *limit > 0);
+    Ok(milliseconds.map(|limit| limit.div_ceil(1_000)))
+}
+
+fn number(variables: &BTreeMap<String, String>, name: &str) -> Option<u64> {
+    variables.get(name)?.parse().ok()
 }

@@ -25,11 +25,17 @@ pub(crate) fn read_trials(
 ) -> Vec<ReadTrial> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let part = names.len().div_ceil(threads).max(1);
-    let one = |name: &String| read_trial(folder, name, histograms, is_script);
-    let read = |names: &[String]| names.iter().map(one).collect::<Vec<_>>();
     std::thread::scope(|scope| {
-        let parts: Vec<_> =
-            names.chunks(part).map(|names| scope.spawn(move || read(names))).collect();
+        let parts: Vec<_> = names
+            .chunks(part)
+            .map(|names| {
+                scope.spawn(move || {
+                    let read =
+                        names.iter().map(|name| read_trial(folder, name, histograms, is_script));
+                    read.collect::<Vec<_>>()
+                })
+            })
+            .collect();
         parts
             .into_iter()
             .flat_map(|part| part.join().expect("reading a folder does not panic"))
@@ -111,16 +117,11 @@ impl TrialReader<'_> {
         let record = self.readable(self.folder.script(self.name)).flatten();
         let options =
             self.readable(self.folder.script_options(self.name)).flatten().unwrap_or_default();
-        let text = |value: Value| match value {
-            Value::Null => None,
-            Value::String(text) => Some(text),
-            other => Some(other.to_string()),
-        };
         RecordedScript {
             record,
             options: options
                 .into_iter()
-                .filter_map(|(name, value)| Some((name, text(value)?)))
+                .filter_map(|(name, value)| Some((name, option_text(value)?)))
                 .collect(),
         }
     }
@@ -130,7 +131,15 @@ impl TrialReader<'_> {
     }
 }
 
-/// The same files make the same report wherever they are: paths are below the experiment's folder.
+fn option_text(value: Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    }
+}
+
+/// Equal files make equal reports wherever they are: paths are below the experiment's folder.
 pub(crate) fn unread(
     folder: &ExperimentFolder,
     error: &FolderError,

@@ -4,11 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use truetps_analysis::Absent;
+use truetps_causes::Outcome;
+use truetps_pool::PoolOutcome;
 
-use crate::{Histograms, Run};
+use crate::{ExplainedRun, Histograms, PoolRun, Run};
 
 fn recorded() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/testdata/before-probe")
+}
+
+/// A folder as it was written when only its command line said how to go on with it, and the mixtures
+/// of an explanation were a list of their own.
+fn before_records(what: &str) -> PathBuf {
+    let name = format!("testdata/before-adaptive-{what}");
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
 /// A copy that a test may damage.
@@ -73,4 +82,34 @@ fn damage_is_named_and_the_rest_is_there() {
     assert_eq!(left.detail.stalls.absent, Some(Absent::Damaged { file: "intervals.jsonl" }));
     assert_eq!(left.probe, Err(Absent::Damaged { file: "probe.jsonl" }));
     assert!(left.detail.ledger.is_some() && left.latency.is_some());
+}
+
+/// What the version that wrote these folders said about them.
+#[test]
+fn an_older_explanation_is_read_as_it_was() {
+    let run = ExplainedRun::open(&before_records("explanation")).unwrap().unwrap();
+    let mixtures: Vec<_> = run.trials.iter().map(|(mixture, _)| String::from(*mixture)).collect();
+    assert_eq!(mixtures, ["3", "0", "3", "0", "3", "0", "0"]);
+    assert!(!run.is_foreign && run.findings.outcome == Outcome::Unfinished);
+    assert_eq!((run.findings.trials, run.findings.left), (4, Some(4)));
+    assert_eq!(run.findings.noise, Some(1.015_171_537_194_590_2));
+}
+
+#[test]
+fn an_older_search_for_a_pool_is_read_as_it_was() {
+    let run = PoolRun::open(&before_records("pool")).unwrap().unwrap();
+    assert!(!run.is_foreign && run.findings.outcome == PoolOutcome::Unfinished);
+    assert_eq!((run.trials.len(), run.findings.advice), (12, Some(4)));
+    let curve: Vec<_> =
+        run.findings.curve.iter().map(|point| (point.connections, point.tps.round())).collect();
+    assert_eq!(curve, [(1, 329.0), (2, 3_308.0), (3, 4_885.0), (4, 7_100.0)]);
+}
+
+#[test]
+fn an_older_search_for_a_rate_is_read_as_it_was() {
+    let run = Run::open(&before_records("rate-search"), Histograms::LeftOut).unwrap();
+    assert_eq!(run.trials.len(), 9);
+    let found = run.analyse().max_rate.unwrap();
+    assert_eq!(found.held.map(|held| held.rate), Some(1_920.0));
+    assert_eq!(found.broken.map(|broken| broken.rate), Some(2_010.0));
 }

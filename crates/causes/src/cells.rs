@@ -17,7 +17,7 @@ impl Noise {
         Self { squares: self.squares + other.squares, freedom: self.freedom + other.freedom }
     }
 
-    /// Of one trial.
+    /// The variance of one trial.
     pub(crate) fn variance(&self) -> f64 {
         self.squares / self.freedom.max(1.0)
     }
@@ -43,9 +43,11 @@ impl Cells {
     pub(crate) fn add_block(&mut self, trials: impl IntoIterator<Item = (Mixture, Option<f64>)>) {
         let block = self.blocks;
         self.blocks += 1;
-        let row =
-            |(mixture, value): (Mixture, Option<f64>)| Some(Row { block, mixture, value: value? });
-        self.rows.extend(trials.into_iter().filter_map(row));
+        self.rows.extend(
+            trials
+                .into_iter()
+                .filter_map(|(mixture, value)| Some(Row { block, mixture, value: value? })),
+        );
     }
 
     /// Means of all mixtures. `None`: nothing can be compared.
@@ -55,15 +57,14 @@ impl Cells {
         mixtures.dedup();
         let mut blocks: Vec<_> = self.rows.iter().map(|row| row.block).collect();
         blocks.dedup();
-        // The first block is in the means.
-        let line = |row: &Row| {
-            let of_mixture =
-                mixtures.iter().map(|mixture| f64::from(u8::from(*mixture == row.mixture)));
-            let of_block =
-                blocks.iter().skip(1).map(|block| f64::from(u8::from(*block == row.block)));
-            (of_mixture.chain(of_block).collect(), row.value)
-        };
-        let rows: Vec<_> = self.rows.iter().map(line).collect();
+        let mut rows = Vec::new();
+        for row in &self.rows {
+            let is_mixture = mixtures.iter().map(|mixture| *mixture == row.mixture);
+            // The first block is in the means.
+            let is_block = blocks.iter().skip(1).map(|block| *block == row.block);
+            let line = is_mixture.chain(is_block).map(|is_one| f64::from(u8::from(is_one)));
+            rows.push((line.collect(), row.value));
+        }
         Some(CellMeans { fit: LeastSquares::solve(&rows)?, mixtures })
     }
 }

@@ -1,10 +1,13 @@
 //! Whether the factors that the screening found are causes, how much each makes, and whether they are all.
 
+use truetps_adaptive::Stopped;
+
 use crate::cells::{CellMeans, Noise};
 use crate::findings::{Cause, CauseRole, Closures};
 use crate::interval::{LogEstimate, LogInterval};
-use crate::investigation::{Investigation, Stage, Stopped};
+use crate::investigation::Investigation;
 use crate::mixture::Mixture;
+use crate::question::Stage;
 
 /// Chance that a factor without effect is called a cause, for all of them together: once by the mixtures of those that were
 /// found alone, and once by these and the screening, where each factor of the screening counts.
@@ -33,6 +36,15 @@ pub(crate) struct Confirmed {
     pub(crate) is_closed: bool,
 }
 
+/// What the mixtures say about one unit.
+struct UnitShare {
+    unit: Mixture,
+    share: LogEstimate,
+    is_cause: bool,
+    /// It may be a cause: more blocks will show.
+    is_open: bool,
+}
+
 impl Investigation<'_> {
     /// Measures mixtures of these units until each is a cause or none, and it is known whether they are all.
     pub(crate) fn confirm(&mut self, units: &[Mixture]) -> Result<Confirmed, Stopped> {
@@ -46,11 +58,7 @@ impl Investigation<'_> {
                 break;
             }
         }
-        let causes: Vec<_> = units
-            .iter()
-            .filter(|unit| self.findings.causes.iter().any(|cause| unit.has(cause.factor)))
-            .copied()
-            .collect();
+        let causes: Vec<_> = units.iter().copied().filter(|unit| self.is_cause(*unit)).collect();
         let claimed = self.claimed(units, &causes);
         Ok(Confirmed {
             is_closed: self
@@ -59,15 +67,21 @@ impl Investigation<'_> {
         })
     }
 
-    /// What is to make A into B: all units, or only the causes among them where every mixture is measured.
+    /// Whether a unit is one of the causes found so far.
+    pub(crate) fn is_cause(&self, unit: Mixture) -> bool {
+        self.findings.causes.iter().any(|cause| unit.has(cause.factor))
+    }
+
+    /// What is to make A into B: all units, or only the causes among them where every mixture is
+    /// measured.
     fn claimed(&self, units: &[Mixture], causes: &[Mixture]) -> Mixture {
-        let all = |list: &[Mixture]| list.iter().copied().fold(Mixture::A, Mixture::with);
-        if all(units) == self.b() { all(causes) } else { all(units) }
+        let all = together(units);
+        if all == self.b() { together(causes) } else { all }
     }
 
     /// All mixtures of the units, or each of them first and last; and both corners with their closures.
     fn confirming_mixtures(&self, units: &[Mixture]) -> Vec<Mixture> {
-        let all = units.iter().copied().fold(Mixture::A, Mixture::with);
+        let all = together(units);
         let mut mixtures = if units.len() <= FACTORIAL_MAX {
             subsets(units)
         } else {
@@ -82,33 +96,8 @@ impl Investigation<'_> {
 
     /// Fills in causes and closures. Whether more blocks would add nothing.
     fn judge(&mut self, units: &[Mixture], means: &CellMeans, noise: Noise) -> bool {
-        let least = self.smallest();
-        let shares: Vec<_> = units
-            .iter()
-            .filter_map(|unit| Some((*unit, means.contrast(&share_terms(*unit, units), noise)?)))
-            .collect();
-        let effects = self.effects();
-        let with_screening = |unit: &Mixture, share: &LogEstimate| {
-            let index = self.units.iter().position(|other| other == unit);
-            index
-                .zip(effects.as_ref())
-                .map_or(*share, |(index, effects)| share.and(&effects[index]))
-        };
-        let all = units.iter().copied().fold(Mixture::A, Mixture::with);
-        let alpha = if all == self.b() { ALL_MIXTURES_ALPHA } else { CONFIRM_ALPHA };
-        let is_cause = |(unit, share): &&(Mixture, LogEstimate)| {
-            let is_sure = share.differs(alpha / units.len() as f64)
-                || (share.differs(AGREES_ALPHA)
-                    && with_screening(unit, share).differs(alpha / self.units.len() as f64));
-            is_sure && share.value.abs() >= least / 2.0
-        };
-        let is_open = |one: &&(Mixture, LogEstimate)| {
-            let both = with_screening(&one.0, &one.1);
-            !is_cause(one) && both.value.abs() >= least && both.differs(SUSPECTED_ALPHA)
-        };
-        let causes: Vec<_> = shares.iter().filter(is_cause).copied().collect();
-        let has_open = shares.iter().any(|one| is_open(&one));
-        let found: Vec<_> = causes.iter().map(|(unit, _)| *unit).collect();
+        let shares = self.unit_shares(units, means, noise);
+        let found: Vec<_> = shares.iter().filter(|one| one.is_cause).map(|one| one.unit).collect();
         let claimed = self.claimed(units, &found);
         let measured = means.step(self.b(), claimed, noise).zip(means.step(
             Mixture::A,
@@ -122,20 +111,48 @@ impl Investigation<'_> {
         if let Some(gap) = means.step(Mixture::A, self.b(), noise) {
             self.findings.gap = Some(gap.interval());
         }
-        let mut list: Vec<_> = causes
-            .iter()
-            .map(|(unit, share)| self.cause(*unit, *share, all, &found, means, noise))
-            .collect();
+        let all = together(units);
+        let mut list = Vec::new();
+        for one in shares.iter().filter(|one| one.is_cause) {
+            let alone = means.step(Mixture::A, one.unit, noise).map(|step| step.interval());
+            let last = means.step(all.without(one.unit), all, noise).map(|step| step.interval());
+            let share = one.share.interval();
+            let role = self.role(share, alone, last, found.len());
+            let factor = one.unit.factors().next().expect("a unit has a factor");
+            list.push(Cause { factor, share, alone, last, role });
+        }
         list.sort_by(|one, other| other.share.value.abs().total_cmp(&one.share.value.abs()));
         self.findings.causes = list;
-        self.shares = shares;
-        let is_known = |rest: &LogInterval| {
-            let half = (rest.high - rest.low) / 2.0;
-            half <= self.gap() * KNOWN_SHARE || half <= self.question.smallest
-        };
-        let closures =
-            self.findings.closures.sufficiency.iter().chain(&self.findings.closures.exclusivity);
-        !has_open && closures.into_iter().all(is_known)
+        self.shares = shares.iter().map(|one| (one.unit, one.share)).collect();
+        let Closures { sufficiency, exclusivity } = &self.findings.closures;
+        let are_known = sufficiency.iter().chain(exclusivity).all(|rest| self.is_known_well(rest));
+        are_known && !shares.iter().any(|one| one.is_open)
+    }
+
+    /// The share of each unit that was measured, and what it makes of it.
+    fn unit_shares(&self, units: &[Mixture], means: &CellMeans, noise: Noise) -> Vec<UnitShare> {
+        let least = self.smallest();
+        let effects = self.effects();
+        let alpha = if together(units) == self.b() { ALL_MIXTURES_ALPHA } else { CONFIRM_ALPHA };
+        let mut shares = Vec::new();
+        for unit in units.iter().copied() {
+            let Some(share) = means.contrast(&share_terms(unit, units), noise) else { continue };
+            let index = self.units.iter().position(|other| *other == unit);
+            let screened = index.zip(effects.as_ref()).map(|(index, effects)| effects[index]);
+            let both = screened.map_or(share, |effect| share.and(&effect));
+            let is_sure = share.differs(alpha / units.len() as f64)
+                || (share.differs(AGREES_ALPHA) && both.differs(alpha / self.units.len() as f64));
+            let is_cause = is_sure && share.value.abs() >= least / 2.0;
+            let is_open = !is_cause && both.value.abs() >= least && both.differs(SUSPECTED_ALPHA);
+            shares.push(UnitShare { unit, share, is_cause, is_open });
+        }
+        shares
+    }
+
+    /// Whether a remainder is known well enough beside the difference.
+    fn is_known_well(&self, rest: &LogInterval) -> bool {
+        let half = (rest.high - rest.low) / 2.0;
+        half <= self.gap() * KNOWN_SHARE || half <= self.question.smallest
     }
 
     /// Whether A with all of these is B, and B without them is A.
@@ -151,27 +168,6 @@ impl Investigation<'_> {
     /// Whether a remainder of this size matters beside the difference.
     fn is_of_interest(&self, rest: f64) -> bool {
         rest.abs() >= (self.gap() * OPEN_SHARE).max(self.question.smallest)
-    }
-
-    fn cause(
-        &self,
-        unit: Mixture,
-        share: LogEstimate,
-        all: Mixture,
-        causes: &[Mixture],
-        means: &CellMeans,
-        noise: Noise,
-    ) -> Cause {
-        let alone = means.step(Mixture::A, unit, noise).map(|step| step.interval());
-        let last = means.step(all.without(unit), all, noise).map(|step| step.interval());
-        let share = share.interval();
-        Cause {
-            factor: unit.factors().next().expect("a unit has a factor"),
-            share,
-            alone,
-            last,
-            role: self.role(share, alone, last, causes.len()),
-        }
     }
 
     fn role(
@@ -191,17 +187,23 @@ impl Investigation<'_> {
             return if is_whole { CauseRole::Sufficient } else { CauseRole::Part };
         }
         let Some((alone, last)) = alone.zip(last) else { return CauseRole::Part };
-        let is_small = |one: LogInterval, beside: LogInterval| {
-            beside.is_decided() && one.value.abs() < beside.value.abs() * SMALL_SHARE
-        };
-        if is_small(alone, last) {
+        if is_none_beside(alone, last) {
             CauseRole::OnlyTogether
-        } else if is_small(last, alone) {
+        } else if is_none_beside(last, alone) {
             CauseRole::EitherAlone
         } else {
             CauseRole::Part
         }
     }
+}
+
+/// Whether an effect is none beside another one that is decided.
+fn is_none_beside(one: LogInterval, other: LogInterval) -> bool {
+    other.is_decided() && one.value.abs() < other.value.abs() * SMALL_SHARE
+}
+
+fn together(units: &[Mixture]) -> Mixture {
+    units.iter().copied().fold(Mixture::A, Mixture::with)
 }
 
 /// All mixtures of these units, on A.
@@ -211,20 +213,30 @@ fn subsets(units: &[Mixture]) -> Vec<Mixture> {
     })
 }
 
-/// The contrast of Shapley's share of a unit: its effect on each mixture of the others, weighted as in all orders of adding
-/// them. Of many units it is the mean of its effects as the first and as the last one.
+/// The contrast of Shapley's share of a unit: its effect on each mixture of the others, weighted as
+/// in all orders of adding them. Of many units it is the mean of its effects as the first and as the
+/// last one.
 fn share_terms(unit: Mixture, units: &[Mixture]) -> Vec<(Mixture, f64)> {
     let others: Vec<_> = units.iter().copied().filter(|other| *other != unit).collect();
-    let all_others = others.iter().copied().fold(Mixture::A, Mixture::with);
-    let step = |base: Mixture, weight: f64| [(base.with(unit), weight), (base, -weight)];
-    if units.len() > FACTORIAL_MAX {
-        return [step(Mixture::A, 0.5), step(all_others, 0.5)].concat();
-    }
-    let factorial = |n: usize| (1..=n).product::<usize>() as f64;
-    let weight =
-        |size: usize| factorial(size) * factorial(others.len() - size) / factorial(units.len());
-    let size = |base: Mixture| others.iter().filter(|other| base.contains(**other)).count();
-    subsets(&others).into_iter().flat_map(|base| step(base, weight(size(base)))).collect()
+    let bases = if units.len() > FACTORIAL_MAX {
+        vec![(Mixture::A, 0.5), (together(&others), 0.5)]
+    } else {
+        let mut bases = Vec::new();
+        for base in subsets(&others) {
+            let size = others.iter().filter(|other| base.contains(**other)).count();
+            let orders = factorial(size) * factorial(others.len() - size);
+            bases.push((base, orders / factorial(units.len())));
+        }
+        bases
+    };
+    bases
+        .into_iter()
+        .flat_map(|(base, weight)| [(base.with(unit), weight), (base, -weight)])
+        .collect()
+}
+
+fn factorial(n: usize) -> f64 {
+    (1..=n).product::<usize>() as f64
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! The first question: is B other than A at all?
 
+use truetps_adaptive::Stopped;
+
 use crate::findings::Outcome;
-use crate::investigation::{Investigation, Stage, Stopped};
+use crate::investigation::Investigation;
 use crate::mixture::Mixture;
+use crate::question::Stage;
 
 /// Blocks after which the corners are compared. Each block has A twice and B twice: what is between equal ones is noise.
 const LOOKS: [usize; 5] = [2, 3, 5, 8, 12];

@@ -83,7 +83,7 @@ pub struct NotStarted {
 pub struct Findings {
     pub outcome: Outcome,
     pub trials: usize,
-    /// Of an investigation that was stopped: trials that its stage still needed. Later stages may need more.
+    /// Where it was stopped: trials that its stage still needed. Later stages may need more.
     pub left: Option<usize>,
     /// Standard deviation of one trial.
     pub noise: Option<f64>,

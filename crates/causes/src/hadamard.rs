@@ -35,12 +35,13 @@ impl Hadamard {
 
     /// Sylvester's: `[H H; H −H]`.
     fn doubled(&self) -> Self {
-        let twice = |row: &Vec<bool>, is_same: bool| -> Vec<bool> {
-            row.iter().copied().chain(row.iter().map(|sign| *sign == is_same)).collect()
-        };
-        let upper = self.rows.iter().map(|row| twice(row, true));
-        let lower = self.rows.iter().map(|row| twice(row, false));
-        Self { rows: upper.chain(lower).collect() }
+        let mut rows = Vec::new();
+        for is_same in [true, false] {
+            rows.extend(self.rows.iter().map(|row| {
+                row.iter().copied().chain(row.iter().map(|sign| *sign == is_same)).collect()
+            }));
+        }
+        Self { rows }
     }
 
     /// Paley's first one, of order q + 1 for a prime q = 3 mod 4: the designs of Plackett and Burman (1946).
@@ -49,16 +50,17 @@ impl Hadamard {
         if !is_prime || q % 4 != 3 {
             return None;
         }
+        let order = q + 1;
         let squares: Vec<usize> = (1..q).map(|n| n * n % q).collect();
-        let sign = |row: usize, column: usize| match (row, column) {
-            (0, _) => true,
-            (_, 0) => false,
-            _ if row == column => true,
-            _ => squares.contains(&((column + q - row) % q)),
-        };
-        Some(Self {
-            rows: (0..=q).map(|row| (0..=q).map(|column| sign(row, column)).collect()).collect(),
-        })
+        let mut rows = vec![vec![true; order]];
+        for row in 1..order {
+            let signs = (0..order).map(|column| {
+                let is_square = squares.contains(&((column + q - row) % q));
+                column == row || (column > 0 && is_square)
+            });
+            rows.push(signs.collect());
+        }
+        Some(Self { rows })
     }
 }
 

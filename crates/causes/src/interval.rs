@@ -56,7 +56,7 @@ impl LogEstimate {
         }
     }
 
-    /// Of the two-sided interval with this chance of missing the truth.
+    /// Half of the two-sided interval with this chance of missing the truth.
     pub(crate) fn half_width(&self, alpha: f64) -> f64 {
         student_quantile(self.freedom, alpha) * self.error
     }

@@ -2,8 +2,8 @@
 //!
 //! Each difference is a *factor* with two levels, A's and B's; a *mixture* gives each factor one of them. The crate
 //! decides which mixtures are measured, in which order, and what their results say. It knows neither servers nor
-//! settings: [`investigate`] asks a [`TrialSource`] for the results of a batch of mixtures, which a laboratory
-//! measures, a record has, or a simulation computes.
+//! settings: [`CauseQuestion`] is a [`truetps_adaptive::AdaptiveQuestion`], which asks its source for the results of a batch of
+//! mixtures.
 //!
 //! The steps, explained in `docs/method/explanations.md`:
 //! 1. *Corners*: A against B, until their difference is reproduced or is shown to be none.
@@ -12,10 +12,10 @@
 //! 4. *Confirming*: all mixtures of the factors that were found, and the closures: A with them is B, B without them is
 //!    A.
 //!
-//! `investigation` has the order of the steps, `corners`, `screening` and `confirming` the steps, and `repair` what
-//! happens where levels do not work together: their factors become one. `cells` and `linear` estimate, `hadamard` has
-//! the designs, `findings` what is known at any time, and [`Tape`] replays results. All values are natural logarithms
-//! of throughput.
+//! `steps` has the order of the steps, `corners`, `screening` and `confirming` the steps, and `repair` what happens where
+//! levels do not work together: their factors become one. `investigation` is what they share: it asks for results and
+//! keeps them. `cells`, `screen` and `linear` estimate, `hadamard` has the designs, and `findings` what is known at any
+//! time. All values are natural logarithms of throughput.
 //!
 //! *Invariant:* no clock, no file, no network. The same question and the same results always lead to the same batches
 //! and findings: resuming, and every report of a folder, depend on it.
@@ -29,14 +29,15 @@ mod interval;
 mod investigation;
 mod linear;
 mod mixture;
+mod question;
 mod repair;
+mod screen;
 mod screening;
 #[cfg(test)]
 mod simulation_tests;
-mod tape;
+mod steps;
 
 pub use findings::{Cause, CauseRole, Closures, Findings, NotStarted, Outcome, Screened};
 pub use interval::LogInterval;
-pub use investigation::{Batch, CauseQuestion, Stage, TrialSource, investigate};
 pub use mixture::{FACTORS_MAX, Mixture};
-pub use tape::Tape;
+pub use question::{CauseQuestion, Stage};

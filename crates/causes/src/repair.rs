@@ -11,30 +11,23 @@ impl Investigation<'_> {
         if self.findings.not_started.is_empty() {
             return;
         }
-        let failed: Vec<_> = self.findings.not_started.iter().map(|one| one.mixture).collect();
         let units = self.units.clone();
         for (index, one) in units.iter().enumerate() {
             for other in &units[index + 1..] {
-                let is_apart = |mixture: &Mixture, of_b: Mixture, of_a: Mixture| {
-                    mixture.contains(of_b) && mixture.without(of_a) == *mixture
-                };
-                let blamed = |of_b: Mixture, of_a: Mixture| {
-                    failed.iter().any(|mixture| is_apart(mixture, of_b, of_a))
-                        && !self.started.iter().any(|mixture| is_apart(mixture, of_b, of_a))
-                };
-                let times = |of_b: Mixture, of_a: Mixture| {
-                    failed.iter().filter(|mixture| is_apart(mixture, of_b, of_a)).count()
-                };
-                // One failure may be a server that died once; every mixture of a half of a design is no coincidence.
-                if [(*one, *other), (*other, *one)]
-                    .into_iter()
-                    .any(|(b, a)| blamed(b, a) && times(b, a) >= 2)
-                {
+                if self.is_blamed(*one, *other) || self.is_blamed(*other, *one) {
                     self.merge(*one, *other);
                     return self.repair_again();
                 }
             }
         }
+    }
+
+    /// Whether the level of B of the first with the level of A of the second is what gave no result. One failure may be a
+    /// server that died once; every mixture of a half of a design is no coincidence.
+    fn is_blamed(&self, of_b: Mixture, of_a: Mixture) -> bool {
+        let failed = self.findings.not_started.iter().map(|one| one.mixture);
+        failed.filter(|mixture| is_apart(*mixture, of_b, of_a)).count() >= 2
+            && !self.started.iter().any(|mixture| is_apart(*mixture, of_b, of_a))
     }
 
     fn merge(&mut self, one: Mixture, other: Mixture) {
@@ -46,12 +39,16 @@ impl Investigation<'_> {
 
     /// Failures that the merged units still leave unexplained.
     fn repair_again(&mut self) {
-        let units = self.units.clone();
-        let is_whole = |mixture: Mixture| {
-            units.iter().all(|unit| mixture.contains(*unit) || mixture.without(*unit) == mixture)
-        };
-        if self.findings.not_started.iter().any(|one| is_whole(one.mixture)) {
+        if self.findings.not_started.iter().any(|one| self.has_whole_units(one.mixture)) {
             self.repair();
         }
     }
+
+    fn has_whole_units(&self, mixture: Mixture) -> bool {
+        self.units.iter().all(|unit| mixture.contains(*unit) || mixture.without(*unit) == mixture)
+    }
+}
+
+fn is_apart(mixture: Mixture, of_b: Mixture, of_a: Mixture) -> bool {
+    mixture.contains(of_b) && mixture.without(of_a) == mixture
 }

@@ -5,12 +5,13 @@
 //! two factors together cancel. With as many pairs as columns, each effect is estimated from every trial:
 //! its standard error is `σ √(2 / pairs)`.
 
-use crate::cells::Noise;
+use truetps_adaptive::Stopped;
+
 use crate::hadamard::Hadamard;
 use crate::interval::LogEstimate;
-use crate::investigation::{Investigation, Stage, Stopped};
-use crate::linear::LeastSquares;
+use crate::investigation::Investigation;
 use crate::mixture::Mixture;
+use crate::question::Stage;
 
 /// Chance that a factor without effect is looked at again. It is not the chance of a false cause: that is
 /// [`crate::confirming`]'s.
@@ -18,42 +19,6 @@ const SCREEN_ALPHA: f64 = 0.005;
 /// Part of the difference that the screening has to see: either of two causes that act together only, or are enough each,
 /// has an effect of a half.
 const SEEN_SHARE: f64 = 1.0 / 3.5;
-
-/// The pairs that were measured.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Screen {
-    /// The first mixture of a pair, and its result less the result of the mirror image.
-    pairs: Vec<(Mixture, f64)>,
-}
-
-impl Screen {
-    /// Pairs in which each unit is whole, as signs of the units.
-    fn rows(&self, units: &[Mixture]) -> Vec<(Vec<f64>, f64)> {
-        let sign = |mixture: Mixture, unit: Mixture| match (
-            mixture.contains(unit),
-            mixture.without(unit) == mixture,
-        ) {
-            (true, _) => Some(1.0),
-            (_, true) => Some(-1.0),
-            _ => None,
-        };
-        let row = |(mixture, difference): &(Mixture, f64)| {
-            let signs: Option<Vec<_>> = units.iter().map(|unit| sign(*mixture, *unit)).collect();
-            Some((signs?, *difference))
-        };
-        self.pairs.iter().filter_map(row).collect()
-    }
-
-    /// What the effects of single factors leave, for one trial.
-    pub(crate) fn noise(&self, units: &[Mixture]) -> Noise {
-        match LeastSquares::solve(&self.rows(units)) {
-            Some(fit) if fit.freedom > 0 => {
-                Noise { squares: fit.squares / 2.0, freedom: fit.freedom as f64 }
-            }
-            _ => Noise::default(),
-        }
-    }
-}
 
 impl Investigation<'_> {
     /// Runs the design once, with factors on random columns with random signs, and pairs in random order.
@@ -66,33 +31,36 @@ impl Investigation<'_> {
         self.random.shuffle(&mut rows);
         let flipped: Vec<bool> = self.units.iter().map(|_| self.random.below(2) == 1).collect();
         for (done, row) in rows.into_iter().enumerate() {
-            let is_b = |index: &usize| design.is_positive(row, columns[*index]) != flipped[*index];
-            let of_b = (0..self.units.len()).filter(is_b).map(|index| self.units[index]);
-            let mixture = of_b.fold(Mixture::A, Mixture::with);
+            let of_b =
+                self.units.iter().enumerate().filter(|(index, _)| {
+                    design.is_positive(row, columns[*index]) != flipped[*index]
+                });
+            let mixture = of_b.fold(Mixture::A, |mixture, (_, unit)| mixture.with(*unit));
             let mirror = self.b().without(mixture);
             let is_first = self.random.below(2) == 0;
             let pair = if is_first { [mixture, mirror] } else { [mirror, mixture] };
             let results = self.ask(Stage::Screening, &pair, 2 * (order - done))?;
             if let [Some(first), Some(second)] = results[..] {
-                self.screen.pairs.push((pair[0], first - second));
+                self.screen.add(pair[0], first - second);
             }
         }
         self.findings.screenings += 1;
-        self.findings.noise = self.means().map(|(_, noise)| noise.variance().sqrt());
+        self.note_noise();
         Ok(())
     }
 
     /// The mean effect of each unit over mixtures of the others.
     pub(crate) fn effects(&self) -> Option<Vec<LogEstimate>> {
-        let fit = LeastSquares::solve(&self.screen.rows(&self.units))?;
+        let fit = self.screen.fit(&self.units)?;
         let (_, noise) = self.means()?;
-        let effect = |index: usize| {
+        let mut effects = Vec::new();
+        for (index, value) in fit.beta.iter().enumerate() {
             let mut weights = vec![0.0; self.units.len()];
             weights[index] = 1.0;
             let error = (fit.variance(&weights) * 2.0 * noise.variance()).sqrt();
-            LogEstimate { value: fit.beta[index], error, freedom: noise.freedom }
-        };
-        Some((0..self.units.len()).map(effect).collect())
+            effects.push(LogEstimate { value: *value, error, freedom: noise.freedom });
+        }
+        Some(effects)
     }
 
     /// Whether the screening sees what it has to see.
@@ -106,9 +74,11 @@ impl Investigation<'_> {
     pub(crate) fn screened_units(&self) -> Vec<Mixture> {
         let least = self.smallest() / 2.0;
         let effects = self.effects().unwrap_or_default();
-        let has_effect = |one: &LogEstimate| one.differs(SCREEN_ALPHA) && one.value.abs() >= least;
-        let mut found: Vec<_> =
-            effects.iter().zip(&self.units).filter(|(one, _)| has_effect(one)).collect();
+        let mut found: Vec<_> = effects
+            .iter()
+            .zip(&self.units)
+            .filter(|(one, _)| one.differs(SCREEN_ALPHA) && one.value.abs() >= least)
+            .collect();
         found.sort_by(|(one, _), (other, _)| other.value.abs().total_cmp(&one.value.abs()));
         found.into_iter().map(|(_, unit)| *unit).collect()
     }

@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source};
 use truetps_random::RandomStream;
 
-use crate::{Batch, CauseQuestion, Findings, Mixture, Outcome, TrialSource, investigate};
+use crate::{CauseQuestion, Findings, Mixture, Outcome};
 
 /// Investigations of each pattern and noise, unless the environment says otherwise.
 const REPEATS: u64 = 100;
@@ -129,10 +130,10 @@ fn normal(random: &mut RandomStream) -> f64 {
     (-2.0 * random.open_unit().ln()).sqrt() * (std::f64::consts::TAU * random.open_unit()).cos()
 }
 
-impl TrialSource for Truth {
-    fn run(&mut self, batch: &Batch, _: &Findings) -> Option<Vec<Option<f64>>> {
+impl Source<CauseQuestion> for Truth {
+    fn run(&mut self, batch: &Batch<CauseQuestion>, _: &Findings) -> Option<Vec<Option<f64>>> {
         let run = |mixture: &Mixture| Some(self.value(*mixture) + self.scatter());
-        Some(batch.mixtures.iter().map(run).collect())
+        Some(batch.points.iter().map(run).collect())
     }
 }
 
@@ -153,7 +154,7 @@ impl Tally {
         for seed in 0..repeats() {
             let mut truth = Truth::new(pattern, factors, noise, sd, seed);
             let question = CauseQuestion { factors, suspects: vec![0, 1, 2], seed, smallest: 0.03 };
-            let found = investigate(&question, &mut truth);
+            let found = question.investigate(&mut truth);
             let causes: BTreeSet<_> = found.causes.iter().map(|cause| cause.factor).collect();
             let real: BTreeSet<_> = truth.causes.iter().map(|(factor, _)| *factor).collect();
             let is_exact = match pattern {
@@ -246,7 +247,7 @@ fn simulated_causes_of_four_factors() {
 fn closures_of_few_factors_are_of_the_causes() {
     let mut truth = Truth::new(Pattern::One, 3, NoiseKind::Normal, 0.05, 1);
     let question = CauseQuestion { factors: 3, suspects: Vec::new(), seed: 1, smallest: 0.03 };
-    let found = investigate(&question, &mut truth);
+    let found = question.investigate(&mut truth);
     let rest = found.closures.sufficiency.unwrap();
     assert!(
         rest.low < rest.high && found.causes.len() == 1,
@@ -261,14 +262,14 @@ struct Stubborn {
     truth: Truth,
 }
 
-impl TrialSource for Stubborn {
-    fn run(&mut self, batch: &Batch, so_far: &Findings) -> Option<Vec<Option<f64>>> {
+impl Source<CauseQuestion> for Stubborn {
+    fn run(&mut self, batch: &Batch<CauseQuestion>, so_far: &Findings) -> Option<Vec<Option<f64>>> {
         let [one, other] = self.pair;
         let works = |mixture: &Mixture| !mixture.has(one) || mixture.has(other);
         let results = self.truth.run(batch, so_far)?;
         Some(
             batch
-                .mixtures
+                .points
                 .iter()
                 .zip(results)
                 .map(|(mixture, result)| result.filter(|_| works(mixture)))
@@ -287,7 +288,7 @@ fn levels_that_do_not_work_apart_become_one_factor() {
         let mut source = Stubborn { pair: [guilty, innocent], truth };
         let question =
             CauseQuestion { factors: 10, suspects: vec![innocent], seed, smallest: 0.03 };
-        let found = investigate(&question, &mut source);
+        let found = question.investigate(&mut source);
         let pair: Mixture = [guilty, innocent].into_iter().collect();
         assert_eq!(found.merged, [pair], "seed {seed}");
         let named: Vec<_> = found.causes.iter().map(|cause| cause.factor).collect();
@@ -298,30 +299,31 @@ fn levels_that_do_not_work_apart_become_one_factor() {
 }
 
 #[test]
-fn a_tape_leads_to_the_same_findings() {
+fn a_record_leads_to_the_same_findings() {
     struct Recorder(Truth, Vec<(Mixture, Option<f64>)>);
-    impl TrialSource for Recorder {
-        fn run(&mut self, batch: &Batch, so_far: &Findings) -> Option<Vec<Option<f64>>> {
+    impl Source<CauseQuestion> for Recorder {
+        fn run(
+            &mut self,
+            batch: &Batch<CauseQuestion>,
+            so_far: &Findings,
+        ) -> Option<Vec<Option<f64>>> {
             let results = self.0.run(batch, so_far)?;
-            self.1.extend(batch.mixtures.iter().copied().zip(results.iter().copied()));
+            self.1.extend(batch.points.iter().copied().zip(results.iter().copied()));
             Some(results)
         }
     }
     let question = CauseQuestion { factors: 12, suspects: vec![0], seed: 5, smallest: 0.03 };
     let mut live =
         Recorder(Truth::new(Pattern::Together, 12, NoiseKind::Normal, 0.06, 5), Vec::new());
-    let findings = investigate(&question, &mut live);
-    let mut tape = crate::Tape::new(live.1.clone());
-    assert_eq!(investigate(&question, &mut tape), findings);
-    assert!(!tape.is_foreign());
+    let findings = question.investigate(&mut live);
+    let replayed = question.replay(live.1.clone());
+    assert!(replayed.findings == findings && !replayed.is_foreign);
     // A part of it is what was known then.
-    let mut part = crate::Tape::new(live.1[..20].to_vec());
-    let known = investigate(&question, &mut part);
+    let part = question.replay(live.1[..20].to_vec());
+    let known = part.findings;
     assert_eq!((known.outcome, known.causes.len()), (Outcome::Unfinished, 0));
-    assert!(known.gap.is_some() && !part.is_foreign());
+    assert!(known.gap.is_some() && !part.is_foreign);
     let mut edited = live.1;
     edited[3].0 = Mixture::only(7);
-    let mut tape = crate::Tape::new(edited);
-    investigate(&question, &mut tape);
-    assert!(tape.is_foreign());
+    assert!(question.replay(edited).is_foreign);
 }

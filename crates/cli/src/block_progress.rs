@@ -117,6 +117,7 @@ mod tests {
             position: 0,
             role: TrialRole::Cell,
             configuration: Configuration { levels: IndexMap::new() },
+            mixture: None,
         }
     }
 

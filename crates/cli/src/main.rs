@@ -24,6 +24,7 @@
 
 mod answer;
 mod args;
+mod asked;
 mod block_progress;
 mod commands;
 mod compat;

@@ -28,6 +28,7 @@ impl ProbePicture {
             position: 0,
             role: TrialRole::Cell,
             configuration: Configuration { levels: indexmap::IndexMap::new() },
+            mixture: None,
         };
         let mut picture =
             Self { ui, commits: CommitMeter::default(), header: header.clone(), trial };

@@ -34,8 +34,6 @@ pub(crate) struct Progress {
     messages: Arc<InterruptMessages>,
     trial: RunningTrial,
     block: BlockProgress,
-    /// Of a search: the last trial, until it is known whether its rate held.
-    tried: Option<String>,
     /// Of an experiment that plans as it goes: the stage that was reported last.
     stage: Option<&'static str>,
 }
@@ -52,7 +50,6 @@ impl Progress {
             messages: Arc::default(),
             trial: RunningTrial::default(),
             block: BlockProgress::default(),
-            tried: None,
             stage: None,
         }
     }
@@ -119,7 +116,7 @@ impl Progress {
         self.trial.event(event);
         match event {
             TrialEvent::Begins => {
-                let line = self.block.begins(place).or_else(|| self.tried.take());
+                let line = self.block.begins(place);
                 line.filter(|_| !self.live).iter().for_each(|line| self.print_progress_line(line));
                 let (number, left) = (trial_number(place), left_text(place));
                 self.draw(&format!("{number} {}  starting{left}", place.trial.configuration));
@@ -181,7 +178,7 @@ impl Progress {
         let label = trial_label(place, trial);
         let line =
             format!("{label}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}{left}");
-        if place.of.is_none() { self.tried = Some(line) } else { self.print_progress_line(&line) }
+        self.print_progress_line(&line);
     }
 }
 
@@ -206,10 +203,11 @@ impl Listener for Progress {
         match event {
             ExperimentEvent::Preparing(step) => self.step(step),
             ExperimentEvent::RateTried { rate, broken } => {
-                self.tried = None;
                 self.step(&tried_rate_text(*rate, *broken));
             }
-            ExperimentEvent::Investigating { .. } | ExperimentEvent::SearchingPool { .. } => {
+            ExperimentEvent::Investigating { .. }
+            | ExperimentEvent::SearchingPool { .. }
+            | ExperimentEvent::SearchingRate { .. } => {
                 let Some(stage) = stage_of(event) else { return };
                 if self.stage != Some(stage.what) {
                     self.stage = Some(stage.what);
@@ -230,7 +228,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
         // Of a block that was interrupted.
-        let line = self.block.take().or_else(|| self.tried.take());
+        let line = self.block.take();
         line.filter(|_| !self.live).iter().for_each(|line| self.print_progress_line(line));
     }
 }
@@ -250,6 +248,7 @@ mod tests {
             position: 2,
             role: TrialRole::Cell,
             configuration: Configuration { levels: IndexMap::new() },
+            mixture: None,
         };
         let check = |of, left: Option<u64>, expect: &str| {
             let place =

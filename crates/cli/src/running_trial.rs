@@ -3,7 +3,7 @@
 use truetps_analysis::{LiveProbe, LiveStalls};
 use truetps_causes::{Findings, Stage};
 use truetps_compat::InterruptMessages;
-use truetps_lab::ExperimentEvent;
+use truetps_lab::{ExperimentEvent, RateFindings, RateStage};
 use truetps_pool::{PoolFindings, PoolStage};
 use truetps_record::{Suspension, Trial};
 use truetps_recording::{TrialEvent, TrialPlace, other_run_warning};
@@ -50,7 +50,8 @@ pub(crate) fn lasting_line(event: &ExperimentEvent<'_>) -> Option<String> {
         | ExperimentEvent::Loading { .. }
         | ExperimentEvent::RateTried { .. }
         | ExperimentEvent::Investigating { .. }
-        | ExperimentEvent::SearchingPool { .. } => None,
+        | ExperimentEvent::SearchingPool { .. }
+        | ExperimentEvent::SearchingRate { .. } => None,
     }
 }
 
@@ -69,6 +70,10 @@ pub(crate) fn stage_of(event: &ExperimentEvent<'_>) -> Option<StageText> {
         ExperimentEvent::SearchingPool { stage, left, so_far } => {
             let what = pool_stage(*stage);
             Some(StageText { what, text: searching_pool_text(what, *left, so_far) })
+        }
+        ExperimentEvent::SearchingRate { stage, so_far } => {
+            let what = rate_stage(*stage);
+            Some(StageText { what, text: searching_rate_text(what, so_far) })
         }
         _ => None,
     }
@@ -105,6 +110,25 @@ fn searching_pool_text(what: &str, left: usize, so_far: &PoolFindings) -> String
         )
     }));
     parts.join("; ")
+}
+
+fn rate_stage(stage: RateStage) -> &'static str {
+    match stage {
+        RateStage::ClosedLoop => "a closed loop, which shows the most that the server takes",
+        RateStage::Bracketing => "rates up or down to where one fails and a lower one holds",
+        RateStage::Bisecting => "rates between the two",
+        RateStage::Confirming => "the same rate again",
+    }
+}
+
+/// `rates between the two; so far 1760/s held, 2010/s did not hold`
+fn searching_rate_text(what: &str, so_far: &RateFindings) -> String {
+    let held = so_far.held.map(|rate| format!("{rate}/s held"));
+    let broken = so_far.broken.map(|rate| format!("{rate}/s did not hold"));
+    let most = so_far.most.map(|tps| format!("a closed loop reached {} tps", format::tps(tps)));
+    let known: Vec<_> = held.into_iter().chain(broken).collect();
+    let known = if known.is_empty() { most } else { Some(format!("so far {}", known.join(", "))) };
+    known.map_or_else(|| what.to_owned(), |known| format!("{what}; {known}"))
 }
 
 fn investigation_stage(stage: Stage) -> &'static str {

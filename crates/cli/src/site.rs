@@ -73,6 +73,14 @@ impl RunSite {
         }
     }
 
+    /// The address of an external server, without a password.
+    pub(crate) fn address(&self) -> Option<String> {
+        match &self.choice {
+            ServerChoice::Private { .. } => None,
+            ServerChoice::Given(external) => Some(external.target.to_string()),
+        }
+    }
+
     /// This process makes one part of the load.
     pub(crate) fn with_part(mut self, part: Part, wait: Duration) -> Result<Self, CommandFailure> {
         match &mut self.choice {

@@ -176,6 +176,7 @@ fn scheduled(turn: &TrialTurn, number: u32) -> ScheduledTrial {
         position: number - 1,
         role: TrialRole::Cell,
         configuration: turn.configuration.clone(),
+        mixture: None,
     }
 }
 

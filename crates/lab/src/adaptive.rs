@@ -3,24 +3,84 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source};
 use truetps_folder::ExperimentFolder;
+use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, DiskFacts, Experiment, ScheduledTrial, Trial, TrialRole, Validity,
+    Configuration, DiskFacts, Experiment, ScheduledTrial, SettingValue, Trial, TrialRole, Validity,
 };
 
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
-use crate::experiment::{Finished, PreparedExperiment};
+use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment};
 
-/// After so many trials in a row without a result the experiment ends.
+/// After so many trials in a row without a result an experiment ends.
 const FAILURES_IN_A_ROW_MAX: u32 = 8;
 
-/// Measures configurations, unless the folder has their results: each trial is in the schedule before it begins.
-pub(crate) struct AdaptiveTrials<'a, 'p> {
-    pub(crate) prepared: &'a mut PreparedExperiment<'p>,
-    pub(crate) folder: &'a ExperimentFolder,
+/// How the points of a question become trials, and trials their readings.
+pub(crate) trait Measuring<Q: AdaptiveQuestion> {
+    /// The factor whose levels are tried: the plan in the folder has those that were.
+    const FACTOR: Option<&'static str> = None;
+    /// Whether a trial that failed is run once more: it may have failed by chance.
+    const REPEATS: bool = true;
+
+    fn event<'e>(&'e self, batch: &Batch<Q>, so_far: &'e Q::Findings) -> ExperimentEvent<'e>;
+
+    fn trial(&self, point: Q::Point) -> NextTrial;
+
+    /// `None`: the trial says nothing about its point.
+    fn reading(&self, trial: &Trial, listener: &mut dyn Listener) -> Option<Q::Reading>;
+
+    /// The block of a batch that begins with this trial.
+    fn block(&self, earlier: &[ScheduledTrial], _first: &NextTrial) -> u32 {
+        earlier.last().map_or(0, |last| last.block + 1)
+    }
+
+    /// Why the experiment ends with this trial, after so many in a row without a reading.
+    fn gives_up(&self, trial: &Trial, failures_in_a_row: u32) -> Option<String> {
+        (failures_in_a_row >= FAILURES_IN_A_ROW_MAX).then(|| {
+            let reason = trial.validity.reason().map(ToString::to_string).unwrap_or_default();
+            format!("{failures_in_a_row} trials in a row gave no result: {reason}")
+        })
+    }
+}
+
+/// A trial that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct NextTrial {
+    pub(crate) role: TrialRole,
+    pub(crate) configuration: Configuration,
+    pub(crate) mixture: Option<String>,
+}
+
+impl NextTrial {
+    /// One of the configurations that are compared.
+    pub(crate) fn cell(configuration: Configuration) -> Self {
+        Self { role: TrialRole::Cell, configuration, mixture: None }
+    }
+}
+
+/// Why no more trials follow.
+enum End {
+    /// The user has stopped it, or its time is over.
+    Stopped,
+    GaveUp(String),
+}
+
+impl From<LabError> for End {
+    fn from(error: LabError) -> Self {
+        Self::GaveUp(error.to_string())
+    }
+}
+
+/// Measures what a question asks for, unless the folder has it: each trial is in the schedule before it begins.
+pub(crate) struct AdaptiveTrials<'a, 'p, M> {
+    measuring: M,
+    prepared: &'a mut PreparedExperiment<'p>,
+    folder: &'a ExperimentFolder,
     experiment: Experiment,
-    stop: &'a AtomicBool,
+    plan: &'p Plan,
+    stop: &'p AtomicBool,
     listener: &'a mut dyn Listener,
     /// When the time is over.
     until: Option<Instant>,
@@ -30,19 +90,21 @@ pub(crate) struct AdaptiveTrials<'a, 'p> {
     gave_up: Option<String>,
 }
 
-impl<'a, 'p> AdaptiveTrials<'a, 'p> {
+impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
     pub(crate) fn new(
+        measuring: M,
+        request: &'p ExperimentRequest<'p>,
         prepared: &'a mut PreparedExperiment<'p>,
-        folder: &'a ExperimentFolder,
-        experiment: Experiment,
-        stop: &'a AtomicBool,
+        (folder, experiment): (&'a ExperimentFolder, Experiment),
         listener: &'a mut dyn Listener,
     ) -> Self {
         Self {
+            measuring,
             prepared,
             folder,
             experiment,
-            stop,
+            plan: request.plan,
+            stop: request.stop,
             listener,
             until: None,
             asked: 0,
@@ -51,100 +113,81 @@ impl<'a, 'p> AdaptiveTrials<'a, 'p> {
         }
     }
 
-    pub(crate) fn until(&mut self, until: Option<Instant>) {
-        self.until = until;
+    #[must_use]
+    pub(crate) fn until(self, until: Option<Instant>) -> Self {
+        Self { until, ..self }
     }
 
-    pub(crate) fn into_finished(self) -> Finished {
-        Finished { folder: self.folder.clone(), gave_up: self.gave_up, not_left: None }
+    /// Measures until the question is answered, or the experiment ends.
+    pub(crate) fn investigate<Q: AdaptiveQuestion>(
+        mut self,
+        question: &Q,
+    ) -> (Q::Findings, Finished)
+    where
+        M: Measuring<Q>,
+    {
+        let findings = question.investigate(&mut self);
+        let folder = self.folder.clone();
+        (findings, Finished { folder, gave_up: self.gave_up, not_left: None })
     }
 
-    pub(crate) fn tell(&mut self, event: &ExperimentEvent<'_>) {
-        self.listener.event(event);
-    }
-
-    /// Measures a batch in this order, as one block; `None`: the experiment ends here. `record` runs before a new trial is
-    /// written into the schedule, with the trial's number in the experiment and its place in the batch. After a crash in
-    /// between it runs again for the same number.
-    pub(crate) fn block(
-        &mut self,
-        configurations: Vec<Configuration>,
-        mut record: impl FnMut(&ExperimentFolder, usize, usize) -> Result<(), LabError>,
-    ) -> Option<Vec<Trial>> {
-        let last = self.experiment.schedule.last();
-        let next = last.map_or(0, |last| last.block + 1);
-        let block =
-            self.experiment.schedule.get(self.asked).map_or(next, |scheduled| scheduled.block);
-        let mut trials = Vec::new();
-        for (place, configuration) in configurations.into_iter().enumerate() {
-            match self.measure(block, configuration, |folder, index| record(folder, index, place)) {
-                Ok(Some(trial)) => trials.push(trial),
-                Ok(None) => return None,
-                Err(error) => {
-                    self.gave_up = Some(error.to_string());
-                    return None;
-                }
-            }
-        }
-        Some(trials)
-    }
-
-    /// Its trial; `None`: the experiment ends here.
-    fn measure(
+    /// What the trial gives, measured or known.
+    fn measure<Q: AdaptiveQuestion>(
         &mut self,
         block: u32,
-        configuration: Configuration,
-        record: impl FnOnce(&ExperimentFolder, usize) -> Result<(), LabError>,
-    ) -> Result<Option<Trial>, LabError> {
-        if let Some(scheduled) = self.experiment.schedule.get(self.asked) {
-            if scheduled.configuration != configuration {
-                return Err(LabError::OtherSchedule);
-            }
-            if let Some(trial) =
-                self.folder.trial(&scheduled.name)?.filter(|trial| !trial.validity.is_partial())
-            {
-                self.asked += 1;
-                return Ok(Some(trial));
-            }
+        next: NextTrial,
+    ) -> Result<Option<Q::Reading>, End>
+    where
+        M: Measuring<Q>,
+    {
+        if let Some(trial) = self.known(&next)? {
+            self.asked += 1;
+            return Ok(self.measuring.reading(&trial, self.listener));
         }
-        if self.stop.load(Ordering::Relaxed)
-            || self.until.is_some_and(|until| Instant::now() >= until)
-        {
-            return Ok(None);
+        if self.is_over() {
+            return Err(End::Stopped);
         }
-        let scheduled = self.schedule(block, configuration, record)?;
+        let scheduled = self.schedule(block, next, M::FACTOR)?;
         let mut trial = self.prepared.one_more(self.folder, &scheduled, self.listener)?;
         self.record_disks()?;
         // A load that failed may have failed by chance. A server that does not start will not start again.
         let is_worth = trial.measured.is_some() || trial.engine.is_some();
-        if matches!(trial.validity, Validity::Invalid(_))
-            && is_worth
-            && !self.stop.load(Ordering::Relaxed)
-        {
+        let has_failed = matches!(trial.validity, Validity::Invalid(_));
+        if M::REPEATS && has_failed && is_worth && !self.stop.load(Ordering::Relaxed) {
             trial = self.prepared.one_more(self.folder, &scheduled, self.listener)?;
         }
+        // Interrupted requests were not answered.
         if trial.validity.is_partial() {
-            return Ok(None);
+            return Err(End::Stopped);
         }
         self.asked += 1;
-        self.failures_in_a_row =
-            if trial.log_tps().is_some() { 0 } else { self.failures_in_a_row + 1 };
-        if self.failures_in_a_row >= FAILURES_IN_A_ROW_MAX {
-            let reason = trial.validity.reason().map(ToString::to_string).unwrap_or_default();
-            self.gave_up = Some(format!(
-                "{} trials in a row gave no result: {reason}",
-                self.failures_in_a_row
-            ));
-            return Ok(None);
+        let reading = self.measuring.reading(&trial, self.listener);
+        self.failures_in_a_row = if reading.is_some() { 0 } else { self.failures_in_a_row + 1 };
+        match self.measuring.gives_up(&trial, self.failures_in_a_row) {
+            Some(reason) if reading.is_none() => Err(End::GaveUp(reason)),
+            _ => Ok(reading),
         }
-        Ok(Some(trial))
     }
 
-    /// Of disks that are measured when the first server on them is prepared. An earlier command's stay as they are.
+    /// The trial of an earlier command; an error if another one was scheduled in its place.
+    fn known(&self, next: &NextTrial) -> Result<Option<Trial>, LabError> {
+        let Some(scheduled) = self.experiment.schedule.get(self.asked) else { return Ok(None) };
+        if scheduled.configuration != next.configuration {
+            return Err(LabError::OtherSchedule);
+        }
+        let trial = self.folder.trial(&scheduled.name)?;
+        Ok(trial.filter(|trial| !trial.validity.is_partial()))
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Records disks that are measured when the first server on them is prepared. An earlier command's stay as they are.
     fn record_disks(&mut self) -> Result<(), LabError> {
         let known = &self.experiment.disks;
-        let is_new = |disk: &&DiskFacts| known.iter().all(|other| other.profile != disk.profile);
-        let new: Vec<_> = self.prepared.provider.disks().iter().filter(is_new).cloned().collect();
+        let mut new: Vec<DiskFacts> = self.prepared.provider.disks().to_vec();
+        new.retain(|disk| known.iter().all(|other| other.profile != disk.profile));
         if !new.is_empty() {
             self.experiment.disks.extend(new);
             self.folder.write_experiment(&self.experiment)?;
@@ -152,26 +195,71 @@ impl<'a, 'p> AdaptiveTrials<'a, 'p> {
         Ok(())
     }
 
-    /// Written before the trial.
+    /// Its place in the schedule, which is written before the trial.
     fn schedule(
         &mut self,
         block: u32,
-        configuration: Configuration,
-        record: impl FnOnce(&ExperimentFolder, usize) -> Result<(), LabError>,
+        next: NextTrial,
+        factor: Option<&str>,
     ) -> Result<ScheduledTrial, LabError> {
         if let Some(scheduled) = self.experiment.schedule.get(self.asked) {
             return Ok(scheduled.clone());
         }
+        let NextTrial { role, configuration, mixture } = next;
         let scheduled = ScheduledTrial {
             name: format!("trial-{:04}", self.asked + 1),
             block,
             position: self.asked as u32,
-            role: TrialRole::Cell,
+            role,
             configuration,
+            mixture,
         };
-        record(self.folder, self.asked)?;
         self.experiment.schedule.push(scheduled.clone());
+        if let Some(factor) = factor {
+            let levels = levels_tried(&self.experiment.schedule, factor);
+            // A closed loop has no rate, and a plan no factor without a level.
+            if !levels.is_empty() {
+                let mut plan = self.plan.clone();
+                plan.factors.insert(factor.to_owned(), levels);
+                self.folder.write_plan(&plan)?;
+            }
+        }
         self.folder.write_experiment(&self.experiment)?;
         Ok(scheduled)
     }
+}
+
+impl<Q: AdaptiveQuestion, M: Measuring<Q>> Source<Q> for AdaptiveTrials<'_, '_, M> {
+    /// Measures a batch in its order, as one block.
+    fn run(&mut self, batch: &Batch<Q>, so_far: &Q::Findings) -> Option<Vec<Option<Q::Reading>>> {
+        self.listener.event(&self.measuring.event(batch, so_far));
+        let first = self.measuring.trial(*batch.points.first()?);
+        let block = match self.experiment.schedule.get(self.asked) {
+            Some(scheduled) => scheduled.block,
+            None => self.measuring.block(&self.experiment.schedule, &first),
+        };
+        let mut readings = Vec::new();
+        for point in &batch.points {
+            match self.measure(block, self.measuring.trial(*point)) {
+                Ok(reading) => readings.push(reading),
+                Err(End::Stopped) => return None,
+                Err(End::GaveUp(reason)) => {
+                    self.gave_up = Some(reason);
+                    return None;
+                }
+            }
+        }
+        Some(readings)
+    }
+}
+
+/// The levels of a factor in these trials, rising.
+fn levels_tried(schedule: &[ScheduledTrial], factor: &str) -> Vec<SettingValue> {
+    let mut levels: Vec<_> =
+        schedule.iter().filter_map(|one| one.configuration.levels.get(factor)).cloned().collect();
+    levels.sort_by(|a, b| {
+        a.as_number().unwrap_or_default().total_cmp(&b.as_number().unwrap_or_default())
+    });
+    levels.dedup();
+    levels
 }

@@ -93,9 +93,9 @@ pub enum LabError {
     )]
     SearchFailed { reason: String },
     #[error(
-        "`{name}` is a rate search and cannot be resumed: each rate depends on the previous result"
+        "`{name}` is a rate search, which has no blocks: each rate follows from the results before"
     )]
-    ResumedSearch { name: String },
+    SearchWithBlocks { name: String },
     #[error("the experiment cannot be extended here: {what}")]
     OtherHost { what: String },
     #[error(
@@ -153,9 +153,7 @@ impl LabError {
             Self::NotLogged => {
                 "remove it from the server's init_connect, or use an account that does not have it"
             }
-            Self::ResumedSearch { .. } => {
-                "start a new search; `truetps report` shows the results of this one"
-            }
+            Self::SearchWithBlocks { .. } => "leave --blocks, --add-blocks and --until-decided out",
             Self::OtherHost { .. } => {
                 "start a new experiment, or extend it on the host where it was begun"
             }

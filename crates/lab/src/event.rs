@@ -6,6 +6,8 @@ use truetps_causes::{Findings, Stage};
 use truetps_pool::{PoolFindings, PoolStage};
 use truetps_recording::{TrialEvent, TrialPlace};
 
+use crate::search::{RateFindings, RateStage};
+
 /// One event.
 #[derive(Debug)]
 pub enum ExperimentEvent<'a> {
@@ -24,6 +26,8 @@ pub enum ExperimentEvent<'a> {
     Investigating { stage: Stage, left: usize, so_far: &'a Findings, factors: &'a [String] },
     /// A search for the size of a pool measures its next numbers of connections. `left`: trials of this stage.
     SearchingPool { stage: PoolStage, left: usize, so_far: &'a PoolFindings },
+    /// A search for the highest rate tries its next one.
+    SearchingRate { stage: RateStage, so_far: &'a RateFindings },
     /// An event of one trial.
     Trial(TrialPlace<'a>, TrialEvent<'a>),
     /// A warning; the experiment continues.

@@ -1,5 +1,6 @@
 //! An experiment that searches the highest rate which meets an objective.
 
+use truetps_adaptive::{AdaptiveQuestion, Batch};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_record::{
@@ -7,13 +8,12 @@ use truetps_record::{
     Trial, TrialRole, Validity,
 };
 
+use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial};
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
-use crate::search::{Search, SearchStep};
+use crate::search::{RateFindings, RateOutcome, RateQuestion, RateReading};
 
-/// A closed loop measures the server's maximum; an open loop at that rate has a queue that never empties.
-const FIRST_SHARE: f64 = 0.8;
 /// After this many inconclusive trials in a row the search ends: further trials would be inconclusive, too.
 const FAILURES_IN_A_ROW_MAX: u32 = 3;
 
@@ -29,75 +29,147 @@ pub fn find_max(
     prepared.end(finished, listener)
 }
 
-pub(crate) fn find_max_on(
-    prepared: &mut PreparedExperiment<'_>,
-    request: &ExperimentRequest<'_>,
+pub(crate) fn find_max_on<'p>(
+    prepared: &mut PreparedExperiment<'p>,
+    request: &'p ExperimentRequest<'p>,
     slo: &Slo,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
-    let mut plan = request.plan.clone();
-    plan.factors.insert(RATE.to_owned(), Vec::new());
     let mut experiment = planned_experiment(request, prepared, Vec::new());
     experiment.slo = Some(slo.clone());
     let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     let _lock = folder.lock()?;
-    let mut records = Records { folder, plan, experiment };
-    let gave_up = search(prepared, &mut records, slo, listener).err();
-    let gave_up = gave_up
-        .filter(|error| !matches!(error, LabError::Interrupted))
-        .map(|error| error.to_string());
-    Ok(Finished { folder: records.folder, gave_up, not_left: None })
+    Ok(search(request, slo, prepared, (&folder, experiment), listener))
 }
 
-struct Records {
-    folder: ExperimentFolder,
-    plan: Plan,
-    experiment: Experiment,
-}
-
-fn search(
-    prepared: &mut PreparedExperiment<'_>,
-    records: &mut Records,
+/// The plan for the rest of a search: the one in the folder has the rates that were tried. `None`: it is answered.
+pub(crate) fn plan_of_rest(
+    folder: &ExperimentFolder,
+    experiment: &Experiment,
     slo: &Slo,
-    listener: &mut dyn Listener,
-) -> Result<(), LabError> {
-    let pilot = records.run_trial_at(prepared, None, listener)?;
-    let most = pilot.measured.as_ref().map_or(0.0, |measured| measured.tps);
-    if !pilot.validity.is_valid() || most <= 0.0 {
-        let reason =
-            pilot.validity.reason().map_or("no transaction ended".to_owned(), ToString::to_string);
-        return Err(LabError::NoPilot { reason });
+    plan: &Plan,
+) -> Result<Option<Plan>, LabError> {
+    if is_answered(folder, experiment, slo)? {
+        return Ok(None);
     }
-    let mut search = Search::new(most * FIRST_SHARE);
-    let mut failures_in_a_row = 0;
-    loop {
-        match search.next() {
-            SearchStep::Try(rate) => {
-                let trial = records.run_trial_at(prepared, Some(rate), listener)?;
-                if let Some(reason) = failure(&trial) {
-                    failures_in_a_row += 1;
-                    if failures_in_a_row == FAILURES_IN_A_ROW_MAX {
-                        return Err(LabError::SearchFailed { reason });
-                    }
-                    continue;
-                }
-                failures_in_a_row = 0;
-                let broken = broken_by(&trial, slo);
-                listener.event(&ExperimentEvent::RateTried { rate, broken: broken.as_deref() });
-                search.heard(rate, broken.is_none());
+    let mut plan = plan.clone();
+    plan.factors.shift_remove(RATE);
+    Ok(Some(plan))
+}
+
+/// Whether the trials of a folder are all that its search asks for.
+fn is_answered(
+    folder: &ExperimentFolder,
+    experiment: &Experiment,
+    slo: &Slo,
+) -> Result<bool, LabError> {
+    let mut results = Vec::new();
+    for scheduled in &experiment.schedule {
+        let trial = folder.trial(&scheduled.name)?.filter(|trial| !trial.validity.is_partial());
+        let Some(trial) = trial else { break };
+        let reading = reading_of(&trial, slo).ok().map(|(reading, _)| reading);
+        results.push((scheduled.configuration.rate(), reading));
+    }
+    Ok(RateQuestion.replay(results).findings.outcome == RateOutcome::Answered)
+}
+
+/// Searches on from what the folder has.
+pub(crate) fn search<'p>(
+    request: &'p ExperimentRequest<'p>,
+    slo: &Slo,
+    prepared: &mut PreparedExperiment<'p>,
+    recorded: (&ExperimentFolder, Experiment),
+    listener: &mut dyn Listener,
+) -> Finished {
+    let connections = request.plan.factors[CONNECTIONS][0].clone();
+    let trials = RateTrials { connections, slo };
+    let (findings, mut finished) =
+        AdaptiveTrials::new(trials, request, prepared, recorded, listener)
+            .investigate(&RateQuestion);
+    if findings.outcome == RateOutcome::Undecided {
+        finished.gave_up = Some(LabError::SearchUndecided.to_string());
+    }
+    finished
+}
+
+/// Rates become trials.
+struct RateTrials<'a> {
+    connections: SettingValue,
+    slo: &'a Slo,
+}
+
+impl Measuring<RateQuestion> for RateTrials<'_> {
+    const FACTOR: Option<&'static str> = Some(RATE);
+    /// A rate is asked for again instead, as a trial of its own.
+    const REPEATS: bool = false;
+
+    fn event<'e>(
+        &'e self,
+        batch: &Batch<RateQuestion>,
+        so_far: &'e RateFindings,
+    ) -> ExperimentEvent<'e> {
+        ExperimentEvent::SearchingRate { stage: batch.stage, so_far }
+    }
+
+    fn trial(&self, rate: Option<f64>) -> NextTrial {
+        let mut levels = [(CONNECTIONS.to_owned(), self.connections.clone())].into();
+        let Some(rate) = rate else {
+            let role = TrialRole::Pilot;
+            return NextTrial { role, ..NextTrial::cell(Configuration { levels }) };
+        };
+        levels.insert(RATE.to_owned(), level(rate));
+        NextTrial::cell(Configuration { levels })
+    }
+
+    fn reading(&self, trial: &Trial, listener: &mut dyn Listener) -> Option<RateReading> {
+        let (reading, broken) = reading_of(trial, self.slo).ok()?;
+        if let Some(rate) = trial.configuration.rate() {
+            listener.event(&ExperimentEvent::RateTried { rate, broken: broken.as_deref() });
+        }
+        Some(reading)
+    }
+
+    /// Trials of a rate are numbered.
+    fn block(&self, earlier: &[ScheduledTrial], first: &NextTrial) -> u32 {
+        earlier.iter().filter(|other| other.configuration == first.configuration).count() as u32
+    }
+
+    fn gives_up(&self, trial: &Trial, failures_in_a_row: u32) -> Option<String> {
+        let Err(reason) = reading_of(trial, self.slo) else { return None };
+        match trial.role {
+            TrialRole::Pilot => Some(LabError::NoPilot { reason }.to_string()),
+            _ if failures_in_a_row >= FAILURES_IN_A_ROW_MAX => {
+                Some(LabError::SearchFailed { reason }.to_string())
             }
-            SearchStep::Found(_) => return Ok(()),
-            SearchStep::GivenUp => return Err(LabError::SearchUndecided),
+            _ => None,
         }
     }
+}
+
+/// What a trial says about its rate, and why the objective did not hold. An error is why it says nothing.
+fn reading_of(trial: &Trial, slo: &Slo) -> Result<(RateReading, Option<String>), String> {
+    let tps = trial.measured.as_ref().map_or(0.0, |measured| measured.tps);
+    if trial.configuration.rate().is_none() {
+        return match trial.validity.reason() {
+            Some(reason) => Err(reason.to_string()),
+            None if tps <= 0.0 => Err("no transaction ended".to_owned()),
+            None => Ok((RateReading { tps, holds: true }, None)),
+        };
+    }
+    if let Some(reason) = failure(trial) {
+        return Err(reason);
+    }
+    let broken = broken_by(trial, slo);
+    Ok((RateReading { tps, holds: broken.is_none() }, broken))
 }
 
 /// Why a trial is inconclusive about its rate: the server could not be prepared or died, clients were missing, or the
 /// load generator was suspended.
 fn failure(trial: &Trial) -> Option<String> {
-    let had_all =
-        |engine: &EngineFacts| engine.clients_failed == 0 && engine.suspensions.is_empty();
-    let was_driven = trial.engine.as_ref().is_some_and(had_all);
+    let was_driven =
+        trial.engine.as_ref().is_some_and(|EngineFacts { clients_failed, suspensions, .. }| {
+            *clients_failed == 0 && suspensions.is_empty()
+        });
     match &trial.validity {
         Validity::Invalid(reason) if trial.measured.is_none() || !was_driven => {
             Some(reason.to_string())
@@ -116,53 +188,6 @@ fn broken_by(trial: &Trial, slo: &Slo) -> Option<String> {
         return Some("not sustained".to_owned());
     }
     slo.broken_by(measured)
-}
-
-impl Records {
-    /// One more trial: a closed loop if there is no rate.
-    fn run_trial_at(
-        &mut self,
-        prepared: &mut PreparedExperiment<'_>,
-        rate: Option<f64>,
-        listener: &mut dyn Listener,
-    ) -> Result<Trial, LabError> {
-        let scheduled = self.schedule(rate);
-        self.experiment.schedule.push(scheduled.clone());
-        if let Some(level) = rate.map(level) {
-            let levels = self.plan.factors.entry(RATE.to_owned()).or_default();
-            if !levels.contains(&level) {
-                levels.push(level);
-                let number = |level: &SettingValue| level.as_number().unwrap_or_default();
-                levels.sort_by(|a, b| number(a).total_cmp(&number(b)));
-            }
-            self.folder.write_plan(&self.plan)?;
-        }
-        self.folder.write_experiment(&self.experiment)?;
-        let trial = prepared.one_more(&self.folder, &scheduled, listener)?;
-        // Interrupted requests were not answered.
-        if matches!(trial.validity, Validity::Partial(_)) {
-            return Err(LabError::Interrupted);
-        }
-        Ok(trial)
-    }
-
-    fn schedule(&self, rate: Option<f64>) -> ScheduledTrial {
-        let connections = self.plan.factors[CONNECTIONS][0].clone();
-        let mut configuration =
-            Configuration { levels: [(CONNECTIONS.to_owned(), connections)].into() };
-        if let Some(rate) = rate {
-            configuration.levels.insert(RATE.to_owned(), level(rate));
-        }
-        let earlier = |other: &&ScheduledTrial| other.configuration == configuration;
-        let block = self.experiment.schedule.iter().filter(earlier).count() as u32;
-        ScheduledTrial {
-            name: format!("trial-{:04}", self.experiment.schedule.len() + 1),
-            block,
-            position: self.experiment.schedule.len() as u32,
-            role: if rate.is_some() { TrialRole::Cell } else { TrialRole::Pilot },
-            configuration,
-        }
-    }
 }
 
 /// A rate in the plan's notation.

@@ -50,9 +50,11 @@
 //!
 //! # Experiments that plan as they go
 //!
-//! - `find_max` chooses each rate after the previous trial; `search`, a pure module, computes the next rate.
 //! - `adaptive` (`AdaptiveTrials`) has the trials of an experiment that decides on each after the earlier ones: put
-//!   into the schedule before they begin, read from the folder when it is resumed. `explain` and `pool` use it.
+//!   into the schedule before they begin, read from the folder when it is resumed. The question asks for points;
+//!   `Measuring` makes trials of these. `find_max`, `explain` and `pool` are the three of them, and `conditions` says
+//!   whether server and host have changed since the earlier trials.
+//! - `find_max` measures rates, as the pure module `search` asks for them.
 //! - `pool` measures numbers of connections, as the crate `pool` asks for them.
 //! - `explain` measures mixtures of two configurations, as `causes` asks for them: `examination` starts both sides and
 //!   compares their variables, `differences` says which of them can be measured (`Candidate`) and why others are left
@@ -79,6 +81,7 @@
 
 mod adaptive;
 mod check_settings;
+mod conditions;
 mod crash;
 mod error;
 mod event;
@@ -112,6 +115,7 @@ pub use find_max::find_max;
 pub use pool::{find_pool, resume_pool};
 pub use resume::resume;
 pub use schedule::schedule;
+pub use search::{RateFindings, RateStage};
 pub use trial::planned_disks::PlannedDisks;
 pub use trial::server_provider::{ExternalServer, ServerProgram, ServerSource};
 pub use trial::setting::SettingError;

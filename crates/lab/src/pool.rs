@@ -2,19 +2,23 @@
 //!
 //! [`truetps_pool`] decides which numbers of connections are measured; here they become trials.
 
+use indexmap::IndexMap;
+use truetps_adaptive::Batch;
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
-use truetps_pool::{PoolBatch, PoolFindings, PoolQuestion, PoolResult, PoolSource, search};
-use truetps_record::{CONNECTIONS, Configuration, PoolRecord, PoolRule, SettingValue};
+use truetps_pool::{PoolFindings, PoolQuestion, PoolResult};
+use truetps_record::{
+    CONNECTIONS, Configuration, Experiment, PoolRecord, PoolRule, SettingValue, Trial,
+};
 
-use crate::adaptive::AdaptiveTrials;
+use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial};
+use crate::conditions::same_place;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
-use crate::resume::{same_host, same_servers};
 
-/// Runs a new search; it fills in the rule of thumb, where the server is on this host. The plan has one level of each factor, except connections: these are the levels up to the largest
-/// that may be tried.
+/// Runs a new search; it fills in the rule of thumb, where the server is on this host. The plan has one level of each
+/// factor, and of connections the largest number that may be tried.
 pub fn find_pool(
     request: &ExperimentRequest<'_>,
     pool: &PoolRecord,
@@ -25,9 +29,9 @@ pub fn find_pool(
     prepared.end(finished, listener)
 }
 
-fn find_pool_on(
-    prepared: &mut PreparedExperiment<'_>,
-    request: &ExperimentRequest<'_>,
+fn find_pool_on<'p>(
+    prepared: &mut PreparedExperiment<'p>,
+    request: &'p ExperimentRequest<'p>,
     pool: &PoolRecord,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
@@ -38,8 +42,7 @@ fn find_pool_on(
     let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     folder.write_pool(pool)?;
     let _lock = folder.lock()?;
-    let trials = AdaptiveTrials::new(prepared, &folder, experiment, request.stop, listener);
-    Ok(run(trials, pool, request.plan))
+    Ok(run(request, pool, prepared, (&folder, experiment), listener))
 }
 
 /// Goes on with a search that was stopped: what was measured is not measured again.
@@ -51,63 +54,54 @@ pub fn resume_pool(
     let _lock = folder.lock()?;
     let (experiment, pool) = (folder.experiment()?, folder.pool()?.ok_or(LabError::NoPool)?);
     let mut prepared = PreparedExperiment::set_up(request, request.runs, listener)?;
-    // Trials of two machines say nothing about each other.
-    let same = same_servers(&prepared.servers, &experiment)
-        .and_then(|()| same_host(&prepared.host, &experiment.host, true, listener));
-    if let Err(error) = same {
-        return prepared.end(Err(error), listener);
+    let finished = same_place(&prepared, &experiment, listener)
+        .map(|()| run(request, &pool, &mut prepared, (folder, experiment), listener));
+    prepared.end(finished, listener)
+}
+
+fn run<'p>(
+    request: &'p ExperimentRequest<'p>,
+    pool: &PoolRecord,
+    prepared: &mut PreparedExperiment<'p>,
+    recorded: (&ExperimentFolder, Experiment),
+    listener: &mut dyn Listener,
+) -> Finished {
+    let trials = PoolTrials { plan: request.plan };
+    AdaptiveTrials::new(trials, request, prepared, recorded, listener)
+        .investigate(&PoolQuestion::recorded(pool))
+        .1
+}
+
+/// Numbers of connections become trials.
+struct PoolTrials<'a> {
+    plan: &'a Plan,
+}
+
+impl Measuring<PoolQuestion> for PoolTrials<'_> {
+    const FACTOR: Option<&'static str> = Some(CONNECTIONS);
+
+    fn event<'e>(
+        &'e self,
+        batch: &Batch<PoolQuestion>,
+        so_far: &'e PoolFindings,
+    ) -> ExperimentEvent<'e> {
+        ExperimentEvent::SearchingPool { stage: batch.stage, left: batch.planned, so_far }
     }
-    let trials = AdaptiveTrials::new(&mut prepared, folder, experiment, request.stop, listener);
-    let finished = run(trials, &pool, request.plan);
-    prepared.end(Ok(finished), listener)
-}
 
-fn run(trials: AdaptiveTrials<'_, '_>, pool: &PoolRecord, plan: &Plan) -> Finished {
-    let mut source = PoolTrials { trials, plan: plan.clone() };
-    source.plan.factors.insert(CONNECTIONS.to_owned(), Vec::new());
-    let _: PoolFindings = search(&PoolQuestion::of(pool), &mut source);
-    source.trials.into_finished()
-}
-
-/// Measures numbers of connections, unless the folder has their results.
-struct PoolTrials<'a, 'p> {
-    trials: AdaptiveTrials<'a, 'p>,
-    /// With the numbers that were tried.
-    plan: Plan,
-}
-
-impl PoolSource for PoolTrials<'_, '_> {
-    fn run(&mut self, batch: &PoolBatch, so_far: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
-        let Self { trials, plan } = self;
-        trials.tell(&ExperimentEvent::SearchingPool {
-            stage: batch.stage,
-            left: batch.planned,
-            so_far,
-        });
-        let configurations =
-            batch.connections.iter().map(|number| configuration(plan, *number)).collect();
-        let measured = trials.block(configurations, |folder, _, place| {
-            let level = SettingValue::Int(batch.connections[place].into());
-            let levels = plan.factors.entry(CONNECTIONS.to_owned()).or_default();
-            if !levels.contains(&level) {
-                levels.push(level);
-                levels.sort_by(|a, b| {
-                    a.as_number().unwrap_or_default().total_cmp(&b.as_number().unwrap_or_default())
-                });
-                folder.write_plan(plan)?;
-            }
-            Ok(())
-        })?;
-        Some(measured.iter().map(PoolResult::of).collect())
+    /// The plan's levels with this number of connections.
+    fn trial(&self, connections: u32) -> NextTrial {
+        let mut levels: IndexMap<_, _> = self
+            .plan
+            .factors
+            .iter()
+            .filter(|(name, _)| *name != CONNECTIONS)
+            .filter_map(|(name, levels)| Some((name.clone(), levels.first()?.clone())))
+            .collect();
+        levels.insert(CONNECTIONS.to_owned(), SettingValue::Int(connections.into()));
+        NextTrial::cell(Configuration { levels })
     }
-}
 
-/// The plan's levels with this number of connections.
-fn configuration(plan: &Plan, connections: u32) -> Configuration {
-    let first = |levels: &Vec<SettingValue>| levels.first().cloned();
-    let others = plan.factors.iter().filter(|(name, _)| *name != CONNECTIONS);
-    let mut levels: indexmap::IndexMap<_, _> =
-        others.filter_map(|(name, levels)| Some((name.clone(), first(levels)?))).collect();
-    levels.insert(CONNECTIONS.to_owned(), SettingValue::Int(connections.into()));
-    Configuration { levels }
+    fn reading(&self, trial: &Trial, _: &mut dyn Listener) -> Option<PoolResult> {
+        PoolResult::read(trial)
+    }
 }

@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use truetps_folder::ExperimentFolder;
-use truetps_record::{Experiment, HostFacts, ServerFacts, same_setting};
+use truetps_record::Experiment;
 
+use crate::conditions::{same_host, same_place, same_servers};
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, missing};
 use crate::extension::{MoreBlocks, blocks_of, extend, record};
+use crate::find_max::{plan_of_rest, search};
 
-/// Runs the missing, partial and invalid trials of an earlier experiment. The files of replaced trials are kept beside
-/// the new ones.
+/// Runs the missing, partial and invalid trials of an earlier experiment; the files of replaced trials are kept beside
+/// the new ones. A search for the highest rate goes on after its last trial that has ended.
 pub fn resume(
     request: &ExperimentRequest<'_>,
     folder: &ExperimentFolder,
@@ -35,9 +37,6 @@ pub(crate) fn resume_on(
 ) -> Result<Finished, LabError> {
     let _lock = folder.lock()?;
     let mut experiment = folder.experiment_of(request.plan)?;
-    if experiment.slo.is_some() {
-        return Err(LabError::ResumedSearch { name: experiment.name });
-    }
     if experiment.tool_version != request.tool_version {
         let (was, is) = (&experiment.tool_version, request.tool_version);
         listener.warn(format!("this experiment was started with truetps {was}; this is {is}"));
@@ -48,6 +47,21 @@ pub(crate) fn resume_on(
         command: request.command.clone(),
         ..*request
     };
+    if let Some(slo) = experiment.slo.clone() {
+        let blocks = folder.plan()?.design.blocks;
+        if request.plan.design.blocks != blocks || request.more.is_some() {
+            return Err(LabError::SearchWithBlocks { name: experiment.name });
+        }
+        let Some(plan) = plan_of_rest(folder, &experiment, &slo, request.plan)? else {
+            return Ok(Finished { folder: folder.clone(), gave_up: None, not_left: None });
+        };
+        let request =
+            &ExperimentRequest { plan: &plan, command: request.command.clone(), ..*request };
+        let mut prepared = set_up(request, folder.path(), listener)?;
+        let finished = same_place(&prepared, &experiment, listener)
+            .map(|()| search(request, &slo, &mut prepared, (folder, experiment), listener));
+        return prepared.end(finished, listener);
+    }
     let planned = request.plan.design.blocks.saturating_sub(blocks_of(&experiment));
     let mut more = (planned > 0).then_some(MoreBlocks { blocks: planned, only: None });
     if more.is_none() && missing(folder, &experiment)?.is_empty() {
@@ -68,21 +82,6 @@ pub(crate) fn resume_on(
     prepared.end(finished, listener)
 }
 
-/// New blocks on another host are another experiment; missing trials of old ones are better than none.
-pub(crate) fn same_host(
-    is: &HostFacts,
-    was: &HostFacts,
-    is_extended: bool,
-    listener: &mut dyn Listener,
-) -> Result<(), LabError> {
-    let Some(what) = other_host(was, is) else { return Ok(()) };
-    if is_extended {
-        return Err(LabError::OtherHost { what });
-    }
-    listener.warn(format!("{what}: differences between old and new trials may come from the host"));
-    Ok(())
-}
-
 /// Trials on another server, or on the same server with other settings, do not belong to this experiment.
 fn same_conditions(
     prepared: &PreparedExperiment<'_>,
@@ -94,117 +93,4 @@ fn same_conditions(
         return Err(LabError::OtherConditions { what });
     }
     Ok(())
-}
-
-/// Whether the same servers ran the earlier trials, with the same settings in all trials.
-pub(crate) fn same_servers(
-    servers: &[ServerFacts],
-    experiment: &Experiment,
-) -> Result<(), LabError> {
-    let earlier = if experiment.servers.is_empty() {
-        experiment.server.as_slice()
-    } else {
-        &experiment.servers
-    };
-    let mut pairs = earlier.iter().zip(servers);
-    if let Some((was, is)) = pairs.clone().find(|(was, is)| was.version_text != is.version_text) {
-        return Err(LabError::BegunWithAnother {
-            was: was.version_text.clone(),
-            is: is.version_text.clone(),
-        });
-    }
-    let (was, is) = (earlier.len(), servers.len());
-    let what = match pairs.find_map(|(was, is)| other_server(was, is)) {
-        Some(what) => what,
-        None if was != is => format!("it had {was} of the servers, and there are {is} now"),
-        None => return Ok(()),
-    };
-    Err(LabError::OtherConditions { what })
-}
-
-/// How a server of this version differs from the earlier one. Where its settings are from does not matter, nor their order.
-fn other_server(was: &ServerFacts, is: &ServerFacts) -> Option<String> {
-    if was.name != is.name {
-        let [was, is] = [was, is].map(|facts| facts.name.as_deref().unwrap_or("without a name"));
-        return Some(format!("the server was {was}, and is {is} now"));
-    }
-    let mut names = was.chosen_settings.iter().chain(&is.chosen_settings).map(|(name, _)| name);
-    names.find_map(|name| match (chosen_value(was, name), chosen_value(is, name)) {
-        (Some(then), Some(now)) if same_setting(then, now) => None,
-        (Some(then), Some(now)) => Some(format!("{name} was {then}, and is {now} now")),
-        (Some(then), None) => Some(format!("{name} was {then}, and is left to the server now")),
-        (None, Some(now)) => Some(format!("{name} was left to the server, and is {now} now")),
-        (None, None) => None,
-    })
-}
-
-fn chosen_value<'f>(facts: &'f ServerFacts, wanted: &str) -> Option<&'f str> {
-    let (_, value) = facts.chosen_settings.iter().find(|(name, _)| name == wanted)?;
-    Some(value)
-}
-
-/// The difference between this host and the host of the earlier trials, as far as it can be detected.
-fn other_host(was: &HostFacts, is: &HostFacts) -> Option<String> {
-    let pairs = [
-        ("the host", &was.hostname, &is.hostname),
-        ("the CPU", &was.cpu_model, &is.cpu_model),
-        ("the number of cores", &was.cores.to_string(), &is.cores.to_string()),
-        ("the disk", &format!("{:?}", was.device), &format!("{:?}", is.device)),
-    ];
-    let differing = pairs.into_iter().find(|(_, was, is)| was != is);
-    differing.map(|(what, was, is)| {
-        format!("{what} was {was} when this experiment started, and is {is} now")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn facts(chosen: &[(&str, &str)]) -> ServerFacts {
-        let chosen = chosen.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        ServerFacts {
-            chosen_settings: chosen.collect(),
-            ..ServerFacts::from_version_text("10.11.19-MariaDB")
-        }
-    }
-
-    #[test]
-    fn servers_differ_by_what_they_do_and_not_by_their_form() {
-        let check = |was: &[(&str, &str)], is: &[(&str, &str)], expect: Option<&str>| {
-            assert_eq!(other_server(&facts(was), &facts(is)).as_deref(), expect, "{was:?} {is:?}");
-        };
-        let pool = "innodb_buffer_pool_size";
-        check(
-            &[(pool, "1G"), ("server_id", "1")],
-            &[("server_id", "1"), (pool, "1073741824")],
-            None,
-        );
-        check(
-            &[(pool, "1G")],
-            &[(pool, "2G")],
-            Some("innodb_buffer_pool_size was 1G, and is 2G now"),
-        );
-        // As truetps chose it before it left to the server what only one side of `explain` sets.
-        check(
-            &[(pool, "1G")],
-            &[],
-            Some("innodb_buffer_pool_size was 1G, and is left to the server now"),
-        );
-        check(
-            &[],
-            &[(pool, "1G")],
-            Some("innodb_buffer_pool_size was left to the server, and is 1G now"),
-        );
-        let of_file =
-            ServerFacts { of_option_file: vec![pool.to_owned()], ..facts(&[(pool, "1G")]) };
-        assert_eq!(
-            other_server(&facts(&[(pool, "1G")]), &of_file),
-            None,
-            "an older record does not say where it is from"
-        );
-        let named = ServerFacts { name: Some("prod".to_owned()), ..facts(&[]) };
-        let renamed = Some("the server was without a name, and is prod now".to_owned());
-        assert_eq!(other_server(&facts(&[]), &named), renamed);
-    }
 }

@@ -30,7 +30,8 @@ pub(crate) fn append_block(
     order.retain(|(_, configuration)| wanted(configuration));
     for (position, (role, configuration)) in order.into_iter().enumerate() {
         let name = format!("trial-{:04}", trials.len() + 1);
-        trials.push(ScheduledTrial { name, block, position: position as u32, role, configuration });
+        let position = position as u32;
+        trials.push(ScheduledTrial { name, block, position, role, configuration, mixture: None });
     }
 }
 

@@ -4,6 +4,10 @@
 //! the lowest that failed. One good trial of a rate may be luck: the rate must hold in further trials before it is the
 //! answer.
 
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source, Stopped};
+
+/// A closed loop measures the server's maximum; an open loop at that rate has a queue that never empties.
+const FIRST_SHARE: f64 = 0.8;
 /// Two rates closer than this are equal: the search is no more precise.
 const RESOLUTION: f64 = 1.05;
 const STEP_UP: f64 = 1.25;
@@ -13,8 +17,112 @@ const TRIALS_NEEDED: u32 = 3;
 /// A server that gives contradictory results is not tried for ever.
 const TRIALS_MAX: u32 = 30;
 
+/// Which is the highest rate that holds? All that decides is in the results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RateQuestion;
+
+/// What a trial says.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum SearchStep {
+pub(crate) struct RateReading {
+    /// Transactions a second.
+    pub(crate) tps: f64,
+    pub(crate) holds: bool,
+}
+
+/// What a rate is tried for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateStage {
+    /// What a closed loop reaches.
+    ClosedLoop,
+    /// Higher rates until one fails, or lower ones until one holds.
+    Bracketing,
+    /// Between a rate that held and one that failed.
+    Bisecting,
+    /// The answer, again.
+    Confirming,
+}
+
+/// How a search stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RateOutcome {
+    Unfinished,
+    /// A rate was found, or no rate holds.
+    Answered,
+    /// The results contradict each other.
+    Undecided,
+}
+
+/// What is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateFindings {
+    pub(crate) outcome: RateOutcome,
+    /// What a closed loop reached, in transactions a second.
+    pub most: Option<f64>,
+    /// The highest rate that has held so far, and the lowest that has failed.
+    pub held: Option<f64>,
+    pub broken: Option<f64>,
+}
+
+impl AdaptiveQuestion for RateQuestion {
+    /// A rate; `None`: a closed loop.
+    type Point = Option<f64>;
+    type Reading = RateReading;
+    type Stage = RateStage;
+    type Findings = RateFindings;
+
+    fn investigate(&self, source: &mut dyn Source<Self>) -> RateFindings {
+        let outcome = RateOutcome::Unfinished;
+        let findings = RateFindings { outcome, most: None, held: None, broken: None };
+        let mut steps = RateSteps { source, findings };
+        // Stopped or not: the findings are up to date.
+        let _ = steps.run();
+        steps.findings
+    }
+}
+
+struct RateSteps<'a> {
+    source: &'a mut dyn Source<RateQuestion>,
+    findings: RateFindings,
+}
+
+impl RateSteps<'_> {
+    fn run(&mut self) -> Result<(), Stopped> {
+        let most = self.ask(RateStage::ClosedLoop, None)?.tps;
+        self.findings.most = Some(most);
+        let mut search = Search::new(most * FIRST_SHARE);
+        loop {
+            match search.next() {
+                SearchStep::Try(rate) => {
+                    let reading = self.ask(search.stage(), Some(rate))?;
+                    search.heard(rate, reading.holds);
+                    (self.findings.held, self.findings.broken) = (search.best(), search.broken());
+                }
+                SearchStep::Found(_) => {
+                    self.findings.outcome = RateOutcome::Answered;
+                    return Ok(());
+                }
+                SearchStep::GivenUp => {
+                    self.findings.outcome = RateOutcome::Undecided;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Tries a rate until a trial says something about it.
+    fn ask(&mut self, stage: RateStage, rate: Option<f64>) -> Result<RateReading, Stopped> {
+        loop {
+            let batch = Batch { stage, points: vec![rate], planned: 1 };
+            let readings = self.source.run(&batch, &self.findings).ok_or(Stopped)?;
+            if let [Some(reading)] = readings[..] {
+                return Ok(reading);
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum SearchStep {
     Try(f64),
     /// The highest rate that held, and the lowest that failed. `None`: not even the lowest tried rate held.
     Found(Option<f64>),
@@ -24,32 +132,26 @@ pub(crate) enum SearchStep {
 
 /// Tried rates and their results.
 #[derive(Debug)]
-pub(crate) struct Search {
+struct Search {
     guess: f64,
     heard: Vec<(f64, bool)>,
 }
 
 impl Search {
     /// `guess`: where to begin, in transactions a second.
-    pub(crate) fn new(guess: f64) -> Self {
+    fn new(guess: f64) -> Self {
         Self { guess: round(guess), heard: Vec::new() }
     }
 
-    pub(crate) fn heard(&mut self, rate: f64, held: bool) {
+    fn heard(&mut self, rate: f64, held: bool) {
         self.heard.push((rate, held));
     }
 
-    pub(crate) fn next(&self) -> SearchStep {
+    fn next(&self) -> SearchStep {
         if self.heard.is_empty() {
             return SearchStep::Try(self.guess);
         }
-        let best = self.best();
-        let broken =
-            self.heard.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).reduce(f64::min);
-        let is_close = match (best, broken) {
-            (Some(best), Some(broken)) => broken / best <= RESOLUTION,
-            _ => false,
-        };
+        let (best, broken, is_close) = (self.best(), self.broken(), self.is_close());
         let confirmed = best.is_some_and(|best| self.trials_of(best) >= TRIALS_NEEDED);
         if is_close && confirmed {
             return SearchStep::Found(best);
@@ -69,17 +171,31 @@ impl Search {
 
     /// The highest rate below all that failed: a rate that failed once does not hold.
     fn best(&self) -> Option<f64> {
-        let broken = self
-            .heard
-            .iter()
-            .filter(|(_, held)| !held)
-            .map(|(rate, _)| *rate)
-            .fold(f64::INFINITY, f64::min);
+        let broken = self.broken().unwrap_or(f64::INFINITY);
         self.heard
             .iter()
             .filter(|(rate, held)| *held && *rate < broken)
             .map(|(rate, _)| *rate)
             .reduce(f64::max)
+    }
+
+    /// The lowest rate that failed.
+    fn broken(&self) -> Option<f64> {
+        self.heard.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).reduce(f64::min)
+    }
+
+    /// Whether the two are as close as the search is precise.
+    fn is_close(&self) -> bool {
+        self.best().zip(self.broken()).is_some_and(|(best, broken)| broken / best <= RESOLUTION)
+    }
+
+    /// What the next rate is tried for.
+    fn stage(&self) -> RateStage {
+        match (self.best(), self.broken()) {
+            (Some(_), Some(_)) if self.is_close() => RateStage::Confirming,
+            (Some(_), Some(_)) => RateStage::Bisecting,
+            _ => RateStage::Bracketing,
+        }
     }
 
     fn trials_of(&self, rate: f64) -> u32 {
@@ -158,6 +274,40 @@ mod tests {
         // Contradictions: good and bad in turn.
         let (end, trials) = find(1_000.0, |_, n| n % 2 == 0);
         assert!(trials <= TRIALS_MAX as usize, "{end:?}");
+    }
+
+    /// Equal results lead to equal rates; those that end early, to the rate after them.
+    #[test]
+    fn a_record_is_replayed() {
+        struct Server(Vec<(Option<f64>, Option<RateReading>)>, usize);
+        impl Source<RateQuestion> for Server {
+            fn run(
+                &mut self,
+                batch: &Batch<RateQuestion>,
+                _: &RateFindings,
+            ) -> Option<Vec<Option<RateReading>>> {
+                let rate = batch.points[0];
+                // The second trial says nothing.
+                let reading =
+                    RateReading { tps: 1_000.0, holds: rate.is_none_or(|rate| rate < 900.0) };
+                self.0.push((rate, (self.0.len() != 1).then_some(reading)));
+                (self.0.len() <= self.1).then(|| vec![self.0.last().unwrap().1])
+            }
+        }
+        let mut server = Server(Vec::new(), 100);
+        let findings = RateQuestion.investigate(&mut server);
+        assert_eq!((findings.outcome, findings.most), (RateOutcome::Answered, Some(1_000.0)));
+        assert_eq!((server.0[1].0, server.0[2].0), (Some(800.0), Some(800.0)), "asked again");
+        let all = server.0;
+        let replayed = RateQuestion.replay(all.clone());
+        assert!(replayed.findings == findings && !replayed.is_foreign);
+        for known in 0..all.len() {
+            let part = RateQuestion.replay(all[..known].to_vec());
+            assert_eq!(part.findings.outcome, RateOutcome::Unfinished);
+            let mut again = Server(Vec::new(), known);
+            RateQuestion.investigate(&mut again);
+            assert_eq!(again.0, all[..=known], "the next rate after {known}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::search::{PoolResult, PoolStage};
+use crate::question::{PoolResult, PoolStage};
 use crate::unimodal::unimodal;
 
 /// Additive effects have settled when none moves by more; they do within some ten turns.
@@ -18,7 +18,7 @@ pub struct CurvePoint {
     pub trials: u32,
     /// Geometric mean, corrected for the blocks that this number was measured in.
     pub tps: f64,
-    /// The same after the curve was made to rise to one peak and fall after it.
+    /// `tps` after the curve was made to rise to one peak and fall after it.
     pub tps_smoothed: f64,
     /// Median of the trials; `None` where no transaction ended.
     pub response_us_p99: Option<f64>,
@@ -40,31 +40,32 @@ pub(crate) struct PoolRow {
 pub(crate) fn curve_of(rows: &[PoolRow], p99_limit_us: Option<f64>) -> Vec<CurvePoint> {
     let rows: Vec<_> = rows.iter().filter(|row| row.stage != PoolStage::Climb).copied().collect();
     let effects = number_effects(&rows);
-    let counts = |connections| rows.iter().filter(|row| row.connections == connections).count();
+    let rows_of: Vec<Vec<PoolResult>> = effects
+        .keys()
+        .map(|connections| {
+            let own = rows.iter().filter(|row| row.connections == *connections);
+            own.map(|row| row.result).collect()
+        })
+        .collect();
     let weighted: Vec<_> =
-        effects.iter().map(|(number, value)| (*value, counts(*number) as f64)).collect();
-    let smoothed = unimodal(&weighted);
-    let points = effects.iter().zip(smoothed).map(|((connections, value), smoothed)| {
-        let of = |get: fn(&PoolResult) -> Option<f64>| {
-            median(
-                rows.iter()
-                    .filter(|row| row.connections == *connections)
-                    .filter_map(|row| get(&row.result)),
-            )
-        };
-        let response_us_p99 = of(|result| result.response_us_p99);
-        CurvePoint {
+        effects.values().zip(&rows_of).map(|(value, own)| (*value, own.len() as f64)).collect();
+    let mut curve = Vec::new();
+    for (((connections, value), own), smoothed) in
+        effects.iter().zip(&rows_of).zip(unimodal(&weighted))
+    {
+        let response_us_p99 = median(own.iter().filter_map(|result| result.response_us_p99));
+        curve.push(CurvePoint {
             connections: *connections,
-            trials: counts(*connections) as u32,
+            trials: own.len() as u32,
             tps: value.exp(),
             tps_smoothed: smoothed.exp(),
             response_us_p99,
-            response_us_mean: of(|result| result.response_us_mean),
+            response_us_mean: median(own.iter().filter_map(|result| result.response_us_mean)),
             meets_limit: p99_limit_us
                 .is_none_or(|limit| response_us_p99.is_some_and(|p99| p99 <= limit)),
-        }
-    });
-    points.collect()
+        });
+    }
+    curve
 }
 
 /// Least squares of ln(tps) = number + block, by turns: blocks have different sets of numbers, and the machine is not

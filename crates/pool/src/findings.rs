@@ -55,7 +55,7 @@ pub struct PoolFindings {
     pub best: Option<u32>,
     /// Whether the best number is the largest that may be tried: more connections may give more.
     pub is_growing: bool,
-    /// Of the check.
+    /// What the check compared.
     pub comparisons: Vec<PoolComparison>,
     /// `None` where it does not fit.
     pub usl: Option<Usl>,

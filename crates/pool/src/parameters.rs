@@ -50,17 +50,18 @@ impl PoolParameters {
         let max_lifetime_s =
             wait_s.min(LIFETIME_MAX_S).saturating_sub(LIFETIME_MARGIN_S).max(LIFETIME_MIN_S);
         let p99_us = response_us_p99.unwrap_or_default();
-        // What the limit leaves for waiting.
-        let patience = |limit: f64| ((limit - p99_us) / 1e3).max(0.0) as u64;
-        let acquire_timeout_ms =
-            limits.p99_limit_us.map_or(ACQUIRE_DEFAULT_MS, patience).max(ACQUIRE_MIN_MS);
+        let acquire_timeout_ms = match limits.p99_limit_us {
+            // What the limit leaves for waiting.
+            Some(limit) => ((limit - p99_us) / 1e3).max(0.0) as u64,
+            None => ACQUIRE_DEFAULT_MS,
+        };
         Self {
             connections,
             instances,
             size: (connections / instances).max(1),
             idle_timeout_s: IDLE_MAX_S.min(max_lifetime_s),
             max_lifetime_s,
-            acquire_timeout_ms,
+            acquire_timeout_ms: acquire_timeout_ms.max(ACQUIRE_MIN_MS),
             statement_timeout_ms: ((STATEMENT_P99S * p99_us / 1e3) as u64).max(STATEMENT_MIN_MS),
             wait_timeout_s: limits.wait_timeout_s,
         }

@@ -26,7 +26,7 @@ pub enum Carrying {
 pub struct RateAnswer {
     /// Transactions a second.
     pub rate: f64,
-    /// Of the number that the user has now; `None` where it was not measured.
+    /// What the number that the user has now is; `None` where it was not measured.
     pub current: Option<Carrying>,
     /// The smallest measured number that carries it.
     pub smallest: Option<u32>,
@@ -36,11 +36,12 @@ pub struct RateAnswer {
 
 impl RateAnswer {
     pub fn new(findings: &PoolFindings, rate: f64, current: Option<u32>) -> Self {
-        let is_enough = |point: &&CurvePoint| carrying(point, rate) == Carrying::Carries;
-        let smallest = findings.curve.iter().find(is_enough).map(|point| point.connections);
-        let point = current.and_then(|number| findings.point(number));
-        let connections = point.filter(is_enough).map(|point| point.connections).or(smallest);
-        Self { rate, current: point.map(|point| carrying(point, rate)), smallest, connections }
+        let mut carrying_ones =
+            findings.curve.iter().filter(|point| carrying(point, rate) == Carrying::Carries);
+        let smallest = carrying_ones.next().map(|point| point.connections);
+        let now = current.and_then(|number| Some(carrying(findings.point(number)?, rate)));
+        let connections = current.filter(|_| now == Some(Carrying::Carries)).or(smallest);
+        Self { rate, current: now, smallest, connections }
     }
 }
 

@@ -1,13 +1,15 @@
 //! The order of steps, from one connection to the advice.
 
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source, Stopped};
 use truetps_random::RandomStream;
-use truetps_record::{LatencyFigures, PoolRecord, Trial};
 
-use crate::SHARE_OF_BEST;
 use crate::curve::{CurvePoint, PoolRow, curve_of};
 use crate::findings::{PoolAgainst, PoolComparison, PoolFindings, PoolOutcome};
+use crate::question::{PoolQuestion, PoolResult, PoolStage};
 use crate::usl::Usl;
 
+/// The advice has at least this part of the best throughput.
+pub const SHARE_OF_BEST: f64 = 0.95;
 /// The climb ends after this many numbers in a row that were not better than all before by the factor below.
 const FLAT_MAX: u32 = 2;
 const GROWTH: f64 = 1.03;
@@ -20,105 +22,31 @@ const RESOLUTION: f64 = 1.3;
 const REFINEMENTS_MAX: u32 = 4;
 const CHECKS_MAX: u32 = 2;
 
-/// What is asked.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PoolQuestion {
-    /// Of all random orders.
-    pub seed: u64,
-    /// The largest number that may be tried.
-    pub most: u32,
-    pub p99_limit_us: Option<f64>,
-    /// The number that the user has now.
-    pub current: Option<u32>,
-    /// Numbers of rules of thumb, measured beside the others.
-    pub rules: Vec<u32>,
-    /// Blocks of ladder and refinement.
-    pub blocks: u32,
-    pub check_blocks: u32,
-}
+impl AdaptiveQuestion for PoolQuestion {
+    /// A number of connections.
+    type Point = u32;
+    type Reading = PoolResult;
+    type Stage = PoolStage;
+    type Findings = PoolFindings;
 
-impl PoolQuestion {
-    /// As it was recorded.
-    pub fn of(record: &PoolRecord) -> Self {
-        Self {
-            seed: record.seed,
-            most: record.connections_most,
-            p99_limit_us: record.p99_limit_us,
-            current: record.current,
-            rules: record.rule.iter().map(|rule| rule.connections).collect(),
-            blocks: record.blocks,
-            check_blocks: record.check_blocks,
-        }
+    fn investigate(&self, source: &mut dyn Source<Self>) -> PoolFindings {
+        let mut search = PoolSteps {
+            question: self,
+            source,
+            random: RandomStream::new(self.seed, 0),
+            rows: Vec::new(),
+            blocks: 0,
+            findings: PoolFindings::default(),
+        };
+        // Stopped or not: the findings are up to date.
+        let _ = search.run();
+        search.findings
     }
-}
-
-impl PoolResult {
-    /// `None` where the trial gave no result.
-    pub fn of(trial: &Trial) -> Option<Self> {
-        let measured = trial
-            .measured
-            .as_ref()
-            .filter(|measured| trial.validity.is_valid() && measured.tps > 0.0)?;
-        let LatencyFigures { response_us_p99, response_us_mean, .. } = measured.response;
-        Some(Self { tps: measured.tps, response_us_p99, response_us_mean })
-    }
-}
-
-/// What a trial gave.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PoolResult {
-    /// Transactions a second; more than 0.
-    pub tps: f64,
-    pub response_us_p99: Option<f64>,
-    pub response_us_mean: Option<f64>,
-}
-
-/// What a batch is measured for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PoolStage {
-    Climb,
-    Ladder,
-    Refinement,
-    Check,
-}
-
-/// Numbers of connections to measure one after the other, in this order: a block.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PoolBatch {
-    pub stage: PoolStage,
-    pub connections: Vec<u32>,
-    /// Trials of this stage that are planned with this batch and after it.
-    pub planned: usize,
-}
-
-/// Measures numbers of connections, or knows their results.
-pub trait PoolSource {
-    /// The result for each number of the batch, in its order; `None` for a trial without one. In place of a list, `None`
-    /// ends the search with what is known.
-    fn run(&mut self, batch: &PoolBatch, so_far: &PoolFindings) -> Option<Vec<Option<PoolResult>>>;
-}
-
-/// The source has ended the search.
-struct SearchStopped;
-
-/// Searches as far as the source has results. The same question and results make the same batches and findings.
-pub fn search(question: &PoolQuestion, source: &mut dyn PoolSource) -> PoolFindings {
-    let mut search = PoolSteps {
-        question,
-        source,
-        random: RandomStream::new(question.seed, 0),
-        rows: Vec::new(),
-        blocks: 0,
-        findings: PoolFindings::default(),
-    };
-    // SearchStopped or not: the findings are up to date.
-    let _ = search.run();
-    search.findings
 }
 
 struct PoolSteps<'a> {
     question: &'a PoolQuestion,
-    source: &'a mut dyn PoolSource,
+    source: &'a mut dyn Source<PoolQuestion>,
     random: RandomStream,
     rows: Vec<PoolRow>,
     blocks: usize,
@@ -126,7 +54,7 @@ struct PoolSteps<'a> {
 }
 
 impl PoolSteps<'_> {
-    fn run(&mut self) -> Result<(), SearchStopped> {
+    fn run(&mut self) -> Result<(), Stopped> {
         let climbed = self.climb()?;
         if self.rows.is_empty() {
             self.findings.outcome = PoolOutcome::NoResult;
@@ -152,7 +80,7 @@ impl PoolSteps<'_> {
     }
 
     /// Doubles the number until throughput no longer grows; returns the numbers that were tried.
-    fn climb(&mut self) -> Result<Vec<u32>, SearchStopped> {
+    fn climb(&mut self) -> Result<Vec<u32>, Stopped> {
         let (mut tried, mut best, mut flat) = (Vec::new(), 0.0, 0);
         let mut number = 1;
         loop {
@@ -170,7 +98,7 @@ impl PoolSteps<'_> {
         }
     }
 
-    fn ladder(&mut self, mut numbers: Vec<u32>) -> Result<(), SearchStopped> {
+    fn ladder(&mut self, mut numbers: Vec<u32>) -> Result<(), Stopped> {
         numbers.extend(self.asked());
         numbers.sort_unstable();
         numbers.dedup();
@@ -197,20 +125,20 @@ impl PoolSteps<'_> {
 
     /// Those whose throughput is not far below the best, which keep their place in the order.
     fn near(&self, numbers: &[u32]) -> Vec<u32> {
-        let tps = |number: u32| self.findings.point(number).map_or(0.0, |point| point.tps);
-        let meets =
-            |number: u32| self.findings.point(number).is_some_and(|point| point.meets_limit);
-        let best = numbers
-            .iter()
-            .filter(|number| meets(**number))
-            .map(|number| tps(*number))
-            .fold(0.0, f64::max);
-        numbers.iter().copied().filter(|number| tps(*number) >= FAR_BELOW * best).collect()
+        let points = numbers.iter().filter_map(|number| self.findings.point(*number));
+        let best =
+            points.filter(|point| point.meets_limit).map(|point| point.tps).fold(0.0, f64::max);
+        let mut near = numbers.to_vec();
+        near.retain(|number| {
+            let tps = self.findings.point(*number).map_or(0.0, |point| point.tps);
+            tps >= FAR_BELOW * best
+        });
+        near
     }
 
     /// Measures numbers where the answer may lie between two that were measured: below the advice, and between the best
     /// number and a larger one that misses the limit. Returns whether there were any.
-    fn refine(&mut self) -> Result<bool, SearchStopped> {
+    fn refine(&mut self) -> Result<bool, Stopped> {
         let PoolFindings { advice: Some(advice), best: Some(best), curve, .. } = &self.findings
         else {
             return Ok(false);
@@ -242,9 +170,9 @@ impl PoolSteps<'_> {
     fn between(&self, low: u32, high: u32) -> Vec<u32> {
         let ratio = f64::from(high) / f64::from(low);
         let steps = (ratio.ln() / RESOLUTION.ln()).ceil().max(1.0);
-        let number =
-            |step: u32| (f64::from(low) * ratio.powf(f64::from(step) / steps)).round() as u32;
-        let mut numbers: Vec<_> = (1..steps as u32).map(number).collect();
+        let mut numbers: Vec<_> = (1..steps as u32)
+            .map(|step| (f64::from(low) * ratio.powf(f64::from(step) / steps)).round() as u32)
+            .collect();
         numbers.dedup();
         numbers.retain(|number| {
             *number > low && *number < high && self.findings.point(*number).is_none()
@@ -254,17 +182,17 @@ impl PoolSteps<'_> {
 
     /// Measures the advice and those that it is compared with. It may move the advice, the last time only to a number that
     /// was measured in it.
-    fn check(&mut self, checked: u32, is_last: bool) -> Result<(), SearchStopped> {
+    fn check(&mut self, checked: u32, is_last: bool) -> Result<(), Stopped> {
         let best = self.findings.best.unwrap_or(checked);
+        let measured: Vec<_> = self.findings.curve.iter().map(number_of).collect();
         // The best number is the advice: the check shows that more connections bring no more.
-        let measured = || self.findings.curve.iter().map(|point| point.connections);
         let best = if best == checked {
-            measured().find(|number| *number > checked).unwrap_or(best)
+            measured.iter().copied().find(|number| *number > checked).unwrap_or(best)
         } else {
             best
         };
         // A smaller number may have been unlucky so far.
-        let smaller = measured().rfind(|number| *number < checked);
+        let smaller = measured.into_iter().rfind(|number| *number < checked);
         let current =
             self.question.current.filter(|current| (1..=self.question.most).contains(current));
         let mut numbers: Vec<_> =
@@ -275,7 +203,7 @@ impl PoolSteps<'_> {
         for block in 0..self.question.check_blocks {
             self.block(PoolStage::Check, &numbers, (self.question.check_blocks - block) as usize)?;
         }
-        // Of a check before this one.
+        // They may be a check's before this one.
         self.findings.comparisons.clear();
         let Some(moved) = self.findings.advice else { return Ok(()) };
         let advice = if is_last && !numbers.contains(&moved) { checked } else { moved };
@@ -295,7 +223,7 @@ impl PoolSteps<'_> {
         Ok(())
     }
 
-    /// In the blocks from `first` on, which have both.
+    /// Compares the two in the blocks from `first` on that have both.
     fn compare(
         &self,
         first: usize,
@@ -303,12 +231,10 @@ impl PoolSteps<'_> {
         against: PoolAgainst,
         connections: u32,
     ) -> Option<PoolComparison> {
-        let value = |block: usize, number: u32| {
-            let mut of_block = self.rows.iter().filter(|row| row.block == block);
-            of_block.find(|row| row.connections == number).map(PoolRow::log_tps)
-        };
         let pairs: Vec<_> = (first..self.blocks)
-            .filter_map(|block| Some(value(block, advice)? - value(block, connections)?))
+            .filter_map(|block| {
+                Some(self.log_tps(block, advice)? - self.log_tps(block, connections)?)
+            })
             .collect();
         let (mean, half) = mean_and_half_width(&pairs)?;
         Some(PoolComparison {
@@ -321,13 +247,14 @@ impl PoolSteps<'_> {
         })
     }
 
-    /// A block of these numbers in random order. `left`: blocks of the stage, with this one.
-    fn block(
-        &mut self,
-        stage: PoolStage,
-        numbers: &[u32],
-        left: usize,
-    ) -> Result<(), SearchStopped> {
+    /// What a number gave in a block.
+    fn log_tps(&self, block: usize, connections: u32) -> Option<f64> {
+        let mut rows = self.rows.iter();
+        rows.find(|row| row.block == block && row.connections == connections).map(PoolRow::log_tps)
+    }
+
+    /// Measures a block of these numbers in random order. `left`: blocks of the stage, with this one.
+    fn block(&mut self, stage: PoolStage, numbers: &[u32], left: usize) -> Result<(), Stopped> {
         if numbers.is_empty() {
             return Ok(());
         }
@@ -341,16 +268,16 @@ impl PoolSteps<'_> {
         stage: PoolStage,
         numbers: &[u32],
         planned: usize,
-    ) -> Result<(), SearchStopped> {
-        let batch = PoolBatch { stage, connections: numbers.to_vec(), planned };
-        let results = self.source.run(&batch, &self.findings).ok_or(SearchStopped)?;
+    ) -> Result<(), Stopped> {
+        let batch = Batch { stage, points: numbers.to_vec(), planned };
+        let results = self.source.run(&batch, &self.findings).ok_or(Stopped)?;
         let block = self.blocks;
         self.blocks += 1;
-        let row = |(connections, result): (&u32, Option<PoolResult>)| {
-            let result = result.filter(|result| result.tps > 0.0)?;
-            Some(PoolRow { block, stage, connections: *connections, result })
-        };
-        self.rows.extend(numbers.iter().zip(results).filter_map(row));
+        for (connections, result) in numbers.iter().zip(results) {
+            if let Some(result) = result.filter(|result| result.tps > 0.0) {
+                self.rows.push(PoolRow { block, stage, connections: *connections, result });
+            }
+        }
         self.judge();
         Ok(())
     }
@@ -358,13 +285,9 @@ impl PoolSteps<'_> {
     /// What all trials so far say.
     fn judge(&mut self) {
         let curve = curve_of(&self.rows, self.question.p99_limit_us);
-        let allowed = || curve.iter().filter(|point| point.meets_limit);
-        let top = allowed().map(|point| point.tps_smoothed).fold(0.0, f64::max);
-        let first =
-            |share: f64| allowed().find(|point| point.tps_smoothed >= share * top).map(number_of);
         // The values of a pool of points differ in their last digit.
-        self.findings.best = first(1.0 - 1e-9);
-        self.findings.advice = first(SHARE_OF_BEST);
+        self.findings.best = smallest_with(&curve, 1.0 - 1e-9);
+        self.findings.advice = smallest_with(&curve, SHARE_OF_BEST);
         self.findings.is_growing =
             self.findings.best.is_some_and(|best| best >= self.question.most);
         self.findings.usl = Usl::fit(&curve);
@@ -372,11 +295,18 @@ impl PoolSteps<'_> {
     }
 }
 
+/// The smallest number with this share of the best throughput, among those that keep the limit.
+fn smallest_with(curve: &[CurvePoint], share: f64) -> Option<u32> {
+    let allowed = curve.iter().filter(|point| point.meets_limit);
+    let top = allowed.clone().map(|point| point.tps_smoothed).fold(0.0, f64::max);
+    allowed.into_iter().find(|point| point.tps_smoothed >= share * top).map(number_of)
+}
+
 fn number_of(point: &CurvePoint) -> u32 {
     point.connections
 }
 
-/// Of the 95 % interval; `None` with one pair.
+/// The mean, and half of its 95 % interval, which one pair does not have.
 fn mean_and_half_width(values: &[f64]) -> Option<(f64, Option<f64>)> {
     use statrs::distribution::{ContinuousCDF, StudentsT};
     let count = values.len() as f64;

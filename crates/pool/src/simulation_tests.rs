@@ -1,9 +1,11 @@
 //! The advice on servers whose curve is known, with noise as it was measured on shared machines.
 
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source};
 use truetps_random::RandomStream;
 
-use crate::search::{PoolBatch, PoolQuestion, PoolResult, PoolSource, PoolStage, search};
-use crate::{PoolAgainst, PoolFindings, PoolOutcome, PoolTape, SHARE_OF_BEST};
+use crate::{
+    PoolAgainst, PoolFindings, PoolOutcome, PoolQuestion, PoolResult, PoolStage, SHARE_OF_BEST,
+};
 
 /// Throughput by connections.
 type Curve = fn(f64) -> f64;
@@ -42,12 +44,16 @@ impl Simulated {
     }
 }
 
-impl PoolSource for Simulated {
-    fn run(&mut self, batch: &PoolBatch, _: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
+impl Source<PoolQuestion> for Simulated {
+    fn run(
+        &mut self,
+        batch: &Batch<PoolQuestion>,
+        _: &PoolFindings,
+    ) -> Option<Vec<Option<PoolResult>>> {
         // Half of the noise is the machine's, and common to a block.
         let of_block = self.normal() * self.noise;
         let results: Vec<_> = batch
-            .connections
+            .points
             .iter()
             .map(|number| {
                 let tps = (self.curve)(f64::from(*number))
@@ -60,7 +66,7 @@ impl PoolSource for Simulated {
                 })
             })
             .collect();
-        self.trials.extend(batch.connections.iter().copied().zip(results.iter().copied()));
+        self.trials.extend(batch.points.iter().copied().zip(results.iter().copied()));
         Some(results)
     }
 }
@@ -100,7 +106,7 @@ fn the_advice_is_right_and_no_larger_than_it_has_to_be() {
             let (mut right, mut trials) = (0, Vec::new());
             for seed in 0..SEEDS {
                 let mut server = Simulated::new(curve, noise, seed);
-                let findings = search(&question(seed, blocks, check_blocks), &mut server);
+                let findings = question(seed, blocks, check_blocks).investigate(&mut server);
                 let advice = findings.advice.unwrap();
                 let share = curve(f64::from(advice)) / best;
                 // "A peak" and "hot row" have their best at small numbers, where one connection more is a large step.
@@ -127,7 +133,7 @@ fn the_check_is_not_biased_by_the_search() {
     let curve = CURVES[2].1;
     let mut inside = 0;
     for seed in 0..SEEDS {
-        let findings = search(&question(seed, 5, 8), &mut Simulated::new(curve, 0.06, seed));
+        let findings = question(seed, 5, 8).investigate(&mut Simulated::new(curve, 0.06, seed));
         let current = findings.against(PoolAgainst::Current).unwrap();
         let truth = curve(f64::from(findings.advice.unwrap())) / curve(10.0);
         inside +=
@@ -142,7 +148,7 @@ fn the_check_is_not_biased_by_the_search() {
 #[test]
 fn an_advice_at_the_limit_is_checked_against_a_smaller_number() {
     let few = PoolQuestion { most: 4, rules: Vec::new(), current: None, ..question(1, 3, 8) };
-    let findings = search(&few, &mut Simulated::new(CURVES[2].1, 0.03, 1));
+    let findings = few.investigate(&mut Simulated::new(CURVES[2].1, 0.03, 1));
     assert_eq!((findings.advice, findings.is_growing), (Some(4), true));
     let [smaller] = &findings.comparisons[..] else { panic!("{findings:?}") };
     assert_eq!(smaller.against, PoolAgainst::Smaller);
@@ -152,7 +158,7 @@ fn an_advice_at_the_limit_is_checked_against_a_smaller_number() {
 #[test]
 fn a_limit_that_nothing_keeps_gives_no_advice() {
     let strict = PoolQuestion { p99_limit_us: Some(10.0), ..question(1, 3, 3) };
-    let findings = search(&strict, &mut Simulated::new(CURVES[2].1, 0.03, 1));
+    let findings = strict.investigate(&mut Simulated::new(CURVES[2].1, 0.03, 1));
     assert_eq!((findings.outcome, findings.advice), (PoolOutcome::NothingMeetsLimit, None));
     assert!(findings.curve.len() > 3 && findings.comparisons.is_empty());
 }
@@ -161,10 +167,10 @@ fn a_limit_that_nothing_keeps_gives_no_advice() {
 #[test]
 fn a_limit_that_the_check_breaks_gives_no_advice() {
     struct Worse(Simulated);
-    impl PoolSource for Worse {
+    impl Source<PoolQuestion> for Worse {
         fn run(
             &mut self,
-            batch: &PoolBatch,
+            batch: &Batch<PoolQuestion>,
             so_far: &PoolFindings,
         ) -> Option<Vec<Option<PoolResult>>> {
             let p99_us = if batch.stage == PoolStage::Check { 1e9 } else { 1.0 };
@@ -179,7 +185,7 @@ fn a_limit_that_the_check_breaks_gives_no_advice() {
         rules: Vec::new(),
         ..question(1, 1, 9)
     };
-    let findings = search(&limited, &mut Worse(Simulated::new(CURVES[2].1, 0.03, 1)));
+    let findings = limited.investigate(&mut Worse(Simulated::new(CURVES[2].1, 0.03, 1)));
     assert_eq!((findings.outcome, findings.advice), (PoolOutcome::NothingMeetsLimit, None));
     assert!(findings.comparisons.is_empty(), "{findings:?}");
 }
@@ -188,7 +194,7 @@ fn a_limit_that_the_check_breaks_gives_no_advice() {
 #[test]
 fn a_limit_makes_the_advice_smaller() {
     let limited = PoolQuestion { p99_limit_us: Some(45_000.0), ..question(2, 5, 5) };
-    let findings = search(&limited, &mut Simulated::new(CURVES[2].1, 0.03, 2));
+    let findings = limited.investigate(&mut Simulated::new(CURVES[2].1, 0.03, 2));
     let advice = findings.advice.unwrap();
     assert!((110..=165).contains(&advice), "{advice}");
     assert!(findings.point(advice).unwrap().meets_limit);
@@ -199,28 +205,28 @@ fn a_limit_makes_the_advice_smaller() {
 fn a_record_gives_the_same_findings() {
     let mut server = Simulated::new(CURVES[1].1, 0.06, 3);
     let question = question(3, 3, 4);
-    let findings = search(&question, &mut server);
-    let mut tape = PoolTape::new(server.trials.clone());
-    assert_eq!(search(&question, &mut tape), findings);
-    assert!(!tape.is_foreign());
-    let mut cut = PoolTape::new(server.trials[..20].to_vec());
-    assert_eq!(search(&question, &mut cut).outcome, PoolOutcome::Unfinished);
-    assert!(!cut.is_foreign());
+    let findings = question.investigate(&mut server);
+    let replayed = question.replay(server.trials.clone());
+    assert!(replayed.findings == findings && !replayed.is_foreign);
+    let cut = question.replay(server.trials[..20].to_vec());
+    assert!(cut.findings.outcome == PoolOutcome::Unfinished && !cut.is_foreign);
     let mut other = server.trials.clone();
     other[2].0 = 3;
-    let mut edited = PoolTape::new(other);
-    let _: PoolFindings = search(&question, &mut edited);
-    assert!(edited.is_foreign());
+    assert!(question.replay(other).is_foreign);
 }
 
 /// On a slow disk a short trial of few connections may end before its first commit.
 struct SlowAtFirst(Simulated);
 
-impl PoolSource for SlowAtFirst {
-    fn run(&mut self, batch: &PoolBatch, so_far: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
+impl Source<PoolQuestion> for SlowAtFirst {
+    fn run(
+        &mut self,
+        batch: &Batch<PoolQuestion>,
+        so_far: &PoolFindings,
+    ) -> Option<Vec<Option<PoolResult>>> {
         let results = self.0.run(batch, so_far)?;
         let kept = batch
-            .connections
+            .points
             .iter()
             .zip(results)
             .map(|(number, result)| result.filter(|_| *number > 16));
@@ -231,20 +237,24 @@ impl PoolSource for SlowAtFirst {
 #[test]
 fn trials_without_a_result_do_not_end_the_climb() {
     let server = Simulated::new(CURVES[3].1, 0.03, 1);
-    let findings = search(&question(1, 3, 5), &mut SlowAtFirst(server));
+    let findings = question(1, 3, 5).investigate(&mut SlowAtFirst(server));
     assert_eq!((findings.advice, findings.is_growing), (Some(512), true));
 }
 
 struct Dead;
 
-impl PoolSource for Dead {
-    fn run(&mut self, batch: &PoolBatch, _: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
+impl Source<PoolQuestion> for Dead {
+    fn run(
+        &mut self,
+        batch: &Batch<PoolQuestion>,
+        _: &PoolFindings,
+    ) -> Option<Vec<Option<PoolResult>>> {
         assert_eq!(batch.stage, PoolStage::Climb);
-        Some(vec![None; batch.connections.len()])
+        Some(vec![None; batch.points.len()])
     }
 }
 
 #[test]
 fn a_server_without_results_ends_the_search() {
-    assert_eq!(search(&question(1, 3, 3), &mut Dead).outcome, PoolOutcome::NoResult);
+    assert_eq!(question(1, 3, 3).investigate(&mut Dead).outcome, PoolOutcome::NoResult);
 }

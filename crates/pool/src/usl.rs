@@ -43,9 +43,10 @@ impl Usl {
             });
         let (_, [a, b, c]) = fits.min_by(|x, y| x.0.total_cmp(&y.0))?;
         let mut fit = Self { lambda: 1.0 / a, sigma: b / a, kappa: c / a, worst: 1.0 };
-        let residual =
-            |point: &CurvePoint| (point.tps / fit.tps(point.connections.into())).ln().abs();
-        let worst = curve.iter().map(residual).fold(0.0, f64::max);
+        let worst = curve
+            .iter()
+            .map(|point| (point.tps / fit.tps(point.connections.into())).ln().abs())
+            .fold(0.0, f64::max);
         fit.worst = worst.exp();
         (worst <= RESIDUAL_MAX).then_some(fit)
     }

@@ -24,6 +24,7 @@ mod texts;
 mod time_span;
 mod trials;
 
+pub use commands::asked::{Asked, AskedServer};
 pub use commands::crash::{
     BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep,
 };

@@ -193,7 +193,8 @@ fn run(plan: &Plan) -> (Vec<ScheduledTrial>, Vec<Trial>) {
         for (position, (role, configuration)) in list.into_iter().enumerate() {
             let position = position as u32;
             let name = format!("trial-{:04}", schedule.len() + 1);
-            let entry = ScheduledTrial { name, block, position, role, configuration };
+            let entry =
+                ScheduledTrial { name, block, position, role, configuration, mixture: None };
             trials.push(trial(&entry));
             schedule.push(entry);
         }

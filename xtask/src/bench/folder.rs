@@ -143,6 +143,7 @@ fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
                 position: position as u32,
                 role: TrialRole::Cell,
                 configuration: configuration.clone(),
+                mixture: None,
             }
         };
     trials.enumerate().map(entry).collect()

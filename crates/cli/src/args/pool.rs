@@ -55,8 +55,8 @@ pub(crate) struct PoolArgs {
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 42, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: u64,
-    /// Go on with a search that was stopped: its folder; default: the newest experiment. The other flags are as in its
-    /// command line
+    /// Go on with a search that was stopped: its folder; default: the newest experiment. The other flags are as they
+    /// were
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "current", "p99", "rate", "most", "settings", "warm_up", "measure", "table_rows"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,

@@ -21,7 +21,7 @@ use crate::times;
     truetps sweep --quick --server mysql-8.0   on a server that `truetps server add` has added\n  \
     truetps sweep my-plan.toml --dsn mysql://loader@db1   on a server of yours; --dry-run shows what would be sent\n  \
     truetps sweep --quick --until-decided      more blocks of what is undecided, at most four times as many\n  \
-    truetps sweep --resume                resume the newest experiment\n  \
+    truetps sweep --resume                resume the newest experiment, also of run --find-max\n  \
     truetps sweep --resume --until-decided --at-most 10m    go on until every comparison has a verdict\n\n\
 Other questions:\n  \
     truetps explain old.cnf new.cnf       which of many settings that differ make the difference, and how much each\n  \

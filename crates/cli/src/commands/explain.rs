@@ -1,20 +1,18 @@
 //! `truetps explain`: which of the differences between two configurations makes their results differ.
 
-use std::ffi::OsString;
-
-use clap::Parser;
 use indexmap::IndexMap;
 use truetps_archive::ExplainedRun;
 use truetps_causes::Outcome;
 use truetps_folder::ExperimentFolder;
 use truetps_lab::{ExplainOptions, LabError, ServerSource, explain, resume_explanation};
 use truetps_plan::{Plan, level_of};
-use truetps_record::{CONNECTIONS, SERVER, SettingValue, TABLE_ROWS, is_setting_factor};
+use truetps_record::{Asked, CONNECTIONS, SERVER, SettingValue, TABLE_ROWS, is_setting_factor};
 use truetps_report::NothingDiffers;
 use truetps_sandbox::{Home, NamedServers};
 
 use crate::answer::{give_document, open_folder, print_answer, unreadable};
-use crate::args::{Cli, ExplainArgs, TruetpsCommand};
+use crate::args::ExplainArgs;
+use crate::asked::{asked, explain_args};
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
 use crate::failure::CommandFailure;
@@ -33,10 +31,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, CommandFailure> {
         None => measure(args, None),
         Some(folder) => {
             let folder = open_folder(folder.as_deref(), &args.place.runs)?;
-            let typed = typed_of(&folder)?;
-            let again =
-                ExplainArgs { budget: args.budget.or(typed.budget), answer: args.answer, ..typed };
-            measure(&again, Some(&folder))
+            measure(&explain_args(&folder, args)?, Some(&folder))
         }
     }
 }
@@ -52,31 +47,10 @@ fn refuse_dsn(args: &ExplainArgs, plan: &Plan) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// The command line of an earlier explanation.
-fn typed_of(folder: &ExperimentFolder) -> Result<ExplainArgs, CommandFailure> {
-    let shown = shown(folder.path());
-    let wrong = |problem: &str| CommandFailure::usage(format!("{}: {problem}", shown.display()));
-    if folder.explanation().map_err(CommandFailure::usage)?.is_none() {
-        return Err(wrong("is not an explanation")
-            .hint("`truetps sweep --resume` goes on with other experiments"));
-    }
-    let words: Vec<OsString> = folder
-        .experiment()
-        .map_err(CommandFailure::usage)?
-        .command
-        .into_iter()
-        .map(OsString::from)
-        .collect();
-    match Cli::try_parse_from(words).map(|cli| cli.command) {
-        Ok(TruetpsCommand::Explain(args)) => Ok(*args),
-        _ => Err(wrong("its command line is not one of this version").hint("start it again")),
-    }
-}
-
 fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exit, CommandFailure> {
     let home = Home::open(args.place.sandbox.sandbox_dir.as_deref())?;
-    let [a, b] = words(args)?;
-    let named = [NamedBy::read(&a, &home)?, NamedBy::read(&b, &home)?];
+    let words = words(args)?;
+    let named = [NamedBy::read(&words[0], &home)?, NamedBy::read(&words[1], &home)?];
     let (plan, common) = plan_of(args, &named, &home)?;
     refuse_dsn(args, &plan)?;
     let site = RunSite::open(&plan, &args.place, args.generator.pin.as_deref())?;
@@ -84,7 +58,13 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
         unreachable!("--dsn was refused")
     };
     let sides = sides(&named, programs, &home, &common)?;
-    let options = ExplainOptions { smallest_percent: args.smallest, budget: args.budget };
+    let asked = Asked {
+        sides: Some(words),
+        plan: args.plan.clone(),
+        connections: args.connections,
+        ..asked(&args.load, &args.generator, &args.place, None)
+    };
+    let options = ExplainOptions { smallest_percent: args.smallest, budget: args.budget, asked };
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
     let request = request(&plan, &site, &args.place.runs, args.generator.workers(), &stop);
     let finished = match earlier {

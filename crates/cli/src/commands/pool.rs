@@ -1,18 +1,16 @@
 //! `truetps pool`: how many connections a pool needs.
 
-use std::ffi::OsString;
-
-use clap::Parser;
 use truetps_archive::PoolRun;
 use truetps_folder::ExperimentFolder;
 use truetps_lab::{ExperimentRequest, LabError, find_pool, resume_pool};
 use truetps_plan::Plan;
 use truetps_pool::PoolOutcome;
-use truetps_record::{CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
+use truetps_record::{Asked, CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
 use truetps_report::PoolAnswer;
 
 use crate::answer::{give_document, open_folder, unreadable};
-use crate::args::{Cli, PoolArgs, TruetpsCommand};
+use crate::args::PoolArgs;
+use crate::asked::{asked, pool_args};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::measuring::{Ending, measured, request};
@@ -48,9 +46,8 @@ pub(crate) fn run(args: &PoolArgs) -> Result<Exit, CommandFailure> {
         .map_err(CommandFailure::from);
     };
     let folder = open_folder(named.as_deref(), &args.place.runs)?;
-    let (typed, pool) = typed_of(&folder)?;
-    let again = PoolArgs { answer: args.answer, libraries: args.libraries.clone(), ..typed };
-    measure(&again, Some(&folder), pool.connections_most).map_err(CommandFailure::from)
+    let again = pool_args(&folder, args)?;
+    measure(&again, Some(&folder), again.most.unwrap_or(MOST_DEFAULT)).map_err(CommandFailure::from)
 }
 
 /// Why nothing was measured.
@@ -95,27 +92,6 @@ fn check_current(args: &PoolArgs, most: u32) -> Result<(), CommandFailure> {
     }
 }
 
-/// The command line of an earlier search, and its record.
-fn typed_of(folder: &ExperimentFolder) -> Result<(PoolArgs, PoolRecord), CommandFailure> {
-    let shown = shown(folder.path());
-    let wrong = |problem: &str| CommandFailure::usage(format!("{}: {problem}", shown.display()));
-    let Some(pool) = folder.pool().map_err(CommandFailure::usage)? else {
-        return Err(wrong("is not a search for a pool")
-            .hint("`truetps sweep --resume` goes on with other experiments"));
-    };
-    let words: Vec<OsString> = folder
-        .experiment()
-        .map_err(CommandFailure::usage)?
-        .command
-        .into_iter()
-        .map(OsString::from)
-        .collect();
-    match Cli::try_parse_from(words).map(|cli| cli.command) {
-        Ok(TruetpsCommand::Pool(args)) => Ok((*args, pool)),
-        _ => Err(wrong("its command line is not one of this version").hint("start it again")),
-    }
-}
-
 fn measure(
     args: &PoolArgs,
     earlier: Option<&ExperimentFolder>,
@@ -131,8 +107,12 @@ fn measure(
         quick: args.quick,
         ..request(&plan, &site, &args.place.runs, args.generator.workers(), &stop)
     };
+    let asked = Asked {
+        plan: args.plan.clone(),
+        ..asked(&args.load, &args.generator, &args.place, site.address())
+    };
     let finished = match earlier {
-        None => find_pool(&request, &record(args, most), &mut watcher),
+        None => find_pool(&request, &record(args, most, asked), &mut watcher),
         Some(folder) => resume_pool(&request, folder, &mut watcher),
     };
     drop(watcher);
@@ -157,7 +137,7 @@ fn go_on_command(folder: &ExperimentFolder) -> String {
     format!("truetps pool --resume {}", shown(folder.path()).display())
 }
 
-fn record(args: &PoolArgs, most: u32) -> PoolRecord {
+fn record(args: &PoolArgs, most: u32, asked: Asked) -> PoolRecord {
     let (blocks, check_blocks) =
         if args.quick { (QUICK_BLOCKS, QUICK_CHECK_BLOCKS) } else { (BLOCKS, CHECK_BLOCKS) };
     PoolRecord {
@@ -171,6 +151,7 @@ fn record(args: &PoolArgs, most: u32) -> PoolRecord {
         current: args.current,
         rule: None,
         instances: args.instances,
+        asked: Some(asked),
     }
 }
 

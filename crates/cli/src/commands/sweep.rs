@@ -126,10 +126,8 @@ pub(crate) fn measure(
 /// The command that runs the missing trials.
 fn go_on_command(folder: &ExperimentFolder) -> Option<String> {
     let experiment = folder.experiment().ok()?;
-    // The other parts have ended. A search plans each trial after the previous one, and cannot be
-    // resumed.
-    let can_go_on = experiment.part.is_none() && experiment.slo.is_none();
-    can_go_on.then(|| again::command(folder.path(), &experiment))
+    // The other parts have ended.
+    experiment.part.is_none().then(|| again::command(folder.path(), &experiment))
 }
 
 /// Refuses what parts cannot do together.

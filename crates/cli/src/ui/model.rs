@@ -158,7 +158,9 @@ impl LiveWatch {
                     format!(": {} of {}", format::count(*rows), format::count(*of)),
                 );
             }
-            ExperimentEvent::Investigating { .. } | ExperimentEvent::SearchingPool { .. } => {
+            ExperimentEvent::Investigating { .. }
+            | ExperimentEvent::SearchingPool { .. }
+            | ExperimentEvent::SearchingRate { .. } => {
                 if let Some(stage) = stage_of(event) {
                     self.doing(&stage.text, String::new());
                 }

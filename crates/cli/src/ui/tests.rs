@@ -36,6 +36,7 @@ fn scheduled() -> ScheduledTrial {
         position: 2,
         role: TrialRole::Cell,
         configuration,
+        mixture: None,
     }
 }
 

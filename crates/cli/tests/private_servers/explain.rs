@@ -153,27 +153,33 @@ fn it_ends_with_its_budget_and_goes_on_later() {
         ran.stderr
     );
     let folder = place.latest();
-    let measured = |folder: &std::path::Path| {
-        let document: Value =
-            serde_json::from_slice(&fs::read(folder.join("explanation.json")).unwrap()).unwrap();
-        document["mixtures"].as_array().unwrap().clone()
-    };
-    let before = measured(&folder);
+    let before = mixtures(&folder);
     let first = fs::read(folder.join("trial-0001/run.json")).unwrap();
     // As another version of truetps would have called it.
     edit(&folder.join("explanation.json"), |document| {
         document["factors"][0]["name"] = "another name".into();
         document["factors"][0]["merged"] = "in other words".into();
     });
+    // What was asked is recorded: the words of the command line may have another meaning now.
+    let command = std::cell::RefCell::new(Value::Null);
+    edit(&folder.join("experiment.json"), |document| {
+        let renamed = serde_json::json!(["truetps", "explain", "--renamed"]);
+        command.replace(std::mem::replace(&mut document["command"], renamed));
+    });
     let ran = place.run(&["explain", "--resume", "--budget", "5s"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}{}", ran.stdout, ran.stderr);
-    let after = measured(&folder);
+    let after = mixtures(&folder);
     assert!(after.len() > before.len() && after.starts_with(&before), "{before:?} {after:?}");
     assert_eq!(
         fs::read(folder.join("trial-0001/run.json")).unwrap(),
         first,
         "what was measured is kept"
     );
+    // An older version has recorded the command line alone.
+    edit(&folder.join("experiment.json"), |document| document["command"] = command.take());
+    edit(&folder.join("explanation.json"), |document| {
+        document.as_object_mut().unwrap().remove("asked").unwrap();
+    });
     // Before both sides had the server's default of what one of them sets, truetps chose it.
     edit(&folder.join("experiment.json"), |document| {
         let chosen = document["server"]["chosen_settings"].as_array_mut().unwrap();
@@ -188,7 +194,15 @@ fn it_ends_with_its_budget_and_goes_on_later() {
         "{}",
         ran.stderr
     );
-    assert_eq!(measured(&folder).len(), after.len(), "nothing is measured");
+    assert_eq!(mixtures(&folder).len(), after.len(), "nothing is measured");
+}
+
+/// The mixtures of the trials that were scheduled.
+fn mixtures(folder: &std::path::Path) -> Vec<String> {
+    let experiment: Value =
+        serde_json::from_slice(&fs::read(folder.join("experiment.json")).unwrap()).unwrap();
+    let schedule = experiment["schedule"].as_array().unwrap();
+    schedule.iter().map(|one| one["mixture"].as_str().unwrap().to_owned()).collect()
 }
 
 fn edit(path: &std::path::Path, change: impl FnOnce(&mut Value)) {
@@ -217,10 +231,7 @@ fn ctrl_c_keeps_what_was_measured() {
         said.contains("interrupted: what was measured is kept\nNext   truetps explain --resume"),
         "{said}"
     );
-    let document: Value =
-        serde_json::from_slice(&fs::read(place.latest().join("explanation.json")).unwrap())
-            .unwrap();
-    assert!(document["mixtures"].as_array().unwrap().len() >= 5);
+    assert!(mixtures(&place.latest()).len() >= 5);
     assert!(place.servers().is_empty(), "{:?}", place.servers());
 }
 

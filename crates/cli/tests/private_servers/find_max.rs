@@ -86,6 +86,48 @@ fn ctrl_c_ends_a_search_with_what_it_has() {
     assert!(matches!(report.code, Some(0 | 3)), "{}", report.stderr);
 }
 
+/// After Ctrl-C, and after a kill in the middle of a trial: what was measured counts, and leads to the trials after it.
+#[test]
+fn a_search_goes_on_where_it_was_ended() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::with_templates();
+    for (trial, end) in [("trial-0002", Signal::INT), ("trial-0004", Signal::KILL)] {
+        let child = if end == Signal::INT {
+            place.start(&[&SEARCH[..], &[SMALL_REDO]].concat())
+        } else {
+            place.start(&["sweep", "--resume"])
+        };
+        place.wait_for_interval(trial);
+        signal(child.id(), end);
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        if end == Signal::INT {
+            assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+            assert!(ran.stderr.contains("truetps sweep --resume "), "{}", ran.stderr);
+        }
+    }
+    let before = experiment(&place)["schedule"].as_array().unwrap().clone();
+    let measured: Vec<_> = [1, 2, 3].map(|n| place.run_json(&format!("trial-000{n}"))).into();
+    assert!(measured.iter().all(|trial| trial["validity"]["state"] == "valid"), "{measured:?}");
+
+    let ran = place.run(&["sweep", "--resume", "--format", "json"]);
+    // On a busy machine trials may contradict each other for ever.
+    let is_undecided = ran.code == Some(4) && ran.stderr.contains("the search found no rate");
+    assert!(ran.code == Some(0) || is_undecided, "{:?}: {}", ran.code, ran.stderr);
+    let after = experiment(&place)["schedule"].as_array().unwrap().clone();
+    assert!(after.starts_with(&before) && after.len() >= 5, "{before:?} {after:?}");
+    assert_eq!(
+        [1, 2, 3].map(|n| place.run_json(&format!("trial-000{n}"))).to_vec(),
+        measured,
+        "what was measured is kept"
+    );
+    let killed = place.latest().join("trial-0004.attempt-1/run.json");
+    assert!(killed.exists(), "the trial that was killed is kept beside its repetition");
+    place.refused(&["sweep", "--resume", "--blocks", "3"], &["is a rate search", "--blocks"]);
+    assert!(place.servers().is_empty());
+}
+
 /// The closed loop that comes first measures nothing: there is no rate to begin with.
 #[test]
 fn a_search_without_a_beginning_says_why() {

@@ -111,10 +111,16 @@ fn a_search_goes_on_where_ctrl_c_ended_it() {
     );
     let measured = document(&before)["trials"].clone();
 
+    // What was asked is recorded: the words of the command line may have another meaning now.
+    let path = place.latest().join("experiment.json");
+    let mut experiment: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    experiment["command"] = serde_json::json!(["truetps", "pool", "--renamed"]);
+    std::fs::write(&path, experiment.to_string()).unwrap();
     let ran = place.run(&["pool", "--resume", "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let answer = document(&ran);
     assert_eq!(answer["findings"]["outcome"], "advised");
+    assert_eq!(answer["pool"]["asked"], Value::Null, "how to go on is no answer");
     let (measured, trials) = (measured.as_array().unwrap(), answer["trials"].as_array().unwrap());
     assert!(
         !measured.is_empty() && trials.starts_with(measured),

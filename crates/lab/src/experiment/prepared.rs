@@ -196,11 +196,6 @@ impl<'a> PreparedExperiment<'a> {
         }
     }
 
-    /// The plan as it is run.
-    pub(crate) fn plan(&self) -> &Plan {
-        self.request.plan
-    }
-
     /// The experiment that part 0 has planned, as this other part records it.
     fn joined_experiment(&self) -> Option<Experiment> {
         let PreparedParts { meeting, experiment, .. } = self.parts.as_ref()?;

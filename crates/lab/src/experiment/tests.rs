@@ -12,7 +12,7 @@ use truetps_plan::Plan;
 use truetps_probe::{RunPresence, host_facts};
 use truetps_record::{
     Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, Part, ServerFacts,
-    SqlDialect, Trial, Validity,
+    SettingValue, SqlDialect, Trial, Validity,
 };
 use truetps_recording::TrialEvent;
 use truetps_trial::{RanTrial, TrialContext};
@@ -519,6 +519,61 @@ fn an_interrupted_search_keeps_its_trials_and_is_no_failure() {
     let (finished, tried) = bench.find_max(script);
     assert_eq!((finished.gave_up, tried, script.left.get()), (None, vec![(800.0, true)], 1));
     assert_eq!(reasons(&finished.folder), ["", "", "interrupted"]);
+}
+
+/// What a search that was cut off measures after it goes on is what it would have measured.
+#[test]
+fn a_search_goes_on_where_it_was_stopped() {
+    let whole = Bench::new();
+    let (finished, all) = whole.find_max(script(&[]));
+    let expect = rates(&finished.folder);
+    for done in [0, 1, 4, all.len()] {
+        let bench = Bench::new();
+        let turns = [vec![Turn::Works; done], vec![Turn::Interrupted]].concat();
+        let (finished, _) = bench.find_max(script(&turns));
+        // A kill leaves no mark in the last trial.
+        if done == 4 {
+            std::fs::remove_dir_all(finished.folder.path().join("trial-0005")).unwrap();
+        }
+        let resumed = bench.resume(&finished.folder, script(&[])).unwrap();
+        assert_eq!((resumed.gave_up, rates(&resumed.folder)), (None, expect.clone()), "{done}");
+        let plan = resumed.folder.plan().unwrap();
+        assert_eq!(plan, whole_plan(&expect, &bench.plan), "{done}");
+        // Nothing is left to do: no server is prepared.
+        let request = bench.request();
+        resume_on(&request, &resumed.folder, &mut Silent, |_, _, _| panic!("prepared")).unwrap();
+    }
+}
+
+/// The rates of the trials in order.
+fn rates(folder: &ExperimentFolder) -> Vec<Option<f64>> {
+    let schedule = folder.experiment().unwrap().schedule;
+    schedule.iter().map(|scheduled| scheduled.configuration.rate()).collect()
+}
+
+fn whole_plan(rates: &[Option<f64>], plan: &Plan) -> Plan {
+    let mut tried: Vec<_> = rates.iter().flatten().map(|rate| *rate as i64).collect();
+    tried.sort_unstable();
+    tried.dedup();
+    let mut plan = plan.clone();
+    plan.factors.insert("rate".to_owned(), tried.into_iter().map(SettingValue::Int).collect());
+    plan
+}
+
+/// Trials that said nothing are not asked again; the search tries their rate anew.
+#[test]
+fn a_search_that_gave_up_goes_on_with_a_new_trial() {
+    let bench = Bench::new();
+    let (finished, _) = bench.find_max(script(&[Turn::NotReady]));
+    assert!(finished.gave_up.is_some());
+    let resumed = bench.resume(&finished.folder, script(&[Turn::Works, Turn::NotReady])).unwrap();
+    assert_eq!(
+        (resumed.gave_up, rates(&resumed.folder)[..3].to_vec()),
+        (None, vec![None, None, Some(800.0)])
+    );
+    let blocks = ExperimentRequest { more: Some(&|_| None), ..bench.request() };
+    let refused = resume_on(&blocks, &resumed.folder, &mut Silent, |_, _, _| panic!("prepared"));
+    assert!(matches!(refused, Err(LabError::SearchWithBlocks { .. })));
 }
 
 #[test]

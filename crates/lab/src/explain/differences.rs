@@ -1,6 +1,8 @@
 //! Settings that differ between two live servers, and which of them can be measured.
 
-use truetps_knowledge::{SettingsSide, diff};
+use std::collections::HashSet;
+
+use truetps_knowledge::{Difference, SettingsSide, diff};
 use truetps_plan::level_of;
 use truetps_record::{FactorChange, LeftOut, ServerFacts, SettingValue};
 use truetps_sandbox::{Catalogue, CatalogueError};
@@ -29,44 +31,36 @@ pub(crate) struct DifferingSide<'a> {
     pub(crate) catalogue: &'a Catalogue,
 }
 
+impl DifferingSide<'_> {
+    fn recorded(&self) -> SettingsSide {
+        SettingsSide::recorded(self.side.name.clone(), Some(self.facts), self.variables)
+    }
+}
+
 /// Most likely to matter first.
 pub(crate) fn candidates(
     a: &DifferingSide<'_>,
     b: &DifferingSide<'_>,
 ) -> (Vec<Candidate>, Vec<LeftOut>) {
-    let recorded = |one: &DifferingSide<'_>| {
-        SettingsSide::recorded(one.side.name.clone(), Some(one.facts), one.variables)
-    };
-    let found = diff(&recorded(a), &recorded(b));
+    let found = diff(&a.recorded(), &b.recorded());
     let is_one_program = a.side.program == b.side.program;
     let mut kept = Vec::new();
     let mut left: Vec<LeftOut> = Vec::new();
-    for side in [a.side, b.side] {
-        let of_side = |(name, value, reason): &(String, String, String)| {
-            let (of_a, of_b) =
-                if side == a.side { (Some(value), None) } else { (None, Some(value)) };
-            left_out(name, of_a.map(String::as_str), of_b.map(String::as_str), reason.clone())
-        };
-        left.extend(side.left_out.iter().map(of_side));
+    for (name, value, reason) in &a.side.left_out {
+        left.push(left_out(name, Some(value), None, reason));
+    }
+    for (name, value, reason) in &b.side.left_out {
+        left.push(left_out(name, None, Some(value), reason));
     }
     for difference in found.differences.into_iter().filter(|one| one.same_but_for.is_none()) {
         let (name, value_a, value_b) = (&difference.name, &difference.a.value, &difference.b.value);
-        let mut leave_out = |reason: String| {
-            left.push(left_out(name, value_a.as_deref(), value_b.as_deref(), reason));
+        let (text_a, text_b) = match settable([a, b], &difference) {
+            Ok(values) => values,
+            Err(reason) => {
+                left.push(left_out(name, value_a.as_deref(), value_b.as_deref(), reason));
+                continue;
+            }
         };
-        if let Some(reason) = difference.folded {
-            leave_out(reason);
-            continue;
-        }
-        let (Some(text_a), Some(text_b)) = (value_a, value_b) else {
-            leave_out("only one of the two versions has it: it is part of the version".to_owned());
-            continue;
-        };
-        let is_known = |catalogue: &Catalogue| catalogue.check_name(name);
-        if let Err(error) = is_known(a.catalogue).and_then(|()| is_known(b.catalogue)) {
-            leave_out(reason_of(&error));
-            continue;
-        }
         let is_set = a.side.settings.contains_key(name) || b.side.settings.contains_key(name);
         kept.push(Candidate {
             name: name.clone(),
@@ -81,20 +75,36 @@ pub(crate) fn candidates(
     (kept, left)
 }
 
+/// The values of A and B of a difference that can be measured; an error is why it cannot.
+fn settable<'d>(
+    sides: [&DifferingSide<'_>; 2],
+    difference: &'d Difference,
+) -> Result<(&'d str, &'d str), String> {
+    if let Some(reason) = &difference.folded {
+        return Err(reason.clone());
+    }
+    let (Some(a), Some(b)) = (&difference.a.value, &difference.b.value) else {
+        return Err("only one of the two versions has it: it is part of the version".to_owned());
+    };
+    for side in sides {
+        side.catalogue.check_name(&difference.name).map_err(|error| reason_of(&error))?;
+    }
+    Ok((a, b))
+}
+
 /// What one side sets to the value that the other one has without setting it.
 fn same_as_default(
     sides: [&DifferingSide<'_>; 2],
     kept: &[Candidate],
     left: &[LeftOut],
 ) -> Vec<LeftOut> {
-    let is_named = |name: &str| {
-        kept.iter().any(|one| one.name == name) || left.iter().any(|one| one.name == name)
-    };
+    let named: HashSet<&str> =
+        kept.iter().map(|one| &*one.name).chain(left.iter().map(|one| &*one.name)).collect();
     let mut same = Vec::new();
     for (one, other) in [(sides[0], sides[1]), (sides[1], sides[0])] {
         let alone =
             one.side.settings.keys().filter(|name| !other.side.settings.contains_key(*name));
-        for name in alone.filter(|name| !is_named(name)) {
+        for name in alone.filter(|name| !named.contains(name.as_str())) {
             let [a, b] = sides.map(|side| side.variables.get(name).map(String::as_str));
             let reason = "one side sets it, and the other has the same without setting it";
             same.extend((a.is_some() && b.is_some()).then(|| left_out(name, a, b, reason)));

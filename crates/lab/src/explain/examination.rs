@@ -1,10 +1,14 @@
 //! What differs between the two, as their servers show it, and how each difference can be changed.
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 use truetps_folder::ExperimentFolder;
 use truetps_knowledge::is_same_list;
 use truetps_probe::{host_facts, probe_flush};
-use truetps_record::{ExplainedFactor, FactorChange, LeftOut, ServerFacts, same_setting};
+use truetps_record::{
+    ExplainedFactor, FactorChange, LeftOut, ServerFacts, SettingValue, same_setting,
+};
 use truetps_sandbox::{
     Catalogue, Home, HostLimits, Needs, ServerLoad, Settings, check_limits, raise_open_files,
 };
@@ -29,7 +33,7 @@ pub(crate) struct Examined {
     pub(crate) factors: Vec<ExplainedFactor>,
     pub(crate) suspects: Vec<usize>,
     pub(crate) left_out: Vec<LeftOut>,
-    /// Of each side: what it has in place of a default.
+    /// What each side has in place of a default.
     pub(crate) notes: [Vec<String>; 2],
 }
 
@@ -125,16 +129,19 @@ fn examine(
     ));
     let mut live = Vec::new();
     for side in sides {
-        let failed = |source| LabError::Side { side: side.name.clone(), source: Box::new(source) };
-        live.push(servers.start_side(side.program, &side.settings).map_err(failed)?);
+        let started = servers.start_side(side.program, &side.settings);
+        live.push(started.map_err(|source| LabError::Side {
+            side: side.name.clone(),
+            source: Box::new(source),
+        })?);
     }
-    let differing = |index: usize| DifferingSide {
+    let [a, b] = [0, 1].map(|index: usize| DifferingSide {
         side: &sides[index],
         facts: &facts[sides[index].program],
         variables: &live[index].variables,
         catalogue: &catalogues[sides[index].program],
-    };
-    let (candidates, mut left_out) = candidates(&differing(0), &differing(1));
+    });
+    let (candidates, mut left_out) = candidates(&a, &b);
     listener.event(&ExperimentEvent::Preparing(format!(
         "trying {} settings that differ",
         candidates.len()
@@ -184,45 +191,69 @@ fn crossed(
 ) -> Vec<Candidate> {
     let mut kept = candidates;
     for (index, side) in sides.iter().enumerate() {
-        let value = |one: &Candidate| if index == 0 { one.b.clone() } else { one.a.clone() };
-        let mut drop_if = |kept: Vec<Candidate>, is_wrong: &dyn Fn(&Candidate) -> bool| {
-            let (wrong, right): (Vec<_>, Vec<_>) = kept.into_iter().partition(is_wrong);
-            for one in wrong {
-                let (a, b) = (one.a.option_text(), one.b.option_text());
-                let reason =
-                    "only one of the two versions takes both values: it is part of the version";
-                left_out.push(super::left_out(&one.name, Some(&a), Some(&b), reason));
-            }
-            right
-        };
-        kept =
-            drop_if(kept, &|one| catalogues[side.program].check(&one.name, &value(one)).is_err());
-        let with = |list: &[Candidate]| {
-            let mut settings = side.settings.clone();
-            settings.extend(list.iter().map(|one| (one.name.clone(), value(one))));
-            servers.start_side(side.program, &settings)
-        };
-        let takes = |variables: &ShownVariables, one: &Candidate| {
-            let found = variables.get(&one.name).map(String::as_str).unwrap_or_default();
-            let wanted = value(one).option_text();
-            same_setting(&wanted, found) || is_same_list(&one.name, &wanted, found)
-        };
-        if let Ok(server) = with(&kept) {
-            kept = drop_if(kept, &|one| !takes(&server.variables, one));
+        let crossing = Crossing { servers, side, other_is_b: index == 0 };
+        let catalogue = &catalogues[side.program];
+        kept = keep(kept, left_out, |one| catalogue.check(&one.name, crossing.value(one)).is_ok());
+        if let Ok(server) = crossing.start(&kept) {
+            kept = keep(kept, left_out, |one| crossing.is_taken(one, &server.variables));
             // A server that cannot be removed is reported when the home is cleaned.
             let _ = server.end();
             continue;
         }
         // One of them is the cause: each is tried alone.
-        let starts_with = |one: &Candidate| {
-            let Ok(server) = with(std::slice::from_ref(one)) else { return false };
-            let takes = takes(&server.variables, one);
-            let _ = server.end();
-            takes
-        };
-        kept = drop_if(kept, &|one| one.change != FactorChange::Dynamic && !starts_with(one));
+        kept = keep(kept, left_out, |one| {
+            one.change == FactorChange::Dynamic || crossing.starts_with(one)
+        });
     }
     kept
+}
+
+/// Those that this is true of; the others are left out.
+fn keep(
+    candidates: Vec<Candidate>,
+    left_out: &mut Vec<LeftOut>,
+    is_right: impl Fn(&Candidate) -> bool,
+) -> Vec<Candidate> {
+    let (right, wrong): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_right);
+    for one in wrong {
+        let (a, b) = (one.a.option_text(), one.b.option_text());
+        let reason = "only one of the two versions takes both values: it is part of the version";
+        left_out.push(super::left_out(&one.name, Some(&a), Some(&b), reason));
+    }
+    right
+}
+
+/// The program of one side, with values of the other side.
+struct Crossing<'a> {
+    servers: &'a PrivateServers<'a>,
+    side: &'a ExplainSide,
+    other_is_b: bool,
+}
+
+impl Crossing<'_> {
+    fn value<'c>(&self, one: &'c Candidate) -> &'c SettingValue {
+        if self.other_is_b { &one.b } else { &one.a }
+    }
+
+    fn start(&self, candidates: &[Candidate]) -> Result<SideServer, LabError> {
+        let mut settings = self.side.settings.clone();
+        settings.extend(candidates.iter().map(|one| (one.name.clone(), self.value(one).clone())));
+        self.servers.start_side(self.side.program, &settings)
+    }
+
+    /// Whether a server shows the value that it was started with.
+    fn is_taken(&self, one: &Candidate, variables: &ShownVariables) -> bool {
+        let found = variables.get(&one.name).map(String::as_str).unwrap_or_default();
+        let wanted = self.value(one).option_text();
+        same_setting(&wanted, found) || is_same_list(&one.name, &wanted, found)
+    }
+
+    fn starts_with(&self, one: &Candidate) -> bool {
+        let Ok(server) = self.start(std::slice::from_ref(one)) else { return false };
+        let is_taken = self.is_taken(one, &server.variables);
+        let _ = server.end();
+        is_taken
+    }
 }
 
 /// Finds out how each candidate can be changed, on a server of each program. Followers of dynamic settings join them; what a server refuses is left out.
@@ -265,24 +296,26 @@ fn join_followers(
         settings.insert(candidate.name.clone(), candidate.b.clone());
         let Ok(with_it) = servers.start_side(sides[0].program, &settings) else { continue };
         for follower in followers {
-            let value = |side: &SideServer| side.variables.get(&follower.name).cloned();
-            if value(&with_it) != value(&live[0]) && value(&with_it) == value(&live[1]) {
+            let [changed, a, b] =
+                [&with_it, &live[0], &live[1]].map(|server| server.variables.get(&follower.name));
+            if changed != a && changed == b {
                 leader_of.entry(follower.name.clone()).or_insert_with(|| candidate.name.clone());
             }
         }
         with_it.end()?;
     }
-    let leads_at_start = |leader: &str| {
-        let followers =
-            followers.iter().filter(|one| leader_of.get(&one.name).is_some_and(|of| of == leader));
-        followers.into_iter().any(|one| one.change != FactorChange::Dynamic)
-    };
-    for candidate in kept.iter_mut().filter(|one| leads_at_start(&one.name)) {
+    // Leaders whose followers need a start.
+    let at_start: HashSet<&str> = followers
+        .iter()
+        .filter(|one| one.change != FactorChange::Dynamic)
+        .filter_map(|one| leader_of.get(&one.name).map(String::as_str))
+        .collect();
+    for candidate in kept.iter_mut().filter(|one| at_start.contains(one.name.as_str())) {
         candidate.change = FactorChange::Restart;
     }
     for follower in followers {
         let reason = match leader_of.get(&follower.name) {
-            Some(leader) if leads_at_start(leader) => {
+            Some(leader) if at_start.contains(leader.as_str()) => {
                 format!("the server derives it from {leader} when it starts")
             }
             Some(leader) => {

@@ -16,28 +16,32 @@ const SUSPECTS_MAX: usize = 3;
 
 /// Differences that are no settings: the program, the load, the workload and the disk. The plan has both levels of each.
 pub(crate) fn load_factors(plan: &Plan, sides: &[ExplainSide; 2]) -> Vec<ExplainedFactor> {
-    let names = plan.server_names();
-    let server = |side: &ExplainSide| {
-        names.get(side.program).map(|name| SettingValue::Text((*name).to_owned()))
-    };
-    let level = |side: &ExplainSide, name: &str| match name {
-        SERVER => server(side),
-        _ => side.levels.get(name).cloned(),
-    };
-    let differing = plan.factors.iter().filter(|(_, levels)| levels.len() > 1);
-    let factor = |(name, levels): (&String, &Vec<SettingValue>)| {
+    let mut factors = Vec::new();
+    for (name, levels) in plan.factors.iter().filter(|(_, levels)| levels.len() > 1) {
         // Where a side has none, it has the usual one, which the plan has in its place.
-        let of = |index: usize| level(&sides[index], name).unwrap_or_else(|| levels[index].clone());
-        let (a, b) = (of(0), of(1));
+        let [a, b] = [0, 1].map(|index: usize| {
+            level_of_side(plan, &sides[index], name).unwrap_or_else(|| levels[index].clone())
+        });
+        if a == b {
+            continue;
+        }
         let change = match name.as_str() {
             SERVER => FactorChange::Server,
             DISK | TABLE_ROWS => FactorChange::NewData,
             _ => FactorChange::Load,
         };
-        let levels = vec![FactorLevel { name: name.clone(), a: a.clone(), b: b.clone() }];
-        (a != b).then(|| ExplainedFactor { name: name.clone(), levels, change, merged: None })
-    };
-    differing.filter_map(factor).collect()
+        let levels = vec![FactorLevel { name: name.clone(), a, b }];
+        factors.push(ExplainedFactor { name: name.clone(), levels, change, merged: None });
+    }
+    factors
+}
+
+fn level_of_side(plan: &Plan, side: &ExplainSide, factor: &str) -> Option<SettingValue> {
+    if factor != SERVER {
+        return side.levels.get(factor).cloned();
+    }
+    let names = plan.server_names();
+    names.get(side.program).map(|name| SettingValue::Text((*name).to_owned()))
 }
 
 /// Settings as factors, the most suspicious first.
@@ -101,19 +105,18 @@ fn suspicion_of(factor: &ExplainedFactor) -> u32 {
 
 /// Those that are measured alone before everything else.
 pub(crate) fn suspects(factors: &[ExplainedFactor]) -> Vec<usize> {
-    let suspected = |(_, factor): &(usize, &ExplainedFactor)| {
-        !matches!(
-            factor.change,
-            FactorChange::Dynamic | FactorChange::Restart | FactorChange::NewData
-        ) || factor.levels.iter().any(|level| is_suspect(&level.name))
-    };
     factors
         .iter()
         .enumerate()
-        .filter(suspected)
+        .filter(|(_, factor)| is_suspected(factor))
         .map(|(index, _)| index)
         .take(SUSPECTS_MAX)
         .collect()
+}
+
+fn is_suspected(factor: &ExplainedFactor) -> bool {
+    matches!(factor.change, FactorChange::Server | FactorChange::Load)
+        || factor.levels.iter().any(|level| is_suspect(&level.name))
 }
 
 #[cfg(test)]

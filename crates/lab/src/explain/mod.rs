@@ -13,21 +13,21 @@ mod trials;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
-use truetps_causes::{CauseQuestion, Findings, Mixture, investigate};
+use truetps_causes::{CauseQuestion, Mixture};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_probe::RunPresence;
 use truetps_record::{
-    CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, LeftOut, Protocol,
-    SCHEMA_VERSION, SettingValue,
+    Asked, CONNECTIONS, Configuration, Experiment, ExplainedFactor, ExplainedSide, Explanation,
+    LeftOut, Protocol, SCHEMA_VERSION, SettingValue,
 };
 use truetps_sandbox::ServerLoad;
 
 use crate::adaptive::AdaptiveTrials;
+use crate::conditions::same_place;
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
-use crate::resume::{same_host, same_servers};
 use crate::trial::server_provider::ServerSource;
 
 use examination::{Examined, prepare_mixtures};
@@ -50,13 +50,15 @@ pub struct ExplainSide {
     pub notes: Vec<String>,
 }
 
-/// How long and how closely to look.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// How long and how closely to look, and what else was asked.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ExplainOptions {
     /// Differences below this are of no interest.
     pub smallest_percent: f64,
     /// Time for all trials, after the preparation.
     pub budget: Option<Duration>,
+    /// What was asked, for a command that goes on with it.
+    pub asked: Asked,
 }
 
 /// Runs a new investigation. The plan of the request has one level of each factor that is not a difference, and both
@@ -73,8 +75,8 @@ pub fn explain(
     let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     folder.write_explanation(&explanation)?;
     let _lock = folder.lock()?;
-    let trials = AdaptiveTrials::new(&mut prepared, &folder, experiment, request.stop, listener);
-    let finished = run(MixtureTrials { trials, explanation }, options);
+    let finished =
+        run(request, &explanation, options.budget, &mut prepared, (&folder, experiment), listener);
     prepared.end(Ok(finished), listener)
 }
 
@@ -87,8 +89,9 @@ pub fn resume_explanation(
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
     let _lock = folder.lock()?;
-    let (experiment, recorded) =
+    let (mut experiment, mut recorded) =
         (folder.experiment()?, folder.explanation()?.ok_or(LabError::NoExplanation)?);
+    recorded.upgrade(&mut experiment.schedule);
     let (mut prepared, examined) = set_up(request, sides, listener)?;
     let now =
         explanation(request, sides, options, &prepared, examined).map_err(|error| match error {
@@ -97,23 +100,29 @@ pub fn resume_explanation(
             },
             other => other,
         })?;
-    same_servers(&prepared.servers, &experiment)?;
+    same_place(&prepared, &experiment, listener)?;
     if let Some(what) = other_factors(&recorded.factors, &now.factors) {
         return Err(LabError::OtherConditions { what });
     }
-    // Trials of two machines say nothing about each other.
-    same_host(&prepared.host, &experiment.host, true, listener)?;
-    let trials = AdaptiveTrials::new(&mut prepared, folder, experiment, request.stop, listener);
-    let finished = run(MixtureTrials { trials, explanation: recorded }, options);
+    let finished =
+        run(request, &recorded, options.budget, &mut prepared, (folder, experiment), listener);
     prepared.end(Ok(finished), listener)
 }
 
-fn run(mut source: MixtureTrials<'_, '_>, options: &ExplainOptions) -> Finished {
-    source.trials.until(options.budget.map(|budget| Instant::now() + budget));
-    let Explanation { factors, suspects, seed, smallest_percent, .. } = &source.explanation;
-    let question = CauseQuestion::of(factors.len(), suspects, *seed, *smallest_percent);
-    let _: Findings = investigate(&question, &mut source);
-    source.trials.into_finished()
+fn run<'p>(
+    request: &'p ExperimentRequest<'p>,
+    explanation: &Explanation,
+    budget: Option<Duration>,
+    prepared: &mut PreparedExperiment<'p>,
+    recorded: (&ExperimentFolder, Experiment),
+    listener: &mut dyn Listener,
+) -> Finished {
+    let Explanation { factors, suspects, seed, smallest_percent, .. } = explanation;
+    let question = CauseQuestion::new(factors.len(), suspects, *seed, *smallest_percent);
+    let mixtures = MixtureTrials::new(request.plan, factors);
+    let trials = AdaptiveTrials::new(mixtures, request, prepared, recorded, listener)
+        .until(budget.and_then(|budget| Instant::now().checked_add(budget)));
+    trials.investigate(&question).1
 }
 
 /// Checks everything that can be checked, and finds out what differs.
@@ -151,24 +160,23 @@ fn explanation(
     examined: Examined,
 ) -> Result<Explanation, LabError> {
     let Examined { factors, suspects, left_out, notes } = examined;
-    let side = |index: usize, mixture: Mixture| {
-        let side: &ExplainSide = &sides[index];
-        ExplainedSide {
-            name: side.name.clone(),
-            configuration: configuration(request.plan, &factors, mixture),
-            server: prepared.servers.get(side.program).cloned(),
-            notes: side.notes.iter().chain(&notes[index]).cloned().collect(),
-        }
-    };
+    let corners = [Mixture::A, Mixture::b(factors.len())];
+    let [a, b] = [0, 1].map(|index: usize| ExplainedSide {
+        name: sides[index].name.clone(),
+        configuration: configuration(request.plan, &factors, corners[index]),
+        server: prepared.servers.get(sides[index].program).cloned(),
+        notes: sides[index].notes.iter().chain(&notes[index]).cloned().collect(),
+    });
     let explanation = Explanation {
         schema_version: SCHEMA_VERSION,
         seed: request.plan.design.seed,
         smallest_percent: options.smallest_percent,
         budget_s: options.budget.map(|budget| budget.as_secs_f64()),
-        a: side(0, Mixture::A),
-        b: side(1, Mixture::b(factors.len())),
+        a,
+        b,
         suspects,
         left_out,
+        asked: Some(options.asked.clone()),
         mixtures: Vec::new(),
         factors,
     };

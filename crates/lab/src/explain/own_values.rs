@@ -20,12 +20,13 @@ pub(crate) fn leave_to_server(
     facts: &mut ServerFacts,
     fixed: &mut Settings,
 ) {
-    let is_left = |name: &str| {
-        let mut set = sides.iter().flat_map(|side| side.settings.keys());
-        !FOR_THE_LOAD.contains(&name) && set.any(|set| decides(set, name))
-    };
-    facts.chosen_settings.retain(|(name, _)| !is_left(name));
-    fixed.retain(|name| !is_left(name));
+    facts.chosen_settings.retain(|(name, _)| !is_left(sides, name));
+    fixed.retain(|name| !is_left(sides, name));
+}
+
+fn is_left(sides: &[ExplainSide; 2], name: &str) -> bool {
+    let mut set = sides.iter().flat_map(|side| side.settings.keys());
+    !FOR_THE_LOAD.contains(&name) && set.any(|set| decides(set, name))
 }
 
 /// What a side has in place of its server's default although the other side sets it.
@@ -35,21 +36,27 @@ pub(crate) fn notes(
     facts: &ServerFacts,
     catalogue: &Catalogue,
 ) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (name, value) in &facts.chosen_settings {
+        let is_asked = !side.settings.contains_key(name) && other.settings.contains_key(name);
+        let default = default_value(name, facts, catalogue).filter(|default| !default.is_empty());
+        let Some(default) = default.filter(|_| is_asked) else { continue };
+        if !same_setting(&default, value) {
+            notes.push(format!(
+                "{name} is {value} in place of the server's default of {default}: the load needs it"
+            ));
+        }
+    }
+    notes
+}
+
+/// The default that is known of this version, or else the program's.
+fn default_value(name: &str, facts: &ServerFacts, catalogue: &Catalogue) -> Option<String> {
     let version = Version::parse(&facts.version);
-    let known =
-        |name: &str| find_setting(name)?.span(facts.flavour, version.as_ref()?)?.default.clone();
-    let default =
-        |name: &str| known(name).or_else(|| catalogue.default_value(name).map(str::to_owned));
-    let is_asked =
-        |name: &str| !side.settings.contains_key(name) && other.settings.contains_key(name);
-    let note = |(name, value): &(String, String)| {
-        let default =
-            default(name).filter(|default| !default.is_empty() && !same_setting(default, value))?;
-        Some(format!(
-            "{name} is {value} in place of the server's default of {default}: the load needs it"
-        ))
-    };
-    facts.chosen_settings.iter().filter(|(name, _)| is_asked(name)).filter_map(note).collect()
+    let known = find_setting(name).zip(version.as_ref());
+    let span = known.and_then(|(setting, version)| setting.span(facts.flavour, version));
+    span.and_then(|span| span.default.clone())
+        .or_else(|| catalogue.default_value(name).map(str::to_owned))
 }
 
 #[cfg(test)]

@@ -35,13 +35,14 @@ fn levels(factor: &ExplainedFactor) -> SideLevels<'_> {
 }
 
 fn same(one: &SideLevels<'_>, other: &SideLevels<'_>) -> bool {
-    let is_same = |one: &SettingValue, other: &SettingValue| {
-        same_setting(&one.option_text(), &other.option_text())
-    };
     one.len() == other.len()
         && one.iter().zip(other).all(|((name, (a, b)), (other_name, (other_a, other_b)))| {
-            name == other_name && is_same(a, other_a) && is_same(b, other_b)
+            name == other_name && same_value(a, other_a) && same_value(b, other_b)
         })
+}
+
+fn same_value(one: &SettingValue, other: &SettingValue) -> bool {
+    same_setting(&one.option_text(), &other.option_text())
 }
 
 /// `innodb_flush_log_at_trx_commit (1 and 2)`.

@@ -1,35 +1,45 @@
 //! Mixtures become trials.
 
-use truetps_causes::{Batch, Findings, TrialSource};
-use truetps_record::{Explanation, Trial};
+use truetps_adaptive::Batch;
+use truetps_causes::{CauseQuestion, Findings, Mixture};
+use truetps_plan::Plan;
+use truetps_record::{ExplainedFactor, Trial};
 
-use crate::adaptive::AdaptiveTrials;
-use crate::event::ExperimentEvent;
+use crate::adaptive::{Measuring, NextTrial};
+use crate::event::{ExperimentEvent, Listener};
 use crate::explain::configuration;
 
-/// Measures mixtures, unless the folder has their results.
-pub(crate) struct MixtureTrials<'a, 'p> {
-    pub(crate) trials: AdaptiveTrials<'a, 'p>,
-    pub(crate) explanation: Explanation,
+pub(crate) struct MixtureTrials<'a> {
+    plan: &'a Plan,
+    factors: &'a [ExplainedFactor],
+    factor_names: Vec<String>,
 }
 
-impl TrialSource for MixtureTrials<'_, '_> {
-    fn run(&mut self, batch: &Batch, so_far: &Findings) -> Option<Vec<Option<f64>>> {
-        let Self { trials, explanation } = self;
-        let names: Vec<_> = explanation.factors.iter().map(|factor| factor.name.clone()).collect();
-        trials.tell(&ExperimentEvent::Investigating {
-            stage: batch.stage,
-            left: batch.planned,
-            so_far,
-            factors: &names,
-        });
-        let of = |mixture| configuration(trials.prepared.plan(), &explanation.factors, mixture);
-        let configurations = batch.mixtures.iter().map(|mixture| of(*mixture)).collect();
-        let measured = trials.block(configurations, |folder, index, place| {
-            explanation.mixtures.truncate(index);
-            explanation.mixtures.push(batch.mixtures[place].into());
-            Ok(folder.write_explanation(explanation)?)
-        })?;
-        Some(measured.iter().map(Trial::log_tps).collect())
+impl<'a> MixtureTrials<'a> {
+    pub(crate) fn new(plan: &'a Plan, factors: &'a [ExplainedFactor]) -> Self {
+        let factor_names = factors.iter().map(|factor| factor.name.clone()).collect();
+        Self { plan, factors, factor_names }
+    }
+}
+
+impl Measuring<CauseQuestion> for MixtureTrials<'_> {
+    fn event<'e>(
+        &'e self,
+        batch: &Batch<CauseQuestion>,
+        so_far: &'e Findings,
+    ) -> ExperimentEvent<'e> {
+        let (stage, left) = (batch.stage, batch.planned);
+        ExperimentEvent::Investigating { stage, left, so_far, factors: &self.factor_names }
+    }
+
+    fn trial(&self, mixture: Mixture) -> NextTrial {
+        NextTrial {
+            mixture: Some(mixture.into()),
+            ..NextTrial::cell(configuration(self.plan, self.factors, mixture))
+        }
+    }
+
+    fn reading(&self, trial: &Trial, _: &mut dyn Listener) -> Option<f64> {
+        trial.log_tps()
     }
 }

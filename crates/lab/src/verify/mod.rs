@@ -304,6 +304,7 @@ fn begin(
         position: 0,
         role: TrialRole::Cell,
         configuration,
+        mixture: None,
     };
     let server_address = prepared.sandbox_dir.is_none().then(|| prepared.target.to_string());
     let experiment = new_experiment(ExperimentStart {

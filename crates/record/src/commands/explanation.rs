@@ -1,8 +1,8 @@
-//! `explanation.json`: which differences of two configurations are measured, and the mixture of each trial.
+//! `explanation.json`: which differences of two configurations are measured.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, ServerFacts, SettingValue};
+use crate::{Asked, Configuration, ScheduledTrial, ServerFacts, SettingValue};
 
 /// What a change of a factor's level takes, the cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -79,7 +79,19 @@ pub struct Explanation {
     /// Factors that are known to matter, by their number, the most suspicious first.
     pub suspects: Vec<usize>,
     pub left_out: Vec<LeftOut>,
-    /// The mixture of each trial, in the order of the schedule: the factors with the level of B as a hexadecimal number, the
-    /// first factor in its lowest bit.
+    /// `None` in older records: the command line says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+    /// In older records: the mixture of each trial, in the order of the schedule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixtures: Vec<String>,
+}
+
+impl Explanation {
+    /// In older records the mixtures were a list beside the schedule.
+    pub fn upgrade(&mut self, schedule: &mut [ScheduledTrial]) {
+        for (scheduled, mixture) in schedule.iter_mut().zip(self.mixtures.drain(..)) {
+            scheduled.mixture.get_or_insert(mixture);
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! What other commands than `run` and `sweep` record.
 
+pub(crate) mod asked;
 pub(crate) mod crash;
 pub(crate) mod explanation;
 pub(crate) mod pool;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Asked;
+
 /// The rule of thumb "cores × 2 + effective spindles" for the server's host, with one spindle: a host's facts name one
 /// device, and a solid state disk counts as one. It is shown beside what was measured, and decides nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,4 +42,7 @@ pub struct PoolRecord {
     pub rule: Option<PoolRule>,
     /// Processes of the application that share the connections.
     pub instances: u32,
+    /// `None` in older records: the command line says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
 }

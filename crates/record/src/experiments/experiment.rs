@@ -28,6 +28,10 @@ pub struct ScheduledTrial {
     pub position: u32,
     pub role: TrialRole,
     pub configuration: Configuration,
+    /// What an explanation measures with it: the factors with the level of B as a hexadecimal number, the first factor in its
+    /// lowest bit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixture: Option<String>,
 }
 
 /// A variable that a server derives from a factor's level when it starts, without being asked. Trials of that level
@@ -87,7 +91,7 @@ pub struct Experiment {
     /// alone. `None` for private servers, and for a script that never connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_address: Option<String>,
-    /// Planned before the first trial starts. A search for the highest rate plans as it goes.
+    /// Planned before the first trial starts. A search for a rate or a pool, and an explanation, plan as they go.
     pub schedule: Vec<ScheduledTrial>,
     /// Blocks that were added after trials had been measured, when their results may already have been read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use indexmap::IndexMap;
 use serde_json::Value;
+use truetps_adaptive::{AdaptiveQuestion, Batch, Source};
 use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
-use truetps_causes::{
-    Batch, CauseQuestion, Findings, LogInterval, Mixture, TrialSource, investigate,
-};
+use truetps_causes::{CauseQuestion, Findings, LogInterval, Mixture};
 use truetps_record::{
     CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, FactorChange,
     FactorLevel, Flavour, LeftOut, NoEvidence, SCHEMA_VERSION, SettingValue, Validity,
@@ -41,13 +40,13 @@ struct MadeUp<'a> {
     most: usize,
 }
 
-impl TrialSource for MadeUp<'_> {
-    fn run(&mut self, batch: &Batch, _: &Findings) -> Option<Vec<Option<f64>>> {
-        if self.trials.len() + batch.mixtures.len() > self.most {
+impl Source<CauseQuestion> for MadeUp<'_> {
+    fn run(&mut self, batch: &Batch<CauseQuestion>, _: &Findings) -> Option<Vec<Option<f64>>> {
+        if self.trials.len() + batch.points.len() > self.most {
             return None;
         }
         let results: Vec<_> = batch
-            .mixtures
+            .points
             .iter()
             .enumerate()
             .map(|(n, mixture)| {
@@ -55,7 +54,7 @@ impl TrialSource for MadeUp<'_> {
                 (self.value)(*mixture).map(|value| value + wave)
             })
             .collect();
-        self.trials.extend(batch.mixtures.iter().copied().zip(results.iter().copied()));
+        self.trials.extend(batch.points.iter().copied().zip(results.iter().copied()));
         Some(results)
     }
 }
@@ -82,7 +81,7 @@ fn explained(value: Server<'_>, most: usize) -> ExplainedRun {
         notes: Vec::new(),
     };
     let mut source = MadeUp { value, trials: Vec::new(), most };
-    let findings = investigate(&CauseQuestion::of(factors.len(), &[0, 1], 42, 3.0), &mut source);
+    let findings = CauseQuestion::new(factors.len(), &[0, 1], 42, 3.0).investigate(&mut source);
     let explanation = Explanation {
         schema_version: SCHEMA_VERSION,
         seed: 42,
@@ -97,7 +96,8 @@ fn explained(value: Server<'_>, most: usize) -> ExplainedRun {
             b: Some("2".to_owned()),
             reason: "who the server is".to_owned(),
         }],
-        mixtures: source.trials.iter().map(|(mixture, _)| String::from(*mixture)).collect(),
+        asked: None,
+        mixtures: Vec::new(),
         factors,
     };
     let first = &fixture.run.trials[0].trial;

@@ -28,7 +28,7 @@ pub(crate) fn pool_json(run: &PoolRun) -> String {
     struct PoolDocument<'a> {
         schema_version: u32,
         experiment: &'a str,
-        pool: &'a PoolRecord,
+        pool: PoolRecord,
         findings: &'a PoolFindings,
         rate: Option<&'a RateAnswer>,
         parameters: Option<&'a PoolParameters>,
@@ -58,7 +58,8 @@ pub(crate) fn pool_json(run: &PoolRun) -> String {
     json_text(&PoolDocument {
         schema_version: SCHEMA_VERSION,
         experiment: &run.experiment.name,
-        pool: &run.pool,
+        // How to go on is no answer.
+        pool: PoolRecord { asked: None, ..run.pool.clone() },
         findings: &run.findings,
         rate: run.rate.as_ref(),
         parameters: run.parameters.as_ref(),

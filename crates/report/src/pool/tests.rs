@@ -51,6 +51,7 @@ fn advised() -> PoolRun {
         current: Some(4),
         rule: Some(PoolRule::of(2)),
         instances: 1,
+        asked: None,
     };
     let findings = PoolFindings {
         outcome: PoolOutcome::Advised,

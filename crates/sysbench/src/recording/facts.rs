@@ -140,6 +140,7 @@ pub(crate) fn experiment(context: &WorkerContext, plan: &Plan) -> Experiment {
         configuration: Configuration {
             levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]),
         },
+        mixture: None,
     };
     let experiment = new_experiment(ExperimentStart {
         plan,

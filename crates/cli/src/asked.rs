@@ -1,0 +1,189 @@
+//! The arguments of an explanation and of a search for a pool, recorded for a command that goes on with it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Parser;
+use truetps_folder::ExperimentFolder;
+use truetps_record::{Asked, AskedServer, Explanation, PoolRecord};
+
+use crate::args::{
+    ChangedLoadArgs, Cli, ExplainArgs, FolderArgs, GeneratorArgs, PoolArgs, SandboxPlace,
+    TruetpsCommand,
+};
+use crate::failure::CommandFailure;
+use crate::terminal::shown;
+
+/// What was asked: the load, and the server. `dsn`: the address without a password.
+pub(crate) fn asked(
+    load: &ChangedLoadArgs,
+    generator: &GeneratorArgs,
+    place: &FolderArgs,
+    dsn: Option<String>,
+) -> Asked {
+    Asked {
+        settings: load.settings.clone(),
+        warm_up_s: load.warm_up,
+        measure_s: load.measure,
+        table_rows: load.table_rows,
+        workers: generator.workers,
+        pin: generator.pin.clone(),
+        server: AskedServer {
+            dsn,
+            name: place.server.clone(),
+            basedir: place.basedir.as_deref().map(text),
+            sandbox_dir: place.sandbox.sandbox_dir.as_deref().map(text),
+            my_cnf: place.my_cnf.as_deref().map(text),
+            disk: place.disk.clone(),
+            schema: place.schema.clone(),
+            schema_is_theirs: place.i_own_this_schema,
+            defaults_file: place.defaults_file.as_deref().map(text),
+            asks_password: place.ask_password,
+        },
+        ..Asked::default()
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The arguments of an earlier explanation, which `again` continues.
+pub(crate) fn explain_args(
+    folder: &ExperimentFolder,
+    again: &ExplainArgs,
+) -> Result<ExplainArgs, CommandFailure> {
+    let explanation = folder.explanation().map_err(CommandFailure::usage)?;
+    let Some(Explanation { seed, smallest_percent, budget_s, asked, .. }) = explanation else {
+        return Err(not_resumed_here(folder, "is not an explanation"));
+    };
+    let Some(asked) = asked else {
+        return match typed(folder)? {
+            TruetpsCommand::Explain(args) => Ok(ExplainArgs {
+                budget: again.budget.or(args.budget),
+                answer: again.answer,
+                ..*args
+            }),
+            _ => Err(of_another_version(folder)),
+        };
+    };
+    let recorded = budget_s.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let (load, place) = load_and_place(&asked, &again.place);
+    let generator = generator(&asked);
+    let [a, b] = asked.sides.map_or([None, None], |sides| sides.map(Some));
+    Ok(ExplainArgs {
+        a,
+        b,
+        plan: asked.plan,
+        connections: asked.connections,
+        load,
+        smallest: smallest_percent,
+        budget: again.budget.or(recorded),
+        seed,
+        resume: None,
+        generator,
+        answer: again.answer,
+        place,
+    })
+}
+
+/// The arguments of an earlier search, which `again` continues.
+pub(crate) fn pool_args(
+    folder: &ExperimentFolder,
+    again: &PoolArgs,
+) -> Result<PoolArgs, CommandFailure> {
+    let pool = folder.pool().map_err(CommandFailure::usage)?;
+    let Some(PoolRecord {
+        seed,
+        connections_most,
+        p99_limit_us,
+        rate,
+        current,
+        instances,
+        asked,
+        ..
+    }) = pool
+    else {
+        return Err(not_resumed_here(folder, "is not a search for a pool"));
+    };
+    let libraries = again.libraries.clone();
+    let Some(asked) = asked else {
+        return match typed(folder)? {
+            TruetpsCommand::Pool(args) => {
+                let most = Some(connections_most);
+                Ok(PoolArgs { most, answer: again.answer, libraries, ..*args })
+            }
+            _ => Err(of_another_version(folder)),
+        };
+    };
+    let limit_s = p99_limit_us.map(|limit| limit / 1e6);
+    let (load, place) = load_and_place(&asked, &again.place);
+    let generator = generator(&asked);
+    Ok(PoolArgs {
+        plan: asked.plan,
+        quick: folder.experiment().map_err(CommandFailure::usage)?.quick,
+        current,
+        p99: limit_s.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        rate,
+        instances,
+        most: Some(connections_most),
+        libraries,
+        load,
+        seed,
+        resume: None,
+        generator,
+        answer: again.answer,
+        place,
+    })
+}
+
+/// As they were asked for; records of runs are where the present command has them.
+fn load_and_place(asked: &Asked, again: &FolderArgs) -> (ChangedLoadArgs, FolderArgs) {
+    let load = ChangedLoadArgs {
+        settings: asked.settings.clone(),
+        warm_up: asked.warm_up_s,
+        measure: asked.measure_s,
+        table_rows: asked.table_rows,
+    };
+    let server = asked.server.clone();
+    let place = FolderArgs {
+        runs: again.runs.clone(),
+        sandbox: SandboxPlace { sandbox_dir: server.sandbox_dir.map(PathBuf::from) },
+        basedir: server.basedir.map(PathBuf::from),
+        server: server.name,
+        my_cnf: server.my_cnf.map(PathBuf::from),
+        disk: server.disk,
+        dsn: server.dsn,
+        schema: server.schema,
+        i_own_this_schema: server.schema_is_theirs,
+        dry_run: false,
+        defaults_file: server.defaults_file.map(PathBuf::from),
+        ask_password: server.asks_password,
+    };
+    (load, place)
+}
+
+/// A file may have any number of threads.
+fn generator(asked: &Asked) -> GeneratorArgs {
+    let workers = asked.workers.filter(|workers| (1..=1024).contains(workers));
+    GeneratorArgs { workers, pin: asked.pin.clone() }
+}
+
+/// The command line of a folder of before arguments were recorded.
+fn typed(folder: &ExperimentFolder) -> Result<TruetpsCommand, CommandFailure> {
+    let experiment = folder.experiment().map_err(CommandFailure::usage)?;
+    let words = experiment.command.into_iter().map(OsString::from);
+    Cli::try_parse_from(words).map(|cli| cli.command).map_err(|_| of_another_version(folder))
+}
+
+fn of_another_version(folder: &ExperimentFolder) -> CommandFailure {
+    let folder = shown(folder.path());
+    let problem = format!("{}: its command line is not one of this version", folder.display());
+    CommandFailure::usage(problem).hint("start it again")
+}
+
+fn not_resumed_here(folder: &ExperimentFolder, problem: &str) -> CommandFailure {
+    CommandFailure::usage(format!("{}: {problem}", shown(folder.path()).display()))
+        .hint("`truetps sweep --resume` goes on with other experiments")
+}

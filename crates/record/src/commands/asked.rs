@@ -1,0 +1,61 @@
+//! What an explanation or a search for a pool was asked: what goes on with it reads this.
+
+use serde::{Deserialize, Serialize};
+
+/// The load and the server as the user named them. What is absent was not named.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Asked {
+    /// A and B of an explanation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sides: Option<[String; 2]>,
+    /// A plan, its file, or a workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
+    /// `NAME=VALUE`
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measure_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_rows: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+    /// The generator's cores, as typed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin: Option<String>,
+    pub server: AskedServer,
+}
+
+/// The server, and how to log in. A password is never recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AskedServer {
+    /// An external one's address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dsn: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basedir: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox_dir: Option<String>,
+    /// Its own option file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub my_cnf: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// Whether the schema is the user's.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub schema_is_theirs: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub defaults_file: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub asks_password: bool,
+}
