@@ -11,7 +11,8 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use truetps_archive::{Histograms, Run};
 use truetps_report::{
-    ReportAnswer, ComparedSide, FORMATS, FailIf, FolderAnswer, ReportInput, RunComparison, StallList, TextScreen,
+    ComparedSide, FORMATS, FailIf, FolderAnswer, ReportAnswer, ReportInput, RunComparison,
+    StallList, TextScreen,
 };
 
 /// Ends each file of the input.

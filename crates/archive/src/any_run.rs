@@ -29,6 +29,8 @@ impl AnyRun {
         if let Some(folder) = CrashFolder::open(path) {
             return CrashedRun::read(&folder).map(Self::Crashed);
         }
+        // The folder of one trial is not a run.
+        ExperimentFolder::open(path)?;
         if let Some(run) = VerifiedRun::open(path)? {
             return Ok(Self::Verified(run));
         }
