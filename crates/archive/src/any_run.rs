@@ -10,7 +10,6 @@ use crate::{ExplainedRun, Histograms, PoolRun, Run};
 
 /// What a folder records.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a command has one of them")]
 pub enum AnyRun {
     /// An experiment whose answer is its trials.
     Trials(Run),
