@@ -1,5 +1,5 @@
-//! Scripts of sysbench find functions of ours by their names (`ffi.C`), so that the program has to export them.
-//! `--version` shows what the program was built from.
+//! Scripts of sysbench find functions of ours by their names (`ffi.C`), so that the program has to
+//! export them. `--version` shows what the program was built from.
 
 use std::env;
 use std::path::Path;
@@ -14,9 +14,10 @@ fn main() {
     println!("cargo::rustc-env=TRUETPS_BUILT_FROM={}", built_from().unwrap_or_default());
 }
 
-/// The commit and its date, `0bb079ca0d9b 2026-11-24`: of the variable where sources have no repository, such as in a
-/// container, else of git. `None`: an archive of the sources without either, or a debug build. The latter would be
-/// linked again, with all its tests, after every commit.
+/// The commit and its date, `0bb079ca0d9b 2026-11-24`: of the variable where sources have no
+/// repository, such as in a container, else of git. `None`: an archive of the sources without
+/// either, or a debug build. The latter would be linked again, with all its tests, after every
+/// commit.
 fn built_from() -> Option<String> {
     if let Ok(given) = env::var("TRUETPS_COMMIT") {
         return Some(given.trim().to_owned());

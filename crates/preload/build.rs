@@ -1,6 +1,8 @@
-//! Builds the library that servers preload, which is put into the program: a user installs one file.
+//! Builds the library that servers preload, which is put into the program: a user installs one
+//! file.
 //!
-//! It is no dependency: then its functions, which have the names of the C library's, would be in the program as well.
+//! It is no dependency: then its functions, which have the names of the C library's, would be in
+//! the program as well.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -23,7 +25,8 @@ fn main() {
     let target = env::var("TARGET").expect("cargo sets it");
     let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("library");
     let mut command = Command::new(env::var_os("CARGO").expect("cargo sets it"));
-    // A lint driver or a wrapper of the outer build has no business here; nor has its job server, whose tokens it holds.
+    // A lint driver or a wrapper of the outer build has no business here; nor has its job server,
+    // whose tokens it holds.
     for name in
         ["RUSTC_WORKSPACE_WRAPPER", "CARGO_MAKEFLAGS", "MAKEFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
     {

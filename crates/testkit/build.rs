@@ -1,4 +1,5 @@
-//! From the list of servers that can be fetched: their names, and a macro that makes a test of each.
+//! From the list of servers that can be fetched: their names, and a macro that makes a test of
+//! each.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +16,8 @@ fn main() {
     let prepared = mysql.iter().filter(|entry| entry.contains("\npreallocation = true\n"));
     let code = [
         names(
-            "Servers of the MySQL family that `get-test-servers.sh` can fetch, oldest first in each branch.",
+            "Servers of the MySQL family that `get-test-servers.sh` can fetch, oldest first in \
+             each branch.",
             "FETCHABLE",
             &mysql,
         ),

@@ -2,8 +2,8 @@
 
 use truetps_binlog::{BinlogAge, HEAD_BYTES, TailDecision, WalkStop, decide, events, head, walk};
 
-/// Whatever the bytes are, the walk ends within the file, and a cut is where it ended, or where the group of events
-/// begins that is open there; zeros behind the bytes change no cut.
+/// Whatever the bytes are, the walk ends within the file, and a cut is where it ended, or where the
+/// group of events begins that is open there; zeros behind the bytes change no cut.
 pub fn binlog(data: &[u8]) {
     let length = data.len() as u64;
     let Ok(found) = walk(&mut &*data, length);
@@ -22,7 +22,8 @@ pub fn binlog(data: &[u8]) {
     }
     let (again, each) = events(data);
     assert_eq!(again, found);
-    let (count, bytes) = each.fold((0, 0), |(count, bytes), (_, body)| (count + 1, bytes + body.len() as u64));
+    let (count, bytes) =
+        each.fold((0, 0), |(count, bytes), (_, body)| (count + 1, bytes + body.len() as u64));
     assert!(count == found.events && bytes <= found.good_end);
     let _ = head(&data[..data.len().min(HEAD_BYTES)]);
 }

@@ -1,4 +1,5 @@
-//! What a fuzzer calls with the bytes that it makes up. `src/bin/noise.rs` calls the same with random ones.
+//! What a fuzzer calls with the bytes that it makes up. `src/bin/noise.rs` calls the same with
+//! random ones.
 
 mod binlog;
 mod postgres;
@@ -8,7 +9,8 @@ mod tls_sealing;
 use std::sync::Arc;
 
 use truetps_driver::{
-    Endpoint, Login, MysqlSession, Params, Password, Session, SessionEvent, Statement, Target, Tls, TlsClient, TlsMode,
+    Endpoint, Login, MysqlSession, Params, Password, Session, SessionEvent, Statement, Target, Tls,
+    TlsClient, TlsMode,
 };
 use truetps_record::SqlDialect;
 
@@ -23,24 +25,38 @@ const TOO_MANY: &str = "the server broke the protocol: more packets than the rep
 /// See [`bring_to`].
 const PHASES: u8 = 9;
 /// Servers of these plugins greet, with TLS and without.
-const PLUGINS: [&str; 4] = ["mysql_native_password", "caching_sha2_password", "client_ed25519", "sha256_password"];
+const PLUGINS: [&str; 4] =
+    ["mysql_native_password", "caching_sha2_password", "client_ed25519", "sha256_password"];
 
-/// The first byte says how far the session has come, the second which kind it is, the third how the bytes are cut.
+/// The first byte says how far the session has come, the second which kind it is, the third how the
+/// bytes are cut.
 ///
 /// Whatever comes, a session neither panics nor loops, and where the bytes are cut does not matter.
 pub fn mysql_session(data: &[u8]) {
     let [phase, kind, cut, rest @ ..] = data else { return };
-    let stream = stream(rest, kind & 0x80 != 0, if *phase % PHASES == 1 { 2 } else { u8::from(*phase % PHASES > 1) });
+    let stream = stream(
+        rest,
+        kind & 0x80 != 0,
+        if *phase % PHASES == 1 { 2 } else { u8::from(*phase % PHASES > 1) },
+    );
     let singly = outcome(&mut session(*phase, *kind), &stream, 1);
     for piece in [usize::from(*cut) + 1, stream.len().max(1)] {
         let other = outcome(&mut session(*phase, *kind), &stream, piece);
-        // Whether a packet too many is seen together with the reply before it depends on where the bytes are cut.
+        // Whether a packet too many is seen together with the reply before it depends on where the
+        // bytes are cut.
         if other.0 == TOO_MANY {
-            assert!(["Re", "Prepared"].iter().any(|event| singly.0.starts_with(event)), "{singly:?} and {other:?}");
+            assert!(
+                ["Re", "Prepared"].iter().any(|event| singly.0.starts_with(event)),
+                "{singly:?} and {other:?}"
+            );
         } else {
             assert_eq!(singly.0, other.0);
-            // What a session was about to say when it failed is not sent: larger pieces may have less.
-            assert!(is_random(*phase, *kind) || singly.1.starts_with(&other.1), "{singly:?} and {other:?}");
+            // What a session was about to say when it failed is not sent: larger pieces may have
+            // less.
+            assert!(
+                is_random(*phase, *kind) || singly.1.starts_with(&other.1),
+                "{singly:?} and {other:?}"
+            );
         }
     }
 }
@@ -59,8 +75,8 @@ fn is_random(phase: u8, kind: u8) -> bool {
     phase % PHASES <= 1 || kind & 4 != 0
 }
 
-/// Packets with lengths and numbers that fit: of each two bytes of length and then so many others. Or the bytes as they
-/// are.
+/// Packets with lengths and numbers that fit: of each two bytes of length and then so many others.
+/// Or the bytes as they are.
 fn stream(mut data: &[u8], is_raw: bool, mut sequence: u8) -> Vec<u8> {
     if is_raw {
         return data.to_vec();
@@ -96,13 +112,16 @@ fn session(phase: u8, kind: u8) -> MysqlSession {
         tls: Tls { mode, ..Tls::default() },
         setup: Vec::new(),
         connections: None,
+        startup_settings: Vec::new(),
+        sends_local_files: false,
         connect_timeout: None,
         sources: Vec::new(),
     };
     let tls = TlsClient::new(&target.tls).expect("no authorities to read");
     let statements = ["DO ?", "SELECT 1"].map(|sql| Statement::new(sql).expect("no open quote"));
     let prepared = kind & 32 != 0;
-    let mut session = MysqlSession::new(Arc::new(target), Arc::new(statements), prepared).for_client(0, tls);
+    let mut session =
+        MysqlSession::new(Arc::new(target), Arc::new(statements), prepared).for_client(0, tls);
     if kind & 64 != 0 {
         session.keep_rows();
     }
@@ -110,10 +129,13 @@ fn session(phase: u8, kind: u8) -> MysqlSession {
     session
 }
 
-/// 0: before the greeting. 1: logging in. 2: preparing, or idle. 3: idle. 4: a text statement. 5: an execution.
-/// 6: preparing one that is in no list. 7: text whose rows are collected. 8: an execution of the same kind.
+/// 0: before the greeting. 1: logging in. 2: preparing, or idle. 3: idle. 4: a text statement. 5:
+/// an execution. 6: preparing one that is in no list. 7: text whose rows are collected. 8: an
+/// execution of the same kind.
 fn bring_to(session: &mut MysqlSession, phase: u8, kind: u8, prepared: bool) {
-    let mut feed = |bytes: &[u8]| session.on_bytes(bytes, &mut Vec::new()).expect("a server that is as it should be");
+    let mut feed = |bytes: &[u8]| {
+        session.on_bytes(bytes, &mut Vec::new()).expect("a server that is as it should be")
+    };
     if phase == 0 {
         return;
     }
@@ -144,9 +166,14 @@ fn bring_to(session: &mut MysqlSession, phase: u8, kind: u8, prepared: bool) {
         }
         8 => {
             session.prepare(b"SELECT ?", &[], &mut Vec::new()).expect("idle");
-            let described = [packet(1, &[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]), packet(2, b"param"), packet(3, EOF)];
-            let event =
-                session.on_bytes(&described.concat(), &mut Vec::new()).expect("a server that is as it should be");
+            let described = [
+                packet(1, &[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]),
+                packet(2, b"param"),
+                packet(3, EOF),
+            ];
+            let event = session
+                .on_bytes(&described.concat(), &mut Vec::new())
+                .expect("a server that is as it should be");
             assert!(matches!(event, SessionEvent::Prepared(_)));
             session.collect(Box::default());
             session.execute(0, &params, &mut Vec::new()).expect("it was prepared");

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use truetps_driver::{Endpoint, Login, Params, Password, PgSession, Session, SessionEvent, Statement, Target, Tls};
+use truetps_driver::{
+    Endpoint, Login, Params, Password, PgSession, Session, SessionEvent, Statement, Target, Tls,
+};
 use truetps_record::SqlDialect;
 
 const PHASES: u8 = 8;
 
-/// The first byte says how far the session has come, the second which kind it is, the third how the bytes are cut. The
-/// rest are messages, of a byte of length and then so many others, of which the first is the kind; or bytes as they are.
+/// The first byte says how far the session has come, the second which kind it is, the third how the
+/// bytes are cut. The rest are messages, of a byte of length and then so many others, of which the
+/// first is the kind; or bytes as they are.
 ///
 /// Whatever comes, a session neither panics nor loops, and where the bytes are cut does not matter.
 pub fn postgres_session(data: &[u8]) {
@@ -36,8 +39,8 @@ pub(crate) fn message(bytes: &[u8]) -> Vec<u8> {
     [&[*kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
 }
 
-/// 0: logging in. 1: set up. 2: preparing its list. 3: a text statement. 4: an execution. 5: preparing one that is in no
-/// list. 6: an execution of it. 7: text whose rows are collected.
+/// 0: logging in. 1: set up. 2: preparing its list. 3: a text statement. 4: an execution. 5:
+/// preparing one that is in no list. 6: an execution of it. 7: text whose rows are collected.
 fn session(phase: u8, kind: u8) -> PgSession {
     let phase = phase % PHASES;
     let target = Target {
@@ -51,6 +54,8 @@ fn session(phase: u8, kind: u8) -> PgSession {
         tls: Tls::default(),
         setup: if phase == 1 { vec!["SELECT 1".into(), "SET x = 1".into()] } else { Vec::new() },
         connections: None,
+        startup_settings: Vec::new(),
+        sends_local_files: false,
         connect_timeout: None,
         sources: Vec::new(),
     };
@@ -72,7 +77,9 @@ fn bring_to(session: &mut PgSession, phase: u8, out: &mut Vec<u8>) {
     }
     let mut params = Params::default();
     params.push_int(1);
-    session.on_bytes(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", out).expect("a server that is as it should be");
+    session
+        .on_bytes(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", out)
+        .expect("a server that is as it should be");
     match phase {
         3 => session.send(0, &params, out),
         4 => {
@@ -109,7 +116,8 @@ fn outcome(mut session: PgSession, stream: &[u8], piece: usize) -> String {
             Err(_) => {
                 // It is over; a caller who goes on must not be harmed.
                 let _ = session.on_bytes(bytes, &mut Vec::new());
-                // Whether a message too many is seen before or behind the end of a reply depends on the cuts.
+                // Whether a message too many is seen before or behind the end of a reply depends on
+                // the cuts.
                 return "a broken protocol".to_owned();
             }
         }

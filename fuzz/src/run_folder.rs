@@ -1,4 +1,5 @@
-//! A run folder that was edited, or made by another program: it is read, analysed and reported in every format.
+//! A run folder that was edited, or made by another program: it is read, analysed and reported in
+//! every format.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -64,7 +65,9 @@ pub fn run_folder(data: &[u8]) {
         read(folder);
         for (file, _) in &changed {
             match WHOLE.iter().find(|(name, _)| name == file) {
-                Some((_, content)) => fs::write(folder.join(file), content).expect("a folder of the fuzzer's own"),
+                Some((_, content)) => {
+                    fs::write(folder.join(file), content).expect("a folder of the fuzzer's own")
+                }
                 None => _ = fs::remove_file(folder.join(file)),
             }
         }
@@ -101,12 +104,14 @@ fn file_of(part: &[u8]) -> Option<(&'static str, Vec<u8>)> {
     Some((file, if *letter == b'h' { histogram_line(content) } else { content.to_vec() }))
 }
 
-/// Bytes of a histogram, packed as a line of `latency.hdr`: no fuzzer finds the checksum of a compressed stream.
+/// Bytes of a histogram, packed as a line of `latency.hdr`: no fuzzer finds the checksum of a
+/// compressed stream.
 fn histogram_line(plain: &[u8]) -> Vec<u8> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(plain).expect("memory takes everything");
     let packed = packed.finish().expect("memory takes everything");
-    let bytes = [&0x1c84_9314_u32.to_be_bytes()[..], &(packed.len() as u32).to_be_bytes(), &packed].concat();
+    let bytes = [&0x1c84_9314_u32.to_be_bytes()[..], &(packed.len() as u32).to_be_bytes(), &packed]
+        .concat();
     format!("Tag=measure,1.000,1.000,0.100,{}\n", STANDARD.encode(bytes)).into_bytes()
 }
 
@@ -142,7 +147,8 @@ fn draw(answer: &dyn ReportAnswer) {
 
 fn compare_runs(a: &Run, b: &Run) {
     let (Some(a), Some(b)) = (side("a", a), side("b", b)) else { return };
-    let thresholds = ["tps<-5%", "durability"].map(|text| text.parse::<FailIf>().expect("a threshold"));
+    let thresholds =
+        ["tps<-5%", "durability"].map(|text| text.parse::<FailIf>().expect("a threshold"));
     let compared = RunComparison::all(&[(a, b)], &thresholds);
     draw(&compared);
 }

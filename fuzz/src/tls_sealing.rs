@@ -7,7 +7,8 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection};
 use truetps_driver::{
-    Endpoint, Login, MysqlSession, Params, Password, PgSession, Session, SessionEvent, Target, Tls, TlsClient, TlsMode,
+    Endpoint, Login, MysqlSession, Params, Password, PgSession, Session, SessionEvent, Target, Tls,
+    TlsClient, TlsMode,
 };
 use truetps_record::SqlDialect;
 
@@ -18,10 +19,11 @@ const MARK: &str = "mark-4b1f9c";
 const HOST: &str = "db.example";
 const TLS_REQUEST_OF_MYSQL_BYTES: usize = 36;
 
-/// The first byte says which session it is and how far it comes by itself, the second how the bytes are cut. The rest are
-/// records of the server; see [`Conversation::step`].
+/// The first byte says which session it is and how far it comes by itself, the second how the bytes
+/// are cut. The rest are records of the server; see [`Conversation::step`].
 ///
-/// Whatever the server says in TLS, all that the session sends is records of TLS, and nothing in them can be read.
+/// Whatever the server says in TLS, all that the session sends is records of TLS, and nothing in
+/// them can be read.
 pub fn tls_sealing(data: &[u8]) {
     let [kind, cut, rest @ ..] = data else { return };
     let mut conversation = Conversation::begin(*kind, usize::from(*cut));
@@ -61,7 +63,10 @@ impl Conversation {
         let (agreement, request_bytes) = match dialect {
             SqlDialect::Mysql => {
                 assert!(out.is_empty());
-                (packet(0, &greeting(PLUGINS[usize::from(kind >> 4 & 3)], true)), TLS_REQUEST_OF_MYSQL_BYTES)
+                (
+                    packet(0, &greeting(PLUGINS[usize::from(kind >> 4 & 3)], true)),
+                    TLS_REQUEST_OF_MYSQL_BYTES,
+                )
             }
             SqlDialect::Postgres => {
                 assert_eq!(out.split_off(0), [0, 0, 0, 8, 4, 210, 22, 47]);
@@ -69,9 +74,18 @@ impl Conversation {
             }
         };
         assert!(matches!(session.on_bytes(&agreement, &mut out), Ok(SessionEvent::Pending)));
-        let server = ServerConnection::new(Arc::clone(&stage().server)).expect("a configuration that was checked");
+        let server = ServerConnection::new(Arc::clone(&stage().server))
+            .expect("a configuration that was checked");
         let heard = Vec::new();
-        let mut conversation = Self { dialect, session, server, heard, piece: usize::MAX, sequence: 3, is_idle: false };
+        let mut conversation = Self {
+            dialect,
+            session,
+            server,
+            heard,
+            piece: usize::MAX,
+            sequence: 3,
+            is_idle: false,
+        };
         conversation.check_and_take(&out[request_bytes..]);
         conversation.flush();
         assert!(has_mark(&conversation.heard), "the login came through TLS");
@@ -93,8 +107,9 @@ impl Conversation {
         assert!(self.is_idle);
     }
 
-    /// The lowest four bits: so many messages, of a byte of length and then so many, in one record. 0x10: they are no
-    /// messages. 0x20: a statement first, where one may be sent. 0x40: bytes that are no records.
+    /// The lowest four bits: so many messages, of a byte of length and then so many, in one record.
+    /// 0x10: they are no messages. 0x20: a statement first, where one may be sent. 0x40: bytes that
+    /// are no records.
     fn step<'a>(&mut self, data: &'a [u8]) -> &'a [u8] {
         let Some((what, mut rest)) = data.split_first() else { return &[] };
         if what & 0x20 != 0 && std::mem::take(&mut self.is_idle) {
@@ -169,7 +184,9 @@ impl Conversation {
             let mut out = Vec::new();
             match self.session.on_bytes(piece, &mut out) {
                 Ok(SessionEvent::Pending) => {}
-                Ok(SessionEvent::Ready | SessionEvent::Reply(_) | SessionEvent::Prepared(_)) => self.is_idle = true,
+                Ok(SessionEvent::Ready | SessionEvent::Reply(_) | SessionEvent::Prepared(_)) => {
+                    self.is_idle = true
+                }
                 // A caller who goes on must not be harmed.
                 Err(_) => self.is_idle = false,
             }
@@ -183,7 +200,10 @@ impl Conversation {
         let mut records = out;
         while let [kind, 3, minor, high, low, rest @ ..] = records {
             let length = usize::from(u16::from_be_bytes([*high, *low]));
-            assert!((20..=23).contains(kind) && (1..=3).contains(minor) && length <= rest.len(), "no record of TLS");
+            assert!(
+                (20..=23).contains(kind) && (1..=3).contains(minor) && length <= rest.len(),
+                "no record of TLS"
+            );
             records = &rest[length..];
         }
         assert!(records.is_empty(), "no record of TLS");
@@ -205,16 +225,24 @@ fn session(dialect: SqlDialect) -> Box<dyn Session> {
     let target = Arc::new(Target {
         dialect,
         endpoints: vec![Endpoint::Tcp { host: HOST.to_owned(), port: 1 }],
-        login: Login { user: format!("u-{MARK}"), password: Some(Password::new(MARK)), database: None },
+        login: Login {
+            user: format!("u-{MARK}"),
+            password: Some(Password::new(MARK)),
+            database: None,
+        },
         tls: stage().tls.clone(),
         setup: vec![format!("SET x = '{MARK}'").into()],
         connections: None,
+        startup_settings: Vec::new(),
+        sends_local_files: false,
         connect_timeout: None,
         sources: Vec::new(),
     });
     let tls = Some(stage().client.clone());
     match dialect {
-        SqlDialect::Mysql => Box::new(MysqlSession::new(target, Arc::new([]), false).for_client(0, tls)),
+        SqlDialect::Mysql => {
+            Box::new(MysqlSession::new(target, Arc::new([]), false).for_client(0, tls))
+        }
         SqlDialect::Postgres => Box::new(PgSession::new(target, Arc::new([]), false, tls, 0)),
     }
 }
@@ -237,16 +265,21 @@ fn make_stage() -> Result<Stage, Box<dyn std::error::Error>> {
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let ca = std::env::temp_dir().join(format!("truetps-fuzz-ca-{}.pem", std::process::id()));
     std::fs::write(&ca, authority.self_signed(&authority_key)?.pem())?;
-    // Needed for the password: a session sends it in clear text only to a server that it has verified.
+    // Needed for the password: a session sends it in clear text only to a server that it has
+    // verified.
     let tls = Tls { mode: TlsMode::VerifyIdentity, ca: Some(ca.clone()), ..Tls::default() };
     let client = TlsClient::new(&tls)?.ok_or("a mode that encrypts")?;
     std::fs::remove_file(&ca)?;
     let key = KeyPair::generate()?;
-    let certificate =
-        CertificateParams::new(vec![HOST.to_owned()])?.signed_by(&key, &Issuer::new(authority, authority_key))?;
-    let server = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::try_from(key.serialize_der())?)?;
+    let certificate = CertificateParams::new(vec![HOST.to_owned()])?
+        .signed_by(&key, &Issuer::new(authority, authority_key))?;
+    let server =
+        ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![certificate.der().clone()],
+                PrivateKeyDer::try_from(key.serialize_der())?,
+            )?;
     Ok(Stage { server: Arc::new(server), client, tls })
 }

@@ -1,5 +1,6 @@
-//! Benchmarks of truetps itself beside other programs, alternating, on one private server or on one that does nothing.
-//! These are not tests: speed is judged by ratios of neighbouring runs, and the result is kept with its date.
+//! Benchmarks of truetps itself beside other programs, alternating, on one private server or on one
+//! that does nothing. These are not tests: speed is judged by ratios of neighbouring runs, and the
+//! result is kept with its date.
 
 mod client;
 mod comparison;
@@ -66,7 +67,8 @@ pub(crate) enum Bench {
     Slap(SlapBenchOptions),
     /// What it costs to watch a server: with and without the probe, and with waits timed
     Probe(ProbeBenchOptions),
-    /// What a preallocated binlog brings: one server process, with and without, alternating, on an emulated disk
+    /// What a preallocated binlog brings: one server process, with and without, alternating, on an
+    /// emulated disk
     Prealloc(PreallocBenchOptions),
     /// Rows a second through the gateway beside a service with a pool of connections, alternating
     Gateway(GatewayBenchOptions),

@@ -1,5 +1,5 @@
-//! What `cargo deny` checks of dependencies, but for advisories: their database cannot be had everywhere. It reads the same
-//! file, deny.toml.
+//! What `cargo deny` checks of dependencies, but for advisories: their database cannot be had
+//! everywhere. It reads the same file, deny.toml.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -186,7 +186,8 @@ mod tests {
     #[test]
     fn a_new_double_another_source_and_another_licence_are_named() {
         let rules: DenyRules = toml::from_str(
-            "licenses.allow = ['MIT']\nsources.allow-registry = ['https://index']\nbans.skip = [{ crate = 'syn@2' }]",
+            "licenses.allow = ['MIT']\nsources.allow-registry = ['https://index']\nbans.skip = \
+             [{ crate = 'syn@2' }]",
         )
         .unwrap();
         let package = |name: &str, version: &str, license: &str, source: &str| DependencyPackage {

@@ -1,9 +1,11 @@
 //! Chores of the project: `cargo xtask help` lists them.
 //!
-//! - `ci`: the steps that every change must pass. `suite`: runs the tests, of all programs beside each other. `deny`: licences, sources and double versions of dependencies.
-//! - `tidy`: checks on the tree that no compiler makes. `edges` and `invariants` hold what ARCHITECTURE.md says of
-//!   crates; `page` reads a page of Markdown, and `links`, `languages` (an English page and its Chinese version) and
-//!   `chinese` (how Chinese is set) check it; `names` and `phrases` check names and language.
+//! - `ci`: the steps that every change must pass. `suite`: runs the tests, of all programs beside
+//!   each other. `deny`: licences, sources and double versions of dependencies.
+//! - `tidy`: checks on the tree that no compiler makes. `edges` and `invariants` hold what
+//!   ARCHITECTURE.md says of crates; `page` reads a page of Markdown, and `links`, `languages` (an
+//!   English page and its Chinese version) and `chinese` (how Chinese is set) check it; `names` and
+//!   `phrases` check names and language.
 //! - `bench`: benchmarks of truetps itself.
 #![expect(
     clippy::print_stdout,
@@ -33,9 +35,11 @@ enum Chore {
     Ci,
     /// The tests alone, or some of them, as `ci` runs them: the programs beside each other
     Test(TestArgs),
-    /// Checks on the tree: edges between crates, lengths of files, names, language, links, translations, leftovers
+    /// Checks on the tree: edges between crates, lengths of files, names, language, links,
+    /// translations, leftovers
     Tidy,
-    /// Licences, sources and double versions of dependencies, by deny.toml; `cargo deny` checks advisories, too
+    /// Licences, sources and double versions of dependencies, by deny.toml; `cargo deny` checks
+    /// advisories, too
     Deny,
     #[command(subcommand)]
     Bench(Bench),

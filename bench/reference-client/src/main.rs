@@ -1,4 +1,5 @@
-//! What a user of `mysql_async` would write: one tokio thread, one task a connection, INSERTs in a loop until it is ended.
+//! What a user of `mysql_async` would write: one tokio thread, one task a connection, INSERTs in a
+//! loop until it is ended.
 //!
 //! `reference-client SOCKET CONNECTIONS text|prepared`
 
@@ -52,7 +53,8 @@ async fn insert_text(mut conn: Conn) -> Result<()> {
     let mut random: SmallRng = rand::make_rng();
     loop {
         let (k, c, pad) = row(&mut random);
-        conn.query_drop(format!("INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, {k}, '{c}', '{pad}')")).await?;
+        conn.query_drop(format!("INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, {k}, '{c}', \
+                                 '{pad}')")).await?;
     }
 }
 

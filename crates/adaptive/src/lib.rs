@@ -1,11 +1,11 @@
 //! Experiments that choose what to measure next from what was measured.
 //!
-//! A [`AdaptiveQuestion`] decides which points are measured, in which order, and what their results say. It knows no servers:
-//! it asks a [`Source`] for the results of each [`Batch`]. A laboratory measures them, a [`Tape`] has them from a
-//! record, and a simulation computes them.
+//! A [`AdaptiveQuestion`] decides which points are measured, in which order, and what their results
+//! say. It knows no servers: it asks a [`Source`] for the results of each [`Batch`]. A laboratory
+//! measures them, a [`Tape`] has them from a record, and a simulation computes them.
 //!
-//! *Invariant:* no clock, no file, no network. The same question and the same results always lead to the same batches
-//! and findings: resuming, and every report of a folder, depend on it.
+//! *Invariant:* no clock, no file, no network. The same question and the same results always lead
+//! to the same batches and findings: resuming, and every report of a folder, depend on it.
 
 /// What is asked. It has all that decides about batches and findings, except results.
 pub trait AdaptiveQuestion: Sized {
@@ -29,19 +29,21 @@ pub trait AdaptiveQuestion: Sized {
     }
 }
 
-/// Points to measure one after the other, in this order: a block, within which the machine is taken to be the same.
+/// Points to measure one after the other, in this order: a block, within which the machine is taken
+/// to be the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch<Q: AdaptiveQuestion> {
     pub stage: Q::Stage,
     pub points: Vec<Q::Point>,
-    /// Trials of this stage that are planned with this batch and after it; later stages may add more.
+    /// Trials of this stage that are planned with this batch and after it; later stages may add
+    /// more.
     pub planned: usize,
 }
 
 /// Measures points, or knows their results.
 pub trait Source<Q: AdaptiveQuestion> {
-    /// The result for each point of the batch, in its order; `None` for a trial that gave none. In place of a list,
-    /// `None` ends the experiment with what is known.
+    /// The result for each point of the batch, in its order; `None` for a trial that gave none. In
+    /// place of a list, `None` ends the experiment with what is known.
     fn run(&mut self, batch: &Batch<Q>, so_far: &Q::Findings) -> Option<Vec<Option<Q::Reading>>>;
 }
 
@@ -53,7 +55,8 @@ pub struct Stopped;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed<Q: AdaptiveQuestion> {
     pub findings: Q::Findings,
-    /// Whether other points were asked for than were recorded: the record is of another version, or was edited.
+    /// Whether other points were asked for than were recorded: the record is of another version, or
+    /// was edited.
     pub is_foreign: bool,
 }
 

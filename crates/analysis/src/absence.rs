@@ -12,7 +12,8 @@ pub enum Absent {
     NotWatched,
     /// The server has no such counter, or not with these settings.
     NotCounted,
-    /// No statement changed a row, or changed rows were not counted: the records of both are the same.
+    /// No statement changed a row, or changed rows were not counted: the records of both are the
+    /// same.
     NoRowsChanged,
     /// The error of the server or the system when the counter was read.
     Refused { answer: String },
@@ -40,8 +41,10 @@ pub enum TooFewOf {
     CpuTicks,
     /// Steps in which `PostgreSQL` up to 15 reports pages that its sessions wrote.
     PageSteps,
-    /// Sessions that were seen waiting for a row lock, where the server cuts each wait to whole milliseconds.
+    /// Sessions that were seen waiting for a row lock, where the server cuts each wait to whole
+    /// milliseconds.
     WaitingSessions,
-    /// Fewer than 20 a second: a second without transactions may be chance, and no gap was long enough to exclude that.
+    /// Fewer than 20 a second: a second without transactions may be chance, and no gap was long
+    /// enough to exclude that.
     Transactions,
 }

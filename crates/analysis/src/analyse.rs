@@ -10,9 +10,10 @@ use crate::{
 
 /// What the trials of an experiment say.
 ///
-/// `plan` is the plan as it was run (after `Plan::into_quick` where the experiment was a quick one). `trials` are the
-/// trials that exist: valid, invalid and partial ones; trials that have not run yet are missing. A trial that the
-/// schedule does not name belongs to something else and is left out.
+/// `plan` is the plan as it was run (after `Plan::into_quick` where the experiment was a quick
+/// one). `trials` are the trials that exist: valid, invalid and partial ones; trials that have not
+/// run yet are missing. A trial that the schedule does not name belongs to something else and is
+/// left out.
 pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> Analysis {
     let (valid, invalid) = evidence::sort_out(experiment, trials);
     let configurations = plan.configurations();
@@ -59,7 +60,8 @@ fn baseline_label(plan: &Plan) -> Option<String> {
     (!baseline.levels.is_empty()).then(|| baseline.to_string())
 }
 
-/// Whether the server is known to have run on the host of the load generator. Older records have the address alone.
+/// Whether the server is known to have run on the host of the load generator. Older records have
+/// the address alone.
 fn is_server_here(experiment: &Experiment) -> bool {
     match &experiment.external {
         Some(external) => external.is_on_this_host,
@@ -99,12 +101,14 @@ impl Analysis {
         self.best_cell(self.baseline().or_else(|| self.curves.first())?)
     }
 
-    /// Every configuration has at least one valid trial: the question of the plan has an answer, however wide.
+    /// Every configuration has at least one valid trial: the question of the plan has an answer,
+    /// however wide.
     pub fn complete(&self) -> bool {
         !self.cells.is_empty() && self.cells.iter().all(|cell| cell.tps.is_some())
     }
 
-    /// Every comparison that was asked for has a verdict. An experiment that compares nothing is decided.
+    /// Every comparison that was asked for has a verdict. An experiment that compares nothing is
+    /// decided.
     pub fn decided(&self) -> bool {
         self.undecided() == 0
     }

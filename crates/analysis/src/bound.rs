@@ -1,28 +1,31 @@
-//! By how much throughput could be higher at most if the load generator did not run on the server's host.
+//! By how much throughput could be higher at most if the load generator did not run on the server's
+//! host.
 //!
-//! Each of two bounds holds by itself, so that the smaller one does. `docs/method/bound.md` derives them, and has the trials
-//! that they were compared with.
+//! Each of two bounds holds by itself, so that the smaller one does. `docs/method/bound.md` derives
+//! them, and has the trials that they were compared with.
 
 use truetps_record::{CPU_MIN_US, CpuWindow, EngineFacts, Measured, Trial};
 
-/// The cost of a transaction differs from trial to trial, and may fall by itself when the generator leaves the server's
-/// cores. With this, the bound held in 70 of 72 pairs of trials: `bench/runs/20261127-bound`.
+/// The cost of a transaction differs from trial to trial, and may fall by itself when the generator
+/// leaves the server's cores. With this, the bound held in 70 of 72 pairs of trials:
+/// `bench/runs/20261127-bound`.
 const MARGIN: f64 = 1.20;
 /// A bound that is higher than this says nothing of the server.
 const USEFUL_MAX: f64 = 4.0;
 
-/// By which factor throughput could be higher at most if the server used the idle time of its cores, too. CPU time per
-/// transaction is taken to stay as it is. `None`: unknown, or too little CPU time to measure.
+/// By which factor throughput could be higher at most if the server used the idle time of its
+/// cores, too. CPU time per transaction is taken to stay as it is. `None`: unknown, or too little
+/// CPU time to measure.
 pub(crate) fn if_idle_used(measured: &Measured) -> Option<f64> {
     by_cpu(measured.resources.cpu_window?, 0.0)
 }
 
-/// By which factor throughput could be higher at most with the load generator on a machine of its own. `None`: unknown,
-/// without meaning, or so large that it says nothing.
+/// By which factor throughput could be higher at most with the load generator on a machine of its
+/// own. `None`: unknown, without meaning, or so large that it says nothing.
 pub(crate) fn with_free_generator(trial: &Trial) -> Option<f64> {
     let (engine, measured) = (trial.engine.as_ref()?, trial.measured.as_ref()?);
-    // Of a load from several generators, no record has the CPU time of all of them. A schedule that was kept decides the
-    // throughput itself.
+    // Of a load from several generators, no record has the CPU time of all of them. A schedule that
+    // was kept decides the throughput itself.
     if trial.start.is_some() || !trial.parts.is_empty() || measured.sustained == Some(true) {
         return None;
     }
@@ -41,8 +44,9 @@ fn by_cpu(window: CpuWindow, freed_us: f64) -> Option<f64> {
     (server_us >= CPU_MIN_US).then_some((server_us + idle_us? + freed_us) / server_us)
 }
 
-/// The generator takes no time. While no worker runs or waits for a core, each client of a closed loop has a transaction
-/// at the server, which has all of its cores: this time is needed without the generator, too.
+/// The generator takes no time. While no worker runs or waits for a core, each client of a closed
+/// loop has a transaction at the server, which has all of its cores: this time is needed without
+/// the generator, too.
 fn by_time(engine: &EngineFacts, measured: &Measured) -> Option<f64> {
     let resources = &measured.resources;
     let is_closed = measured.open_loop.is_none() && measured.length_ms > 0.0;
@@ -65,8 +69,8 @@ mod tests {
     use super::*;
     use crate::synthetic::{plan, run};
 
-    /// One worker that ran for a fifth of 10 s and waited for a core for a tenth of it. Two cores: the server had 12 of 20
-    /// core-seconds, the generator 2, and 5 were idle.
+    /// One worker that ran for a fifth of 10 s and waited for a core for a tenth of it. Two cores:
+    /// the server had 12 of 20 core-seconds, the generator 2, and 5 were idle.
     fn trial() -> Trial {
         let (_, mut trials) = run(&plan("[1]", "[8]", 1), |_, _| 1000.0);
         let mut trial = trials.remove(0).trial;

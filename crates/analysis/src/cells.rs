@@ -49,8 +49,8 @@ fn summarise(
     }
 }
 
-/// Geometric mean over trials with the t interval of the logarithms. Where no trial finished a single transaction the
-/// value is 0 without an interval.
+/// Geometric mean over trials with the t interval of the logarithms. Where no trial finished a
+/// single transaction the value is 0 without an interval.
 fn throughput(evidence: &[Evidence<'_>]) -> Option<Estimate> {
     if !evidence.is_empty() && evidence.iter().all(Evidence::is_zero) {
         return Some(Estimate { value: 0.0, low: None, high: None, n: evidence.len() });

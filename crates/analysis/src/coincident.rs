@@ -1,5 +1,5 @@
-//! Events at the time of a stall: waits of sessions, and other signals that differed from the rest of the trial. They
-//! are not proven to be the cause.
+//! Events at the time of a stall: waits of sessions, and other signals that differed from the rest
+//! of the trial. They are not proven to be the cause.
 
 use serde::Serialize;
 use truetps_record::{ProbeSeries, ProbeSource, TimeSpan};
@@ -16,9 +16,11 @@ const CLEAR_SESSIONS: f64 = 0.5;
 /// Waits in a period, and other signals that differed from the rest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Coincident {
-    /// Readings of the server within the stretch: without any, the activity of its sessions is unknown.
+    /// Readings of the server within the stretch: without any, the activity of its sessions is
+    /// unknown.
     pub readings: usize,
-    /// The longest period in which the server did not answer the probe: all other readings were taken before and after.
+    /// The longest period in which the server did not answer the probe: all other readings were
+    /// taken before and after.
     pub outage: Option<TimeSpan>,
     /// The largest change first.
     pub waits: Vec<Wait>,
@@ -74,7 +76,8 @@ pub(crate) fn coincident(
     let readings = times.iter().filter(|at| (stretch.0..=stretch.1).contains(*at)).count();
     let changes = waits.map(|waits| waits.changes(stretch.0, stretch.1, ordinary));
     let mut waits = changes.unwrap_or_default();
-    // Sessions counted before and after the stall do not show what they did in it; the waited time does.
+    // Sessions counted before and after the stall do not show what they did in it; the waited time
+    // does.
     waits.retain(|wait| readings > 0 || wait.source == WaitSource::Timed);
     Coincident {
         readings,
@@ -84,7 +87,8 @@ pub(crate) fn coincident(
     }
 }
 
-/// The longest outage between the answers around a stretch. `None` if the server never answered: it was not watched.
+/// The longest outage between the answers around a stretch. `None` if the server never answered: it
+/// was not watched.
 fn outage(
     probe: &ProbeSeries,
     outages: &[TimeSpan],
@@ -115,7 +119,8 @@ mod tests {
         assert_eq!(widened(&[], 5.0, 6.0), (5.0, 6.0));
     }
 
-    /// From 2 s on one session at a time waits for the redo log, which is timed, and eight in place of two are in their commit.
+    /// From 2 s on one session at a time waits for the redo log, which is timed, and eight in place
+    /// of two are in their commit.
     fn probe(times_ms: &[f64]) -> ProbeSeries {
         let header = ProbeHeader::of_version_1(1e3, Some(Family::Mysql));
         let sample = |at_ms: &f64| {
@@ -184,7 +189,8 @@ mod tests {
         );
         assert_eq!(silent(&[0.0, 900.0], 1000.0, 3000.0), None, "it may not have been asked");
         assert_eq!(silent(&[], 1000.0, 3000.0), None, "it was not asked");
-        // Asked at 1.0 s and answered at 2.4 s: that is the time of the answer; when its values were true is unknown.
+        // Asked at 1.0 s and answered at 2.4 s: that is the time of the answer; when its values
+        // were true is unknown.
         let samples = [sample(900.0, 1.0), sample(1700.0, 1400.0), sample(2900.0, 1.0)];
         let series = ProbeSeries::of(&header, samples);
         assert_eq!(beside(&series, 1000.0, 2500.0), Some(1400.0));

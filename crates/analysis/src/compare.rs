@@ -44,7 +44,8 @@ impl<'a> CompareSide<'a> {
 pub enum Pairing {
     /// Trials of one experiment: compared block by block, which removes differences between blocks.
     Blocks,
-    /// Trials of two experiments: changes of the machine between them are in the difference, but in no interval.
+    /// Trials of two experiments: changes of the machine between them are in the difference, but in
+    /// no interval.
     None,
 }
 
@@ -81,8 +82,8 @@ fn least(figure: Figure) -> f64 {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedLine {
     pub figure: Figure,
-    /// Geometric mean over the trials of a side, the mean where a figure is zero; `None` where no trial has it, or where it is
-    /// known of one only that it is under a bound.
+    /// Geometric mean over the trials of a side, the mean where a figure is zero; `None` where no
+    /// trial has it, or where it is known of one only that it is under a bound.
     pub a: Option<f64>,
     pub b: Option<f64>,
     /// Upper bound of the mean, if only a bound is known.
@@ -94,21 +95,25 @@ pub struct ComparedLine {
     pub difference: Option<Estimate>,
     #[serde(flatten)]
     pub change: Judgement,
-    /// What the verdict on throughput lacks, where its interval excludes "no difference" and there is none.
+    /// What the verdict on throughput lacks, where its interval excludes "no difference" and there
+    /// is none.
     pub missing: Option<Missing>,
-    /// Where one of the sides has a single trial, and only for throughput: b over a with an interval from how much the two
-    /// trials fluctuate within themselves. It says nothing of what a repetition would show.
+    /// Where one of the sides has a single trial, and only for throughput: b over a with an
+    /// interval from how much the two trials fluctuate within themselves. It says nothing of what a
+    /// repetition would show.
     pub within_trials: Option<Estimate>,
     /// The source of ratio and difference; thresholds compute other intervals from it.
     #[serde(skip)]
     pub(crate) effect: Option<Effect>,
-    /// Whether that is one of logarithms: also where a throughput of nothing has no ratio that is shown.
+    /// Whether that is one of logarithms: also where a throughput of nothing has no ratio that is
+    /// shown.
     #[serde(skip)]
     pub(crate) is_ratio: bool,
 }
 
 impl ComparedLine {
-    /// b over a, or b − a where there is no ratio, with an interval that misses the truth with the chance `alpha`.
+    /// b over a, or b − a where there is no ratio, with an interval that misses the truth with the
+    /// chance `alpha`.
     pub(crate) fn estimate_at(&self, alpha: f64) -> Option<Estimate> {
         let effect = self.effect?;
         Some(if self.is_ratio {
@@ -173,7 +178,8 @@ pub struct CompareQuestion<'a> {
     pub pairing: Pairing,
     /// 0.03 is 3 %.
     pub smallest_effect: f64,
-    /// What the experiment of both sides says, where one of them is the other's baseline: a comparison says the same.
+    /// What the experiment of both sides says, where one of them is the other's baseline: a
+    /// comparison says the same.
     pub contrast: Option<KnownContrast<'a>>,
 }
 
@@ -214,8 +220,8 @@ impl KnownContrast<'_> {
     }
 }
 
-/// Makes all comparisons that are asked for at once. The figures of `JUDGED` are one family, in which the chance of a false
-/// claim is 5 %; all other figures are another one.
+/// Makes all comparisons that are asked for at once. The figures of `JUDGED` are one family, in
+/// which the chance of a false claim is 5 %; all other figures are another one.
 pub fn compare(questions: &[CompareQuestion<'_>]) -> Vec<Comparison> {
     let compared: Vec<Vec<_>> = questions.iter().map(compared_figures).collect();
     let mut answers: Vec<Vec<Option<JudgedQuestion>>> =
@@ -262,7 +268,8 @@ fn compared_figures(question: &CompareQuestion<'_>) -> Vec<ComparedFigure> {
         .collect()
 }
 
-/// Whether transactions of either side change another number of rows than one: then tps is not all that is of interest.
+/// Whether transactions of either side change another number of rows than one: then tps is not all
+/// that is of interest.
 fn has_several_rows(a: &[&LoadedTrial], b: &[&LoadedTrial]) -> bool {
     const DEVIATION: f64 = 0.005;
     let counts = a.iter().chain(b).filter_map(|one| Some(one.trial.measured.as_ref()?.counts));
@@ -347,8 +354,8 @@ impl<'a> SideFigure<'a> {
         blocks.into_iter().map(|(block, values)| (block, mean(&values))).collect()
     }
 
-    /// The mean whose ratio is the one that is shown. For a logarithm, and only there, zero counts as
-    /// half a transaction.
+    /// The mean whose ratio is the one that is shown. For a logarithm, and only there, zero counts
+    /// as half a transaction.
     fn shown(&self, is_ratio: bool) -> Option<f64> {
         let is_nothing = self.figure == TPS
             && !self.values.is_empty()
@@ -451,7 +458,8 @@ impl ComparedFigure {
         if self.is_ratio { smallest_effect.ln_1p() } else { smallest_effect * self.larger() }
     }
 
-    /// Whether the whole 95 % interval of the difference is too small to be of interest, however large it is as a ratio.
+    /// Whether the whole 95 % interval of the difference is too small to be of interest, however
+    /// large it is as a ratio.
     fn is_negligible(&self) -> bool {
         let (Some(effect), Some(a)) = (self.effect, self.a) else { return false };
         let estimate = effect.estimate(|x| x);
@@ -470,7 +478,8 @@ impl ComparedFigure {
             Some(_) => known.or(judged).unwrap_or(Judgement::NotEnoughData { more_trials: None }),
             None => Judgement::NotEnoughData { more_trials: None },
         };
-        // With the bound in place of what is below it, the difference is larger in truth, never smaller.
+        // With the bound in place of what is below it, the difference is larger in truth, never
+        // smaller.
         let is_sure = match change {
             Judgement::Higher => !self.b_is_bound,
             Judgement::Lower => !self.a_is_bound,
@@ -527,7 +536,8 @@ fn within_trials(a: &CompareSide<'_>, b: &CompareSide<'_>) -> Option<Estimate> {
     Some(Effect::groups(&of_a, &of_b)?.estimate(|difference| (1.0 + difference / mean_a).max(0.0)))
 }
 
-/// Throughput of stretches of equal length: seconds follow each other's ups and downs, stretches less so.
+/// Throughput of stretches of equal length: seconds follow each other's ups and downs, stretches
+/// less so.
 fn batches(intervals: &[Interval]) -> Option<Vec<f64>> {
     let measured: Vec<_> = intervals.iter().filter(|one| one.phase == Phase::Measure).collect();
     let size = measured.len().div_ceil(BATCHES).max(1);

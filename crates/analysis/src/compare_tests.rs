@@ -83,9 +83,10 @@ fn noisy_trials(random: &mut Random, tps: f64, drifts: &[f64], noise: f64) -> Ve
     drifts.iter().map(|drift| tps * (drift + noise * random.normal()).exp()).collect()
 }
 
-/// 1,000 pairs of equal sides: no more than 5 % may claim a difference in throughput, no more than 5 % one in any other figure
-/// (p99 and all lines of the ledger), no more than 5 % may cross any threshold, and no more than 5 % (and three binomial errors
-/// of 0.7 points) of the intervals may miss the truth. With different spreads and numbers of trials, too.
+/// 1,000 pairs of equal sides: no more than 5 % may claim a difference in throughput, no more than
+/// 5 % one in any other figure (p99 and all lines of the ledger), no more than 5 % may cross any
+/// threshold, and no more than 5 % (and three binomial errors of 0.7 points) of the intervals may
+/// miss the truth. With different spreads and numbers of trials, too.
 #[test]
 fn nothing_is_found_where_nothing_is() {
     let mut thresholds = vec!["tps<-1%".to_owned(), "p99>1%".to_owned()];
@@ -131,7 +132,8 @@ fn nothing_is_found_where_nothing_is() {
             misses += u64::from(!(ratio.low.unwrap() <= 1.0 && 1.0 <= ratio.high.unwrap()));
         }
         let bound = REPEATS / 20;
-        // With as many independent lines Holm's correction has just these 5 %: three binomial errors more.
+        // With as many independent lines Holm's correction has just these 5 %: three binomial
+        // errors more.
         assert!(
             mains <= bound && others <= bound + 21,
             "{n_a}, {n_b}: {claims}, {mains} and {others} false claims"
@@ -141,7 +143,8 @@ fn nothing_is_found_where_nothing_is() {
     }
 }
 
-/// A difference of 20 % with 5 trials each is found nearly always, and its interval holds it 95 times out of 100.
+/// A difference of 20 % with 5 trials each is found nearly always, and its interval holds it 95
+/// times out of 100.
 #[test]
 fn what_is_there_is_found() {
     let mut random = Random(7);
@@ -159,7 +162,8 @@ fn what_is_there_is_found() {
     assert!((30..=71).contains(&misses), "{misses}");
 }
 
-/// What changes from block to block hides a difference of 10 % from two experiments, and not from one.
+/// What changes from block to block hides a difference of 10 % from two experiments, and not from
+/// one.
 #[test]
 fn blocks_take_out_what_changes_between_them() {
     let mut random = Random(8);
@@ -309,7 +313,8 @@ fn a_gap_that_is_not_recorded_is_no_figure() {
     assert!((line.ratio_at_most().unwrap() - 0.05).abs() < 0.01, "{line:?}");
     assert_eq!(state(&better, "max_gap>0%"), ThresholdState::Kept);
 
-    // One short gap among the others: the mean is below the mean of the others and 100 ms, by an unknown amount.
+    // One short gap among the others: the mean is below the mean of the others and 100 ms, by an
+    // unknown amount.
     let mixed = of(&[Some(110.0), None, Some(120.0)], &[Some(100.0), Some(101.0), Some(102.0)]);
     let line = mixed.line(GAP).unwrap();
     assert_eq!((line.a, line.ratio, line.change), (None, None, unsure));

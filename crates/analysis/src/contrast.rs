@@ -24,7 +24,8 @@ pub(crate) struct ContrastQuestion<'a> {
     pub(crate) looks: &'a [DataLook],
 }
 
-/// One configuration and its baseline with the effects from their pairs, one for each figure of [`JUDGED`]; not yet judged.
+/// One configuration and its baseline with the effects from their pairs, one for each figure of
+/// [`JUDGED`]; not yet judged.
 struct PairedContrast {
     cell: usize,
     baseline_cell: usize,
@@ -46,9 +47,10 @@ type SettledClaim = (Judgement, u32);
 
 /// All contrasts that have at least one pair, in the plan's order of configurations.
 ///
-/// Each look judges what the looks before it have left open, with its own part of the 5 %: a false claim is then the first one at
-/// one of the looks, and their chances add up to 5 % at most. A claim of an earlier look is withdrawn if the present interval
-/// includes "no difference", or, of equivalence, if the present estimate is outside of the margin.
+/// Each look judges what the looks before it have left open, with its own part of the 5 %: a false
+/// claim is then the first one at one of the looks, and their chances add up to 5 % at most. A
+/// claim of an earlier look is withdrawn if the present interval includes "no difference", or, of
+/// equivalence, if the present estimate is outside of the margin.
 pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<Contrast> {
     let Some((last, earlier)) = question.looks.split_last() else { return Vec::new() };
     let mut settled = Settled::new();

@@ -41,11 +41,13 @@ pub struct CrashSummary {
     pub broken: usize,
     /// In the server's words.
     pub first_problem: Option<String>,
-    /// Most rows in one crash that the binlog has and the table has not; `None`: no crash with a binlog that can be read.
+    /// Most rows in one crash that the binlog has and the table has not; `None`: no crash with a
+    /// binlog that can be read.
     pub binlog_only_max: Option<u64>,
     /// Most rows in one crash that the table has and the binlog has not.
     pub table_only_max: Option<u64>,
-    /// Sums over all crashes: files that do not end with a whole event, and GTIDs that do not follow the one before.
+    /// Sums over all crashes: files that do not end with a whole event, and GTIDs that do not
+    /// follow the one before.
     pub torn_files: u64,
     pub gtid_gaps: u64,
     pub promises_all_kept: Option<bool>,
@@ -162,7 +164,8 @@ fn summary(group: &[&CrashRecord]) -> CrashSummary {
 }
 
 impl CrashSummary {
-    /// The largest share of crashes that would lose something with 95 % confidence, where none did: the rule of three.
+    /// The largest share of crashes that would lose something with 95 % confidence, where none did:
+    /// the rule of three.
     pub fn loss_share_max(&self) -> Option<f64> {
         (self.crashes_with_loss == 0).then(|| (3.0 / self.crashes as f64).min(1.0))
     }

@@ -47,8 +47,9 @@ pub(crate) fn throughput_curves(
     curves.collect()
 }
 
-/// Goes up the rates to the first that was not sustained in all of its trials; a higher rate that was sustained by chance
-/// is not reliable. `None` where no trial of the curve was judged, or its cells differ by something else than the rate.
+/// Goes up the rates to the first that was not sustained in all of its trials; a higher rate that
+/// was sustained by chance is not reliable. `None` where no trial of the curve was judged, or its
+/// cells differ by something else than the rate.
 fn sustained_range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
     let judged: Vec<_> = curve
         .iter()
@@ -67,7 +68,8 @@ fn sustained_range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
     })
 }
 
-/// The settings, and the rate where that is varied beside the connections: all that the cells of a curve have in common.
+/// The settings, and the rate where that is varied beside the connections: all that the cells of a
+/// curve have in common.
 fn label(plan: &Plan, axis: Axis, configuration: &Configuration) -> String {
     let mut parts = vec![configuration.settings_label()];
     let varies = plan.factors.get(truetps_record::RATE).is_some_and(|rates| rates.len() > 1);

@@ -1,5 +1,5 @@
-//! Events within one trial: its stalls with the server's activity during each, its waits, and the cost of a
-//! transaction.
+//! Events within one trial: its stalls with the server's activity during each, its waits, and the
+//! cost of a transaction.
 
 use serde::Serialize;
 use truetps_record::{Histogram, Interval, Phase, Suspension, Trial};
@@ -21,7 +21,8 @@ pub struct CellDetail {
     /// Sums over the trials whose stalls are known, and the longest of all.
     #[serde(flatten)]
     pub stalls: FigureValues,
-    /// Geometric means over trials (means where one is zero); the source is named by the first trial that has the line.
+    /// Geometric means over trials (means where one is zero); the source is named by the first
+    /// trial that has the line.
     pub ledger: Ledger,
     /// What sessions waited on, longest first; `None` where no trial has seen a wait.
     pub waits: Option<TopWaits>,

@@ -7,10 +7,11 @@ use crate::pooled::{POOLED_WEIGHT, PooledVariance};
 use crate::sample::{FACTOR_MAX, LogSample, POWER, UPPER, exp};
 use crate::student::{quantile, student};
 
-/// The chance of a false claim: for throughput, the one declared measure, for all other figures together, and for all
-/// thresholds together. Also what is outside of a 95 % interval.
+/// The chance of a false claim: for throughput, the one declared measure, for all other figures
+/// together, and for all thresholds together. Also what is outside of a 95 % interval.
 pub(crate) const ALPHA: f64 = 0.05;
-/// Below this level a test is in the far tail of its distribution, where approximate degrees of freedom are too bold …
+/// Below this level a test is in the far tail of its distribution, where approximate degrees of
+/// freedom are too bold …
 const FAR_TAIL: f64 = 0.02;
 /// … and everywhere, if a group is smaller than this: it does not tell how noisy it is.
 const GROUP_MIN: usize = 4;
@@ -74,13 +75,14 @@ impl Effect {
         Self { mean: sample.mean, n, spread }
     }
 
-    /// This effect of pairs with its variance drawn towards the one that all configurations with the
-    /// same load have together:
-    /// `(2 v + (n − 1) s²) / (n + 1)`, where v is the pooled variance of a difference. `trials` is the variance of a difference in units of the
-    /// variance of one trial: 2 for one trial against one, 1.5 where one side has two in each block.
+    /// This effect of pairs with its variance drawn towards the one that all configurations with
+    /// the same load have together: `(2 v + (n − 1) s²) / (n + 1)`, where v is the pooled variance
+    /// of a difference. `trials` is the variance of a difference in units of the variance of one
+    /// trial: 2 for one trial against one, 1.5 where one side has two in each block.
     ///
-    /// Where all levels have the same noise, intervals with n + 1 degrees of freedom (two pairs: 2) hold the truth 95 times out of
-    /// 100; tests far out in the tail have n, which keeps false claims within their level where levels differ in their noise by a factor of four.
+    /// Where all levels have the same noise, intervals with n + 1 degrees of freedom (two pairs: 2)
+    /// hold the truth 95 times out of 100; tests far out in the tail have n, which keeps false
+    /// claims within their level where levels differ in their noise by a factor of four.
     #[must_use]
     pub(crate) fn pooled_with(self, pooled: Option<&PooledVariance>, trials: f64) -> Self {
         let Some(pooled) = pooled.filter(|pooled| pooled.is_shared()) else { return self };
@@ -103,8 +105,10 @@ impl Effect {
     }
 
     /// The difference b − a of two independent groups: Welch's t, with the degrees of freedom of
-    /// Satterthwaite, as far as two groups of the smaller size would have them. They are an approximation that holds at 5 %, and is too bold far out in the tails, where tests that share the 5 % with many
-    /// others look: those have the degrees of freedom of the smaller group, with which no spreads make it claim too much.
+    /// Satterthwaite, as far as two groups of the smaller size would have them. They are an
+    /// approximation that holds at 5 %, and is too bold far out in the tails, where tests that
+    /// share the 5 % with many others look: those have the degrees of freedom of the smaller group,
+    /// with which no spreads make it claim too much.
     pub(crate) fn groups(a: &[f64], b: &[f64]) -> Option<Self> {
         let (a, b) = (LogSample::of(a)?, LogSample::of(b)?);
         let n = a.n.min(b.n);
@@ -113,7 +117,8 @@ impl Effect {
             let both = of_a + of_b;
             let each = of_a.powi(2) / (a.n - 1) as f64 + of_b.powi(2) / (b.n - 1) as f64;
             let least = (n - 1) as f64;
-            // At most as for two groups of the smaller size: a small group with a small spread by chance is not a large one.
+            // At most as for two groups of the smaller size: a small group with a small spread by
+            // chance is not a large one.
             let most = 2.0 * least;
             Spread {
                 error: both.sqrt(),
@@ -133,8 +138,9 @@ impl Effect {
         Self { mean: -self.mean, ..self }
     }
 
-    /// This effect with a lower bound of the standard error: the square root of the variance `least`, which counting in whole
-    /// transactions leaves. Equal counts are rounded in the same direction each time, so that more of them do not make it smaller.
+    /// This effect with a lower bound of the standard error: the square root of the variance
+    /// `least`, which counting in whole transactions leaves. Equal counts are rounded in the same
+    /// direction each time, so that more of them do not make it smaller.
     #[must_use]
     pub(crate) fn with_resolution(self, least: f64) -> Self {
         let spread = self.spread.map(|spread| Spread {
@@ -145,7 +151,8 @@ impl Effect {
         Self { spread, ..self }
     }
 
-    /// The ratio, of an effect in logarithms, with its 95 % interval, which is left out if it is too wide to be useful.
+    /// The ratio, of an effect in logarithms, with its 95 % interval, which is left out if it is
+    /// too wide to be useful.
     pub(crate) fn ratio(&self) -> Estimate {
         let estimate = self.estimate(exp);
         if self.half_width().is_some_and(|half| half <= FACTOR_MAX.ln()) {
@@ -154,7 +161,8 @@ impl Effect {
         Estimate { low: None, high: None, ..estimate }
     }
 
-    /// [`Self::detectable`] of logarithms as a share, 0.03 for 3 %. `None` also beyond [`FACTOR_MAX`].
+    /// [`Self::detectable`] of logarithms as a share, 0.03 for 3 %. `None` also beyond
+    /// [`FACTOR_MAX`].
     pub(crate) fn detectable_share(&self, level: f64) -> Option<f64> {
         self.detectable(level).filter(|log| *log <= FACTOR_MAX.ln()).map(f64::exp_m1)
     }
@@ -177,8 +185,8 @@ impl Effect {
         }
     }
 
-    /// Two-sided p-value of "nothing differs", for a test at the level `alpha` or a smaller one; 1 where there is no spread to
-    /// hold it against.
+    /// Two-sided p-value of "nothing differs", for a test at the level `alpha` or a smaller one; 1
+    /// where there is no spread to hold it against.
     pub(crate) fn p_value(&self, alpha: f64) -> f64 {
         match self.spread {
             None => 1.0,
@@ -189,8 +197,8 @@ impl Effect {
         }
     }
 
-    /// The p-value of "they differ by `margin` or more": twice the larger p-value of the two one-sided tests, so that at 5 % it is
-    /// passed where the 95 % interval lies within the margin.
+    /// The p-value of "they differ by `margin` or more": twice the larger p-value of the two
+    /// one-sided tests, so that at 5 % it is passed where the 95 % interval lies within the margin.
     pub(crate) fn p_value_equivalent(&self, alpha: f64, margin: f64) -> f64 {
         let distance = margin - self.mean.abs();
         match self.spread {
@@ -202,8 +210,9 @@ impl Effect {
         }
     }
 
-    /// Smallest true difference that a test at `level` detects on these trials with 80 % power. The spread is taken as it is
-    /// estimated, with Student's t for both quantiles, which counts its uncertainty.
+    /// Smallest true difference that a test at `level` detects on these trials with 80 % power. The
+    /// spread is taken as it is estimated, with Student's t for both quantiles, which counts its
+    /// uncertainty.
     pub(crate) fn detectable(&self, level: f64) -> Option<f64> {
         let spread = self.spread?;
         let freedom = spread.freedom_at(level);
@@ -215,8 +224,8 @@ impl Effect {
         self.spread.map(|spread| quantile(UPPER, spread.freedom) * spread.error)
     }
 
-    /// Standard error and degrees of freedom for far tails, if there were `n` pairs (or trials in each group) with the spread of
-    /// those seen.
+    /// Standard error and degrees of freedom for far tails, if there were `n` pairs (or trials in
+    /// each group) with the spread of those seen.
     pub(crate) fn at(&self, n: usize) -> Option<(f64, f64)> {
         let spread = self.spread?;
         let freedom = match spread.kind {
@@ -238,8 +247,9 @@ mod tests {
         assert!((got - expect).abs() < 1e-3, "{got} is not {expect}");
     }
 
-    /// By hand: means 3 and 5.5, variances 2.5 (n = 5) and 1.6667 (n = 4): 0.5 + 0.41667 = 0.91667, error 0.95743;
-    /// freedom 0.91667² / (0.5²/4 + 0.41667²/3) = 0.84028 / (0.0625 + 0.05787) = 6.9808.
+    /// By hand: means 3 and 5.5, variances 2.5 (n = 5) and 1.6667 (n = 4): 0.5 + 0.41667 = 0.91667,
+    /// error 0.95743; freedom 0.91667² / (0.5²/4 + 0.41667²/3) = 0.84028 / (0.0625 + 0.05787) =
+    /// 6.9808.
     #[test]
     fn groups_by_hand() {
         let effect = Effect::groups(&[1.0, 2.0, 3.0, 4.0, 5.0], &[4.0, 5.0, 6.0, 7.0]).unwrap();
@@ -248,7 +258,8 @@ mod tests {
         close(spread.error, 0.95743);
         // Satterthwaite's, and at most the degrees of freedom of two groups of four.
         close(spread.freedom, 6.0);
-        // t = 2.6112; 2 · pt(−2.6112, 6) = 0.04008; far out in the tail, 2 · pt(−2.6112, 3) = 0.07960.
+        // t = 2.6112; 2 · pt(−2.6112, 6) = 0.04008; far out in the tail, 2 · pt(−2.6112, 3) =
+        // 0.07960.
         assert!((effect.p_value(ALPHA) - 0.04008).abs() < 5e-4, "{}", effect.p_value(ALPHA));
         assert!(
             (effect.p_value(ALPHA / 4.0) - 0.07960).abs() < 5e-4,
@@ -260,9 +271,9 @@ mod tests {
         close(even.spread.unwrap().freedom, 5.88235);
     }
 
-    /// By hand: 1, 2, 3, 4, 5 has mean 3, s/√5 = 0.70711, t = 4.2426 with 4 degrees of freedom: p = 0.01324. For 4 degrees the
-    /// tail has a closed form, P(T > t) = 1/2 − (3/4)·x·(1 − x²/3) with x = t/√(4 + t²) = 0.904534:
-    /// 0.5 − 0.678401 · 0.727273 = 0.006618.
+    /// By hand: 1, 2, 3, 4, 5 has mean 3, s/√5 = 0.70711, t = 4.2426 with 4 degrees of freedom: p =
+    /// 0.01324. For 4 degrees the tail has a closed form, P(T > t) = 1/2 − (3/4)·x·(1 − x²/3) with
+    /// x = t/√(4 + t²) = 0.904534: 0.5 − 0.678401 · 0.727273 = 0.006618.
     #[test]
     fn pairs_by_hand() {
         let effect = Effect::paired(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
@@ -274,7 +285,8 @@ mod tests {
         // (2.7764 + 0.9410) · 0.70711
         close(effect.detectable(ALPHA).unwrap(), 2.6286);
         close(effect.half_width().unwrap(), 1.9632);
-        // With one degree of freedom t is Cauchy: t = 1 has a quarter of the distribution beyond it on each side.
+        // With one degree of freedom t is Cauchy: t = 1 has a quarter of the distribution beyond it
+        // on each side.
         assert!((Effect::paired(&[0.0, 0.2]).unwrap().p_value(ALPHA) - 0.5).abs() < 1e-9);
         close(Effect::paired(&[2.0]).unwrap().p_value(ALPHA), 1.0);
         assert_eq!(Effect::groups(&[], &[1.0]), None);
@@ -313,7 +325,8 @@ mod tests {
         );
     }
 
-    /// By hand: s² = 2.5 of five pairs, and 0.5 of one trial from three rows: (2 · 2 · 0.5 + 4 · 2.5) / 6 = 2, error √(2/5).
+    /// By hand: s² = 2.5 of five pairs, and 0.5 of one trial from three rows: (2 · 2 · 0.5 + 4 ·
+    /// 2.5) / 6 = 2, error √(2/5).
     #[test]
     fn a_variance_is_drawn_towards_the_pooled_one() {
         let pooled = |rows: usize| PooledVariance { of_one_trial: 0.5, freedom: 8, rows };

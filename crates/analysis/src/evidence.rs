@@ -29,9 +29,10 @@ impl<'a> Evidence<'a> {
 
     /// Throughput that has a logarithm.
     ///
-    /// A trial in which no transaction ended is evidence too: leaving it out would make the configuration look better
-    /// than it is. It counts as half a transaction over the whole measure phase, the usual correction for a count of
-    /// zero, so that its logarithm is far down but finite.
+    /// A trial in which no transaction ended is evidence too: leaving it out would make the
+    /// configuration look better than it is. It counts as half a transaction over the whole measure
+    /// phase, the usual correction for a count of zero, so that its logarithm is far down but
+    /// finite.
     pub(crate) fn tps(&self) -> f64 {
         if self.is_zero() { 0.5 / (self.measured.length_ms / 1e3) } else { self.measured.tps }
     }
@@ -40,9 +41,10 @@ impl<'a> Evidence<'a> {
         self.measured.tps == 0.0
     }
 
-    /// Variance of ln(tps) that counting in whole transactions leaves: a count c stands for anything within half a
-    /// transaction of it, and a uniform error of width 1/c has the variance 1/(12 c²). It keeps three trials of 17
-    /// transactions each from looking like a measurement without any error.
+    /// Variance of ln(tps) that counting in whole transactions leaves: a count c stands for
+    /// anything within half a transaction of it, and a uniform error of width 1/c has the variance
+    /// 1/(12 c²). It keeps three trials of 17 transactions each from looking like a measurement
+    /// without any error.
     pub(crate) fn resolution(&self) -> f64 {
         let transactions = self.tps() * self.measured.length_ms / 1e3;
         1.0 / (12.0 * transactions.powi(2))
@@ -72,7 +74,8 @@ pub struct InvalidTrial {
     pub reason: Reason<NoEvidence>,
 }
 
-/// Divides the trials of the schedule into evidence (by block and position) and excluded trials, each with its reason.
+/// Divides the trials of the schedule into evidence (by block and position) and excluded trials,
+/// each with its reason.
 pub(crate) fn sort_out<'a>(
     experiment: &Experiment,
     trials: &'a [LoadedTrial],
@@ -102,8 +105,9 @@ pub(crate) fn sort_out<'a>(
     (valid, invalid)
 }
 
-/// The trial's figures, or why there are none to use. A trial that calls itself valid is looked at all the same: its
-/// file may come from another version or another hand, and one NaN would spread through every mean.
+/// The trial's figures, or why there are none to use. A trial that calls itself valid is looked at
+/// all the same: its file may come from another version or another hand, and one NaN would spread
+/// through every mean.
 pub(crate) fn evidence_of(loaded: &LoadedTrial) -> Result<Evidence<'_>, Reason<NoEvidence>> {
     if let Some(reason) = loaded.trial.validity.reason() {
         return Err(reason.clone());
@@ -131,7 +135,8 @@ impl LoadedTrial {
     }
 }
 
-/// The evidence for each configuration, in order of blocks; the A/A twins of its trials are as good as they are.
+/// The evidence for each configuration, in order of blocks; the A/A twins of its trials are as good
+/// as they are.
 pub(crate) fn by_cell<'a>(
     valid: &[Evidence<'a>],
     configurations: &[Configuration],
@@ -143,8 +148,9 @@ pub(crate) fn by_cell<'a>(
     configurations.iter().map(|wanted| of.get(&wanted.key()).cloned().unwrap_or_default()).collect()
 }
 
-/// One value for each block in which a trial has the figure. The block is the observation: two trials of the same
-/// configuration in it say more of its noise, not of the differences between blocks.
+/// One value for each block in which a trial has the figure. The block is the observation: two
+/// trials of the same configuration in it say more of its noise, not of the differences between
+/// blocks.
 pub(crate) fn block_values(figure: Figure, evidence: &[Evidence<'_>]) -> Vec<BlockValue> {
     let mut values: Vec<BlockValue> = Vec::new();
     for one in evidence {
@@ -176,8 +182,9 @@ fn sample(values: impl Iterator<Item = (f64, f64)>) -> Option<LogSample> {
 
 /// ln(above / below) of a figure, one for each block in which both have it.
 ///
-/// Pairing within a block takes out what changes from block to block (the disk, the neighbours on a shared host): both
-/// had it. A block in which neither side finished a transaction says nothing about their ratio and is left out.
+/// Pairing within a block takes out what changes from block to block (the disk, the neighbours on a
+/// shared host): both had it. A block in which neither side finished a transaction says nothing
+/// about their ratio and is left out.
 pub(crate) struct BlockRatios {
     pub(crate) sample: LogSample,
     /// Variance of one of them in units of the variance of one trial: 2 for one trial against one.

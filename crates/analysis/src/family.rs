@@ -5,8 +5,9 @@ use crate::figure::Figure;
 use crate::holm::{FamilyTest, HolmResult, holm};
 use crate::judge::{Judge, Judgement, Missing};
 
-/// The figures that comparisons have a verdict on, with their parts of the chance of a false claim: throughput has most of
-/// it, because it is what is asked; the other two explain it, and are given what leaves that nearly untouched.
+/// The figures that comparisons have a verdict on, with their parts of the chance of a false claim:
+/// throughput has most of it, because it is what is asked; the other two explain it, and are given
+/// what leaves that nearly untouched.
 pub(crate) const JUDGED: [(Figure, f64); 3] =
     [(Figure::Tps, 1.0), (Figure::ResponseP99, 0.125), (Figure::ServerCpu, 0.125)];
 
@@ -27,8 +28,9 @@ pub(crate) struct JudgedQuestion {
     pub(crate) level: f64,
 }
 
-/// Judges all of them, with a chance of at most `alpha` that any difference is claimed that is not there, and at most half of
-/// that that any is called equivalent that is not. `alpha_next` is what the next look at more data may spend.
+/// Judges all of them, with a chance of at most `alpha` that any difference is claimed that is not
+/// there, and at most half of that that any is called equivalent that is not. `alpha_next` is what
+/// the next look at more data may spend.
 pub(crate) fn judge(questions: &[Question], alpha: f64, alpha_next: f64) -> Vec<JudgedQuestion> {
     let differing = holm_results(questions, alpha, |one, share| one.effect.p_value(share));
     let equivalent = holm_results(questions, alpha, |one, share| {

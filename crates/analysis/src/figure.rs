@@ -1,7 +1,7 @@
 //! The table of figures: their names, sources, and where they are shown.
 //!
-//! CSV, JSON, schemas, tables, comparisons, `--fail-if` and `docs/reference/figures.md` are made from it, or checked
-//! against it. A new figure is a new entry of the table.
+//! CSV, JSON, schemas, tables, comparisons, `--fail-if` and `docs/reference/figures.md` are made
+//! from it, or checked against it. A new figure is a new entry of the table.
 
 use serde::{Serialize, Serializer};
 use truetps_record::{Measured, OpenLoop, Trial};
@@ -46,7 +46,8 @@ pub enum OverTrials {
 }
 
 impl OverTrials {
-    /// One figure from the figures of trials, each with its block. Medians, maxima and sums have one vote a trial.
+    /// One figure from the figures of trials, each with its block. Medians, maxima and sums have
+    /// one vote a trial.
     pub(crate) fn combine_blocks(self, values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
         match self {
             Self::Estimate | Self::Mean => mean_by_block(values),
@@ -78,7 +79,8 @@ pub enum FigureGroup {
     OpenLoop,
     /// Stalls of a trial or of a configuration.
     Stalls,
-    /// Lines of the cost ledger that each trial knows without a probe: a configuration has them too.
+    /// Lines of the cost ledger that each trial knows without a probe: a configuration has them
+    /// too.
     Cpu,
     /// The other lines of the cost ledger.
     Ledger,
@@ -128,14 +130,14 @@ pub(crate) struct FigureEntry {
 
 macro_rules! figures {
     ($(
-        #[doc = $about:literal]
+        $(#[doc = $about:literal])+
         $figure:ident $key:literal $name:literal $group:ident $unit:ident $better:ident $over:ident
         [$($place:ident)*] $source:expr;
     )*) => {
         /// A figure. Documents and tables have them in this order.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Figure {
-            $(#[doc = $about] $figure,)*
+            $($(#[doc = $about])+ $figure,)*
         }
 
         impl Figure {
@@ -145,7 +147,7 @@ macro_rules! figures {
                 static ENTRIES: &[FigureEntry] = &[$(FigureEntry {
                     key: $key,
                     name: $name,
-                    about: $about,
+                    about: concat!($($about),+),
                     group: FigureGroup::$group,
                     unit: FigureUnit::$unit,
                     better: Better::$better,
@@ -168,26 +170,33 @@ figures! {
     /// Transactions that ended well, a second.
     Tps "tps" "tps" Own PerSecond Higher Estimate [Csv Compared] Of(|it| Some(it.tps));
     /// Rows that the server reported as changed, a second.
-    RowsPerSecond "rows_changed_per_s" "rows/s" Own PerSecond Higher Mean [Csv MainIfRows Compared] Of(rows_per_s);
+    RowsPerSecond "rows_changed_per_s" "rows/s" Own PerSecond Higher Mean [Csv MainIfRows Compared]
+        Of(rows_per_s);
     /// Response time, median.
-    ResponseP50 "response_us_p50" "response p50" Own Us Lower Mean [Csv Main] Of(|it| it.response.response_us_p50);
+    ResponseP50 "response_us_p50" "response p50" Own Us Lower Mean [Csv Main]
+        Of(|it| it.response.response_us_p50);
     /// Response time, 95th percentile.
-    ResponseP95 "response_us_p95" "response p95" Own Us Lower Mean [Csv Main] Of(|it| it.response.response_us_p95);
+    ResponseP95 "response_us_p95" "response p95" Own Us Lower Mean [Csv Main]
+        Of(|it| it.response.response_us_p95);
     /// Response time, 99th percentile.
     ResponseP99 "response_us_p99" "response p99" Own Us Lower Mean [Csv Main Compared]
         Of(|it| it.response.response_us_p99);
     /// Response time, 99.9th percentile.
-    ResponseP999 "response_us_p999" "response p99.9" Own Us Lower Mean [Csv] Of(|it| it.response.response_us_p999);
+    ResponseP999 "response_us_p999" "response p99.9" Own Us Lower Mean [Csv]
+        Of(|it| it.response.response_us_p999);
     /// Response time of the slowest transaction.
-    ResponseMax "response_us_max" "response max" Own Us Lower Largest [Csv Main] Of(|it| it.response.response_us_max);
-    /// Closed loop: throughput times mean response time, divided by the connections (Little's law): 1 in a steady state.
+    ResponseMax "response_us_max" "response max" Own Us Lower Largest [Csv Main]
+        Of(|it| it.response.response_us_max);
+    /// Closed loop: throughput times mean response time, divided by the connections (Little's law):
+    /// 1 in a steady state.
     LittlesLaw "littles_law" "Little's law" Own Ratio Neither Median [Csv] Of(|it| it.littles_law);
     /// Failed transactions.
     Failed "failed" "failed" Own Count Lower Sum [Csv Main] Of(|it| count(it.counts.failed));
     /// Failed transactions whose error the plan ignores.
     Ignored "ignored" "ignored" Own Count Neither Sum [Csv] Of(|it| count(it.counts.ignored));
     /// Attempts that failed and were repeated.
-    Retried "retried" "retried" Own Count Lower Sum [Csv TextIfAny] Of(|it| count(it.counts.retried));
+    Retried "retried" "retried" Own Count Lower Sum [Csv TextIfAny]
+        Of(|it| count(it.counts.retried));
     /// Connections that broke and were made again.
     Reconnects "reconnects" "reconnects" Engine Count Lower Sum [Csv TextIfAny]
         OfTrial(|it| count(it.engine.as_ref()?.reconnects));
@@ -198,11 +207,14 @@ figures! {
     WorkerWait "worker_wait_max" "waited for a CPU" Engine Share Lower Largest [Csv]
         Of(|it| it.resources.worker_wait_max.map(at_most_all));
     /// Share of the host's CPU time that other guests of its machine took.
-    Steal "steal_max" "steal" Engine Share Lower Largest [Csv] Of(|it| it.resources.steal.map(at_most_all));
-    /// Factor by which throughput could be higher at most if the server used the idle CPU time of its cores.
+    Steal "steal_max" "steal" Engine Share Lower Largest [Csv]
+        Of(|it| it.resources.steal.map(at_most_all));
+    /// Factor by which throughput could be higher at most if the server used the idle CPU time of
+    /// its cores.
     BoundIdleUsed "tps_bound_idle_used" "bound of idle CPU time" Engine Ratio Neither Mean [Csv]
         Of(bound::if_idle_used);
-    /// Factor by which throughput could be higher at most with the load generator on a machine of its own; absent above 4.
+    /// Factor by which throughput could be higher at most with the load generator on a machine of
+    /// its own; absent above 4.
     BoundFreeGenerator "tps_bound_free_generator" "bound" Engine Ratio Neither Mean [Csv MainIfAny]
         OfTrial(bound::with_free_generator);
 
@@ -213,23 +225,32 @@ figures! {
     StartedRate "started_per_s" "started/s" OpenLoop PerSecond Higher Median [Csv]
         Open(|it, _| Some(per_second(it.counts.started, it)));
     /// Starts of the schedule.
-    Scheduled "scheduled" "scheduled" OpenLoop Count Neither Median [Csv] Open(|_, open| count(open.starts.scheduled));
+    Scheduled "scheduled" "scheduled" OpenLoop Count Neither Median [Csv]
+        Open(|_, open| count(open.starts.scheduled));
     /// Starts that were given up: they would have been later than the latency limit.
-    Skipped "skipped" "skipped" OpenLoop Count Lower Median [Csv] Open(|_, open| count(open.starts.skipped));
+    Skipped "skipped" "skipped" OpenLoop Count Lower Median [Csv]
+        Open(|_, open| count(open.starts.skipped));
     /// Starts that waited for a client when the measure phase began.
-    QueuedIn "queued_in" "queue at begin" OpenLoop Count Lower Median [] Open(|_, open| count(open.starts.queued_in));
+    QueuedIn "queued_in" "queue at begin" OpenLoop Count Lower Median []
+        Open(|_, open| count(open.starts.queued_in));
     /// Starts that waited for a client when the measure phase ended.
-    Queued "queued" "queue at end" OpenLoop Count Lower Median [Csv] Open(|_, open| count(open.starts.queued));
+    Queued "queued" "queue at end" OpenLoop Count Lower Median [Csv]
+        Open(|_, open| count(open.starts.queued));
     /// Service time, from the actual start of a transaction to its end, median.
-    ServiceP50 "service_us_p50" "service p50" OpenLoop Us Lower Median [Csv] Open(|_, open| open.service_us_p50);
+    ServiceP50 "service_us_p50" "service p50" OpenLoop Us Lower Median [Csv]
+        Open(|_, open| open.service_us_p50);
     /// Service time, 95th percentile.
-    ServiceP95 "service_us_p95" "service p95" OpenLoop Us Lower Median [Csv] Open(|_, open| open.service_us_p95);
+    ServiceP95 "service_us_p95" "service p95" OpenLoop Us Lower Median [Csv]
+        Open(|_, open| open.service_us_p95);
     /// Service time, 99th percentile.
-    ServiceP99 "service_us_p99" "service p99" OpenLoop Us Lower Median [Csv] Open(|_, open| open.service_us_p99);
+    ServiceP99 "service_us_p99" "service p99" OpenLoop Us Lower Median [Csv]
+        Open(|_, open| open.service_us_p99);
     /// Service time, 99.9th percentile.
-    ServiceP999 "service_us_p999" "service p99.9" OpenLoop Us Lower Median [] Open(|_, open| open.service_us_p999);
+    ServiceP999 "service_us_p999" "service p99.9" OpenLoop Us Lower Median []
+        Open(|_, open| open.service_us_p999);
     /// Service time of the slowest transaction.
-    ServiceMax "service_us_max" "service max" OpenLoop Us Lower Largest [Csv] Open(|_, open| open.service_us_max);
+    ServiceMax "service_us_max" "service max" OpenLoop Us Lower Largest [Csv]
+        Open(|_, open| open.service_us_max);
     /// Lag, from the scheduled start of a transaction to the actual one, median.
     LagP50 "lag_us_p50" "lag p50" OpenLoop Us Lower Median [Csv] Open(|_, open| open.lag_us_p50);
     /// Lag, 99th percentile.
@@ -237,14 +258,18 @@ figures! {
     /// Largest lag.
     LagMax "lag_us_max" "lag max" OpenLoop Us Lower Largest [Csv] Open(|_, open| open.lag_us_max);
     /// The generator's own part of the lag, median.
-    LateP50 "late_us_p50" "late p50" OpenLoop Us Lower Median [Csv] Open(|_, open| open.late_us_p50);
+    LateP50 "late_us_p50" "late p50" OpenLoop Us Lower Median [Csv]
+        Open(|_, open| open.late_us_p50);
     /// The generator's own part of the lag, 99th percentile.
-    LateP99 "late_us_p99" "late p99" OpenLoop Us Lower Median [Csv] Open(|_, open| open.late_us_p99);
+    LateP99 "late_us_p99" "late p99" OpenLoop Us Lower Median [Csv]
+        Open(|_, open| open.late_us_p99);
     /// The generator's own part of the lag, largest.
-    LateMax "late_us_max" "late max" OpenLoop Us Lower Largest [Csv] Open(|_, open| open.late_us_max);
+    LateMax "late_us_max" "late max" OpenLoop Us Lower Largest [Csv]
+        Open(|_, open| open.late_us_max);
 
     /// Periods with less than 30 % of the usual throughput.
-    Stalls "stalls" "stalls" Stalls Count Lower Sum [Csv] Stalled(|it| number(it, StallKind::Stall));
+    Stalls "stalls" "stalls" Stalls Count Lower Sum [Csv]
+        Stalled(|it| number(it, StallKind::Stall));
     /// Periods with less than 70 % of the usual throughput that are no stalls.
     Dips "dips" "dips" Stalls Count Lower Sum [Csv] Stalled(|it| number(it, StallKind::Dip));
     /// All stalls together, without dips.
@@ -252,9 +277,11 @@ figures! {
     /// Length of the measure phases in which stalls would be known.
     Watched "watched_ms" "watched" Stalls Ms Neither Sum [Csv] Stalled(|it| Some(it.watched_ms));
     /// Longest stall; absent if there was none.
-    LongestStall "longest_stall_ms" "longest stall" Stalls Ms Lower Largest [Csv] Stalled(|it| it.longest_ms);
+    LongestStall "longest_stall_ms" "longest stall" Stalls Ms Lower Largest [Csv]
+        Stalled(|it| it.longest_ms);
     /// Longest period without a transaction that ended well; absent if none was as long as 100 ms.
-    MaxGap "max_gap_ms" "longest gap" Stalls Ms Lower Largest [Csv Compared] Stalled(|it| it.max_gap_ms);
+    MaxGap "max_gap_ms" "longest gap" Stalls Ms Lower Largest [Csv Compared]
+        Stalled(|it| it.max_gap_ms);
 
     /// Rows that the server reported as changed.
     RowsChanged "rows_changed_per_tx" "rows changed" Ledger Count Neither Mean [Csv] Line;
@@ -262,11 +289,14 @@ figures! {
     ClientCpu "client_cpu_us_per_tx" "client CPU" Cpu Us Neither Mean [Csv Text]
         Of(|it| it.resources.client_cpu_us_per_tx);
     /// CPU time of the server.
-    ServerCpu "server_cpu_us_per_tx" "server CPU" Cpu Us Neither Mean [Csv Text] Of(Measured::server_cpu_us_per_tx);
+    ServerCpu "server_cpu_us_per_tx" "server CPU" Cpu Us Neither Mean [Csv Text]
+        Of(Measured::server_cpu_us_per_tx);
     /// Context switches of the load generator.
-    ClientSwitches "client_context_switches_per_tx" "client context switches" Ledger Count Neither Mean [Csv] Line;
+    ClientSwitches "client_context_switches_per_tx" "client context switches" Ledger Count Neither Mean [Csv]
+        Line;
     /// Context switches of the server.
-    ServerSwitches "server_context_switches_per_tx" "server context switches" Ledger Count Neither Mean [Csv] Line;
+    ServerSwitches "server_context_switches_per_tx" "server context switches" Ledger Count Neither Mean [Csv]
+        Line;
     /// Bytes of the redo log (PostgreSQL: WAL).
     RedoBytes "redo_bytes_per_tx" "redo log" Ledger Bytes Neither Mean [Csv] Line;
     /// Writes to the redo log.
@@ -274,7 +304,8 @@ figures! {
     /// Syncs of the redo log.
     RedoSyncs "redo_syncs_per_tx" "redo log syncs" Ledger Count Neither Mean [Csv] Line;
     /// Syncs of the redo log and of data files, where the server counts them together.
-    EngineSyncs "engine_syncs_per_tx" "redo log and data file syncs" Ledger Count Neither Mean [Csv] Line;
+    EngineSyncs "engine_syncs_per_tx" "redo log and data file syncs" Ledger Count Neither Mean [Csv]
+        Line;
     /// Bytes of the binlog.
     BinlogBytes "binlog_bytes_per_tx" "binlog" Ledger Bytes Neither Mean [Csv] Line;
     /// Syncs of the binlog.
@@ -286,21 +317,27 @@ figures! {
     /// Pages of tables and indexes that were read from files.
     PagesRead "pages_read_per_tx" "pages read" Ledger Count Neither Mean [Csv] Line;
     /// Pages that were written to the doublewrite buffer.
-    DoublewritePages "doublewrite_pages_per_tx" "doublewrite pages" Ledger Count Neither Mean [Csv] Line;
+    DoublewritePages "doublewrite_pages_per_tx" "doublewrite pages" Ledger Count Neither Mean [Csv]
+        Line;
     /// Waits for row locks.
     RowLockWaits "row_lock_waits_per_tx" "row-lock waits" Ledger Count Neither Mean [Csv] Line;
     /// Time that sessions waited for row locks.
     RowLockTime "row_lock_us_per_tx" "row-lock wait time" Ledger Us Neither Mean [Csv] Line;
     /// Bytes that the server received from its clients.
-    NetworkIn "network_received_bytes_per_tx" "received by the server" Ledger Bytes Neither Mean [Csv] Line;
+    NetworkIn "network_received_bytes_per_tx" "received by the server" Ledger Bytes Neither Mean [Csv]
+        Line;
     /// Bytes that the server sent to its clients.
-    NetworkOut "network_sent_bytes_per_tx" "sent by the server" Ledger Bytes Neither Mean [Csv] Line;
+    NetworkOut "network_sent_bytes_per_tx" "sent by the server" Ledger Bytes Neither Mean [Csv]
+        Line;
     /// Writes of the whole block device.
-    DiskWrites "disk_writes_per_tx" "disk writes (whole device)" Ledger Count Neither Mean [Csv] Line;
+    DiskWrites "disk_writes_per_tx" "disk writes (whole device)" Ledger Count Neither Mean [Csv]
+        Line;
     /// Bytes written by the whole block device.
-    DiskBytes "disk_write_bytes_per_tx" "bytes written (whole device)" Ledger Bytes Neither Mean [Csv] Line;
+    DiskBytes "disk_write_bytes_per_tx" "bytes written (whole device)" Ledger Bytes Neither Mean [Csv]
+        Line;
     /// Flushes of the whole block device.
-    DiskFlushes "disk_flushes_per_tx" "disk flushes (whole device)" Ledger Count Neither Mean [Csv] Line;
+    DiskFlushes "disk_flushes_per_tx" "disk flushes (whole device)" Ledger Count Neither Mean [Csv]
+        Line;
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the table has options")]

@@ -13,14 +13,16 @@ pub(crate) struct FamilyTest {
 pub(crate) struct HolmResult {
     /// Rejected ("these differ") at the family's level.
     pub(crate) rejected: bool,
-    /// The level that it was tested at; of a test that is not rejected, the level that it has to reach now that others are.
+    /// The level that it was tested at; of a test that is not rejected, the level that it has to
+    /// reach now that others are.
     pub(crate) level: f64,
 }
 
-/// Sorts the tests by p-value over weight; the first is held against α · w / Σ w, the next against the same without the
-/// first in the sum, …, and the first that is too large ends it. The chance of even one false "these differ" in the
-/// family is at most α, whatever the dependence between the comparisons (they share their baseline). Holm 1979,
-/// Scandinavian Journal of Statistics 6(2), section 4 with weights.
+/// Sorts the tests by p-value over weight; the first is held against α · w / Σ w, the next against
+/// the same without the first in the sum, …, and the first that is too large ends it. The chance of
+/// even one false "these differ" in the family is at most α, whatever the dependence between the
+/// comparisons (they share their baseline). Holm 1979, Scandinavian Journal of Statistics 6(2),
+/// section 4 with weights.
 pub(crate) fn holm(tests: &[FamilyTest], alpha: f64) -> Vec<HolmResult> {
     let mut order: Vec<_> = (0..tests.len()).collect();
     order.sort_by(|a, b| {
@@ -62,7 +64,8 @@ mod tests {
     fn steps_down_and_stops_at_the_first_failure() {
         let even =
             |p_values: &[f64]| p_values.iter().map(|p_value| (*p_value, 1.0)).collect::<Vec<_>>();
-        // 0.005 ≤ 0.05/4; 0.01 ≤ 0.05/3; 0.03 > 0.05/2 ends it, so that 0.04 ≤ 0.05 no longer counts.
+        // 0.005 ≤ 0.05/4; 0.01 ≤ 0.05/3; 0.03 > 0.05/2 ends it, so that 0.04 ≤ 0.05 no longer
+        // counts.
         check(
             &even(&[0.01, 0.04, 0.03, 0.005]),
             &[true, false, false, true],
@@ -75,7 +78,8 @@ mod tests {
         check(&even(&[1.0, 0.0]), &[false, true], &[0.05, 0.025]);
     }
 
-    /// Weights 1 and 0.25: the second has a fifth of the 5 %, and all of it after the first is rejected.
+    /// Weights 1 and 0.25: the second has a fifth of the 5 %, and all of it after the first is
+    /// rejected.
     #[test]
     fn weights_share_the_level() {
         check(&[(0.5, 1.0), (0.009, 0.25)], &[false, true], &[0.05, 0.01]);

@@ -34,14 +34,15 @@ impl Judgement {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Missing {
-    /// Several comparisons, and several looks at the data, share the 5 %: the test has to be passed at this level.
+    /// Several comparisons, and several looks at the data, share the 5 %: the test has to be passed
+    /// at this level.
     Test { alpha: f64 },
     /// The difference is smaller than the smallest one of interest, and may be larger.
     Interest,
 }
 
-/// The conditions of a claim, beside the effect. Effects on throughput are natural logarithms of ratios, so that "twice" and
-/// "half" are equally far from "the same".
+/// The conditions of a claim, beside the effect. Effects on throughput are natural logarithms of
+/// ratios, so that "twice" and "half" are equally far from "the same".
 pub(crate) struct Judge {
     /// The test for a difference is passed, in the family of tests that it belongs to.
     pub(crate) differs: bool,
@@ -56,9 +57,10 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// - *higher*, *lower*: the test is passed (so that the 95 % interval excludes "no difference"), **and** the estimate is at
-    ///   least the smallest effect of interest.
-    /// - *equivalent*: the test for that is passed (so that the whole 95 % interval lies inside ± the smallest effect of interest).
+    /// - *higher*, *lower*: the test is passed (so that the 95 % interval excludes "no
+    ///   difference"), **and** the estimate is at least the smallest effect of interest.
+    /// - *equivalent*: the test for that is passed (so that the whole 95 % interval lies inside ±
+    ///   the smallest effect of interest).
     /// - anything else is not enough data.
     pub(crate) fn change(&self, effect: &Effect) -> Judgement {
         if self.differs && effect.n >= 2 && effect.mean.abs() >= self.margin {
@@ -70,7 +72,8 @@ impl Judge {
         Judgement::NotEnoughData { more_trials: self.more_trials(effect) }
     }
 
-    /// The first condition that is not met, where the 95 % interval excludes "no difference". Effects are logarithms.
+    /// The first condition that is not met, where the 95 % interval excludes "no difference".
+    /// Effects are logarithms.
     pub(crate) fn missing(&self, effect: &Effect) -> Option<Missing> {
         let size = effect.mean.abs();
         if size <= effect.half_width()? {
@@ -83,11 +86,13 @@ impl Judge {
         }
     }
 
-    /// Trials of each (pairs, where there are pairs) beyond those seen after which a verdict is likely (about 80 %), if effect and
-    /// spread are what they now seem to be. Where the effect now seems too small to matter, that verdict is *equivalent*.
+    /// Trials of each (pairs, where there are pairs) beyond those seen after which a verdict is
+    /// likely (about 80 %), if effect and spread are what they now seem to be. Where the effect now
+    /// seems too small to matter, that verdict is *equivalent*.
     ///
-    /// The estimate has to pass a threshold, and it scatters around the truth: the truth has to lie beyond the threshold by
-    /// t(0.8) standard errors for the estimate to pass four times out of five.
+    /// The estimate has to pass a threshold, and it scatters around the truth: the truth has to lie
+    /// beyond the threshold by t(0.8) standard errors for the estimate to pass four times out of
+    /// five.
     fn more_trials(&self, effect: &Effect) -> Option<u32> {
         effect.half_width()?;
         let needed = first_that(effect.n.max(2) + 1, TRIALS_MAX, |n| self.is_enough(n, effect))?;
@@ -138,8 +143,9 @@ mod tests {
         check(&[1.0], &[2.0], Judgement::NotEnoughData { more_trials: None });
         check(&[2.0, 2.0], &[2.0, 2.0], Judgement::Equivalent);
         check(&[2.0, 2.0], &[1.0, 1.0], Judgement::Lower);
-        // Mean 0.1, s = 0.1 each, two groups of 3: error at n is 0.1414/√n with 2n − 2 degrees of freedom.
-        // n = 17: (2.0369 + 0.8530) · 0.03430 = 0.0991; n = 16: (2.0423 + 0.8538) · 0.03536 = 0.1024.
+        // Mean 0.1, s = 0.1 each, two groups of 3: error at n is 0.1414/√n with 2n − 2 degrees of
+        // freedom. n = 17: (2.0369 + 0.8530) · 0.03430 = 0.0991; n = 16: (2.0423 + 0.8538) ·
+        // 0.03536 = 0.1024.
         check(
             &[0.0, 0.1, 0.2],
             &[0.1, 0.2, 0.3],
@@ -149,8 +155,9 @@ mod tests {
 
     #[test]
     fn more_trials_follow_the_power_formula() {
-        // Mean 0.10, s = 0.1581, n = 5. The test has to be passed, and one scatter more is needed for 80 %:
-        // n = 22: (2.0796 + 0.8591) · 0.1581 / √22 = 0.0991; n = 21: (2.0860 + 0.8600) · 0.1581 / √21 = 0.1016.
+        // Mean 0.10, s = 0.1581, n = 5. The test has to be passed, and one scatter more is needed
+        // for 80 %: n = 22: (2.0796 + 0.8591) · 0.1581 / √22 = 0.0991; n = 21: (2.0860 + 0.8600) ·
+        // 0.1581 / √21 = 0.1016.
         let change = judge(Effect::paired(&[-0.1, 0.0, 0.1, 0.2, 0.3]));
         assert_eq!(change, Judgement::NotEnoughData { more_trials: Some(17) });
         // Far too noisy to be decided by any plan.
@@ -174,7 +181,8 @@ mod tests {
         assert_eq!(missing(&[-0.1, 0.1, 0.0, 0.05], false), None);
     }
 
-    /// The review's E7: ten effects at the margin. Alone, each is called equivalent one time out of forty.
+    /// The review's E7: ten effects at the margin. Alone, each is called equivalent one time out of
+    /// forty.
     #[test]
     fn equivalence_shares_the_error_with_all_others() {
         let logs = [0.004, -0.003, 0.002, 0.005, -0.002, 0.001];

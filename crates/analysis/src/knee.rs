@@ -8,11 +8,13 @@ use crate::{Cell, Knee};
 
 /// The knee reaches this share of the best throughput, as far as the trials can tell.
 const SHARE_OF_BEST: f64 = 0.95;
-/// And its own estimate is at least this share. Without this, two noisy trials whose interval reaches from 0.2 to 3
-/// would put the knee at one connection: "not shown to be below 95 %" is no merit where nothing could be shown.
+/// And its own estimate is at least this share. Without this, two noisy trials whose interval
+/// reaches from 0.2 to 3 would put the knee at one connection: "not shown to be below 95 %" is no
+/// merit where nothing could be shown.
 const SHARE_OF_BEST_LEAST: f64 = 0.90;
 
-/// `None` where fewer than two numbers of connections have evidence, and where nothing ever finished.
+/// `None` where fewer than two numbers of connections have evidence, and where nothing ever
+/// finished.
 pub(crate) fn of_curve(
     curve: &[usize],
     cells: &[Cell],

@@ -1,5 +1,5 @@
-//! The histograms of one trial, reduced for keeping and drawing: all of its measure phase together, and each
-//! interval in steps of an eighth of a doubling.
+//! The histograms of one trial, reduced for keeping and drawing: all of its measure phase together,
+//! and each interval in steps of an eighth of a doubling.
 
 use truetps_record::{Histogram, LatencyInterval, Phase, new_histogram};
 
@@ -18,7 +18,8 @@ const NINES_MAX: u32 = 12;
 /// Response times of one trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialLatency {
-    /// Response times of the measure phase: nanoseconds and how many transactions took them, by rising time.
+    /// Response times of the measure phase: nanoseconds and how many transactions took them, by
+    /// rising time.
     total: Vec<(u64, u64)>,
     pub intervals: Vec<IntervalSteps>,
 }
@@ -59,7 +60,8 @@ impl TrialLatency {
         }
     }
 
-    /// Microseconds of the fastest transaction of the measure phase, as exact as the histograms are.
+    /// Microseconds of the fastest transaction of the measure phase, as exact as the histograms
+    /// are.
     pub fn fastest_us(&self) -> Option<f64> {
         self.total.first().map(|(ns, _)| *ns as f64 / 1e3)
     }
@@ -78,14 +80,15 @@ pub(crate) fn together<'a>(
     Some(histogram)
 }
 
-/// Microseconds within which this share of the transactions ended. `None` beyond the last transaction, where it would be the
-/// maximum again.
+/// Microseconds within which this share of the transactions ended. `None` beyond the last
+/// transaction, where it would be the maximum again.
 pub fn quantile_us(histogram: &Histogram, quantile: f64) -> Option<f64> {
     let is_there = histogram.len() as f64 * (1.0 - quantile) > 1.0 - 1e-9;
     is_there.then(|| histogram.value_at_quantile(quantile) as f64 / 1e3)
 }
 
-/// Microseconds at 0, 1, 2 … tenths of a nine (90 %, 99 %, 99.9 % …), as far as there are transactions.
+/// Microseconds at 0, 1, 2 … tenths of a nine (90 %, 99 %, 99.9 % …), as far as there are
+/// transactions.
 pub fn nines_us(histogram: &Histogram) -> Vec<f64> {
     let transactions = histogram.len() as f64;
     let mut steps = histogram.iter_recorded();

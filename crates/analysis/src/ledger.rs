@@ -11,7 +11,8 @@ use crate::ledger_sources::{
     IO_WRITTEN, KnownVariables, cuts_lock_waits, sources, why_not_counted,
 };
 
-/// Largest distance of a reading from the beginning and the end of the measure phase, as a share of its length.
+/// Largest distance of a reading from the beginning and the end of the measure phase, as a share of
+/// its length.
 const EDGE_SHARE: f64 = 0.1;
 
 /// Cost of one successful transaction, by resource.
@@ -198,8 +199,8 @@ impl<'a> LedgerWindow<'a> {
         })
     }
 
-    /// Growth of counters per transaction that ended well, between the readings at the edges of the measure phase. `None` where
-    /// none was made near an edge, or a counter fell.
+    /// Growth of counters per transaction that ended well, between the readings at the edges of the
+    /// measure phase. `None` where none was made near an edge, or a counter fell.
     fn per_tx(&self, name: &'static str) -> Option<f64> {
         let counters = all_of(self.probe, name).map(|points| self.growth_per_tx(points));
         counters.reduce(|sum, one| Some(sum? + one?))?
@@ -213,7 +214,8 @@ impl<'a> LedgerWindow<'a> {
         (growth >= 0.0 && transactions > 0.0).then(|| growth / transactions)
     }
 
-    /// PostgreSQL up to 15 adds up pages that sessions wrote when half of a queue is full that is as long as there are buffers.
+    /// PostgreSQL up to 15 adds up pages that sessions wrote when half of a queue is full that is
+    /// as long as there are buffers.
     fn is_too_coarse(&self, variables: KnownVariables<'_>) -> bool {
         /// The step that may be missing is a tenth at most.
         const STEPS_MIN: f64 = 10.0;
@@ -227,7 +229,8 @@ impl<'a> LedgerWindow<'a> {
         !is_counted_elsewhere && !is_fine
     }
 
-    /// The time of row locks on a server that cuts each wait to whole milliseconds: `cut` is their sum.
+    /// The time of row locks on a server that cuts each wait to whole milliseconds: `cut` is their
+    /// sum.
     fn row_lock_time(&self, cut: LedgerFigure) -> Result<LedgerFigure, Absent> {
         /// From here on at most a quarter is missing.
         const WAIT_MIN_US: f64 = 3000.0;
@@ -246,8 +249,8 @@ impl<'a> LedgerWindow<'a> {
         Ok(LedgerFigure { per_tx, source })
     }
 
-    /// Time that sessions waited, per transaction, from how many did at each reading, with the number of readings. `None` where
-    /// so few were seen that chance would decide.
+    /// Time that sessions waited, per transaction, from how many did at each reading, with the
+    /// number of readings. `None` where so few were seen that chance would decide.
     fn waiting_us_per_tx(&self, gauge: &'static str) -> Option<(f64, usize)> {
         /// The standard deviation of a count that chance alone makes is a tenth of it.
         const SEEN_MIN: f64 = 100.0;
@@ -282,7 +285,8 @@ mod tests {
 
     use super::*;
 
-    /// Four seconds of 100 transactions a second after one of warm-up, and what is read a moment later.
+    /// Four seconds of 100 transactions a second after one of warm-up, and what is read a moment
+    /// later.
     fn intervals() -> Vec<Interval> {
         let of = |second: u32| {
             let phase = match second {
@@ -366,8 +370,8 @@ mod tests {
             Ok(1.01),
             "Innodb_os_log_fsyncs",
         );
-        let words = "Innodb_data_fsyncs - file.wait/io/file/innodb/innodb_data_file.misc (all syncs except data file \
-                     syncs)";
+        let words = "Innodb_data_fsyncs - file.wait/io/file/innodb/innodb_data_file.misc (all \
+                     syncs except data file syncs)";
         check(&probe(&[syncs, data], &[]), &[], Figure::RedoSyncs, Ok(1.0), words);
         let why = "performance_schema is OFF";
         let refused = Absent::Refused { answer: why.to_owned() };
@@ -391,8 +395,8 @@ mod tests {
         check(&series, &[], Figure::DiskFlushes, Err(Absent::NotCounted), "");
     }
 
-    /// One load on 13, 16, 17 and 18: contexts that a version does not have, or that nothing happens in, are no reason for
-    /// an absent line.
+    /// One load on 13, 16, 17 and 18: contexts that a version does not have, or that nothing
+    /// happens in, are no reason for an absent line.
     #[test]
     fn pages_of_postgres_mean_the_same_in_every_version() {
         let (written, created) = (Figure::PagesWritten, Figure::PagesCreated);
@@ -401,8 +405,8 @@ mod tests {
             ("pg_stat_bgwriter.buffers_clean", 0.0, 20.0),
             ("pg_stat_bgwriter.buffers_backend", 3.0, 60.0),
         ];
-        let words = "pg_stat_bgwriter.buffers_checkpoint + pg_stat_bgwriter.buffers_clean + pg_stat_bgwriter.buffers_backend \
-                     (including writes that extended files)";
+        let words = "pg_stat_bgwriter.buffers_checkpoint + pg_stat_bgwriter.buffers_clean + \
+                     pg_stat_bgwriter.buffers_backend (including writes that extended files)";
         let no_view = "relation \"pg_stat_io\" does not exist";
         let thirteen = probe(&old, &[("pg_stat_io", no_view)]);
         check(&thirteen, &[("shared_buffers", "48")], written, Ok(1.1), words);
@@ -418,16 +422,16 @@ mod tests {
             // Of the log, and no page of a table.
             ("pg_stat_io.wal.normal.write_pages", 0.0, 1e3),
         ];
-        let words = "pg_stat_io.relation.*.write_pages + pg_stat_io.relation.*.extend_pages (including writes that \
-            extended files)";
+        let words = "pg_stat_io.relation.*.write_pages + pg_stat_io.relation.*.extend_pages \
+            (including writes that extended files)";
         check(&probe(&io, &[]), &[], written, Ok(1.1), words);
         check(&probe(&io, &[]), &[], created, Ok(0.2), "pg_stat_io.relation.*.extend_pages");
         let recorded = [
             ("pg_stat_checkpointer.buffers_written", 0.0, 30.0),
             ("pg_stat_bgwriter.buffers_clean", 0.0, 0.0),
         ];
-        let words = "pg_stat_checkpointer.buffers_written + pg_stat_bgwriter.buffers_clean (without pages written by \
-                     sessions)";
+        let words = "pg_stat_checkpointer.buffers_written + pg_stat_bgwriter.buffers_clean \
+                     (without pages written by sessions)";
         check(&probe(&recorded, &[]), &[], written, Ok(0.3), words);
     }
 
@@ -566,7 +570,8 @@ mod tests {
         let too_few = Absent::TooFew { of: TooFewOf::WaitingSessions };
         check(lock_waits(6.0, 100.0, 2.0, mariadb), new, Err(too_few), "");
         // 200 sessions for 4 s in 400 transactions.
-        let words = "Innodb_row_lock_current_waits at 2 readings, since MariaDB cuts each wait to whole milliseconds";
+        let words = "Innodb_row_lock_current_waits at 2 readings, since MariaDB cuts each wait to \
+                     whole milliseconds";
         check(lock_waits(6.0, 100.0, 200.0, mariadb), new, Ok(2e6), words);
     }
 }

@@ -41,7 +41,8 @@ fn setting<'a>(variables: KnownVariables<'a>, name: &str) -> Option<&'a str> {
     variables?.get(name).map(String::as_str)
 }
 
-/// Factors and counters. A `*` stands for whatever is there: what a server does not have is no part of the sum.
+/// Factors and counters. A `*` stands for whatever is there: what a server does not have is no part
+/// of the sum.
 type Names = &'static [(f64, &'static str)];
 
 const fn plain(key: Figure, names: Names) -> (Figure, LedgerSource) {
@@ -60,7 +61,8 @@ pub(crate) const IO_WRITTEN: &str = "pg_stat_io.relation.*.write_pages";
 const IO_EXTENDED: &str = "pg_stat_io.relation.*.extend_pages";
 const WITH_GROWTH: &str = "including writes that extended files";
 
-/// The ways to know each line, the best one first. Where a server does not have the counters of one, the next is tried.
+/// The ways to know each line, the best one first. Where a server does not have the counters of
+/// one, the next is tried.
 const SOURCES: &[(Figure, LedgerSource)] = &[
     plain(Figure::ClientCpu, &[(1.0, "generator.cpu_us")]),
     plain(Figure::ServerCpu, &[(1.0, "server.cpu_us")]),
@@ -146,7 +148,8 @@ pub(crate) fn sources(key: Figure) -> impl Iterator<Item = &'static LedgerSource
     SOURCES.iter().filter(move |(of, _)| *of == key).map(|(_, source)| source)
 }
 
-/// Settings with which writes of a log or of data files are synchronous: no sync is called, and none counted.
+/// Settings with which writes of a log or of data files are synchronous: no sync is called, and
+/// none counted.
 const NO_CALLS: &[(&[Figure], &str, &[&str])] = &[
     (&[Figure::RedoSyncs], "wal_sync_method", &["open_sync", "open_datasync"]),
     (&[Figure::RedoSyncs, Figure::EngineSyncs], "innodb_flush_method", &["O_DSYNC"]),
@@ -167,7 +170,8 @@ pub(crate) fn why_not_counted(key: Figure, variables: KnownVariables<'_>) -> Opt
     })
 }
 
-/// From 10.6 on MariaDB adds up row-lock waits in whole milliseconds, each cut off; older ones, and MySQL, in microseconds.
+/// From 10.6 on MariaDB adds up row-lock waits in whole milliseconds, each cut off; older ones, and
+/// MySQL, in microseconds.
 pub(crate) fn cuts_lock_waits(probe: &ProbeSeries, variables: KnownVariables<'_>) -> bool {
     const FIRST: (u32, u32) = (10, 6);
     let version = setting(variables, "version").and_then(|text| {

@@ -1,30 +1,34 @@
-//! Pure functions on records: the results of an experiment and their uncertainty. The pages of `docs/method.md` have
-//! the formulas.
+//! Pure functions on records: the results of an experiment and their uncertainty. The pages of
+//! `docs/method.md` have the formulas.
 //!
-//! - `loaded` ([`LoadedTrial`]): a trial with its series and its [`TrialDetail`]. The functions here take it; that is
-//!   why the type is here and not in `archive`.
-//! - `analyse` ([`analyse`](fn@analyse)): the trials of an experiment, from `evidence` (which trials count) to
-//!   [`Analysis`] (`types`): `cells` and `curves`, `contrast` and `main_effect` with the rule for claims (`judge`,
-//!   `effect`, `family`, `holm`), `twins` and `load_noise` (noise), `knee`, `max_rate`. `looks` and `open`: experiments
-//!   that are extended until they are decided.
-//! - `detail` ([`TrialDetail`]): what happened within one trial: `stalls`, in each the `waits` and `signs`
-//!   ([`SignalChange`]) beside it (`coincident`, with the rule for what is worth a mention; `wait_class`: the servers'
-//!   names of waits), the `ledger` (`ledger_sources`: the counters of each line on each server, and when they count
-//!   nothing).
-//! - `figure` ([`Figure`]): the table of figures: key, unit, which direction is better, what it is made from, how
-//!   trials are combined, where it is shown. CSV, JSON, tables, `compare` and `--fail-if` go through it. `--slo` is
-//!   judged in `record`, during a run; a test compares its times with the table.
-//! - `compare` ([`Comparison`]): two groups of trials, and `threshold`s on them. `sent`: what two scripts sent.
-//! - `stall_rule` has the definition of a stall. `stalls` applies it to a whole record and adds depth and dips; `live`
-//!   applies it each second to the intervals so far. `live_probe`: waits during a run, from the last readings.
+//! - `loaded` ([`LoadedTrial`]): a trial with its series and its [`TrialDetail`]. The functions
+//!   here take it; that is why the type is here and not in `archive`.
+//! - `analyse` ([`analyse`](fn@analyse)): the trials of an experiment, from `evidence` (which
+//!   trials count) to [`Analysis`] (`types`): `cells` and `curves`, `contrast` and `main_effect`
+//!   with the rule for claims (`judge`, `effect`, `family`, `holm`), `twins` and `load_noise`
+//!   (noise), `knee`, `max_rate`. `looks` and `open`: experiments that are extended until they are
+//!   decided.
+//! - `detail` ([`TrialDetail`]): what happened within one trial: `stalls`, in each the `waits` and
+//!   `signs` ([`SignalChange`]) beside it (`coincident`, with the rule for what is worth a mention;
+//!   `wait_class`: the servers' names of waits), the `ledger` (`ledger_sources`: the counters of
+//!   each line on each server, and when they count nothing).
+//! - `figure` ([`Figure`]): the table of figures: key, unit, which direction is better, what it is
+//!   made from, how trials are combined, where it is shown. CSV, JSON, tables, `compare` and
+//!   `--fail-if` go through it. `--slo` is judged in `record`, during a run; a test compares its
+//!   times with the table.
+//! - `compare` ([`Comparison`]): two groups of trials, and `threshold`s on them. `sent`: what two
+//!   scripts sent.
+//! - `stall_rule` has the definition of a stall. `stalls` applies it to a whole record and adds
+//!   depth and dips; `live` applies it each second to the intervals so far. `live_probe`: waits
+//!   during a run, from the last readings.
 //! - `latency`: the histograms of a trial, small enough to keep, and their percentiles.
-//! - `limited` and `bound`: whether the load generator was the bottleneck, and how much more the server could do at
-//!   most without it.
+//! - `limited` and `bound`: whether the load generator was the bottleneck, and how much more the
+//!   server could do at most without it.
 //! - `crashes`: what the crashes of an experiment lost together.
 //! - `absence` ([`Absent`]): why a figure is not known; reports have the words.
 //!
-//! The ledger and the stalls of a trial are in no file: each reader computes them from `intervals.jsonl` and
-//! `probe.jsonl`, so that an old folder gets the better formula.
+//! The ledger and the stalls of a trial are in no file: each reader computes them from
+//! `intervals.jsonl` and `probe.jsonl`, so that an old folder gets the better formula.
 //!
 //! *Invariant:* no clock, no file, no network: the same records always give the same analysis.
 

@@ -6,8 +6,8 @@ use truetps_record::{GeneratorLimit, Measured, Reason};
 
 use crate::evidence::{Evidence, words};
 
-/// Records that were made before trials judged their generator have no verdict on it: there, a worker that was on a CPU
-/// for more than this share of the measure phase counts as one.
+/// Records that were made before trials judged their generator have no verdict on it: there, a
+/// worker that was on a CPU for more than this share of the measure phase counts as one.
 const BUSY: f64 = 0.9;
 
 /// Trials of a configuration that the generator limited.

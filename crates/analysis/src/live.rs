@@ -1,9 +1,9 @@
 //! Stalls during a run, by the rule of every report ([`judge_phase`]), as if the run ended now.
 //!
-//! Later intervals may still change two results: the baseline of the last 15 s, whose steps have neighbours on one side
-//! only; and values of the whole run (the number of joined buckets, the median response time), which a long run computes
-//! from its last minutes. A phase without a finished transaction is not judged. At the end of the run all intervals are
-//! judged together.
+//! Later intervals may still change two results: the baseline of the last 15 s, whose steps have
+//! neighbours on one side only; and values of the whole run (the number of joined buckets, the
+//! median response time), which a long run computes from its last minutes. A phase without a
+//! finished transaction is not judged. At the end of the run all intervals are judged together.
 
 use std::collections::VecDeque;
 
@@ -35,7 +35,8 @@ pub struct StallsSoFar {
 struct LiveLimits {
     /// Kept to be judged at the end: eight hours, some 5 MB. A longer run is judged in parts.
     seen_max: usize,
-    /// Judged again with each interval. When there are more, the stalls of the first half are settled.
+    /// Judged again with each interval. When there are more, the stalls of the first half are
+    /// settled.
     open_max: usize,
 }
 
@@ -52,7 +53,8 @@ pub struct LiveStalls {
     phase: Option<Phase>,
     /// The intervals of the trial.
     seen: Vec<JudgedInterval>,
-    /// The last ones of this phase, which are judged again: those that are not settled, and the neighbours of their steps.
+    /// The last ones of this phase, which are judged again: those that are not settled, and the
+    /// neighbours of their steps.
     recent: Vec<JudgedInterval>,
     /// Stalls of intervals that are kept no more.
     earlier: StallsSoFar,
@@ -123,7 +125,8 @@ impl LiveStalls {
             return self.so_far(None);
         }
         let judged = judge_phase(&self.recent, interval.phase);
-        // Before the first transaction has ended there is no baseline: transactions may take that long.
+        // Before the first transaction has ended there is no baseline: transactions may take that
+        // long.
         let stalls = judged.level.and(judged.stalls.ok());
         self.settled.totals.judged |= stalls.is_some();
         let until_ms = self.settled.until_ms;
@@ -153,7 +156,8 @@ impl LiveStalls {
         let until_ms = self.recent[middle].start_ms;
         let until = TimeSpan { from_ms: until_ms, to_ms: until_ms };
         let around = TimeSpan { from_ms: until_ms - NEAR_MS, to_ms: until_ms + NEAR_MS };
-        // A stall is settled as a whole. The middle of a long one is judged no more: it has nothing new.
+        // A stall is settled as a whole. The middle of a long one is judged no more: it has nothing
+        // new.
         if !self.open.iter().any(|stall| stall.touches(until, MERGE_MS)) {
             self.settle(until_ms);
             self.recent.drain(
@@ -193,7 +197,8 @@ impl LiveStalls {
         }
     }
 
-    /// The trial is over: the stalls of its measure phase by the same rule as in every report, with what came after them.
+    /// The trial is over: the stalls of its measure phase by the same rule as in every report, with
+    /// what came after them.
     pub fn in_the_end(&self) -> StallsSoFar {
         if self.suspended_until_ms.is_some() {
             return StallsSoFar::default();
@@ -201,7 +206,8 @@ impl LiveStalls {
         self.earlier.and(&stalls_of(&self.seen))
     }
 
-    /// Stalls of this phase in order of time, with one that goes on; of those before the last minutes, the last 200.
+    /// Stalls of this phase in order of time, with one that goes on; of those before the last
+    /// minutes, the last 200.
     pub fn stalls(&self) -> impl Iterator<Item = TimeSpan> {
         self.settled.kept.iter().chain(&self.open).copied()
     }
@@ -224,7 +230,8 @@ mod tests {
         }
     }
 
-    /// A measure phase of these buckets, second by second: what each said, and the stalls as start and length.
+    /// A measure phase of these buckets, second by second: what each said, and the stalls as start
+    /// and length.
     fn watch(buckets: &[u32]) -> (Vec<StallsSoFar>, Vec<(f64, f64)>) {
         watch_phase(Phase::Measure, buckets)
     }
@@ -387,7 +394,8 @@ mod tests {
     #[test]
     fn the_live_total_is_the_total_of_the_report() {
         let mut stalls = LiveStalls::default();
-        // A gap of 290 ms that no two buckets in a row show as a whole, and one in the first second.
+        // A gap of 290 ms that no two buckets in a row show as a whole, and one in the first
+        // second.
         let mut buckets = steady(100, 6);
         buckets[3..6].fill(0);
         buckets[31..33].fill(0);

@@ -21,7 +21,8 @@ const FRESH_MS: f64 = 3000.0;
 pub struct LiveWait {
     /// In the server's own words.
     pub name: String,
-    /// Sessions in this state at the last reading; of timed waits the mean over the time since the reading before.
+    /// Sessions in this state at the last reading; of timed waits the mean over the time since the
+    /// reading before.
     pub sessions: f64,
 }
 
@@ -34,7 +35,8 @@ pub struct ProbeNow {
     pub redo_share: Option<f64>,
     /// States in which sessions wait, most sessions first; eight at most. `None`: not read.
     pub states: Option<Vec<LiveWait>>,
-    /// What the server has timed of its waits, most first; eight at most. `None`: it times none, or was read once.
+    /// What the server has timed of its waits, most first; eight at most. `None`: it times none, or
+    /// was read once.
     pub timed: Option<Vec<LiveWait>>,
     pub threads_running: Option<f64>,
     pub row_lock_waits: Option<f64>,

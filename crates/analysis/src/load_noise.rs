@@ -22,7 +22,8 @@ pub(crate) fn load_of(configuration: &Configuration) -> Configuration {
     Configuration { levels }
 }
 
-/// The pooled variance of a figure for each load. A twin is a row of its own, since it has the noise of one trial.
+/// The pooled variance of a figure for each load. A twin is a row of its own, since it has the
+/// noise of one trial.
 pub(crate) fn load_rows(
     figure: Figure,
     configurations: &[Configuration],

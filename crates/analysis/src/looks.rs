@@ -1,12 +1,14 @@
-//! Looks: an experiment may be extended until it is decided, and each look at its data spends a part of the 5 %.
+//! Looks: an experiment may be extended until it is decided, and each look at its data spends a
+//! part of the 5 %.
 
 use truetps_record::Experiment;
 
 use crate::effect::ALPHA;
 
-/// Part of the 5 % that the first look spends. Simulations of six and fifteen blocks that are doubled twice: with all of it
-/// nothing is left for more data; with half of it, as is usual, up to 9 points of the verdicts of the first look are lost and
-/// 3 of them return later (`docs/method/verdicts.md`).
+/// Part of the 5 % that the first look spends. Simulations of six and fifteen blocks that are
+/// doubled twice: with all of it nothing is left for more data; with half of it, as is usual, up to
+/// 9 points of the verdicts of the first look are lost and 3 of them return later
+/// (`docs/method/verdicts.md`).
 const FIRST: f64 = 0.7;
 /// Part of what is left that each later look spends: it is never used up.
 const LATER: f64 = 0.5;

@@ -12,10 +12,11 @@ use crate::family::{Question, judge};
 use crate::looks::DataLook;
 use crate::{MainEffect, Verdict};
 
-/// A main effect, in experiments with two or more factors beside the load: a level of a single one is compared by contrasts.
+/// A main effect, in experiments with two or more factors beside the load: a level of a single one
+/// is compared by contrasts.
 ///
-/// A pair is a configuration and the one that differs from it in this factor alone, in one block. Every trial of the
-/// factor's level is in one pair, so that pairs have no trial in common.
+/// A pair is a configuration and the one that differs from it in this factor alone, in one block.
+/// Every trial of the factor's level is in one pair, so that pairs have no trial in common.
 pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<MainEffect> {
     let Some(first) = question.configurations.first() else { return Vec::new() };
     let levels = first
@@ -40,7 +41,8 @@ pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<MainEffect> {
 /// The levels of one factor.
 struct FactorLevels<'a> {
     name: &'a String,
-    /// The level of the plan's baseline; of a factor that the baseline does not name, the first one.
+    /// The level of the plan's baseline; of a factor that the baseline does not name, the first
+    /// one.
     baseline: &'a SettingValue,
     others: Vec<&'a SettingValue>,
 }
@@ -117,10 +119,12 @@ mod tests {
 
     fn plan(blocks: u32) -> Plan {
         Plan::parse(&format!(
-            "name = 'p'\nabout = 'a'\n[workload]\nname = 'insert'\n[design]\nblocks = {blocks}\naa_pair = false\n\
+            "name = 'p'\nabout = 'a'\n[workload]\nname = 'insert'\n[design]\nblocks = \
+             {blocks}\naa_pair = false\n\
              [design.baseline]\ninnodb_doublewrite = true\n\
              innodb_flush_method = 'fsync'\ninnodb_log_file_size = '96M'\n\
-             [factors]\ninnodb_doublewrite = [true, false]\ninnodb_flush_method = ['fsync', 'O_DIRECT', 'O_DSYNC']\n\
+             [factors]\ninnodb_doublewrite = [true, false]\ninnodb_flush_method = ['fsync', \
+             'O_DIRECT', 'O_DSYNC']\n\
              innodb_log_file_size = ['96M', '512M']\nconnections = [8]\n"
         ))
         .unwrap()
@@ -144,7 +148,8 @@ mod tests {
         analyse(&plan, &experiment, &trials)
     }
 
-    /// By hand: doublewrite OFF gives ×1.2 with fsync and ×1.5 with the other two: the geometric mean of the three.
+    /// By hand: doublewrite OFF gives ×1.2 with fsync and ×1.5 with the other two: the geometric
+    /// mean of the three.
     #[test]
     fn the_effect_of_a_factor_is_the_mean_over_the_others() {
         let truth = |one: &Configuration| match (
@@ -181,8 +186,9 @@ mod tests {
         assert!(analyse(&plan, &experiment, &trials).main_effects.is_empty());
     }
 
-    /// 300 experiments of three blocks, noise of 10 %, of which each pair of a contrast would have three: intervals hold the
-    /// truth about 95 times out of 100, one of 20 at most claims a difference that is not there, and ×1.2 is nearly always found.
+    /// 300 experiments of three blocks, noise of 10 %, of which each pair of a contrast would have
+    /// three: intervals hold the truth about 95 times out of 100, one of 20 at most claims a
+    /// difference that is not there, and ×1.2 is nearly always found.
     #[test]
     fn main_effects_hold_the_truth_and_are_found() {
         const REPEATS: u64 = 300;

@@ -1,5 +1,5 @@
-//! The result of a search for the highest rate: the highest rate that held in all trials, and the lowest that failed in
-//! one.
+//! The result of a search for the highest rate: the highest rate that held in all trials, and the
+//! lowest that failed in one.
 
 use std::collections::HashMap;
 
@@ -54,7 +54,8 @@ pub struct BrokenRate {
     pub generator_limited: bool,
 }
 
-/// `by_cell` has the evidence of each of the plan's configurations. `None` where nothing was searched.
+/// `by_cell` has the evidence of each of the plan's configurations. `None` where nothing was
+/// searched.
 pub(crate) fn highest_rate(
     plan: &Plan,
     experiment: &Experiment,

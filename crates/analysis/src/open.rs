@@ -15,8 +15,9 @@ pub struct OpenComparisons {
 }
 
 impl Analysis {
-    /// Those for which at most so many more blocks are estimated to be enough. The estimate is rough: four pairs of one
-    /// comparison say 2 or 29 of the same truth. `None` where there are none.
+    /// Those for which at most so many more blocks are estimated to be enough. The estimate is
+    /// rough: four pairs of one comparison say 2 or 29 of the same truth. `None` where there are
+    /// none.
     pub fn open_comparisons(&self, within: u32) -> Option<OpenComparisons> {
         let open: Vec<(&Contrast, u32)> = self
             .contrasts
@@ -55,7 +56,8 @@ mod tests {
         let mut random = Random(8);
         let (experiment, trials) = run(&plan, |_, configuration| {
             let (flush, connections) = flush_and_connections(configuration);
-            // At 8 connections one level takes twice as much and one a bit more; at 50 nothing differs.
+            // At 8 connections one level takes twice as much and one a bit more; at 50 nothing
+            // differs.
             let (ratio, noise) = match (flush, connections) {
                 (2, 8) => (2.0, 0.07),
                 (0, 8) => (1.12, 0.07),

@@ -1,5 +1,5 @@
-//! An open loop over the valid trials of one configuration: whether the server kept up with the schedule.
-//! `docs/method/rates.md` has the rule.
+//! An open loop over the valid trials of one configuration: whether the server kept up with the
+//! schedule. `docs/method/rates.md` has the rule.
 
 use serde::Serialize;
 
@@ -93,13 +93,15 @@ mod tests {
 
     fn rates(extra: &str) -> Plan {
         let text = format!(
-            "name = \"rates\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 3\n\
+            "name = \"rates\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[design]\nblocks \
+             = 3\n\
              aa_pair = false\n[factors]\nrate = [1000, 500, 2000, 4000]\n{extra}"
         );
         Plan::parse(&text).unwrap()
     }
 
-    /// Keeps up to 1,000 a second; at 2,000 in some blocks; at 4,000 in none, unless `change` says otherwise.
+    /// Keeps up to 1,000 a second; at 2,000 in some blocks; at 4,000 in none, unless `change` says
+    /// otherwise.
     fn analysis_of(plan: &Plan, change: impl Fn(&mut Trial)) -> Analysis {
         let (experiment, mut trials) =
             run(plan, |_, configuration| configuration.rate().unwrap_or(700.0).min(1900.0));
@@ -188,7 +190,8 @@ mod tests {
 
     #[test]
     fn a_fixed_rate_has_no_knee_either() {
-        let text = "name = \"fixed\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[load]\nrate = 700\n\
+        let text = "name = \"fixed\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[load]\nrate = \
+                    700\n\
                     [design]\nblocks = 2\naa_pair = false\n[factors]\nconnections = [1, 8]\n";
         let analysis = analysis_of(&Plan::parse(text).unwrap(), |_| ());
         assert_eq!((analysis.axis, &analysis.curves[0].knee), (Axis::Connections, &None));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// The middle value, or the mean of the two in the middle. Each trial has one vote, whatever its number of
-/// transactions: percentiles of trials of different length are never averaged by weight.
+/// The middle value, or the mean of the two in the middle. Each trial has one vote, whatever its
+/// number of transactions: percentiles of trials of different length are never averaged by weight.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<_> = values.filter(|value| value.is_finite()).collect();
     values.sort_by(f64::total_cmp);
@@ -15,16 +15,17 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     }
 }
 
-/// The figure of a configuration: the geometric mean of its trials' own figures, the mean where one is zero. Comparisons have the
-/// same, so that figures that are shown have the ratio that is shown.
+/// The figure of a configuration: the geometric mean of its trials' own figures, the mean where one
+/// is zero. Comparisons have the same, so that figures that are shown have the ratio that is shown.
 pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<_> = values.filter(|value| value.is_finite()).collect();
     let is_ratio = values.iter().all(|value| *value > 0.0);
     mean_on(&values, is_ratio)
 }
 
-/// The mean with one vote a block, as throughput and all ratios have it. Where one of the A/A pair is lost, a configuration has two
-/// trials in one block and one in another: rows a second over trials would not fit transactions a second over blocks.
+/// The mean with one vote a block, as throughput and all ratios have it. Where one of the A/A pair
+/// is lost, a configuration has two trials in one block and one in another: rows a second over
+/// trials would not fit transactions a second over blocks.
 pub(crate) fn mean_by_block(values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
     let values: Vec<_> = values.filter(|(_, value)| value.is_finite()).collect();
     mean_by_block_on(&values, values.iter().all(|(_, value)| *value > 0.0))

@@ -3,8 +3,9 @@
 
 use crate::sample::LogSample;
 
-/// Weight of the pooled variance beside a comparison's own, in degrees of freedom. It is fixed: a weight that is estimated from
-/// the data, and full pooling, claim differences that are not there where levels differ in their noise.
+/// Weight of the pooled variance beside a comparison's own, in degrees of freedom. It is fixed: a
+/// weight that is estimated from the data, and full pooling, claim differences that are not there
+/// where levels differ in their noise.
 pub(crate) const POOLED_WEIGHT: f64 = 2.0;
 /// With two rows the pooled variance is the comparison's own.
 const ROWS_MIN: usize = 3;
@@ -30,9 +31,9 @@ pub(crate) struct PooledVariance {
 }
 
 impl PooledVariance {
-    /// The residual mean square of rows (configurations) × blocks. Where trials are missing: the mean over all pairs of rows,
-    /// weighted by the blocks that both have, which is the same where none is missing. `None` where no two rows share two
-    /// blocks.
+    /// The residual mean square of rows (configurations) × blocks. Where trials are missing: the
+    /// mean over all pairs of rows, weighted by the blocks that both have, which is the same where
+    /// none is missing. `None` where no two rows share two blocks.
     pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Vec<BlockValue>>) -> Option<Self> {
         let rows: Vec<_> = rows.into_iter().filter(|row| !row.is_empty()).collect();
         let (mut squares, mut pairs_freedom, mut blocks) = (0.0, 0, 0);
@@ -85,9 +86,10 @@ mod tests {
         logs.iter().enumerate().filter(|(_, log)| log.is_finite()).map(value).collect()
     }
 
-    /// Residuals of [1, 2, 3], [2, 2, 5], [0, 5, 4] by hand: row means 2, 3, 3; block means 1, 3, 4; mean 8/3.
-    /// 1−2−1+8/3 = 2/3, 2−2−3+8/3 = −1/3, 3−2−4+8/3 = −1/3; 2/3, −4/3, 2/3; −4/3, 5/3, −1/3.
-    /// Squares: 4/9+1/9+1/9 + 4/9+16/9+4/9 + 16/9+25/9+1/9 = 72/9 = 8, over 2 · 2 degrees of freedom: 2.
+    /// Residuals of [1, 2, 3], [2, 2, 5], [0, 5, 4] by hand: row means 2, 3, 3; block means 1, 3,
+    /// 4; mean 8/3. 1−2−1+8/3 = 2/3, 2−2−3+8/3 = −1/3, 3−2−4+8/3 = −1/3; 2/3, −4/3, 2/3; −4/3, 5/3,
+    /// −1/3. Squares: 4/9+1/9+1/9 + 4/9+16/9+4/9 + 16/9+25/9+1/9 = 72/9 = 8, over 2 · 2 degrees of
+    /// freedom: 2.
     #[test]
     fn residual_mean_square_by_hand() {
         let rows = [row(&[1.0, 2.0, 3.0]), row(&[2.0, 2.0, 5.0]), row(&[0.0, 5.0, 4.0])];

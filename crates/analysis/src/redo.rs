@@ -1,4 +1,5 @@
-//! Age of the last checkpoint: a server of the MySQL family must write pages before the redo since then fills the log.
+//! Age of the last checkpoint: a server of the MySQL family must write pages before the redo since
+//! then fills the log.
 
 /// Age of the last checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,8 +10,8 @@ pub struct RedoAge {
 }
 
 impl RedoAge {
-    /// From values of the probe that were read together. `None` where the server shows no checkpoint: MySQL does from 8.0.30 on,
-    /// older ones in metrics that are off by default.
+    /// From values of the probe that were read together. `None` where the server shows no
+    /// checkpoint: MySQL does from 8.0.30 on, older ones in metrics that are off by default.
     pub fn of(value: impl Fn(&str) -> Option<f64>) -> Option<Self> {
         if let Some(bytes) = value("status.Innodb_checkpoint_age") {
             return Some(Self { bytes, room_bytes: value("status.Innodb_checkpoint_max_age") });

@@ -1,4 +1,5 @@
-//! Logarithms of one figure over trials, or of one ratio over blocks, and what Student's t says about their mean.
+//! Logarithms of one figure over trials, or of one ratio over blocks, and what Student's t says
+//! about their mean.
 
 use truetps_record::Estimate;
 
@@ -6,16 +7,17 @@ use crate::student::quantile;
 
 /// Two-sided 95 % intervals: 2.5 % beyond each end.
 pub(crate) const UPPER: f64 = 0.975;
-/// An interval of a ratio that is wider than this factor is useless, and is left out; so is a smallest detectable effect
-/// beyond it.
+/// An interval of a ratio that is wider than this factor is useless, and is left out; so is a
+/// smallest detectable effect beyond it.
 pub(crate) const FACTOR_MAX: f64 = 1e3;
 /// An effect is detectable if a comparison finds it four times out of five.
 pub(crate) const POWER: f64 = 0.8;
 
 /// Mean and standard deviation of logarithms.
 ///
-/// Work is done on logarithms because throughput differs by factors: a trial that is 5 % slow for one server is 5 % slow
-/// for a ten times faster one, and the mean of logarithms is the logarithm of the geometric mean.
+/// Work is done on logarithms because throughput differs by factors: a trial that is 5 % slow for
+/// one server is 5 % slow for a ten times faster one, and the mean of logarithms is the logarithm
+/// of the geometric mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LogSample {
     pub(crate) n: usize,
@@ -47,7 +49,8 @@ impl LogSample {
         self.sd.map(|sd| t_quantile(UPPER, self.n) * sd / (self.n as f64).sqrt())
     }
 
-    /// Back from logarithms: the geometric mean (of figures) or the mean ratio (of log ratios), with its interval.
+    /// Back from logarithms: the geometric mean (of figures) or the mean ratio (of log ratios),
+    /// with its interval.
     pub(crate) fn estimate(&self) -> Estimate {
         let half = self.half_width().filter(|half| *half <= FACTOR_MAX.ln());
         Estimate {
@@ -103,7 +106,8 @@ mod tests {
         assert!((got - expect).abs() <= tolerance, "{got} is not {expect} ± {tolerance}");
     }
 
-    /// Values of the printed t tables (e.g. NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2).
+    /// Values of the printed t tables (e.g. NIST/SEMATECH e-Handbook of Statistical Methods,
+    /// 1.3.6.7.2).
     #[test]
     fn quantiles_match_the_tables() {
         check(t_quantile(0.975, 2), 12.706, 5e-4);
@@ -117,7 +121,8 @@ mod tests {
         check(t_quantile(0.9995, 5), 8.610, 5e-4);
     }
 
-    /// Holm's correction over hundreds of comparisons reaches far into the tail, with one degree of freedom as with many.
+    /// Holm's correction over hundreds of comparisons reaches far into the tail, with one degree of
+    /// freedom as with many.
     #[test]
     fn quantiles_invert_the_distribution() {
         for n in [2, 3, 4, 5, 8, 20, 100, 1000] {
@@ -128,7 +133,8 @@ mod tests {
         }
     }
 
-    /// By hand: 1, 2, 3, 4, 5 has mean 3, s = √2.5 = 1.5811, s/√5 = 0.70711, half width 2.7764 · 0.70711 = 1.9632.
+    /// By hand: 1, 2, 3, 4, 5 has mean 3, s = √2.5 = 1.5811, s/√5 = 0.70711, half width 2.7764 ·
+    /// 0.70711 = 1.9632.
     #[test]
     fn interval_by_hand() {
         let sample = LogSample::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();

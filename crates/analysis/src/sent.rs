@@ -61,12 +61,14 @@ pub fn differing_shapes(
     found
 }
 
-/// Whether two figures of what was sent are the same but for the end of a run and the draw of its keys.
+/// Whether two figures of what was sent are the same but for the end of a run and the draw of its
+/// keys.
 pub fn is_same_figure(one: f64, other: f64) -> bool {
     (one - other).abs() <= SAME_SHARE * one.abs().max(other.abs())
 }
 
-/// Whether two counts, each of so many transactions, are apart by more than chance. None at all is apart from some.
+/// Whether two counts, each of so many transactions, are apart by more than chance. None at all is
+/// apart from some.
 fn is_other_number((a, tx_a): (u64, u64), (b, tx_b): (u64, u64)) -> bool {
     if (a == 0) != (b == 0) {
         return true;
@@ -76,7 +78,8 @@ fn is_other_number((a, tx_a): (u64, u64), (b, tx_b): (u64, u64)) -> bool {
     !is_same_figure(rate_a, rate_b) && (rate_a - rate_b).abs() > DEVIATIONS * deviation
 }
 
-/// Reads, writes and other statements of a transaction, all three where one differs; each side with its transactions.
+/// Reads, writes and other statements of a transaction, all three where one differs; each side with
+/// its transactions.
 pub fn differing_work(
     (a, tx_a): (&ScriptRun, u64),
     (b, tx_b): (&ScriptRun, u64),

@@ -86,7 +86,8 @@ const SIGNS: &[(&str, SignUnit, SignalFormula)] = &[
     ("disk flushes", SignUnit::PerSecond, SignalFormula::Rate("disk.flushes")),
 ];
 
-/// Signs that differ between a stretch and others, in the order of the table. The stretch is widened to the readings around it.
+/// Signs that differ between a stretch and others, in the order of the table. The stretch is
+/// widened to the readings around it.
 pub(crate) fn signs(
     probe: &ProbeSeries,
     (from_ms, to_ms): (f64, f64),
@@ -102,7 +103,8 @@ pub(crate) fn signs(
 }
 
 impl SignalFormula {
-    /// What is read for it: server and host are read at different moments. `None` where it is absent.
+    /// What is read for it: server and host are read at different moments. `None` where it is
+    /// absent.
     fn source(&self, probe: &ProbeSeries) -> Option<ProbeSource> {
         match self {
             Self::Of(name, _) | Self::Rate(name) => Some(probe.signal(name)?.signal.source),
@@ -191,7 +193,8 @@ mod tests {
             lost: Vec::new(),
             values: values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
         };
-        // In the third second the server stands still; the checkpoint age rises, and pages are written as ever.
+        // In the third second the server stands still; the checkpoint age rises, and pages are
+        // written as ever.
         let (cpu, pages) = ([0.0, 9e5, 18e5, 18e5, 27e5], [0.0, 50.0, 100.0, 150.0, 200.0]);
         let age = [10.0, 10.0, 10.0, 90.0, 10.0];
         let samples = (0..5).map(|n| {

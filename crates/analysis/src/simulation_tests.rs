@@ -1,6 +1,8 @@
-//! The verdicts of whole experiments under nine kinds of noise whose truth is known: false claims, coverage, power.
+//! The verdicts of whole experiments under nine kinds of noise whose truth is known: false claims,
+//! coverage, power.
 //!
-//! `cargo test -p truetps-analysis simulated -- --nocapture` prints the tables of `docs/method/error-rates.md`.
+//! `cargo test -p truetps-analysis simulated --
+//! --nocapture` prints the tables of `docs/method/error-rates.md`.
 
 use std::fmt::Write as _;
 use std::thread;
@@ -234,7 +236,8 @@ fn simulated_experiments_claim_nothing_false() {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let (lines, wrong): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-    let head = "| noise | looks at blocks | false claims | intervals that hold the truth |\n|---|---|---|---|\n";
+    let head = "| noise | looks at blocks | false claims | intervals that hold the truth \
+                |\n|---|---|---|---|\n";
     show(&format!("{head}{}", lines.concat()));
     assert!(wrong.concat().is_empty(), "{:#?}", wrong.concat());
 }
@@ -275,7 +278,8 @@ fn simulated_effects_are_found() {
     assert!(quick > 0.75 && full > 0.95, "{quick} {full}\n{table}");
 }
 
-/// A claim that a first look has made is kept where more data say the same, and withdrawn where they do not.
+/// A claim that a first look has made is kept where more data say the same, and withdrawn where
+/// they do not.
 #[test]
 fn an_earlier_claim_needs_the_present_interval() {
     let looked = |later: f64| {

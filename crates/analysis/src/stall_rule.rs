@@ -1,6 +1,6 @@
-//! The definition of a stall, during a run and afterwards: [`judge_phase`] judges the intervals of a phase that ends with
-//! the last of them. After a run these are all intervals; during a run, the intervals so far.
-//! `docs/method/stalls-and-dips.md` has the rule.
+//! The definition of a stall, during a run and afterwards: [`judge_phase`] judges the intervals of
+//! a phase that ends with the last of them. After a run these are all intervals; during a run, the
+//! intervals so far. `docs/method/stalls-and-dips.md` has the rule.
 
 use truetps_record::{BUCKET_MS, Interval, Phase, TimeSpan, TransactionGap};
 
@@ -11,20 +11,22 @@ use crate::order_stats::median;
 const STALL_SHARE: f64 = 0.3;
 /// … in so many steps in a row: a single one is chance more often than not.
 const STALL_STEPS: usize = 2;
-/// A step (or a gap) is judged only where so many transactions were to be expected in it: with 20, chance alone leaves
-/// fewer than 6 once in 14,000 steps, and twice in a row never.
+/// A step (or a gap) is judged only where so many transactions were to be expected in it: with 20,
+/// chance alone leaves fewer than 6 once in 14,000 steps, and twice in a row never.
 const EXPECTED_MIN: f64 = 20.0;
 /// Stalls this close to each other are one.
 pub(crate) const MERGE_MS: f64 = 2.0 * BUCKET_MS;
-/// Buckets are joined until a step has as many. All of these divide a second, the length of an interval; longer steps
-/// cannot show a stall.
+/// Buckets are joined until a step has as many. All of these divide a second, the length of an
+/// interval; longer steps cannot show a stall.
 const JOINED: [usize; 4] = [1, 2, 5, 10];
 /// Fewer steps say nothing about what is usual.
 const STEPS_MIN: usize = 10;
-/// Nothing ended for so long, and for so many times the median response time: a stall whatever the steps say.
+/// Nothing ended for so long, and for so many times the median response time: a stall whatever the
+/// steps say.
 const GAP_MS: f64 = 250.0;
 const GAP_RESPONSES: f64 = 20.0;
-/// The baseline is the median of the steps this near on either side: what lasts longer is another level, not a stall.
+/// The baseline is the median of the steps this near on either side: what lasts longer is another
+/// level, not a stall.
 pub(crate) const NEAR_MS: f64 = 15_000.0;
 
 /// What the rule needs of an interval.
@@ -143,7 +145,8 @@ impl ThroughputStep {
     }
 }
 
-/// All buckets in order of time. One that the end of its interval has left shorter than half goes to its neighbour.
+/// All buckets in order of time. One that the end of its interval has left shorter than half goes
+/// to its neighbour.
 fn buckets(intervals: &[&JudgedInterval]) -> Vec<ThroughputStep> {
     let mut steps: Vec<ThroughputStep> = Vec::new();
     for interval in intervals {
@@ -167,8 +170,8 @@ fn buckets(intervals: &[&JudgedInterval]) -> Vec<ThroughputStep> {
     steps
 }
 
-/// Gaps within the phase, whatever interval their end is in. One that has no end, since nothing ended any more, is in no
-/// interval: it begins with the empty buckets at the end.
+/// Gaps within the phase, whatever interval their end is in. One that has no end, since nothing
+/// ended any more, is in no interval: it begins with the empty buckets at the end.
 fn gaps(
     intervals: &[JudgedInterval],
     buckets: &[ThroughputStep],
@@ -268,12 +271,14 @@ pub(crate) fn usual_of(values: impl Iterator<Item = f64> + Clone) -> f64 {
     }
 }
 
-/// The median rate of the steps around each step: half a minute, or all there is at the edges of a short run.
+/// The median rate of the steps around each step: half a minute, or all there is at the edges of a
+/// short run.
 fn usual_around(steps: &[ThroughputStep]) -> Vec<f64> {
     let overall = usual_of(steps.iter().map(ThroughputStep::per_ms));
     let step_ms = steps[0].span.length_ms().max(1.0);
     let near = (NEAR_MS / step_ms).ceil() as usize;
-    // At an edge the window is moved, not cut: as many steps on one side as are missing on the other.
+    // At an edge the window is moved, not cut: as many steps on one side as are missing on the
+    // other.
     let wanted = (2 * near + 1).min(steps.len());
     let mut window = SortedWindow::of(steps[..wanted].iter().map(ThroughputStep::per_ms));
     let mut from = 0;
@@ -289,7 +294,8 @@ fn usual_around(steps: &[ThroughputStep]) -> Vec<f64> {
     around
 }
 
-/// Values in order, one of which leaves when another one comes: an hour has 36,000 steps, and sorting anew for each is slow.
+/// Values in order, one of which leaves when another one comes: an hour has 36,000 steps, and
+/// sorting anew for each is slow.
 struct SortedWindow(Vec<f64>);
 
 impl SortedWindow {

@@ -12,7 +12,8 @@ use crate::stall_rule::{
     usual_of,
 };
 
-/// A dip has less than this share of its baseline, and less than chance explains, in the mean of so many steps.
+/// A dip has less than this share of its baseline, and less than chance explains, in the mean of so
+/// many steps.
 const DIP_SHARE: f64 = 0.7;
 const DIP_STEPS: usize = 5;
 const DIP_SIGMAS: f64 = 4.0;
@@ -125,8 +126,8 @@ fn list(judged: &JudgedPhase, intervals: &[JudgedInterval]) -> Result<Vec<Stall>
     Ok(list)
 }
 
-/// A measure phase in which transactions were under way and none ended well is one stall. What is usual is known from the
-/// warm-up alone, and is 0 where nothing ended there either.
+/// A measure phase in which transactions were under way and none ended well is one stall. What is
+/// usual is known from the warm-up alone, and is 0 where nothing ended there either.
 fn standstill(span: TimeSpan, intervals: &[JudgedInterval]) -> Stall {
     let warm_up = intervals.iter().filter(|interval| interval.phase == Phase::WarmUp);
     Stall {
@@ -139,7 +140,8 @@ fn standstill(span: TimeSpan, intervals: &[JudgedInterval]) -> Stall {
     }
 }
 
-/// Runs of steps that are low, further than their scatter explains. One that a stall is in, or next to, is a part of it.
+/// Runs of steps that are low, further than their scatter explains. One that a stall is in, or next
+/// to, is a part of it.
 fn dips(level: &UsualThroughput, stalled: &[TimeSpan]) -> Vec<TimeSpan> {
     if !level.is_dense {
         return Vec::new();
@@ -178,8 +180,9 @@ impl Ends<'_> {
         }
     }
 
-    /// Transactions that ended in a stretch; of a bucket that is in it in part, that part. Where a gap reaches into a bucket, its
-    /// transactions ended beside the gap: what was queued behind a standstill ends at once after it.
+    /// Transactions that ended in a stretch; of a bucket that is in it in part, that part. Where a
+    /// gap reaches into a bucket, its transactions ended beside the gap: what was queued behind a
+    /// standstill ends at once after it.
     fn within(&self, span: TimeSpan) -> f64 {
         let parts = self.buckets.iter().map(|step| {
             let (shared, open) =

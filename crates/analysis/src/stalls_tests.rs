@@ -47,7 +47,8 @@ pub(crate) fn intervals(warm_up_ms: u64, length_ms: u64, ends_ms: &[f64]) -> Vec
         .collect()
 }
 
-/// Ends of transactions that come by chance at this rate, a second, which may change with the time (ms).
+/// Ends of transactions that come by chance at this rate, a second, which may change with the time
+/// (ms).
 pub(crate) fn poisson(
     random: &mut Random,
     length_ms: f64,
@@ -136,7 +137,8 @@ fn a_dip_is_no_stall_and_another_level_is_neither() {
     assert_eq!(found.list, [], "{found:?}");
 }
 
-/// A rate that goes from 2,000 to 100 a second, as it was asked for; and one that does not get what it asks for.
+/// A rate that goes from 2,000 to 100 a second, as it was asked for; and one that does not get what
+/// it asks for.
 #[test]
 fn a_schedule_that_slows_down_is_no_stall() {
     let rate = |at: f64| 2000.0 - 1900.0 * (at / 20_000.0).min(1.0);
@@ -158,8 +160,9 @@ fn a_schedule_that_slows_down_is_no_stall() {
     check(only(&stalls(&ramp)), StallKind::Stall, 10_000.0, 1000.0, 1.0);
 }
 
-/// Throughput that scatters by a quarter from step to step and wanders besides, as on a busy disk; and one that comes by
-/// chance alone, at rates at which a step has few transactions. A hundred hours in all.
+/// Throughput that scatters by a quarter from step to step and wanders besides, as on a busy disk;
+/// and one that comes by chance alone, at rates at which a step has few transactions. A hundred
+/// hours in all.
 #[test]
 fn nothing_is_invented() {
     let mut random = Random(11);
@@ -213,7 +216,8 @@ pub(crate) fn of_buckets(list: &[u32]) -> Vec<Interval> {
     list.chunks(10).enumerate().map(of).collect()
 }
 
-/// An open loop of 1,000 a second stops for 290 ms, and all that has queued ends within 5 ms after it: nothing ended in the stall.
+/// An open loop of 1,000 a second stops for 290 ms, and all that has queued ends within 5 ms after
+/// it: nothing ended in the stall.
 #[test]
 fn what_ends_at_once_after_a_standstill_is_not_in_it() {
     let mut ends: Vec<f64> = (0..10_000).map(f64::from).collect();
@@ -282,6 +286,7 @@ fn unknown_stalls_have_a_reason() {
         );
     }
     assert_eq!(stands_still(&ends, 200).absent, Some(Absent::TooShort));
-    // A whole trial in which nothing ended and nothing was sent has no level to fall from, and is no stall but a failure.
+    // A whole trial in which nothing ended and nothing was sent has no level to fall from, and is
+    // no stall but a failure.
     assert_eq!(stalls(&of_buckets(&[0; 100])).list, []);
 }

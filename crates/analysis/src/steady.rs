@@ -5,14 +5,16 @@ use serde::Serialize;
 
 use crate::evidence::Evidence;
 
-/// Trials of a configuration whose response times do not describe them: transactions that took long were cut off by the
-/// end of the measure phase, or began before it. They are evidence all the same.
+/// Trials of a configuration whose response times do not describe them: transactions that took long
+/// were cut off by the end of the measure phase, or began before it. They are evidence all the
+/// same.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Unsteady {
     pub trials: usize,
     /// Valid trials of the configuration.
     pub of: usize,
-    /// Throughput times mean response time, divided by the connections, of the trial that is farthest from 1.
+    /// Throughput times mean response time, divided by the connections, of the trial that is
+    /// farthest from 1.
     pub farthest: f64,
 }
 

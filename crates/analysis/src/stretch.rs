@@ -1,6 +1,7 @@
 //! Stretches of time, as a beginning and an end, and the readings around them.
 
-/// To the last reading before a stretch and the first one after it: between two readings nothing is known.
+/// To the last reading before a stretch and the first one after it: between two readings nothing is
+/// known.
 pub(crate) fn widened(times: &[f64], from_ms: f64, to_ms: f64) -> (f64, f64) {
     let before = times.partition_point(|at| *at <= from_ms).saturating_sub(1);
     let after = times.partition_point(|at| *at < to_ms).min(times.len().saturating_sub(1));

@@ -25,7 +25,8 @@ impl Random {
         ((self.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// A draw from the exponential distribution with mean 1: the distance of two things that come by chance.
+    /// A draw from the exponential distribution with mean 1: the distance of two things that come
+    /// by chance.
     pub(crate) fn exponential(&mut self) -> f64 {
         -self.uniform().ln()
     }
@@ -39,7 +40,8 @@ impl Random {
 /// A plan with one setting, its levels and numbers of connections.
 pub(crate) fn plan(levels: &str, connections: &str, blocks: u32) -> Plan {
     let text = format!(
-        "name = \"made-up\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[design]\nblocks = {blocks}\n\
+        "name = \"made-up\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[design]\nblocks = \
+         {blocks}\n\
          [factors]\ninnodb_flush_log_at_trx_commit = {levels}\nconnections = {connections}\n"
     );
     Plan::parse(&text).unwrap()
@@ -52,8 +54,8 @@ pub(crate) fn flush_and_connections(configuration: &Configuration) -> (i64, u32)
     (flush.unwrap(), configuration.connections())
 }
 
-/// Runs the plan with made-up results: every trial of every block is valid and has the throughput that `tps` gives it.
-/// The A/A twin repeats the first configuration at the end of each block.
+/// Runs the plan with made-up results: every trial of every block is valid and has the throughput
+/// that `tps` gives it. The A/A twin repeats the first configuration at the end of each block.
 pub(crate) fn run(
     plan: &Plan,
     mut tps: impl FnMut(u32, &Configuration) -> f64,

@@ -24,8 +24,8 @@ pub struct Threshold {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThresholdState {
-    /// The estimate is beyond it, and it is shown that something changed (or, of a gain that was asked for, that it has not
-    /// come).
+    /// The estimate is beyond it, and it is shown that something changed (or, of a gain that was
+    /// asked for, that it has not come).
     Crossed,
     /// The whole interval is on its good side.
     Kept,
@@ -40,9 +40,10 @@ pub enum ThresholdState {
 }
 
 impl Threshold {
-    /// What the comparison says of it. `of` thresholds are judged at once, in all comparisons together: with a share of the
-    /// chance each (Bonferroni), nothing that did not change crosses any of them more often than once in 20. "All are kept" needs
-    /// no share: it is wrong only where each of the broken ones is wrong.
+    /// What the comparison says of it. `of` thresholds are judged at once, in all comparisons
+    /// together: with a share of the chance each (Bonferroni), nothing that did not change crosses
+    /// any of them more often than once in 20. "All are kept" needs no share: it is wrong only
+    /// where each of the broken ones is wrong.
     pub fn state(&self, comparison: &Comparison, of: usize) -> ThresholdState {
         let Some(line) = comparison.line(self.figure) else { return ThresholdState::NoFigure };
         if line.is_bound() {
@@ -89,7 +90,8 @@ impl Threshold {
         let Some(((low, high), (strict_low, strict_high))) = usual_ends.zip(strict_ends) else {
             return ThresholdState::Unsure;
         };
-        // `tps<5%` asks for a gain: that one has to be missed for sure, where `tps<-5%` needs a loss for sure.
+        // `tps<5%` asks for a gain: that one has to be missed for sure, where `tps<-5%` needs a
+        // loss for sure.
         let (is_beyond, is_shown, is_kept) = if self.is_below {
             (usual.value < bound, strict_high < no_change.max(bound), low >= bound)
         } else {
@@ -110,7 +112,8 @@ impl FromStr for Threshold {
 
     /// `NAME<PERCENT%` or `NAME>PERCENT%`, such as `tps<-5%`.
     fn from_str(text: &str) -> Result<Self, String> {
-        const FORM: &str = "is neither `durability` nor of the form NAME<PERCENT% or NAME>PERCENT%, such as tps<-5%";
+        const FORM: &str = "is neither `durability` nor of the form NAME<PERCENT% or \
+                            NAME>PERCENT%, such as tps<-5%";
         let at = text.find(['<', '>']).ok_or(FORM)?;
         let (name, percent) = (text[..at].trim(), text[at + 1..].trim());
         let number = percent.strip_suffix('%').ok_or(FORM)?.trim();

@@ -30,8 +30,8 @@ fn inside(estimate: truetps_record::Estimate, truth: f64) -> bool {
     estimate.low.unwrap() <= truth && truth <= estimate.high.unwrap()
 }
 
-/// Noise of 5 % a trial over a drift that both of a pair share. The binomial error of 1,000 repeats at 5 % is 0.7
-/// points; the bounds leave three of them.
+/// Noise of 5 % a trial over a drift that both of a pair share. The binomial error of 1,000 repeats
+/// at 5 % is 0.7 points; the bounds leave three of them.
 fn noisy(random: &mut Random, drift: f64, tps: f64) -> f64 {
     tps * (drift + 0.05 * random.normal()).exp()
 }
@@ -94,8 +94,8 @@ fn a_difference_is_found_and_its_size_is_true() {
     assert!((930..=970).contains(&covered), "{covered} of {REPEATS} cover the truth");
 }
 
-/// What `more_blocks` promises: after that many, most experiments decide. The truth is set so that three blocks do
-/// not.
+/// What `more_blocks` promises: after that many, most experiments decide. The truth is set so that
+/// three blocks do not.
 #[test]
 fn the_promised_blocks_are_enough() {
     let few = plan("[1, 2]", "[8]", 3);
@@ -139,12 +139,14 @@ fn sigma_is_found() {
         ("connections=1".to_owned(), "connections=8".to_owned())
     );
     assert!((one.sigma - 0.05).abs() < 0.01 && eight.sigma < 1e-9, "{:?}", analysis.noise);
-    // One row and its twin: 199 degrees of freedom. Without a twin, what changes between blocks is in it.
+    // One row and its twin: 199 degrees of freedom. Without a twin, what changes between blocks is
+    // in it.
     assert_eq!(
         (one.degrees_of_freedom, one.within_blocks, eight.within_blocks),
         (199, true, false)
     );
-    // One comparison would have 3.5 % · 0.8: t(0.986, 200) + t(0.8, 200) = 2.213 + 0.843, · 0.05 · √(2/200) = 0.0153.
+    // One comparison would have 3.5 % · 0.8: t(0.986, 200) + t(0.8, 200) = 2.213 + 0.843, · 0.05 ·
+    // √(2/200) = 0.0153.
     assert!(
         (one.smallest_detectable_effect - 0.0154).abs() < 0.003,
         "{}",
@@ -152,7 +154,8 @@ fn sigma_is_found() {
     );
 }
 
-/// Throughput at 1, 2, 4, 8, 16 connections → where the knee is, where the best, whether the best is the last.
+/// Throughput at 1, 2, 4, 8, 16 connections → where the knee is, where the best, whether the best
+/// is the last.
 #[test]
 fn knees() {
     let check = |curve: [f64; 5], blocks: u32, expect: (u32, u32, bool)| {
@@ -177,7 +180,8 @@ fn knees() {
     }
 }
 
-/// Two trials with an interval from far below to far above 1 must not make one connection "as good as the best".
+/// Two trials with an interval from far below to far above 1 must not make one connection "as good
+/// as the best".
 #[test]
 fn a_wide_interval_is_no_knee() {
     let plan = plan("[1]", "[1, 8, 50]", 2);

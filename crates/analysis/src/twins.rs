@@ -20,8 +20,9 @@ pub(crate) fn from_twins(valid: &[Evidence<'_>]) -> Option<Twins> {
     })
 }
 
-/// The twin and the trial of the same configuration in the same block, in the order in which they ran. `None` for a
-/// trial that is no twin, or whose partner is missing, or where either finished no transaction: that is a standstill, and no noise.
+/// The twin and the trial of the same configuration in the same block, in the order in which they
+/// ran. `None` for a trial that is no twin, or whose partner is missing, or where either finished
+/// no transaction: that is a standstill, and no noise.
 fn first_and_second<'a>(
     valid: &[Evidence<'a>],
     twin: &Evidence<'a>,
@@ -52,8 +53,9 @@ fn describe((first, second): &(Evidence<'_>, Evidence<'_>)) -> AaPair {
     }
 }
 
-/// Standard deviation of ln(tps) of one trial. The mean difference of twins is 0 by construction, so that no degree of
-/// freedom is spent on it, and a difference has twice the variance of one trial: `√(Σ d² / 2n)`.
+/// Standard deviation of ln(tps) of one trial. The mean difference of twins is 0 by construction,
+/// so that no degree of freedom is spent on it, and a difference has twice the variance of one
+/// trial: `√(Σ d² / 2n)`.
 fn sigma(differences: &LogSample) -> f64 {
     let n = differences.n as f64;
     let about_mean = differences.sd.map_or(0.0, |sd| sd.powi(2) * (n - 1.0));

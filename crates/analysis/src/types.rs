@@ -26,15 +26,17 @@ pub struct Analysis {
     pub cells: Vec<Cell>,
     /// What the cells of a curve differ by.
     pub axis: Axis,
-    /// One for each combination of everything but the axis, in the plan's order: throughput against connections, or
-    /// against the rate.
+    /// One for each combination of everything but the axis, in the plan's order: throughput against
+    /// connections, or against the rate.
     pub curves: Vec<Curve>,
-    /// Each cell whose settings are not the baseline's, against the baseline at the same other levels.
+    /// Each cell whose settings are not the baseline's, against the baseline at the same other
+    /// levels.
     pub contrasts: Vec<Contrast>,
-    /// Each level of each factor over all levels of the others; empty where fewer than two factors beside the load have
-    /// several levels.
+    /// Each level of each factor over all levels of the others; empty where fewer than two factors
+    /// beside the load have several levels.
     pub main_effects: Vec<MainEffect>,
-    /// The settings that contrasts are made with, `innodb_flush_log_at_trx_commit=1`; `None` where no setting is a factor.
+    /// The settings that contrasts are made with, `innodb_flush_log_at_trx_commit=1`; `None` where
+    /// no setting is a factor.
     pub baseline_label: Option<String>,
     /// How much trials of the same load differ within a block, by load, in the plan's order.
     pub noise: Vec<LoadNoise>,
@@ -47,8 +49,8 @@ pub struct Analysis {
     pub smallest_effect: f64,
     /// Trials that are not evidence, with the reason.
     pub invalid: Vec<InvalidTrial>,
-    /// Connections by the rule "cores × 2 + spindles" on the server's host; `None`: the server is not known to be on the host
-    /// whose cores were counted.
+    /// Connections by the rule "cores × 2 + spindles" on the server's host; `None`: the server is
+    /// not known to be on the host whose cores were counted.
     pub rule_connections: Option<u32>,
 }
 
@@ -89,18 +91,21 @@ impl Axis {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
     pub configuration: Configuration,
-    /// Names of the valid trials behind it, A/A twins included, in order of blocks. Empty: no evidence.
+    /// Names of the valid trials behind it, A/A twins included, in order of blocks. Empty: no
+    /// evidence.
     pub trials: Vec<String>,
     pub invalid_trials: usize,
     /// Geometric mean over blocks with the t interval of log tps.
     pub tps: Option<Estimate>,
-    /// All other figures of a configuration, except what an open loop adds, which is in `open_loop`.
+    /// All other figures of a configuration, except what an open loop adds, which is in
+    /// `open_loop`.
     #[serde(flatten)]
     pub figures: FigureValues,
     pub errors: Vec<ErrorCount>,
     /// `None` in a closed loop.
     pub open_loop: Option<OpenLoopCell>,
-    /// `None` where the generator limited no trial. Where it did, no figure of this cell is the server's alone.
+    /// `None` where the generator limited no trial. Where it did, no figure of this cell is the
+    /// server's alone.
     pub generator_limited: Option<GeneratorLimited>,
     /// `None` where all trials of a closed loop were in a steady state, or where that is not known.
     pub unsteady: Option<Unsteady>,
@@ -126,13 +131,14 @@ impl Cell {
 /// The cells of one combination of everything but the axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
-    /// `innodb_flush_log_at_trx_commit=1`, with `rate=500` behind it where rates and connections are varied both; empty
-    /// where nothing but the axis is a factor.
+    /// `innodb_flush_log_at_trx_commit=1`, with `rate=500` behind it where rates and connections
+    /// are varied both; empty where nothing but the axis is a factor.
     pub label: String,
     pub is_baseline: bool,
     /// Indexes into [`Analysis::cells`], by rising level of the axis.
     pub cells: Vec<usize>,
-    /// Closed loop with connections as the axis: in an open loop the schedule decides the throughput, not they.
+    /// Closed loop with connections as the axis: in an open loop the schedule decides the
+    /// throughput, not they.
     pub knee: Option<Knee>,
     /// Where the rate is the axis.
     pub sustained: Option<SustainedRange>,
@@ -150,7 +156,8 @@ pub struct Knee {
     pub ratio_to_best: Estimate,
     /// The best is the largest number tried: throughput may rise further.
     pub best_is_last: bool,
-    /// The generator limited the best, or a number of connections beyond the knee: the curve may bend because it does.
+    /// The generator limited the best, or a number of connections beyond the knee: the curve may
+    /// bend because it does.
     pub generator_limited: bool,
     /// Throughput at the largest number tried relative to the best; `None` where that is the best.
     pub last_ratio: Option<Estimate>,
@@ -170,16 +177,18 @@ pub struct Contrast {
     /// b over a for the server's CPU time of a transaction.
     pub server_cpu_ratio: Option<Estimate>,
     pub server_cpu_change: Option<Judgement>,
-    /// Smallest true effect for which this comparison gets a verdict four times out of five, beside all others: 0.05 is 5 % more,
-    /// and the same factor less.
+    /// Smallest true effect for which this comparison gets a verdict four times out of five, beside
+    /// all others: 0.05 is 5 % more, and the same factor less.
     pub smallest_detectable_effect: Option<f64>,
-    /// The generator limited trials of the cell or of its baseline: the verdict is on what was measured, and the servers
-    /// may differ more, less or the other way.
+    /// The generator limited trials of the cell or of its baseline: the verdict is on what was
+    /// measured, and the servers may differ more, less or the other way.
     pub generator_limited: bool,
     pub verdict: Verdict,
-    /// Blocks after which an earlier look has decided it; `None` where the present data have, or nothing has.
+    /// Blocks after which an earlier look has decided it; `None` where the present data have, or
+    /// nothing has.
     pub decided_after_blocks: Option<u32>,
-    /// The sources of the ratios, in the order of [`JUDGED`]; comparisons of the same cells use them.
+    /// The sources of the ratios, in the order of [`JUDGED`]; comparisons of the same cells use
+    /// them.
     #[serde(skip)]
     pub(crate) effects: [Option<Effect>; JUDGED.len()],
 }
@@ -217,10 +226,11 @@ pub struct LoadNoise {
     pub sigma: f64,
     /// Degrees of freedom of that standard deviation.
     pub degrees_of_freedom: usize,
-    /// Whether what is common to a block is taken out. It is not where a load has one configuration and no twin.
+    /// Whether what is common to a block is taken out. It is not where a load has one configuration
+    /// and no twin.
     pub within_blocks: bool,
-    /// Smallest effect for which a comparison at this load would get a verdict four times out of five, with the blocks that were
-    /// run: 0.05 is 5 % more, and the same factor less.
+    /// Smallest effect for which a comparison at this load would get a verdict four times out of
+    /// five, with the blocks that were run: 0.05 is 5 % more, and the same factor less.
     pub smallest_detectable_effect: f64,
 }
 
@@ -232,7 +242,8 @@ pub struct Twins {
     pub pairs: Vec<AaPair>,
     /// Ratio of the twins, second over first, with its interval: 1 belongs inside.
     pub ratio: Estimate,
-    /// The interval excludes 1: identical configurations differed, so small effects in this experiment are not evidence.
+    /// The interval excludes 1: identical configurations differed, so small effects in this
+    /// experiment are not evidence.
     pub alarm: bool,
 }
 
@@ -246,7 +257,8 @@ pub struct AaPair {
     pub generator_limited: bool,
 }
 
-/// A level of a factor against the factor's level in the baseline, at all levels of all other factors.
+/// A level of a factor against the factor's level in the baseline, at all levels of all other
+/// factors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MainEffect {
     pub factor: String,

@@ -1,4 +1,5 @@
-//! What a server calls the things that its sessions wait for, and the few classes that they belong to.
+//! What a server calls the things that its sessions wait for, and the few classes that they belong
+//! to.
 
 use serde::Serialize;
 use truetps_record::Family;
@@ -49,12 +50,13 @@ impl WaitClass {
 /// A part of a name, in lower case, and its class. The first one that fits decides.
 type NameParts = [(&'static str, WaitClass)];
 
-/// Wait events of `performance_schema`. `None`: not a wait of a session (a molecule that contains other waits, an idle
-/// background thread, a client that has nothing to ask).
+/// Wait events of `performance_schema`. `None`: not a wait of a session (a molecule that contains
+/// other waits, an idle background thread, a client that has nothing to ask).
 pub(crate) fn of_event(event: &str) -> Option<WaitClass> {
     const NOT_WAITS: [&str; 5] =
         ["idle", "wait/io/table/", "wait/io/socket/", "wait/lock/table/", "wait/synch/cond/"];
-    // Sessions of a group commit wait for their leader by a condition; the first is MySQL's, the others are MariaDB's.
+    // Sessions of a group commit wait for their leader by a condition; the first is MySQL's, the
+    // others are MariaDB's.
     const CONDITIONS: [&str; 4] = [
         "mysql_bin_log::cond_done",
         "thd::cond_wakeup_ready",

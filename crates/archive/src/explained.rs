@@ -21,7 +21,8 @@ pub struct ExplainedRun {
     /// Trials that have ended, with their mixtures, in the order of time.
     pub trials: Vec<(Mixture, LoadedTrial)>,
     pub findings: Findings,
-    /// Whether the recorded mixtures are not those that its seed and results lead to: only the first part of them counts.
+    /// Whether the recorded mixtures are not those that its seed and results lead to: only the
+    /// first part of them counts.
     pub is_foreign: bool,
 }
 

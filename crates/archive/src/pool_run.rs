@@ -1,4 +1,5 @@
-//! A search for the size of a connection pool as one value: what was asked, the trials, and what they say.
+//! A search for the size of a connection pool as one value: what was asked, the trials, and what
+//! they say.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,8 @@ pub struct PoolRun {
     pub rate: Option<RateAnswer>,
     /// For the number that the answer is about: see [`Self::parameters_of`].
     pub parameters: Option<PoolParameters>,
-    /// Whether the recorded numbers are not those that its seed and results lead to: only the first part of them counts.
+    /// Whether the recorded numbers are not those that its seed and results lead to: only the first
+    /// part of them counts.
     pub is_foreign: bool,
 }
 
@@ -74,7 +76,8 @@ impl PoolRun {
         }))
     }
 
-    /// For the number for the rate that was asked about; without one, or where no number carries it, of the advice.
+    /// For the number for the rate that was asked about; without one, or where no number carries
+    /// it, of the advice.
     pub fn parameters_of(
         findings: &PoolFindings,
         rate: Option<RateAnswer>,
@@ -86,8 +89,8 @@ impl PoolRun {
     }
 }
 
-/// As the server reported it in the first trial. In PostgreSQL it is `idle_session_timeout`, in milliseconds, and 0 is
-/// no limit.
+/// As the server reported it in the first trial. In PostgreSQL it is `idle_session_timeout`, in
+/// milliseconds, and 0 is no limit.
 fn wait_timeout_s(
     folder: &ExperimentFolder,
     trials: &[String],

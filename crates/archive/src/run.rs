@@ -28,8 +28,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Reads the folder of an experiment, or of one of its trials. Only a plan or an experiment that cannot be read is an
-    /// error.
+    /// Reads the folder of an experiment, or of one of its trials. Only a plan or an experiment
+    /// that cannot be read is an error.
     pub fn open(path: &Path, histograms: Histograms) -> Result<Self, FolderError> {
         let (folder, named_trial) = ExperimentFolder::find(path)?;
         let (folder, plan) = (&folder, folder.plan()?);

@@ -13,8 +13,8 @@ fn recorded() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/testdata/before-probe")
 }
 
-/// A folder as it was written when only its command line said how to go on with it, and the mixtures
-/// of an explanation were a list of their own.
+/// A folder as it was written when only its command line said how to go on with it, and the
+/// mixtures of an explanation were a list of their own.
 fn before_records(what: &str) -> PathBuf {
     let name = format!("testdata/before-adaptive-{what}");
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)

@@ -7,14 +7,16 @@ use truetps_driver::ServerError;
 pub enum CommitAnswer {
     /// The row is in the table as it was sent, and its commit was acknowledged.
     ///
-    /// `is_duplicate`: whether it was there before. `None`: not known, because a statement was sent twice.
+    /// `is_duplicate`: whether it was there before. `None`: not known, because a statement was sent
+    /// twice.
     Stored { is_duplicate: Option<bool> },
-    /// A row with its key is in the table, with other values, and the user asked for an answer that has them, as a JSON
-    /// object of texts.
+    /// A row with its key is in the table, with other values, and the user asked for an answer that
+    /// has them, as a JSON object of texts.
     StoredAs { is_duplicate: Option<bool>, row: String },
     /// The server refuses this row, alone: a wrong value. It is not stored.
     Refused(ServerError),
-    /// The table would keep this row differently from what was sent, in this column, or not at all. It is not stored.
+    /// The table would keep this row differently from what was sent, in this column, or not at all.
+    /// It is not stored.
     Changed { column: Option<String> },
     /// A row with this key is stored, with other values. This row is not stored.
     KeyConflict,
@@ -31,7 +33,8 @@ pub enum CommitAnswer {
 pub enum NotStored {
     /// Its time was over before it could be sent.
     Expired,
-    /// The table or the account is not as it should be, or all rows of several clients are refused alike.
+    /// The table or the account is not as it should be, or all rows of several clients are refused
+    /// alike.
     ServerFault(ServerError),
     /// The table's columns have changed since the row was read.
     OtherColumns,

@@ -1,5 +1,5 @@
-//! What an error of the server means for the rows of a statement. Whose fault it is, is tried out by the executor: a
-//! trigger may report any error for one row.
+//! What an error of the server means for the rows of a statement. Whose fault it is, is tried out
+//! by the executor: a trigger may report any error for one row.
 
 use truetps_driver::ServerError;
 use truetps_record::{ErrorClass, MAY_BE_COMMITTED};
@@ -27,8 +27,9 @@ pub enum FaultClass {
 
 /// Numbers of the MySQL family whose SQLSTATE does not give their class.
 const MYSQL_CODES: [(FaultClass, &[u16]); 7] = [
-    // 1364: a column without default; 1406 too long; 1265, 1366 wrong value; 1300 wrong character; 3819, 4025 CHECK;
-    // 1526 no partition for a value; 1644 SIGNAL of a trigger; 1118 row too long for a page; 3140 and following: JSON.
+    // 1364: a column without default; 1406 too long; 1265, 1366 wrong value; 1300 wrong character;
+    // 3819, 4025 CHECK; 1526 no partition for a value; 1644 SIGNAL of a trigger; 1118 row too long
+    // for a page; 3140 and following: JSON.
     (
         FaultClass::BadRow,
         &[
@@ -38,9 +39,9 @@ const MYSQL_CODES: [(FaultClass, &[u16]); 7] = [
     ),
     (FaultClass::Conflict, &[1022, 1062, 1169, 1586]),
     (FaultClass::TooLong, &[1153, 1301]),
-    // 1317, 1969, 3024, 3169, 4031: statement or session was killed, or its time was over; 1047: a Galera node that is
-    // not ready; 8001 and following: TiDB; 1105: Vitess; 4012: OceanBase's timeout. Conflicts with other transactions are
-    // classes of [`ErrorClass`].
+    // 1317, 1969, 3024, 3169, 4031: statement or session was killed, or its time was over; 1047: a
+    // Galera node that is not ready; 8001 and following: TiDB; 1105: Vitess; 4012: OceanBase's
+    // timeout. Conflicts with other transactions are classes of [`ErrorClass`].
     (
         FaultClass::Transient,
         &[

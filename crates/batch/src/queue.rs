@@ -1,4 +1,5 @@
-//! The queue: bounded in rows, bytes and expected wait, so that a row is refused early instead of answered late.
+//! The queue: bounded in rows, bytes and expected wait, so that a row is refused early instead of
+//! answered late.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -6,8 +7,8 @@ use std::time::Duration;
 use crate::suspects::SuspectSources;
 use crate::{CommitTimes, InsertRow, RowReply};
 
-/// A commit faster than this leaves the server idle while the next statement is made: more connections help then. With
-/// slower ones they would wait for each other's flush.
+/// A commit faster than this leaves the server idle while the next statement is made: more
+/// connections help then. With slower ones they would wait for each other's flush.
 const FAST_COMMIT: Duration = Duration::from_millis(2);
 const SHORTEST_RETRY: Duration = Duration::from_secs(1);
 /// Rows that go apart have this share of the queue's room.
@@ -45,7 +46,8 @@ pub struct QueuedRow<R> {
     pub peer: u64,
 }
 
-/// A number for the client of a row: of its address, and of what its key says. Behind a proxy, clients have one address.
+/// A number for the client of a row: of its address, and of what its key says. Behind a proxy,
+/// clients have one address.
 pub(crate) fn row_source(peer: u64, row: &InsertRow) -> u64 {
     peer.rotate_left(32) ^ row.client
 }
@@ -66,7 +68,8 @@ pub enum QueueHealth {
     Good,
     /// New rows are refused until this time; then one batch is tried.
     DownUntil(Duration),
-    /// The table has been changed so that it cannot keep the promise: no row is sent until it can again.
+    /// The table has been changed so that it cannot keep the promise: no row is sent until it can
+    /// again.
     Unfit,
 }
 
@@ -246,8 +249,8 @@ impl<R: RowReply> RowQueue<R> {
         Ok(())
     }
 
-    /// Whether a commit connection has something to do. The first one takes what there is. Others take full batches, and
-    /// only if commits are so fast that the server waits for the statements.
+    /// Whether a commit connection has something to do. The first one takes what there is. Others
+    /// take full batches, and only if commits are so fast that the server waits for the statements.
     pub fn has_work_for(&self, lane: QueueLane) -> bool {
         match lane {
             QueueLane::Main(0) => !self.main.rows.is_empty(),
@@ -260,7 +263,8 @@ impl<R: RowReply> RowQueue<R> {
         }
     }
 
-    /// Removes the rows of the next statement, oldest first. Rows for other columns are for another statement.
+    /// Removes the rows of the next statement, oldest first. Rows for other columns are for another
+    /// statement.
     pub fn take(&mut self, lane: QueueLane, now: Duration) -> TakenRows<R> {
         let line = match lane {
             QueueLane::Main(_) => &mut self.main,

@@ -5,11 +5,14 @@ use crate::CommitAnswer;
 /// A row as SQL, and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InsertRow {
-    /// Equal for equal keys. Batches are sorted by these bytes, so that all connections lock keys in the same order.
+    /// Equal for equal keys. Batches are sorted by these bytes, so that all connections lock keys
+    /// in the same order.
     pub key: Box<[u8]>,
-    /// A number for the first column of a key of several: most often, it names the client. 0: the key has one column.
+    /// A number for the first column of a key of several: most often, it names the client. 0: the
+    /// key has one column.
     pub client: u64,
-    /// The literals of all columns, one after the other; nothing for a column that the client left out.
+    /// The literals of all columns, one after the other; nothing for a column that the client left
+    /// out.
     pub literals: Box<[u8]>,
     /// Where the literal of each column ends.
     pub ends: Box<[u32]>,

@@ -30,8 +30,8 @@ fn sorted<R: RowReply>(taken: TakenRows<R>) -> Vec<QueuedRow<R>> {
 }
 
 impl<R: RowReply> BatchRun<R> {
-    /// Sorts the rows by their keys. Rows with the same key stay in the order of their arrival, so the first one wins.
-    /// The others of `taken` are answered.
+    /// Sorts the rows by their keys. Rows with the same key stay in the order of their arrival, so
+    /// the first one wins. The others of `taken` are answered.
     pub fn new(taken: TakenRows<R>, is_connected: bool, seed: u64) -> Self {
         let batch = sorted(taken);
         let of_executor = batch.iter().map(executor_row).collect();

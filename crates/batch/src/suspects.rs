@@ -1,5 +1,5 @@
-//! Sources whose rows were refused lately: their rows go apart from the others, so that dividing their batches costs only
-//! themselves.
+//! Sources whose rows were refused lately: their rows go apart from the others, so that dividing
+//! their batches costs only themselves.
 
 use std::collections::HashMap;
 use std::time::Duration;

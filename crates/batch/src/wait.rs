@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-/// The times of recent commits, and of those that are running. All times are since any common start.
+/// The times of recent commits, and of those that are running. All times are since any common
+/// start.
 #[derive(Debug, Clone, Default)]
 pub struct CommitTimes {
-    /// Mean of recent commits; the last one has half of the weight, so that an outage is soon forgotten.
+    /// Mean of recent commits; the last one has half of the weight, so that an outage is soon
+    /// forgotten.
     recent: Duration,
     /// When the running commits began.
     running: Vec<Duration>,
@@ -38,8 +40,8 @@ impl CommitTimes {
         true
     }
 
-    /// The time of one commit: of recent ones, or so far of the oldest one that is running. So a server that hangs is
-    /// noticed before any commit has ended.
+    /// The time of one commit: of recent ones, or so far of the oldest one that is running. So a
+    /// server that hangs is noticed before any commit has ended.
     pub fn commit_time(&self, now: Duration) -> Duration {
         let oldest =
             self.running.iter().min().map_or(Duration::ZERO, |began| now.saturating_sub(*began));
@@ -54,8 +56,9 @@ impl CommitTimes {
         self.running.len()
     }
 
-    /// The wait of a row behind `batches_ahead` full batches: those, the commit that is running, and its own. It is zero
-    /// if nothing is running or ahead: after slow commits, a row must be taken to measure a new one.
+    /// The wait of a row behind `batches_ahead` full batches: those, the commit that is running,
+    /// and its own. It is zero if nothing is running or ahead: after slow commits, a row must be
+    /// taken to measure a new one.
     pub fn expected_wait(&self, batches_ahead: usize, now: Duration) -> Duration {
         if self.running.is_empty() && batches_ahead == 0 {
             return Duration::ZERO;

@@ -1,4 +1,5 @@
-//! CRC-32/IEEE, which both servers use, eight bytes at a time: the trimmer reads whole files before a server may start.
+//! CRC-32/IEEE, which both servers use, eight bytes at a time: the trimmer reads whole files before
+//! a server may start.
 
 const POLYNOMIAL: u32 = 0xEDB8_8320;
 const TABLES: [[u32; 256]; 8] = tables();

@@ -11,14 +11,16 @@ pub(crate) const CHECKSUM_BYTES: u64 = 4;
 const FORMAT_DESCRIPTION: u8 = 15;
 /// MariaDB: all events behind it are encrypted.
 pub(crate) const START_ENCRYPTION: u8 = 164;
-/// Bit of the first event's flags while a file is in use. It is cleared in place, so that no checksum includes it.
+/// Bit of the first event's flags while a file is in use. It is cleared in place, so that no
+/// checksum includes it.
 pub(crate) const IN_USE: u8 = 1;
 /// Where an event has its flags.
 pub(crate) const FLAGS_AT: u64 = 17;
 /// Format version, server version, time, length of headers.
 const DESCRIPTION_BYTES: u64 = 2 + VERSION_BYTES as u64 + 4 + 1;
 const VERSION_BYTES: usize = 50;
-/// Algorithm, and checksum: in each description since MySQL 5.6.1 and MariaDB 5.3, also where checksums are off.
+/// Algorithm, and checksum: in each description since MySQL 5.6.1 and MariaDB 5.3, also where
+/// checksums are off.
 const DESCRIPTION_END_BYTES: u64 = 1 + CHECKSUM_BYTES;
 /// The largest description of any server has 200 bytes.
 const DESCRIPTION_BYTES_MAX: u64 = 2048;
@@ -77,7 +79,8 @@ impl FormatDescription {
         let least =
             HEADER_BYTES.checked_add(DESCRIPTION_BYTES)?.checked_add(DESCRIPTION_END_BYTES)?;
         let has_algorithm = has_checksums(&server_version) && event.len() as u64 >= least;
-        // The description has a checksum of its own also where checksums are off: five zeros were never written.
+        // The description has a checksum of its own also where checksums are off: five zeros were
+        // never written.
         if has_algorithm && event.ends_with(&[0; DESCRIPTION_END_BYTES as usize]) {
             return None;
         }
@@ -114,8 +117,8 @@ pub struct BinlogHead {
     pub is_encrypted: bool,
 }
 
-/// Reads the first `HEAD_BYTES` of a file, or all of a shorter one. `Ok(None)`: it ends before the second event's header.
-/// `Err`: it is no binlog.
+/// Reads the first `HEAD_BYTES` of a file, or all of a shorter one. `Ok(None)`: it ends before the
+/// second event's header. `Err`: it is no binlog.
 pub fn head(bytes: &[u8]) -> Result<Option<BinlogHead>, NotABinlog> {
     let Some((magic, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
     if *magic == MAGIC_ENCRYPTED {

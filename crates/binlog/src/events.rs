@@ -4,8 +4,8 @@ use crate::event::{CHECKSUM_BYTES, EventHeader, HEADER_BYTES, MAGIC_BYTES};
 use crate::walk::BinlogWalk;
 use crate::{BinlogChecksum, walk};
 
-/// Walks through a whole file, and returns what it found and the good events: the type of each, and what is between its
-/// header and its checksum.
+/// Walks through a whole file, and returns what it found and the good events: the type of each, and
+/// what is between its header and its checksum.
 pub fn events(file: &[u8]) -> (BinlogWalk, impl Iterator<Item = (u8, &[u8])>) {
     let Ok(found) = walk(&mut &*file, file.len() as u64);
     let good =

@@ -1,7 +1,7 @@
 //! Which names are binlogs of a basename.
 
-/// The number of a binlog file with this name, if it is one: `binlog.000017` of the base `binlog`. Both servers write at
-/// least six digits.
+/// The number of a binlog file with this name, if it is one: `binlog.000017` of the base `binlog`.
+/// Both servers write at least six digits.
 pub fn file_number(base: &[u8], name: &[u8]) -> Option<u64> {
     let digits = name.strip_prefix(base)?.strip_prefix(b".")?;
     if digits.len() < 6 || digits.len() > 19 {

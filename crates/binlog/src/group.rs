@@ -1,8 +1,9 @@
 //! Event groups of MariaDB: a GTID event and the events of its transaction or statement.
 //!
-//! A server that is killed between two writes leaves the first events of a group. MariaDB commits nothing of it, begins
-//! another file, and gives the number of the group to the next one: replicas that have received both fail, or skip events
-//! of the second. MySQL cuts such a group itself when it starts.
+//! A server that is killed between two writes leaves the first events of a group. MariaDB commits
+//! nothing of it, begins another file, and gives the number of the group to the next one: replicas
+//! that have received both fail, or skip events of the second. MySQL cuts such a group itself when
+//! it starts.
 
 use crate::event::{CHECKSUM_BYTES, HEADER_BYTES};
 use crate::window::{FileWindow, ReadAt};

@@ -1,15 +1,17 @@
 //! The binlog files of MySQL and MariaDB, as far as preallocation needs them.
 //!
-//! - `walk` ([`walk`](fn@walk)): from event to event to the last good one. `group`: events of one transaction of
-//!   MariaDB.
+//! - `walk` ([`walk`](fn@walk)): from event to event to the last good one. `group`: events of one
+//!   transaction of MariaDB.
 //! - `tail` ([`decide`]): what may be cut behind that event.
-//! - `event` ([`head`]): what the first events say of a file. `events` ([`events`](fn@events)): the events of a file in
-//!   memory, for readers of their contents. `file_name` ([`file_number`]): which files belong to a basename.
+//! - `event` ([`head`]): what the first events say of a file. `events` ([`events`](fn@events)): the
+//!   events of a file in memory, for readers of their contents. `file_name` ([`file_number`]):
+//!   which files belong to a basename.
 //! - [`state`]: the page in which the preloaded library and the command line share their state.
 //! - `tested`: the servers of `scripts/servers.toml` with which preallocation was tested.
 //!
-//! *Invariant:* no clock and no file: callers bring the bytes ([`ReadAt`]). The preloaded library runs this code inside
-//! a server, so that nothing here may panic, whatever the bytes are; the lints below and `tail_tests.rs` hold that.
+//! *Invariant:* no clock and no file: callers bring the bytes ([`ReadAt`]). The preloaded library
+//! runs this code inside a server, so that nothing here may panic, whatever the bytes are; the
+//! lints below and `tail_tests.rs` hold that.
 
 #![cfg_attr(
     not(test),

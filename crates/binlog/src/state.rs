@@ -1,11 +1,12 @@
 //! The state page: a file of 4096 bytes beside the binlogs, `BASENAME.prealloc`.
 //!
-//! The preloaded library writes it with `pwrite`, and others read the file; all numbers are u64, little
-//! endian. It is written at most every few milliseconds, and only when something changed. Two parts have one writer
-//! each: the library writes the status, others write the control words only. While a server runs with the
-//! library, it holds an exclusive `flock` on this file.
+//! The preloaded library writes it with `pwrite`, and others read the file; all numbers are u64,
+//! little endian. It is written at most every few milliseconds, and only when something changed.
+//! Two parts have one writer each: the library writes the status, others write the control words
+//! only. While a server runs with the library, it holds an exclusive `flock` on this file.
 //!
-//! A file mapping would be simpler, and would kill the server (SIGBUS) if something truncates the file.
+//! A file mapping would be simpler, and would kill the server (SIGBUS) if something truncates the
+//! file.
 
 /// Bytes of the file.
 pub const STATE_BYTES: usize = 4096;
@@ -14,8 +15,8 @@ pub const STATE_ENDING: &str = ".prealloc";
 pub const STATE_MAGIC: [u8; 8] = *b"TTPSPREA";
 pub const STATE_VERSION: u64 = 1;
 
-/// Where the control words are: what is wanted (`WANTED_OFF`, `WANTED_ON`), and the number of the request, which the
-/// writer of `wanted` increases by one.
+/// Where the control words are: what is wanted (`WANTED_OFF`, `WANTED_ON`), and the number of the
+/// request, which the writer of `wanted` increases by one.
 pub const CONTROL_AT: u64 = 64;
 pub const CONTROL_BYTES: usize = 16;
 pub const WANTED_OFF: u64 = 0;
@@ -64,7 +65,8 @@ status_words! {
     condition,
     /// Why it refused: `RefusalReason`.
     reason,
-    /// The first file that may have more than its content: 0 if there is none. It is what a crash leaves.
+    /// The first file that may have more than its content: 0 if there is none. It is what a crash
+    /// leaves.
     marker,
     /// The newest file that was made.
     active_file,
@@ -233,7 +235,8 @@ impl StatePage {
         RefusalReason::from_code(self.word(StatusWord::reason))
     }
 
-    /// The first file that a crash may have left with more than its content. A server that runs has one as well.
+    /// The first file that a crash may have left with more than its content. A server that runs has
+    /// one as well.
     pub fn marker(&self) -> Option<u64> {
         Some(self.word(StatusWord::marker)).filter(|number| *number > 0)
     }

@@ -1,8 +1,9 @@
 //! What may be cut behind the last good event of a file that was preallocated.
 //!
-//! A preallocated file is overwritten in place. After a power cut any of the 512-byte sectors that were not yet synced
-//! may have their new content, in any order; the others have their old content, which ends in zeros. After a crash of the
-//! server alone, all that was written is there, and zeros are behind it.
+//! A preallocated file is overwritten in place. After a power cut any of the 512-byte sectors that
+//! were not yet synced may have their new content, in any order; the others have their old content,
+//! which ends in zeros. After a crash of the server alone, all that was written is there, and zeros
+//! are behind it.
 
 use crate::event::BinlogChecksum;
 use crate::walk::{BinlogWalk, WalkStop, walk_window};
@@ -20,8 +21,9 @@ pub enum TailDecision {
     CutZeros {
         at: u64,
     },
-    /// Truncate it at `at`, and first keep the bytes up to `keep_to` beside it: they are of events that were never
-    /// whole on the disk, or that stood behind such a one, and the events of their transaction before them.
+    /// Truncate it at `at`, and first keep the bytes up to `keep_to` beside it: they are of events
+    /// that were never whole on the disk, or that stood behind such a one, and the events of their
+    /// transaction before them.
     CutAndKeep {
         at: u64,
         keep_to: u64,
@@ -33,12 +35,13 @@ pub enum TailDecision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Untrimmable {
     Encrypted,
-    /// Torn events without a checksum look like whole ones. (Zeros behind events of the right lengths are cut from such
-    /// files, too: they are no event of any kind, so that nothing is lost, and replicas fail at them.)
+    /// Torn events without a checksum look like whole ones. (Zeros behind events of the right
+    /// lengths are cut from such files, too: they are no event of any kind, so that nothing is
+    /// lost, and replicas fail at them.)
     NoChecksums,
     NotABinlog,
-    /// An event is bad in a way that lost sectors do not explain: none of them ends in zeros. The events behind it may
-    /// have been acknowledged long ago.
+    /// An event is bad in a way that lost sectors do not explain: none of them ends in zeros. The
+    /// events behind it may have been acknowledged long ago.
     Damaged {
         at: u64,
     },
@@ -49,10 +52,11 @@ pub enum Untrimmable {
 pub enum BinlogAge {
     /// No file follows it: its last events, and its size, may not have been durable.
     Newest,
-    /// It may have been written to at the crash. A server syncs it before it makes the next one, so that its size is
-    /// durable.
+    /// It may have been written to at the crash. A server syncs it before it makes the next one, so
+    /// that its size is durable.
     Open,
-    /// It was closed before: its events are durable, whatever they look like. Its cut to them may not be: zeros.
+    /// It was closed before: its events are durable, whatever they look like. Its cut to them may
+    /// not be: zeros.
     Closed,
 }
 
@@ -128,7 +132,8 @@ fn event_extent<R: ReadAt>(
     Ok((start, start.saturating_add(bytes)))
 }
 
-/// Whether an event may be bad because a sector of it has its old content: its bytes in that sector end in zeros.
+/// Whether an event may be bad because a sector of it has its old content: its bytes in that sector
+/// end in zeros.
 fn has_lost_sector<R: ReadAt>(
     window: &mut FileWindow<'_, R>,
     start: u64,

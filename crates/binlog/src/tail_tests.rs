@@ -71,8 +71,9 @@ fn damage_that_no_lost_sector_explains_is_left_alone() {
     assert_eq!(decided(&file), TailDecision::LeaveAlone(Untrimmable::Damaged { at }));
 }
 
-/// One flipped bit makes the length of an event larger than the file, or a lost sector breaks a checksum. In a file that was
-/// closed before the crash neither is explained by the crash: the events behind were committed. Zeros are no events.
+/// One flipped bit makes the length of an event larger than the file, or a lost sector breaks a
+/// checksum. In a file that was closed before the crash neither is explained by the crash: the
+/// events behind were committed. Zeros are no events.
 #[test]
 fn a_closed_file_is_never_cut_within_its_events() {
     let whole =
@@ -146,8 +147,8 @@ fn an_event_larger_than_the_window_is_checked() {
     assert!(matches!(decided(&torn), TailDecision::CutAndKeep { keep_to, .. } if keep_to == end));
 }
 
-/// A file that was synced up to a point, a last group of events that was not, and a power cut: each sector of the group
-/// has its new or its old content, which is zeros behind the synced part.
+/// A file that was synced up to a point, a last group of events that was not, and a power cut: each
+/// sector of the group has its new or its old content, which is zeros behind the synced part.
 #[test]
 fn after_a_power_cut_a_file_is_cut_behind_its_last_whole_event() {
     let mut numbers = SeededNumbers(21);
@@ -182,7 +183,8 @@ fn after_a_power_cut_a_file_is_cut_behind_its_last_whole_event() {
                 assert_eq!((at as usize, keep_to as usize), (expect, content_end));
                 kinds[1] += 1;
             }
-            // The image ends with the last event: nothing but zeros of the event itself were behind it.
+            // The image ends with the last event: nothing but zeros of the event itself were behind
+            // it.
             TailDecision::Sound => kinds[2] += 1,
             TailDecision::LeaveAlone(why) => panic!("{why:?}"),
         }

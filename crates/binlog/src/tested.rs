@@ -1,4 +1,5 @@
-//! Servers with which preallocation was tested: those with `preallocation = true` in the list of test servers.
+//! Servers with which preallocation was tested: those with `preallocation = true` in the list of
+//! test servers.
 
 const LIST: &str = include_str!("../../../scripts/servers.toml");
 

@@ -44,7 +44,8 @@ impl BinlogWalk {
     }
 }
 
-/// Walks through the first `length` bytes of a file. Memory is bounded: also the largest event is checked piece by piece.
+/// Walks through the first `length` bytes of a file. Memory is bounded: also the largest event is
+/// checked piece by piece.
 pub fn walk<R: ReadAt>(reader: &mut R, length: u64) -> Result<BinlogWalk, R::Error> {
     walk_window(&mut FileWindow::new(reader, length))
 }
@@ -94,7 +95,8 @@ enum EventStep {
     Stop(WalkStop),
 }
 
-/// One event. `checksum`: how events of this file are checked; `None` before the first one, which says it.
+/// One event. `checksum`: how events of this file are checked; `None` before the first one, which
+/// says it.
 fn step<R: ReadAt>(
     window: &mut FileWindow<'_, R>,
     at: u64,

@@ -45,7 +45,8 @@ impl<'a, R: ReadAt> FileWindow<'a, R> {
         }
     }
 
-    /// The bytes from `offset` on: as many as the buffer has, at most `count`, and none only at the end of the file.
+    /// The bytes from `offset` on: as many as the buffer has, at most `count`, and none only at the
+    /// end of the file.
     pub(crate) fn some(&mut self, offset: u64, count: u64) -> Result<&[u8], R::Error> {
         let count = count.min(self.length.saturating_sub(offset)).min(WINDOW_BYTES as u64) as usize;
         if self.known(offset).is_none_or(|(_, bytes)| bytes.min(count) < count.min(MOVE_BELOW)) {
@@ -103,5 +104,6 @@ impl<'a, R: ReadAt> FileWindow<'a, R> {
     }
 }
 
-/// A header never needs more of the buffer than this: with less behind an offset, the window moves there.
+/// A header never needs more of the buffer than this: with less behind an offset, the window moves
+/// there.
 const MOVE_BELOW: usize = 4096;

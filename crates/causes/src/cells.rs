@@ -1,4 +1,5 @@
-//! Mixtures that were measured in blocks: each has a mean, each block has an effect, and what is left is noise.
+//! Mixtures that were measured in blocks: each has a mean, each block has an effect, and what is
+//! left is noise.
 
 use crate::interval::LogEstimate;
 use crate::linear::LeastSquares;

@@ -1,4 +1,5 @@
-//! Whether the factors that the screening found are causes, how much each makes, and whether they are all.
+//! Whether the factors that the screening found are causes, how much each makes, and whether they
+//! are all.
 
 use truetps_adaptive::Stopped;
 
@@ -9,12 +10,15 @@ use crate::investigation::Investigation;
 use crate::mixture::Mixture;
 use crate::question::Stage;
 
-/// Chance that a factor without effect is called a cause, for all of them together: once by the mixtures of those that were
-/// found alone, and once by these and the screening, where each factor of the screening counts.
+/// Chance that a factor without effect is called a cause, for all of them together: once by the
+/// mixtures of those that were found alone, and once by these and the screening, where each factor
+/// of the screening counts.
 const CONFIRM_ALPHA: f64 = 0.002;
-/// Where all mixtures of all factors are measured, nothing was screened before, and every factor is tried at every look.
+/// Where all mixtures of all factors are measured, nothing was screened before, and every factor is
+/// tried at every look.
 const ALL_MIXTURES_ALPHA: f64 = 0.001;
-/// The screening alone, with a trial that was far off, makes no cause: the fresh trials have to agree.
+/// The screening alone, with a trial that was far off, makes no cause: the fresh trials have to
+/// agree.
 const AGREES_ALPHA: f64 = 0.05;
 /// An effect that has at most this chance where there is none is worth another block.
 const SUSPECTED_ALPHA: f64 = 0.1;
@@ -46,7 +50,8 @@ struct UnitShare {
 }
 
 impl Investigation<'_> {
-    /// Measures mixtures of these units until each is a cause or none, and it is known whether they are all.
+    /// Measures mixtures of these units until each is a cause or none, and it is known whether they
+    /// are all.
     pub(crate) fn confirm(&mut self, units: &[Mixture]) -> Result<Confirmed, Stopped> {
         let mixtures = self.confirming_mixtures(units);
         for block in 0..BLOCKS_MAX {
@@ -79,7 +84,8 @@ impl Investigation<'_> {
         if all == self.b() { together(causes) } else { all }
     }
 
-    /// All mixtures of the units, or each of them first and last; and both corners with their closures.
+    /// All mixtures of the units, or each of them first and last; and both corners with their
+    /// closures.
     fn confirming_mixtures(&self, units: &[Mixture]) -> Vec<Mixture> {
         let all = together(units);
         let mut mixtures = if units.len() <= FACTORIAL_MAX {
@@ -214,8 +220,8 @@ fn subsets(units: &[Mixture]) -> Vec<Mixture> {
 }
 
 /// The contrast of Shapley's share of a unit: its effect on each mixture of the others, weighted as
-/// in all orders of adding them. Of many units it is the mean of its effects as the first and as the
-/// last one.
+/// in all orders of adding them. Of many units it is the mean of its effects as the first and as
+/// the last one.
 fn share_terms(unit: Mixture, units: &[Mixture]) -> Vec<(Mixture, f64)> {
     let others: Vec<_> = units.iter().copied().filter(|other| *other != unit).collect();
     let bases = if units.len() > FACTORIAL_MAX {

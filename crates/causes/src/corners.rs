@@ -7,7 +7,8 @@ use crate::investigation::Investigation;
 use crate::mixture::Mixture;
 use crate::question::Stage;
 
-/// Blocks after which the corners are compared. Each block has A twice and B twice: what is between equal ones is noise.
+/// Blocks after which the corners are compared. Each block has A twice and B twice: what is between
+/// equal ones is noise.
 const LOOKS: [usize; 5] = [2, 3, 5, 8, 12];
 /// Chance of a false difference at each look: 0.5 % in all at most.
 const LOOK_ALPHA: f64 = 0.001;

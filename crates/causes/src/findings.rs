@@ -46,7 +46,8 @@ pub enum CauseRole {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cause {
     pub factor: usize,
-    /// Its part of the difference, by Shapley's rule: the mean effect over all orders in which the causes can be added.
+    /// Its part of the difference, by Shapley's rule: the mean effect over all orders in which the
+    /// causes can be added.
     pub share: LogInterval,
     /// A with it, against A.
     pub alone: Option<LogInterval>,

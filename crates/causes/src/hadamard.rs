@@ -44,7 +44,8 @@ impl Hadamard {
         Self { rows }
     }
 
-    /// Paley's first one, of order q + 1 for a prime q = 3 mod 4: the designs of Plackett and Burman (1946).
+    /// Paley's first one, of order q + 1 for a prime q = 3 mod 4: the designs of Plackett and
+    /// Burman (1946).
     fn paley(q: usize) -> Option<Self> {
         let is_prime = q >= 3 && (2..q).take_while(|n| n * n <= q).all(|n| !q.is_multiple_of(n));
         if !is_prime || q % 4 != 3 {

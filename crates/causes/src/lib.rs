@@ -1,24 +1,26 @@
 //! Which of the differences between two configurations A and B makes their results differ.
 //!
-//! Each difference is a *factor* with two levels, A's and B's; a *mixture* gives each factor one of them. The crate
-//! decides which mixtures are measured, in which order, and what their results say. It knows neither servers nor
-//! settings: [`CauseQuestion`] is a [`truetps_adaptive::AdaptiveQuestion`], which asks its source for the results of a batch of
+//! Each difference is a *factor* with two levels, A's and B's; a *mixture* gives each factor one of
+//! them. The crate decides which mixtures are measured, in which order, and what their results say.
+//! It knows neither servers nor settings: [`CauseQuestion`] is a
+//! [`truetps_adaptive::AdaptiveQuestion`], which asks its source for the results of a batch of
 //! mixtures.
 //!
 //! The steps, explained in `docs/method/explanations.md`:
 //! 1. *Corners*: A against B, until their difference is reproduced or is shown to be none.
 //! 2. *Suspects*: up to three factors that are known to matter, each alone.
 //! 3. *Screening*: all factors at once, by a two-level design in mirrored pairs.
-//! 4. *Confirming*: all mixtures of the factors that were found, and the closures: A with them is B, B without them is
-//!    A.
+//! 4. *Confirming*: all mixtures of the factors that were found, and the closures: A with them is
+//!    B, B without them is A.
 //!
-//! `steps` has the order of the steps, `corners`, `screening` and `confirming` the steps, and `repair` what happens where
-//! levels do not work together: their factors become one. `investigation` is what they share: it asks for results and
-//! keeps them. `cells`, `screen` and `linear` estimate, `hadamard` has the designs, and `findings` what is known at any
-//! time. All values are natural logarithms of throughput.
+//! `steps` has the order of the steps, `corners`, `screening` and `confirming` the steps, and
+//! `repair` what happens where levels do not work together: their factors become one.
+//! `investigation` is what they share: it asks for results and keeps them. `cells`, `screen` and
+//! `linear` estimate, `hadamard` has the designs, and `findings` what is known at any time. All
+//! values are natural logarithms of throughput.
 //!
-//! *Invariant:* no clock, no file, no network. The same question and the same results always lead to the same batches
-//! and findings: resuming, and every report of a folder, depend on it.
+//! *Invariant:* no clock, no file, no network. The same question and the same results always lead
+//! to the same batches and findings: resuming, and every report of a folder, depend on it.
 
 mod cells;
 mod confirming;

@@ -4,9 +4,10 @@ use crate::investigation::Investigation;
 use crate::mixture::Mixture;
 
 impl Investigation<'_> {
-    /// Looks for two factors that were apart in at least two mixtures that gave no result, in the same direction, and never in
-    /// one that did. They are then one unit, which has both levels of A or both of B, as the corners have. What was measured with the two apart
-    /// no longer counts for the screening.
+    /// Looks for two factors that were apart in at least two mixtures that gave no result, in the
+    /// same direction, and never in one that did. They are then one unit, which has both levels of
+    /// A or both of B, as the corners have. What was measured with the two apart no longer counts
+    /// for the screening.
     pub(crate) fn repair(&mut self) {
         if self.findings.not_started.is_empty() {
             return;
@@ -22,8 +23,9 @@ impl Investigation<'_> {
         }
     }
 
-    /// Whether the level of B of the first with the level of A of the second is what gave no result. One failure may be a
-    /// server that died once; every mixture of a half of a design is no coincidence.
+    /// Whether the level of B of the first with the level of A of the second is what gave no
+    /// result. One failure may be a server that died once; every mixture of a half of a design is
+    /// no coincidence.
     fn is_blamed(&self, of_b: Mixture, of_a: Mixture) -> bool {
         let failed = self.findings.not_started.iter().map(|one| one.mixture);
         failed.filter(|mixture| is_apart(*mixture, of_b, of_a)).count() >= 2

@@ -1,9 +1,9 @@
 //! Which factors have an effect: a two-level design of Plackett and Burman, in mirrored pairs.
 //!
-//! Each row of the design is a mixture, and its mirror image has the other level of every factor. The difference of the two
-//! is the sum of all effects with the signs of the row: what the machine does in the meantime is in both, and effects of
-//! two factors together cancel. With as many pairs as columns, each effect is estimated from every trial:
-//! its standard error is `σ √(2 / pairs)`.
+//! Each row of the design is a mixture, and its mirror image has the other level of every factor.
+//! The difference of the two is the sum of all effects with the signs of the row: what the machine
+//! does in the meantime is in both, and effects of two factors together cancel. With as many pairs
+//! as columns, each effect is estimated from every trial: its standard error is `σ √(2 / pairs)`.
 
 use truetps_adaptive::Stopped;
 
@@ -13,15 +13,16 @@ use crate::investigation::Investigation;
 use crate::mixture::Mixture;
 use crate::question::Stage;
 
-/// Chance that a factor without effect is looked at again. It is not the chance of a false cause: that is
-/// [`crate::confirming`]'s.
+/// Chance that a factor without effect is looked at again. It is not the chance of a false cause:
+/// that is [`crate::confirming`]'s.
 const SCREEN_ALPHA: f64 = 0.005;
-/// Part of the difference that the screening has to see: either of two causes that act together only, or are enough each,
-/// has an effect of a half.
+/// Part of the difference that the screening has to see: either of two causes that act together
+/// only, or are enough each, has an effect of a half.
 const SEEN_SHARE: f64 = 1.0 / 3.5;
 
 impl Investigation<'_> {
-    /// Runs the design once, with factors on random columns with random signs, and pairs in random order.
+    /// Runs the design once, with factors on random columns with random signs, and pairs in random
+    /// order.
     pub(crate) fn screen_once(&mut self) -> Result<(), Stopped> {
         let design = Hadamard::with_columns(self.units.len());
         let order = design.order();

@@ -1,7 +1,7 @@
 //! Whole investigations of made-up differences whose truth is known.
 //!
-//! `TRUETPS_SIMULATIONS=1000 cargo test -p truetps-causes simulated -- --nocapture` prints the tables of
-//! `docs/method/explanation-error-rates.md`.
+//! `TRUETPS_SIMULATIONS=1000 cargo test -p truetps-causes simulated --
+//! --nocapture` prints the tables of  `docs/method/explanation-error-rates.md`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -205,7 +205,8 @@ fn table(factors: usize, check: impl Fn(NoiseKind, f64, Pattern, &Tally)) {
     println!("exact % (false causes %) median trials\n{text}");
 }
 
-/// What holds for each noise: false causes, and no cause where there is no difference. A machine may be called too noisy.
+/// What holds for each noise: false causes, and no cause where there is no difference. A machine
+/// may be called too noisy.
 fn check_always(tally: &Tally, what: &str) {
     assert!(tally.false_share() <= 0.01, "{what}: {tally:?}");
 }
@@ -256,7 +257,8 @@ fn closures_of_few_factors_are_of_the_causes() {
     assert!(found.others.iter().all(|other| other.effect.is_some()), "{:?}", found.others);
 }
 
-/// Levels that do not work together: the server starts only where both are as in A, or both as in B.
+/// Levels that do not work together: the server starts only where both are as in A, or both as in
+/// B.
 struct Stubborn {
     pair: [usize; 2],
     truth: Truth,

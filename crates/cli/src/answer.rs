@@ -20,11 +20,12 @@ use crate::terminal::{print_line, print_made, print_message, print_progress, sho
 const WORTH_WAITING_MAX: u32 = 6;
 
 /// What to do about an experiment's files.
-pub(crate) const EDITED: &str = "plan.toml and experiment.json record the run: if one is missing, cut off or edited, \
-                                 restore the file that truetps has written";
+pub(crate) const EDITED: &str = "plan.toml and experiment.json record the run: if one is missing, \
+                                 cut off or edited, restore the file that truetps has written";
 
-/// An experiment's folder, or the newest one below `runs`, to go on with it. A plan may have statements that run programs:
-/// where others may write, theirs is not taken unless the user names it.
+/// An experiment's folder, or the newest one below `runs`, to go on with it. A plan may have
+/// statements that run programs: where others may write, theirs is not taken unless the user names
+/// it.
 pub(crate) fn open_folder(
     named: Option<&Path>,
     runs: &Path,
@@ -158,8 +159,9 @@ fn write_page(answer: &dyn FolderAnswer) -> Result<PathBuf, FolderError> {
     Ok(page)
 }
 
-/// Names the folder and its page, behind the answer. The answer is already printed: a page that could not be written is only
-/// a warning. `is_short`: the answer was one screen, and there is more. Returns whether it was written.
+/// Names the folder and its page, behind the answer. The answer is already printed: a page that
+/// could not be written is only a warning. `is_short`: the answer was one screen, and there is
+/// more. Returns whether it was written.
 fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>, is_short: bool) -> bool {
     match page {
         Ok(page) => {
@@ -179,8 +181,8 @@ fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>, is_short: bool)
     page.is_ok()
 }
 
-/// What more blocks are likely to decide; `None` where they cannot be added or would take too long, and where the figures
-/// are of one part of a load.
+/// What more blocks are likely to decide; `None` where they cannot be added or would take too long,
+/// and where the figures are of one part of a load.
 fn open_comparisons(input: &ReportInput<'_>) -> Option<OpenComparisons> {
     let experiment = &input.run.experiment;
     let is_planned = experiment.slo.is_none()

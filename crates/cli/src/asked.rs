@@ -1,4 +1,5 @@
-//! The arguments of an explanation and of a search for a pool, recorded for a command that goes on with it.
+//! The arguments of an explanation and of a search for a pool, recorded for a command that goes on
+//! with it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Progress where stderr is no terminal: one line for each block of trials, or for each rate of a search.
+//! Progress where stderr is no terminal: one line for each block of trials, or for each rate of a
+//! search.
 
 use std::time::Duration;
 
@@ -58,8 +59,8 @@ impl BlockProgress {
         (place.index + 1 == of).then(|| self.take()).flatten()
     }
 
-    /// `block 2  [32/64]  16 of 16 trials valid  2 815 to 41 890 tps  1 stall  left 1 min 10 s`; `None` where no trial has
-    /// ended since the line before.
+    /// `block 2 [32/64] 16 of 16 trials valid 2 815 to 41 890 tps 1 stall left 1 min 10 s`; `None`
+    /// where no trial has ended since the line before.
     pub(crate) fn take(&mut self) -> Option<String> {
         let Self {
             block,
@@ -108,7 +109,8 @@ mod tests {
 
     use super::*;
 
-    const PLAN: &str = "name = \"p\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n[factors]\nconnections = [1]\n";
+    const PLAN: &str = "name = \"p\"\nabout = \"?\"\n[workload]\nname = \
+                        \"insert\"\n[design]\nblocks = 1\n[factors]\nconnections = [1]\n";
 
     fn scheduled(block: u32) -> ScheduledTrial {
         ScheduledTrial {

@@ -1,7 +1,8 @@
 //! Completion of command lines in a shell.
 //!
-//! The script of `truetps completions SHELL` has no words of its own: at each TAB it asks the program, which knows the
-//! plans, servers and runs that there are at that moment. A completion never prints an error, and creates nothing.
+//! The script of `truetps completions SHELL` has no words of its own: at each TAB it asks the
+//! program, which knows the plans, servers and runs that there are at that moment. A completion
+//! never prints an error, and creates nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,8 @@ const ASKED_BY: &str = "TRUETPS_COMPLETE";
 const PROGRAM: &str = "truetps";
 const SHELLS: Shells<'_> = Shells(&[&Bash, &Zsh, &Fish]);
 
-/// As a file `_truetps` in a folder of `fpath`, the script is read at the first completion, which it then has to answer.
+/// As a file `_truetps` in a folder of `fpath`, the script is read at the first completion, which
+/// it then has to answer.
 const ZSH_AUTOLOAD: &str = "if [[ \"${funcstack[1]}\" == _truetps ]]; then\n    \
                             _clap_dynamic_completer_truetps \"$@\"\nfi\n";
 
@@ -53,7 +55,8 @@ pub(crate) fn answer() -> Option<Exit> {
     let engine = CompleteEnv::with_factory(Cli::command).var(ASKED_BY).bin(PROGRAM).shells(SHELLS);
     match engine.try_complete(std::env::args_os(), here.as_deref()) {
         Ok(is_answered) => is_answered.then_some(Exit::Good),
-        // A variable that was set by hand: a command that does nothing must not look as if it had succeeded.
+        // A variable that was set by hand: a command that does nothing must not look as if it had
+        // succeeded.
         Err(error) => {
             let problem = error.to_string();
             let problem = problem.trim_start_matches("error: ");
@@ -153,7 +156,8 @@ fn help_topics() -> Vec<CompletionCandidate> {
     commands.chain(pages).collect()
 }
 
-/// The folder that a flag of the line names, else the one of the settings. Files with errors count as absent.
+/// The folder that a flag of the line names, else the one of the settings. Files with errors count
+/// as absent.
 fn flag_or_setting(flag: &str, setting: &str) -> Option<PathBuf> {
     let words: Vec<_> = std::env::args_os().collect();
     let typed = words.windows(2).find_map(|pair| {

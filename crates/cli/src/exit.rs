@@ -1,4 +1,5 @@
-//! Exit codes: a contract with scripts. They are listed in `--help` and in docs/reference/exit-codes.md.
+//! Exit codes: a contract with scripts. They are listed in `--help` and in
+//! docs/reference/exit-codes.md.
 
 use std::process::ExitCode;
 

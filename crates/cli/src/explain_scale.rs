@@ -11,9 +11,9 @@ const SHARE_MAX: f64 = 0.5;
 const POOL_MIN: i64 = 5 << 20;
 const STEP: i64 = 1 << 20;
 
-/// If the buffer pool of one side is larger than half of the memory, both are divided by the same number, so that the larger
-/// one is half of the memory: what one side has more of stays as it is, and the tables keep their size. A side that does not
-/// set it has its server's default.
+/// If the buffer pool of one side is larger than half of the memory, both are divided by the same
+/// number, so that the larger one is half of the memory: what one side has more of stays as it is,
+/// and the tables keep their size. A side that does not set it has its server's default.
 pub(crate) fn scale(
     sides: &mut [ExplainSide; 2],
     memory_bytes: u64,

@@ -80,9 +80,12 @@ impl NamedBy {
         let message =
             format!("{word}: is no file, no folder, no named server, and no list of settings");
         let hint = if word.contains("://") {
-            "explain measures mixtures on private servers: write the server's settings with `truetps server capture`, and name that file"
+            "explain measures mixtures on private servers: write the server's settings with \
+             `truetps server capture`, and name that file"
         } else {
-            "name an option file, a capture or dump of a server's variables, a run folder, a server that `truetps server add NAME PATH` has added, NAME=VALUE,NAME=VALUE, or defaults"
+            "name an option file, a capture or dump of a server's variables, a run folder, a \
+             server that `truetps server add NAME PATH` has added, NAME=VALUE,NAME=VALUE, or \
+             defaults"
         };
         Err(CommandFailure::usage(message).hint(hint))
     }
@@ -126,8 +129,8 @@ fn typed(word: &str) -> Result<(Levels, Levels), CommandFailure> {
     Ok((settings, levels))
 }
 
-/// An experiment of one configuration, or one trial of it. Of a private server, the settings that it was started with; of
-/// another one, all its variables.
+/// An experiment of one configuration, or one trial of it. Of a private server, the settings that
+/// it was started with; of another one, all its variables.
 fn of_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFailure> {
     let (folder, named) = ExperimentFolder::find(path).map_err(CommandFailure::usage)?;
     let plan = folder.plan().map_err(CommandFailure::usage)?;
@@ -270,8 +273,8 @@ fn of_file(
     Ok(())
 }
 
-/// Of all variables of a server: those that differ from the other side's, or, where that is no such list, from the program's
-/// defaults.
+/// Of all variables of a server: those that differ from the other side's, or, where that is no such
+/// list, from the program's defaults.
 fn of_whole(
     side: &mut ExplainSide,
     whole: &SettingsSide,

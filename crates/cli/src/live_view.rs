@@ -19,8 +19,9 @@ pub(crate) struct LiveViewOpener {
 }
 
 impl LiveViewOpener {
-    /// `messages`: the texts for the first and second Ctrl-C. Words on stderr would be drawn over: while there is a
-    /// picture, it shows the first one, and the second one waits until it is closed.
+    /// `messages`: the texts for the first and second Ctrl-C. Words on stderr would be drawn over:
+    /// while there is a picture, it shows the first one, and the second one waits until it is
+    /// closed.
     pub(crate) fn listen(messages: Arc<InterruptMessages>) -> Result<Self, CommandFailure> {
         let opened: Arc<OnceLock<Arc<SharedPicture>>> = Arc::default();
         let (first, second) = (Arc::clone(&opened), Arc::clone(&opened));
@@ -50,7 +51,8 @@ impl LiveViewOpener {
         self.show(picture)
     }
 
-    /// The same for a program that prints while it runs: its output is held back. The error is a message for the user.
+    /// The same for a program that prints while it runs: its output is held back. The error is a
+    /// message for the user.
     pub(crate) fn open_for_program(&self, title: &str) -> Result<LiveView, String> {
         let opened = || {
             ui::check()?;

@@ -1,5 +1,5 @@
-//! Who logs in at the server of a DSN, and where the password comes from. No server gets the password of another one
-//! unless the user has said so.
+//! Who logs in at the server of a DSN, and where the password comes from. No server gets the
+//! password of another one unless the user has said so.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ const LOOK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How an account is given beside a DSN.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct LoginArgs {
-    /// Option file of MySQL's programs: user and password of its group [client], where neither the DSN nor
-    /// TRUETPS_PASSWORD has them
+    /// Option file of MySQL's programs: user and password of its group [client], where neither the
+    /// DSN nor TRUETPS_PASSWORD has them
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file: Option<PathBuf>,
     /// Ask for the account's password on the terminal, for each server
@@ -40,8 +40,8 @@ pub(crate) struct LoginSources<'a> {
     /// Names of variables of the environment: the first that is set counts.
     pub(crate) variables: &'a [&'a str],
     pub(crate) defaults_file: Option<&'a Path>,
-    /// Whether what the user has for MySQL's programs, without having named it, is meant for this server: not where it
-    /// could be for another one as well.
+    /// Whether what the user has for MySQL's programs, without having named it, is meant for this
+    /// server: not where it could be for another one as well.
     pub(crate) own_file: bool,
     pub(crate) asks: bool,
 }
@@ -122,7 +122,8 @@ fn warn_of_typed_password(target: &Target, dsn: &str) {
     let is_typed = std::env::args_os().any(|word| word.to_string_lossy().ends_with(dsn));
     if target.login.password.is_some() && is_typed {
         print_message(&format!(
-            "warning: a password on the command line can be read by every user of this host: use {PASSWORD}\n"
+            "warning: a password on the command line can be read by every user of this host: use \
+             {PASSWORD}\n"
         ));
     }
 }
@@ -145,7 +146,8 @@ fn names_user(dsn: &str) -> bool {
     authority.rsplit_once('@').is_some_and(|(user, _)| !user.is_empty())
 }
 
-/// As MySQL's programs do: `~/.my.cnf`, for an account that the DSN does not name, or names as the file does.
+/// As MySQL's programs do: `~/.my.cnf`, for an account that the DSN does not name, or names as the
+/// file does.
 pub(crate) fn own_file_of(target: &Target, dsn: &str) -> Option<OwnFile> {
     let home = std::env::var_os("HOME").filter(|_| target.dialect == SqlDialect::Mysql)?;
     let path = Path::new(&home).join(OWN_FILE);

@@ -1,26 +1,29 @@
 //! The `truetps` command: parse, resolve, do, exit.
 //!
-//! - `args`: what was typed, a file for each command. `commands`: what each command does, a file each. `exit`: the exit
-//!   codes. `failure`: an error as it is shown. `terminal`: what is printed, and what `--quiet` leaves out. `answer`:
-//!   from an experiment's folder to its printed answer and `report.html`.
-//! - `settings`: the user's defaults: a table of settings, whose values come from the environment, `truetps.toml` and
-//!   the user's file (`layers`), and which become the defaults of all arguments with that flag (`fill`), so that no
-//!   command knows where a default comes from. `login`: the user and password for a DSN.
-//! - `short_plan`: the plan of a command line, from a workload or another plan. `plans` finds a plan. `option_file`: a
-//!   user's own my.cnf. `explain_sides` reads the two sides of `explain`, and `explain_scale` scales their buffer pools
-//!   to this machine.
-//! - Progress: as a line (`progress`; `block_progress` without a terminal) or as a live view (`ui`: `model` holds the
-//!   state from events, `picture` draws it, `screen` sets up and restores the terminal). `running_trial` is common to
-//!   both; `live_view` opens the view for all programs; `ui::held_output` holds the output of `sysbench`, `slap` and
-//!   `mtls` back meanwhile; `probe_picture` makes the intervals of a server without a load.
+//! - `args`: what was typed, a file for each command. `commands`: what each command does, a file
+//!   each. `exit`: the exit codes. `failure`: an error as it is shown. `terminal`: what is printed,
+//!   and what `--quiet` leaves out. `answer`: from an experiment's folder to its printed answer and
+//!   `report.html`.
+//! - `settings`: the user's defaults: a table of settings, whose values come from the environment,
+//!   `truetps.toml` and the user's file (`layers`), and which become the defaults of all arguments
+//!   with that flag (`fill`), so that no command knows where a default comes from. `login`: the
+//!   user and password for a DSN.
+//! - `short_plan`: the plan of a command line, from a workload or another plan. `plans` finds a
+//!   plan. `option_file`: a user's own my.cnf. `explain_sides` reads the two sides of `explain`,
+//!   and `explain_scale` scales their buffer pools to this machine.
+//! - Progress: as a line (`progress`; `block_progress` without a terminal) or as a live view (`ui`:
+//!   `model` holds the state from events, `picture` draws it, `screen` sets up and restores the
+//!   terminal). `running_trial` is common to both; `live_view` opens the view for all programs;
+//!   `ui::held_output` holds the output of `sysbench`, `slap` and `mtls` back meanwhile;
+//!   `probe_picture` makes the intervals of a server without a load.
 //! - `exporter` shows the last readings of `truetps probe` over HTTP; it sends no query.
 //! - `compat`: `sysbench`, `slap` and `mtls`, whose arguments are passed on as typed.
-//! - `completions` answers shells, `man_pages` writes the pages of `man`, and `manual` shows the pages of `docs/`,
-//!   which the program contains.
+//! - `completions` answers shells, `man_pages` writes the pages of `man`, and `manual` shows the
+//!   pages of `docs/`, which the program contains.
 //!
-//! *Invariants:* the run's thread never waits for the terminal. Only `main` exits, apart from the second signal
-//! (`signals`). Only this crate prints, except for `sysbench`, which prints its own lines because scripts print between
-//! them, and the prompts of `compat`.
+//! *Invariants:* the run's thread never waits for the terminal. Only `main` exits, apart from the
+//! second signal (`signals`). Only this crate prints, except for `sysbench`, which prints its own
+//! lines because scripts print between them, and the prompts of `compat`.
 
 mod answer;
 mod args;
@@ -155,7 +158,8 @@ fn print_wrong_line(error: &clap::Error) -> ExitCode {
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// What was typed, with the user's settings as defaults. A line that is wrong without them is reported first.
+/// What was typed, with the user's settings as defaults. A line that is wrong without them is
+/// reported first.
 fn command_line() -> Result<Cli, WrongLine> {
     let typed = std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned());
     let explain = |error| match other_programs_words::explain(error, typed.as_deref()) {

@@ -54,13 +54,15 @@ fn general_sections() -> String {
     let variables: Vec<_> =
         SETTINGS.iter().map(|setting| format!("{}, ", setting.variable())).collect();
     format!(
-        ".SH ENVIRONMENT\n{}TRUETPS_CONFIG\n.RS 4\nDefaults of flags, which come before the files listed below.\n.RE\n\
+        ".SH ENVIRONMENT\n{}TRUETPS_CONFIG\n.RS 4\nDefaults of flags, which come before the files \
+         listed below.\n.RE\n\
          .TP\nTRUETPS_PASSWORD\nPassword of the account of a DSN.\n\
-         .TP\nTRUETPS_PARTS_SECRET\nSecret of the parts of a load (\\-\\-part), if not the password.\n\
+         .TP\nTRUETPS_PARTS_SECRET\nSecret of the parts of a load (\\-\\-part), if not the \
+         password.\n\
          .TP\nNO_COLOR\nPrint without colours.\n\
          .SH FILES\n.TP\n\\&./truetps.toml\nDefaults of flags in this folder and those below it.\n\
-         .TP\n~/.config/truetps/config.toml\nDefaults of flags of a user. `truetps config show \\-\\-origin` lists all \
-         settings, `truetps help reference/config` describes them.\n",
+         .TP\n~/.config/truetps/config.toml\nDefaults of flags of a user. `truetps config show \
+         \\-\\-origin` lists all settings, `truetps help reference/config` describes them.\n",
         variables.concat()
     )
 }

@@ -11,8 +11,9 @@ use crate::answer::EDITED;
 use crate::failure::CommandFailure;
 use crate::terminal::shown;
 
-/// The folder that a user has named; `latest` and `None`: the newest experiment. Without `--runs` it is looked for where
-/// truetps records: in `runs`, and in the state folder of the programs that may be started anywhere.
+/// The folder that a user has named; `latest` and `None`: the newest experiment. Without `--runs`
+/// it is looked for where truetps records: in `runs`, and in the state folder of the programs that
+/// may be started anywhere.
 pub(crate) fn folder_named(named: Option<&Path>, runs: Option<&Path>) -> PathBuf {
     let is_there = |path: &&Path| *path != Path::new(LATEST) || path.exists();
     match (named.filter(is_there), runs) {
@@ -22,7 +23,8 @@ pub(crate) fn folder_named(named: Option<&Path>, runs: Option<&Path>) -> PathBuf
     }
 }
 
-/// The folder of a run that a user means: by the name alone, or by a file in it. As it was typed where there is neither.
+/// The folder of a run that a user means: by the name alone, or by a file in it. As it was typed
+/// where there is neither.
 pub(crate) fn meant_folder(typed: &Path, runs: Option<&Path>) -> PathBuf {
     let is_of_run = |name: &OsStr| {
         name == "report.html" || Path::new(name).extension() == Some(OsStr::new("json"))

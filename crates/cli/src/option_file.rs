@@ -8,7 +8,8 @@ use truetps_sandbox::{BaseSettings, FileSetting, ServerBinary, ServerUser, base_
 use crate::failure::CommandFailure;
 use crate::terminal::{print_line, print_message};
 
-/// The settings that a private server of this program takes of the file. What it does not take is listed.
+/// The settings that a private server of this program takes of the file. What it does not take is
+/// listed.
 pub(crate) fn of_file(
     path: &Path,
     binary: &ServerBinary,

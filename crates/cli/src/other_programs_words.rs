@@ -9,8 +9,8 @@ use crate::failure::CommandFailure;
 /// Names that differ by more letters are not misspelt: `--duration` is no `--rate`.
 const MISSPELT_MAX: usize = 2;
 
-/// Flags of sysbench, pgbench, wrk, hyperfine and mysqlslap: what `run` and `sweep` have in their place. `--time`,
-/// `--duration` and `--threads` are names of flags here, too.
+/// Flags of sysbench, pgbench, wrk, hyperfine and mysqlslap: what `run` and `sweep` have in their
+/// place. `--time`, `--duration` and `--threads` are names of flags here, too.
 const FLAGS: [(&str, &str); 15] = [
     ("--max-time --runtime -d -T", "--measure TIME sets the time that is measured"),
     (
@@ -34,7 +34,8 @@ const FLAGS: [(&str, &str); 15] = [
         "--repeat N of `truetps run`, --blocks N of `truetps sweep`",
     ),
     (
-        "--mysql-host --mysql-user --mysql-password --mysql-socket --host --user --password -h -u -p",
+        "--mysql-host --mysql-user --mysql-password --mysql-socket --host --user --password -h -u \
+         -p",
         "--dsn mysql://USER@HOST/ names a server of yours; TRUETPS_PASSWORD has its password",
     ),
     (
@@ -47,11 +48,13 @@ const FLAGS: [(&str, &str); 15] = [
     ),
     (
         "--sql --query --queries --create --script",
-        "your own statements are in a plan: `[workload]` with `sql = \"…\"`; `truetps help workloads` has examples",
+        "your own statements are in a plan: `[workload]` with `sql = \"…\"`; `truetps help \
+         workloads` has examples",
     ),
     (
         "--prometheus --listen",
-        "--format prometheus prints the figures of a run; `truetps probe DSN --listen ADDRESS:PORT` serves the counters of a server",
+        "--format prometheus prints the figures of a run; `truetps probe DSN --listen \
+         ADDRESS:PORT` serves the counters of a server",
     ),
     (
         "--config --config-file",
@@ -65,12 +68,15 @@ const IN_PLAN: [(&str, &str); 4] = [
     ("--plan", "the plan has no flag: truetps sweep PLAN"),
     (
         "--rate --rows-per-insert --key --hot-rows",
-        "--vary NAME=LEVEL,LEVEL compares levels: `rate`, `rows_per_insert`, `key`, `hot_rows`; a plan sets a single one",
+        "--vary NAME=LEVEL,LEVEL compares levels: `rate`, `rows_per_insert`, `key`, `hot_rows`; a \
+         plan sets a single one",
     ),
     (
-        "--rate-per-client --transactions --tables --distribution --mix --retry \
-         --ignore --fatal --reconnect --arrivals --latency-limit --ramp-to --text-protocol --events --requests --rand-type",
-        "the plan sets it: `truetps plan show durability` shows one, --save-plan FILE.toml writes one to change",
+        "--rate-per-client --transactions --tables --distribution --mix --retry --ignore --fatal \
+         --reconnect --arrivals --latency-limit --ramp-to --text-protocol --events --requests \
+         --rand-type",
+        "the plan sets it: `truetps plan show durability` shows one, --save-plan FILE.toml writes \
+         one to change",
     ),
 ];
 const IN_SWEEP: [(&str, &str); 3] = [
@@ -112,7 +118,8 @@ const COMMANDS: [(&str, &str); 15] = [
     ),
     (
         "check validate",
-        "`truetps plan check FILE` checks a plan, `truetps doctor` this machine, `truetps verify` rows",
+        "`truetps plan check FILE` checks a plan, `truetps doctor` this machine, `truetps verify` \
+         rows",
     ),
     ("install uninstall", "`truetps help install`"),
     (
@@ -126,19 +133,20 @@ const COMMANDS: [(&str, &str); 15] = [
     ("show list ls", "`truetps plan list`, `truetps server list`, `truetps report`"),
     (
         "tune advise recommend optimize optimise",
-        "`truetps explain A B` finds which of the settings that differ make a difference, `truetps sweep --vary` measures \
-         levels, `truetps pool` the number of connections",
+        "`truetps explain A B` finds which of the settings that differ make a difference, `truetps \
+         sweep --vary` measures levels, `truetps pool` the number of connections",
     ),
     (
         "runs history trend",
-        "`truetps report FOLDER` shows a run, `truetps compare A B` two; recorded runs are in ./runs",
+        "`truetps report FOLDER` shows a run, `truetps compare A B` two; recorded runs are in \
+         ./runs",
     ),
     ("results result analyse analyze", "`truetps report` shows the newest run"),
     ("mysqlslap", "`truetps slap` takes the options of mysqlslap"),
 ];
 
-/// The same error with a suitable tip, or none; errors about numbers get a text from truetps. `command` is the word
-/// that was typed first.
+/// The same error with a suitable tip, or none; errors about numbers get a text from truetps.
+/// `command` is the word that was typed first.
 pub(crate) fn explain(
     mut error: clap::Error,
     command: Option<&str>,
@@ -213,7 +221,8 @@ fn retip<'a>(
     }
 }
 
-/// Whether a word is another one with few wrong letters; short words differ by two letters from anything.
+/// Whether a word is another one with few wrong letters; short words differ by two letters from
+/// anything.
 fn is_misspelt(known: &str, typed: &str) -> bool {
     let [known, typed] = [known, typed].map(|word| word.trim_start_matches('-'));
     let most = MISSPELT_MAX.min(known.chars().count() / 3);
@@ -234,7 +243,8 @@ pub(crate) fn number_form(problem: &str) -> Option<&'static str> {
     })
 }
 
-/// `None` where the value is not refused by the library's readers of numbers, whose words name neither value nor form.
+/// `None` where the value is not refused by the library's readers of numbers, whose words name
+/// neither value nor form.
 fn number_error(error: &clap::Error) -> Option<CommandFailure> {
     let form = number_form(&error.source()?.to_string())?;
     let text = |kind| match error.get(kind) {
@@ -244,7 +254,10 @@ fn number_error(error: &clap::Error) -> Option<CommandFailure> {
     let (flag, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
     let is_list = flag.starts_with("--connections") && value.contains(',');
     let hint = is_list.then(|| {
-        format!("a trial has one number of connections; several are compared by: truetps sweep WORKLOAD -c {value}")
+        format!(
+            "a trial has one number of connections; several are compared by: truetps sweep \
+                 WORKLOAD -c {value}"
+        )
     });
     Some(
         CommandFailure::usage(format!("invalid value '{value}' for '{flag}': {form}"))

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use rustix::process::geteuid;
 
-/// Whether it belongs to this user, to root, or to who called `sudo`; of a link, also the link. One that cannot be looked
-/// at is an error of its reader.
+/// Whether it belongs to this user, to root, or to who called `sudo`; of a link, also the link. One
+/// that cannot be looked at is an error of its reader.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let us = geteuid().as_raw();
     let asked = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());

@@ -5,7 +5,8 @@ use truetps_probe::own_cores;
 
 use crate::failure::CommandFailure;
 
-/// `auto`, or a list of cores for the generator such as `3` or `0-1,4`. The private server gets the others.
+/// `auto`, or a list of cores for the generator such as `3` or `0-1,4`. The private server gets the
+/// others.
 pub(crate) fn parse(text: &str) -> Result<Pin, CommandFailure> {
     split(text, &own_cores())
         .map_err(|problem| CommandFailure::usage(format!("--pin {text}: {problem}")))

@@ -39,8 +39,8 @@ pub(crate) const SHIPPED: [(&str, &str); 23] = [
     ("primary-key-ssd", include_str!("../../../plans/primary-key-ssd.toml")),
 ];
 
-/// Text of a plan, by name or by path. A name is looked for among those that ship; anything with a `/` or ending in
-/// `.toml` is a file.
+/// Text of a plan, by name or by path. A name is looked for among those that ship; anything with a
+/// `/` or ending in `.toml` is a file.
 pub(crate) fn text_of(plan: &str) -> Result<String, CommandFailure> {
     if let Some((_, text)) = SHIPPED.iter().find(|(name, _)| *name == plan) {
         return Ok((*text).to_owned());
@@ -55,7 +55,8 @@ pub(crate) fn text_of(plan: &str) -> Result<String, CommandFailure> {
     if truetps_workload::NAMES.contains(&plan) {
         let message = format!("`{plan}` is a workload, and no plan of this name ships");
         let hint = format!(
-            "`truetps sweep {plan} --vary NAME=LEVEL,LEVEL` measures it; --save-plan FILE.toml writes its plan"
+            "`truetps sweep {plan} --vary NAME=LEVEL,LEVEL` measures it; --save-plan FILE.toml \
+             writes its plan"
         );
         return Err(CommandFailure::usage(message).hint(hint));
     }
@@ -92,15 +93,16 @@ pub(crate) fn parse(plan: &str) -> Result<Plan, CommandFailure> {
     Ok(parsed)
 }
 
-/// The record of a run looks like a plan, but is incomplete: an experiment made from it would measure something else.
+/// The record of a run looks like a plan, but is incomplete: an experiment made from it would
+/// measure something else.
 pub(crate) fn refuse_record(plan: &Plan, what: &str) -> Result<(), CommandFailure> {
     let Some(personality) = plan.recorded_from else { return Ok(()) };
     let message = format!(
         "{what} is the record of a run of `{personality}`: it cannot be run as an experiment"
     );
     let hint = format!(
-        "repeat the command line of `{personality}`, or write a plan with the workload `sql` or `table` \
-         (`truetps help workloads`)"
+        "repeat the command line of `{personality}`, or write a plan with the workload `sql` or \
+         `table` (`truetps help workloads`)"
     );
     Err(CommandFailure::usage(message).hint(hint))
 }
@@ -128,7 +130,8 @@ mod tests {
 
     #[test]
     fn records_are_no_plans() {
-        let text = "name = 's'\nabout = '?'\nrecorded_from = 'slap'\n[workload]\nsql = 'x'\n[factors]\nconnections = [1]";
+        let text = "name = 's'\nabout = '?'\nrecorded_from = 'slap'\n[workload]\nsql = \
+                    'x'\n[factors]\nconnections = [1]";
         let refused =
             refuse_record(&Plan::parse(text).unwrap(), "plan `p`").unwrap_err().to_string();
         assert!(refused.contains("plan `p` is the record of a run of `truetps slap`"), "{refused}");

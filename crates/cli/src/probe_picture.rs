@@ -1,4 +1,5 @@
-//! `truetps probe --ui`: what a probe sees as the picture of a run, in which the server's commits stand for transactions.
+//! `truetps probe --ui`: what a probe sees as the picture of a run, in which the server's commits
+//! stand for transactions.
 
 use std::time::Duration;
 
@@ -60,7 +61,8 @@ struct CommitMeter {
 }
 
 impl CommitMeter {
-    /// `None` for a reading of the host, for the first one, and for one after a restart, where counters fall.
+    /// `None` for a reading of the host, for the first one, and for one after a restart, where
+    /// counters fall.
     fn interval(&mut self, header: &ProbeHeader, sample: &ProbeSample) -> Option<Interval> {
         if !self.live.sample(header, sample) || sample.source != ProbeSource::Server {
             return None;

@@ -19,8 +19,9 @@ const REPORT_AGAIN_MS: f64 = 500.0;
 /// With a longer time between looks, truetps was stopped or had no CPU.
 const LOOK_MAX_MS: f64 = 500.0;
 
-/// Which counter has the commits, as the summary of the same readings chooses it: the first one that has grown. A binlog
-/// that begins to count later replaces the handler's counter, which counts each transaction several times.
+/// Which counter has the commits, as the summary of the same readings chooses it: the first one
+/// that has grown. A binlog that begins to count later replaces the handler's counter, which counts
+/// each transaction several times.
 #[derive(Debug, Default)]
 pub(crate) struct CommitCounter {
     last: [Option<f64>; COMMITS.len()],
@@ -37,7 +38,8 @@ pub(crate) struct CommitReading {
 }
 
 impl CommitCounter {
-    /// As long as none has grown: the first one that has counted something, else the last one that the server has.
+    /// As long as none has grown: the first one that has counted something, else the last one that
+    /// the server has.
     pub(crate) fn read(&mut self, value: impl Fn(&str) -> Option<f64>) -> Option<CommitReading> {
         let now = COMMITS.map(value);
         let before = std::mem::replace(&mut self.last, now);
@@ -86,7 +88,8 @@ impl ProbeLines {
         Self { is_quiet, ..self }
     }
 
-    /// Call before the samples of each moment. After a long time without a call, the server was not asked either.
+    /// Call before the samples of each moment. After a long time without a call, the server was not
+    /// asked either.
     pub(crate) fn note_look(&mut self, now: Duration) {
         let now_ms = now.as_secs_f64() * 1e3;
         if now_ms - self.looked_ms > LOOK_MAX_MS {
@@ -178,8 +181,8 @@ impl ChangeMeter {
         }
     }
 
-    /// What has happened since the line before; `None` for the first sample, for a late one, and for one that comes soon
-    /// after a line.
+    /// What has happened since the line before; `None` for the first sample, for a late one, and
+    /// for one that comes soon after a line.
     fn line(&mut self, sample: &ProbeSample) -> Option<String> {
         if !self.live.sample(&self.header, sample) {
             return None;
@@ -241,7 +244,8 @@ impl ChangeMeter {
         parts.join("  ")
     }
 
-    /// What was waited on for most of the time since the sample before; else what most sessions wait in.
+    /// What was waited on for most of the time since the sample before; else what most sessions
+    /// wait in.
     fn top_wait(&self, at_ms: f64, seconds: f64) -> Option<String> {
         let now = self.live.now(at_ms);
         let top =
@@ -271,8 +275,8 @@ fn behind((channel, lag_s): (String, Option<f64>)) -> String {
     }
 }
 
-/// Sessions at work. Where the account may not see them, the threads that the MySQL family counts: the probe's own is one
-/// of them, and from MySQL 8.0 on the idle thread of the event scheduler.
+/// Sessions at work. Where the account may not see them, the threads that the MySQL family counts:
+/// the probe's own is one of them, and from MySQL 8.0 on the idle thread of the event scheduler.
 fn running(decoder: &ProbeDecoder) -> Option<f64> {
     let source = ProbeSource::Server;
     if decoder.is_lost(source, SESSIONS) {
@@ -382,8 +386,8 @@ mod tests {
         ];
         assert_eq!(
             meter.line(&sample(2000.0, &second)).unwrap(),
-            "2.0s  running 2  commits 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB (25 % of the redo log)  \
-             lock waits 0  io/file/sql/binlog 1.00 s"
+            "2.0s  running 2  commits 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB (25 % of the \
+             redo log)  lock waits 0  io/file/sql/binlog 1.00 s"
         );
         assert_eq!(
             meter.line(&sample(2100.0, &[("status.Handler_commit", 999.0)])),

@@ -1,4 +1,5 @@
-//! Progress on stderr: one line that is written over where stderr is a terminal, one line a block where it is not.
+//! Progress on stderr: one line that is written over where stderr is a terminal, one line a block
+//! where it is not.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -187,7 +188,8 @@ fn left_text(place: TrialPlace<'_>) -> String {
     place.left.map_or(String::new(), |left| format!("  left {}", format::duration(left)))
 }
 
-/// What fits in a line of the terminal. The last column stays free: some terminals go to the next line after it.
+/// What fits in a line of the terminal. The last column stays free: some terminals go to the next
+/// line after it.
 fn columns() -> usize {
     terminal_columns(std::io::stderr())
         .map_or(COLUMNS_DEFAULT, |columns| columns.max(20))

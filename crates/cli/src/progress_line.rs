@@ -68,7 +68,8 @@ impl ProgressLine {
         Self(parts.into_iter().filter_map(|(worth, text)| Some((worth, text?))).collect())
     }
 
-    /// The same with its place in the experiment in front, and the time that is left before a stall.
+    /// The same with its place in the experiment in front, and the time that is left before a
+    /// stall.
     pub(crate) fn placed(
         mut self,
         place: &str,
@@ -187,7 +188,8 @@ mod tests {
         );
         check(
             &interval(open(7, 1234), 3),
-            "12s  998.0/1 000 tps  p50 300 µs  p99 2.10 ms  lag p99 200 µs  queue 1 234  skipped 7  err 3",
+            "12s  998.0/1 000 tps  p50 300 µs  p99 2.10 ms  lag p99 200 µs  queue 1 234  skipped \
+             7  err 3",
         );
     }
 
@@ -213,8 +215,9 @@ mod tests {
     fn server_and_stall_are_reported_where_there_is_something() {
         assert_eq!(
             with_all().fitting(200),
-            "[1/3]  innodb_flush_log_at_trx_commit=1 connections=50  12s  998.0 tps  p50 300 µs  p99 2.10 ms  \
-             max 9.00 ms  failed 2  redo 61%  waits Commit 12  left 1 min 10 s  STALL 0.3s"
+            "[1/3]  innodb_flush_log_at_trx_commit=1 connections=50  12s  998.0 tps  p50 300 µs  \
+             p99 2.10 ms  max 9.00 ms  failed 2  redo 61%  waits Commit 12  left 1 min 10 s  STALL \
+             0.3s"
         );
         let without_end = quiet(&interval(None, 0)).placed("[3]", "rate=9", None);
         assert_eq!(
@@ -235,11 +238,13 @@ mod tests {
         };
         check(
             119,
-            "[1/3]  innodb_flush_log_at_trx_commit=1 connections=50  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s",
+            "[1/3]  innodb_flush_log_at_trx_commit=1 connections=50  12s  998.0 tps  p99 2.10 ms  \
+             max 9.00 ms  failed 2  STALL 0.3s",
         );
         check(
             89,
-            "[1/3]  innodb_flush_log_…  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s",
+            "[1/3]  innodb_flush_log_…  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL \
+             0.3s",
         );
         check(79, "[1/3]  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s");
         check(40, "12s  998.0 tps  failed 2  STALL 0.3s");

@@ -1,4 +1,5 @@
-//! What each view of a run derives from the events of a trial: its stalls and waits so far, and the lines that stay.
+//! What each view of a run derives from the events of a trial: its stalls and waits so far, and the
+//! lines that stay.
 
 use truetps_analysis::{LiveProbe, LiveStalls};
 use truetps_causes::{Findings, Stage};
@@ -60,7 +61,8 @@ pub(crate) fn tried_rate_text(rate: f64, broken: Option<&str>) -> String {
     broken.map_or_else(|| format!("{rate}/s held"), |why| format!("{rate}/s did not hold: {why}"))
 }
 
-/// What an experiment that plans as it goes does now, and what it knows. `None`: the event is another one.
+/// What an experiment that plans as it goes does now, and what it knows. `None`: the event is
+/// another one.
 pub(crate) fn stage_of(event: &ExperimentEvent<'_>) -> Option<StageText> {
     match event {
         ExperimentEvent::Investigating { stage, left, so_far, factors } => {
@@ -185,8 +187,8 @@ pub(crate) fn trial_number(TrialPlace { index, of, .. }: TrialPlace<'_>) -> Stri
     format!("[{}{of}]", index + 1)
 }
 
-/// Sets the texts of the first and second Ctrl-C while a run has changed an external server; `clear` clears the line
-/// first.
+/// Sets the texts of the first and second Ctrl-C while a run has changed an external server;
+/// `clear` clears the line first.
 pub(crate) fn update_messages(
     messages: &InterruptMessages,
     event: &ExperimentEvent<'_>,

@@ -7,8 +7,9 @@ use truetps_report::TextScreen;
 use crate::settings::has_color;
 use crate::terminal::terminal_columns;
 
-/// The style for stdout: coloured if it is a terminal and neither NO_COLOR nor a setting forbids it. Its width is the
-/// terminal's. Where the output goes to another program, such as a pager, lines still fit the terminal of stderr.
+/// The style for stdout: coloured if it is a terminal and neither NO_COLOR nor a setting forbids
+/// it. Its width is the terminal's. Where the output goes to another program, such as a pager,
+/// lines still fit the terminal of stderr.
 pub(crate) fn screen() -> TextScreen {
     /// Of a terminal that does not know its size.
     const UNKNOWN: usize = 80;

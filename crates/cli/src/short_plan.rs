@@ -1,5 +1,5 @@
-//! The plan of `truetps sweep`: one that ships, a file, or one made for a workload, changed by the flags of the command
-//! line.
+//! The plan of `truetps sweep`: one that ships, a file, or one made for a workload, changed by the
+//! flags of the command line.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -97,9 +97,11 @@ fn workload_of(named: &str) -> Option<WorkloadKind> {
 pub(crate) fn check_runnable(workload: &str) -> Result<(), CommandFailure> {
     if WORKLOADS_OF_PLANS.contains(&workload) {
         let message = format!(
-            "the workload `{workload}` is in a plan: `run` has no flags for its statements and tables"
+            "the workload `{workload}` is in a plan: `run` has no flags for its statements and \
+             tables"
         );
-        let hint = "write a plan with it (`truetps help workloads` has examples), and run it: truetps sweep MY-PLAN.toml";
+        let hint = "write a plan with it (`truetps help workloads` has examples), and run it: \
+                    truetps sweep MY-PLAN.toml";
         return Err(CommandFailure::usage(message).hint(hint));
     }
     let is_file = Path::new(workload).extension().is_some_and(|extension| extension == "toml");
@@ -220,8 +222,8 @@ fn check_twice(typed: &ShortPlanArgs) -> Result<(), CommandFailure> {
     }
 }
 
-/// `sync_binlog` or `prealloc` alone would change nothing on a private server without a binlog: also where the plan, and
-/// not the user, has none.
+/// `sync_binlog` or `prealloc` alone would change nothing on a private server without a binlog:
+/// also where the plan, and not the user, has none.
 fn turn_binlog_on(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailure> {
     let typed = &args.short_plan;
     let varies = typed.vary.iter().find(|(name, _)| NEED_BINLOG.contains(&name.as_str()));
@@ -238,7 +240,8 @@ fn turn_binlog_on(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailur
         };
         plan.server.settings.insert(BINLOG.to_owned(), SettingValue::Bool(true));
         print_message(&format!(
-            "log_bin = ON {how}: {name} has no effect without a binlog (--set log_bin=OFF: without)\n"
+            "log_bin = ON {how}: {name} has no effect without a binlog (--set log_bin=OFF: \
+             without)\n"
         ));
     }
     Ok(())
@@ -285,7 +288,8 @@ pub(crate) fn save(plan: &Plan, path: &Path, args: &SweepArgs) -> Result<Exit, C
     let file = if shown.contains('/') { shown.clone() } else { format!("./{shown}") };
     let run = format!("truetps sweep {}{}", quoted(&file), dsn_words(args));
     let text = format!(
-        "# {}\n#\n#   {run}\n#\n# `truetps plan check {file}` validates this file after a change. Other keys: docs/reference/plan.md\n\n{}",
+        "# {}\n#\n#   {run}\n#\n# `truetps plan check {file}` validates this file after a change. \
+         Other keys: docs/reference/plan.md\n\n{}",
         plan.about,
         plan.to_short_toml()
     );

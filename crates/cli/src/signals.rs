@@ -1,5 +1,5 @@
-//! Ctrl-C: the first one stops and summarises, the second one exits at once. A signal that was ignored when the program
-//! started (`nohup`, a shell's background) stays ignored.
+//! Ctrl-C: the first one stops and summarises, the second one exits at once. A signal that was
+//! ignored when the program started (`nohup`, a shell's background) stays ignored.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -31,10 +31,12 @@ static HEARD: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// A command listens to signals until it ends.
 static IS_LISTENING: AtomicBool = AtomicBool::new(false);
-/// A signal ends the program at once, as if it had never listened: once it has stopped listening, and before a command does.
+/// A signal ends the program at once, as if it had never listened: once it has stopped listening,
+/// and before a command does.
 static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// A file that may not grow any more (`ulimit -f`) makes a write fail, which is reported; it does not end the program.
+/// A file that may not grow any more (`ulimit -f`) makes a write fail, which is reported; it does
+/// not end the program.
 pub(crate) fn outlive_file_limits() {
     // Where it cannot be handled, the program dies of it as others do.
     let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
@@ -46,8 +48,8 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, CommandFailure> {
     listen();
     for &signal in HEEDED.iter() {
         note(signal).map_err(|error| not_handled(&error))?;
-        // In this order: the second signal finds the flag raised and leaves; servers die with truetps (parent-death
-        // signal).
+        // In this order: the second signal finds the flag raised and leaves; servers die with
+        // truetps (parent-death signal).
         flag::register_conditional_shutdown(signal, SIGNAL_BASE + signal, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .map_err(|error| not_handled(&error))?;
@@ -65,8 +67,8 @@ fn listen() {
     ENDS_AT_ONCE.store(false, Ordering::Relaxed);
 }
 
-/// Does something that a signal ends early by the flag: the terminal is restored before the program ends. Afterwards signals
-/// do what they did before. `None`: a signal came.
+/// Does something that a signal ends early by the flag: the terminal is restored before the program
+/// ends. Afterwards signals do what they did before. `None`: a signal came.
 pub(crate) fn unless_signalled<T>(
     action: impl FnOnce(&AtomicBool) -> T,
 ) -> Result<Option<T>, CommandFailure> {
@@ -88,7 +90,8 @@ pub(crate) fn unless_signalled<T>(
     Ok((!stop.load(Ordering::Relaxed)).then_some(done))
 }
 
-/// The same as [`stop_flag`], and each signal is answered on stderr: a second one, before the program leaves.
+/// The same as [`stop_flag`], and each signal is answered on stderr: a second one, before the
+/// program leaves.
 pub(crate) fn stop_flag_that_answers(
     messages: Arc<InterruptMessages>,
 ) -> Result<Arc<AtomicBool>, CommandFailure> {
@@ -97,7 +100,8 @@ pub(crate) fn stop_flag_that_answers(
     stop_flag_that_does(move || say_raw(&messages.first()), move || say_raw(&second.second()))
 }
 
-/// The same, and something is done at the first signal, and something at the second one, before the program leaves.
+/// The same, and something is done at the first signal, and something at the second one, before the
+/// program leaves.
 pub(crate) fn stop_flag_that_does(
     first: impl FnOnce() + Send + 'static,
     second: impl FnOnce() + Send + 'static,
@@ -124,7 +128,8 @@ fn answering(
             first();
         }
         if heard.read_exact(&mut one).is_ok() {
-            // First: what it prints may wait for a terminal that accepts nothing, and a third signal ends that.
+            // First: what it prints may wait for a terminal that accepts nothing, and a third
+            // signal ends that.
             leaves.store(true, Ordering::Relaxed);
             second();
             leave_now();
@@ -148,8 +153,8 @@ pub(crate) fn leave_now() {
     }
 }
 
-/// The exit code of a command that a signal has ended: 130, 143 or 129, as a shell has it of a program that the signal
-/// kills.
+/// The exit code of a command that a signal has ended: 130, 143 or 129, as a shell has it of a
+/// program that the signal kills.
 pub(crate) fn interrupted_code() -> u8 {
     (SIGNAL_BASE + last_signal()) as u8
 }

@@ -1,4 +1,5 @@
-//! Where a command measures: private servers of a program on this host, or a server that runs already.
+//! Where a command measures: private servers of a program on this host, or a server that runs
+//! already.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -89,7 +90,8 @@ impl RunSite {
             )
             .hint("start a server, and name it with --dsn in all parts")),
             ServerChoice::Given(external) if external.schema_is_theirs => {
-                let message = "parts meet in a schema of truetps: --part cannot be used with --i-own-this-schema";
+                let message = "parts meet in a schema of truetps: --part cannot be used with \
+                               --i-own-this-schema";
                 Err(CommandFailure::usage(message).hint("leave --i-own-this-schema out"))
             }
             ServerChoice::Given(external) => {
@@ -100,7 +102,8 @@ impl RunSite {
         }
     }
 
-    /// Prints what a run on an external server would send; runs on private servers are not rehearsed.
+    /// Prints what a run on an external server would send; runs on private servers are not
+    /// rehearsed.
     pub(crate) fn rehearse(&self, plan: &Plan) -> Result<Exit, CommandFailure> {
         let ServerChoice::Given(external) = &self.choice else {
             return Err(CommandFailure::usage("--dry-run needs a server of --dsn"));
@@ -156,7 +159,8 @@ fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailu
 fn refuse_private_factors(plan: &Plan) -> Result<(), CommandFailure> {
     let refused = |message: &str, hint: &str| Err(CommandFailure::usage(message).hint(hint));
     if plan.factors.contains_key(TABLE_ROWS) {
-        let message = "table_rows as a factor is for private servers: tables in another server are filled once";
+        let message = "table_rows as a factor is for private servers: tables in another server are \
+                       filled once";
         return refused(message, "leave --dsn out, or run one sweep for each --table-rows");
     }
     if plan.factors.contains_key(PREALLOC) {
@@ -192,8 +196,8 @@ pub(crate) fn own_program() -> Result<PathBuf, CommandFailure> {
         .map_err(|error| CommandFailure::failed(format!("the program of truetps: {error}")))
 }
 
-/// The servers that a plan is about: those that it names, or the first one found. Those with names stay while the second
-/// is there.
+/// The servers that a plan is about: those that it names, or the first one found. Those with names
+/// stay while the second is there.
 pub(crate) fn programs(
     plan: &Plan,
     home: &Home,
@@ -236,8 +240,8 @@ pub(crate) fn programs(
     Ok(found?.into_iter().unzip())
 }
 
-/// `--basedir` as typed, else of the settings: the latter is used if nothing else is named. As an argument's default it
-/// would be in the way of the other flags that name a server.
+/// `--basedir` as typed, else of the settings: the latter is used if nothing else is named. As an
+/// argument's default it would be in the way of the other flags that name a server.
 pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
     typed
         .map(Path::to_owned)
@@ -291,8 +295,8 @@ fn named_elsewhere(names: &[&str], flag: &str) -> CommandFailure {
         .hint(format!("leave {flag} out, or take the name out of the plan"))
 }
 
-/// Replaces the plan's server by the server of `--server`; a plan that names none, without `--basedir` or `--dsn`
-/// (`is_elsewhere`), gets the server of the settings.
+/// Replaces the plan's server by the server of `--server`; a plan that names none, without
+/// `--basedir` or `--dsn` (`is_elsewhere`), gets the server of the settings.
 pub(crate) fn choose_server(
     plan: &mut Plan,
     server: Option<&str>,
@@ -328,8 +332,8 @@ pub(crate) fn journals(runs: &Path) -> PathBuf {
     state_folder(&|name| std::env::var_os(name)).unwrap_or_else(|| runs.to_owned()).join("journals")
 }
 
-/// A schema to create needs a name that both families keep unchanged; an existing one may have any name. PostgreSQL silently
-/// truncates longer names.
+/// A schema to create needs a name that both families keep unchanged; an existing one may have any
+/// name. PostgreSQL silently truncates longer names.
 fn schema(name: &str, is_theirs: bool, dialect: SqlDialect) -> Result<String, CommandFailure> {
     const LENGTH_MAX: usize = 63;
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

@@ -10,8 +10,8 @@ use truetps_report::{printable, printable_lines, printable_text};
 
 use crate::exit::Exit;
 
-/// Tells the user something, on stderr: lines of text, in which names of a plan or words of a server have no way to move a
-/// terminal's cursor, and addresses have no passwords.
+/// Tells the user something, on stderr: lines of text, in which names of a plan or words of a
+/// server have no way to move a terminal's cursor, and addresses have no passwords.
 pub(crate) fn print_message(text: &str) {
     say_raw(&printable_lines(&without_logins(text)));
 }
@@ -49,8 +49,8 @@ pub(crate) fn print_out(text: &str) -> Exit {
     print_made(&printable_text(text))
 }
 
-/// Prints to stdout what its format has made safe: a drawn report with its colours, JSON, CSV. A reader that has closed
-/// the pipe (`| head`) is no failure.
+/// Prints to stdout what its format has made safe: a drawn report with its colours, JSON, CSV. A
+/// reader that has closed the pipe (`| head`) is no failure.
 pub(crate) fn print_made(text: &str) -> Exit {
     match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -67,7 +67,8 @@ pub(crate) fn terminal_columns(file: impl AsFd) -> Option<usize> {
     (size.ws_col > 0).then_some(size.ws_col.into())
 }
 
-/// The path as a user would write it: relative to the folder that they are in, where it is below that.
+/// The path as a user would write it: relative to the folder that they are in, where it is below
+/// that.
 pub(crate) fn shown(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned))

@@ -17,7 +17,8 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds(text)?).map_err(|_| WRONG.to_owned())
 }
 
-/// A limit of response times. Without a unit 50 would be seconds here, and milliseconds in the user's mind.
+/// A limit of response times. Without a unit 50 would be seconds here, and milliseconds in the
+/// user's mind.
 pub(crate) fn limit(text: &str) -> Result<Duration, String> {
     if text.parse::<f64>().is_ok() {
         Err(format!("has no unit: {text}ms, or {text}s?"))

@@ -20,7 +20,8 @@ pub(crate) enum ProgressWatcher {
 }
 
 impl ProgressWatcher {
-    /// With the flag that ends the run. On a second Ctrl-C on an external server, the restore command is printed.
+    /// With the flag that ends the run. On a second Ctrl-C on an external server, the restore
+    /// command is printed.
     pub(crate) fn start(
         title: &str,
         site: &RunSite,

@@ -1,5 +1,5 @@
-//! The account in an option file of MySQL's programs: the group `[client]`, for callers that use nothing else of the
-//! file.
+//! The account in an option file of MySQL's programs: the group `[client]`, for callers that use
+//! nothing else of the file.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,8 @@ pub struct ClientLogin {
 pub enum NoLogin {
     #[error("{0}")]
     Unread(String),
-    /// MySQL's programs ignore such a file. Ignoring it here would log in as another account than the one it names.
+    /// MySQL's programs ignore such a file. Ignoring it here would log in as another account than
+    /// the one it names.
     #[error("'{}' is not read: it is world-writable", path.display())]
     OpenToAll { path: PathBuf },
 }

@@ -11,7 +11,8 @@ use truetps_trial::ServerSession;
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long statements of clients may continue.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
-/// Statements that continue for this much longer are ended with their connections: some cannot be ended otherwise.
+/// Statements that continue for this much longer are ended with their connections: some cannot be
+/// ended otherwise.
 const LONG_PATIENCE: Duration = Duration::from_secs(3);
 /// Interval between checks for a further interruption.
 const LOOK: Duration = Duration::from_millis(100);
@@ -24,8 +25,8 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Ends running statements some time after the interruption, until `is_over`. Returns whether connections were
-    /// ended, too.
+    /// Ends running statements some time after the interruption, until `is_over`. Returns whether
+    /// connections were ended, too.
     pub(crate) fn end_when_wanted(&self, stop: &AtomicBool, is_over: &AtomicBool) -> bool {
         let starts: Vec<&str> = self.starts.iter().map(String::as_str).collect();
         let (mut since, mut has_ended_connections) = (None, false);
@@ -47,8 +48,8 @@ impl Clients {
     }
 }
 
-/// Sessions whose statements may be ended: identified by number, account and schema together, and by the beginning of
-/// their statement.
+/// Sessions whose statements may be ended: identified by number, account and schema together, and
+/// by the beginning of their statement.
 pub(crate) struct RunSessions {
     /// Target of the connections that end statements; it records all connections.
     target: Target,
@@ -102,8 +103,8 @@ fn begins(statement: &str, starts: &[&str]) -> bool {
     starts.iter().any(|start| !start.is_empty() && text.starts_with(start))
 }
 
-/// A prefix that identifies a statement, without characters that a character set may convert, and without values that
-/// are inserted later.
+/// A prefix that identifies a statement, without characters that a character set may convert, and
+/// without values that are inserted later.
 pub(crate) fn start_of(sql: &str) -> &str {
     const CHARS_MAX: usize = 60;
     let sql = sql.trim_start();
@@ -134,8 +135,8 @@ mod tests {
         };
         assert!(is_of(&row("7", Some("INSERT INTO t VALUES ('?')"))));
         assert!(is_of(&row("7", Some("select a from t where id = 5"))));
-        // The same number and statement of another account, or in another schema: another server, or the same one
-        // restarted.
+        // The same number and statement of another account, or in another schema: another server,
+        // or the same one restarted.
         for (cell, text) in [(1, "v"), (3, "shop")] {
             let mut other = row("7", Some("INSERT INTO t VALUES ('?')"));
             other[cell] = Some(text.to_owned());

@@ -10,7 +10,8 @@ use truetps_recording::LiveView;
 
 use crate::interrupt_messages::InterruptMessages;
 
-/// A variable of the environment: the number of the open file with the hidden words of the command line.
+/// A variable of the environment: the number of the open file with the hidden words of the command
+/// line.
 pub const HIDDEN_WORDS: &str = "TRUETPS_HIDDEN_WORDS";
 
 /// The environment of a program.

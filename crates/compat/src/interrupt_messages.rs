@@ -1,4 +1,5 @@
-//! Text printed on the first and second Ctrl-C, by the thread that receives the signal while the program works.
+//! Text printed on the first and second Ctrl-C, by the thread that receives the signal while the
+//! program works.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -7,7 +7,8 @@ use crate::mysql_words::HIDDEN;
 /// The text with which the originals overwrite a password.
 const MASK: &str = "x";
 
-/// The replacement of each secret word; `None`: the word itself. `shown`: the words as a record has them.
+/// The replacement of each secret word; `None`: the word itself. `shown`: the words as a record has
+/// them.
 pub(crate) fn masked(typed: &[String], shown: &[String]) -> Vec<Option<OsString>> {
     debug_assert_eq!(typed.len(), shown.len());
     typed.iter().zip(shown).map(|(typed, shown)| mask_of(typed, shown)).collect()

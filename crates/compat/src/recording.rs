@@ -39,8 +39,8 @@ impl RunsWish {
     }
 }
 
-/// Checks that the folder is writable before anything is measured: if it is not, a named one is an error, and another one
-/// a warning.
+/// Checks that the folder is writable before anything is measured: if it is not, a named one is an
+/// error, and another one a warning.
 pub(crate) fn choose_runs(
     wish: &RunsWish,
     environment: &dyn Fn(&str) -> Option<OsString>,
@@ -123,7 +123,8 @@ impl CompatRecording {
         *self.view.borrow_mut() = view;
     }
 
-    /// Where the user finds it: the last line, on stderr. `is_named`: the user has named the folder of runs.
+    /// Where the user finds it: the last line, on stderr. `is_named`: the user has named the folder
+    /// of runs.
     pub(crate) fn say_where(&self, is_named: bool, err: &mut dyn Write) {
         if let Some(path) = self.path().filter(|_| is_remarked(is_named)) {
             let _ = writeln!(err, "truetps: recorded in {}", path.display());
@@ -192,8 +193,8 @@ pub(crate) fn server_message(error: &DriverError) -> String {
     match error {
         DriverError::Server(error) => error.message.clone(),
         DriverError::Login(LoginError::UnknownKey { .. }) => format!(
-            "{error}; connect with --ssl-mode=verify_identity and --ssl-ca=FILE, or agree to take the key with \
-             --get-server-public-key"
+            "{error}; connect with --ssl-mode=verify_identity and --ssl-ca=FILE, or agree to take \
+             the key with --get-server-public-key"
         ),
         DriverError::Login(LoginError::NotEncrypted { .. }) => {
             format!("{error}; connect with --ssl-mode=required")

@@ -44,7 +44,8 @@ pub(crate) struct RunRequest {
     pub(crate) transactions: Option<u64>,
     /// `None`: it ends with its transactions.
     pub(crate) time: Option<Duration>,
-    /// Transactions a second of all clients; `None`: each client sends the next one after the answer.
+    /// Transactions a second of all clients; `None`: each client sends the next one after the
+    /// answer.
     pub(crate) rate: Option<f64>,
     pub(crate) seed: u64,
 }
@@ -102,8 +103,8 @@ pub(crate) fn workers(asked: u32, cores: u32) -> u32 {
     worker_count((asked > 0).then_some(asked), cores)
 }
 
-/// Raises the limit of open files for this many clients of the server. The error contains the hint if the host has too
-/// little.
+/// Raises the limit of open files for this many clients of the server. The error contains the hint
+/// if the host has too little.
 pub(crate) fn make_room(clients: u32, server: &Target) -> Result<(), String> {
     truetps_trial::make_room_for_clients(clients, &server.endpoints, &server.sources)
         .map_err(|error| format!("{error}\nhint: {}", error.hint()))
@@ -129,8 +130,8 @@ impl TrialResult {
     }
 }
 
-/// Runs the trial of this number, from 0, keeps it in its folder, and adds its result to `truth`. `transactions`: the
-/// requested number.
+/// Runs the trial of this number, from 0, keeps it in its folder, and adds its result to `truth`.
+/// `transactions`: the requested number.
 pub(crate) fn drive(
     recording: &CompatRecording,
     number: usize,
@@ -167,8 +168,8 @@ pub(crate) fn drive(
     Ok(TrialResult { trial, outcome, others, has_ended_connections })
 }
 
-/// The server's settings after the measurement. Empty if the server is gone or has no connection left; Ctrl-C ends the
-/// wait.
+/// The server's settings after the measurement. Empty if the server is gone or has no connection
+/// left; Ctrl-C ends the wait.
 fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
     if context.stop.load(Ordering::Relaxed) {
         return None;
@@ -180,8 +181,8 @@ fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
     .ok()
 }
 
-/// Runs a load whose statements are ended soon after Ctrl-C, so that the user does not wait for a lock or a long query.
-/// Returns whether connections were ended, too.
+/// Runs a load whose statements are ended soon after Ctrl-C, so that the user does not wait for a
+/// lock or a long query. Returns whether connections were ended, too.
 fn run_and_end<T>(
     context: &TrialContext<'_>,
     run: impl FnOnce(&TrialContext<'_>) -> T,
@@ -218,7 +219,8 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Performs an operation that waits for a server, and abandons it on Ctrl-C: `None`. The server may still finish it.
+/// Performs an operation that waits for a server, and abandons it on Ctrl-C: `None`. The server may
+/// still finish it.
 pub(crate) fn unless_stopped<T: Send + 'static>(
     stop: &AtomicBool,
     work: impl FnOnce() -> T + Send + 'static,

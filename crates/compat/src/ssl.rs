@@ -10,8 +10,8 @@ pub(crate) fn ssl_mode(text: &str) -> Result<TlsMode, String> {
         .ok_or_else(|| format!("none of {}", TlsMode::MYSQL_WORDS.map(|(word, _)| word).join(", ")))
 }
 
-/// The TLS mode of the options. Without a mode, an authority means that the certificate is verified, a client
-/// certificate requires TLS, and otherwise TLS is used if the server has it.
+/// The TLS mode of the options. Without a mode, an authority means that the certificate is
+/// verified, a client certificate requires TLS, and otherwise TLS is used if the server has it.
 pub(crate) fn tls(
     mode: Option<TlsMode>,
     [ca, cert, key]: [Option<PathBuf>; 3],

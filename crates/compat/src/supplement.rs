@@ -285,8 +285,10 @@ mod tests {
             truth.block(Some("runs/slap-1")),
             "truetps\n\tthroughput: 6 223 tps, mean of 2 runs from 100.0 to 12 346\n\
              \tresponse time: p50 1.00 ms, p95 2.00 ms, p99 2.00 ms, max 2.00 ms\n\
-             \tacknowledged: 20 of 20 queries; 20 rows changed\n\tclients: 4, connected within 12.0 ms before the time began\n\
-             \terrors: none\n\tCPU of a transaction: client 8.25 µs, server not known\n\tvalidity: valid\n\
+             \tacknowledged: 20 of 20 queries; 20 rows changed\n\tclients: 4, connected within \
+             12.0 ms before the time began\n\
+             \terrors: none\n\tCPU of a transaction: client 8.25 µs, server not known\n\tvalidity: \
+             valid\n\
              \tseed: 7\n\tkept in: runs/slap-1\n\n"
         );
         assert!(truth.is_valid());

@@ -29,10 +29,11 @@ impl From<io::Error> for NoPassword {
     }
 }
 
-/// Asks on the program's terminal, whatever its streams are connected to. The typed text is not shown.
+/// Asks on the program's terminal, whatever its streams are connected to. The typed text is not
+/// shown.
 ///
-/// Keys that would end or suspend the program, and leave the terminal without echo, are ordinary keys during the input;
-/// `stop` is set by a signal from elsewhere.
+/// Keys that would end or suspend the program, and leave the terminal without echo, are ordinary
+/// keys during the input; `stop` is set by a signal from elsewhere.
 pub fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
     let terminal = File::options().read(true).write(true).open(TERMINAL).map_err(|error| {
         NoPassword::NoTerminal(io::Error::new(error.kind(), format!("{TERMINAL}: {error}")))

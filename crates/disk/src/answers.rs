@@ -105,7 +105,8 @@ impl Drop for DelayedAnswers {
 }
 
 fn give_answers((queue, changed): &(Mutex<Queue>, Condvar)) {
-    // The kernel wakes a thread up to 50 µs late by default: as long as some disks take for a request.
+    // The kernel wakes a thread up to 50 µs late by default: as long as some disks take for a
+    // request.
     let _ = rustix::thread::set_current_timer_slack(NonZero::new(1));
     let mut held = queue.lock().unwrap_or_else(PoisonError::into_inner);
     loop {

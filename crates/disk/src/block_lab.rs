@@ -58,7 +58,8 @@ impl BlockLab {
         Ok(lab)
     }
 
-    /// Runs a program on the disk. It holds the lock, too: where this process is killed, a cleaning waits for it.
+    /// Runs a program on the disk. It holds the lock, too: where this process is killed, a cleaning
+    /// waits for it.
     fn run(&self, program: &'static str, words: &[&str], path: &Path) -> Result<String, DiskError> {
         let words: Vec<_> = words.iter().map(OsStr::new).chain([path.as_os_str()]).collect();
         let lock = self.lock.try_clone().map_err(DiskError::io("lock", &self.options.folder))?;
@@ -72,7 +73,8 @@ impl BlockLab {
         Ok(())
     }
 
-    /// All of it is written now: what ext4 would write in the background later would disturb a measurement.
+    /// All of it is written now: what ext4 would write in the background later would disturb a
+    /// measurement.
     fn make_file_system(&self) -> Result<(), DiskError> {
         let extended = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
         let words = ["-q", "-F", "-m", "0", "-i", "65536", "-E", extended];
@@ -124,7 +126,8 @@ impl DiskLab for BlockLab {
     }
 
     fn start_again(&mut self) -> Result<(), DiskError> {
-        // The file system in memory and the one on the disk differ now, so that the former has to go first.
+        // The file system in memory and the one on the disk differ now, so that the former has to
+        // go first.
         unmount_when_free(&self.options.files())?;
         detach_loop(&self.loop_device)?;
         locked(&self.device).state.restore_power();

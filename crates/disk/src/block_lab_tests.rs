@@ -117,7 +117,8 @@ fn a_crash_takes_what_was_not_flushed() {
     assert!(files.join("later").exists());
 }
 
-/// A process in a mount namespace of its own has a copy of each mount, in which the file system of a crashed host lives on.
+/// A process in a mount namespace of its own has a copy of each mount, in which the file system of
+/// a crashed host lives on.
 #[test]
 fn a_file_system_of_a_dead_host_writes_nothing() {
     let Some(_mounts) = can_mount(LabLevel::Block) else { return };

@@ -1,4 +1,5 @@
-//! An emulated disk: its data in a sparse file, what a power cut takes of it, and when each request is done.
+//! An emulated disk: its data in a sparse file, what a power cut takes of it, and when each request
+//! is done.
 
 use std::fs::File;
 use std::io;
@@ -31,8 +32,8 @@ pub(crate) enum DoneAt {
     At(Instant),
 }
 
-/// What both labs have in common: when a request is done, what a power cut takes back, and whether the power is off.
-/// Where the data is, the labs know.
+/// What both labs have in common: when a request is done, what a power cut takes back, and whether
+/// the power is off. Where the data is, the labs know.
 pub(crate) struct DeviceState {
     model: DeviceModel,
     /// The zero of the model's clock.
@@ -70,7 +71,8 @@ impl DeviceState {
         self.is_timed = is_timed;
     }
 
-    /// Sets what the host adds to a request. It does not matter to a spinning disk: the platter decides.
+    /// Sets what the host adds to a request. It does not matter to a spinning disk: the platter
+    /// decides.
     pub(crate) fn set_host_ns(&mut self, host_ns: u64) {
         self.host_ns = if self.model.is_rotating() { 0 } else { host_ns };
     }
@@ -84,7 +86,8 @@ impl DeviceState {
         &mut self.undo
     }
 
-    /// A flush that is done is reported with [`flush_done`](Self::flush_done), before it is answered.
+    /// A flush that is done is reported with [`flush_done`](Self::flush_done), before it is
+    /// answered.
     pub(crate) fn flush(&mut self) -> (Option<FlushNumber>, DoneAt) {
         if self.is_cut {
             return (None, DoneAt::Now);
@@ -108,8 +111,9 @@ impl DeviceState {
         }
     }
 
-    /// From now on nothing reaches the disk. Processes that write to it and live get answers that are not true. Returns the
-    /// blocks of which the cache lost something; a disk that is cut already loses nothing more.
+    /// From now on nothing reaches the disk. Processes that write to it and live get answers that
+    /// are not true. Returns the blocks of which the cache lost something; a disk that is cut
+    /// already loses nothing more.
     pub(crate) fn cut(&mut self, crash: DiskCrash) -> Vec<LostBlock> {
         let was_cut = std::mem::replace(&mut self.is_cut, true);
         match crash {
@@ -126,7 +130,8 @@ impl DeviceState {
         self.crashes += 1;
     }
 
-    /// Crashes of the host so far: what was opened before the last one belongs to a host that is dead.
+    /// Crashes of the host so far: what was opened before the last one belongs to a host that is
+    /// dead.
     pub(crate) fn crashes(&self) -> u64 {
         self.crashes
     }
@@ -153,8 +158,8 @@ impl DeviceState {
     }
 }
 
-/// Opens a file of a disk, which only its owner may read and write, whatever the umask is. One of an earlier version, which
-/// others could read, is closed to them.
+/// Opens a file of a disk, which only its owner may read and write, whatever the umask is. One of
+/// an earlier version, which others could read, is closed to them.
 pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
@@ -170,8 +175,8 @@ pub(crate) struct EmulatedDevice {
 }
 
 impl EmulatedDevice {
-    /// Opens the sparse file of the disk's data, or creates it, for this user only: it holds whole datadirs. A file that was
-    /// kept stays as large as it is.
+    /// Opens the sparse file of the disk's data, or creates it, for this user only: it holds whole
+    /// datadirs. A file that was kept stays as large as it is.
     pub(crate) fn open(
         path: &Path,
         bytes: u64,

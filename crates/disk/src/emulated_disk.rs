@@ -23,8 +23,8 @@ pub struct EmulatedDisk {
 }
 
 impl EmulatedDisk {
-    /// Starts a helper, the process that [`run_helper`](crate::run_helper) runs in, and waits until the disk is mounted.
-    /// Requests take no time yet.
+    /// Starts a helper, the process that [`run_helper`](crate::run_helper) runs in, and waits until
+    /// the disk is mounted. Requests take no time yet.
     pub fn mount(mut helper: Command, options: DiskOptions) -> Result<Self, DiskError> {
         // A group of its own: Ctrl-C at the terminal ends truetps first, which ends the disk.
         helper.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -74,14 +74,15 @@ impl EmulatedDisk {
         }
     }
 
-    /// From now on nothing reaches the disk, whatever runs on it: its answers are not true any more. Returns the blocks of
-    /// which its cache lost something. [`crash`](Self::crash) ends that.
+    /// From now on nothing reaches the disk, whatever runs on it: its answers are not true any
+    /// more. Returns the blocks of which its cache lost something. [`crash`](Self::crash) ends
+    /// that.
     pub fn cut(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
         self.lose(HelperCommand::Cut(crash))
     }
 
-    /// The host crashes, unless the disk is cut already, and starts again. Everything that ran on the disk must be dead.
-    /// Returns the blocks of which its cache lost something.
+    /// The host crashes, unless the disk is cut already, and starts again. Everything that ran on
+    /// the disk must be dead. Returns the blocks of which its cache lost something.
     pub fn crash(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
         self.lose(HelperCommand::Crash(crash))
     }
@@ -93,7 +94,8 @@ impl EmulatedDisk {
         }
     }
 
-    /// Keeps the disk mounted when this process ends. SIGTERM ends its own process, which unmounts it.
+    /// Keeps the disk mounted when this process ends. SIGTERM ends its own process, which unmounts
+    /// it.
     pub fn stay(mut self) -> Result<(), DiskError> {
         self.done(HelperCommand::Stay)?;
         // Dropping it does nothing from now on.

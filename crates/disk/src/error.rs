@@ -24,7 +24,8 @@ pub enum DiskError {
     Missing { what: &'static str, problem: String },
     /// Neither level can be mounted.
     #[error(
-        "emulated disks cannot be mounted here: level `block` lacks {block}; level `file_system` lacks {file_system}"
+        "emulated disks cannot be mounted here: level `block` lacks {block}; level `file_system` \
+         lacks {file_system}"
     )]
     NoLevel { block: Box<DiskError>, file_system: Box<DiskError> },
     #[error("`{command}` failed: {problem}")]
@@ -91,15 +92,17 @@ impl DiskError {
                 Some("install util-linux (Debian: the package `mount`)".to_owned())
             }
             Self::Profile { .. } => Some(
-                "`truetps disk show hdd7200` prints a valid profile; `truetps help disks` has keys and units"
+                "`truetps disk show hdd7200` prints a valid profile; `truetps help disks` has keys \
+                 and units"
                     .to_owned(),
             ),
             Self::Failed { problem } | Self::Command { problem, .. } if problem.contains("unused loop device") => Some(
-                "detach loop devices that nothing needs (`losetup --list`); a container needs /dev/loop-control and \
-                 /dev/loop0 and up"
+                "detach loop devices that nothing needs (`losetup --list`); a container needs \
+                 /dev/loop-control and /dev/loop0 and up"
                     .to_owned(),
             ),
-            Self::HelperEnded { .. } => Some("was it killed? `truetps server clean` removes what is left".to_owned()),
+            Self::HelperEnded { .. } => Some("was it killed? `truetps server clean` removes what \
+                                              is left".to_owned()),
             _ => None,
         }
     }

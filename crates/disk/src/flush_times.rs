@@ -15,10 +15,12 @@ const PAGE: [u8; 4096] = [0x5a; 4096];
 /// The first ones find caches and journals in another state than the others.
 const LEFT_OUT: usize = 5;
 const TIMES: usize = 35;
-/// Time limit for each of the two operations: a disk that takes seconds for a flush is measured with fewer of them.
+/// Time limit for each of the two operations: a disk that takes seconds for a flush is measured
+/// with fewer of them.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// What a write of 4 KiB and an fdatasync take together, one client, and the flushes that each needed.
+/// What a write of 4 KiB and an fdatasync take together, one client, and the flushes that each
+/// needed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FlushTimes {
     /// Duration for a page that was written before.
@@ -38,8 +40,8 @@ pub(crate) type FlushCount<'a> = &'a mut dyn FnMut() -> io::Result<u64>;
 const HOST_US_MAX: f64 = 150.0;
 
 impl FlushTimes {
-    /// What the host adds to a request, measured on a disk that takes no time: a write and a flush each, or, where writes
-    /// are cached, the flush alone.
+    /// What the host adds to a request, measured on a disk that takes no time: a write and a flush
+    /// each, or, where writes are cached, the flush alone.
     pub(crate) fn host_us(&self, level: LabLevel) -> f64 {
         let requests = match level {
             LabLevel::Block => 2.0,

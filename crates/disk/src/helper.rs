@@ -1,8 +1,10 @@
-//! The process that owns an emulated disk: it mounts it, obeys commands on its standard input, and removes it when that
-//! ends, however its owner has ended. After the command to stay it ignores that, and unmounts the disk at a signal.
+//! The process that owns an emulated disk: it mounts it, obeys commands on its standard input, and
+//! removes it when that ends, however its owner has ended. After the command to stay it ignores
+//! that, and unmounts the disk at a signal.
 //!
-//! It does nothing with files of its own disk: a thread that waits for the disk cannot be killed, and a killed process
-//! whose thread waits for an answer of its own never ends. So the owner measures the disk, and programs mount it.
+//! It does nothing with files of its own disk: a thread that waits for the disk cannot be killed,
+//! and a killed process whose thread waits for an answer of its own never ends. So the owner
+//! measures the disk, and programs mount it.
 
 use std::io::{self, BufRead, Write};
 
@@ -50,8 +52,8 @@ pub(crate) enum HelperAnswer {
     },
 }
 
-/// Runs the helper until its input ends; one that stays, until `wait_for_signal` returns, which waits until the process
-/// is asked to end, and nothing uses the disk any more.
+/// Runs the helper until its input ends; one that stays, until `wait_for_signal` returns, which
+/// waits until the process is asked to end, and nothing uses the disk any more.
 pub fn run_helper(
     input: impl BufRead,
     mut output: impl Write,

@@ -40,7 +40,8 @@ impl LabLevel {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DiskOptions {
     pub level: LabLevel,
-    /// For everything of the disk, and nothing else. A kept image in it is mounted again, with what is on it.
+    /// For everything of the disk, and nothing else. A kept image in it is mounted again, with what
+    /// is on it.
     pub folder: PathBuf,
     pub profile: DiskProfile,
     /// Size of a new image; a kept one stays as large as it is.
@@ -64,15 +65,16 @@ impl DiskOptions {
     }
 }
 
-/// A mounted disk of one of the levels. Dropping it unmounts it, and removes it unless its image is to be kept.
+/// A mounted disk of one of the levels. Dropping it unmounts it, and removes it unless its image is
+/// to be kept.
 pub(crate) trait DiskLab {
     fn options(&self) -> &DiskOptions;
 
     /// Lends what the model knows of the device.
     fn with_device(&self, action: &mut dyn FnMut(&mut DeviceState));
 
-    /// From now on nothing reaches the disk, whatever runs on it. Returns the blocks of which the cache lost something; a
-    /// disk that is cut already loses nothing more.
+    /// From now on nothing reaches the disk, whatever runs on it. Returns the blocks of which the
+    /// cache lost something; a disk that is cut already loses nothing more.
     fn cut(&mut self, crash: DiskCrash) -> Result<u64, DiskError>;
 
     /// The host of a disk that was cut starts again. Nothing may run on it.
@@ -103,8 +105,8 @@ pub(crate) trait DiskLab {
         flushes
     }
 
-    /// Unmounts the file system as soon as nothing uses it. It takes no time of the disk from now on: nothing is measured
-    /// on a disk that is to end.
+    /// Unmounts the file system as soon as nothing uses it. It takes no time of the disk from now
+    /// on: nothing is measured on a disk that is to end.
     fn unmount_once_unused(&self) -> Result<(), DiskError> {
         self.set_timed(false);
         unmount_within(&self.options().files(), Duration::MAX)

@@ -24,7 +24,8 @@ const DEPTHS: [u32; 3] = [1, 8, 32];
 const LENGTH: Duration = Duration::from_secs(1);
 /// A disk that flushes faster keeps what it has acknowledged.
 const VOLATILE_FLUSH_US: f64 = 100.0;
-/// A page in a growing file takes this many revolutions on a spinning disk, and a page in place one.
+/// A page in a growing file takes this many revolutions on a spinning disk, and a page in place
+/// one.
 const APPEND_TURNS: std::ops::Range<f64> = 1.8..3.5;
 /// Slower than any disk without moving parts, faster than any with.
 const TURN_US: std::ops::Range<f64> = 3_500.0..15_000.0;
@@ -158,7 +159,8 @@ impl DiskMeasurement {
         }
     }
 
-    /// A short seek takes more than half a revolution: so that a growing file takes what was measured.
+    /// A short seek takes more than half a revolution: so that a growing file takes what was
+    /// measured.
     fn geometry(&self) -> Geometry {
         let turn_us = self.flush.overwrite_us_p50;
         Geometry {

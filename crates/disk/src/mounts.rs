@@ -1,4 +1,5 @@
-//! Mounts and loop devices of emulated disks, as the kernel lists them: what a killed run has left, and only that.
+//! Mounts and loop devices of emulated disks, as the kernel lists them: what a killed run has left,
+//! and only that.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
@@ -97,8 +98,9 @@ pub fn has_mounts(folder: &Path) -> bool {
     all.iter().any(|one| one.point.starts_with(&folder))
 }
 
-/// Removes mounts and loop devices of the emulated disk in a folder of truetps, whose owner is dead. Its process may be
-/// removing them by itself, and is awaited; one that hangs loses its disk. Anything else that is mounted there is an error, and stays.
+/// Removes mounts and loop devices of the emulated disk in a folder of truetps, whose owner is
+/// dead. Its process may be removing them by itself, and is awaited; one that hangs loses its disk.
+/// Anything else that is mounted there is an error, and stays.
 pub fn clean_disk(folder: &Path) -> Result<(), DiskError> {
     if let Err(_held) = lock_within(folder, BUSY_TIME_LIMIT) {
         // A killed process that waits for an answer of its own never ends: now it gets none.
@@ -118,8 +120,8 @@ fn lock_within(folder: &Path, time_limit: Duration) -> Result<File, DiskError> {
     }
 }
 
-/// Aborts the FUSE connections of this folder. An unmount by force does so, and fails where the loop device has the file
-/// open.
+/// Aborts the FUSE connections of this folder. An unmount by force does so, and fails where the
+/// loop device has the file open.
 fn abort_served(folder: &Path) -> Result<(), DiskError> {
     let folder = folder.canonicalize().map_err(DiskError::io("find", folder))?;
     for mount in mount_entries()? {
@@ -195,7 +197,8 @@ pub(crate) fn unmount_within(point: &Path, time_limit: Duration) -> Result<(), D
     }
 }
 
-/// Waits for the threads of a file system that was unmounted: they end with the last reference to its mount.
+/// Waits for the threads of a file system that was unmounted: they end with the last reference to
+/// its mount.
 pub(crate) fn wait_until_unserved(
     session: BackgroundSession,
     point: &Path,

@@ -19,7 +19,8 @@ pub struct DiskProfile {
     pub name: String,
     /// One sentence: which disk it stands for.
     pub about: String,
-    /// Written data that a power cut loses until the next flush; 0: all that is acknowledged is durable.
+    /// Written data that a power cut loses until the next flush; 0: all that is acknowledged is
+    /// durable.
     pub volatile_cache_mb: u32,
     /// Flushes are acknowledged at once, and nothing becomes durable by them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -1,4 +1,5 @@
-//! A FUSE file system with one file in it: the disk's data, whose answers take as long as the disk does.
+//! A FUSE file system with one file in it: the disk's data, whose answers take as long as the disk
+//! does.
 
 use std::ffi::OsStr;
 use std::io;
@@ -53,8 +54,9 @@ pub(crate) fn serve(device: SharedDevice, folder: &Path) -> io::Result<Backgroun
 }
 
 impl ServedFile {
-    /// The device, for a write or flush of the host that runs now. A file system that was unmounted in a crash lives on where
-    /// another mount namespace has a copy of its mount, and nothing that it writes may reach the disk.
+    /// The device, for a write or flush of the host that runs now. A file system that was unmounted
+    /// in a crash lives on where another mount namespace has a copy of its mount, and nothing that
+    /// it writes may reach the disk.
     fn device_of(&self, file: FileHandle) -> Option<MutexGuard<'_, EmulatedDevice>> {
         let device = locked(&self.device);
         (device.state.crashes() == file.0).then_some(device)

@@ -1,4 +1,5 @@
-//! What the blocks of a disk held before they were written, until a flush makes the new contents durable.
+//! What the blocks of a disk held before they were written, until a flush makes the new contents
+//! durable.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -34,7 +35,8 @@ pub(crate) struct LostBlock {
 }
 
 impl LostBlock {
-    /// Gives the lost sectors the contents that they had, in a file in which the block begins at `at`.
+    /// Gives the lost sectors the contents that they had, in a file in which the block begins at
+    /// `at`.
     pub(crate) fn restore(&self, data: &File, at: u64) -> io::Result<()> {
         let before = self.before.as_deref().unwrap_or(&[0; BLOCK_BYTES as usize]);
         let sectors = before.chunks(SECTOR_BYTES).enumerate();
@@ -139,7 +141,8 @@ impl UndoLog {
         }
     }
 
-    /// The power fails: blocks in the order in which they are to be restored. A sector survives with this probability.
+    /// The power fails: blocks in the order in which they are to be restored. A sector survives
+    /// with this probability.
     pub(crate) fn power_fails(&mut self, survival: f64, seed: u64) -> Vec<LostBlock> {
         let mut random = RandomStream::new(seed, 0);
         let mut lost = Vec::with_capacity(self.blocks);

@@ -1,4 +1,5 @@
-//! A timer that expires again and again, for threads that have to look at something else from time to time.
+//! A timer that expires again and again, for threads that have to look at something else from time
+//! to time.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,8 +10,8 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
-/// To be waited for beside sockets. A wait with a time limit of its own sets a timer and removes it again, which is a
-/// tenth of the CPU time of a client that waits for each of its statements.
+/// To be waited for beside sockets. A wait with a time limit of its own sets a timer and removes it
+/// again, which is a tenth of the CPU time of a client that waits for each of its statements.
 #[derive(Debug)]
 pub struct Alarm(OwnedFd);
 

@@ -13,12 +13,12 @@ use crate::postgres::put_ssl_request;
 use crate::session::{Reply, Session, SessionEvent};
 use crate::{Address, Connector, DriverError, QueryResult, Socket, Target};
 
-/// How long a client waits for a connection, and then for the end of its login. A server whose reverse DNS lookup of
-/// the client fails needs ten seconds for it.
+/// How long a client waits for a connection, and then for the end of its login. A server whose
+/// reverse DNS lookup of the client fails needs ten seconds for it.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server of the MySQL family speaks first, and at once. A server that stays silent may be PostgreSQL, which waits
-/// for the client.
+/// A server of the MySQL family speaks first, and at once. A server that stays silent may be
+/// PostgreSQL, which waits for the client.
 const SILENCE: Duration = Duration::from_secs(1);
 
 pub struct Client {
@@ -48,8 +48,9 @@ pub struct Traffic {
 }
 
 impl Client {
-    /// Connects and logs in. Each step may take [`Target::connect_timeout`], or [`LOGIN_TIMEOUT`] by default, or
-    /// `timeout` if it is shorter. `timeout` bounds each read and write from then on.
+    /// Connects and logs in. Each step may take [`Target::connect_timeout`], or [`LOGIN_TIMEOUT`]
+    /// by default, or `timeout` if it is shorter. `timeout` bounds each read and write from then
+    /// on.
     pub fn connect(target: &Target, timeout: Duration) -> Result<Self, DriverError> {
         const INPUT_BYTES: usize = 64 << 10;
         let connector = Connector::new(target.clone(), Arc::new([]), false)?;
@@ -110,8 +111,8 @@ impl Client {
         Ok(self.socket.set_timeout(timeout)?)
     }
 
-    /// The process that listens on a unix socket, as reported by the kernel. `None` over TCP, and for a process of
-    /// another pid namespace.
+    /// The process that listens on a unix socket, as reported by the kernel. `None` over TCP, and
+    /// for a process of another pid namespace.
     pub fn peer_pid(&self) -> Option<u32> {
         self.socket.peer_pid()
     }
@@ -189,8 +190,8 @@ impl Client {
         io::Error::new(io::ErrorKind::TimedOut, message)
     }
 
-    /// Limits the next read to the time that is left for the login. A server that sends a byte from time to time gets
-    /// no extra time.
+    /// Limits the next read to the time that is left for the login. A server that sends a byte from
+    /// time to time gets no extra time.
     fn bound_login(&mut self) -> Result<(), DriverError> {
         let Some(login) = &self.login else { return Ok(()) };
         let left = login.ends.saturating_duration_since(Instant::now());
@@ -221,8 +222,8 @@ impl Client {
                     self.traffic.received_bytes += length as u64;
                     let event = self.session.on_bytes(&self.input[..length], &mut self.out);
                     if event.is_err() {
-                        // TLS may send the reason to the server; a session that fails sends nothing itself. Whether the
-                        // server receives it does not matter.
+                        // TLS may send the reason to the server; a session that fails sends nothing
+                        // itself. Whether the server receives it does not matter.
                         let _ = (&self.socket).write_all(&self.out);
                     }
                     event
@@ -237,8 +238,9 @@ impl Client {
     }
 }
 
-/// Requests TLS as PostgreSQL clients do, on a separate connection. The answer is one letter, and a busy server may
-/// take long to send it: waits until `ends`, or until the first connection has something to read.
+/// Requests TLS as PostgreSQL clients do, on a separate connection. The answer is one letter, and a
+/// busy server may take long to send it: waits until `ends`, or until the first connection has
+/// something to read.
 fn is_postgres(address: &Address, first: &Socket, ends: Instant) -> bool {
     asks_and_is_postgres(address, first, ends).unwrap_or(false)
 }
@@ -269,8 +271,8 @@ fn in_time(error: io::Error) -> io::Error {
     }
 }
 
-/// Adds the length of the statement if it may explain the lost connection: servers close it on a statement that is
-/// longer than their `max_allowed_packet`, and their error message is often lost.
+/// Adds the length of the statement if it may explain the lost connection: servers close it on a
+/// statement that is longer than their `max_allowed_packet`, and their error message is often lost.
 fn lost_sending(error: DriverError, statement_bytes: usize) -> DriverError {
     const LONG_BYTES: usize = 512 << 10;
     match error {
@@ -287,7 +289,8 @@ fn lost_sending(error: DriverError, statement_bytes: usize) -> DriverError {
 }
 
 impl Drop for Client {
-    /// Sends the goodbye, so that the server logs no aborted connection. It is not sent on a lost connection.
+    /// Sends the goodbye, so that the server logs no aborted connection. It is not sent on a lost
+    /// connection.
     fn drop(&mut self) {
         self.out.clear();
         self.session.quit(&mut self.out);

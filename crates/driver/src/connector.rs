@@ -24,8 +24,8 @@ pub struct Connector {
     /// Every endpoint from the first source, then every endpoint from the next one.
     addresses: Vec<Address>,
     endpoints: usize,
-    /// Connections begun so far. Sources take turns by this number and not by the client's: the clients of one part of a
-    /// load may all be even.
+    /// Connections begun so far. Sources take turns by this number and not by the client's: the
+    /// clients of one part of a load may all be even.
     begun: AtomicUsize,
     tls: Option<TlsClient>,
     protocol: ConnectorProtocol,
@@ -37,8 +37,8 @@ enum ConnectorProtocol {
 }
 
 impl Connector {
-    /// Looks host names up and reads the authorities of TLS. `prepared`: statements are prepared at login and executed
-    /// with values apart from the text.
+    /// Looks host names up and reads the authorities of TLS. `prepared`: statements are prepared at
+    /// login and executed with values apart from the text.
     pub fn new(
         target: Target,
         statements: Arc<[Statement]>,

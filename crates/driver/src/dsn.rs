@@ -76,7 +76,8 @@ pub enum DsnError {
     #[error("the port is not a number from 1 to 65535")]
     BadPort,
     #[error(
-        "an `@` after the host; in a user, password or path, percent-encode `/`, `?`, `@` and `:` (`@` is %40)"
+        "an `@` after the host; in a user, password or path, percent-encode `/`, `?`, `@` and `:` \
+         (`@` is %40)"
     )]
     LateAt,
     #[error("no server is given: neither a host nor a socket")]
@@ -98,11 +99,12 @@ pub enum DsnError {
 }
 
 impl Target {
-    /// Reads `mysql://user[:password]@host[:port][,host[:port]]/schema?socket=/path&tls=MODE&ca=/file`, and
-    /// for a client with a certificate `cert=/file&key=/file`, and `source=IP,IP`; `mariadb`, `postgresql` and
-    /// `postgres` are the other schemes. Each part may be percent-encoded.
+    /// Reads
+    /// `mysql://user[:password]@host[:port][,host[:port]]/schema?socket=/path&tls=MODE&ca=/file`, and  for a client with a certificate `cert=/file&key=/file`, and `source=IP,IP`; `mariadb`, `postgresql` and  `postgres`
+    /// are the other schemes. Each part may be percent-encoded.
     ///
-    /// Without `tls`, TCP connections are encrypted if the server supports it, and unix sockets are not.
+    /// Without `tls`, TCP connections are encrypted if the server supports it, and unix sockets are
+    /// not.
     pub fn parse(dsn: &str) -> Result<Self, DsnError> {
         let (scheme, rest) = dsn
             .split_once("://")

@@ -2,8 +2,9 @@
 
 use crate::TlsMode;
 
-/// Options of libpq (`sslmode`), of MySQL Shell and mysql (`ssl-mode`), of PHP and SQLAlchemy (`unix_socket`) and of
-/// JDBC (`allowPublicKeyRetrieval`), without their `-` and `_`, in lower case.
+/// Options of libpq (`sslmode`), of MySQL Shell and mysql (`ssl-mode`), of PHP and SQLAlchemy
+/// (`unix_socket`) and of JDBC (`allowPublicKeyRetrieval`), without their `-` and `_`, in lower
+/// case.
 const OPTION_NAMES: [(&str, &str); 11] = [
     ("sslmode", "tls"),
     ("sslca", "ca"),
@@ -18,8 +19,8 @@ const OPTION_NAMES: [(&str, &str); 11] = [
     ("socket", "socket"),
 ];
 
-/// Values of `sslmode` of libpq and of `ssl-mode` of MySQL that are not truetps's own. libpq's `allow`, which begins
-/// without encryption, has none.
+/// Values of `sslmode` of libpq and of `ssl-mode` of MySQL that are not truetps's own. libpq's
+/// `allow`, which begins without encryption, has none.
 const TLS_MODE_NAMES: [(&str, TlsMode); 5] = [
     ("disable", TlsMode::Off),
     ("disabled", TlsMode::Off),

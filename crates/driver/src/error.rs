@@ -47,32 +47,37 @@ impl ServerError {
             0 => return sqlstate_hint(&self.sqlstate),
             1040 => "raise max_connections in the server, or use fewer clients",
             1203 | 1226 => {
-                "raise the account's limit (max_user_connections, ALTER USER ... WITH), or use fewer clients"
+                "raise the account's limit (max_user_connections, ALTER USER ... WITH), or use \
+                 fewer clients"
             }
             1044 => {
                 "give the account privileges on the database: GRANT ALL ON database.* TO the account"
             }
             1045 | 1698 => {
-                "check user and password; a password can be given in the environment: TRUETPS_PASSWORD (an account of \
-                 the plugin unix_socket or auth_socket belongs to the system's user of that name; an account that \
-                 requires TLS is refused with these words, too: tls=required)"
+                "check user and password; a password can be given in the environment: \
+                 TRUETPS_PASSWORD (an account of the plugin unix_socket or auth_socket belongs to \
+                 the system's user of that name; an account that requires TLS is refused with \
+                 these words, too: tls=required)"
             }
             1049 => "create the database first: CREATE DATABASE",
             1129 => {
-                "the server has counted too many failed logins from this host; run FLUSH HOSTS, or raise max_connect_errors"
+                "the server has counted too many failed logins from this host; run FLUSH HOSTS, or \
+                 raise max_connect_errors"
             }
             1130 => "allow the account to connect from this host: CREATE USER user@host",
             1153 => "raise max_allowed_packet in the server, or send smaller statements",
             1251 => "the account has a password in the format before 4.1; reset it with ALTER USER",
             1524 => {
-                "the account's plugin is not loaded in the server: INSTALL SONAME, or ALTER USER to another plugin"
+                "the account's plugin is not loaded in the server: INSTALL SONAME, or ALTER USER \
+                 to another plugin"
             }
             1820 | 1862 => {
                 "the account's password has expired; reset it with ALTER USER ... IDENTIFIED BY"
             }
             2068 => {
-                "a server gets only a regular file that a statement of `truetps sysbench` or `truetps slap` names, sent as text; \
-                 else use INSERT, or LOAD DATA with a file on the server"
+                "a server gets only a regular file that a statement of `truetps sysbench` or \
+                 `truetps slap` names, sent as text; else use INSERT, or LOAD DATA with a file on \
+                 the server"
             }
             3118 | 4151 => "unlock the account: ALTER USER ... ACCOUNT UNLOCK",
             3159 => "the server accepts only encrypted connections; set tls=required",
@@ -105,13 +110,13 @@ pub enum LoginError {
     #[error("the account `{account}` uses the plugin `{plugin}`, which truetps does not support")]
     UnknownPlugin { plugin: String, account: String },
     #[error(
-        "the account `{account}` uses the plugin `{plugin}`, which would send the password itself over a \
-         connection that others can read or answer"
+        "the account `{account}` uses the plugin `{plugin}`, which would send the password itself \
+         over a connection that others can read or answer"
     )]
     NotSecret { plugin: String, account: String },
     #[error(
-        "the account `{account}` uses the plugin `{plugin}`: without TLS the password would be encrypted with the \
-         key that the server sends, which may be the key of an attacker"
+        "the account `{account}` uses the plugin `{plugin}`: without TLS the password would be \
+         encrypted with the key that the server sends, which may be the key of an attacker"
     )]
     UnknownKey { plugin: String, account: String },
     #[error("the password of the account `{account}` cannot be encrypted without TLS: {problem}")]
@@ -124,21 +129,23 @@ impl LoginError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::UnknownPlugin { .. } => Some(
-                "there are mysql_native_password, caching_sha2_password, sha256_password, ed25519, parsec and \
-                 mysql_clear_password; make an account for the load with one of them: ALTER USER ... IDENTIFIED WITH \
-                 caching_sha2_password BY ... (MariaDB: IDENTIFIED VIA ed25519 USING PASSWORD(...))",
+                "there are mysql_native_password, caching_sha2_password, sha256_password, ed25519, \
+                 parsec and mysql_clear_password; make an account for the load with one of them: \
+                 ALTER USER ... IDENTIFIED WITH caching_sha2_password BY ... (MariaDB: IDENTIFIED \
+                 VIA ed25519 USING PASSWORD(...))",
             ),
             Self::NotSecret { .. } => Some(
-                "connect with a checked certificate (tls=verify-identity, ca=FILE) or over a unix socket, or give the \
-                 account another plugin",
+                "connect with a checked certificate (tls=verify-identity, ca=FILE) or over a unix \
+                 socket, or give the account another plugin",
             ),
             Self::UnknownKey { .. } => Some(
-                "connect with TLS (tls=verify-identity, ca=FILE; or tls=required), or accept the server's key: \
-                 get_server_public_key=true",
+                "connect with TLS (tls=verify-identity, ca=FILE; or tls=required), or accept the \
+                 server's key: get_server_public_key=true",
             ),
             Self::NotEncrypted { .. } => Some(
-                "connect with TLS (tls=required), or with caching_sha2_password over a unix socket; a server makes an RSA \
-                 key at its start with caching_sha2_password_auto_generate_rsa_keys=ON or \
+                "connect with TLS (tls=required), or with caching_sha2_password over a unix \
+                 socket; a server makes an RSA key at its start with \
+                 caching_sha2_password_auto_generate_rsa_keys=ON or \
                  sha256_password_auto_generate_rsa_keys=ON",
             ),
             Self::Exchange { .. } => None,
@@ -150,7 +157,8 @@ impl LoginError {
 pub enum DriverError {
     #[error("cannot connect to {endpoint}: {source}")]
     Connect { endpoint: Endpoint, source: io::Error },
-    /// An address that clients cannot connect from: see [`Target::sources`](crate::Target::sources).
+    /// An address that clients cannot connect from: see
+    /// [`Target::sources`](crate::Target::sources).
     #[error("cannot connect from {address}: {problem}")]
     Source { address: IpAddr, problem: io::Error },
     #[error("{0}")]
@@ -174,10 +182,12 @@ pub enum DriverError {
     Tls(#[from] TlsError),
     #[error("{0}")]
     Login(#[from] LoginError),
-    /// The server refused a statement that sets sessions up: see [`Target::setup`](crate::Target::setup).
+    /// The server refused a statement that sets sessions up: see
+    /// [`Target::setup`](crate::Target::setup).
     #[error("{error}; setup statement: {statement}")]
     Setup { statement: Box<str>, error: Box<ServerError> },
-    /// The caller requested something that the session cannot do now. Nothing was sent, and the session remains usable.
+    /// The caller requested something that the session cannot do now. Nothing was sent, and the
+    /// session remains usable.
     #[error("{0}")]
     Misuse(&'static str),
     #[error("the server is {}", family(*.is))]
@@ -207,7 +217,8 @@ impl DriverError {
 
     /// Whether a login failed because of the account, not because of the server.
     pub fn is_refused_login(&self) -> bool {
-        /// MySQL's error numbers about accounts whose SQLSTATE is shared with other errors: plugin, host, lock, age.
+        /// MySQL's error numbers about accounts whose SQLSTATE is shared with other errors: plugin,
+        /// host, lock, age.
         const OF_ACCOUNTS: [u16; 7] = [1130, 1251, 1524, 1820, 1862, 3118, 4151];
         match self {
             Self::Server(error) => {
@@ -262,7 +273,8 @@ impl DriverError {
             Self::Connect { endpoint, source } => connect_hint(endpoint, source)?,
             Self::Source { .. } => "source= takes addresses of this host (`ip address` lists them)",
             Self::LostSending { .. } => {
-                "the server's max_allowed_packet may be smaller (SHOW VARIABLES LIKE 'max_allowed_packet')"
+                "the server's max_allowed_packet may be smaller (SHOW VARIABLES LIKE \
+                 'max_allowed_packet')"
             }
             Self::OtherFamily { is: SqlDialect::Mysql } => "give its address as mysql://…",
             Self::OtherFamily { is: SqlDialect::Postgres } => "give its address as postgresql://…",
@@ -291,10 +303,12 @@ fn family(dialect: SqlDialect) -> &'static str {
 
 fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str> {
     match (source.kind(), endpoint) {
-        // The kernel's words for it: "cannot assign requested address", and "address already in use" with a source.
+        // The kernel's words for it: "cannot assign requested address", and "address already in
+        // use" with a source.
         (io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse, Endpoint::Tcp { .. }) => Some(
-            "all local ports for this server are taken (net.ipv4.ip_local_port_range; closed connections hold theirs for a \
-             minute): name more addresses of this host with source=A,B in the address, or use the server's socket",
+            "all local ports for this server are taken (net.ipv4.ip_local_port_range; closed \
+             connections hold theirs for a minute): name more addresses of this host with \
+             source=A,B in the address, or use the server's socket",
         ),
         (io::ErrorKind::ConnectionRefused, Endpoint::Tcp { .. }) => Some(
             "no server listens at that port; check skip-networking and bind_address in the server",
@@ -303,8 +317,8 @@ fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str>
             Some("the socket is a leftover: the server is not running")
         }
         (io::ErrorKind::NotFound, Endpoint::Unix(path)) if is_socket_of_postgres(path) => Some(
-            "the server is not running, has another port (it is in the socket's name), or has its socket in another \
-             folder: SHOW unix_socket_directories",
+            "the server is not running, has another port (it is in the socket's name), or has its \
+             socket in another folder: SHOW unix_socket_directories",
         ),
         (io::ErrorKind::NotFound, Endpoint::Unix(_)) => Some(
             "the server is not running, or has its socket elsewhere: SHOW VARIABLES LIKE 'socket'",

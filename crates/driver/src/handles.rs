@@ -1,4 +1,5 @@
-//! Numbers for things that are opened individually. A number is used again when its thing is closed.
+//! Numbers for things that are opened individually. A number is used again when its thing is
+//! closed.
 
 use slab::Slab;
 

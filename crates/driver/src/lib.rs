@@ -1,22 +1,24 @@
 //! The protocols of MySQL, PostgreSQL and HTTP, as clients.
 //!
-//! 1. `mysql/`, `postgres/` and `http/` (requests of a template, for `truetps verify`): state machines without I/O.
-//!    Their interface is [`Session`]: received bytes in, bytes to send out, one event. So the engine decides how
-//!    sockets are read, and by which thread. They handle logins, prepared statements and replies, in two ways: a fixed
-//!    list of statements, which is measured, and any statement at any time ([`Session::prepare`], [`Session::execute`],
-//!    [`Session::send_bytes`]). Rows of the latter are collected as text in a buffer that the caller lends
-//!    (`result_sets`), so that a waiting session holds no buffer.
-//! 2. `tls/`: encryption as another state machine, between session and socket, and the checks of certificates.
-//! 3. `connector` ([`Connector`]) makes sessions with equal parameters: a `target`, read from a DSN (`dsn`), and its
-//!    setup statements, which run before a connection is ready. `socket` has the non-blocking sockets, `link`
-//!    ([`Link`]) one socket with its session. A caller with a single link can wait on it, also beside an `alarm`, a
-//!    timer that repeats.
+//! 1. `mysql/`, `postgres/` and `http/` (requests of a template, for `truetps verify`): state
+//!    machines without I/O. Their interface is [`Session`]: received bytes in, bytes to send out,
+//!    one event. So the engine decides how sockets are read, and by which thread. They handle
+//!    logins, prepared statements and replies, in two ways: a fixed list of statements, which is
+//!    measured, and any statement at any time ([`Session::prepare`], [`Session::execute`],
+//!    [`Session::send_bytes`]). Rows of the latter are collected as text in a buffer that the
+//!    caller lends (`result_sets`), so that a waiting session holds no buffer.
+//! 2. `tls/`: encryption as another state machine, between session and socket, and the checks of
+//!    certificates.
+//! 3. `connector` ([`Connector`]) makes sessions with equal parameters: a `target`, read from a DSN
+//!    (`dsn`), and its setup statements, which run before a connection is ready. `socket` has the
+//!    non-blocking sockets, `link` ([`Link`]) one socket with its session. A caller with a single
+//!    link can wait on it, also beside an `alarm`, a timer that repeats.
 //! 4. `client` ([`Client`]): a small blocking client, over the same sessions, for all work that is
 //!    not measured; `query_result` has its rows. `settings` reads the variables of a server in the
 //!    form that run folders have.
 //!
-//! *Invariants:* every length that a server sends is checked, and a hostile packet is an error, not a panic (`fuzz/`
-//! tries it). No message shows a password.
+//! *Invariants:* every length that a server sends is checked, and a hostile packet is an error, not
+//! a panic (`fuzz/` tries it). No message shows a password.
 
 mod alarm;
 mod client;

@@ -1,8 +1,8 @@
 //! One socket with its session: bytes in, events out.
 //!
-//! There are two ways to use it. A thread with many links waits for their sockets on epoll and calls [`Link::receive`]
-//! for each readable one. A thread with one link calls [`Link::wait`], which sleeps until an event arrives; or
-//! [`Link::sleep_beside`], and then [`Link::receive`].
+//! There are two ways to use it. A thread with many links waits for their sockets on epoll and
+//! calls [`Link::receive`] for each readable one. A thread with one link calls [`Link::wait`],
+//! which sleeps until an event arrives; or [`Link::sleep_beside`], and then [`Link::receive`].
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,8 +13,8 @@ use rustix::io::Errno;
 
 use crate::{Alarm, DriverError, ParamType, Params, ResultSets, Session, SessionEvent, Socket};
 
-/// Reads in one call of [`Link::receive`], of 64 KB each: a large result must not keep a thread from its other clients,
-/// its clock and its end.
+/// Reads in one call of [`Link::receive`], of 64 KB each: a large result must not keep a thread
+/// from its other clients, its clock and its end.
 const READS_MAX: usize = 16;
 
 /// Longer than any wait.
@@ -42,7 +42,8 @@ pub struct Link {
     session: Box<dyn Session>,
     /// Bytes that the socket did not accept yet.
     unsent: Vec<u8>,
-    /// Why a write failed. The server may have sent its reason before it closed the connection, so that is read first.
+    /// Why a write failed. The server may have sent its reason before it closed the connection, so
+    /// that is read first.
     hung_up: Option<io::Error>,
     has_more: bool,
     /// The session is ready as soon as the socket is connected, and it is not known to be.
@@ -131,8 +132,9 @@ impl Link {
 
     /// Sleeps until there is an event, at most until `deadline`.
     ///
-    /// An error of the kind [`DriverError::Io`] with [`io::ErrorKind::TimedOut`] is the deadline; the connection is
-    /// unchanged, and can be waited for again. After any other error it is unusable.
+    /// An error of the kind [`DriverError::Io`] with [`io::ErrorKind::TimedOut`] is the deadline;
+    /// the connection is unchanged, and can be waited for again. After any other error it is
+    /// unusable.
     pub fn wait(
         &mut self,
         scratch: &mut Scratch,
@@ -165,11 +167,11 @@ impl Link {
         }
     }
 
-    /// Waits for the socket in the same way, until the alarm expires, and at most for `limit`. Returns whether
-    /// [`Link::receive`] has something to do.
+    /// Waits for the socket in the same way, until the alarm expires, and at most for `limit`.
+    /// Returns whether [`Link::receive`] has something to do.
     ///
-    /// A read that sleeps would take one system call less, but through a unix socket it is woken twice: when the server
-    /// takes the statement, and when it answers.
+    /// A read that sleeps would take one system call less, but through a unix socket it is woken
+    /// twice: when the server takes the statement, and when it answers.
     pub fn sleep_beside(&self, alarm: &Alarm, limit: Option<Duration>) -> io::Result<bool> {
         let timeout = limit.map(|limit| Timespec::try_from(limit).unwrap_or(LONG));
         let mut waits = [self.poll_fd(), PollFd::new(alarm, PollFlags::IN)];
@@ -235,8 +237,8 @@ impl Link {
         Ok(None)
     }
 
-    /// Sends more of a file that the server has asked for, as the socket accepts it, and not without end: the thread has
-    /// other clients.
+    /// Sends more of a file that the server has asked for, as the socket accepts it, and not
+    /// without end: the thread has other clients.
     fn send_more(&mut self, scratch: &mut Scratch) -> Result<(), DriverError> {
         for _ in 0..READS_MAX {
             if !self.unsent.is_empty() || !self.session.has_more_to_send() {
@@ -255,8 +257,8 @@ impl Link {
         Ok(is_connected.then_some(SessionEvent::Ready))
     }
 
-    /// The last [`Link::receive`] may have left bytes in the socket: a caller with edge-triggered events must arm its
-    /// wait again.
+    /// The last [`Link::receive`] may have left bytes in the socket: a caller with edge-triggered
+    /// events must arm its wait again.
     pub fn has_more(&self) -> bool {
         self.has_more
     }
@@ -268,7 +270,8 @@ impl Link {
         let _ = self.write(&scratch.output);
     }
 
-    /// Whether bytes wait for room in the socket, there is more of a file to send, or nothing can be written because it is not connected yet.
+    /// Whether bytes wait for room in the socket, there is more of a file to send, or nothing can
+    /// be written because it is not connected yet.
     pub fn wants_to_write(&self) -> bool {
         !self.unsent.is_empty() || self.awaits_connection || self.session.has_more_to_send()
     }
@@ -298,8 +301,9 @@ impl Link {
         Ok(())
     }
 
-    /// Writes as much as the socket accepts without blocking. A socket that is still connecting accepts nothing; one
-    /// that the server has closed accepts everything, and the following read returns the error.
+    /// Writes as much as the socket accepts without blocking. A socket that is still connecting
+    /// accepts nothing; one that the server has closed accepts everything, and the following read
+    /// returns the error.
     fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
         use io::ErrorKind::{
             BrokenPipe, ConnectionRefused, ConnectionReset, Interrupted, NotConnected, WouldBlock,

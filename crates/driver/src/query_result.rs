@@ -1,6 +1,7 @@
 //! The rows of a query that is not measured, as text.
 
-/// Rows of one query, as text. `None` is NULL; bytes that are not UTF-8 are written in hexadecimal, `0x00FF`.
+/// Rows of one query, as text. `None` is NULL; bytes that are not UTF-8 are written in hexadecimal,
+/// `0x00FF`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryResult {
     pub columns: Vec<String>,
@@ -9,8 +10,8 @@ pub struct QueryResult {
     pub warnings: u16,
 }
 
-/// Upper bound of the memory of a row (or a column's name) that is kept as text: its bytes, of which non-text bytes
-/// take two letters each, and its cells, with the allocator's overhead.
+/// Upper bound of the memory of a row (or a column's name) that is kept as text: its bytes, of
+/// which non-text bytes take two letters each, and its cells, with the allocator's overhead.
 pub(crate) fn kept_bytes(bytes: usize, cells: usize) -> usize {
     const ALLOCATION_BYTES: usize = 32;
     // A list of rows doubles when it is full.
@@ -18,7 +19,8 @@ pub(crate) fn kept_bytes(bytes: usize, cells: usize) -> usize {
     ROW_BYTES + 2 * bytes + cells * (size_of::<Option<String>>() + ALLOCATION_BYTES)
 }
 
-/// A value as text, without loss: a value that is not text is shown as MySQL's client shows binary values.
+/// A value as text, without loss: a value that is not text is shown as MySQL's client shows binary
+/// values.
 pub(crate) fn cell_text(bytes: &[u8]) -> String {
     use std::fmt::Write;
     if let Ok(text) = str::from_utf8(bytes) {

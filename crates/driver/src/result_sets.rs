@@ -1,11 +1,12 @@
 //! The results of one statement, as text in one reusable buffer.
 //!
 //! For callers that need rows at full speed: a caller hands a [`ResultSets`] to
-//! [`Session::collect`](crate::Session::collect), and receives it back, filled, with the reply. Idle sessions hold no
-//! buffer; once a buffer has its size, neither a statement nor a row costs an allocation.
+//! [`Session::collect`](crate::Session::collect), and receives it back, filled, with the reply.
+//! Idle sessions hold no buffer; once a buffer has its size, neither a statement nor a row costs an
+//! allocation.
 
-/// Size limit of the results that are kept of one statement: values, their lengths, and a head for each result. A
-/// server must not be able to exhaust the memory of truetps.
+/// Size limit of the results that are kept of one statement: values, their lengths, and a head for
+/// each result. A server must not be able to exhaust the memory of truetps.
 pub const COLLECTED_BYTES_MAX: usize = 256 << 20;
 
 /// Stored instead of a value's length: it is NULL.
@@ -112,7 +113,8 @@ impl ResultSets {
         self.columns.clear();
     }
 
-    /// A statement without rows has ended successfully. `columns`: of a result set that could have had some.
+    /// A statement without rows has ended successfully. `columns`: of a result set that could have
+    /// had some.
     pub(crate) fn push_empty(&mut self, columns: u32, affected_rows: u64) {
         self.push(Head { affected_rows, rows: 0, columns, start: self.data.len() });
     }
@@ -181,8 +183,8 @@ impl<'a> ResultSet<'a> {
         RowValues { rest: self.data }
     }
 
-    /// The values as they lie in memory: the length of each (4 bytes, little-endian; 0xffffffff is NULL), then its
-    /// bytes.
+    /// The values as they lie in memory: the length of each (4 bytes, little-endian; 0xffffffff is
+    /// NULL), then its bytes.
     pub fn data(&self) -> &'a [u8] {
         self.data
     }
@@ -195,7 +197,8 @@ pub struct RowValues<'a> {
 }
 
 impl<'a> RowValues<'a> {
-    /// Continues with a part of [`ResultSet::data`] that begins with a value: for a caller that returns for each row.
+    /// Continues with a part of [`ResultSet::data`] that begins with a value: for a caller that
+    /// returns for each row.
     pub fn of(data: &'a [u8]) -> Self {
         Self { rest: data }
     }

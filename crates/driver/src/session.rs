@@ -16,8 +16,8 @@ pub struct Reply {
     pub retry_after: Option<Duration>,
     /// Set if the session keeps rows: see [`Session::keep_rows`].
     pub result: Option<Box<QueryResult>>,
-    /// The buffer lent with [`Session::collect`]. If one of several statements in a text failed, it has the results of
-    /// the statements before.
+    /// The buffer lent with [`Session::collect`]. If one of several statements in a text failed, it
+    /// has the results of the statements before.
     pub sets: Option<Box<ResultSets>>,
 }
 
@@ -82,14 +82,17 @@ impl TransactionStatus {
     }
 }
 
-/// A session with any kind of server. One statement is in flight at a time, so that one call yields at most one event.
+/// A session with any kind of server. One statement is in flight at a time, so that one call yields
+/// at most one event.
 ///
-/// There are two ways to use it. Measured statements are a fixed list, prepared at login: [`Session::send`]. All others
-/// are ad hoc: text with [`Session::send_bytes`], or [`Session::prepare`] and [`Session::execute`] at any time. A
-/// mistake of an ad-hoc caller (a handle that is not open, a command while another one is in flight) is
-/// [`DriverError::Misuse`]: nothing was appended to `out`, and the session remains usable.
+/// There are two ways to use it. Measured statements are a fixed list, prepared at login:
+/// [`Session::send`]. All others are ad hoc: text with [`Session::send_bytes`], or
+/// [`Session::prepare`] and [`Session::execute`] at any time. A mistake of an ad-hoc caller (a
+/// handle that is not open, a command while another one is in flight) is [`DriverError::Misuse`]:
+/// nothing was appended to `out`, and the session remains usable.
 pub trait Session: Send {
-    /// Appends the client's first message to `out`, if the client speaks first. Called once, when the socket is open.
+    /// Appends the client's first message to `out`, if the client speaks first. Called once, when
+    /// the socket is open.
     fn start_login(&mut self, out: &mut Vec<u8>);
 
     /// Whether there is no login: the session is ready as soon as its socket is connected.
@@ -99,26 +102,29 @@ pub trait Session: Send {
 
     /// Takes all received bytes; appends to `out` what must be sent now.
     ///
-    /// On an error, only TLS may append to `out`: pending messages of the session itself are not sent.
+    /// On an error, only TLS may append to `out`: pending messages of the session itself are not
+    /// sent.
     fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError>;
 
     /// Appends the statement with this index to `out`.
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>);
 
-    /// Appends a statement that is not in the list, as text: ROLLBACK, and all statements that are not measured.
+    /// Appends a statement that is not in the list, as text: ROLLBACK, and all statements that are
+    /// not measured.
     fn send_sql(&mut self, sql: &str, out: &mut Vec<u8>) {
         self.send_bytes(sql.as_bytes(), out);
     }
 
-    /// Appends SQL text, which need not be UTF-8 and may be several statements with `;` between them. Nothing may be in
-    /// flight.
+    /// Appends SQL text, which need not be UTF-8 and may be several statements with `;` between
+    /// them. Nothing may be in flight.
     fn send_bytes(&mut self, sql: &[u8], out: &mut Vec<u8>);
 
-    /// Prepares a statement that is not in the list: leads to [`SessionEvent::Prepared`], or to [`SessionEvent::Reply`]
-    /// with the error if the server refuses it.
+    /// Prepares a statement that is not in the list: leads to [`SessionEvent::Prepared`], or to
+    /// [`SessionEvent::Reply`] with the error if the server refuses it.
     ///
-    /// Each `?` outside of quotes is a parameter. PostgreSQL receives `$1`, `$2`..., with `types`; missing types at the
-    /// end are inferred by the server. MySQL receives `?` unchanged, and no types.
+    /// Each `?` outside of quotes is a parameter. PostgreSQL receives `$1`, `$2`..., with `types`;
+    /// missing types at the end are inferred by the server. MySQL receives `?` unchanged, and no
+    /// types.
     fn prepare(
         &mut self,
         sql: &[u8],
@@ -126,8 +132,8 @@ pub trait Session: Send {
         out: &mut Vec<u8>,
     ) -> Result<(), DriverError>;
 
-    /// Executes the statement of this handle, with as many values as it has parameters. The values are sent in binary
-    /// to MySQL and as text to PostgreSQL, always separate from the statement.
+    /// Executes the statement of this handle, with as many values as it has parameters. The values
+    /// are sent in binary to MySQL and as text to PostgreSQL, always separate from the statement.
     fn execute(
         &mut self,
         handle: u32,
@@ -135,25 +141,29 @@ pub trait Session: Send {
         out: &mut Vec<u8>,
     ) -> Result<(), DriverError>;
 
-    /// Closes the statement of this handle. There is no reply and no event. MySQL receives it at once, with the bytes
-    /// appended to `out`; PostgreSQL receives it together with the next command.
+    /// Closes the statement of this handle. There is no reply and no event. MySQL receives it at
+    /// once, with the bytes appended to `out`; PostgreSQL receives it together with the next
+    /// command.
     fn close_statement(&mut self, handle: u32, out: &mut Vec<u8>) -> Result<(), DriverError>;
 
-    /// Lends the session a buffer for the results of the next command: it is cleared, filled with text, and returned as
-    /// [`Reply::sets`]. A prepare has no results, and leaves the buffer to the next command.
+    /// Lends the session a buffer for the results of the next command: it is cleared, filled with
+    /// text, and returned as [`Reply::sets`]. A prepare has no results, and leaves the buffer to
+    /// the next command.
     ///
-    /// A statement whose results exceed [`COLLECTED_BYTES_MAX`](crate::COLLECTED_BYTES_MAX) fails on the client's side:
-    /// its results are skipped, and the session remains usable.
+    /// A statement whose results exceed [`COLLECTED_BYTES_MAX`](crate::COLLECTED_BYTES_MAX) fails
+    /// on the client's side: its results are skipped, and the session remains usable.
     ///
-    /// Until the first byte of the reply has arrived, another buffer may be lent; the earlier one is returned. So a
-    /// caller with thousands of statements in flight needs large buffers only for the replies that it is reading.
+    /// Until the first byte of the reply has arrived, another buffer may be lent; the earlier one
+    /// is returned. So a caller with thousands of statements in flight needs large buffers only for
+    /// the replies that it is reading.
     fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>>;
 
-    /// From now on rows are returned with the reply, as text: for the few queries of a control connection. Rows taken
-    /// by [`Session::collect`] are not kept here.
+    /// From now on rows are returned with the reply, as text: for the few queries of a control
+    /// connection. Rows taken by [`Session::collect`] are not kept here.
     fn keep_rows(&mut self);
 
-    /// Whether a file that the server has asked for is being sent: the rest of it comes from [`Session::put_more`].
+    /// Whether a file that the server has asked for is being sent: the rest of it comes from
+    /// [`Session::put_more`].
     fn has_more_to_send(&self) -> bool {
         false
     }

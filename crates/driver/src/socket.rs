@@ -38,8 +38,8 @@ impl Address {
                 found.map_err(|source| unresolved(endpoint, source))?.collect()
             }
         };
-        // On many systems `localhost` resolves to ::1 first, but servers that listen only locally listen to 127.0.0.1.
-        // The order matters because only the first address is tried.
+        // On many systems `localhost` resolves to ::1 first, but servers that listen only locally
+        // listen to 127.0.0.1. The order matters because only the first address is tried.
         if ips.iter().all(|ip| ip.ip().is_loopback()) {
             ips.sort_by_key(SocketAddr::is_ipv6);
         }
@@ -82,9 +82,11 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Starts to connect without waiting. `WouldBlock`: the server's queue of new connections is full, try again later.
+    /// Starts to connect without waiting. `WouldBlock`: the server's queue of new connections is
+    /// full, try again later.
     ///
-    /// Over TCP only the first address of a host is tried: a failed connect shows when the socket is read.
+    /// Over TCP only the first address of a host is tried: a failed connect shows when the socket
+    /// is read.
     pub fn start_connecting(address: &Address) -> io::Result<Self> {
         if let Endpoint::Unix(path) = &address.endpoint {
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -96,7 +98,8 @@ impl Socket {
         Ok(Self { fd, is_unix: false })
     }
 
-    /// Connects and waits for it, at most `timeout` for each address of the host. The socket is blocking.
+    /// Connects and waits for it, at most `timeout` for each address of the host. The socket is
+    /// blocking.
     pub fn connect(address: &Address, timeout: Duration) -> io::Result<Self> {
         if let Endpoint::Unix(path) = &address.endpoint {
             let fd =
@@ -135,11 +138,12 @@ impl Socket {
         Ok(set_socket_timeout(&self.fd, Timeout::Send, Some(timeout))?)
     }
 
-    /// The process at the other end of a unix socket; `None` if it has no number in this pid namespace. Not for TCP
-    /// sockets: the kernel would report process 0.
+    /// The process at the other end of a unix socket; `None` if it has no number in this pid
+    /// namespace. Not for TCP sockets: the kernel would report process 0.
     ///
-    /// The kernel also reports 0 for a process of another pid namespace. The type that `rustix` stores the number in
-    /// excludes 0, so the compiler must not conclude from the type that the number is not 0.
+    /// The kernel also reports 0 for a process of another pid namespace. The type that `rustix`
+    /// stores the number in excludes 0, so the compiler must not conclude from the type that the
+    /// number is not 0.
     pub(crate) fn peer_pid(&self) -> Option<u32> {
         let credentials = socket_peercred(&self.fd).ok().filter(|_| self.is_unix)?;
         u32::try_from(black_box(credentials.pid.as_raw_nonzero().get())).ok().filter(|pid| *pid > 0)

@@ -48,7 +48,8 @@ impl Statement {
         Ok(Self { sql, parts, text_only: false })
     }
 
-    /// A statement without parameters: each `?` in it is text. It is prepared like any other statement.
+    /// A statement without parameters: each `?` in it is text. It is prepared like any other
+    /// statement.
     pub fn constant(sql: impl Into<String>) -> Self {
         let sql = sql.into();
         Self { parts: vec![sql.clone()], sql, text_only: false }

@@ -64,8 +64,8 @@ impl Password {
         self.0.is_empty()
     }
 
-    /// A key that the password and the salt give, by PBKDF2 with HMAC-SHA256. Who sees something that was made with it
-    /// needs as many steps for each password to be guessed.
+    /// A key that the password and the salt give, by PBKDF2 with HMAC-SHA256. Who sees something
+    /// that was made with it needs as many steps for each password to be guessed.
     pub fn derive_key(&self, salt: &[u8]) -> [u8; 32] {
         let mut key = [0; 32];
         pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, KEY_STEPS, salt, self.0.as_bytes(), &mut key);
@@ -124,12 +124,13 @@ pub struct Tls {
     pub mode: TlsMode,
     /// PEM file with the trusted authorities; default: the system's.
     pub ca: Option<PathBuf>,
-    /// PEM file with the client's own certificate and its intermediate certificates. It needs `key`.
+    /// PEM file with the client's own certificate and its intermediate certificates. It needs
+    /// `key`.
     pub cert: Option<PathBuf>,
     /// PEM file with the certificate's private key, unencrypted.
     pub key: Option<PathBuf>,
-    /// Whether the password may be encrypted with the public key that a server of the MySQL family sends without TLS.
-    /// The key's owner is not verified.
+    /// Whether the password may be encrypted with the public key that a server of the MySQL family
+    /// sends without TLS. The key's owner is not verified.
     pub takes_server_key: bool,
 }
 
@@ -158,7 +159,8 @@ impl ConnectionIds {
         if list.ids.insert(id)
             && let Some(file) = &mut list.file
         {
-            // One write each, so that a killed process leaves complete lines. A full disk only makes the copy shorter.
+            // One write each, so that a killed process leaves complete lines. A full disk only
+            // makes the copy shorter.
             let _ = file.write_all(format!("{id}\n").as_bytes());
         }
     }
@@ -167,7 +169,8 @@ impl ConnectionIds {
         self.list().ids.contains(&id)
     }
 
-    /// The server was restarted: it counts from the start again, and known IDs now belong to other sessions.
+    /// The server was restarted: it counts from the start again, and known IDs now belong to other
+    /// sessions.
     pub fn clear(&self) {
         let mut list = self.list();
         list.ids.clear();
@@ -176,7 +179,8 @@ impl ConnectionIds {
         }
     }
 
-    /// Copies all IDs to a file opened for appending, so that the sessions can be ended after this process was killed.
+    /// Copies all IDs to a file opened for appending, so that the sessions can be ended after this
+    /// process was killed.
     pub fn copy_to(&self, mut file: File) {
         let mut list = self.list();
         let ids: Vec<_> = list.ids.iter().map(u32::to_string).collect();
@@ -204,23 +208,27 @@ pub struct Target {
     pub dialect: SqlDialect,
     /// Never empty. Client number n uses endpoint n modulo their number.
     pub endpoints: Vec<Endpoint>,
-    /// Addresses of this host that clients connect from, in turn; empty: the system chooses. Each has ports of its own,
-    /// of which one connection to an endpoint takes one.
+    /// Addresses of this host that clients connect from, in turn; empty: the system chooses. Each
+    /// has ports of its own, of which one connection to an endpoint takes one.
     pub sources: Vec<IpAddr>,
     pub login: Login,
     pub tls: Tls,
-    /// SQL that every session sends after its login and before it is ready (and before any prepare): SET AUTOCOMMIT=0,
-    /// an init command. Each is one text, sent unchanged; its rows are ignored. If the server refuses one, the login
-    /// fails, and the error shows the statement: do not put passwords here.
+    /// SQL that every session sends after its login and before it is ready (and before any
+    /// prepare): SET AUTOCOMMIT=0, an init command. Each is one text, sent unchanged; its rows are
+    /// ignored. If the server refuses one, the login fails, and the error shows the statement: do
+    /// not put passwords here.
     pub setup: Vec<String>,
-    /// Receives the ID of each connection to a server of the MySQL family, to end its statements later.
+    /// Receives the ID of each connection to a server of the MySQL family, to end its statements
+    /// later.
     pub connections: Option<ConnectionIds>,
-    /// Settings that a PostgreSQL session begins with, and `options`; they come before the driver's application_name.
+    /// Settings that a PostgreSQL session begins with, and `options`; they come before the driver's
+    /// application_name.
     pub startup_settings: Vec<(String, String)>,
-    /// Whether a server of the MySQL family gets the files that a statement itself names (LOAD DATA LOCAL INFILE).
+    /// Whether a server of the MySQL family gets the files that a statement itself names (LOAD DATA
+    /// LOCAL INFILE).
     pub sends_local_files: bool,
-    /// How long a [`Client`](crate::Client) waits for a connection and for its login, if different from
-    /// [`LOGIN_TIMEOUT`](crate::LOGIN_TIMEOUT).
+    /// How long a [`Client`](crate::Client) waits for a connection and for its login, if different
+    /// from [`LOGIN_TIMEOUT`](crate::LOGIN_TIMEOUT).
     pub connect_timeout: Option<Duration>,
 }
 

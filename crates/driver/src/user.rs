@@ -4,7 +4,8 @@ use std::fs;
 
 use rustix::process::geteuid;
 
-/// As MySQL's and PostgreSQL's clients do: the user of the process, or the user in the environment if that one has no name.
+/// As MySQL's and PostgreSQL's clients do: the user of the process, or the user in the environment
+/// if that one has no name.
 pub fn current(environment: &dyn Fn(&str) -> Option<String>) -> String {
     let uid = geteuid();
     if uid.is_root() {

@@ -1,5 +1,5 @@
-//! A measured statement costs a PostgreSQL session no allocation: what the driver's decision record claims. Nor does
-//! one whose rows are collected, of either family.
+//! A measured statement costs a PostgreSQL session no allocation: what the driver's decision record
+//! claims. Nor does one whose rows are collected, of either family.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -46,7 +46,8 @@ fn fill(params: &mut Params) {
     params.push_bytes(|out| out.extend_from_slice(&[0, 0xff]));
 }
 
-/// Sends a command a hundred times with a lent buffer, after once that gives the buffers their size.
+/// Sends a command a hundred times with a lent buffer, after once that gives the buffers their
+/// size.
 fn allocations_of_collecting(
     session: &mut dyn Session,
     reply: &[u8],

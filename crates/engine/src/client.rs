@@ -1,4 +1,5 @@
-//! One simulated user: its connection, its stream of transactions, and its position in the current one.
+//! One simulated user: its connection, its stream of transactions, and its position in the current
+//! one.
 
 use std::time::Duration;
 
@@ -28,7 +29,8 @@ pub(crate) enum ClientState {
     Lost,
 }
 
-/// The period without a connection: it broke, or is being renewed. How long the client tries to reconnect.
+/// The period without a connection: it broke, or is being renewed. How long the client tries to
+/// reconnect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Absence {
     pub(crate) ends_ns: u64,

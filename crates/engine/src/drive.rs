@@ -124,8 +124,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         self.recorder.tally.in_flight() == 0 || now_ns >= ends_ns
     }
 
-    /// Assigns each client its share of the quota, and starts the clients. Those without a share are finished at once,
-    /// even in the warm-up.
+    /// Assigns each client its share of the quota, and starts the clients. Those without a share
+    /// are finished at once, even in the warm-up.
     fn start_clients(&mut self) {
         let SharedRun { quota, load, .. } = self.worker.shared;
         for client in &mut self.worker.clients {
@@ -183,9 +183,9 @@ impl<'w, 'a> Drive<'w, 'a> {
         self.abandon_resends();
     }
 
-    /// Counts the starts that are scheduled until the end of an interval. A schedule may be faster than a worker can
-    /// count: the rest waits for the next interval, and is dropped at the end of the run. A worker that is so far
-    /// behind is always busy, which the run reports.
+    /// Counts the starts that are scheduled until the end of an interval. A schedule may be faster
+    /// than a worker can count: the rest waits for the next interval, and is dropped at the end of
+    /// the run. A worker that is so far behind is always busy, which the run reports.
     fn arrive(&mut self, until_ns: u64) {
         let began = Instant::now();
         while !self.arrive_some(until_ns) {
@@ -252,8 +252,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
     }
 
-    /// Queues starts of the current phase that are scheduled before `until_ns`, at most some thousands; returns whether
-    /// these were all. The end may have moved closer in between.
+    /// Queues starts of the current phase that are scheduled before `until_ns`, at most some
+    /// thousands; returns whether these were all. The end may have moved closer in between.
     fn arrive_some(&mut self, until_ns: u64) -> bool {
         let quota = &self.worker.shared.quota;
         let is_limited = quota.counts_starts() && self.recorder.phase() == Phase::Measure;
@@ -274,7 +274,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         self.recorder.phase() != Phase::WarmUp && self.worker.shared.quota.schedule_is_over()
     }
 
-    /// This number of starts of an open loop have ended, or were skipped. Ends the measure phase with the last one.
+    /// This number of starts of an open loop have ended, or were skipped. Ends the measure phase
+    /// with the last one.
     fn settle_starts(&self, starts: u64) {
         if starts > 0
             && self.recorder.phase() == Phase::Measure
@@ -284,8 +285,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
     }
 
-    /// Ends the measure phase when the schedule is over and no worker has a start to make or to wait for: starts that
-    /// wait for lost clients never end.
+    /// Ends the measure phase when the schedule is over and no worker has a start to make or to
+    /// wait for: starts that wait for lost clients never end.
     fn end_with_the_schedule(&mut self) {
         if self.has_left_work || !self.schedule_is_over() || self.recorder.tally.in_flight() > 0 {
             return;
@@ -412,7 +413,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         self.transaction_ended(slot, now_ns);
     }
 
-    /// The client in this slot has just ended a transaction, successfully or not: decides what it does next.
+    /// The client in this slot has just ended a transaction, successfully or not: decides what it
+    /// does next.
     fn transaction_ended(&mut self, slot: usize, now_ns: u64) {
         self.worker.clients[slot].has_finished |= self.recorder.phase() == Phase::Measure;
         let is_reached = self.count_down(slot, now_ns);
@@ -427,11 +429,13 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
     }
 
-    /// Counts a transaction that has ended, if its number matters; returns whether the client need not start another
-    /// one. Ends the measure phase when all clients together have reached the number.
+    /// Counts a transaction that has ended, if its number matters; returns whether the client need
+    /// not start another one. Ends the measure phase when all clients together have reached the
+    /// number.
     fn count_down(&mut self, slot: usize, now_ns: u64) -> bool {
         let quota = &self.worker.shared.quota;
-        // The current interval contains `now_ns`: the quota and the recorder count in the same phase.
+        // The current interval contains `now_ns`: the quota and the recorder count in the same
+        // phase.
         if !quota.is_limited() || self.recorder.phase() != Phase::Measure {
             return false;
         }
@@ -473,8 +477,8 @@ impl<'w, 'a> Drive<'w, 'a> {
             self.timeline.end_now();
         }
     }
-    /// The connection is lost, and its transaction with it. Whether it was committed is unknown, so it counts as failed
-    /// and is never retried.
+    /// The connection is lost, and its transaction with it. Whether it was committed is unknown, so
+    /// it counts as failed and is never retried.
     fn lose(&mut self, slot: usize, error: DriverError) {
         let now_ns = self.timeline.now_ns();
         self.tick(now_ns);
@@ -528,8 +532,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
     }
 
-    /// Whether the connection has reached its number of transactions with the one that has just ended, or the server
-    /// closes it.
+    /// Whether the connection has reached its number of transactions with the one that has just
+    /// ended, or the server closes it.
     fn is_worn(&mut self, slot: usize) -> bool {
         let client = &mut self.worker.clients[slot];
         let is_closing = client.link.as_ref().is_some_and(Link::is_closing);

@@ -15,9 +15,11 @@ use crate::rows::LoggedRows;
 pub struct LoadSpec {
     /// The clients of all parts together.
     pub clients: u32,
-    /// The part of the load that this process makes: its clients, their share of the schedule and of the quota.
+    /// The part of the load that this process makes: its clients, their share of the schedule and
+    /// of the quota.
     pub part: Part,
-    /// OS threads of a multiplexed run; at most one a client is used. A blocking run has one a client.
+    /// OS threads of a multiplexed run; at most one a client is used. A blocking run has one a
+    /// client.
     pub workers: u32,
     pub mode: DriveMode,
     /// Cores that the workers are bound to, in turn; empty: the kernel decides.
@@ -29,13 +31,14 @@ pub struct LoadSpec {
     pub measure: Duration,
     /// End the measure phase after a number of transactions, if that is sooner.
     pub quota: Option<Quota>,
-    /// After this number of transactions on one connection (successful or not, warm-up included) a client disconnects,
-    /// connects and logs in again, and only then starts its next transaction. This takes measured time, but is in no
-    /// response time. A client that has finished keeps its connection.
+    /// After this number of transactions on one connection (successful or not, warm-up included) a
+    /// client disconnects, connects and logs in again, and only then starts its next transaction.
+    /// This takes measured time, but is in no response time. A client that has finished keeps its
+    /// connection.
     ///
-    /// A connection that cannot be restored is lost, and [`ErrorPolicy::reconnect_s`] applies. A server at its
-    /// connection limit refuses the new connection until it has processed the goodbye: for one second that is not a
-    /// failure.
+    /// A connection that cannot be restored is lost, and [`ErrorPolicy::reconnect_s`] applies. A
+    /// server at its connection limit refuses the new connection until it has processed the
+    /// goodbye: for one second that is not a failure.
     pub reconnect_every: Option<NonZeroU64>,
     /// Transactions save rows, and each answer is kept.
     pub rows: Option<LoggedRows>,

@@ -10,8 +10,8 @@ use truetps_record::{ErrorClass, ErrorTally};
 use crate::client::{ClientState, EngineClient};
 use crate::worker::{LOOK, Worker};
 
-/// Logins under way at once in one worker: enough to keep the server busy, few enough not to be a storm.
-/// A blocking run has one in each of its threads.
+/// Logins under way at once in one worker: enough to keep the server busy, few enough not to be a
+/// storm. A blocking run has one in each of its threads.
 const LOGINS_MAX: usize = 32;
 /// Pause before another attempt if a server's queue of new connections is full.
 const QUEUE_PAUSE: Duration = Duration::from_millis(1);

@@ -7,8 +7,9 @@ use truetps_record::DriveMode;
 /// `docs/decisions/0006-drive-mode.md`.
 const BLOCKING_CLIENTS_MAX: u32 = 2;
 
-/// If all clients share one schedule, each worker has its share of the starts, and a start waits for a client of its
-/// own worker. With few clients a worker, it would wait although a client of another worker is free.
+/// If all clients share one schedule, each worker has its share of the starts, and a start waits
+/// for a client of its own worker. With few clients a worker, it would wait although a client of
+/// another worker is free.
 const POOL_CLIENTS_A_WORKER_MIN: u32 = 64;
 
 /// Threads of a run. A worker of a blocking run has one client.

@@ -45,9 +45,9 @@ pub struct ClientEnds {
     /// The age of the oldest transaction in flight when the measure phase ended, from its
     /// scheduled start. Transactions in flight are in no response time.
     pub oldest_in_flight: Option<Duration>,
-    /// If the number of transactions is limited ([`truetps_measure::Quota::Each`], and any quota of an open loop): from the start of the
-    /// measure phase to the end of its last transaction. The phase itself is a few milliseconds longer, so that no
-    /// thread misses its end.
+    /// If the number of transactions is limited ([`truetps_measure::Quota::Each`], and any quota of
+    /// an open loop): from the start of the measure phase to the end of its last transaction. The
+    /// phase itself is a few milliseconds longer, so that no thread misses its end.
     pub last_end: Option<Duration>,
 }
 

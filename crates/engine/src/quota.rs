@@ -1,4 +1,5 @@
-//! What is left of a number of transactions that ends the measure phase, and who still works for it.
+//! What is left of a number of transactions that ends the measure phase, and who still works for
+//! it.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

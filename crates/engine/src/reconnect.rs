@@ -1,4 +1,5 @@
-//! Clients whose connection broke, or is renewed: when each tries to connect again, and when it gives up.
+//! Clients whose connection broke, or is renewed: when each tries to connect again, and when it
+//! gives up.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,8 +15,8 @@ const BACK_OFF_FIRST: Duration = Duration::from_millis(10);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);
 /// Pause before a renewal is tried again if a server's queue of new connections is full.
 const QUEUE_PAUSE: Duration = Duration::from_millis(1);
-/// A server at its connection limit still counts a connection after its goodbye, until it has processed it. For this
-/// long a renewal is retried before it has failed.
+/// A server at its connection limit still counts a connection after its goodbye, until it has
+/// processed it. For this long a renewal is retried before it has failed.
 const FULL_MAX: Duration = Duration::from_secs(1);
 const FULL_PAUSE: Duration = Duration::from_millis(20);
 /// Time limit of one attempt.
@@ -61,15 +62,16 @@ impl Reconnects {
         }
     }
 
-    /// The client has closed its connection, and reconnects as soon as the current events are handled.
+    /// The client has closed its connection, and reconnects as soon as the current events are
+    /// handled.
     pub(crate) fn renew(&mut self, slot: usize, client: &mut EngineClient, now_ns: u64) {
         client.state = ClientState::Away;
         client.absence = Some(Box::new(Absence::new(now_ns + ns(ATTEMPT_MAX), QUEUE_PAUSE, true)));
         self.wake_at(slot, client, now_ns);
     }
 
-    /// The connection broke, or an attempt to connect failed: sets the next attempt, after a longer pause each time.
-    /// `false`: there is none. `is_over`: no client starts to reconnect any more.
+    /// The connection broke, or an attempt to connect failed: sets the next attempt, after a longer
+    /// pause each time. `false`: there is none. `is_over`: no client starts to reconnect any more.
     pub(crate) fn retry(
         &mut self,
         slot: usize,
@@ -103,8 +105,8 @@ impl Reconnects {
         self.wake_at(slot, client, now_ns + ns(ATTEMPT_MAX));
     }
 
-    /// A renewal waits for a server whose queue of new connections is full: this is not a failure. Returns whether it
-    /// does.
+    /// A renewal waits for a server whose queue of new connections is full: this is not a failure.
+    /// Returns whether it does.
     pub(crate) fn waits_in_queue(
         &mut self,
         slot: usize,
@@ -146,7 +148,8 @@ impl Reconnects {
     }
 }
 
-/// The pause, shortened by up to a half, differently for each client, so that they do not all reconnect at once.
+/// The pause, shortened by up to a half, differently for each client, so that they do not all
+/// reconnect at once.
 pub(crate) fn spread(pause: Duration, number: u32) -> u64 {
     let share = f64::from(number.wrapping_mul(0x9e37_79b9) >> 16) / 65_536.0;
     pause.mul_f64(1.0 - share / 2.0).as_nanos() as u64

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use truetps_record::AnsweredRow;
 
-/// Each transaction saves one row ([`ClientStream::row`](truetps_workload::ClientStream::row)), and may be sent again
-/// unchanged.
+/// Each transaction saves one row ([`ClientStream::row`](truetps_workload::ClientStream::row)), and
+/// may be sent again unchanged.
 #[derive(Debug, Clone)]
 pub struct LoggedRows {
     pub log: Arc<dyn AnswerLog>,

@@ -25,7 +25,8 @@ use crate::worker::{SharedRun, Worker};
 
 /// Observes a run from the thread that called [`run`]: workers never wait for it.
 pub trait Observer {
-    /// All clients have connected: when the first transaction starts; `None`: at once. An error ends the run before it.
+    /// All clients have connected: when the first transaction starts; `None`: at once. An error
+    /// ends the run before it.
     fn start(&mut self) -> Result<Option<Instant>, String> {
         Ok(None)
     }
@@ -40,14 +41,15 @@ pub trait Observer {
 #[derive(Debug, Error)]
 pub enum EngineError {
     #[error(
-        "a number of transactions that is split between the clients needs a closed loop: with a rate, \
-         any free client takes the next one"
+        "a number of transactions that is split between the clients needs a closed loop: with a \
+         rate, any free client takes the next one"
     )]
     SplitOpenLoop,
     #[error("the engine could not watch its connections: {0}")]
     Epoll(#[from] io::Error),
     #[error(
-        "a thread for the engine could not be started ({source}): {workers} threads may be too many for this system"
+        "a thread for the engine could not be started ({source}): {workers} threads may be too \
+         many for this system"
     )]
     Thread { workers: u32, source: io::Error },
     #[error("the log of answers cannot be created: {0}")]
@@ -166,7 +168,8 @@ impl<'scope> WorkerThreads<'scope> {
     }
 }
 
-/// Sends all workers the start time: slightly in the future, so that none is late, unless it was chosen.
+/// Sends all workers the start time: slightly in the future, so that none is late, unless it was
+/// chosen.
 fn start(
     load: &LoadSpec,
     at: Option<Instant>,
@@ -211,7 +214,8 @@ fn work(
     let mine: Vec<_> =
         (first..load.clients).step_by(load.workers_of_all_parts(shared.threads)).collect();
     let connected = worker.connect(&mine)?;
-    // The receiver is gone only if the run as a whole has failed; it waits until the last sender is gone.
+    // The receiver is gone only if the run as a whole has failed; it waits until the last sender is
+    // gone.
     let _ = connected_out.send(connected);
     drop(connected_out);
     // No timeline arrives if the run was cancelled.

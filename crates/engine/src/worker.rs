@@ -22,8 +22,8 @@ use crate::quota::QuotaCount;
 /// A worker checks at least this often whether the run was ended early.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 const EVENTS_MAX: usize = 256;
-/// A sleeping thread wakes up late by up to about this much. If starts are rare enough to afford it, it wakes up
-/// earlier by this much and polls the clock until the start is due.
+/// A sleeping thread wakes up late by up to about this much. If starts are rare enough to afford
+/// it, it wakes up earlier by this much and polls the clock until the start is due.
 const EARLY_NS: u64 = 60_000;
 /// … which takes one twentieth of a core at this rate of starts a second.
 pub(crate) const EARLY_RATE_MAX: f64 = 1_000.0;
@@ -102,9 +102,9 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// If the socket accepted only a part, the rest is sent when there is room; if it has more bytes than were read,
-    /// the next wait reports it again. It is then watched for both for the rest of its life: an extra wake-up is
-    /// cheaper than changing the watch again.
+    /// If the socket accepted only a part, the rest is sent when there is room; if it has more
+    /// bytes than were read, the next wait reports it again. It is then watched for both for the
+    /// rest of its life: an extra wake-up is cheaper than changing the watch again.
     #[inline]
     pub(crate) fn watch_for_more(&mut self, slot: usize) {
         let link = self.clients[slot].link.as_ref();
@@ -115,8 +115,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Waits for sockets, at most for `longest` and [`LOOK`], and until `due_ns` at the latest. `events` has the clients
-    /// with events.
+    /// Waits for sockets, at most for `longest` and [`LOOK`], and until `due_ns` at the latest.
+    /// `events` has the clients with events.
     pub(crate) fn wait(&mut self, longest: Duration, now_ns: u64, due_ns: u64) -> io::Result<()> {
         self.events.clear();
         if self.shared.threads.is_blocking
@@ -150,7 +150,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// A direct wait for the one socket of this thread. Measured: `docs/decisions/0006-drive-mode.md`.
+    /// A direct wait for the one socket of this thread. Measured:
+    /// `docs/decisions/0006-drive-mode.md`.
     fn wait_for_the_only_client(&mut self, longest: Duration) -> io::Result<()> {
         let Some(link) = &self.clients[0].link else { return Ok(()) };
         if link.sleep_beside(&self.look, nearer_than_look(longest))? {

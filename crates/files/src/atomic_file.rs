@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes one of truetps's own files so that a reader (and a power failure) sees the old content or the new, never a
-/// part. An existing file is replaced: files that a user has named are written by [`write_named`](crate::write_named).
+/// Writes one of truetps's own files so that a reader (and a power failure) sees the old content or
+/// the new, never a part. An existing file is replaced: files that a user has named are written by
+/// [`write_named`](crate::write_named).
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".tmp");

@@ -1,4 +1,5 @@
-//! Lines of `my.cnf`, byte by byte as servers read them: whatever their encoding, these have the white space of Latin-1.
+//! Lines of `my.cnf`, byte by byte as servers read them: whatever their encoding, these have the
+//! white space of Latin-1.
 
 use crate::option_line::{OptionLine, text_of};
 

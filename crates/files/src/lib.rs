@@ -1,12 +1,13 @@
 //! Files of users, and how truetps's own files are opened and replaced.
 //!
-//! - Read with a limit of their length: `text_file`; option files with the files that they include (`option_walk`, for
-//!   settings and logins; `option_line` is one of their lines, `group_lines` and `plain_lines` read it as servers do); SQL
-//!   scripts (`sql_script`).
-//! - Opened where another user may have put links or pipes: `regular_file`; `open_folder`, which root enters with the
-//!   rights of the folder's owner; `remove_tree`. `trusted_path`: what only root can change.
-//! - Written: `atomic_file` replaces a file of truetps whole; `named_file` writes a file that a user has named, as a
-//!   shell does.
+//! - Read with a limit of their length: `text_file`; option files with the files that they include
+//!   (`option_walk`, for settings and logins; `option_line` is one of their lines, `group_lines`
+//!   and `plain_lines` read it as servers do); SQL scripts (`sql_script`).
+//! - Opened where another user may have put links or pipes: `regular_file`; `open_folder`, which
+//!   root enters with the rights of the folder's owner; `remove_tree`. `trusted_path`: what only
+//!   root can change.
+//! - Written: `atomic_file` replaces a file of truetps whole; `named_file` writes a file that a
+//!   user has named, as a shell does.
 //!
 //! *Invariant:* no clock and no network.
 

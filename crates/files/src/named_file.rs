@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a file as `>` of a shell does: it follows links, writes to pipes and devices, and keeps mode and owner of an
-/// existing file. It never replaces the file by another one: only truetps's own files are written with
-/// [`write_atomically`](crate::write_atomically).
+/// Writes a file as `>` of a shell does: it follows links, writes to pipes and devices, and keeps
+/// mode and owner of an existing file. It never replaces the file by another one: only truetps's
+/// own files are written with [`write_atomically`](crate::write_atomically).
 pub fn write_named(path: &Path, content: &[u8]) -> io::Result<()> {
     match File::create_new(path) {
         Ok(file) => write(file, content).inspect_err(|_| {

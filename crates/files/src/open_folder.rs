@@ -1,5 +1,6 @@
-//! Folders in which another user may create links, pipes and hard links at any moment. Each step goes from an open
-//! folder to a name in it and follows no link; where root works in such a folder, it does so as the folder's owner.
+//! Folders in which another user may create links, pipes and hard links at any moment. Each step
+//! goes from an open folder to a name in it and follows no link; where root works in such a folder,
+//! it does so as the folder's owner.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -100,7 +101,8 @@ impl OpenFolder {
     fn write_file(&self, name: &OsStr, content: &[u8], mode: u32) -> io::Result<()> {
         let mut file = self.make_file(name)?;
         file.write_all(content)?;
-        // Before the file has its name, and by its descriptor: a path could lead to another file by now.
+        // Before the file has its name, and by its descriptor: a path could lead to another file by
+        // now.
         fchmod(&file, Mode::from_raw_mode(mode))?;
         file.sync_all()
     }
@@ -151,9 +153,9 @@ impl OpenFolder {
         check_mode(&stat)
     }
 
-    /// Runs `work` with the rights of the folder's owner if root calls: the owner can lead root to no file that is not
-    /// the owner's already, by links, hard links or names. Root's own folders are worked in as root, and refused if
-    /// others may write there.
+    /// Runs `work` with the rights of the folder's owner if root calls: the owner can lead root to
+    /// no file that is not the owner's already, by links, hard links or names. Root's own folders
+    /// are worked in as root, and refused if others may write there.
     pub fn as_owner<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         let stat = fstat(&self.0)?;
         if !geteuid().is_root() {
@@ -163,7 +165,8 @@ impl OpenFolder {
             check_mode(&stat)?;
             return Ok(work());
         }
-        // In Linux the ids belong to the thread. It ends with them, so that none has to be restored.
+        // In Linux the ids belong to the thread. It ends with them, so that none has to be
+        // restored.
         let as_owner = || {
             let (uid, gid) = (stat.st_uid, stat.st_gid);
             // Root of a container may lack the capabilities.
@@ -179,8 +182,8 @@ impl OpenFolder {
     }
 }
 
-/// Only the effective ids change, so that the owner can neither trace nor signal this process. Root's capabilities are
-/// not effective from then on.
+/// Only the effective ids change, so that the owner can neither trace nor signal this process.
+/// Root's capabilities are not effective from then on.
 fn become_user(uid: Uid, gid: Gid) -> io::Result<()> {
     set_thread_groups(&[])?;
     set_thread_res_gid(None, gid, None)?;
@@ -194,8 +197,8 @@ fn check_mode(stat: &Stat) -> io::Result<()> {
     Err(denied(format!("other users may write in the folder (mode {:04o})", stat.st_mode & 0o7777)))
 }
 
-/// Refuses a file with more than one name and another owner than its folder: the owner of the folder may have created a
-/// hard link in it to a file that only root may read or write.
+/// Refuses a file with more than one name and another owner than its folder: the owner of the
+/// folder may have created a hard link in it to a file that only root may read or write.
 pub fn check_names(file: &File, owner: u32) -> io::Result<()> {
     let metadata = file.metadata()?;
     if metadata.nlink() > 1 && metadata.uid() != owner {
@@ -260,8 +263,8 @@ mod tests {
         folder.file_to_change("file".as_ref()).unwrap();
     }
 
-    /// Root works in a folder of another user as that user: a file of root's, reached by a link or by any other path, is
-    /// as closed as it is to the user.
+    /// Root works in a folder of another user as that user: a file of root's, reached by a link or
+    /// by any other path, is as closed as it is to the user.
     #[test]
     fn root_works_in_a_folder_of_another_user_with_the_rights_of_that_user() {
         if !geteuid().is_root() {

@@ -29,7 +29,8 @@ impl OptionStyle {
         }
     }
 
-    /// Each line that is not empty or a comment, with its number, in the order in which a server reads them.
+    /// Each line that is not empty or a comment, with its number, in the order in which a server
+    /// reads them.
     pub fn lines(self, text: &[u8]) -> impl Iterator<Item = (usize, OptionLine)> {
         let lines = without_mark(text).split(|byte| *byte == b'\n').enumerate();
         lines.filter_map(move |(n, line)| {

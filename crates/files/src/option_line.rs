@@ -3,7 +3,8 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OptionLine {
     Group(String),
-    /// A name as it is written; no value where there is no `=`. What is not UTF-8 has replacement characters.
+    /// A name as it is written; no value where there is no `=`. What is not UTF-8 has replacement
+    /// characters.
     Setting {
         name: String,
         value: Option<String>,

@@ -1,4 +1,5 @@
-//! Option files and the files that they include, in the order in which servers and programs read them.
+//! Option files and the files that they include, in the order in which servers and programs read
+//! them.
 
 use std::fs;
 use std::io;
@@ -86,7 +87,8 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         self.lines(path, text, 0)
     }
 
-    /// Whether a program reads the file: not if anyone could have changed it. What is for a server may be a copy.
+    /// Whether a program reads the file: not if anyone could have changed it. What is for a server
+    /// may be a copy.
     fn note_of_mode(&mut self, path: &Path, facts: &fs::Metadata) -> bool {
         if self.style == OptionStyle::Plain
             || !facts.is_file()
@@ -105,7 +107,8 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
 
     fn open(&mut self, path: &Path, depth: u32) -> Result<(), OptionFileError> {
         let facts = fs::metadata(path).map_err(|error| unreadable(path, error))?;
-        // A pipe is fine if the user has named it; reading one that a folder happens to contain would block.
+        // A pipe is fine if the user has named it; reading one that a folder happens to contain
+        // would block.
         if depth > 0 && !facts.is_file() {
             return Err(unreadable(path, io::Error::other("it is not a file")));
         }
@@ -159,8 +162,8 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         Ok(())
     }
 
-    /// An unreadable file is reported and skipped: option files copied from another host include paths that exist only
-    /// there.
+    /// An unreadable file is reported and skipped: option files copied from another host include
+    /// paths that exist only there.
     fn include(
         &mut self,
         from: &Path,
@@ -211,8 +214,8 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         Ok(())
     }
 
-    /// PostgreSQL resolves names relative to the including file. MySQL's programs and servers resolve them relative to
-    /// their working directory; a server's is unknown.
+    /// PostgreSQL resolves names relative to the including file. MySQL's programs and servers
+    /// resolve them relative to their working directory; a server's is unknown.
     fn place(&mut self, from: &Path, named: &Path) -> PathBuf {
         let is_beside = self.style == OptionStyle::Plain || self.reader == OptionReader::Server;
         if named.is_absolute() || !is_beside {
@@ -221,14 +224,16 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         if self.style == OptionStyle::Groups {
             let (named, from) = (named.display(), from.display());
             self.visitor.note(format!(
-                "'{named}' is resolved relative to '{from}'; a server resolves it relative to its working directory"
+                "'{named}' is resolved relative to '{from}'; a server resolves it relative to its \
+                 working directory"
             ));
         }
         from.parent().unwrap_or(Path::new("")).join(named)
     }
 }
 
-/// The files of a folder with this ending, in the order of their names. PostgreSQL ignores hidden ones.
+/// The files of a folder with this ending, in the order of their names. PostgreSQL ignores hidden
+/// ones.
 fn files_in(folder: &Path, ending: &str, with_hidden: bool) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {

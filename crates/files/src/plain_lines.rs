@@ -1,4 +1,5 @@
-//! Lines of `postgresql.conf`, by the tokens of the server's own reader: the longest one at each place.
+//! Lines of `postgresql.conf`, by the tokens of the server's own reader: the longest one at each
+//! place.
 
 use crate::option_line::{OptionLine, text_of};
 

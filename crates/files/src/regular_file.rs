@@ -1,4 +1,5 @@
-//! Opens regular files only: a pipe would block its reader for ever, and a link leads to another file.
+//! Opens regular files only: a pipe would block its reader for ever, and a link leads to another
+//! file.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,7 +8,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Opens a regular file, without blocking. A link, a pipe, a device or a folder at the path is an error.
+/// Opens a regular file, without blocking. A link, a pipe, a device or a folder at the path is an
+/// error.
 pub fn open_no_link(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     open(options, OFlags::NOFOLLOW, path)
 }

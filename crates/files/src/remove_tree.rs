@@ -10,8 +10,9 @@ use rustix::io::Errno;
 
 use crate::OpenFolder;
 
-/// Removes a folder with all that is below it. Links are removed, never followed. Folders that are not empty are moved
-/// up to the top and emptied there: however deep they are, two folders are open at a time.
+/// Removes a folder with all that is below it. Links are removed, never followed. Folders that are
+/// not empty are moved up to the top and emptied there: however deep they are, two folders are open
+/// at a time.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.is_dir() {
         return fs::remove_file(path);
@@ -73,7 +74,8 @@ mod tests {
 
     use super::*;
 
-    /// A chain of folders whose path is longer than a system call takes, made as a server's user would.
+    /// A chain of folders whose path is longer than a system call takes, made as a server's user
+    /// would.
     fn chain(path: &Path, levels: u32) {
         fs::create_dir(path).unwrap();
         let mut folder = OpenFolder::open(path).unwrap();

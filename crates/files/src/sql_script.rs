@@ -1,8 +1,8 @@
-//! SQL text of several statements, and the little that truetps needs from it: where each statement ends, and which
-//! tables it creates.
+//! SQL text of several statements, and the little that truetps needs from it: where each statement
+//! ends, and which tables it creates.
 //!
-//! This is no SQL parser. It recognizes quotes and comments, so that a delimiter inside them is plain text, as it is
-//! for the server. Everything else is left to the server.
+//! This is no SQL parser. It recognizes quotes and comments, so that a delimiter inside them is
+//! plain text, as it is for the server. Everything else is left to the server.
 
 use thiserror::Error;
 
@@ -19,17 +19,18 @@ pub enum SqlScriptError {
     #[error("no table's name after CREATE TABLE in: {text}")]
     NoTableName { text: String },
     #[error(
-        "tables are created in the experiment's own schema: write its name without `{schema}.` in: {text}"
+        "tables are created in the experiment's own schema: write its name without `{schema}.` in: \
+         {text}"
     )]
     Qualified { schema: String, text: String },
     #[error("a temporary table is visible to only one client: {text}")]
     Temporary { text: String },
 }
 
-/// The statements of a text, in order, without surrounding white space. A delimiter inside quotes or comments does not
-/// end a statement. Comments are sent with the statement that they precede, follow or are part of: they may be hints
-/// for a proxy. A statement that has only comments is dropped; `/*! … */` and `/*M! … */` are not comments for the
-/// servers that execute them.
+/// The statements of a text, in order, without surrounding white space. A delimiter inside quotes
+/// or comments does not end a statement. Comments are sent with the statement that they precede,
+/// follow or are part of: they may be hints for a proxy. A statement that has only comments is
+/// dropped; `/*! … */` and `/*M! … */` are not comments for the servers that execute them.
 pub fn split_sql(
     text: &str,
     delimiter: &str,
@@ -178,8 +179,8 @@ impl<'a> Quote<'a> {
     }
 }
 
-/// Bytes up to the closing quote and with it; `None` where there is none. A quote that is doubled closes and opens again,
-/// which comes to the same.
+/// Bytes up to the closing quote and with it; `None` where there is none. A quote that is doubled
+/// closes and opens again, which comes to the same.
 fn quoted_bytes(rest: &str, quote: char, has_backslashes: bool) -> Option<usize> {
     let mut chars = rest.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {
@@ -210,7 +211,8 @@ pub fn first_word(sql: &str, dialect: SqlDialect) -> String {
     tokens.word().to_ascii_uppercase()
 }
 
-/// The name of the table that a statement makes, without its quotes; `None` where it is no CREATE TABLE.
+/// The name of the table that a statement makes, without its quotes; `None` where it is no CREATE
+/// TABLE.
 pub fn created_table(sql: &str, dialect: SqlDialect) -> Result<Option<String>, SqlScriptError> {
     let mut tokens = Tokens { sql, at: 0, dialect };
     if !tokens.takes("CREATE") {

@@ -23,7 +23,8 @@ impl TextError {
     }
 }
 
-/// A text from whatever can be read: pipes and devices have no length that could be asked for, and a file may grow.
+/// A text from whatever can be read: pipes and devices have no length that could be asked for, and
+/// a file may grow.
 pub fn read_text(path: &Path, bytes_max: u64) -> Result<String, TextError> {
     String::from_utf8(read_bytes(path, bytes_max)?).map_err(|_| TextError::NotText)
 }

@@ -18,8 +18,8 @@ pub enum UntrustedPath {
     Mode { path: PathBuf, mode: u32, gid: u32 },
 }
 
-/// The path without links, where it and each folder above it belong to root and only root may write them. The end of the
-/// path need not exist.
+/// The path without links, where it and each folder above it belong to root and only root may write
+/// them. The end of the path need not exist.
 pub fn trusted_path(path: &Path) -> Result<PathBuf, UntrustedPath> {
     let path = std::path::absolute(path).map_err(|error| unreadable(path, error))?;
     let there =

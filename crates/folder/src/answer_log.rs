@@ -4,8 +4,8 @@
 //! runs/<experiment>/<trial>/answers/worker-0000.log   a head of 16 bytes, then records of 32 bytes
 //! ```
 //!
-//! A record has a checksum, so that the end of a file that was cut off is recognised. The last record of a complete log says
-//! so; a log without it is of a run that ended before its load did.
+//! A record has a checksum, so that the end of a file that was cut off is recognised. The last
+//! record of a complete log says so; a log without it is of a run that ended before its load did.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -53,7 +53,8 @@ impl AnswerLogFolder {
         Ok(sum)
     }
 
-    /// Passes each row to `on_row`; returns the state of the logs. Rows of one client are in their order.
+    /// Passes each row to `on_row`; returns the state of the logs. Rows of one client are in their
+    /// order.
     pub fn read(
         &self,
         on_row: &mut dyn FnMut(AnsweredRow) -> io::Result<()>,

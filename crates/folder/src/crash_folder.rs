@@ -1,4 +1,5 @@
-//! What `truetps crash` writes: a folder with the facts of the experiment, and a line for each crash.
+//! What `truetps crash` writes: a folder with the facts of the experiment, and a line for each
+//! crash.
 //!
 //! ```text
 //! runs/<name>-<time>/           crash.json  crashes.jsonl

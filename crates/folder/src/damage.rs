@@ -1,5 +1,5 @@
-//! Data that the files of a trial have lost since they were written: truncated, emptied, deleted. A malformed line is
-//! an error where it is read.
+//! Data that the files of a trial have lost since they were written: truncated, emptied, deleted. A
+//! malformed line is an error where it is read.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -12,8 +12,8 @@ use truetps_record::{Interval, Phase, ProbeSeries, Trial};
 
 /// Lengths are sums of floating-point numbers.
 const ROUNDED_MS: f64 = 1.0;
-/// Server and host are read when the measure phase ends. A machine without a free core reads them later, or misses one
-/// reading.
+/// Server and host are read when the measure phase ends. A machine without a free core reads them
+/// later, or misses one reading.
 const LATE_MS: f64 = 500.0;
 
 /// What could be read of a trial's series. `None`: unreadable, which is reported elsewhere.
@@ -27,8 +27,9 @@ pub struct KeptSeries<'a> {
 }
 
 impl ExperimentFolder {
-    /// What is missing in the series of a trial, file by file. Two cases are not damage: a killed trial has only what
-    /// it wrote before, and a trial of an older version lacks what that version did not record.
+    /// What is missing in the series of a trial, file by file. Two cases are not damage: a killed
+    /// trial has only what it wrote before, and a trial of an older version lacks what that version
+    /// did not record.
     pub fn damage(&self, trial: &Trial, kept: &KeptSeries<'_>) -> Vec<FolderError> {
         let folder = match self.trial_path(&trial.name) {
             Ok(folder) => folder,

@@ -18,7 +18,8 @@ pub enum FolderError {
     #[error("{}: not a run folder: it has neither experiment.json nor run.json", path.display())]
     NoRunFolder { path: PathBuf },
     #[error(
-        "{}: written by a newer truetps (schema version {found}; this one reads up to {SCHEMA_VERSION})",
+        "{}: written by a newer truetps (schema version {found}; this one reads up to \
+         {SCHEMA_VERSION})",
         path.display()
     )]
     Newer { path: PathBuf, found: u64, writer: Option<String> },

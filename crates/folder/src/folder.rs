@@ -1,5 +1,5 @@
-//! The run folder: where an experiment and its trials are kept, how they are written so that nothing measured is lost,
-//! and how they are read again.
+//! The run folder: where an experiment and its trials are kept, how they are written so that
+//! nothing measured is lost, and how they are read again.
 //!
 //! ```text
 //! runs/<experiment>/           plan.toml  experiment.json  report.html  explanation.json  pool.json  verification.json
@@ -9,7 +9,8 @@
 //! runs/latest                  link to the newest
 //! ```
 //!
-//! JSON files are written beside their place and renamed into it; line files are only appended to, one line a write.
+//! JSON files are written beside their place and renamed into it; line files are only appended to,
+//! one line a write.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -62,8 +63,8 @@ pub struct ExperimentFolder {
 }
 
 impl ExperimentFolder {
-    /// Makes sure that experiments can be recorded below `runs`, before anything is started for one: also on a disk that
-    /// is full, where folders and empty files can still be made.
+    /// Makes sure that experiments can be recorded below `runs`, before anything is started for
+    /// one: also on a disk that is full, where folders and empty files can still be made.
     pub fn check_writable(runs: &Path) -> Result<(), FolderError> {
         fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
         let probe = runs.join(format!(".writable.{}", std::process::id()));
@@ -79,7 +80,8 @@ impl ExperimentFolder {
         })
     }
 
-    /// Makes `runs/<name>`, or `runs/<name>-2`, … where that exists, and writes the plan and the schedule into it.
+    /// Makes `runs/<name>`, or `runs/<name>-2`, … where that exists, and writes the plan and the
+    /// schedule into it.
     pub fn create(
         runs: &Path,
         name: &str,
@@ -113,7 +115,8 @@ impl ExperimentFolder {
         Ok(Self::at(path))
     }
 
-    /// The experiment that is named, or the experiment of the one trial that is named, with that trial's name.
+    /// The experiment that is named, or the experiment of the one trial that is named, with that
+    /// trial's name.
     pub fn find(path: &Path) -> Result<(Self, Option<String>), FolderError> {
         let path = path.canonicalize().map_err(FolderError::io(path))?;
         let is_trial = !path.join("experiment.json").is_file() && path.join(RUN).is_file();
@@ -134,8 +137,8 @@ impl ExperimentFolder {
         below(&self.path, trial)
     }
 
-    /// Takes the experiment for as long as the lock lives: two processes would write into each other's trials. The
-    /// system releases the lock however the process ends.
+    /// Takes the experiment for as long as the lock lives: two processes would write into each
+    /// other's trials. The system releases the lock however the process ends.
     pub fn lock(&self) -> Result<FolderLock, FolderError> {
         let path = self.path.join("lock");
         let file = open_no_link(File::options().write(true).create(true).truncate(false), &path)
@@ -167,7 +170,8 @@ impl ExperimentFolder {
         Ok(experiment)
     }
 
-    /// The experiment with a schedule that the plan can have. A record has as many repetitions as its program was asked for.
+    /// The experiment with a schedule that the plan can have. A record has as many repetitions as
+    /// its program was asked for.
     pub fn experiment_of(&self, plan: &Plan) -> Result<Experiment, FolderError> {
         let experiment = self.experiment()?;
         let twins =
@@ -253,7 +257,8 @@ impl ExperimentFolder {
         names.map_while(|name| self.trial(&name).transpose()).collect()
     }
 
-    /// Files of a trial that are there, as paths below its folder. A link is refused where it is read.
+    /// Files of a trial that are there, as paths below its folder. A link is refused where it is
+    /// read.
     pub fn trial_files(&self, trial: &str) -> Vec<&'static str> {
         let Ok(folder) = self.trial_path(trial) else { return Vec::new() };
         let mut files = TRIAL_FILES.to_vec();
@@ -271,7 +276,8 @@ impl ExperimentFolder {
         serde_json::from_slice(&text).map(Some).map_err(|error| FolderError::content(&path, error))
     }
 
-    /// What a script's run executed and sent; `None` of any other run, and where an older version recorded it.
+    /// What a script's run executed and sent; `None` of any other run, and where an older version
+    /// recorded it.
     pub fn script(&self, trial: &str) -> Result<Option<ScriptRecord>, FolderError> {
         let path = self.trial_path(trial)?.join(SCRIPT);
         let Some(record) = read_json_if_there::<ScriptRecord>(&self.path, &path)? else {
@@ -298,7 +304,8 @@ impl ExperimentFolder {
     pub fn probe(&self, trial: &str) -> Result<Option<ProbeSeries>, FolderError> {
         let path = self.trial_path(trial)?.join(PROBE);
         let Some(bytes) = read_if_there(&self.path, &path, LINES_MAX)? else { return Ok(None) };
-        // A kill may cut off a line in the middle of a letter, and the first line as well as any other.
+        // A kill may cut off a line in the middle of a letter, and the first line as well as any
+        // other.
         let text = String::from_utf8_lossy(&bytes);
         if !text.contains('\n') {
             return Ok(None);
@@ -328,8 +335,8 @@ impl ExperimentFolder {
         Ok(read_if_there(&self.path, &path, LINES_MAX)?.map(LatencyLog::new))
     }
 
-    /// Begins a trial: its folder, `run.json` and the two series. An earlier attempt of the same name is kept as
-    /// `<name>.attempt-<n>`.
+    /// Begins a trial: its folder, `run.json` and the two series. An earlier attempt of the same
+    /// name is kept as `<name>.attempt-<n>`.
     pub fn begin_trial(&self, trial: &Trial) -> Result<TrialWriter, FolderError> {
         let path = self.trial_path(&trial.name)?;
         self.set_aside(&path, &trial.name)?;
@@ -366,7 +373,8 @@ mod tests {
     use super::*;
     use truetps_record::{Counts, Phase, new_histogram};
 
-    /// What is there is set aside: with a name that leads elsewhere, that was any folder of the host.
+    /// What is there is set aside: with a name that leads elsewhere, that was any folder of the
+    /// host.
     #[test]
     fn a_name_of_a_trial_leads_nowhere_else() {
         let dir = tempfile::tempdir().unwrap();
@@ -428,7 +436,8 @@ mod tests {
         );
     }
 
-    /// A user with write access to the runs folder may place a link or a pipe where truetps creates a file.
+    /// A user with write access to the runs folder may place a link or a pipe where truetps creates
+    /// a file.
     #[test]
     fn locks_and_probes_of_a_folder_touch_no_file_behind_a_link() {
         use std::os::unix::fs::symlink;

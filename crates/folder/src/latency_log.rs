@@ -1,8 +1,9 @@
 //! Reads a `latency.hdr` fast: only the counts that are not zero.
 //!
-//! A histogram has room for 29,000 counts (230 KB), of which an interval uses some hundreds. An hour of a trial has
-//! 3,600 histograms: this reader goes through them one by one and does not allocate the empty room. It reads what
-//! [`LatencyLogWriter`](crate::LatencyLogWriter) writes: HdrHistogram's interval log with V2 compressed histograms.
+//! A histogram has room for 29,000 counts (230 KB), of which an interval uses some hundreds. An
+//! hour of a trial has 3,600 histograms: this reader goes through them one by one and does not
+//! allocate the empty room. It reads what [`LatencyLogWriter`](crate::LatencyLogWriter) writes:
+//! HdrHistogram's interval log with V2 compressed histograms.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +16,8 @@ const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const PLAIN_COOKIE: u32 = 0x1c84_9313;
 /// Length, offset, digits, lowest, highest, ratio: the header between the cookie and the counts.
 const HEADER_BYTES: usize = 4 + 4 + 4 + 8 + 8 + 8;
-/// A histogram with these bounds takes up to 260 KB uncompressed. An edited file may claim any size.
+/// A histogram with these bounds takes up to 260 KB uncompressed. An edited file may claim any
+/// size.
 const UNPACKED_MAX: usize = 512 << 10;
 const DIGITS_MAX: u32 = 5;
 
@@ -35,8 +37,8 @@ impl LatencyLog {
         self.interval_lines().count()
     }
 
-    /// The intervals in the order in which they were written. A last line that was cut off by a kill is ignored; any
-    /// other malformed line is an error with its number.
+    /// The intervals in the order in which they were written. A last line that was cut off by a
+    /// kill is ignored; any other malformed line is an error with its number.
     pub fn intervals(&self) -> impl Iterator<Item = Result<LatencyInterval, HistogramError>> + '_ {
         let mut decoder = LatencyDecoder::new();
         self.interval_lines().map(move |(at, line)| decoder.decode(at + 1, line))
@@ -78,7 +80,8 @@ impl LatencyDecoder {
             .ok_or_else(|| HistogramError::Read(format!("line {number} cannot be understood")))
     }
 
-    /// `Tag=measure,1.000,1.000,0.123,HISTF…`: start and length in seconds, the maximum, the histogram.
+    /// `Tag=measure,1.000,1.000,0.123,HISTF…`: start and length in seconds, the maximum, the
+    /// histogram.
     fn read_line(&mut self, line: &[u8]) -> Option<LatencyInterval> {
         let text = std::str::from_utf8(line).ok()?;
         let mut fields = text.trim_end().split(',');
@@ -124,7 +127,8 @@ fn milliseconds(seconds: &str) -> Option<f64> {
     (seconds.is_finite() && seconds >= 0.0).then_some(seconds * 1e3)
 }
 
-/// Limit of transactions in one interval: far beyond real counts, and the sum of 100,000 intervals fits 64 bits.
+/// Limit of transactions in one interval: far beyond real counts, and the sum of 100,000 intervals
+/// fits 64 bits.
 const COUNT_MAX: u64 = 100_000_000_000_000;
 
 /// Maps a slot in the list of counts to its value.
@@ -338,7 +342,8 @@ mod tests {
         check(&packed(b""));
     }
 
-    /// Any byte of the packed histogram may be another one: never a panic, nor more memory than a histogram takes.
+    /// Any byte of the packed histogram may be another one: never a panic, nor more memory than a
+    /// histogram takes.
     #[test]
     fn a_damaged_histogram_is_an_error_or_other_counts() {
         let slots = CountIndex::new(256, 3).unwrap();

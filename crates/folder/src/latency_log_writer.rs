@@ -1,4 +1,5 @@
-//! Writing `latency.hdr`: a standard HdrHistogram interval log (V2 compressed, base64), so that other tools read it too.
+//! Writing `latency.hdr`: a standard HdrHistogram interval log (V2 compressed, base64), so that
+//! other tools read it too.
 //!
 //! Values are nanoseconds of response time, one line for each interval, tagged with the phase.
 
@@ -11,7 +12,8 @@ use truetps_record::{Histogram, Phase};
 
 use crate::error::HistogramError;
 
-/// Appends intervals to a `latency.hdr`. Each append is one whole line, flushed: a killed run is readable up to it.
+/// Appends intervals to a `latency.hdr`. Each append is one whole line, flushed: a killed run is
+/// readable up to it.
 pub struct LatencyLogWriter<W: Write> {
     out: W,
     serializer: V2DeflateSerializer,
@@ -42,8 +44,9 @@ impl<W: Write> LatencyLogWriter<W> {
             .map_err(|error| HistogramError::Write(error.to_string()))
     }
 
-    /// The library's log writer borrows its output for its whole life, so the two cannot be stored together. Each
-    /// interval is therefore written as a log of its own, without its header except for the first.
+    /// The library's log writer borrows its output for its whole life, so the two cannot be stored
+    /// together. Each interval is therefore written as a log of its own, without its header except
+    /// for the first.
     fn encode(
         &mut self,
         phase: Phase,
@@ -53,7 +56,10 @@ impl<W: Write> LatencyLogWriter<W> {
     ) -> Result<Vec<u8>, HistogramError> {
         let mut text = Vec::new();
         let mut log = IntervalLogWriterBuilder::new()
-            .add_comment("truetps: response times in nanoseconds, one line for each interval, tagged with its phase")
+            .add_comment(
+                "truetps: response times in nanoseconds, one line for each interval, \
+                          tagged with its phase",
+            )
             .begin_log_with(&mut text, &mut self.serializer)
             .map_err(|error| write_error(&error))?;
         log.write_histogram(histogram, start, length, Tag::new(phase.tag()))

@@ -1,15 +1,19 @@
-//! The run folder: where an experiment and its trials are kept, and how they are read again, damaged or not.
+//! The run folder: where an experiment and its trials are kept, and how they are read again,
+//! damaged or not.
 //!
-//! - `folder` ([`ExperimentFolder`]): its layout. JSON files are replaced by renaming; files of lines are appended to
-//!   as intervals end, so that nothing measured is lost. `publish`: how a new experiment gets its name.
-//! - `run_file`: opens, reads and writes each file. `line_reader` reads files of lines, `damage` what they have lost.
-//! - `latency_log` and `latency_log_writer`: the histograms of the intervals. `answer_log`: the answers to rows,
-//!   records with checksums, whose cut-off end is recognised.
+//! - `folder` ([`ExperimentFolder`]): its layout. JSON files are replaced by renaming; files of
+//!   lines are appended to as intervals end, so that nothing measured is lost. `publish`: how a new
+//!   experiment gets its name.
+//! - `run_file`: opens, reads and writes each file. `line_reader` reads files of lines, `damage`
+//!   what they have lost.
+//! - `latency_log` and `latency_log_writer`: the histograms of the intervals. `answer_log`: the
+//!   answers to rows, records with checksums, whose cut-off end is recognised.
 //! - `crash_folder` and `probe_folder`: what `truetps crash` and `truetps probe` write.
-//! - `merge` ([`merge_parts`]): the folders of the parts of one load as one folder; it needs no server.
+//! - `merge` ([`merge_parts`]): the folders of the parts of one load as one folder; it needs no
+//!   server.
 //!
-//! *Invariants:* only this crate knows the folder's format; every file is read by `run_file::open_below`, which follows
-//! no link below the run folder; no clock and no network.
+//! *Invariants:* only this crate knows the folder's format; every file is read by
+//! `run_file::open_below`, which follows no link below the run folder; no clock and no network.
 
 mod answer_log;
 mod crash_folder;

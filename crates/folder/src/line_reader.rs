@@ -10,8 +10,8 @@ const PIECE_BYTES: u64 = 32 << 10;
 /// An interval has about 2 KB, and a histogram less than 1 MB.
 const LINE_BYTES_MAX: usize = 8 << 20;
 
-/// The whole lines of a file, of which only a piece is in memory. The file is open only while a piece is read: the files of
-/// a thousand parts are read side by side.
+/// The whole lines of a file, of which only a piece is in memory. The file is open only while a
+/// piece is read: the files of a thousand parts are read side by side.
 pub(crate) struct LineReader {
     run: PathBuf,
     path: PathBuf,
@@ -36,7 +36,8 @@ impl LineReader {
         &self.path
     }
 
-    /// The next line without its end, with its number from 1. A last line that a kill has cut off is left out.
+    /// The next line without its end, with its number from 1. A last line that a kill has cut off
+    /// is left out.
     pub(crate) fn next_line(&mut self) -> Result<Option<(usize, &[u8])>, FolderError> {
         let mut searched = self.at;
         let end = loop {
@@ -74,7 +75,8 @@ impl LineReader {
     }
 }
 
-/// Without its end; `None` where it has none. The search of the standard library takes many bytes at once.
+/// Without its end; `None` where it has none. The search of the standard library takes many bytes
+/// at once.
 fn line_length(bytes: &[u8]) -> Option<usize> {
     let skipped = { bytes }.skip_until(b'\n').unwrap_or(0);
     bytes[..skipped].ends_with(b"\n").then(|| skipped - 1)

@@ -1,5 +1,5 @@
-//! The folders of the parts of one load, put together to the folder of the whole: counts are added, histograms merged,
-//! intervals added by the common clock. No quantile is averaged.
+//! The folders of the parts of one load, put together to the folder of the whole: counts are added,
+//! histograms merged, intervals added by the common clock. No quantile is averaged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -45,8 +45,8 @@ impl PartFolder {
     }
 }
 
-/// Merges the parts, in any order, into a new folder below `runs`, which is there only once it is whole. `name`: of the new
-/// folder. `stop`: ends it early.
+/// Merges the parts, in any order, into a new folder below `runs`, which is there only once it is
+/// whole. `name`: of the new folder. `stop`: ends it early.
 pub fn merge_parts(
     folders: &[ExperimentFolder],
     runs: &Path,
@@ -242,7 +242,8 @@ fn first_problem(
     Some(format!("part {}: {}", one.of.part, trial.validity.reason()?))
 }
 
-/// Why this part did not start together with the others. A part that was killed may have ended before its start.
+/// Why this part did not start together with the others. A part that was killed may have ended
+/// before its start.
 fn not_together(
     (one, trial): &(&PartFolder, Trial),
     trials: &[(&PartFolder, Trial)],

@@ -11,8 +11,8 @@ use crate::error::FolderError;
 use crate::folder::ExperimentFolder;
 use crate::trial_writer::TrialWriter;
 
-/// Writes the script, with the statements of all parts, and the options, which are alike in all parts. `parts`: at least
-/// one.
+/// Writes the script, with the statements of all parts, and the options, which are alike in all
+/// parts. `parts`: at least one.
 pub(crate) fn merge_script_files(
     parts: &[&ExperimentFolder],
     trial: &str,
@@ -109,7 +109,8 @@ fn answers_ready_of(trials: &[&Trial]) -> Option<AnswersReady> {
     (all > 0.0).then(|| AnswersReady { us_least: least / all, us_most: most / all })
 }
 
-/// Mean and standard deviation over the clients of all parts, from mean, deviation and number of each part.
+/// Mean and standard deviation over the clients of all parts, from mean, deviation and number of
+/// each part.
 fn pooled(parts: impl Iterator<Item = ((f64, f64), u32)> + Clone) -> (f64, f64) {
     let clients: f64 = parts.clone().map(|(_, clients)| f64::from(clients)).sum();
     if clients == 0.0 {

@@ -1,7 +1,8 @@
-//! The series of several parts of one load as one: the n-th intervals of all parts are of the same time.
+//! The series of several parts of one load as one: the n-th intervals of all parts are of the same
+//! time.
 //!
-//! Reading is the work: threads read the parts and decode them, and one adds them up. An interval of each part, and a few
-//! that were read ahead, are in memory.
+//! Reading is the work: threads read the parts and decode them, and one adds them up. An interval
+//! of each part, and a few that were read ahead, are in memory.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -34,8 +35,8 @@ pub(crate) struct CommonSeries {
     pub(crate) measured: Histogram,
 }
 
-/// Adds up the series of all parts, one interval of each at a time. `each` gets the response times of each interval, whose
-/// gaps are not known yet.
+/// Adds up the series of all parts, one interval of each at a time. `each` gets the response times
+/// of each interval, whose gaps are not known yet.
 pub(crate) fn common_series(
     parts: Vec<PartSeries>,
     stop: &AtomicBool,
@@ -104,7 +105,8 @@ fn read(mut group: Vec<PartSeries>, to_sum: &SyncSender<MergeStep>) {
     }
 }
 
-/// What all readers have of the next step. A reader whose parts have no more intervals of this phase leaves the list.
+/// What all readers have of the next step. A reader whose parts have no more intervals of this
+/// phase leaves the list.
 fn next_step(
     open: &mut Vec<&Receiver<MergeStep>>,
 ) -> Result<Option<Vec<PartInterval>>, FolderError> {
@@ -137,8 +139,8 @@ struct SeriesSum {
     /// Response times of the last interval.
     histogram: Histogram,
     measured: Histogram,
-    /// Times in which a part ended no transaction, as start and end. Common ones are known at the end: a part reports a gap
-    /// when it is over.
+    /// Times in which a part ended no transaction, as start and end. Common ones are known at the
+    /// end: a part reports a gap when it is over.
     quiet: Vec<Vec<(f64, f64)>>,
 }
 
@@ -203,8 +205,8 @@ impl SeriesSum {
 
 /// Adds the same interval of another part. An error says what does not fit.
 fn add_interval(ours: &mut Interval, other: &Interval) -> Result<(), String> {
-    // The parts of an interrupted load have ended one after the other. A script's run ends an interval when it has time
-    // for it.
+    // The parts of an interrupted load have ended one after the other. A script's run ends an
+    // interval when it has time for it.
     if ours.phase != Phase::Drain && (ours.start_ms - other.start_ms).abs() >= BUCKET_MS {
         return Err(format!(
             "an interval of the phase {} begins at {:.0} ms in one part, and at {:.0} ms in another",
@@ -224,7 +226,8 @@ fn add_interval(ours: &mut Interval, other: &Interval) -> Result<(), String> {
     Ok(())
 }
 
-/// Starts add up, and the largest of all is the largest. Quantiles of several parts have no common quantile.
+/// Starts add up, and the largest of all is the largest. Quantiles of several parts have no common
+/// quantile.
 pub(crate) fn common_open_loop(
     ours: Option<OpenLoop>,
     other: Option<OpenLoop>,
@@ -250,7 +253,8 @@ pub(crate) fn per_second(number: u64, length_ms: f64) -> f64 {
     if length_ms > 0.0 { number as f64 / (length_ms / 1e3) } else { 0.0 }
 }
 
-/// Times of at least a bucket that are in both lists. Each list is in order, and its times do not overlap.
+/// Times of at least a bucket that are in both lists. Each list is in order, and its times do not
+/// overlap.
 fn common_times(ours: &[(f64, f64)], others: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let (mut common, mut a, mut b) = (Vec::new(), 0, 0);
     while let (Some(one), Some(other)) = (ours.get(a), others.get(b)) {
@@ -308,7 +312,8 @@ mod tests {
     /// An interval, and the counts of its response times.
     type PartInterval = (Interval, &'static [(u64, u64)]);
 
-    /// The sum of these parts, and counts and response times of each interval as they were given on.
+    /// The sum of these parts, and counts and response times of each interval as they were given
+    /// on.
     fn sum(parts: &[&[PartInterval]]) -> Result<(CommonSeries, Written), MergeError> {
         let (_dirs, series): (Vec<_>, _) =
             parts.iter().enumerate().map(|(at, intervals)| part(at, intervals)).unzip();
@@ -368,7 +373,8 @@ mod tests {
     fn intervals_of_other_times_are_refused() {
         let refused =
             sum(&[&[(second(0, 3, &[]), &[])], &[(second(1, 3, &[]), &[])]]).err().unwrap();
-        let words = "trial-0001: an interval of the phase measure begins at 0 ms in one part, and at 1000 ms in another";
+        let words = "trial-0001: an interval of the phase measure begins at 0 ms in one part, and \
+                     at 1000 ms in another";
         assert!(refused.to_string().ends_with(words), "{refused}");
     }
 

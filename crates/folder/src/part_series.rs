@@ -15,7 +15,8 @@ pub(crate) struct PartInterval {
     /// Index of the part among those that are merged.
     pub(crate) part: usize,
     pub(crate) interval: Interval,
-    /// Nanoseconds of response time, and how many transactions had them; empty where they were not recorded.
+    /// Nanoseconds of response time, and how many transactions had them; empty where they were not
+    /// recorded.
     pub(crate) latencies: Vec<(u64, u64)>,
 }
 
@@ -73,7 +74,8 @@ impl PartSeries {
         Ok(Some(counts))
     }
 
-    /// Refuses what is left after the last phase, and what cannot be read of the response times behind the last interval.
+    /// Refuses what is left after the last phase, and what cannot be read of the response times
+    /// behind the last interval.
     pub(crate) fn check_ended(&mut self, decoder: &mut LatencyDecoder) -> Result<(), FolderError> {
         while self.decode_next(decoder)?.is_some() {}
         let Some(next) = &self.next else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! What `truetps probe` writes: a folder that names the watched server, with a `probe.jsonl` in the format of a
-//! trial's.
+//! What `truetps probe` writes: a folder that names the watched server, with a `probe.jsonl` in the
+//! format of a trial's.
 //!
 //! ```text
 //! runs/probe-<time>/           probe.json  probe.jsonl

@@ -14,7 +14,8 @@ use crate::folder::ExperimentFolder;
 use crate::run_file::create_unused;
 
 impl ExperimentFolder {
-    /// Names it as the newest of `runs`. It is an experiment without that name, too: others may write in `runs`.
+    /// Names it as the newest of `runs`. It is an experiment without that name, too: others may
+    /// write in `runs`.
     pub(crate) fn publish(&mut self, runs: &Path) -> Result<(), FolderError> {
         let link = runs.join(LATEST);
         let linked = self.link_latest(runs, &link);
@@ -23,7 +24,8 @@ impl ExperimentFolder {
         sync_folder(runs).map_err(FolderError::io(runs))
     }
 
-    /// The link is made beside its place and renamed into it, so that two experiments at once cannot break it.
+    /// The link is made beside its place and renamed into it, so that two experiments at once
+    /// cannot break it.
     fn link_latest(&self, runs: &Path, link: &Path) -> io::Result<()> {
         let name = self.path.file_name().expect("an experiment's folder has a name");
         let beside = runs.join(format!(".{LATEST}.{}", std::process::id()));
@@ -40,8 +42,8 @@ impl ExperimentFolder {
     }
 }
 
-/// An experiment that is there as a whole or not at all: it is made under a hidden name beside its place, and removed if it
-/// is dropped before it is published.
+/// An experiment that is there as a whole or not at all: it is made under a hidden name beside its
+/// place, and removed if it is dropped before it is published.
 pub(crate) struct HiddenExperiment<'a> {
     runs: &'a Path,
     name: &'a str,

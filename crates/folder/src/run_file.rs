@@ -1,8 +1,9 @@
 //! Opening, reading and writing the files of a run folder.
 //!
-//! A run folder may come from another user or another machine. A reader follows no link below it (one could lead to any
-//! file of this host), opens regular files only (a pipe would block it for ever) and reads at most a fixed number of
-//! bytes. A writer follows no link at the names that it creates.
+//! A run folder may come from another user or another machine. A reader follows no link below it
+//! (one could lead to any file of this host), opens regular files only (a pipe would block it for
+//! ever) and reads at most a fixed number of bytes. A writer follows no link at the names that it
+//! creates.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -20,13 +21,15 @@ pub(crate) const TEXT_MAX: u64 = 64 << 20;
 /// Files of one line an interval. A day, the longest trial, has 86,400 intervals of about 2 KB.
 pub(crate) const LINES_MAX: u64 = 1 << 30;
 
-/// A name as a path below this folder: names come from files and servers, and an absolute one or `..` leads elsewhere.
+/// A name as a path below this folder: names come from files and servers, and an absolute one or
+/// `..` leads elsewhere.
 pub(crate) fn below(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
     check_path_name(name).map_err(|problem| FolderError::content(folder, problem))?;
     Ok(folder.join(name))
 }
 
-/// Opens a file of a run folder for reading. Links lead to the run folder; below it, none is followed.
+/// Opens a file of a run folder for reading. Links lead to the run folder; below it, none is
+/// followed.
 pub(crate) fn open_below(run: &Path, path: &Path) -> Result<File, FolderError> {
     let below = path.strip_prefix(run).expect("the path is below the run folder");
     let mut at = run.to_owned();
@@ -127,7 +130,8 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), FolderError>
     write_atomically(path, content).map_err(FolderError::io(path))
 }
 
-/// A new file that lines are appended to. An existing file is removed first, so that nothing is written through a link.
+/// A new file that lines are appended to. An existing file is removed first, so that nothing is
+/// written through a link.
 pub(crate) fn create_line_file(path: &Path) -> Result<File, FolderError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

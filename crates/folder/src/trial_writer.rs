@@ -32,7 +32,8 @@ impl TrialWriter {
         &self.path
     }
 
-    /// Folder for what the server left: `my.cnf` or `postgresql.conf`, `variables.json`, `error.log`.
+    /// Folder for what the server left: `my.cnf` or `postgresql.conf`, `variables.json`,
+    /// `error.log`.
     pub fn server_path(&self) -> PathBuf {
         self.path.join("server")
     }

@@ -26,7 +26,8 @@ pub struct GatewayConfig {
     /// The page for browsers at `/`; it needs no token.
     pub page: bool,
     pub tls: Option<TlsFilesConfig>,
-    /// Threads of HTTP; default: the host's cores but one, which is for the commit connections, and at least one.
+    /// Threads of HTTP; default: the host's cores but one, which is for the commit connections, and
+    /// at least one.
     pub threads: Option<usize>,
     /// Longest time for rows that were taken when the gateway is stopped.
     pub drain_s: f64,
@@ -292,7 +293,8 @@ impl GatewayConfig {
         for (name, body, needed, room) in longest {
             if body > queue_bytes || needed > room {
                 let text = format!(
-                    "limits.{name}: a body takes up to {} KB; one client has {} KB of limits.bodies_mb, and queue.mb is {} KB",
+                    "limits.{name}: a body takes up to {} KB; one client has {} KB of \
+                     limits.bodies_mb, and queue.mb is {} KB",
                     needed.div_ceil(1 << 10),
                     room >> 10,
                     queue_bytes >> 10
@@ -318,7 +320,8 @@ impl MetricsConfig {
             ));
         }
         if !has_tokens && !self.anonymous {
-            let hint = "put tokens into TRUETPS_GATEWAY_METRICS_TOKENS, or set anonymous = true in [metrics]";
+            let hint = "put tokens into TRUETPS_GATEWAY_METRICS_TOKENS, or set anonymous = true in \
+                        [metrics]";
             return Err(wrong(
                 "metrics.listen: other hosts could read figures without a token",
                 Some(hint),

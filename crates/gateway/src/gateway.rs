@@ -21,8 +21,8 @@ use crate::served_table::ServedTable;
 
 /// What a commit survives is read again after this time.
 const DURABILITY_EVERY: Duration = Duration::from_secs(30);
-/// Thousands of clients may connect at the same moment: one that is not queued tries again after a second. The kernel has
-/// a limit of its own, net.core.somaxconn.
+/// Thousands of clients may connect at the same moment: one that is not queued tries again after a
+/// second. The kernel has a limit of its own, net.core.somaxconn.
 const BACKLOG: u32 = 4096;
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Descriptors of the process besides its connections: listeners, the runtime, standard streams.
@@ -38,7 +38,8 @@ pub enum GatewayError {
     #[error("table `{table}`: {source}")]
     Inspection { table: String, source: Box<InspectionError> },
     #[error(
-        "table `{table}` has no column `{column}` for the header Idempotency-Key in its unique key ({key})"
+        "table `{table}` has no column `{column}` for the header Idempotency-Key in its unique key \
+         ({key})"
     )]
     IdempotencyColumn { table: String, column: String, key: String },
     #[error("cannot listen on {address}: {source}")]
@@ -187,8 +188,8 @@ impl RunningGateway {
         &self.warnings
     }
 
-    /// Takes no more rows, waits until those that were taken are committed, at most for `time`, and answers the others:
-    /// rows that were not sent are not stored; those that were sent may be.
+    /// Takes no more rows, waits until those that were taken are committed, at most for `time`, and
+    /// answers the others: rows that were not sent are not stored; those that were sent may be.
     pub fn stop(self, time: Duration) -> GatewayStop {
         let end = Instant::now() + time;
         let tables = self.app.tables();
@@ -222,8 +223,8 @@ impl RunningGateway {
     }
 }
 
-/// Each connection is a descriptor, and the database needs some, too. `limits.connections`, or as many as the limit of
-/// this process leaves, and then the reason.
+/// Each connection is a descriptor, and the database needs some, too. `limits.connections`, or as
+/// many as the limit of this process leaves, and then the reason.
 fn connections_most(config: &GatewayConfig) -> (usize, Option<String>) {
     let wanted = config.limits.connections;
     let Some(files) = getrlimit(Resource::Nofile).current.map(|files| files as usize) else {
@@ -236,8 +237,8 @@ fn connections_most(config: &GatewayConfig) -> (usize, Option<String>) {
         return (wanted, None);
     }
     let text = format!(
-        "limits.connections is {wanted}, and the limit of open files ({files}) leaves {left}: LimitNOFILE= of systemd, \
-         or ulimit -n, raises it"
+        "limits.connections is {wanted}, and the limit of open files ({files}) leaves {left}: \
+         LimitNOFILE= of systemd, or ulimit -n, raises it"
     );
     (left, Some(text))
 }

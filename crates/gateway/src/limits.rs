@@ -14,7 +14,8 @@ pub struct HttpLimits {
     pub row_kb: usize,
     pub batch_kb: usize,
     pub batch_lines: usize,
-    /// Bodies of requests that are not answered, together: a quarter for rows, the rest for batches.
+    /// Bodies of requests that are not answered, together: a quarter for rows, the rest for
+    /// batches.
     pub bodies_mb: usize,
     pub header_kb: usize,
     /// Longest time for the head of a request, also on an idle connection.

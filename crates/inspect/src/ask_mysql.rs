@@ -45,8 +45,8 @@ fn origins(
     client: &mut Client,
     found: &mut BTreeMap<String, CapturedVariable>,
 ) -> Result<(), String> {
-    const MARIADB: &str = "SELECT LOWER(variable_name), global_value_origin, global_value_path, default_value \
-                           FROM information_schema.system_variables";
+    const MARIADB: &str = "SELECT LOWER(variable_name), global_value_origin, global_value_path, \
+                           default_value FROM information_schema.system_variables";
     const MYSQL: &str = "SELECT LOWER(variable_name), variable_source, variable_path, NULL \
                          FROM performance_schema.variables_info";
     let found_rows = rows(client, if is_mariadb(found) { MARIADB } else { MYSQL }).map_err(
@@ -96,7 +96,8 @@ pub(crate) fn schemas(
     client: &mut Client,
     variables: &BTreeMap<String, CapturedVariable>,
 ) -> Result<Vec<SchemaShape>, String> {
-    // The statistics of each table would be computed again, and the plans of all sessions could change.
+    // The statistics of each table would be computed again, and the plans of all sessions could
+    // change.
     if variables.get("innodb_stats_on_metadata").is_some_and(|variable| variable.value == "ON") {
         return Err("reading them would change their statistics (innodb_stats_on_metadata is ON)"
             .to_owned());
@@ -111,8 +112,8 @@ fn shapes(
     counts_expire: bool,
 ) -> Result<Vec<SchemaShape>, DriverError> {
     const SYSTEM: &str = "('mysql', 'sys', 'information_schema', 'performance_schema')";
-    // A client timeout alone would leave the statement running in the server. Older servers take the
-    // hint for a comment.
+    // A client timeout alone would leave the statement running in the server. Older servers take
+    // the hint for a comment.
     let select = if is_mariadb {
         let seconds = f64::from(TABLES_LIMIT_MS) / 1e3;
         format!("SET STATEMENT max_statement_time = {seconds} FOR SELECT")
@@ -124,8 +125,9 @@ fn shapes(
         client.execute("SET SESSION information_schema_stats_expiry = 0")?;
     }
     let sql = format!(
-        "{select} table_schema, engine, COUNT(*), SUM(table_rows), SUM(data_length), SUM(index_length) \
-         FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN {SYSTEM} GROUP BY 1, 2"
+        "{select} table_schema, engine, COUNT(*), SUM(table_rows), SUM(data_length), \
+         SUM(index_length) FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND \
+         table_schema NOT IN {SYSTEM} GROUP BY 1, 2"
     );
     let mut shapes: BTreeMap<String, SchemaShape> = BTreeMap::new();
     for [schema, engine, tables, row_count, data, index] in rows(client, &sql)? {
@@ -139,8 +141,8 @@ fn shapes(
         *shape.engines.entry(engine.unwrap_or_else(|| "unknown".to_owned())).or_default() += tables;
     }
     let sql = format!(
-        "{select} table_schema, COUNT(DISTINCT table_name, index_name) FROM information_schema.statistics \
-         WHERE table_schema NOT IN {SYSTEM} GROUP BY 1"
+        "{select} table_schema, COUNT(DISTINCT table_name, index_name) FROM \
+         information_schema.statistics WHERE table_schema NOT IN {SYSTEM} GROUP BY 1"
     );
     for [schema, indexes] in rows(client, &sql)? {
         if let Some(shape) = schema.and_then(|schema| shapes.get_mut(&schema)) {

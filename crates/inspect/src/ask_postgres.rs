@@ -13,8 +13,8 @@ pub(crate) fn variables(
 ) -> Result<BTreeMap<String, CapturedVariable>, DriverError> {
     let [aurora, condition] = AURORA_POSTGRES;
     let sql = format!(
-        "SELECT name, setting, source, sourcefile, boot_val, unit FROM pg_settings {aurora}, NULL, NULL, NULL, NULL \
-         {condition}"
+        "SELECT name, setting, source, sourcefile, boot_val, unit FROM pg_settings {aurora}, NULL, \
+         NULL, NULL, NULL {condition}"
     );
     let found_rows = rows(client, &sql)?;
     let mut found = BTreeMap::new();
@@ -43,15 +43,18 @@ pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, Driver
     Ok(plugins.collect())
 }
 
-/// Each partition counts as a table; the partitioned table has no own rows, though it counts theirs.
+/// Each partition counts as a table; the partitioned table has no own rows, though it counts
+/// theirs.
 pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaShape>, DriverError> {
-    let sql = "SELECT n.nspname::text, pg_catalog.COUNT(DISTINCT c.oid), COALESCE(SUM(GREATEST(c.reltuples, 0)), 0), \
+    let sql = "SELECT n.nspname::text, pg_catalog.COUNT(DISTINCT c.oid), \
+               COALESCE(SUM(GREATEST(c.reltuples, 0)), 0), \
                COALESCE(SUM(pg_catalog.pg_table_size(c.oid)), 0), \
-               COALESCE(SUM(pg_catalog.pg_indexes_size(c.oid)), 0), \
-               COALESCE(SUM((SELECT COUNT(*) FROM pg_index i WHERE i.indrelid = c.oid)), 0) \
-               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' \
-               AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'::text GROUP BY 1";
-    // The server ends it, too. For the transaction only: behind a proxy another client gets the session afterwards.
+               COALESCE(SUM(pg_catalog.pg_indexes_size(c.oid)), 0), COALESCE(SUM((SELECT COUNT(*) \
+               FROM pg_index i WHERE i.indrelid = c.oid)), 0) FROM pg_class c JOIN pg_namespace n \
+               ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname <> \
+               'information_schema' AND n.nspname !~ '^pg_'::text GROUP BY 1";
+    // The server ends it, too. For the transaction only: behind a proxy another client gets the
+    // session afterwards.
     client.execute("BEGIN READ ONLY")?;
     client.execute(&format!("SET LOCAL statement_timeout = {TABLES_LIMIT_MS}"))?;
     let found_rows = rows(client, sql)?.into_iter();

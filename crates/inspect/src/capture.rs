@@ -23,7 +23,8 @@ const TABLES_TIMEOUT: Duration = Duration::from_millis(1500);
 pub struct CaptureOptions {
     /// Version of truetps.
     pub tool_version: String,
-    /// Measure a flush in this folder, which is on the disk of the server's data. A file is made there and removed.
+    /// Measure a flush in this folder, which is on the disk of the server's data. A file is made
+    /// there and removed.
     pub flush_dir: Option<PathBuf>,
     /// Leave out tables, plugins and host: a comparison needs only the variables.
     pub variables_only: bool,
@@ -134,8 +135,11 @@ fn host(
     notes: &mut Vec<String>,
 ) -> Option<HostFacts> {
     if client.peer_pid().is_none() {
-        notes
-            .push("host facts are left out: only a server behind a unix socket, in this pid namespace, is known to be on this host".to_owned());
+        notes.push(
+            "host facts are left out: only a server behind a unix socket, in this pid \
+                   namespace, is known to be on this host"
+                .to_owned(),
+        );
         return None;
     }
     let named =

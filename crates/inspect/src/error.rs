@@ -27,8 +27,8 @@ pub enum InspectError {
     #[error(transparent)]
     Flush(#[from] FlushProbeError),
     #[error(
-        "a flush cannot be measured: only a server behind a unix socket, in this pid namespace, is known to be on this \
-             host"
+        "a flush cannot be measured: only a server behind a unix socket, in this pid namespace, is \
+             known to be on this host"
     )]
     FlushElsewhere,
     /// Not what it seems to be.
@@ -52,8 +52,9 @@ impl InspectError {
                 return None;
             }
             Self::Read { .. } => {
-                "give a capture, a dump of settings, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of \
-                 one (`truetps server list`); only `truetps explain` takes NAME=VALUE,NAME=VALUE, and the word defaults"
+                "give a capture, a dump of settings, an option file, a run folder, a server as \
+                 mysql://… or postgresql://…, or the name of one (`truetps server list`); only \
+                 `truetps explain` takes NAME=VALUE,NAME=VALUE, and the word defaults"
             }
             Self::Capture { source, .. } => source.hint(),
             Self::NoVariables { .. } => {

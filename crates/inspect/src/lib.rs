@@ -1,12 +1,13 @@
 //! Captures servers, and reads captures.
 //!
-//! - `capture`: a running server becomes a [`truetps_record::Capture`]. `ask_mysql` and `ask_postgres`: the queries to
-//!   each family.
-//! - `sides`: captures, servers, run folders, option files (`options`) and dumps of clients, servers and clouds
-//!   (`dump`) as sides of a comparison. `tests/own_reading` gives the same files to the servers' own programs.
+//! - `capture`: a running server becomes a [`truetps_record::Capture`]. `ask_mysql` and
+//!   `ask_postgres`: the queries to each family.
+//! - `sides`: captures, servers, run folders, option files (`options`) and dumps of clients,
+//!   servers and clouds (`dump`) as sides of a comparison. `tests/own_reading` gives the same files
+//!   to the servers' own programs.
 //!
-//! *Invariants:* nothing is changed in a server; only a measured flush writes a temporary file beside its data. Values
-//! that may be secret never leave the server.
+//! *Invariants:* nothing is changed in a server; only a measured flush writes a temporary file
+//! beside its data. Values that may be secret never leave the server.
 
 mod ask_mysql;
 mod ask_postgres;

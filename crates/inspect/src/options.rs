@@ -1,4 +1,5 @@
-//! Option files with the files that they include, in the order in which a server reads them: the last line wins.
+//! Option files with the files that they include, in the order in which a server reads them: the
+//! last line wins.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +13,8 @@ use truetps_record::{Flavour, is_secret};
 
 use crate::error::InspectError;
 
-/// Settings of this text of a file and of the files that it includes, as a server of this family and
-/// version reads them. The notes are of groups and files that were left out.
+/// Settings of this text of a file and of the files that it includes, as a server of this family
+/// and version reads them. The notes are of groups and files that were left out.
 pub(crate) fn read(
     path: &Path,
     text: &[u8],
@@ -37,7 +38,8 @@ pub(crate) fn read(
     Ok(side)
 }
 
-/// An option that may be there many times, each for another part of a server, and that a command line cannot join.
+/// An option that may be there many times, each for another part of a server, and that a command
+/// line cannot join.
 const LAST_ALONE: &str = "performance_schema_instrument";
 
 /// The last line of a name holds, but for options whose lines add up.
@@ -130,7 +132,8 @@ mod tests {
         write("conf.d/c.txt", "[mysqld]\nsync_binlog=8\n");
         write(
             "my.cnf",
-            "[mysqld]\nsync_binlog=1\nmax_connections=7\n!includedir conf.d\n[mysqld]\nmax_connections=8\n",
+            "[mysqld]\nsync_binlog=1\nmax_connections=7\n!includedir \
+             conf.d\n[mysqld]\nmax_connections=8\n",
         );
         let found = read_file(&dir.path().join("my.cnf"), None).unwrap().settings;
         assert_eq!(found.len(), 2);
@@ -199,7 +202,8 @@ mod tests {
         write("conf.d/.b.conf", "fsync = on\n");
         write("conf.d/c.cnf", "fsync = on\n");
         write("more.conf", "max_connections = 7\n");
-        let text = "fsync = on\nwal_level = logical\ninclude_dir 'conf.d'\ninclude_if_exists 'nowhere.conf'\n\
+        let text = "fsync = on\nwal_level = logical\ninclude_dir 'conf.d'\ninclude_if_exists \
+                    'nowhere.conf'\n\
                     include 'more.conf'\nwal_level = replica # the last one\n";
         write("postgresql.conf", text);
         let found = values(&dir.path().join("postgresql.conf"), None);

@@ -56,8 +56,8 @@ fn value_of(variable: &CapturedVariable) -> SideValue {
     SideValue { value, origin, default, unit, ..SideValue::default() }
 }
 
-/// A capture, a dump of settings, an option file or a run folder, whichever the path is. An option file is read with the rules of the
-/// server version of `like`.
+/// A capture, a dump of settings, an option file or a run folder, whichever the path is. An option
+/// file is read with the rules of the server version of `like`.
 pub fn side_of_path(
     path: &Path,
     like: Option<&SettingsSide>,
@@ -95,7 +95,8 @@ pub fn side_of_path(
     options::read(path, &bytes, flavour, version.as_ref())
 }
 
-/// The settings of an option file and of what it includes, as a server of this family and version reads them.
+/// The settings of an option file and of what it includes, as a server of this family and version
+/// reads them.
 pub fn server_options(
     path: &Path,
     flavour: Flavour,
@@ -134,8 +135,8 @@ fn side_of_folder(path: &Path) -> Result<SettingsSide, InspectError> {
     side_of_trials(path, &folder, &names)
 }
 
-/// The first trial that has recorded variables stands for all, with the server that it ran on: the trials of a plan may
-/// have several.
+/// The first trial that has recorded variables stands for all, with the server that it ran on: the
+/// trials of a plan may have several.
 fn side_of_trials(
     path: &Path,
     folder: &ExperimentFolder,

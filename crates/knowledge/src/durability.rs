@@ -1,7 +1,7 @@
 //! What a commit survives, judged by the settings together: no setting decides it alone.
 //!
-//! The judgement follows the documentation and code of the servers, for a disk that keeps flushed data. It is not tested
-//! by crashes.
+//! The judgement follows the documentation and code of the servers, for a disk that keeps flushed
+//! data. It is not tested by crashes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -108,8 +108,8 @@ impl Durability {
             _ => ReplicaFate::Differs,
         };
         let sentence = format!(
-            "a process crash {}; a power cut loses all data, whatever the settings: the datadir is in memory \
-             ({file_system})",
+            "a process crash {}; a power cut loses all data, whatever the settings: the datadir is \
+             in memory ({file_system})",
             self.process_crash
         );
         Self { power_cut: Loss::Damage, replica, sentence, ..self }
@@ -187,9 +187,9 @@ impl LossVerdict {
     }
 }
 
-/// What a commit on this server survives. `variables` are global variables (or settings of an option file, where what is
-/// not given has its default), and, where known, the status variables that decide, too: `innodb_redo_log_enabled`,
-/// `rpl_semi_sync_master_status`.
+/// What a commit on this server survives. `variables` are global variables (or settings of an
+/// option file, where what is not given has its default), and, where known, the status variables
+/// that decide, too: `innodb_redo_log_enabled`, `rpl_semi_sync_master_status`.
 pub fn judge(
     flavour: Flavour,
     version: &Version,
@@ -198,8 +198,8 @@ pub fn judge(
     judge_view(&SettingsView::new(flavour, version, variables, None))
 }
 
-/// [`judge`] of what was read somewhere: name, value, and the server's word for where it was set. `None` where the
-/// version is not known.
+/// [`judge`] of what was read somewhere: name, value, and the server's word for where it was set.
+/// `None` where the version is not known.
 pub fn judge_text<'a>(
     flavour: Flavour,
     version: &str,
@@ -269,7 +269,8 @@ const COMMIT: &str = "synchronous_commit";
 /// Settings that decide about lost transactions together.
 pub(crate) const DECIDE_TOGETHER: [&str; 2] = [FLUSH, COMMIT];
 
-/// The value that the server uses: `innodb_flush_log_at_trx_commit=3` is 2 on MySQL, which has no 3.
+/// The value that the server uses: `innodb_flush_log_at_trx_commit=3` is 2 on MySQL, which has no
+/// 3.
 pub(crate) fn effective_value(flavour: Flavour, name: &str, value: &str) -> String {
     match setting_number(value) {
         Some(level) if name == FLUSH => flush_level_of(flavour, level).to_string(),
@@ -303,8 +304,8 @@ fn has_binlog(view: &SettingsView<'_>) -> bool {
     view.text("log_bin").is_some_and(|text| !is_off(text))
 }
 
-/// MariaDB 12.3 and later can write the binlog through the redo log: both are flushed together, `sync_binlog` is ignored,
-/// and there is no semi-synchronous replication.
+/// MariaDB 12.3 and later can write the binlog through the redo log: both are flushed together,
+/// `sync_binlog` is ignored, and there is no semi-synchronous replication.
 fn binlog_is_in_innodb(view: &SettingsView<'_>) -> bool {
     let engine = view.given.get("binlog_storage_engine");
     view.flavour == Flavour::Mariadb
@@ -354,7 +355,8 @@ fn power_cut(view: &SettingsView<'_>) -> LossVerdict {
     }
 }
 
-/// Names of `innodb_flush_method` by their numbers, which option files may have where the setting is a list of names.
+/// Names of `innodb_flush_method` by their numbers, which option files may have where the setting
+/// is a list of names.
 const FLUSH_METHODS: [&str; 6] =
     ["fsync", "o_dsync", "littlesync", "nosync", "o_direct", "o_direct_no_fsync"];
 
@@ -393,7 +395,8 @@ fn damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
         ),
         (
             skips_fsync,
-            "innodb_flush_method=O_DIRECT_NO_FSYNC does not flush data files: a device must keep what is in its cache",
+            "innodb_flush_method=O_DIRECT_NO_FSYNC does not flush data files: a device must keep \
+             what is in its cache",
         ),
         (
             view.has_value("innodb_doublewrite", "OFF"),
@@ -412,10 +415,10 @@ fn first_damage<const N: usize>(reasons: [(bool, &str); N]) -> Option<LossVerdic
     Some(LossVerdict::new(Loss::Damage, why))
 }
 
-/// The redo log is flushed at each commit. With a binlog the commit record itself is not: recovery takes the last commits
-/// from the binlog, and one that was not flushed takes them along. The flush for the next group makes that record durable,
-/// so that no more than one group is lost, however much the binlog lacks. MySQL 5.5 flushes the commit record, and so does
-/// level 3 of MariaDB.
+/// The redo log is flushed at each commit. With a binlog the commit record itself is not: recovery
+/// takes the last commits from the binlog, and one that was not flushed takes them along. The flush
+/// for the next group makes that record durable, so that no more than one group is lost, however
+/// much the binlog lacks. MySQL 5.5 flushes the commit record, and so does level 3 of MariaDB.
 fn binlog_at_power_cut(view: &SettingsView<'_>, level: u8) -> LossVerdict {
     let flushes_commit = level == 3 || (view.flavour != Flavour::Mariadb && view.is_before("5.6"));
     if !has_binlog(view)
@@ -542,7 +545,8 @@ fn differs(crash: &str, text: &str) -> Fate {
     (ReplicaFate::Differs, format!("after {crash} replicas can {text}"))
 }
 
-/// A login has its own `synchronous_commit` where a role or a database sets it, and only one login's value is known.
+/// A login has its own `synchronous_commit` where a role or a database sets it, and only one
+/// login's value is known.
 fn whose_commit(view: &SettingsView<'_>) -> &'static str {
     match view.commit_origin {
         Some("user" | "database" | "database user" | "client" | "session") => {

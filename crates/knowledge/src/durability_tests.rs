@@ -245,19 +245,19 @@ fn sentences() {
     };
     assert_eq!(
         said(Flavour::Mysql, "9.7.4", &[]),
-        "a commit of InnoDB tables survives a process crash and a power cut, if the disk keeps what it has flushed; \
-         a replica would follow, a little behind"
+        "a commit of InnoDB tables survives a process crash and a power cut, if the disk keeps \
+         what it has flushed; a replica would follow, a little behind"
     );
     assert_eq!(
         said(Flavour::Mariadb, "10.11.19", &[("innodb_flush_log_at_trx_commit", "2")]),
-        "a commit of InnoDB tables survives a process crash; a power cut can lose up to about 1 s of acknowledged transactions \
-         (innodb_flush_log_at_trx_commit=2); no binlog, so no replica"
+        "a commit of InnoDB tables survives a process crash; a power cut can lose up to about 1 s \
+         of acknowledged transactions (innodb_flush_log_at_trx_commit=2); no binlog, so no replica"
     );
     assert_eq!(
         said(Flavour::Postgresql, "15.8", &[("synchronous_commit", "off")]),
-        "a process crash or a power cut can lose up to about 600 ms of acknowledged transactions (synchronous_commit=off, \
-         three times wal_writer_delay); a role, a database or a session can have a synchronous_commit of its own; a standby \
-         would follow, a little behind"
+        "a process crash or a power cut can lose up to about 600 ms of acknowledged transactions \
+         (synchronous_commit=off, three times wal_writer_delay); a role, a database or a session \
+         can have a synchronous_commit of its own; a standby would follow, a little behind"
     );
 }
 
@@ -344,8 +344,8 @@ fn what_is_not_known() {
     );
 }
 
-/// Aurora shows `innodb_doublewrite=OFF` and `full_page_writes=off`, TiDB and OceanBase settings of InnoDB: none of them says
-/// what is lost there.
+/// Aurora shows `innodb_doublewrite=OFF` and `full_page_writes=off`, TiDB and OceanBase settings of
+/// InnoDB: none of them says what is lost there.
 #[test]
 fn platforms_with_a_storage_of_their_own() {
     use Flavour::{Mysql, Postgresql};
@@ -411,7 +411,8 @@ fn a_datadir_in_memory_is_lost_at_a_power_cut() {
     assert_eq!((found.process_crash, found.power_cut), (Loss::Nothing, Loss::Damage));
     assert_eq!(
         found.sentence,
-        "a process crash loses nothing; a power cut loses all data, whatever the settings: the datadir is in memory (tmpfs)"
+        "a process crash loses nothing; a power cut loses all data, whatever the settings: the \
+         datadir is in memory (tmpfs)"
     );
     let off = judged(Flavour::Mysql, "9.7.4", &[("innodb_flush_log_at_trx_commit", "0")])
         .on_file_system(Some("tmpfs"));

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use crate::kinds::matches;
 use crate::setting::find_setting;
 
-/// Settings with at least this score are suspects: what decides durability, the binlog, and the size of the
-/// redo log.
+/// Settings with at least this score are suspects: what decides durability, the binlog, and the
+/// size of the redo log.
 const SUSPECT_SCORE: u32 = 100;
 
 #[derive(Debug, Deserialize)]

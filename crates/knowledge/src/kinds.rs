@@ -1,5 +1,6 @@
-//! Kinds of variables, by patterns of their names: those that differ between any two servers and explain nothing, those
-//! that are never changed on an external server, and those that take a privilege of MariaDB.
+//! Kinds of variables, by patterns of their names: those that differ between any two servers and
+//! explain nothing, those that are never changed on an external server, and those that take a
+//! privilege of MariaDB.
 
 use std::sync::LazyLock;
 
@@ -48,7 +49,8 @@ pub fn inert_reason(name: &str) -> Option<&'static str> {
     INERT.about(name)
 }
 
-/// Whether a variable says where files are that are written at commits, flushes or for large results.
+/// Whether a variable says where files are that are written at commits, flushes or for large
+/// results.
 pub(crate) fn is_path(name: &str) -> bool {
     INERT.paths.iter().any(|known| known == name)
 }

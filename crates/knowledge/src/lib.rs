@@ -1,16 +1,18 @@
 //! What settings of servers mean, and what follows from them.
 //!
-//! - `setting` ([`Setting`]): the facts, in `data/*.toml`: a file for each group, each line with its source and the
-//!   versions that it holds for. `kinds`: variables that explain nothing, or are never changed on an external server.
-//! - `durability` derives from all settings together what a commit survives; `survival` compares two servers in this.
-//! - `diff` ([`Diff`]): what differs between two servers, the most important differences first. `side`: the settings of
-//!   a server, from any source, as they are compared. `unseen`: what a file
-//!   does not show (defaults, options without a variable). `option_text`: what a line of an option file sets.
-//!   `platform`: managed servers.
+//! - `setting` ([`Setting`]): the facts, in `data/*.toml`: a file for each group, each line with
+//!   its source and the versions that it holds for. `kinds`: variables that explain nothing, or are
+//!   never changed on an external server.
+//! - `durability` derives from all settings together what a commit survives; `survival` compares
+//!   two servers in this.
+//! - `diff` ([`Diff`]): what differs between two servers, the most important differences first.
+//!   `side`: the settings of a server, from any source, as they are compared. `unseen`: what a file
+//!   does not show (defaults, options without a variable). `option_text`: what a line of an option
+//!   file sets. `platform`: managed servers.
 //! - `families`: which settings have a meaning only together, and which are the first suspects.
 //!
-//! *Invariant:* no clock, no file, no network. A test compares its statements with the servers installed on the
-//! machine.
+//! *Invariant:* no clock, no file, no network. A test compares its statements with the servers
+//! installed on the machine.
 
 mod diff;
 mod durability;

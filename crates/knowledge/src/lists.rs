@@ -20,7 +20,8 @@ const SETS: [&str; 15] = [
     "sql_mode",
     "tls_version",
 ];
-/// Modes that stand for several, which a server shows beside them; which ones depends on its version.
+/// Modes that stand for several, which a server shows beside them; which ones depends on its
+/// version.
 const COMBINED_MODES: [(&str, &[&str]); 2] = [
     (
         "ansi",

@@ -56,7 +56,8 @@ impl GroupUse {
     }
 }
 
-/// Who reads this group, where the server is of this family and version. Of a family that is not known, all groups are read.
+/// Who reads this group, where the server is of this family and version. Of a family that is not
+/// known, all groups are read.
 ///
 /// Servers do not mind the case of a group's name.
 pub fn group_use(group: &str, flavour: Option<Flavour>, version: Option<&Version>) -> GroupUse {
@@ -92,8 +93,9 @@ fn is_series(name: &str, suffix: &str, version: &Version) -> bool {
     suffix == format!("{major}.{minor}") || is_of_major
 }
 
-/// Name and value as variables have them: `_` in names, no prefix `loose_`, and what `skip_`, `disable_` and `enable_` do;
-/// `None` for what no server could read. A MySQL knows a name by its case: there it stays as it is written.
+/// Name and value as variables have them: `_` in names, no prefix `loose_`, and what `skip_`,
+/// `disable_` and `enable_` do; `None` for what no server could read. A MySQL knows a name by its
+/// case: there it stays as it is written.
 pub fn server_setting(
     style: OptionStyle,
     flavour: Option<Flavour>,
@@ -132,14 +134,16 @@ fn is_name(style: OptionStyle, name: &str) -> bool {
         })
 }
 
-/// What a further line of this name sets, as a list with what the lines before it have set; `None`: it replaces them.
+/// What a further line of this name sets, as a list with what the lines before it have set; `None`:
+/// it replaces them.
 pub fn added_line(name: &str, before: &str, value: &str) -> Option<String> {
     let is_filter = (name.starts_with("replicate_") || name.starts_with("binlog_"))
         && (name.ends_with("_db") || name.ends_with("_table"));
     (is_filter || ADDING.contains(&name)).then(|| format!("{before},{value}"))
 }
 
-/// Whose file it is: groups are of the MySQL family alone, and so is a part of such a file without one, if its names say so.
+/// Whose file it is: groups are of the MySQL family alone, and so is a part of such a file without
+/// one, if its names say so.
 pub fn option_family(style: OptionStyle, names: &[&str]) -> Family {
     let [of_mysql, of_postgres] = [Family::Mysql, Family::Postgresql].map(|family| {
         let settings = names.iter().filter_map(|name| find_setting(name));
@@ -157,7 +161,10 @@ pub fn setting_note(style: OptionStyle, name: &str, value: Option<&str>) -> Opti
     let value = value.filter(|value| style == OptionStyle::Groups && is_off(value))?;
     let name = variable_name(name);
     (name.strip_prefix("loose_").unwrap_or(&name) == LOG_BIN).then(|| {
-        format!("log_bin={value} turns the binlog on, in files of the name {value}: `skip-log-bin` turns it off")
+        format!(
+            "log_bin={value} turns the binlog on, in files of the name {value}: `skip-log-bin` \
+                 turns it off"
+        )
     })
 }
 

@@ -83,8 +83,9 @@ impl VersionSpan {
     }
 }
 
-/// A version, or the first one of each series that a change was made in: MariaDB makes some in all series that it still
-/// maintains. A series that is not in the list has it where it is newer than all of them.
+/// A version, or the first one of each series that a change was made in: MariaDB makes some in all
+/// series that it still maintains. A series that is not in the list has it where it is newer than
+/// all of them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "WrittenBound")]
 struct VersionBound {
@@ -173,7 +174,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// How likely it is to matter, of all: what decides durability goes before what is as weighty in its own group.
+    /// How likely it is to matter, of all: what decides durability goes before what is as weighty
+    /// in its own group.
     pub(crate) fn score(&self) -> u32 {
         let of_group = match self.group {
             SettingTopic::Durability => 40,
@@ -185,7 +187,8 @@ impl Setting {
         self.weight + of_group
     }
 
-    /// What holds for a version; `None` where that version does not have the setting, as far as is known.
+    /// What holds for a version; `None` where that version does not have the setting, as far as is
+    /// known.
     pub fn span(&self, flavour: Flavour, version: &Version) -> Option<&VersionSpan> {
         self.own_span(flavour, version).or_else(|| match flavour {
             // Percona Server is MySQL with additions.
@@ -206,7 +209,8 @@ impl Setting {
         &self.spans
     }
 
-    /// Values with a documented effect, and defaults beside them; there may be others. Defaults alone are no choice.
+    /// Values with a documented effect, and defaults beside them; there may be others. Defaults
+    /// alone are no choice.
     pub fn known_values(&self) -> BTreeSet<&str> {
         if self.crashes.is_empty() {
             return BTreeSet::new();
@@ -331,7 +335,8 @@ mod tests {
         check("innodb_max_dirty_pages_pct", Flavour::Mariadb, "10.5.4", Some("75"));
     }
 
-    /// 26.7 is the release after 9.7: what holds for the latter holds on, and what ended before stays away.
+    /// 26.7 is the release after 9.7: what holds for the latter holds on, and what ended before
+    /// stays away.
     #[test]
     fn calendar_versions_are_newer_than_9_7() {
         let span = |setting: &'static Setting, version: &str| {

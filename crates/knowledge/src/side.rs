@@ -57,7 +57,8 @@ impl SettingsSide {
         )
     }
 
-    /// Whether the two are known to be of different families: neither side's rules apply to the other.
+    /// Whether the two are known to be of different families: neither side's rules apply to the
+    /// other.
     pub(crate) fn is_of_other_family(&self, other: &Self) -> bool {
         self.family().zip(other.family()).is_some_and(|(one, other)| one != other)
     }
@@ -87,7 +88,8 @@ pub struct SideValue {
     pub unit: Option<String>,
     /// A line `loose-…` of an option file: a server that does not know the name ignores it.
     pub is_loose: bool,
-    /// A line of an option file with the name alone, which is `ON` for a switch, and 1 for a number.
+    /// A line of an option file with the name alone, which is `ON` for a switch, and 1 for a
+    /// number.
     pub is_bare: bool,
 }
 

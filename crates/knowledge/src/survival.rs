@@ -32,8 +32,9 @@ impl DurabilityPair {
         Self { a, b, b_survives }
     }
 
-    /// What a user has to know beside a verdict on speed: `a power failure can cost B up to about 1 s of acknowledged
-    /// transactions (A: nothing)`. `None` where the two lose the same, or it is not known what a side loses.
+    /// What a user has to know beside a verdict on speed: `a power failure can cost B up to about 1
+    /// s of acknowledged transactions (A: nothing)`. `None` where the two lose the same, or it is
+    /// not known what a side loses.
     pub fn risk(&self, name_a: &str, name_b: &str) -> Option<String> {
         let (a, b) = (self.a.as_ref()?, self.b.as_ref()?);
         let process = ("a crash of the server process", a.process_crash, b.process_crash);
@@ -72,7 +73,8 @@ fn cost(loss: Loss, name: &str) -> String {
     }
 }
 
-/// A side that loses more in one kind of crash survives less, even where another kind cannot be judged.
+/// A side that loses more in one kind of crash survives less, even where another kind cannot be
+/// judged.
 fn survival(a: &Durability, b: &Durability) -> Survival {
     let parts = [
         change(a.process_crash, b.process_crash),
@@ -108,7 +110,8 @@ fn loss_rank(loss: Loss) -> Option<(u8, f64)> {
     }
 }
 
-/// A replica that has each acknowledged commit keeps it when the whole machine is lost; no other replica does for certain.
+/// A replica that has each acknowledged commit keeps it when the whole machine is lost; no other
+/// replica does for certain.
 fn replica_change(a: ReplicaFate, b: ReplicaFate) -> Survival {
     match (a, b) {
         (ReplicaFate::HasIt, ReplicaFate::HasIt) => Survival::Same,
@@ -147,7 +150,8 @@ mod tests {
             mariadb(&[(FLUSH, "2")]),
             Survival::Less,
             Some(
-                "a power failure can cost B up to about 1 s of acknowledged transactions (A: nothing)",
+                "a power failure can cost B up to about 1 s of acknowledged transactions (A: \
+                 nothing)",
             ),
         );
         check(
@@ -155,7 +159,8 @@ mod tests {
             mariadb(&[(FLUSH, "0")]),
             Survival::Less,
             Some(
-                "a crash of the server process can cost B up to about 1 s of acknowledged transactions (A: nothing)",
+                "a crash of the server process can cost B up to about 1 s of acknowledged \
+                 transactions (A: nothing)",
             ),
         );
         check(
@@ -163,8 +168,8 @@ mod tests {
             mariadb(&[(FLUSH, "1")]),
             Survival::More,
             Some(
-                "a crash of the server process or a power failure costs B nothing (A: up to about 1 s of acknowledged \
-                 transactions)",
+                "a crash of the server process or a power failure costs B nothing (A: up to about \
+                 1 s of acknowledged transactions)",
             ),
         );
         check(
@@ -172,7 +177,8 @@ mod tests {
             mariadb(&[("log_bin", "ON"), ("sync_binlog", "0")]),
             Survival::Less,
             Some(
-                "a power failure can cost B the last group of acknowledged transactions (A: nothing)",
+                "a power failure can cost B the last group of acknowledged transactions (A: \
+                 nothing)",
             ),
         );
         check(
@@ -180,8 +186,9 @@ mod tests {
             mariadb(&[("innodb_doublewrite", "OFF")]),
             Survival::Mixed,
             Some(
-                "a crash of the server process costs B nothing (A: up to about 1 s of acknowledged transactions); a power \
-                 failure can damage the data of B for good (A: up to about 1 s of acknowledged transactions)",
+                "a crash of the server process costs B nothing (A: up to about 1 s of acknowledged \
+                 transactions); a power failure can damage the data of B for good (A: up to about \
+                 1 s of acknowledged transactions)",
             ),
         );
     }
@@ -195,8 +202,8 @@ mod tests {
             postgres(&[("synchronous_commit", "off")]),
             Survival::Less,
             Some(
-                "a crash of the server process or a power failure can cost B up to about 600 ms of acknowledged transactions \
-                 (A: nothing)",
+                "a crash of the server process or a power failure can cost B up to about 600 ms of \
+                 acknowledged transactions (A: nothing)",
             ),
         );
         check(

@@ -2,7 +2,8 @@
 
 use truetps_record::{amount_in, setting_number, unit_bytes};
 
-/// What PostgreSQL counts a setting in, as `pg_settings.unit` has it: sizes and times that matter to writes.
+/// What PostgreSQL counts a setting in, as `pg_settings.unit` has it: sizes and times that matter
+/// to writes.
 const POSTGRES_UNITS: [(&str, &[&str]); 5] = [
     (
         "8kB",
@@ -72,7 +73,8 @@ pub fn postgres_units() -> impl Iterator<Item = (&'static str, &'static str)> {
     POSTGRES_UNITS.iter().flat_map(|(unit, names)| names.iter().map(move |name| (*name, *unit)))
 }
 
-/// A value of a setting as people read it: `512 MiB` for 536870912, `100 ms`; anything else as it is.
+/// A value of a setting as people read it: `512 MiB` for 536870912, `100 ms`; anything else as it
+/// is.
 pub fn people_value(name: &str, value: &str) -> String {
     if let Some(unit) = postgres_unit(name) {
         let Some(number) = amount_in(value, unit).filter(|number| *number > 0.0) else {

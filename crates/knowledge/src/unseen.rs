@@ -1,4 +1,5 @@
-//! What a comparison of option files cannot see: values that a file leaves to the server, and options without a variable.
+//! What a comparison of option files cannot see: values that a file leaves to the server, and
+//! options without a variable.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -53,8 +54,9 @@ pub fn options_without_variable(
     of_server.flat_map(|options| options.names.iter().map(String::as_str))
 }
 
-/// What the servers that `side` may be of use where it does not set `name`: the default of its version, or of the other
-/// side's; where neither is known, the one that all versions of the family have. `None`: not known.
+/// What the servers that `side` may be of use where it does not set `name`: the default of its
+/// version, or of the other side's; where neither is known, the one that all versions of the family
+/// have. `None`: not known.
 pub(crate) fn default_where_unset(
     name: &str,
     side: &SettingsSide,

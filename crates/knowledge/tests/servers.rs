@@ -12,8 +12,8 @@ use truetps_sandbox::{COUNTERPARTS, Catalogue, ServerBinary, ServerUser};
 use truetps_testkit::mysql_family::fetched;
 use truetps_testkit::{PostgresOptions, PostgresServer};
 
-/// `--verbose --help` says another thing than the server that runs, which was asked when the data were written: a path in
-/// place of a switch, or a default that is decided at the start.
+/// `--verbose --help` says another thing than the server that runs, which was asked when the data
+/// were written: a path in place of a switch, or a default that is decided at the start.
 const HELP_DIFFERS: [&str; 16] = [
     "log_bin",
     "innodb_flush_method",

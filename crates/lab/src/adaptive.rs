@@ -73,7 +73,8 @@ impl From<LabError> for End {
     }
 }
 
-/// Measures what a question asks for, unless the folder has it: each trial is in the schedule before it begins.
+/// Measures what a question asks for, unless the folder has it: each trial is in the schedule
+/// before it begins.
 pub(crate) struct AdaptiveTrials<'a, 'p, M> {
     measuring: M,
     prepared: &'a mut PreparedExperiment<'p>,
@@ -150,7 +151,8 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
         let scheduled = self.schedule(block, next, M::FACTOR)?;
         let mut trial = self.prepared.one_more(self.folder, &scheduled, self.listener)?;
         self.record_disks()?;
-        // A load that failed may have failed by chance. A server that does not start will not start again.
+        // A load that failed may have failed by chance. A server that does not start will not start
+        // again.
         let is_worth = trial.measured.is_some() || trial.engine.is_some();
         let has_failed = matches!(trial.validity, Validity::Invalid(_));
         if M::REPEATS && has_failed && is_worth && !self.stop.load(Ordering::Relaxed) {
@@ -183,7 +185,8 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
         self.stop.load(Ordering::Relaxed) || self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Records disks that are measured when the first server on them is prepared. An earlier command's stay as they are.
+    /// Records disks that are measured when the first server on them is prepared. An earlier
+    /// command's stay as they are.
     fn record_disks(&mut self) -> Result<(), LabError> {
         let known = &self.experiment.disks;
         let mut new: Vec<DiskFacts> = self.prepared.provider.disks().to_vec();

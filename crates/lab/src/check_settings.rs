@@ -8,7 +8,8 @@ use truetps_sandbox::{Catalogue, CatalogueError as UnknownSetting, ServerBinary,
 use crate::error::LabError;
 use crate::trial::server_provider::ServerProgram;
 
-/// Asks each server's program whether it knows each setting of the plan and accepts each level. Starts nothing.
+/// Asks each server's program whether it knows each setting of the plan and accepts each level.
+/// Starts nothing.
 pub fn check_settings(
     plan: &Plan,
     programs: &[ServerProgram],
@@ -42,7 +43,8 @@ fn check_settings_of(
     Ok(catalogue)
 }
 
-/// A setting known only to the other server family is not misspelt: the plan was written for another server.
+/// A setting known only to the other server family is not misspelt: the plan was written for
+/// another server.
 fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetting {
     let UnknownSetting::Unknown { name, server, near } = error else { return error };
     let setting = find_setting(&name.to_lowercase());
@@ -56,7 +58,8 @@ fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetti
     let (whose, hint) = match own {
         Family::Mysql => (
             "PostgreSQL",
-            "for a private PostgreSQL write `flavour = \"postgresql\"` in [server] of the plan; or name one with --basedir or --dsn",
+            "for a private PostgreSQL write `flavour = \"postgresql\"` in [server] of the plan; or \
+             name one with --basedir or --dsn",
         ),
         Family::Postgresql => (
             "the MySQL family",

@@ -1,4 +1,5 @@
-//! Whether an experiment that goes on has the conditions of its earlier trials: the host, the servers.
+//! Whether an experiment that goes on has the conditions of its earlier trials: the host, the
+//! servers.
 
 use truetps_record::{Experiment, HostFacts, ServerFacts, same_setting};
 
@@ -16,7 +17,8 @@ pub(crate) fn same_place(
     same_host(&prepared.host, &experiment.host, true, listener)
 }
 
-/// New blocks on another host are another experiment; missing trials of old ones are better than none.
+/// New blocks on another host are another experiment; missing trials of old ones are better than
+/// none.
 pub(crate) fn same_host(
     is: &HostFacts,
     was: &HostFacts,
@@ -57,7 +59,8 @@ pub(crate) fn same_servers(
     Err(LabError::OtherConditions { what })
 }
 
-/// How a server of this version differs from the earlier one. Where its settings are from does not matter, nor their order.
+/// How a server of this version differs from the earlier one. Where its settings are from does not
+/// matter, nor their order.
 fn other_server(was: &ServerFacts, is: &ServerFacts) -> Option<String> {
     if was.name != is.name {
         let [was, is] = [was, is].map(|facts| facts.name.as_deref().unwrap_or("without a name"));
@@ -78,7 +81,8 @@ fn chosen_value<'f>(facts: &'f ServerFacts, wanted: &str) -> Option<&'f str> {
     Some(value)
 }
 
-/// The difference between this host and the host of the earlier trials, as far as it can be detected.
+/// The difference between this host and the host of the earlier trials, as far as it can be
+/// detected.
 fn other_host(was: &HostFacts, is: &HostFacts) -> Option<String> {
     let pairs = [
         ("the host", &was.hostname, &is.hostname),

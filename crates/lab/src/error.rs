@@ -65,15 +65,18 @@ pub enum LabError {
     #[error("the plan requires {}, but this server is {found}", wanted.map_or_else(String::new, |flavour| flavour.to_string()))]
     OtherFlavour { wanted: Option<Flavour>, found: Flavour },
     #[error(
-        "{clients} clients would use all sessions of this server and lock out other users: {in_use} of {max} are in use"
+        "{clients} clients would use all sessions of this server and lock out other users: \
+         {in_use} of {max} are in use"
     )]
     NoRoom { clients: u64, max: u64, in_use: u64, free: u64 },
     #[error(
-        "a client would use the last session of this server and lock out other users: {in_use} of {max} are in use"
+        "a client would use the last session of this server and lock out other users: {in_use} of \
+         {max} are in use"
     )]
     Full { max: u64, in_use: u64 },
     #[error(
-        "the account may have {max} sessions (max_user_connections) and has {in_use}, including the one of truetps: {clients} clients are too many"
+        "the account may have {max} sessions (max_user_connections) and has {in_use}, including \
+         the one of truetps: {clients} clients are too many"
     )]
     NoRoomOfAccount { clients: u64, max: u64, in_use: u64 },
     #[error("the schema `{schema}` exists already; truetps creates its own schema")]
@@ -81,11 +84,13 @@ pub enum LabError {
     #[error("{at} has another schema of that name, not created by truetps; left unchanged")]
     OtherSchema { at: Endpoint },
     #[error(
-        "sessions have {variable} = {value} although truetps set it to {wanted}: something between changes statements"
+        "sessions have {variable} = {value} although truetps set it to {wanted}: something between \
+         changes statements"
     )]
     SessionNotSet { variable: &'static str, value: String, wanted: &'static str },
     #[error(
-        "sessions of this account do not write the binlog (sql_log_bin = 0): the load would not be replicated"
+        "sessions of this account do not write the binlog (sql_log_bin = 0): the load would not be \
+         replicated"
     )]
     NotLogged,
     #[error(
@@ -135,18 +140,20 @@ impl LabError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::BegunWithAnother { .. } => {
-                "name the original server with --basedir (its folder) or --dsn, or start a new experiment"
+                "name the original server with --basedir (its folder) or --dsn, or start a new \
+                 experiment"
             }
             Self::TooManyStatements { .. } => {
                 "use fewer tables or connections, or `protocol = \"text\"`"
             }
             Self::OtherConditions { .. } => {
-                "restore what has changed (memory, option file, server or version of truetps), or start a new experiment: \
-                 `truetps report` still shows the results of this one"
+                "restore what has changed (memory, option file, server or version of truetps), or \
+                 start a new experiment: `truetps report` still shows the results of this one"
             }
             Self::NoRecords(_) => "name a writable folder with --runs (or TRUETPS_RUNS)",
             Self::Flush(_) => {
-                "free some space (`truetps server clean` removes leftovers), or name another folder with --sandbox-dir"
+                "free some space (`truetps server clean` removes leftovers), or name another \
+                 folder with --sandbox-dir"
             }
             Self::OtherSchema { .. } => "name one server, by an address that leads to no other",
             Self::SessionNotSet { .. } => "name the server itself, without a proxy",
@@ -158,7 +165,8 @@ impl LabError {
                 "start a new experiment, or extend it on the host where it was begun"
             }
             Self::OtherSchedule => {
-                "restore plan.toml and experiment.json as written by truetps, or start a new experiment"
+                "restore plan.toml and experiment.json as written by truetps, or start a new \
+                 experiment"
             }
             Self::NotOfSession { .. } => crate::external::NOT_SETTABLE,
             Self::Full { .. } => {
@@ -212,14 +220,16 @@ impl LabError {
                 ))
             }
             Self::SchemaExists { schema } => Some(format!(
-                "name another one with --schema; or let the run create its tables in this one and drop only these: \
-                 --schema {schema} --i-own-this-schema. What a killed run left, `truetps server restore` drops"
+                "name another one with --schema; or let the run create its tables in this one and \
+                 drop only these: --schema {schema} --i-own-this-schema. What a killed run left, \
+                 `truetps server restore` drops"
             )),
             _ => None,
         }
     }
 
-    /// This error, wrapped if the external server could not be restored: that failure is the more serious one.
+    /// This error, wrapped if the external server could not be restored: that failure is the more
+    /// serious one.
     #[must_use]
     pub(crate) fn and_not_left(self, not_left: Option<Self>) -> Self {
         match not_left {
@@ -239,7 +249,8 @@ impl LabError {
         }
     }
 
-    /// The user must change something before anything can start. True for a new variant, unless it is listed here.
+    /// The user must change something before anything can start. True for a new variant, unless it
+    /// is listed here.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
@@ -267,9 +278,10 @@ fn login_hint(error: &DriverError) -> Option<&'static str> {
     const DENIED_POSTGRES: &str = "28P01";
     match error {
         DriverError::Server(error) if DENIED.contains(&error.code) => Some(
-            "check user and password: TRUETPS_PASSWORD, --defaults-file, ~/.my.cnf or --ask-password supplies it (an account \
-             with the plugin unix_socket or auth_socket is for the operating-system user of that name; an account that \
-             requires TLS is refused with these words, too: tls=required)",
+            "check user and password: TRUETPS_PASSWORD, --defaults-file, ~/.my.cnf or \
+             --ask-password supplies it (an account with the plugin unix_socket or auth_socket is \
+             for the operating-system user of that name; an account that requires TLS is refused \
+             with these words, too: tls=required)",
         ),
         DriverError::Server(error) if error.sqlstate == DENIED_POSTGRES => {
             Some("check user and password: TRUETPS_PASSWORD or --ask-password supplies it")

@@ -11,7 +11,8 @@ use crate::search::{RateFindings, RateStage};
 /// One event.
 #[derive(Debug)]
 pub enum ExperimentEvent<'a> {
-    /// The first change to an external server follows; the original settings are saved to this file.
+    /// The first change to an external server follows; the original settings are saved to this
+    /// file.
     Journal(&'a Path),
     /// Everything is restored.
     Restored,
@@ -21,10 +22,11 @@ pub enum ExperimentEvent<'a> {
     Loading { rows: u64, of: u64 },
     /// A search has tried a rate. `broken`: why the objective did not hold there; `None`: it held.
     RateTried { rate: f64, broken: Option<&'a str> },
-    /// An investigation measures its next mixtures. `left`: trials of this stage, as far as they are planned; `factors`: their
-    /// names.
+    /// An investigation measures its next mixtures. `left`: trials of this stage, as far as they
+    /// are planned; `factors`: their names.
     Investigating { stage: Stage, left: usize, so_far: &'a Findings, factors: &'a [String] },
-    /// A search for the size of a pool measures its next numbers of connections. `left`: trials of this stage.
+    /// A search for the size of a pool measures its next numbers of connections. `left`: trials of
+    /// this stage.
     SearchingPool { stage: PoolStage, left: usize, so_far: &'a PoolFindings },
     /// A search for the highest rate tries its next one.
     SearchingRate { stage: RateStage, so_far: &'a RateFindings },

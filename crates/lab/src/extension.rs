@@ -1,4 +1,5 @@
-//! More blocks for an experiment that has results: of all its configurations, or of those that are open.
+//! More blocks for an experiment that has results: of all its configurations, or of those that are
+//! open.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,8 +42,8 @@ pub(crate) fn blocks_of(experiment: &Experiment) -> u32 {
     experiment.schedule.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0)
 }
 
-/// Appends blocks to the schedule, and returns the plan with their number. Each block is drawn from the seed and its own
-/// number: existing blocks stay as they are.
+/// Appends blocks to the schedule, and returns the plan with their number. Each block is drawn from
+/// the seed and its own number: existing blocks stay as they are.
 pub(crate) fn extend(
     experiment: &mut Experiment,
     plan: &Plan,
@@ -66,7 +67,8 @@ pub(crate) fn extend(
     Ok(plan)
 }
 
-/// Whether the plan and its seed still produce the blocks that are scheduled. A block may have a part of the configurations.
+/// Whether the plan and its seed still produce the blocks that are scheduled. A block may have a
+/// part of the configurations.
 fn is_drawn_from(plan: &Plan, scheduled: &[ScheduledTrial], blocks: u32) -> bool {
     let mut of_blocks: HashMap<u32, HashSet<String>> = HashMap::new();
     for trial in scheduled {
@@ -81,7 +83,8 @@ fn is_drawn_from(plan: &Plan, scheduled: &[ScheduledTrial], blocks: u32) -> bool
     drawn == scheduled
 }
 
-/// The plan is written first: a `--resume` after a crash between the two extends the schedule to the plan.
+/// The plan is written first: a `--resume` after a crash between the two extends the schedule to
+/// the plan.
 pub(crate) fn record(
     folder: &ExperimentFolder,
     plan: &Plan,

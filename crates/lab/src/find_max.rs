@@ -14,11 +14,12 @@ use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
 use crate::search::{RateFindings, RateOutcome, RateQuestion, RateReading};
 
-/// After this many inconclusive trials in a row the search ends: further trials would be inconclusive, too.
+/// After this many inconclusive trials in a row the search ends: further trials would be
+/// inconclusive, too.
 const FAILURES_IN_A_ROW_MAX: u32 = 3;
 
-/// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each trial is recorded; each
-/// tried rate is added to the plan in the folder.
+/// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each
+/// trial is recorded; each tried rate is added to the plan in the folder.
 pub fn find_max(
     request: &ExperimentRequest<'_>,
     slo: &Slo,
@@ -42,7 +43,8 @@ pub(crate) fn find_max_on<'p>(
     Ok(search(request, slo, prepared, (&folder, experiment), listener))
 }
 
-/// The plan for the rest of a search: the one in the folder has the rates that were tried. `None`: it is answered.
+/// The plan for the rest of a search: the one in the folder has the rates that were tried. `None`:
+/// it is answered.
 pub(crate) fn plan_of_rest(
     folder: &ExperimentFolder,
     experiment: &Experiment,
@@ -146,7 +148,8 @@ impl Measuring<RateQuestion> for RateTrials<'_> {
     }
 }
 
-/// What a trial says about its rate, and why the objective did not hold. An error is why it says nothing.
+/// What a trial says about its rate, and why the objective did not hold. An error is why it says
+/// nothing.
 fn reading_of(trial: &Trial, slo: &Slo) -> Result<(RateReading, Option<String>), String> {
     let tps = trial.measured.as_ref().map_or(0.0, |measured| measured.tps);
     if trial.configuration.rate().is_none() {
@@ -163,8 +166,8 @@ fn reading_of(trial: &Trial, slo: &Slo) -> Result<(RateReading, Option<String>),
     Ok((RateReading { tps, holds: broken.is_none() }, broken))
 }
 
-/// Why a trial is inconclusive about its rate: the server could not be prepared or died, clients were missing, or the
-/// load generator was suspended.
+/// Why a trial is inconclusive about its rate: the server could not be prepared or died, clients
+/// were missing, or the load generator was suspended.
 fn failure(trial: &Trial) -> Option<String> {
     let was_driven =
         trial.engine.as_ref().is_some_and(|EngineFacts { clients_failed, suspensions, .. }| {

@@ -17,8 +17,8 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
 
-/// Runs a new search; it fills in the rule of thumb, where the server is on this host. The plan has one level of each
-/// factor, and of connections the largest number that may be tried.
+/// Runs a new search; it fills in the rule of thumb, where the server is on this host. The plan has
+/// one level of each factor, and of connections the largest number that may be tried.
 pub fn find_pool(
     request: &ExperimentRequest<'_>,
     pool: &PoolRecord,

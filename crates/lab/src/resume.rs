@@ -12,8 +12,9 @@ use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, missing
 use crate::extension::{MoreBlocks, blocks_of, extend, record};
 use crate::find_max::{plan_of_rest, search};
 
-/// Runs the missing, partial and invalid trials of an earlier experiment; the files of replaced trials are kept beside
-/// the new ones. A search for the highest rate goes on after its last trial that has ended.
+/// Runs the missing, partial and invalid trials of an earlier experiment; the files of replaced
+/// trials are kept beside the new ones. A search for the highest rate goes on after its last trial
+/// that has ended.
 pub fn resume(
     request: &ExperimentRequest<'_>,
     folder: &ExperimentFolder,
@@ -82,7 +83,8 @@ pub(crate) fn resume_on(
     prepared.end(finished, listener)
 }
 
-/// Trials on another server, or on the same server with other settings, do not belong to this experiment.
+/// Trials on another server, or on the same server with other settings, do not belong to this
+/// experiment.
 fn same_conditions(
     prepared: &PreparedExperiment<'_>,
     experiment: &Experiment,

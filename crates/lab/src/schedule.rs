@@ -4,8 +4,9 @@ use truetps_plan::Plan;
 use truetps_record::{CONNECTIONS, Configuration, ScheduledTrial, TrialRole};
 use truetps_workload::RandomStream;
 
-/// All trials of an experiment in order. Each block is a random permutation of the plan's configurations; with an A/A
-/// pair, one configuration occurs twice, at two random places. The same plan and seed give the same order.
+/// All trials of an experiment in order. Each block is a random permutation of the plan's
+/// configurations; with an A/A pair, one configuration occurs twice, at two random places. The same
+/// plan and seed give the same order.
 pub fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
     let mut trials = Vec::new();
     for block in 0..plan.design.blocks {
@@ -14,8 +15,8 @@ pub fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
     trials
 }
 
-/// One more block, of the configurations that are `wanted`, and of the twin where its configuration is one of them. It
-/// depends on the seed and its number only, not on the blocks before.
+/// One more block, of the configurations that are `wanted`, and of the twin where its configuration
+/// is one of them. It depends on the seed and its number only, not on the blocks before.
 pub(crate) fn append_block(
     trials: &mut Vec<ScheduledTrial>,
     plan: &Plan,
@@ -35,8 +36,8 @@ pub(crate) fn append_block(
     }
 }
 
-/// The configuration that runs twice: the baseline's settings at the middle number of connections, where the figure
-/// depends least on the latency of a single client or on contention.
+/// The configuration that runs twice: the baseline's settings at the middle number of connections,
+/// where the figure depends least on the latency of a single client or on contention.
 fn aa_configuration(plan: &Plan, configurations: &[Configuration]) -> Configuration {
     let baseline = plan.baseline();
     let mut candidates: Vec<_> = configurations
@@ -60,7 +61,8 @@ mod tests {
 
     fn plan(extra: &str) -> Plan {
         let text = format!(
-            "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[factors]\nsync_binlog = [1, 0]\n\
+            "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[factors]\nsync_binlog = \
+             [1, 0]\n\
              connections = [1, 8, 64]\n[design]\nblocks = 4\n{extra}"
         );
         Plan::parse(&text).unwrap()

@@ -1,12 +1,14 @@
-//! The search for the highest rate that a server sustains: which rate to try next, and when the search is over.
+//! The search for the highest rate that a server sustains: which rate to try next, and when the
+//! search is over.
 //!
-//! From a guess upwards by steps until a rate fails, then by bisecting the ratio between the highest rate that held and
-//! the lowest that failed. One good trial of a rate may be luck: the rate must hold in further trials before it is the
-//! answer.
+//! From a guess upwards by steps until a rate fails, then by bisecting the ratio between the
+//! highest rate that held and the lowest that failed. One good trial of a rate may be luck: the
+//! rate must hold in further trials before it is the answer.
 
 use truetps_adaptive::{AdaptiveQuestion, Batch, Source, Stopped};
 
-/// A closed loop measures the server's maximum; an open loop at that rate has a queue that never empties.
+/// A closed loop measures the server's maximum; an open loop at that rate has a queue that never
+/// empties.
 const FIRST_SHARE: f64 = 0.8;
 /// Two rates closer than this are equal: the search is no more precise.
 const RESOLUTION: f64 = 1.05;
@@ -124,7 +126,8 @@ impl RateSteps<'_> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum SearchStep {
     Try(f64),
-    /// The highest rate that held, and the lowest that failed. `None`: not even the lowest tried rate held.
+    /// The highest rate that held, and the lowest that failed. `None`: not even the lowest tried
+    /// rate held.
     Found(Option<f64>),
     /// The allowed number of trials was not enough.
     GivenUp,

@@ -1,4 +1,5 @@
-//! What it costs to count one transaction: `cargo bench -p truetps-measure`. The aim is under 50 ns, clock included.
+//! What it costs to count one transaction: `cargo bench -p truetps-measure`. The aim is under 50
+//! ns, clock included.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,13 +1,15 @@
 //! The schedule of an open loop: when each transaction is to start.
 //!
-//! Start number `i` of a stream is where the expected number of starts `Λ(t) = ∫ λ(s) ds` reaches `n_i`, with `n_i`
-//! equally spaced or with exponential gaps of mean 1 (the time change theorem: Daley and Vere-Jones, *An Introduction
-//! to the Theory of Point Processes*, section 7.4). So a ramp needs no separate mechanism.
+//! Start number `i` of a stream is where the expected number of starts `Λ(t) = ∫ λ(s) ds` reaches
+//! `n_i`, with `n_i` equally spaced or with exponential gaps of mean 1 (the time change theorem:
+//! Daley and Vere-Jones, *An Introduction to the Theory of Point Processes*, section 7.4). So a
+//! ramp needs no separate mechanism.
 
 use truetps_random::RandomStream;
 use truetps_record::Spacing;
 
-/// λ(t), in starts a second: `from` until `ramp_start_s`, then linearly to `to` at `ramp_end_s`, then `to`.
+/// λ(t), in starts a second: `from` until `ramp_start_s`, then linearly to `to` at `ramp_end_s`,
+/// then `to`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     pub from: f64,
@@ -40,9 +42,9 @@ impl Rate {
     }
 }
 
-/// Which starts of a common stream belong to one worker: the starts of its clients, if start number `i` belonged to
-/// client `i mod clients`. So each worker has its fair share, and the whole schedule does not depend on the number of
-/// workers.
+/// Which starts of a common stream belong to one worker: the starts of its clients, if start number
+/// `i` belonged to client `i mod clients`. So each worker has its fair share, and the whole
+/// schedule does not depend on the number of workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StartShare {
     pub clients: u64,
@@ -71,8 +73,8 @@ pub(crate) struct ArrivalStream {
 }
 
 impl ArrivalStream {
-    /// `phase` is `n` of the first start, 0 to 1, so that clients of the same rate do not all start at once. Poisson
-    /// streams need no phase.
+    /// `phase` is `n` of the first start, 0 to 1, so that clients of the same rate do not all start
+    /// at once. Poisson streams need no phase.
     pub(crate) fn new(
         rate: Rate,
         spacing: Spacing,
@@ -161,7 +163,8 @@ mod tests {
         assert_eq!(starts(&mut stream(down, Spacing::Constant, None), 2_000_000_000).len(), 400);
     }
 
-    /// Gaps of a Poisson stream: mean 1/λ, standard deviation the same, and e^-1 of them longer than the mean.
+    /// Gaps of a Poisson stream: mean 1/λ, standard deviation the same, and e^-1 of them longer
+    /// than the mean.
     #[test]
     fn poisson_gaps_are_exponential() {
         let list =

@@ -4,8 +4,9 @@ use truetps_record::{BUCKET_MS, TransactionGap};
 
 const BUCKET_NS: u64 = (BUCKET_MS * 1e6) as u64;
 
-/// Transactions that succeeded in one step, and when the first and the last of them did. A gap between two of them that
-/// is at least as long as a bucket crosses a bucket's edge, so that first and last determine its exact length.
+/// Transactions that succeeded in one step, and when the first and the last of them did. A gap
+/// between two of them that is at least as long as a bucket crosses a bucket's edge, so that first
+/// and last determine its exact length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Bucket {
     ok: u32,
@@ -72,8 +73,8 @@ impl Buckets {
         }
     }
 
-    /// The counts of an interval of this length. Its last bucket is shortened to fit, and includes the counts of a
-    /// worker that saw the end late.
+    /// The counts of an interval of this length. Its last bucket is shortened to fit, and includes
+    /// the counts of a worker that saw the end late.
     pub(crate) fn counts(&self, length_ns: u64) -> Vec<u32> {
         let wanted = (length_ns.div_ceil(BUCKET_NS) as usize).max(1);
         let mut counts: Vec<_> = self.list.iter().map(|bucket| bucket.ok).collect();

@@ -9,8 +9,8 @@ use crate::series::{IntervalSeries, MeasuredSums};
 use crate::tally::Tally;
 use crate::thread_use::ThreadTime;
 
-/// Orders intervals in time. Workers that see an early end at different moments may have different numbers of
-/// intervals, so an interval's number cannot be the key.
+/// Orders intervals in time. Workers that see an early end at different moments may have different
+/// numbers of intervals, so an interval's number cannot be the key.
 type IntervalKey = (u64, Phase);
 
 /// One interval of all workers together.

@@ -9,16 +9,18 @@ use crate::thread_use::ThreadTime;
 
 /// A worker that runs for this share of its time has none left: it measures itself.
 const WORKER_BUSY_MAX: f64 = 0.90;
-/// The limit for all workers together, where they have fewer cores than they are: no worker alone is that busy.
+/// The limit for all workers together, where they have fewer cores than they are: no worker alone
+/// is that busy.
 const CORES_USED_MAX: f64 = 0.90;
 /// A worker that ran or waited for a core for this share of its time was never short of work…
 const WORKER_FULL_MIN: f64 = 0.90;
-/// … and with a worker for each core, a script's workers limit the figure if they use this share of the cores: then their
-/// work takes more of a saturated host than the server's.
+/// … and with a worker for each core, a script's workers limit the figure if they use this share of
+/// the cores: then their work takes more of a saturated host than the server's.
 const SCRIPT_CORES_MIN: f64 = 0.50;
 /// A worker that waits for a core for this share of its time starts and reads late…
 const WORKER_WAIT_MAX: f64 = 0.30;
-/// … by its own fault, if so many cores that its process may use were idle: it is bound to others, or has used up a quota.
+/// … by its own fault, if so many cores that its process may use were idle: it is bound to others,
+/// or has used up a quota.
 const IDLE_CORES_MIN: f64 = 1.0;
 /// One start in a hundred is later than this by the generator's own fault.
 const LATE_US_P99_MAX: f64 = 1_000.0;
@@ -41,7 +43,8 @@ pub fn sustained(starts: &StartCounts, measured: Duration) -> bool {
     starts.skipped == 0 && starts.queued as f64 <= allowed
 }
 
-/// Why a run whose generator was suspended is invalid: it could not observe the server in that time.
+/// Why a run whose generator was suspended is invalid: it could not observe the server in that
+/// time.
 pub fn was_suspended(suspensions: &[Suspension]) -> Option<NoEvidence> {
     let seconds = suspensions.iter().map(|one| one.length_ms).sum::<f64>() / 1e3;
     (!suspensions.is_empty()).then_some(NoEvidence::GeneratorSuspended { seconds })
@@ -53,7 +56,8 @@ pub struct WorkerUse {
     pub workers: u32,
     /// Share of the phase that the busiest worker was on a CPU, 0 to 1.
     pub busy: f64,
-    /// Largest share that a worker was ready to run and waited for a core. `None`: the kernel does not report it.
+    /// Largest share that a worker was ready to run and waited for a core. `None`: the kernel does
+    /// not report it.
     pub wait: Option<f64>,
     /// CPU time of all workers.
     pub cpu: Duration,
@@ -69,7 +73,8 @@ pub struct ScriptWorkers {
     /// Shares of the phase that the worker with the least idle time ran, and waited for a core.
     pub ran: f64,
     pub waited: f64,
-    /// Workers that clients and cores would have work for, and the share of so many cores that all workers ran.
+    /// Workers that clients and cores would have work for, and the share of so many cores that all
+    /// workers ran.
     pub useful: u32,
     pub cores_used: f64,
 }
@@ -84,8 +89,8 @@ impl ScriptWorkers {
         Self { ran, waited: share(wait_ns, length_ns).min(1.0 - ran), useful, cores_used }
     }
 
-    /// Why a worker limits the figures, if it does: it had no time left, and either more workers would have work, or theirs
-    /// takes most of the cores.
+    /// Why a worker limits the figures, if it does: it had no time left, and either more workers
+    /// would have work, or theirs takes most of the cores.
     fn limit(&self, workers: u32) -> Option<GeneratorLimit> {
         let useful_workers = (workers < self.useful).then_some(self.useful);
         let is_full = self.ran + self.waited >= WORKER_FULL_MIN;
@@ -119,7 +124,8 @@ impl WorkerUse {
         }
     }
 
-    /// The use of workers that run a script. `useful`: workers that clients and cores would have work for.
+    /// The use of workers that run a script. `useful`: workers that clients and cores would have
+    /// work for.
     pub fn of_script(workers: &[ThreadTime], length_ns: u64, useful: u32) -> Self {
         Self {
             script: Some(ScriptWorkers::of(workers, length_ns, useful)),
@@ -146,8 +152,9 @@ pub struct GeneratorCores {
     pub most: Option<f64>,
 }
 
-/// Why the load generator was the bottleneck, if it was: only if it was itself short of CPU time. A worker that waits
-/// while no core is idle competes with the server, which is what limits the figure then.
+/// Why the load generator was the bottleneck, if it was: only if it was itself short of CPU time. A
+/// worker that waits while no core is idle competes with the server, which is what limits the
+/// figure then.
 pub fn generator_limited(
     used: &WorkerUse,
     measured: Duration,

@@ -1,19 +1,20 @@
-//! How runs are timed and counted, whatever drives them: `engine` has the loop for workloads, `sysbench` the one for
-//! scripts.
+//! How runs are timed and counted, whatever drives them: `engine` has the loop for workloads,
+//! `sysbench` the one for scripts.
 //!
-//! - `timeline` ([`Timeline`]): phases and intervals on one monotonic clock. `quota` ([`Quota`]): a number of
-//!   transactions that ends the measure phase, for all clients together or for each; in an open loop the schedule ends
-//!   with that number of starts.
-//! - `pace` and `arrivals`: when an open loop starts a transaction. The schedule does not depend on the server. Starts
-//!   without a free client wait in a queue, which is counted; it never aborts a run.
-//! - `tally` ([`Tally`]): counts one interval of one worker. Its `sums` ([`PeriodSums`]) are added up over workers and
-//!   over time. `buckets`: steps of 100 ms, and gaps.
-//! - `series` ([`IntervalSeries`]): makes the record's intervals from the tallies of all workers. `recorder` and
-//!   `collect` do that for workers that deliver each interval.
+//! - `timeline` ([`Timeline`]): phases and intervals on one monotonic clock. `quota` ([`Quota`]): a
+//!   number of transactions that ends the measure phase, for all clients together or for each; in
+//!   an open loop the schedule ends with that number of starts.
+//! - `pace` and `arrivals`: when an open loop starts a transaction. The schedule does not depend on
+//!   the server. Starts without a free client wait in a queue, which is counted; it never aborts a
+//!   run.
+//! - `tally` ([`Tally`]): counts one interval of one worker. Its `sums` ([`PeriodSums`]) are added
+//!   up over workers and over time. `buckets`: steps of 100 ms, and gaps.
+//! - `series` ([`IntervalSeries`]): makes the record's intervals from the tallies of all workers.
+//!   `recorder` and `collect` do that for workers that deliver each interval.
 //! - `thread_use`: CPU time, waits for a core and context switches of generator threads.
 //! - `measured_load` ([`MeasuredLoad`]): what was counted in the measured time.
-//! - `judge`: whether a rate was sustained, and whether the load generator was the bottleneck. `suspension`: when this
-//!   process did not run.
+//! - `judge`: whether a rate was sustained, and whether the load generator was the bottleneck.
+//!   `suspension`: when this process did not run.
 //!
 //! *Invariant:* no socket, no server, and no file except what `thread_use` reads in `/proc`.
 

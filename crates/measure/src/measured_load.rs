@@ -17,8 +17,9 @@ pub struct MeasuredLoad {
     pub response: LatencyFigures,
     /// `None` in a closed loop.
     pub open_loop: Option<OpenLoop>,
-    /// Clients that each had one transaction in flight at any moment. `None` if that is not so: in an open loop, with a
-    /// number of transactions that some have done before others, or where connections broke.
+    /// Clients that each had one transaction in flight at any moment. `None` if that is not so: in
+    /// an open loop, with a number of transactions that some have done before others, or where
+    /// connections broke.
     pub constant_clients: Option<u32>,
     pub workers_used: WorkerUse,
     pub errors: Vec<ErrorCount>,

@@ -1,4 +1,5 @@
-//! How starts are assigned to clients: right after the last end (closed loop), or by a schedule (open loop).
+//! How starts are assigned to clients: right after the last end (closed loop), or by a schedule
+//! (open loop).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -19,8 +20,8 @@ pub enum Pacing {
 }
 
 impl Pacing {
-    /// The most starts a second that one of `workers` workers, with this number of clients, makes by the clock; zero in
-    /// a closed loop.
+    /// The most starts a second that one of `workers` workers, with this number of clients, makes
+    /// by the clock; zero in a closed loop.
     pub fn starts_of(&self, clients: usize, workers: usize) -> f64 {
         match self {
             Self::Closed => 0.0,
@@ -50,8 +51,8 @@ pub struct OpenPacing {
 /// What the rate applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateOf {
-    /// All clients together: a free client takes the next start. Each worker has its fair share of the starts, and
-    /// enough clients for them.
+    /// All clients together: a free client takes the next start. Each worker has its fair share of
+    /// the starts, and enough clients for them.
     All,
     /// Each client has its own schedule.
     EachClient,
@@ -60,12 +61,12 @@ pub enum RateOf {
 /// Stream numbers of schedules: far from the clients' numbers, which count from 0.
 const POOL_STREAM: u64 = 1 << 62;
 const CLIENT_STREAMS: u64 = 1 << 61;
-/// Starts that are counted at a time: a schedule may be faster than a worker can count, and other work must be done in
-/// between.
+/// Starts that are counted at a time: a schedule may be faster than a worker can count, and other
+/// work must be done in between.
 pub const ARRIVALS_MAX: u64 = 1 << 14;
 
-/// One schedule. Waiting starts are not stored: the same schedule, read a second time from the last start taken, gives
-/// their times. So a backlog of hours takes no memory.
+/// One schedule. Waiting starts are not stored: the same schedule, read a second time from the last
+/// start taken, gives their times. So a backlog of hours takes no memory.
 pub struct ScheduleSource {
     coming: ArrivalStream,
     waiting: ArrivalStream,
@@ -77,7 +78,8 @@ impl ScheduleSource {
         Self { coming: arrivals.clone(), waiting: arrivals, queued: 0 }
     }
 
-    /// Queues the starts before `until_ns` that `may_start` permits, at most `most`; returns their number.
+    /// Queues the starts before `until_ns` that `may_start` permits, at most `most`; returns their
+    /// number.
     fn arrive(&mut self, until_ns: u64, most: u64, may_start: &mut impl FnMut() -> bool) -> u64 {
         let before = self.queued;
         while self.queued - before < most && self.coming.next_ns() < until_ns && may_start() {
@@ -123,7 +125,8 @@ pub struct ClaimedStart {
 }
 
 impl WorkerPace {
-    /// The pace of worker `worker` of `workers`, which has the clients with these numbers, of `all` clients.
+    /// The pace of worker `worker` of `workers`, which has the clients with these numbers, of `all`
+    /// clients.
     pub fn new(pacing: &Pacing, clients: &[u32], all: u32, worker: usize, workers: usize) -> Self {
         let Pacing::Open(open) = pacing else { return Self::Closed };
         let limit_ns = open.latency_limit.map_or(u64::MAX, ns);
@@ -177,8 +180,9 @@ impl WorkerPace {
         }
     }
 
-    /// Queues the starts that are scheduled before `until_ns`, at most `ARRIVALS_MAX`: then there may be more. Each
-    /// needs the permission of `may_start`; if it refuses, the schedule is over. Returns how many were queued.
+    /// Queues the starts that are scheduled before `until_ns`, at most `ARRIVALS_MAX`: then there
+    /// may be more. Each needs the permission of `may_start`; if it refuses, the schedule is over.
+    /// Returns how many were queued.
     pub fn arrive(&mut self, until_ns: u64, mut may_start: impl FnMut() -> bool) -> u64 {
         match self {
             Self::Closed => 0,
@@ -204,7 +208,8 @@ impl WorkerPace {
         }
     }
 
-    /// A client that may have a start to make: check that it is free, then call [`Self::claim_start`].
+    /// A client that may have a start to make: check that it is free, then call
+    /// [`Self::claim_start`].
     #[inline]
     pub fn next_candidate(&mut self) -> Option<u32> {
         match self {

@@ -2,19 +2,22 @@
 
 /// Ends the measure phase after a number of transactions, if that is sooner than its length.
 ///
-/// Transactions that end in the measure phase count, successful or not; a retried transaction counts once.
+/// Transactions that end in the measure phase count, successful or not; a retried transaction
+/// counts once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quota {
     /// Total of all clients; how it is distributed over them is left to chance.
     ///
-    /// In a closed loop, transactions in flight when the last one ends are counted as well, since clients do not stop
-    /// before the end: there may be more. In an open loop the schedule ends after this number of starts (including
-    /// starts that a warm-up left waiting or in flight), and the phase ends when all of them have ended: there are
-    /// never more. Skipped starts, and starts left waiting when all clients are lost, are included.
+    /// In a closed loop, transactions in flight when the last one ends are counted as well, since
+    /// clients do not stop before the end: there may be more. In an open loop the schedule ends
+    /// after this number of starts (including starts that a warm-up left waiting or in flight), and
+    /// the phase ends when all of them have ended: there are never more. Skipped starts, and starts
+    /// left waiting when all clients are lost, are included.
     Together(u64),
-    /// Total, split between the clients beforehand as evenly as possible: never exceeded. A client that has finished
-    /// its share stays connected and starts nothing more; the phase ends when all clients have finished or are
-    /// permanently lost. The remaining share of a lost client is dropped, and counted nowhere.
+    /// Total, split between the clients beforehand as evenly as possible: never exceeded. A client
+    /// that has finished its share stays connected and starts nothing more; the phase ends when all
+    /// clients have finished or are permanently lost. The remaining share of a lost client is
+    /// dropped, and counted nowhere.
     ///
     /// For a closed loop: in an open one a free client takes the next start.
     Each(u64),

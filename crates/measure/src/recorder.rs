@@ -49,7 +49,8 @@ impl Recorder {
         self.slice.phase
     }
 
-    /// When the current interval ends, as known now: the measure phase can be cut short at any time.
+    /// When the current interval ends, as known now: the measure phase can be cut short at any
+    /// time.
     #[inline]
     pub fn next_end_ns(&self) -> u64 {
         self.timeline.slice_end_ns(&self.slice)

@@ -1,5 +1,5 @@
-//! What was counted in a period, and how the sums of several workers, and of periods that follow each other, are added
-//! up.
+//! What was counted in a period, and how the sums of several workers, and of periods that follow
+//! each other, are added up.
 
 use truetps_record::{Counts, ErrorTally, Histogram, OpenLoop, StartCounts, new_histogram};
 

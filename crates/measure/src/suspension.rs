@@ -1,8 +1,8 @@
 //! Detects whether this process was suspended: SIGSTOP, a frozen cgroup, a paused virtual machine.
 //!
-//! A thread that only sleeps wakes up shortly after its timer. If it is later, either it waited for a CPU, which the
-//! kernel reports, or the whole process did not run. A suspended generator measures nothing, and its delays are not the
-//! server's.
+//! A thread that only sleeps wakes up shortly after its timer. If it is later, either it waited for
+//! a CPU, which the kernel reports, or the whole process did not run. A suspended generator
+//! measures nothing, and its delays are not the server's.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,9 +18,11 @@ use crate::thread_use::ThreadUse;
 const BEAT: Duration = Duration::from_millis(50);
 /// On a stolen or sleeping core, timers are late by less.
 const SUSPENDED_MIN: Duration = Duration::from_millis(250);
-/// … if the kernel does not report how long a thread waits for a CPU: no scheduler lets a sleeping thread wait so long.
+/// … if the kernel does not report how long a thread waits for a CPU: no scheduler lets a sleeping
+/// thread wait so long.
 const SUSPENDED_MIN_UNSEEN: Duration = Duration::from_secs(2);
-/// CPU time that the process may use around a suspension under any load: the other threads wake up, too.
+/// CPU time that the process may use around a suspension under any load: the other threads wake up,
+/// too.
 const EDGE_CPU: Duration = Duration::from_millis(10);
 
 /// When this process did not run, from [`SuspensionWatch::start`] on.
@@ -149,7 +151,8 @@ impl BeatGap {
         let least = if self.wait.is_some() { SUSPENDED_MIN } else { SUSPENDED_MIN_UNSEEN };
         // If the other threads ran, only this one was late.
         let waited = self.wait.unwrap_or_default() * self.cores;
-        // Before it, for less than a beat, they may have run on all cores: a load that begins has no usual CPU time yet.
+        // Before it, for less than a beat, they may have run on all cores: a load that begins has
+        // no usual CPU time yet.
         let at_edges =
             BEAT * self.cores + (self.length / 2).mul_f64(self.usual_cpu) + waited + EDGE_CPU;
         let late = if self.cpu <= at_edges { late } else { Duration::ZERO };

@@ -61,8 +61,8 @@ impl Tally {
         }
     }
 
-    /// A transaction that was scheduled for `scheduled_ns` started at `now_ns`, on a client that was free since
-    /// `free_since_ns`.
+    /// A transaction that was scheduled for `scheduled_ns` started at `now_ns`, on a client that
+    /// was free since `free_since_ns`.
     #[inline]
     pub fn started(&mut self, scheduled_ns: u64, free_since_ns: u64, now_ns: u64) {
         self.count_start();
@@ -76,7 +76,8 @@ impl Tally {
         self.sums.counts.in_flight += 1;
     }
 
-    /// The starts of the transactions that run now: for a caller that counts each other start with its end.
+    /// The starts of the transactions that run now: for a caller that counts each other start with
+    /// its end.
     pub fn count_running(&mut self, running: u64) {
         let counts = &mut self.sums.counts;
         counts.started = counts.started + running - counts.in_flight;
@@ -98,7 +99,8 @@ impl Tally {
         self.sums.counts.statements += 1;
     }
 
-    /// A transaction succeeded at `now_ns`. It was scheduled for `scheduled_ns` and started at `started_ns`.
+    /// A transaction succeeded at `now_ns`. It was scheduled for `scheduled_ns` and started at
+    /// `started_ns`.
     #[inline]
     pub fn ok(&mut self, scheduled_ns: u64, started_ns: u64, now_ns: u64, rows_changed: u64) {
         self.sums.counts.ok += 1;
@@ -135,7 +137,8 @@ impl Tally {
         self.sums.errors.add_retried(failure.class, failure.code, &failure.message);
     }
 
-    /// Takes what was counted so far. What follows belongs to the interval that began at `start_ns`.
+    /// Takes what was counted so far. What follows belongs to the interval that began at
+    /// `start_ns`.
     #[must_use]
     pub fn replace_at(&mut self, start_ns: u64) -> Self {
         let next = Self { sums: self.sums.next(), buckets: Buckets::new(start_ns) };

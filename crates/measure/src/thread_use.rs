@@ -11,7 +11,8 @@ pub struct ThreadTime {
     pub cpu_ns: u64,
     /// The thread was ready to run and waited for a core. `None`: the kernel does not report it.
     pub wait_ns: Option<u64>,
-    /// Context switches, of its own will or not: how often it got a core. `None`: the kernel does not report it.
+    /// Context switches, of its own will or not: how often it got a core. `None`: the kernel does
+    /// not report it.
     pub switches: Option<u64>,
 }
 
@@ -29,7 +30,8 @@ impl ThreadTime {
 /// CPU use of the calling thread. Only that thread may read it.
 #[derive(Debug)]
 pub struct ThreadUse {
-    /// `/proc/thread-self/schedstat`: CPU time, time spent waiting for a core (both in nanoseconds), time slices.
+    /// `/proc/thread-self/schedstat`: CPU time, time spent waiting for a core (both in
+    /// nanoseconds), time slices.
     schedstat: Option<File>,
     last: ThreadTime,
 }
@@ -68,8 +70,8 @@ impl ThreadUse {
     }
 }
 
-/// Splits a thread's use between periods whose end is noticed late: the use since the last reading is divided by their
-/// lengths.
+/// Splits a thread's use between periods whose end is noticed late: the use since the last reading
+/// is divided by their lengths.
 #[derive(Debug)]
 pub(crate) struct SplitUse {
     usage: ThreadUse,
@@ -95,7 +97,8 @@ impl SplitUse {
         let share = if seen_ns > length_ns { length_ns as f64 / seen_ns as f64 } else { 1.0 };
         self.from_ns = end_ns.max(self.from_ns);
         let ThreadTime { cpu_ns, wait_ns, switches } = &mut self.unassigned;
-        // No thread runs or waits for longer than the elapsed time; the kernel's clocks differ by a little.
+        // No thread runs or waits for longer than the elapsed time; the kernel's clocks differ by a
+        // little.
         ThreadTime {
             cpu_ns: take_share(cpu_ns, share).min(length_ns),
             wait_ns: wait_ns.as_mut().map(|all_ns| take_share(all_ns, share).min(length_ns)),
@@ -120,7 +123,8 @@ fn thread_cpu_ns() -> u64 {
 mod tests {
     use super::*;
 
-    /// A thread that sees the end of a second 4 s late has not waited for a CPU for 5 s of that second.
+    /// A thread that sees the end of a second 4 s late has not waited for a CPU for 5 s of that
+    /// second.
     #[test]
     fn what_is_seen_late_goes_to_the_time_that_it_was_used_in() {
         const S: u64 = 1_000_000_000;

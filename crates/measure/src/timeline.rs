@@ -8,16 +8,17 @@ use truetps_record::Phase;
 
 const INTERVAL_NS: u64 = 1_000_000_000;
 
-/// If this many intervals have passed before any worker opens the next one, they become one: otherwise, after a pause
-/// of hours, each worker would deliver thousands of empty ones.
+/// If this many intervals have passed before any worker opens the next one, they become one:
+/// otherwise, after a pause of hours, each worker would deliver thousands of empty ones.
 const MISSED_MAX: u64 = 3;
 
-/// An early end is set this far ahead, so that no worker has already passed it, even if the thread that sets it has to
-/// wait for a core. The length of the phase is exact in any case.
+/// An early end is set this far ahead, so that no worker has already passed it, even if the thread
+/// that sets it has to wait for a core. The length of the phase is exact in any case.
 const END_LEAD_NS: u64 = 10_000_000;
 
-/// The times of all phases, in nanoseconds from the first transaction. The end of the measure phase can be moved
-/// forward while it runs: because a count is reached, by the user, or because no client is left.
+/// The times of all phases, in nanoseconds from the first transaction. The end of the measure phase
+/// can be moved forward while it runs: because a count is reached, by the user, or because no
+/// client is left.
 #[derive(Debug)]
 pub struct Timeline {
     start: Instant,
@@ -83,7 +84,8 @@ impl Timeline {
         self.end_ns.fetch_min(self.now_ns() + END_LEAD_NS, Ordering::Relaxed);
     }
 
-    /// The slice after one that ended at `start_ns`, opened at `now_ns`; both are 0 for the first one.
+    /// The slice after one that ended at `start_ns`, opened at `now_ns`; both are 0 for the first
+    /// one.
     pub(crate) fn next_slice(&self, start_ns: u64, now_ns: u64) -> Slice {
         let end_ns = self.end_ns();
         let (phase, phase_end_ns) = if start_ns >= end_ns {

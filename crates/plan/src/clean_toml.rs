@@ -49,18 +49,25 @@ mod tests {
 
     #[test]
     fn a_short_plan_means_the_same() {
-        let text = "name = 'p'\nabout = 'what?'\n\n[workload]\nname = \"insert\"\n\n[load]\nwarm_up_s = 1.0\n\
+        let text = "name = 'p'\nabout = 'what?'\n\n[workload]\nname = \
+                    \"insert\"\n\n[load]\nwarm_up_s = 1.0\n\
                     measure_s = 2.0\n\n[factors]\nsync_binlog = [1, 0]\nconnections = [1, 8]\n\n\
-                    [design]\nblocks = 15\nseed = 42\n\n[design.baseline]\nsync_binlog = 1\n\n[quick]\nblocks = 6\n";
+                    [design]\nblocks = 15\nseed = 42\n\n[design.baseline]\nsync_binlog = \
+                    1\n\n[quick]\nblocks = 6\n";
         let plan = Plan::parse(text).unwrap();
         let short = plan.to_short_toml();
         assert_eq!(short.replace('"', "'"), text.replace('"', "'"));
         let others = [
-            "name = 'p'\nabout = 'x'\ndisk = 'sata-ssd'\nserver = 'old'\n[workload]\nname = 'hot-row'\nhot_rows = 3\n\
-             [load]\nrate = 5.0\n[load.errors]\nretry = []\n[factors]\nconnections = [1]\n[probe]\nwaits = true",
-            "name = 'p'\nabout = 'x'\n[workload]\ntable = { ints = 4 }\n[factors]\nconnections = [1]\nlog_bin = [true]",
-            "name = 'p'\nabout = 'x'\n[workload]\nsql = 'insert into t values (1)'\ncreate = 'create table t (a int)'\n\
-             [factors]\nconnections = [1]\nrate = [1.5, 2]\n[server]\nflavour = 'mariadb'\nsettings = { a = 1 }",
+            "name = 'p'\nabout = 'x'\ndisk = 'sata-ssd'\nserver = 'old'\n[workload]\nname = \
+             'hot-row'\nhot_rows = 3\n\
+             [load]\nrate = 5.0\n[load.errors]\nretry = []\n[factors]\nconnections = \
+             [1]\n[probe]\nwaits = true",
+            "name = 'p'\nabout = 'x'\n[workload]\ntable = { ints = 4 }\n[factors]\nconnections = \
+             [1]\nlog_bin = [true]",
+            "name = 'p'\nabout = 'x'\n[workload]\nsql = 'insert into t values (1)'\ncreate = \
+             'create table t (a int)'\n\
+             [factors]\nconnections = [1]\nrate = [1.5, 2]\n[server]\nflavour = \
+             'mariadb'\nsettings = { a = 1 }",
         ];
         for text in others {
             let plan = Plan::parse(text).unwrap();

@@ -21,7 +21,8 @@ pub enum KeyDistribution {
     Zipfian { theta: f64, scrambled: bool },
     /// A share `1 - h` of the accesses goes to a share `h` of the keys, and again so within these.
     Pareto { h: f64, scrambled: bool },
-    /// A share `accesses` goes to a share `keys` of the keys, all others get the rest; uniform within both.
+    /// A share `accesses` goes to a share `keys` of the keys, all others get the rest; uniform
+    /// within both.
     Special { accesses: f64, keys: f64, scrambled: bool },
     /// Zipfian over the distance from the newest key.
     Latest { theta: f64 },
@@ -111,7 +112,8 @@ impl FromStr for KeyDistribution {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "a distribution is a name, such as \"zipfian\", or { kind = \"zipfian\", theta = 0.8 }"
+    expecting = "a distribution is a name, such as \"zipfian\", or { kind = \"zipfian\", theta = \
+                 0.8 }"
 )]
 enum WrittenDistribution {
     Text(String),

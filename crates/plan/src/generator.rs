@@ -48,7 +48,8 @@ pub enum GeneratorKind {
         min: f64,
         max: f64,
     },
-    /// A number of `precision` digits, `scale` of them behind the point, sent as text: what a DECIMAL column holds.
+    /// A number of `precision` digits, `scale` of them behind the point, sent as text: what a
+    /// DECIMAL column holds.
     Decimal {
         precision: u32,
         scale: u32,
@@ -98,8 +99,8 @@ pub enum Alphabet {
 pub enum UuidVersion {
     /// 122 random bits.
     V4,
-    /// Milliseconds first, so that a client's values rise. The time is not the clock's but grows by one millisecond a
-    /// transaction, from a fixed start.
+    /// Milliseconds first, so that a client's values rise. The time is not the clock's but grows by
+    /// one millisecond a transaction, from a fixed start.
     V7,
 }
 
@@ -140,7 +141,8 @@ pub enum Scalar {
     Text(String),
 }
 
-/// All keys that a plan may write, of any kind. Each kind then takes its own keys and reports the others.
+/// All keys that a plan may write, of any kind. Each kind then takes its own keys and reports the
+/// others.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenGenerator {
@@ -260,7 +262,8 @@ impl WrittenGenerator {
         if !(1..=STEP_MAX).contains(&step) {
             return Err(format!("`step`: {step} is not between 1 and {STEP_MAX}"));
         }
-        // Positions reach 2^46 (17 bits of client, 29 of transaction); steps of ten thousand keep that below 2^60.
+        // Positions reach 2^46 (17 bits of client, 29 of transaction); steps of ten thousand keep
+        // that below 2^60.
         if start.unsigned_abs() > 1 << 60 {
             return Err(format!("`start`: {start} is beyond 2^60"));
         }
@@ -432,7 +435,8 @@ mod tests {
             "kind = 'decimal', precision = 12",
             "kind = 'decimal', precision = 2, scale = 2",
             "kind = 'text', length = 20",
-            "kind = 'text', min_length = 1, max_length = 9, alphabet = 'digit_groups', null_share = 0.25",
+            "kind = 'text', min_length = 1, max_length = 9, alphabet = 'digit_groups', null_share \
+             = 0.25",
             "kind = 'bytes', length = 16",
             "kind = 'uuid'",
             "kind = 'uuid', version = 7, form = 'bytes'",

@@ -1,4 +1,5 @@
-//! What is wrong with a plan as TOML shows it: unknown keys, missing keys, and lists or texts in place of sections.
+//! What is wrong with a plan as TOML shows it: unknown keys, missing keys, and lists or texts in
+//! place of sections.
 
 use toml::Value;
 use truetps_record::ErrorClass;
@@ -10,8 +11,8 @@ use crate::workload_check::check_section;
 
 const ERROR_CLASS_LISTS: [&str; 3] = ["retry", "ignore", "fatal"];
 
-/// Errors that the TOML shows before it is parsed as a plan: first all unknown keys, then missing keys, then malformed
-/// levels.
+/// Errors that the TOML shows before it is parsed as a plan: first all unknown keys, then missing
+/// keys, then malformed levels.
 pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
     let lists = lists_for_tables(table).into_iter().chain(texts_for_tables(table));
     let unknown = SECTIONS.iter().flat_map(|(section, keys)| unknown_keys(table, section, keys));
@@ -47,7 +48,13 @@ fn lists_for_tables(plan: &toml::Table) -> Vec<PlanError> {
         !LISTS_OF_TABLES.contains(path) && value_at(plan, path).is_some_and(Value::is_array)
     });
     let sections = lists.map(|path| {
-        wrong_value(path, format!("is a list without keys: write the section `[{path}]`, with a line `KEY = VALUE` for each"))
+        wrong_value(
+            path,
+            format!(
+                "is a list without keys: write the section `[{path}]`, with a \
+                                   line `KEY = VALUE` for each"
+            ),
+        )
     });
     let entries = LISTS_OF_TABLES.iter().flat_map(|list| {
         let entries =
@@ -61,7 +68,8 @@ fn lists_for_tables(plan: &toml::Table) -> Vec<PlanError> {
     sections.chain(entries).collect()
 }
 
-/// `workload = "insert"`: serde would name its own type of the section. A server may be its name alone.
+/// `workload = "insert"`: serde would name its own type of the section. A server may be its name
+/// alone.
 fn texts_for_tables(plan: &toml::Table) -> Vec<PlanError> {
     let sections = SECTIONS.iter().map(|(section, _)| *section).chain(OTHER_TABLES);
     let found = sections
@@ -122,8 +130,8 @@ fn check_levels(section: &str, factors: &toml::Table) -> Result<(), PlanError> {
                 ),
             },
             other => format!(
-                "is not a list of levels: write `{name} = [{other}]`; a setting of all trials is for \
-                 [server.settings]"
+                "is not a list of levels: write `{name} = [{other}]`; a setting of all trials is \
+                 for [server.settings]"
             ),
         };
         Err(wrong_value(format!("{section}.{name}"), problem))

@@ -1,17 +1,18 @@
 //! Plans: what is run, as a user writes it, and every check that needs no server.
 //!
-//! - `plan` ([`Plan`]): the whole of it. Its sections: `workload_spec`, `load`, `probe_spec`; within them `generator`,
-//!   `distribution`, `table_spec`, `sql_spec` and `rate`. `sections` lists the keys of each.
-//! - `reading` ([`Plan::parse`]): from a text to a checked plan. `key_check`, `plan_check` and `workload_check`: what makes
-//!   it wrong ([`PlanError`]). `plan_text` reports all errors at once, each with its line; `plan_key` has the flags that
-//!   set the keys.
-//! - `vary`: factors that a command line adds. `workload_factor`: factors that change what clients send, not the
-//!   server.
+//! - `plan` ([`Plan`]): the whole of it. Its sections: `workload_spec`, `load`, `probe_spec`;
+//!   within them `generator`, `distribution`, `table_spec`, `sql_spec` and `rate`. `sections` lists
+//!   the keys of each.
+//! - `reading` ([`Plan::parse`]): from a text to a checked plan. `key_check`, `plan_check` and
+//!   `workload_check`: what makes it wrong ([`PlanError`]). `plan_text` reports all errors at once,
+//!   each with its line; `plan_key` has the flags that set the keys.
+//! - `vary`: factors that a command line adds. `workload_factor`: factors that change what clients
+//!   send, not the server.
 //! - `clean_toml`: a plan as a user would write it.
 //!
-//! A plan with `recorded_from` describes a run of `truetps sysbench`, `slap`, `mtls` or `verify` and is no request:
-//! [`Plan::parse`] checks only what readers rely on, and the plan is incomplete, because plans cannot express
-//! everything that these programs do.
+//! A plan with `recorded_from` describes a run of `truetps sysbench`, `slap`, `mtls` or `verify`
+//! and is no request: [`Plan::parse`] checks only what readers rely on, and the plan is incomplete,
+//! because plans cannot express everything that these programs do.
 //!
 //! *Invariant:* no clock, no file, no network, no terminal.
 

@@ -19,12 +19,13 @@ pub struct Load {
     /// End the measure phase after this many transactions, if that is sooner than `measure_s`.
     #[serde(with = "crate::whole_number::optional")]
     pub measure_transactions: Option<u64>,
-    /// Open loop: transactions a second that all clients together are to start. Closed loop where neither this nor
-    /// `rate_per_client` is set.
+    /// Open loop: transactions a second that all clients together are to start. Closed loop where
+    /// neither this nor `rate_per_client` is set.
     pub rate: Option<f64>,
     /// Open loop: transactions a second that each client is to start.
     pub rate_per_client: Option<f64>,
-    /// The rate goes linearly to this one (of the same kind as the one that is set) during the measure phase.
+    /// The rate goes linearly to this one (of the same kind as the one that is set) during the
+    /// measure phase.
     pub ramp_to: Option<f64>,
     pub arrivals: Spacing,
     /// A transaction that would start later than this after its scheduled start is skipped.
@@ -50,8 +51,8 @@ impl Default for Load {
     }
 }
 
-/// What happens when a statement fails, by error class. A class that is not listed makes its transaction *failed*, and
-/// too many failed transactions make the trial invalid.
+/// What happens when a statement fails, by error class. A class that is not listed makes its
+/// transaction *failed*, and too many failed transactions make the trial invalid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ErrorPolicy {
@@ -163,7 +164,8 @@ impl Load {
 
     fn check_mode(&self, has_rate_factor: bool) -> Result<(), PlanError> {
         if self.mode == DriveMode::Blocking && (self.rate.is_some() || has_rate_factor) {
-            let why = "`blocking` with a `rate` of all clients: no client could take a start of another one's thread";
+            let why = "`blocking` with a `rate` of all clients: no client could take a start of \
+                       another one's thread";
             return Err(wrong_value("load.mode", why));
         }
         Ok(())
@@ -201,7 +203,8 @@ impl ErrorPolicy {
             }
         }
         if self.retry.contains(&ErrorClass::ConnectionLost) {
-            let why = "`connection_lost` cannot be retried: whether its transaction was committed is not known";
+            let why = "`connection_lost` cannot be retried: whether its transaction was committed \
+                       is not known";
             return Err(wrong_value("load.errors.retry", why));
         }
         check_range("load.errors.retries_max", self.retries_max, 0..=1_000_000)?;

@@ -24,23 +24,23 @@ pub struct Plan {
     /// One sentence: the question that the experiment answers.
     #[serde(default)]
     pub about: String,
-    /// Not a plan that a user wrote: the record of a run of this program, kept in the run folder for reading. It cannot
-    /// be run, since plans cannot express everything that the program did.
+    /// Not a plan that a user wrote: the record of a run of this program, kept in the run folder
+    /// for reading. It cannot be run, since plans cannot express everything that the program did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_from: Option<Personality>,
     /// A table, or the name of a server alone.
     #[serde(default, deserialize_with = "name_or_table")]
     pub server: ServerSpec,
-    /// The profile of the emulated disk that private servers are on: a name, or the path of a TOML file. `None`: the
-    /// host's own disk.
+    /// The profile of the emulated disk that private servers are on: a name, or the path of a TOML
+    /// file. `None`: the host's own disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<String>,
     #[serde(skip_deserializing, default = "unread_workload")]
     pub workload: WorkloadSpec,
     #[serde(default)]
     pub load: Load,
-    /// Factor → levels: `connections`, `rate`, one of the workload (`hot_rows`, `key`), or any setting of the server. Trials
-    /// run over the product of all levels.
+    /// Factor → levels: `connections`, `rate`, one of the workload (`hot_rows`, `key`), or any
+    /// setting of the server. Trials run over the product of all levels.
     #[serde(default)]
     pub factors: IndexMap<String, Vec<SettingValue>>,
     #[serde(default)]
@@ -97,8 +97,8 @@ fn name_or_table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ServerSpe
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatadirState {
-    /// The tables are truncated, refilled from a pristine copy inside the server, and flushed. The server keeps
-    /// running, or restarts before each trial if a factor needs it.
+    /// The tables are truncated, refilled from a pristine copy inside the server, and flushed. The
+    /// server keeps running, or restarts before each trial if a factor needs it.
     #[default]
     Refill,
     /// The server is stopped and started again on a fresh copy of a prepared datadir.
@@ -112,10 +112,11 @@ pub struct Design {
     pub blocks: u32,
     #[serde(with = "crate::whole_number")]
     pub seed: u64,
-    /// Levels that the others are compared with; a factor that is not named keeps its own level in each comparison.
-    /// Default: the first level of the first factor that is not a load factor.
+    /// Levels that the others are compared with; a factor that is not named keeps its own level in
+    /// each comparison. Default: the first level of the first factor that is not a load factor.
     pub baseline: IndexMap<String, SettingValue>,
-    /// Combinations of levels without meaning: configurations that have all levels of one of these are skipped.
+    /// Combinations of levels without meaning: configurations that have all levels of one of these
+    /// are skipped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leave_out: Vec<IndexMap<String, SettingValue>>,
     /// Run one configuration twice in each block, to measure the noise.
@@ -210,7 +211,8 @@ impl Plan {
         spec
     }
 
-    /// The product of all levels, the last factor changing fastest, without the combinations that the design excludes.
+    /// The product of all levels, the last factor changing fastest, without the combinations that
+    /// the design excludes.
     pub fn configurations(&self) -> Vec<Configuration> {
         let mut list = vec![Configuration { levels: IndexMap::new() }];
         for (name, levels) in &self.factors {
@@ -228,7 +230,8 @@ impl Plan {
         list
     }
 
-    /// Levels that comparisons are made with; see [`Design::baseline`]. Empty if only the load is varied.
+    /// Levels that comparisons are made with; see [`Design::baseline`]. Empty if only the load is
+    /// varied.
     pub fn baseline(&self) -> IndexMap<String, SettingValue> {
         if !self.design.baseline.is_empty() {
             return self.design.baseline.clone();
@@ -241,12 +244,14 @@ impl Plan {
         self.configurations().iter().map(Configuration::connections).max().unwrap_or(0)
     }
 
-    /// Names of the servers that are measured, in the plan's order; empty where the plan names none.
+    /// Names of the servers that are measured, in the plan's order; empty where the plan names
+    /// none.
     pub fn server_names(&self) -> Vec<&str> {
         self.names_of(SERVER, self.server.name.as_deref())
     }
 
-    /// Profiles of the emulated disks that are measured, in the plan's order; empty where the plan names none.
+    /// Profiles of the emulated disks that are measured, in the plan's order; empty where the plan
+    /// names none.
     pub fn disk_names(&self) -> Vec<&str> {
         self.names_of(DISK, self.disk.as_deref())
     }

@@ -24,10 +24,11 @@ pub const TRIALS_MAX: usize = 20_000;
 const FACTORS_MAX: usize = 100;
 /// Each is searched in each configuration.
 const LEFT_OUT_MAX: usize = 1000;
-/// A level, or a value of `server.settings`: more than the longest values of servers (`optimizer_switch`) have.
+/// A level, or a value of `server.settings`: more than the longest values of servers
+/// (`optimizer_switch`) have.
 const LEVEL_BYTES_MAX: usize = 4096;
-/// Names and levels of all trials together. Each trial in the schedule has all of its own, and readers of an `experiment.json` end
-/// at 64 MiB.
+/// Names and levels of all trials together. Each trial in the schedule has all of its own, and
+/// readers of an `experiment.json` end at 64 MiB.
 const SCHEDULE_BYTES_MAX: usize = 32 << 20;
 /// MariaDB and MySQL accept at most this many connections.
 const CONNECTIONS_MAX: i64 = 100_000;
@@ -214,8 +215,8 @@ fn check_rates(key: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Runs after the checks that the product of levels needs: some configuration must be left, and one of them must be the
-/// baseline.
+/// Runs after the checks that the product of levels needs: some configuration must be left, and one
+/// of them must be the baseline.
 fn check_left_out(plan: &Plan) -> Result<(), PlanError> {
     for levels in &plan.design.leave_out {
         for (name, level) in levels {
@@ -348,8 +349,8 @@ pub(crate) fn check_size(plan: &Plan) -> Result<(), PlanError> {
             return Err(wrong_value(
                 key,
                 format!(
-                    "names and levels of all trials have {mib} MiB, more than {mib_max}: write fewer or \
-                     shorter ones"
+                    "names and levels of all trials have {mib} MiB, more than {mib_max}: write \
+                     fewer or shorter ones"
                 ),
             ));
         }

@@ -161,7 +161,8 @@ fn a_plan_survives_being_written() {
 
 #[test]
 fn the_record_of_a_script_has_no_limits() {
-    let text = "name = 's'\nabout = '?'\n[workload]\nname = 'sysbench'\nscript = 'oltp'\n[load]\nmeasure_s = 0\n\
+    let text = "name = 's'\nabout = '?'\n[workload]\nname = 'sysbench'\nscript = \
+                'oltp'\n[load]\nmeasure_s = 0\n\
                 rate = 20000000\n[load.errors]\nretry = ['deadlock', 'other(HV000)']\n[factors]\n\
                 connections = [1000000]\n";
     let plan = Plan::parse(text).unwrap();
@@ -193,7 +194,8 @@ fn a_record_has_no_limits() {
     slap("[workload]\nsql = ['BEGIN', \"select 'a\", 'COMMIT']\n");
     slap(&format!("[workload]\nsql = '{}'\n", "select 1;".repeat(20_000)));
     slap(
-        "[workload]\ntable = { ints = 5000, name = 'a-ä', decimal_scale = 60 }\nrows_per_insert = 70000\n",
+        "[workload]\ntable = { ints = 5000, name = 'a-ä', decimal_scale = 60 }\nrows_per_insert = \
+         70000\n",
     );
     let error = |text: &str| {
         let text = format!(
@@ -463,7 +465,8 @@ fn a_list_is_no_section() {
     check("factors = [1, 8]", "factors", "[factors]");
     check("quick = { factors = [4] }", "quick.factors", "[quick.factors]");
     check("workload = { name = 'read-write', mix = [1, 2] }", "workload.mix", "[workload.mix]");
-    let custom = "workload = { name = 'custom', statements = [['SELECT 1']], table = [['t', ['CREATE TABLE t (a int)']]] }";
+    let custom = "workload = { name = 'custom', statements = [['SELECT 1']], table = [['t', \
+                  ['CREATE TABLE t (a int)']]] }";
     check(custom, "workload.statements[0]", "[[workload.statements]]");
     check(custom, "workload.table[0]", "[[workload.table]]");
 }
@@ -534,10 +537,12 @@ fn records_have_connections() {
     }
 }
 
-/// A first plan, as it is guessed: the answer says where each word belongs, and nothing of this program's types.
+/// A first plan, as it is guessed: the answer says where each word belongs, and nothing of this
+/// program's types.
 #[test]
 fn the_section_of_a_misplaced_key_is_named() {
-    let guessed = "name = 'mine'\nabout = 'a'\nworkload = 'custom'\nconnections = [1, 8]\nblocks = 3\nsql = 'x'\nload = 5\n\
+    let guessed = "name = 'mine'\nabout = 'a'\nworkload = 'custom'\nconnections = [1, 8]\nblocks = \
+                   3\nsql = 'x'\nload = 5\n\
                    [design]\nmeasure_s = 2\n[custom]\n[factors]\nsync_binlog = [0, 1]\n";
     let error = error_of(guessed);
     for expect in [
@@ -547,7 +552,8 @@ fn the_section_of_a_misplaced_key_is_named() {
         "line 6: unknown key `sql` in `plan`: it is a key of `[workload]`",
         "line 7: `load`: is a section: write `[load]`",
         "line 9: unknown key `measure_s` in `design`: it is a key of `[load]`",
-        "line 10: unknown key `custom` in `plan`: it is a workload: write `name = \"custom\"` below `[workload]`",
+        "line 10: unknown key `custom` in `plan`: it is a workload: write `name = \"custom\"` \
+         below `[workload]`",
     ] {
         assert!(error.contains(expect), "{expect}\n{error}");
     }
@@ -556,7 +562,8 @@ fn the_section_of_a_misplaced_key_is_named() {
 
 #[test]
 fn all_problems_of_a_plan_are_reported() {
-    let text = "nam = 'p'\n[workload]\nname = 'insert'\n[load]\nmesure_s = 1\n[factors]\nsync_binlog = 1\nconnectons = [[1]]";
+    let text = "nam = 'p'\n[workload]\nname = 'insert'\n[load]\nmesure_s = \
+                1\n[factors]\nsync_binlog = 1\nconnectons = [[1]]";
     let error = error_of(text);
     let expect = [
         "7 problems:",
@@ -597,12 +604,15 @@ fn all_errors_are_reported_at_once_with_their_lines() {
         &[
             "2 problems:",
             "`about`: is missing",
-            "line 4: `factors`: `connections` is missing: name at least one number of connections (is it `connectons`?)",
+            "line 4: `factors`: `connections` is missing: name at least one number of connections \
+             (is it `connectons`?)",
         ],
     );
     check(
-        "name = 'p q'\nabout = 7\nabuot = 'x'\n[workload]\nname = 'insert'\ntabels = 3\ntables = 'x'\n[load]\n\
-         measure_s = 'long'\nwarm_up_s = -1\n[factors]\nsync_binlog = 1\nconnections = [1, 0]\n[design]\nblocks = 0\n\
+        "name = 'p q'\nabout = 7\nabuot = 'x'\n[workload]\nname = 'insert'\ntabels = 3\ntables = \
+         'x'\n[load]\n\
+         measure_s = 'long'\nwarm_up_s = -1\n[factors]\nsync_binlog = 1\nconnections = [1, \
+         0]\n[design]\nblocks = 0\n\
          baseline = { sync_binlog = 1 }\ndatadir = 'refil'\nseed = 2.5\n",
         &[
             "11 problems:",
@@ -625,7 +635,8 @@ fn all_errors_are_reported_at_once_with_their_lines() {
         &["line 4: unknown key `bloks` in `design` (did you mean `blocks`?)"],
     );
     // What is left of a key with dots is no TOML: the rest is reported after it is mended.
-    let dotted = "name = 'p'\nabout = 'a'\nload.measure_s = 'x'\nload.warm_up = 2\n[workload]\nname = 'insert'\n\
+    let dotted = "name = 'p'\nabout = 'a'\nload.measure_s = 'x'\nload.warm_up = \
+                  2\n[workload]\nname = 'insert'\n\
                   [factors]\nconnections = [0]\n";
     check(dotted, &["line 4: unknown key `warm_up` in `load` (did you mean `warm_up_s`?)"]);
     check(

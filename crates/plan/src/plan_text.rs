@@ -17,7 +17,8 @@ struct Entry {
     value: Range<usize>,
 }
 
-/// The text of a plan. Keys that are wrong are overwritten by spaces, so that the rest can be checked, on the same lines.
+/// The text of a plan. Keys that are wrong are overwritten by spaces, so that the rest can be
+/// checked, on the same lines.
 pub(crate) struct PlanText {
     entries: Vec<Entry>,
     text: String,
@@ -144,7 +145,8 @@ fn collect(table: &DeTable<'_>, above: &str, entries: &mut Vec<Entry>) {
     }
 }
 
-/// Types of the reader in the words of a plan's author. No type of this program is a word of theirs.
+/// Types of the reader in the words of a plan's author. No type of this program is a word of
+/// theirs.
 fn plain_words(message: &str) -> String {
     let message = message.lines().next().unwrap_or_default();
     let Some((before, expected)) = message.rsplit_once("expected ") else {

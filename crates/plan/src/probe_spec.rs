@@ -11,8 +11,8 @@ pub struct ProbeSpec {
     /// Whether server and host are read at all.
     pub enabled: bool,
     pub interval_s: f64,
-    /// Start private servers with all wait events of `performance_schema` and the InnoDB metrics that are off by
-    /// default. That costs throughput; external servers keep their own settings.
+    /// Start private servers with all wait events of `performance_schema` and the InnoDB metrics
+    /// that are off by default. That costs throughput; external servers keep their own settings.
     pub waits: bool,
 }
 

@@ -9,8 +9,9 @@ use crate::plan_text::PlanText;
 use crate::{Plan, PlanError, WorkloadKind, WorkloadSpec};
 
 impl Plan {
-    /// Parses and checks a plan. Nothing outside the text is consulted: whether the server knows a setting is checked
-    /// by the sandbox. Limits apply to plans that users write, not to the record of a run.
+    /// Parses and checks a plan. Nothing outside the text is consulted: whether the server knows a
+    /// setting is checked by the sandbox. Limits apply to plans that users write, not to the record
+    /// of a run.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let table: toml::Table = toml::from_str(text).map_err(PlanError::syntax)?;
         let mut text = PlanText::parse(text).map_err(PlanError::syntax)?;
@@ -69,7 +70,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// Whether the plan has no more trials than an experiment may have, for callers that change a parsed plan.
+    /// Whether the plan has no more trials than an experiment may have, for callers that change a
+    /// parsed plan.
     pub fn check_size(&self) -> Result<(), PlanError> {
         check_size(self)
     }

@@ -10,7 +10,8 @@ use crate::table_spec::{TABLES_MAX, check_table_name};
 use truetps_files::{SqlScriptError, created_table, first_word, split_sql};
 use truetps_record::SqlDialect;
 
-/// Statements that `sql` goes through: each client keeps all of them at the server, where they are prepared.
+/// Statements that `sql` goes through: each client keeps all of them at the server, where they are
+/// prepared.
 const SQL_STATEMENTS_MAX: usize = 10_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -95,7 +96,8 @@ fn check_sql(
     let SqlParts { statements, tables, .. } = parts;
     if !(1..=SQL_STATEMENTS_MAX).contains(&statements.len()) {
         let problem = format!(
-            "has {} statements; a plan with 1 to {SQL_STATEMENTS_MAX} is needed: `sql = \"UPDATE …\"`",
+            "has {} statements; a plan with 1 to {SQL_STATEMENTS_MAX} is needed: `sql = \"UPDATE \
+             …\"`",
             statements.len()
         );
         return Err(wrong_value("workload.sql", problem));
@@ -104,14 +106,16 @@ fn check_sql(
         matches!(&*first_word(sql, dialect), "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK")
     }) {
         let problem = format!(
-            "`{sql}` is not for a statement: each is a transaction by itself, or, with `commit_every = N`, each N of them"
+            "`{sql}` is not for a statement: each is a transaction by itself, or, with \
+             `commit_every = N`, each N of them"
         );
         return Err(wrong_value("workload.sql", problem));
     }
     check_range("workload.commit_every", commit_every.unwrap_or(1), 1..=SQL_STATEMENTS_MAX as u32)?;
     if !(1..=TABLES_MAX).contains(&tables.len()) {
         let problem = format!(
-            "makes {} tables; 1 to {TABLES_MAX} are needed: `create = \"CREATE TABLE …\"` for each that `sql` works on",
+            "makes {} tables; 1 to {TABLES_MAX} are needed: `create = \"CREATE TABLE …\"` for each \
+             that `sql` works on",
             tables.len()
         );
         return Err(wrong_value("workload.create", problem));

@@ -12,7 +12,8 @@ pub(crate) const TABLES_MAX: usize = 1_000;
 /// PostgreSQL cuts names at 63 characters, and pristine copies need nine more than the table's own.
 const TABLE_NAME_MAX: usize = 54;
 
-/// A table by the number of its columns of each type: the table of mtls-perf-bench, and a few types more.
+/// A table by the number of its columns of each type: the table of mtls-perf-bench, and a few types
+/// more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GeneratedTable {
@@ -32,7 +33,8 @@ pub struct GeneratedTable {
     pub datetimes: u32,
     pub blobs: u32,
     pub varchar_length: u32,
-    /// Characters of a text and bytes of a blob. Where the plan is silent: [`VALUE_LENGTH`], as far as that fits.
+    /// Characters of a text and bytes of a blob. Where the plan is silent: [`VALUE_LENGTH`], as far
+    /// as that fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_length: Option<u32>,
     pub decimal_precision: u32,
@@ -114,14 +116,15 @@ impl GeneratedTable {
         .sum()
     }
 
-    /// Whether such a table is possible, with INSERTs of so many rows. The last word of an error's key is the name of
-    /// the field.
+    /// Whether such a table is possible, with INSERTs of so many rows. The last word of an error's
+    /// key is the name of the field.
     pub fn check(&self, rows_per_insert: u32) -> Result<(), PlanError> {
         check_range("workload.rows_per_insert", rows_per_insert, 1..=ROWS_PER_INSERT_MAX)?;
         check_table_name("workload.table.name", &self.name)?;
         let columns = self.value_columns();
         if columns == 0 {
-            let problem = "has no column: say how many of each type, as in `table = { ints = 4, varchars = 2 }`";
+            let problem = "has no column: say how many of each type, as in `table = { ints = 4, \
+                           varchars = 2 }`";
             return Err(wrong_value("workload.table", problem));
         }
         if columns > COLUMNS_MAX {

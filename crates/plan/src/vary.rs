@@ -5,8 +5,9 @@ use truetps_record::{DISK, RATE, SERVER, SettingValue, is_load_factor};
 use crate::{Plan, parse_rate};
 
 impl Plan {
-    /// Makes `name` a factor with these levels, in the plan and in its short form. Except for a load factor, comparisons
-    /// are made with the first level. What the plan set for all trials under this name is dropped.
+    /// Makes `name` a factor with these levels, in the plan and in its short form. Except for a
+    /// load factor, comparisons are made with the first level. What the plan set for all trials
+    /// under this name is dropped.
     pub fn vary(&mut self, name: &str, levels: Vec<SettingValue>) {
         let first = levels.first().cloned();
         // A new factor comes before the number of connections, which changes fastest.
@@ -31,7 +32,8 @@ impl Plan {
             .leave_out
             .retain(|combination| combination.get(name).is_none_or(|level| levels.contains(level)));
         if let Some(first) = first.filter(|_| !is_load_factor(name)) {
-            // The plan's own baseline stays: without this line a first factor without one would lose it.
+            // The plan's own baseline stays: without this line a first factor without one would
+            // lose it.
             self.design.baseline = self.baseline();
             self.design.baseline.retain(|other, _| other != name);
             self.design.baseline.insert(name.to_owned(), first);
@@ -53,8 +55,8 @@ impl Plan {
     }
 }
 
-/// Reads `NAME=LEVEL,LEVEL` as a plan's line `NAME = [LEVEL, LEVEL]`: numbers, `on`, `off`, `true`, `false`; all else is
-/// a text. A level with a comma is in quotes.
+/// Reads `NAME=LEVEL,LEVEL` as a plan's line `NAME = [LEVEL, LEVEL]`: numbers, `on`, `off`, `true`,
+/// `false`; all else is a text. A level with a comma is in quotes.
 ///
 /// # Errors
 ///
@@ -162,8 +164,10 @@ mod tests {
     #[test]
     fn a_factor_is_replaced_with_all_that_names_its_levels() {
         let mut plan = plan(
-            "[workload]\nname = 'insert'\n[factors]\nflush = [1, 2]\nlog_bin = [true, false]\nconnections = [1, 8]\n\
-             [design]\nleave_out = [{ flush = 2, log_bin = false }]\nbaseline = { log_bin = true }\n\
+            "[workload]\nname = 'insert'\n[factors]\nflush = [1, 2]\nlog_bin = [true, \
+             false]\nconnections = [1, 8]\n\
+             [design]\nleave_out = [{ flush = 2, log_bin = false }]\nbaseline = { log_bin = true \
+             }\n\
              [quick]\nfactors = { flush = [1] }",
         );
         plan.vary("flush", vec![Int(0), Int(1)]);
@@ -179,7 +183,8 @@ mod tests {
     #[test]
     fn a_new_factor_is_compared_with_its_first_level() {
         let mut plan = plan(
-            "[server.settings]\nsync_binlog = 1\n[workload]\nname = 'insert'\n[factors]\nflush = [1, 2]\nconnections = [1]",
+            "[server.settings]\nsync_binlog = 1\n[workload]\nname = 'insert'\n[factors]\nflush = \
+             [1, 2]\nconnections = [1]",
         );
         plan.vary("sync_binlog", vec![Int(1), Int(0)]);
         plan.vary("connections", vec![Int(4), Int(8)]);
@@ -199,8 +204,10 @@ mod tests {
     #[test]
     fn a_fixed_setting_is_no_factor() {
         let mut plan = plan(
-            "[workload]\nname = 'insert'\n[factors]\nflush = [1, 2]\nlog_bin = [true, false]\nconnections = [1]\n\
-             [design]\nleave_out = [{ flush = 2, log_bin = false }]\nbaseline = { flush = 1, log_bin = true }",
+            "[workload]\nname = 'insert'\n[factors]\nflush = [1, 2]\nlog_bin = [true, \
+             false]\nconnections = [1]\n\
+             [design]\nleave_out = [{ flush = 2, log_bin = false }]\nbaseline = { flush = 1, \
+             log_bin = true }",
         );
         plan.fix("flush", Int(2));
         let plan = plan.checked().unwrap();

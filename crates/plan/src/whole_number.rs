@@ -1,5 +1,5 @@
-//! Whole numbers in plans. TOML's integers end at 2^63 - 1, so larger numbers are written as texts and every plan can
-//! be written. The checks allow no such number in a plan that a user runs.
+//! Whole numbers in plans. TOML's integers end at 2^63 - 1, so larger numbers are written as texts
+//! and every plan can be written. The checks allow no such number in a plan that a user runs.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! What makes a plan's workload wrong. The SQL itself is looked at where it is taken apart, when the workload is built.
+//! What makes a plan's workload wrong. The SQL itself is looked at where it is taken apart, when
+//! the workload is built.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +17,12 @@ use truetps_record::{SqlDialect, did_you_mean, near_matches};
 pub(crate) const HOT_ROWS_MAX: u32 = 100_000;
 /// Statements in one transaction.
 const STATEMENTS_MAX: usize = 1_000;
-/// What a server that is asked to sort and send that many rows in each transaction still does in bounded time.
+/// What a server that is asked to sort and send that many rows in each transaction still does in
+/// bounded time.
 const RANGE_SIZE_MAX: u32 = 1_000_000;
 
-/// Keys of the section as they are written: whether they exist, and whether the workload has each of them.
+/// Keys of the section as they are written: whether they exist, and whether the workload has each
+/// of them.
 pub(crate) fn check_section(section: &toml::Table) -> Result<(), PlanError> {
     let common = ["name", "protocol"].into_iter();
     let known: BTreeSet<_> =
@@ -44,14 +47,16 @@ fn check_keys_of(name: &str, section: &toml::Table) -> Result<(), PlanError> {
     match (name, section.get("table")) {
         ("custom", Some(toml::Value::Table(_))) => Err(no_custom_table()),
         (TABLE_WORKLOAD, table) if !matches!(table, Some(toml::Value::Table(_))) => {
-            let problem = "the workload `table` has one table, by its numbers of columns: `table = { ints = 4 }`";
+            let problem = "the workload `table` has one table, by its numbers of columns: `table = \
+                           { ints = 4 }`";
             Err(wrong_value("workload.table", problem))
         }
         _ => Ok(()),
     }
 }
 
-/// Whether there is a workload of this name, and whether it has each of these keys. Keys that no workload has are ignored.
+/// Whether there is a workload of this name, and whether it has each of these keys. Keys that no
+/// workload has are ignored.
 fn check_used<'a>(name: &str, keys: impl Iterator<Item = &'a str>) -> Result<(), PlanError> {
     let Some((_, has)) = all_workload_keys().find(|(known, _)| *known == name) else {
         return Err(PlanError::Unknown {
@@ -146,7 +151,8 @@ fn check_custom(spec: &CustomSpec) -> Result<(), PlanError> {
     let count = spec.statements.len();
     if count == 0 || count > STATEMENTS_MAX {
         let problem = format!(
-            "a `custom` workload has 1 to {STATEMENTS_MAX} `[[workload.statements]]`, this one {count}"
+            "a `custom` workload has 1 to {STATEMENTS_MAX} `[[workload.statements]]`, this one \
+             {count}"
         );
         return Err(wrong_value("workload.statements", problem));
     }
@@ -173,7 +179,8 @@ fn check_custom(spec: &CustomSpec) -> Result<(), PlanError> {
 
 fn no_custom_table() -> PlanError {
     let problem = format!(
-        "a `custom` workload names its 1 to {TABLES_MAX} tables, each as a `[[workload.table]]`, in two brackets"
+        "a `custom` workload names its 1 to {TABLES_MAX} tables, each as a `[[workload.table]]`, \
+         in two brackets"
     );
     wrong_value("workload.table", problem)
 }
@@ -199,7 +206,8 @@ fn check_table(table: &CustomTable) -> Result<(), PlanError> {
     check_names(&key, table.columns.values(), &mut BTreeSet::new())
 }
 
-/// Whose quotes and comments the texts have is known when there is a server: here they must make sense to one of them.
+/// Whose quotes and comments the texts have is known when there is a server: here they must make
+/// sense to one of them.
 fn check_sql_of_any(spec: &SqlSpec) -> Result<(), PlanError> {
     let of_mysql = spec.parts(SqlDialect::Mysql);
     of_mysql.or_else(|error| spec.parts(SqlDialect::Postgres).map_err(|_| error)).map(drop)
@@ -259,8 +267,10 @@ mod tests {
     }
 
     const CUSTOM: &str = "name = 'custom'\n\
-        [[workload.statements]]\nsql = 'INSERT INTO t VALUES (?)'\nparams = [{ kind = 'sequence', name = 'id' }]\n\
-        [[workload.statements]]\nsql = 'UPDATE t SET a = ?'\nparams = [{ kind = 'same', as = 'id' }]\n\
+        [[workload.statements]]\nsql = 'INSERT INTO t VALUES (?)'\nparams = [{ kind = 'sequence', \
+        name = 'id' }]\n\
+        [[workload.statements]]\nsql = 'UPDATE t SET a = ?'\nparams = [{ kind = 'same', as = 'id' \
+        }]\n\
         [[workload.table]]\nname = 't'\ncreate = ['CREATE TABLE t (a BIGINT)']\nrows = 10\n\
         columns = { a = { kind = 'sequence' } }\n";
 
@@ -330,7 +340,8 @@ mod tests {
         };
         let columns = generated(table).table;
         assert_eq!((columns.ints, columns.value_columns(), columns.auto_primary_key), (4, 8, true));
-        let section = "explicit_commit = true\n[workload.table]\ndecimals = 1\ndecimal_scale = 0\nname = 'prices'";
+        let section = "explicit_commit = true\n[workload.table]\ndecimals = 1\ndecimal_scale = \
+                       0\nname = 'prices'";
         assert_eq!(generated(parse(section).unwrap()).explicit_commit, Some(true));
     }
 

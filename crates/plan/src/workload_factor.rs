@@ -1,4 +1,5 @@
-//! Factors of the workload: neither load factors nor settings of the server. Each is also a key of `[workload]`.
+//! Factors of the workload: neither load factors nor settings of the server. Each is also a key of
+//! `[workload]`.
 
 use crate::plan_error::wrong_value;
 use crate::ranges::check_whole;
@@ -36,7 +37,8 @@ impl WorkloadFactor {
         }
     }
 
-    /// Whether `[workload]` sets it as well. A plan always has a number of rows, which the factor replaces.
+    /// Whether `[workload]` sets it as well. A plan always has a number of rows, which the factor
+    /// replaces.
     fn is_fixed(self, spec: &WorkloadSpec) -> bool {
         match (self, &spec.kind) {
             (Self::HotRows, WorkloadKind::HotRow(spec)) => spec.hot_rows.is_some(),

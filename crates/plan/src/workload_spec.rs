@@ -11,14 +11,16 @@ use crate::plan_error::unknown_word;
 use crate::{GeneratedTable, Generator, KeyDistribution, SqlSpec};
 use truetps_record::Protocol;
 
-/// The section `[workload]`. Only its text tells which keys it may have, so [`Plan::parse`](crate::Plan::parse) reads it.
+/// The section `[workload]`. Only its text tells which keys it may have, so
+/// [`Plan::parse`](crate::Plan::parse) reads it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorkloadSpec {
     #[serde(flatten)]
     pub kind: WorkloadKind,
     /// Number of tables. If the workload defines its own tables: their number.
     pub tables: u32,
-    /// Rows in each table before a trial starts. If the workload defines its own tables: their mean, rounded up.
+    /// Rows in each table before a trial starts. If the workload defines its own tables: their
+    /// mean, rounded up.
     #[serde(with = "crate::whole_number")]
     pub table_rows: u64,
     pub protocol: Protocol,
@@ -166,7 +168,8 @@ pub struct ReadWriteMix {
 }
 
 impl Default for ReadWriteMix {
-    /// The mix that sysbench made common: 18 statements between BEGIN and COMMIT, four of which write.
+    /// The mix that sysbench made common: 18 statements between BEGIN and COMMIT, four of which
+    /// write.
     fn default() -> Self {
         Self {
             point_selects: 10,
@@ -222,7 +225,8 @@ pub struct CustomStatement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CustomTable {
-    /// As the statements write it. Before each trial the table of this name is emptied and refilled.
+    /// As the statements write it. Before each trial the table of this name is emptied and
+    /// refilled.
     pub name: String,
     /// SQL that creates the table, its indexes and anything else that it needs.
     pub create: Vec<String>,
@@ -358,7 +362,8 @@ impl WorkloadKind {
 impl WorkloadSpec {
     /// The workload with the common keys at their defaults.
     pub fn new(kind: WorkloadKind) -> Self {
-        // The user's own statements without parameters are sent as text: not every server can prepare each of them.
+        // The user's own statements without parameters are sent as text: not every server can
+        // prepare each of them.
         let protocol =
             if matches!(kind, WorkloadKind::Sql(_)) { Protocol::Text } else { Protocol::Prepared };
         Self { kind, tables: 1, table_rows: 200_000, protocol }
@@ -382,8 +387,8 @@ impl WorkloadSpec {
         if let WorkloadKind::Sysbench(spec) = &self.kind { Some(&spec.script) } else { None }
     }
 
-    /// Number and size of the tables that a workload defines itself: (tables, rows in each). (0, 0) for a script, whose
-    /// tables are unknown.
+    /// Number and size of the tables that a workload defines itself: (tables, rows in each). (0, 0)
+    /// for a script, whose tables are unknown.
     pub(crate) fn own_tables(&self) -> Option<(u32, u64)> {
         match &self.kind {
             WorkloadKind::HotRow(spec) => Some((1, spec.hot_rows.unwrap_or(1).into())),

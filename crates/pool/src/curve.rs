@@ -68,8 +68,8 @@ pub(crate) fn curve_of(rows: &[PoolRow], p99_limit_us: Option<f64>) -> Vec<Curve
     curve
 }
 
-/// Least squares of ln(tps) = number + block, by turns: blocks have different sets of numbers, and the machine is not
-/// the same in all of them. The mean over trials of the blocks' effects is 0.
+/// Least squares of ln(tps) = number + block, by turns: blocks have different sets of numbers, and
+/// the machine is not the same in all of them. The mean over trials of the blocks' effects is 0.
 fn number_effects(rows: &[PoolRow]) -> BTreeMap<u32, f64> {
     let logs: Vec<_> = rows.iter().map(PoolRow::log_tps).collect();
     let blocks = rows.iter().map(|row| row.block + 1).max().unwrap_or(0);

@@ -36,7 +36,8 @@ pub enum PoolAgainst {
 pub struct PoolComparison {
     pub against: PoolAgainst,
     pub connections: u32,
-    /// Throughput of the advice divided by the other one's, with its 95 % interval (Student's t of paired logarithms).
+    /// Throughput of the advice divided by the other one's, with its 95 % interval (Student's t of
+    /// paired logarithms).
     pub ratio: f64,
     pub ratio_low: Option<f64>,
     pub ratio_high: Option<f64>,

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-/// A pool is renewed at least this often, so that a server behind the same name gets its share of new connections.
+/// A pool is renewed at least this often, so that a server behind the same name gets its share of
+/// new connections.
 const LIFETIME_MAX_S: u64 = 1_800;
 /// A connection ends before the server or a firewall ends it.
 const LIFETIME_MARGIN_S: u64 = 30;

@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::curve::CurvePoint;
 use crate::findings::PoolFindings;
 
-/// A number carries a rate if its throughput is so many times the rate. Near its limit requests wait for each other,
-/// and means of a few trials differ by some percent.
+/// A number carries a rate if its throughput is so many times the rate. Near its limit requests
+/// wait for each other, and means of a few trials differ by some percent.
 pub const ROOM: f64 = 1.25;
 
 /// What a number of connections is for a rate.
@@ -30,7 +30,8 @@ pub struct RateAnswer {
     pub current: Option<Carrying>,
     /// The smallest measured number that carries it.
     pub smallest: Option<u32>,
-    /// The number to configure: the current one if it carries the rate, else the smallest; `None` where none does.
+    /// The number to configure: the current one if it carries the rate, else the smallest; `None`
+    /// where none does.
     pub connections: Option<u32>,
 }
 

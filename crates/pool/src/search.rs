@@ -10,15 +10,18 @@ use crate::usl::Usl;
 
 /// The advice has at least this part of the best throughput.
 pub const SHARE_OF_BEST: f64 = 0.95;
-/// The climb ends after this many numbers in a row that were not better than all before by the factor below.
+/// The climb ends after this many numbers in a row that were not better than all before by the
+/// factor below.
 const FLAT_MAX: u32 = 2;
 const GROWTH: f64 = 1.03;
-/// From this block of the ladder on, numbers far below the best one are left out: they are not the answer.
+/// From this block of the ladder on, numbers far below the best one are left out: they are not the
+/// answer.
 const BLOCKS_OF_ALL: u32 = 2;
 const FAR_BELOW: f64 = 0.6;
 /// Numbers that are closer than this are not told apart.
 const RESOLUTION: f64 = 1.3;
-/// The advice may move when its neighbours are measured, and by the check. On a flat curve it moves by noise alone.
+/// The advice may move when its neighbours are measured, and by the check. On a flat curve it moves
+/// by noise alone.
 const REFINEMENTS_MAX: u32 = 4;
 const CHECKS_MAX: u32 = 2;
 
@@ -136,8 +139,9 @@ impl PoolSteps<'_> {
         near
     }
 
-    /// Measures numbers where the answer may lie between two that were measured: below the advice, and between the best
-    /// number and a larger one that misses the limit. Returns whether there were any.
+    /// Measures numbers where the answer may lie between two that were measured: below the advice,
+    /// and between the best number and a larger one that misses the limit. Returns whether there
+    /// were any.
     fn refine(&mut self) -> Result<bool, Stopped> {
         let PoolFindings { advice: Some(advice), best: Some(best), curve, .. } = &self.findings
         else {
@@ -180,8 +184,8 @@ impl PoolSteps<'_> {
         numbers
     }
 
-    /// Measures the advice and those that it is compared with. It may move the advice, the last time only to a number that
-    /// was measured in it.
+    /// Measures the advice and those that it is compared with. It may move the advice, the last
+    /// time only to a number that was measured in it.
     fn check(&mut self, checked: u32, is_last: bool) -> Result<(), Stopped> {
         let best = self.findings.best.unwrap_or(checked);
         let measured: Vec<_> = self.findings.curve.iter().map(number_of).collect();
@@ -253,7 +257,8 @@ impl PoolSteps<'_> {
         rows.find(|row| row.block == block && row.connections == connections).map(PoolRow::log_tps)
     }
 
-    /// Measures a block of these numbers in random order. `left`: blocks of the stage, with this one.
+    /// Measures a block of these numbers in random order. `left`: blocks of the stage, with this
+    /// one.
     fn block(&mut self, stage: PoolStage, numbers: &[u32], left: usize) -> Result<(), Stopped> {
         if numbers.is_empty() {
             return Ok(());

@@ -91,8 +91,8 @@ fn truth(curve: Curve, most: u32) -> (f64, u32) {
     (best, (1..=most).find(|number| tps(*number) >= SHARE_OF_BEST * best).unwrap())
 }
 
-/// Per curve and design: the part of advices that have 93 % of the best throughput and are at most 1.5 times the smallest
-/// number, and the median number of trials.
+/// Per curve and design: the part of advices that have 93 % of the best throughput and are at most
+/// 1.5 times the smallest number, and the median number of trials.
 #[test]
 #[expect(clippy::print_stdout, reason = "the table of docs/method/pool-size.md, with --nocapture")]
 fn the_advice_is_right_and_no_larger_than_it_has_to_be() {
@@ -109,7 +109,8 @@ fn the_advice_is_right_and_no_larger_than_it_has_to_be() {
                 let findings = question(seed, blocks, check_blocks).investigate(&mut server);
                 let advice = findings.advice.unwrap();
                 let share = curve(f64::from(advice)) / best;
-                // "A peak" and "hot row" have their best at small numbers, where one connection more is a large step.
+                // "A peak" and "hot row" have their best at small numbers, where one connection
+                // more is a large step.
                 let is_small =
                     f64::from(advice) <= (1.5 * f64::from(smallest)).max(f64::from(smallest) + 1.0);
                 right += u64::from(
@@ -125,7 +126,8 @@ fn the_advice_is_right_and_no_larger_than_it_has_to_be() {
     }
 }
 
-/// The interval of the check holds the truth in 95 % of cases, whatever the search has chosen before.
+/// The interval of the check holds the truth in 95 % of cases, whatever the search has chosen
+/// before.
 #[test]
 #[expect(clippy::print_stdout, reason = "the figure of docs/method/pool-size.md, with --nocapture")]
 fn the_check_is_not_biased_by_the_search() {
@@ -163,7 +165,8 @@ fn a_limit_that_nothing_keeps_gives_no_advice() {
     assert!(findings.curve.len() > 3 && findings.comparisons.is_empty());
 }
 
-/// The limit is kept until the check, and then by no number: two numbers, both of which are checked.
+/// The limit is kept until the check, and then by no number: two numbers, both of which are
+/// checked.
 #[test]
 fn a_limit_that_the_check_breaks_gives_no_advice() {
     struct Worse(Simulated);

@@ -1,9 +1,11 @@
 //! The best curve that rises to a peak and falls after it.
 //!
-//! The highest of ten noisy points is too high by chance, and the advice is a share of it. Throughput does not go up and
-//! down with the number of connections: where the points do, that is noise, and their mean is the better estimate.
+//! The highest of ten noisy points is too high by chance, and the advice is a share of it.
+//! Throughput does not go up and down with the number of connections: where the points do, that is
+//! noise, and their mean is the better estimate.
 
-/// Weighted least squares under this shape: values in the order of connections, with positive weights.
+/// Weighted least squares under this shape: values in the order of connections, with positive
+/// weights.
 pub(crate) fn unimodal(points: &[(f64, f64)]) -> Vec<f64> {
     let fits = (0..points.len()).map(|peak| {
         let (left, right) = points.split_at(peak + 1);

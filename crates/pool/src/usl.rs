@@ -1,10 +1,12 @@
-//! Gunther's Universal Scalability Law, as a description of what was measured: X(N) = λN / (1 + σ(N−1) + κN(N−1)).
+//! Gunther's Universal Scalability Law, as a description of what was measured: X(N) = λN / (1 +
+//! σ(N−1) + κN(N−1)).
 
 use serde::Serialize;
 
 use crate::curve::CurvePoint;
 
-/// A point that is further from the fit, as a logarithm, shows that the law does not describe the curve.
+/// A point that is further from the fit, as a logarithm, shows that the law does not describe the
+/// curve.
 const RESIDUAL_MAX: f64 = 0.15;
 const POINTS_MIN: usize = 4;
 
@@ -27,14 +29,15 @@ impl Usl {
         self.lambda * connections / (1.0 + self.sigma * others + self.kappa * connections * others)
     }
 
-    /// Weighted least squares of N/X = a + b(N−1) + cN(N−1) with non-negative parameters: each point counts by its
-    /// relative error.
+    /// Weighted least squares of N/X = a + b(N−1) + cN(N−1) with non-negative parameters: each
+    /// point counts by its relative error.
     pub(crate) fn fit(curve: &[CurvePoint]) -> Option<Self> {
         if curve.len() < POINTS_MIN {
             return None;
         }
         let rows: Vec<_> = curve.iter().map(equation).collect();
-        // All subsets of b and c that may be 0: the best one without a negative value is the constrained solution.
+        // All subsets of b and c that may be 0: the best one without a negative value is the
+        // constrained solution.
         let fits = [[true, true], [true, false], [false, true], [false, false]]
             .into_iter()
             .filter_map(|has| {

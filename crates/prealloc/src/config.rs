@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn each_key_is_read() {
-        let text = "basename=/data/log/binlog; mode=pool; files=3; file_mib=16;free_floor_mib=7;rate_mib=5;force=1;";
+        let text = "basename=/data/log/binlog; mode=pool; files=3; \
+                    file_mib=16;free_floor_mib=7;rate_mib=5;force=1;";
         let config = PreallocConfig::parse(text).unwrap();
         assert_eq!(
             (config.folder.as_bytes(), &config.base[..]),

@@ -248,8 +248,8 @@ fn byte_of(slot: usize, is_writer: bool) -> u8 {
     if is_writer { byte | WRITER } else { byte }
 }
 
-/// A file that the server has just made, and writes through `fd`. `filled`: bytes of zeros that it has already.
-/// `None`: all slots are taken.
+/// A file that the server has just made, and writes through `fd`. `filled`: bytes of zeros that it
+/// has already. `None`: all slots are taken.
 pub(crate) fn add_file(
     fd: c_int,
     facts: &FileFacts,

@@ -1,9 +1,10 @@
-//! The background thread: decides about new files, writes zeros ahead of the server, obeys the control words, and keeps
-//! the state page current.
+//! The background thread: decides about new files, writes zeros ahead of the server, obeys the
+//! control words, and keeps the state page current.
 //!
-//! Zeros go through the page cache and not past it (`O_DIRECT`): the server's small writes then find their pages in
-//! memory, where they would otherwise read each one from the disk first, in a commit. Each step is written out before
-//! the next, so that a sync of the server never has more than one step to write.
+//! Zeros go through the page cache and not past it (`O_DIRECT`): the server's small writes then
+//! find their pages in memory, where they would otherwise read each one from the disk first, in a
+//! commit. Each step is written out before the next, so that a sync of the server never has more
+//! than one step to write.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -21,7 +22,8 @@ use crate::{changes, next, notes, pool, status};
 
 /// The first filling of a file that may stay small.
 const AHEAD_MIN: u64 = 1 << 20;
-/// Control words are read this often. A switch takes this, the step of zeros in progress, and the truncation.
+/// Control words are read this often. A switch takes this, the step of zeros in progress, and the
+/// truncation.
 const CONTROL_PERIOD: Duration = Duration::from_millis(10);
 /// Counters go to the page this often; other changes at once.
 const PAGE_PERIOD: Duration = Duration::from_millis(200);
@@ -199,7 +201,8 @@ impl Filler {
         }
     }
 
-    /// How much there should be ahead of the server: all of it in files that become large; little in small ones.
+    /// How much there should be ahead of the server: all of it in files that become large; little
+    /// in small ones.
     fn target(&self, file: &BinlogFile, logical: u64) -> u64 {
         let ahead = match self.library.config.mode {
             FillMode::Ahead => self.library.config.ahead_bytes,

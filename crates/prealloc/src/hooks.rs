@@ -114,8 +114,8 @@ fn register(
     }
 }
 
-/// A descriptor for the thread. It is not a copy of the server's: an error of a sync is reported to each opening of a file
-/// once, and the server must not miss one.
+/// A descriptor for the thread. It is not a copy of the server's: an error of a sync is reported to
+/// each opening of a file once, and the server must not miss one.
 fn open_own(
     library: &'static PreallocLibrary,
     request: OpenRequest<'_>,
@@ -203,7 +203,8 @@ fn end_writer(file: &'static BinlogFile, fd: c_int) {
     }
 }
 
-/// Stops to look after a file: the server uses it in a way that is not followed here. The server sees the real file.
+/// Stops to look after a file: the server uses it in a way that is not followed here. The server
+/// sees the real file.
 fn abandon(file: &'static BinlogFile) {
     let before = next::errno();
     let mut progress = file.lock_up_to(NO_END);
@@ -314,9 +315,10 @@ pub(crate) fn lseek(fd: c_int, offset: i64, whence: c_int) -> i64 {
 /// What MySQL calls a new index before it takes the place of the old one.
 const NEW_INDEX_ENDING: &[u8] = b"index_crash_safe";
 
-/// After a rename that succeeded. MySQL does not sync the folder of its new index: the next commit grows a binlog, and its sync
-/// commits the rename as well. In a preallocated binlog it would not, and a crash could leave an index without the newest
-/// binlog, whose transactions were acknowledged.
+/// After a rename that succeeded. MySQL does not sync the folder of its new index: the next commit
+/// grows a binlog, and its sync commits the rename as well. In a preallocated binlog it would not,
+/// and a crash could leave an index without the newest binlog, whose transactions were
+/// acknowledged.
 pub(crate) fn renamed(from: &CStr, to: &CStr) {
     if library().is_none() || !from.to_bytes().ends_with(NEW_INDEX_ENDING) {
         return;

@@ -21,7 +21,8 @@ static LIBRARY: OnceLock<PreallocLibrary> = OnceLock::new();
 pub(crate) struct PreallocLibrary {
     pub(crate) config: PreallocConfig,
     process: AtomicU32,
-    /// The state file is ours, and files of a crash are trimmed. `false`: binlogs are other files, too.
+    /// The state file is ours, and files of a crash are trimmed. `false`: binlogs are other files,
+    /// too.
     started: OnceLock<bool>,
     is_tested: OnceLock<()>,
     is_on: AtomicBool,
@@ -60,7 +61,8 @@ pub(crate) fn load(own: extern "C" fn()) {
     }
 }
 
-/// Whether this process is a server, and not a shell or another program that it started or was started by.
+/// Whether this process is a server, and not a shell or another program that it started or was
+/// started by.
 fn is_server() -> bool {
     let program = next::read_link(c"/proc/self/exe");
     let program = file_name(program.strip_suffix(b" (deleted)").unwrap_or(&program));
@@ -92,7 +94,8 @@ fn leave_preload(own: extern "C" fn()) {
     next::set_environment(PRELOAD, (!others.is_empty()).then_some(&others));
 }
 
-/// In a child that the server forked. A server that becomes a daemon continues in its child, before it has binlogs.
+/// In a child that the server forked. A server that becomes a daemon continues in its child, before
+/// it has binlogs.
 extern "C" fn after_fork() {
     let Some(library) = LIBRARY.get() else { return };
     if library.has_thread.load(Ordering::Acquire) || files::in_use().next().is_some() {
@@ -121,8 +124,8 @@ impl PreallocLibrary {
         self.started.get().is_some()
     }
 
-    /// Before the server touches its first binlog: takes the state file and trims what a crash has left. `false`: all
-    /// binlogs are other files.
+    /// Before the server touches its first binlog: takes the state file and trims what a crash has
+    /// left. `false`: all binlogs are other files.
     pub(crate) fn start(&self) -> bool {
         *self.started.get_or_init(|| match self.take_state() {
             Ok(()) => true,

@@ -1,6 +1,7 @@
 //! The kernel's side: system calls, past the functions that this library intercepts.
 //!
-//! Functions that take the server's pointers are `unsafe`; all others are safe, because they take references.
+//! Functions that take the server's pointers are `unsafe`; all others are safe, because they take
+//! references.
 #![allow(unsafe_code, reason = "system calls; each function passes what its types guarantee")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
@@ -11,7 +12,8 @@ use libc::{iovec, mode_t, off64_t, stat64, statx};
 /// A system call with up to six numbers or pointers.
 macro_rules! call {
     ($number:expr $(, $argument:expr)*) => {
-        // SAFETY: the kernel checks every argument; memory is what the caller of this macro vouches for.
+        // SAFETY: the kernel checks every argument; memory is what the caller of this macro vouches
+        // for.
         unsafe { libc::syscall($number $(, $argument)*) }
     };
 }
@@ -205,8 +207,8 @@ pub(crate) fn lock_alone(fd: c_int) -> bool {
     call!(libc::SYS_flock, fd, libc::LOCK_EX | libc::LOCK_NB) == 0
 }
 
-/// Whether another process has this file open. A lease is given only where none has; file systems without leases do not
-/// know it, and answer `false`.
+/// Whether another process has this file open. A lease is given only where none has; file systems
+/// without leases do not know it, and answer `false`.
 pub(crate) fn is_open_elsewhere(fd: c_int) -> bool {
     if call!(libc::SYS_fcntl, fd, libc::F_SETLEASE, libc::F_WRLCK) == 0 {
         call!(libc::SYS_fcntl, fd, libc::F_SETLEASE, libc::F_UNLCK);
@@ -390,7 +392,8 @@ pub(crate) fn environment(name: &CStr) -> Option<CString> {
     }
 }
 
-/// Sets a variable of the environment, or removes it. Only while the process is loaded, when it has one thread.
+/// Sets a variable of the environment, or removes it. Only while the process is loaded, when it has
+/// one thread.
 pub(crate) fn set_environment(name: &CStr, value: Option<&CStr>) {
     // SAFETY: one thread: no other reads the environment.
     unsafe {
@@ -420,8 +423,8 @@ pub(crate) fn in_each_child(action: extern "C" fn()) {
     unsafe { libc::pthread_atfork(None, None, Some(action)) };
 }
 
-/// Runs `action` with all signals blocked: a thread that it starts has them blocked for ever. Servers wait for signals
-/// in a thread of their own.
+/// Runs `action` with all signals blocked: a thread that it starts has them blocked for ever.
+/// Servers wait for signals in a thread of their own.
 pub(crate) fn without_signals<T>(action: impl FnOnce() -> T) -> T {
     let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
     // SAFETY: room for the sets; the second is filled by the first call of `pthread_sigmask`.

@@ -1,5 +1,5 @@
-//! Notes in the server's error log, which both servers make their standard error. They are written by threads of the
-//! server, in one piece, and in the style of its own lines.
+//! Notes in the server's error log, which both servers make their standard error. They are written
+//! by threads of the server, in one piece, and in the style of its own lines.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -43,8 +43,8 @@ pub(crate) fn write_waiting() {
     }
 }
 
-/// A server may have closed its standard error, and opened a file of its data with this number. A log is no regular file
-/// or is appended to.
+/// A server may have closed its standard error, and opened a file of its data with this number. A
+/// log is no regular file or is appended to.
 fn is_log() -> bool {
     next::facts_of(STDERR).is_some_and(|facts| {
         !facts.is_regular() || next::status_flags(STDERR) & libc::O_APPEND != 0
@@ -56,7 +56,8 @@ fn is_log() -> bool {
 fn utc(ns: u64) -> String {
     let (seconds, micros) = ((ns / 1_000_000_000) as i64, ns % 1_000_000_000 / 1000);
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, in eras of 400 years (Howard Hinnant, "chrono-compatible low-level date algorithms").
+    // Days since 0000-03-01, in eras of 400 years (Howard Hinnant, "chrono-compatible low-level
+    // date algorithms").
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era =

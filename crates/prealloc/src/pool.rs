@@ -1,5 +1,6 @@
-//! Mode `pool`: whole files of zeros, `BASENAME.prealloc-N`, which get the name of the server's new file. While one is
-//! made it is `BASENAME.prealloc-new`. Servers number their files by names of digits only, and ignore these.
+//! Mode `pool`: whole files of zeros, `BASENAME.prealloc-N`, which get the name of the server's new
+//! file. While one is made it is `BASENAME.prealloc-new`. Servers number their files by names of
+//! digits only, and ignore these.
 
 use std::ffi::{CString, c_int};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,8 +39,8 @@ fn ready_count() -> u64 {
     READY.load(Ordering::Acquire).count_ones().into()
 }
 
-/// The first file of which a crash may leave more than its content: an open one, or the next one, if it will be of the
-/// pool.
+/// The first file of which a crash may leave more than its content: an open one, or the next one,
+/// if it will be of the pool.
 pub(crate) fn marker() -> u64 {
     let (open, active) = (files::first_exposed(), status::get(StatusWord::active_file));
     match (open, ready_count(), active) {
@@ -68,7 +69,8 @@ pub(crate) fn take(library: &PreallocLibrary, request: &OpenRequest<'_>) -> Opti
         status::set(StatusWord::pool_ready, ready_count());
         let path = ready_path(library, slot);
         if next::rename_new(&path, request.folder, request.path) {
-            // The sync of a commit would make the name of a new file durable, and does not for one that exists already.
+            // The sync of a commit would make the name of a new file durable, and does not for one
+            // that exists already.
             changes::sync_folder(&library.config.folder);
             return Some(file_bytes);
         }

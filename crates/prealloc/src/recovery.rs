@@ -1,4 +1,5 @@
-//! After a crash: files that were preallocated are cut to their content before the server reads them.
+//! After a crash: files that were preallocated are cut to their content before the server reads
+//! them.
 
 use std::ffi::{CStr, c_int};
 
@@ -31,11 +32,12 @@ impl ReadAt for OpenFile {
     }
 }
 
-/// Trims the newest file, those from the marker's number on, and all others that end in a zero byte; a whole event ends in
-/// one of its checksum, in 1 of 256 files. Files of a pool and of a self-test are removed.
+/// Trims the newest file, those from the marker's number on, and all others that end in a zero
+/// byte; a whole event ends in one of its checksum, in 1 of 256 files. Files of a pool and of a
+/// self-test are removed.
 ///
-/// The folder is read and not the index: a file that a crash has left out of the index is trimmed as well, to what the
-/// server would have left.
+/// The folder is read and not the index: a file that a crash has left out of the index is trimmed
+/// as well, to what the server would have left.
 pub(crate) fn trim_all(config: &PreallocConfig, marker: Option<u64>) {
     let names = next::names_in(&config.folder);
     let leftover = [&config.base[..], b".prealloc-"].concat();

@@ -1,5 +1,5 @@
-//! Whether calls of this process arrive in this library, before anything depends on it: a file is made, written, filled
-//! and read through the functions that the process finds by their names.
+//! Whether calls of this process arrive in this library, before anything depends on it: a file is
+//! made, written, filled and read through the functions that the process finds by their names.
 
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};

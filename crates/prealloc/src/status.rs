@@ -1,4 +1,5 @@
-//! The state page: counters in memory, and the file beside the binlogs that others read. See `truetps_binlog::state`.
+//! The state page: counters in memory, and the file beside the binlogs that others read. See
+//! `truetps_binlog::state`.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -96,7 +97,8 @@ pub(crate) fn read_control() -> Option<(bool, u64)> {
     Some((u64::from_le_bytes(*wanted) != WANTED_OFF, u64::from_le_bytes(*rest.first_chunk::<8>()?)))
 }
 
-/// The page's descriptor, if it still is the page: a server that closes all descriptors may have closed it.
+/// The page's descriptor, if it still is the page: a server that closes all descriptors may have
+/// closed it.
 fn page_fd() -> Option<c_int> {
     let fd = PAGE_FD.load(Ordering::Acquire);
     let is_page = fd >= 0 && next::facts_of(fd)?.ino == PAGE_INO.load(Ordering::Relaxed);

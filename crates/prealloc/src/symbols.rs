@@ -1,7 +1,9 @@
-//! The functions that the server calls in place of the C library's, and what runs when the program is loaded.
+//! The functions that the server calls in place of the C library's, and what runs when the program
+//! is loaded.
 //!
-//! `open` and `openat` take their mode as an ordinary third or fourth argument: on the processors that servers run on,
-//! it is in the same place as a variable one, and is not looked at unless a file may be made.
+//! `open` and `openat` take their mode as an ordinary third or fourth argument: on the processors
+//! that servers run on, it is in the same place as a variable one, and is not looked at unless a
+//! file may be made.
 #![allow(unsafe_code, reason = "functions that C code calls by name, with its own pointers")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -418,7 +420,8 @@ pub(crate) unsafe extern "C" fn statx(
     mask: u32,
     facts: *mut Statx,
 ) -> c_int {
-    // SAFETY: the server's own string and structure; the kernel has filled the latter where the result is 0.
+    // SAFETY: the server's own string and structure; the kernel has filled the latter where the
+    // result is 0.
     unsafe {
         if library().is_some()
             && let Some(path) = text(path)

@@ -12,8 +12,8 @@ pub const LIBRARY_NAME: &str = "libtruetps_prealloc.so";
 /// Every user may load it, and only the owner may change it.
 const MODE: u32 = 0o755;
 
-/// Writes the library to a folder of this process's user, unless it is there. A running server keeps the file that it has
-/// loaded: the new one replaces the name only.
+/// Writes the library to a folder of this process's user, unless it is there. A running server
+/// keeps the file that it has loaded: the new one replaces the name only.
 pub fn place(folder: &Path) -> io::Result<PathBuf> {
     let opened = OpenFolder::open(folder)?;
     opened.check_own()?;

@@ -81,7 +81,8 @@ impl StateFile {
         }
     }
 
-    /// Takes the lock that a server with the library holds. `None`: there is no file, so that no library has run here.
+    /// Takes the lock that a server with the library holds. `None`: there is no file, so that no
+    /// library has run here.
     pub(crate) fn lock(
         &self,
         folder: &OpenFolder,
@@ -96,7 +97,8 @@ impl StateFile {
         Ok(Some(StateLock { file, page }))
     }
 
-    /// Turns preallocation on or off in a running server, and waits until that has happened. Its page afterwards.
+    /// Turns preallocation on or off in a running server, and waits until that has happened. Its
+    /// page afterwards.
     pub fn want(&self, is_on: bool, patience: Duration) -> Result<StatePage, StateError> {
         let file = self
             .open_in(&self.folder()?, OpenFolder::file_to_change)?
@@ -179,7 +181,8 @@ impl StateLock {
         self.page.as_ref().and_then(StatePage::marker)
     }
 
-    /// All files end with their content now, durably. Files of a later server without the library never have more.
+    /// All files end with their content now, durably. Files of a later server without the library
+    /// never have more.
     pub(crate) fn clear_marker(&self) -> io::Result<()> {
         if self.marker().is_none() {
             return Ok(());

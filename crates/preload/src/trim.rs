@@ -1,6 +1,8 @@
-//! Cuts binlogs that were preallocated to their content, for a server that starts without the library.
+//! Cuts binlogs that were preallocated to their content, for a server that starts without the
+//! library.
 //!
-//! The library does the same when a server starts with it, with the same decision (`truetps_binlog::decide`).
+//! The library does the same when a server starts with it, with the same decision
+//! (`truetps_binlog::decide`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -16,9 +18,11 @@ use truetps_files::OpenFolder;
 
 use crate::state_file::{StateError, StateFile, StateLock};
 
-/// Endings of files of the library that no server misses: prepared files, and the one of its self-test.
+/// Endings of files of the library that no server misses: prepared files, and the one of its
+/// self-test.
 const LEFTOVER: &str = ".prealloc-";
-/// A server ends a binlog at 1 GiB, or behind the transaction that reaches it. A hole of exabytes would be read for days.
+/// A server ends a binlog at 1 GiB, or behind the transaction that reaches it. A hole of exabytes
+/// would be read for days.
 const BINLOG_BYTES_MAX: u64 = 64 << 30;
 /// Mode of the file with the bytes that were cut.
 const KEPT_MODE: u32 = 0o640;
@@ -55,9 +59,10 @@ pub struct Trimmed {
     pub removed: Vec<OsString>,
 }
 
-/// Cuts the binlogs of the basename to their content, as far as a crash may have left more: see [`BinlogAge`]. Refused
-/// while a process has one of them open; a server with the library that starts meanwhile does not get the lock of the
-/// state page. With `is_dry`, only says what it would do. `seconds` is the time of day since 1970, for names of files.
+/// Cuts the binlogs of the basename to their content, as far as a crash may have left more: see
+/// [`BinlogAge`]. Refused while a process has one of them open; a server with the library that
+/// starts meanwhile does not get the lock of the state page. With `is_dry`, only says what it would
+/// do. `seconds` is the time of day since 1970, for names of files.
 pub fn trim(basename: &Path, is_dry: bool, seconds: u64) -> Result<Trimmed, TrimError> {
     let path = basename.parent().unwrap_or(Path::new(""));
     let folder = OpenFolder::open_named(path).map_err(failed(path))?;
@@ -187,8 +192,8 @@ impl ReadAt for OpenBinlog<'_> {
     }
 }
 
-/// The first of these files that a process has open, and which one: a server may have a binlog open without the library.
-/// Processes of other users are seen by root only.
+/// The first of these files that a process has open, and which one: a server may have a binlog open
+/// without the library. Processes of other users are seen by root only.
 fn first_open<'e>(
     files: impl Iterator<Item = &'e (OsString, Stat)>,
 ) -> Option<(&'e OsStr, String)> {
@@ -243,7 +248,8 @@ mod tests {
         assert_eq!(length("binlog.index"), Some(16));
     }
 
-    /// A binlog with one event whose length has a flipped bit; the file behind it has only its magic and zeros.
+    /// A binlog with one event whose length has a flipped bit; the file behind it has only its
+    /// magic and zeros.
     fn damaged() -> Vec<u8> {
         let mut description = vec![4, 0];
         description.extend(b"10.11.6-MariaDB");
@@ -296,7 +302,8 @@ mod tests {
     /// A name in the datadir, and what makes it.
     type Attack<'a> = (&'a str, &'a dyn Fn(&Path));
 
-    /// What the server's user may put in place of a binlog, its index, its state page or a prepared file, while root trims.
+    /// What the server's user may put in place of a binlog, its index, its state page or a prepared
+    /// file, while root trims.
     #[test]
     fn nothing_outside_of_the_folder_is_touched() {
         let place = tempfile::tempdir().unwrap();

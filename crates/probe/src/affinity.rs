@@ -16,8 +16,8 @@ pub fn cores_of(pid: u32) -> Option<Vec<u32>> {
     sched_getaffinity(Some(pid)).ok().map(|set| list(&set))
 }
 
-/// Calls `what` while the calling thread is bound to these cores: a process started by it inherits them, with all its
-/// threads. An empty list changes nothing.
+/// Calls `what` while the calling thread is bound to these cores: a process started by it inherits
+/// them, with all its threads. An empty list changes nothing.
 pub fn bound_to<T>(cores: &[u32], what: impl FnOnce() -> T) -> io::Result<T> {
     if cores.is_empty() {
         return Ok(what());
@@ -42,7 +42,8 @@ pub fn usable_cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }
 
-/// Threads of a load generator, unless the user names a number: half of the cores are left to the server.
+/// Threads of a load generator, unless the user names a number: half of the cores are left to the
+/// server.
 pub fn worker_count(named: Option<u32>, cores: u32) -> u32 {
     named.unwrap_or((cores / 2).max(1))
 }

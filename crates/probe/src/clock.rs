@@ -1,4 +1,5 @@
-//! The only place that reads the wall clock. Durations are measured with `Instant`, never with this.
+//! The only place that reads the wall clock. Durations are measured with `Instant`, never with
+//! this.
 
 use std::time::{Duration, SystemTime};
 

@@ -67,7 +67,8 @@ mod tests {
             "cpu  1 2 3 4\ncpu0 10 0 10 100 0 0 0 0 7 7\ncpu1 0 0 0 50 0 0 0 0\nintr 5",
         )
         .unwrap();
-        // Core 0: 20 of 80 ticks idle, of which it waited for a disk in 5. Core 1: all idle, but for 50 stolen ones.
+        // Core 0: 20 of 80 ticks idle, of which it waited for a disk in 5. Core 1: all idle, but
+        // for 50 stolen ones.
         let later =
             CoreCpu::parse("cpu  1 2 3 4\ncpu0 60 0 20 115 5 0 0 0 7 7\ncpu1 0 0 0 100 0 0 0 50\n")
                 .unwrap();

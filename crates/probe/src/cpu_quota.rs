@@ -1,4 +1,5 @@
-//! The CPU quota of this process's control groups: a container may have fewer CPUs than the cores that it sees.
+//! The CPU quota of this process's control groups: a container may have fewer CPUs than the cores
+//! that it sees.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +58,8 @@ fn used_of_version_1(folder: &Path) -> Option<Duration> {
     number(&folder.join("cpuacct.usage")).map(Duration::from_nanos)
 }
 
-/// Folders of a process's control groups for CPU time, from its own up to the root, in both versions.
+/// Folders of a process's control groups for CPU time, from its own up to the root, in both
+/// versions.
 fn groups_of(process: &str) -> Vec<PathBuf> {
     let text = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
     group_folders(&text)

@@ -1,4 +1,5 @@
-//! The cost of making a small write durable on this host: the physical minimum for every durable commit.
+//! The cost of making a small write durable on this host: the physical minimum for every durable
+//! commit.
 
 use std::fs::{File, OpenOptions, remove_file};
 use std::io;
@@ -22,8 +23,8 @@ pub struct FlushProbeError {
     source: io::Error,
 }
 
-/// Overwrites blocks of a file and flushes after each, like the writes to an existing redo log. The blocks are written
-/// and flushed once before, so that no flush has to allocate space.
+/// Overwrites blocks of a file and flushes after each, like the writes to an existing redo log. The
+/// blocks are written and flushed once before, so that no flush has to allocate space.
 pub fn probe_flush(dir: &Path) -> Result<FlushProbe, FlushProbeError> {
     let path = dir.join(format!(".flush-probe-{}", std::process::id()));
     let result =

@@ -62,8 +62,8 @@ fn virtualisation() -> Option<String> {
     Some(if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") })
 }
 
-/// Type of the file system that the path is on, as named in the list of mounts; by its magic number if the mount is not
-/// visible (in a chroot).
+/// Type of the file system that the path is on, as named in the list of mounts; by its magic number
+/// if the mount is not visible (in a chroot).
 fn file_system_of(path: &Path) -> Option<String> {
     mounted_type(path).or_else(|| {
         let magic = statfs(path).ok()?.f_type as u64;
@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn mountinfo_with_a_space_in_a_path() {
-        let text = "36 35 98:0 / / rw - ext4 /dev/vda rw\n37 36 0:1 / /a\\040b rw shared:1 - tmpfs tmpfs rw\n";
+        let text = "36 35 98:0 / / rw - ext4 /dev/vda rw\n37 36 0:1 / /a\\040b rw shared:1 - tmpfs \
+                    tmpfs rw\n";
         let mounts: Vec<_> = parse_mountinfo(text).collect();
         assert_eq!(mounts, [("/".into(), "ext4".into()), ("/a b".into(), "tmpfs".into())]);
     }

@@ -15,7 +15,8 @@ impl HostCpu {
         Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// First line of proc_stat(5): user nice system idle iowait irq softirq steal; guest time is in user already.
+    /// First line of proc_stat(5): user nice system idle iowait irq softirq steal; guest time is in
+    /// user already.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let rest = text.lines().next()?.strip_prefix("cpu ")?;
         let mut ticks: Vec<u64> =

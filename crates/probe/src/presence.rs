@@ -1,9 +1,10 @@
 //! Other runs of truetps, by any user, that put load on this host at the same time.
 //!
-//! Each run binds a datagram socket with a name in Linux's abstract namespace. This is not a file: no world-writable
-//! folder is opened, a killed run leaves nothing behind, and every user sees it in /proc/net/unix. A new run sends its
-//! name to the existing ones, which so learn of it even if it ends before they look. Any process can bind such a name,
-//! so only a process number and a word of a few plain letters are read from it, and only lead to a warning.
+//! Each run binds a datagram socket with a name in Linux's abstract namespace. This is not a file:
+//! no world-writable folder is opened, a killed run leaves nothing behind, and every user sees it
+//! in /proc/net/unix. A new run sends its name to the existing ones, which so learn of it even if
+//! it ends before they look. Any process can bind such a name, so only a process number and a word
+//! of a few plain letters are read from it, and only lead to a warning.
 
 use std::collections::BTreeSet;
 use std::os::linux::net::SocketAddrExt;

@@ -15,7 +15,8 @@ pub fn own_cpu() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// `None` if the process is gone or /proc cannot be read. CPU time has steps of a clock tick (10 ms).
+/// `None` if the process is gone or /proc cannot be read. CPU time has steps of a clock tick (10
+/// ms).
 pub fn process_use(pid: u32) -> Option<ProcessUse> {
     let ProcessStat { ticks, rss_pages, .. } = ProcessStat::read(pid)?;
     let cpu_s = ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
@@ -40,7 +41,8 @@ impl ProcessStat {
         Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Fields 4, 14 to 17, 20, 22 and 24 of proc(5). The name in field 2 may contain spaces and parentheses.
+    /// Fields 4, 14 to 17, 20, 22 and 24 of proc(5). The name in field 2 may contain spaces and
+    /// parentheses.
     fn parse(text: &str) -> Option<Self> {
         let after_name = &text[text.rfind(')')? + 1..];
         let fields: Vec<_> = after_name.split_ascii_whitespace().collect();
@@ -66,7 +68,8 @@ mod tests {
 
     #[test]
     fn fields_behind_a_strange_name() {
-        let text = "42 (a) b (c) S 7 2 3 4 5 6 7 8 9 10 150 50 30 20 20 0 3 0 100 8192 77 18446744073709551615";
+        let text = "42 (a) b (c) S 7 2 3 4 5 6 7 8 9 10 150 50 30 20 20 0 3 0 100 8192 77 \
+                    18446744073709551615";
         let expect = ProcessStat {
             parent: 7,
             ticks: 200,

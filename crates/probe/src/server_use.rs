@@ -8,7 +8,8 @@ use crate::process::ProcessStat;
 /// CPU time and memory of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerUse {
-    /// When the process began, in ticks since boot: together with its number it identifies the process.
+    /// When the process began, in ticks since boot: together with its number it identifies the
+    /// process.
     pub started: u64,
     /// CPU time of the process and all its children, ended ones included.
     pub cpu: Duration,
@@ -16,7 +17,8 @@ pub struct ServerUse {
     pub rss_bytes: Option<u64>,
 }
 
-/// Number of attempts: a child that ends while the others are read would be counted twice, or not at all.
+/// Number of attempts: a child that ends while the others are read would be counted twice, or not
+/// at all.
 const TRIES: u32 = 20;
 
 /// `None` if the server is gone, or its processes start and end too fast to be counted.
@@ -62,8 +64,8 @@ pub(crate) struct FamilyUse {
     pub(crate) rss_pages: u64,
 }
 
-/// For frequent calls: it does not read all processes of the host if the kernel lists children. `None` if the process is
-/// gone, or its children start and end too fast.
+/// For frequent calls: it does not read all processes of the host if the kernel lists children.
+/// `None` if the process is gone, or its children start and end too fast.
 pub(crate) fn family_of(pid: u32) -> Option<FamilyUse> {
     (0..TRIES).find_map(|_| {
         let before = ProcessStat::read(pid)?;

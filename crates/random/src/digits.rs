@@ -1,7 +1,7 @@
 //! The digits of numbers, as text.
 
-/// The decimal digits of a number below 10^8, all eight at once: halves, then pairs, then digits, each in a lane of one
-/// word of its own.
+/// The decimal digits of a number below 10^8, all eight at once: halves, then pairs, then digits,
+/// each in a lane of one word of its own.
 #[inline]
 pub fn eight_digits(number: u64) -> [u8; 8] {
     let fours = (number / 10_000) | ((number % 10_000) << 32);

@@ -20,7 +20,8 @@ pub struct RandomStream {
 impl RandomStream {
     /// Stream number `number` of `seed`. Streams of different numbers are independent.
     pub fn new(seed: u64, number: u64) -> Self {
-        // The two are mixed before they seed the generator, so that (1, 2) and (2, 1) are unrelated.
+        // The two are mixed before they seed the generator, so that (1, 2) and (2, 1) are
+        // unrelated.
         Self {
             generator: Pcg64Mcg::seed_from_u64(mix(
                 seed ^ mix(number.wrapping_add(0x9e37_79b9_7f4a_7c15))
@@ -40,8 +41,8 @@ impl RandomStream {
         self.generator.next_u64()
     }
 
-    /// Uniform in `0..below`, by the high half of a product (Lemire 2019, without the rejection: the bias is under
-    /// `below / 2^64`). `below` must not be 0.
+    /// Uniform in `0..below`, by the high half of a product (Lemire 2019, without the rejection:
+    /// the bias is under `below / 2^64`). `below` must not be 0.
     #[inline]
     pub fn below(&mut self, below: u64) -> u64 {
         debug_assert!(below > 0);
@@ -109,7 +110,8 @@ mod tests {
         for (n, byte) in out.iter().enumerate() {
             if n % 12 == 11 { assert_eq!(*byte, b'-') } else { assert!(byte.is_ascii_digit()) }
         }
-        // Each of the eleven places has each digit as often: 10,000 groups, 1,000 of each, a standard deviation of 30.
+        // Each of the eleven places has each digit as often: 10,000 groups, 1,000 of each, a
+        // standard deviation of 30.
         let mut seen = [[0_u32; 10]; 11];
         let mut stream = RandomStream::new(1, 2);
         for _ in 0..10_000 {

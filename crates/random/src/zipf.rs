@@ -1,9 +1,10 @@
-//! Zipfian ranks, exactly and without a table: rejection-inversion (Hörmann and Derflinger 1996, "Rejection-inversion to
-//! generate variates from monotone discrete distributions").
+//! Zipfian ranks, exactly and without a table: rejection-inversion (Hörmann and Derflinger 1996,
+//! "Rejection-inversion to generate variates from monotone discrete distributions").
 //!
-//! `r^-exponent` is bounded from above by a function whose integral has an inverse. A uniform number is put through the
-//! inverse and rounded to a rank; the few points between the function and the ranks' steps are drawn again. More than 3
-//! of 4 draws are accepted at once, for any number of ranks and any exponent.
+//! `r^-exponent` is bounded from above by a function whose integral has an inverse. A uniform
+//! number is put through the inverse and rounded to a rank; the few points between the function and
+//! the ranks' steps are drawn again. More than 3 of 4 draws are accepted at once, for any number of
+//! ranks and any exponent.
 
 use crate::UnitSource;
 
@@ -50,7 +51,8 @@ impl Zipf {
         (-self.exponent * x.ln()).exp()
     }
 
-    /// Integral of `t^-exponent` from 1 to `x`: `(x^(1-exponent) - 1) / (1-exponent)`, and `ln x` at 1.
+    /// Integral of `t^-exponent` from 1 to `x`: `(x^(1-exponent) - 1) / (1-exponent)`, and `ln x`
+    /// at 1.
     #[inline]
     fn integral(&self, x: f64) -> f64 {
         let log = x.ln();

@@ -1,7 +1,7 @@
 //! A number for a text, used in file names.
 
-/// FNV-1a (Fowler, Noll and Vo): the same in every version of truetps and of Rust. It does not resist deliberate
-/// collisions.
+/// FNV-1a (Fowler, Noll and Vo): the same in every version of truetps and of Rust. It does not
+/// resist deliberate collisions.
 #[must_use]
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -1,11 +1,13 @@
 //! The nouns of truetps: the records of a measurement, in the form of the run folder.
 //!
-//! Everything after a measurement (analysis, report, resume) reads only what is defined here. Times come in as
-//! arguments, numbers go out with their unit in the name.
+//! Everything after a measurement (analysis, report, resume) reads only what is defined here. Times
+//! come in as arguments, numbers go out with their unit in the name.
 //!
 //! - `trials`: what a trial is and what came out of it. `probe`: what was read beside it.
-//! - `experiments`: factors, levels, the schedule, the parts of a load. `commands`: what other commands record.
-//! - `servers`: the server, its host and its disk. `settings`: values of settings and their texts; secrets.
+//! - `experiments`: factors, levels, the schedule, the parts of a load. `commands`: what other
+//!   commands record.
+//! - `servers`: the server, its host and its disk. `settings`: values of settings and their texts;
+//!   secrets.
 //! - `texts`: texts for people are here only if several programs print them.
 //! - `sane`: values that no measurement can have.
 //!

@@ -1,5 +1,5 @@
-//! Values that no measurement can have: a folder may have been edited by hand, or written by another program. One such
-//! figure would spoil every mean that includes it.
+//! Values that no measurement can have: a folder may have been edited by hand, or written by
+//! another program. One such figure would spoil every mean that includes it.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,7 +9,8 @@ use crate::{
     ScriptRecord, Suspension, Trial, Verification,
 };
 
-/// Far above every real count or time: 10^14 microseconds are three years. The sum of 100,000 counts fits 64 bits.
+/// Far above every real count or time: 10^14 microseconds are three years. The sum of 100,000
+/// counts fits 64 bits.
 const FIGURE_MAX: f64 = 1e14;
 /// Characters of a trial's name.
 const NAME_MAX: usize = 100;
@@ -25,7 +26,8 @@ impl Configuration {
             None => Err(format!("configuration.{CONNECTIONS} is missing")),
             Some(level) if level.as_connections().is_none_or(|number| number > CLIENTS_MAX) => {
                 Err(format!(
-                    "configuration.{CONNECTIONS} is {level}: not a whole number between 1 and {CLIENTS_MAX}"
+                    "configuration.{CONNECTIONS} is {level}: not a whole number between 1 and \
+                     {CLIENTS_MAX}"
                 ))
             }
             Some(_) => Ok(()),
@@ -52,7 +54,8 @@ impl Experiment {
     }
 }
 
-/// Refuses what is not one name in a folder: a name that is read from a file or a server becomes a path.
+/// Refuses what is not one name in a folder: a name that is read from a file or a server becomes a
+/// path.
 pub fn check_path_name(name: &str) -> Result<(), String> {
     let is_special = ["", ".", ".."].contains(&name);
     if !is_special
@@ -63,8 +66,8 @@ pub fn check_path_name(name: &str) -> Result<(), String> {
     }
     let shown: String = name.chars().take(NAME_MAX).collect();
     Err(format!(
-        "`{}` cannot be the name of a folder: 1 to {PATH_NAME_BYTES_MAX} bytes without `/` and control characters, not `.` \
-         or `..`",
+        "`{}` cannot be the name of a folder: 1 to {PATH_NAME_BYTES_MAX} bytes without `/` and \
+         control characters, not `.` or `..`",
         shown.escape_debug()
     ))
 }
@@ -117,8 +120,8 @@ fn check_trial_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "schedule.name is `{}`: a trial's name has 1 to {NAME_MAX} of the characters a-z, 0-9, `-` and `.`, and does not begin \
-         with `.`",
+        "schedule.name is `{}`: a trial's name has 1 to {NAME_MAX} of the characters a-z, 0-9, `-` \
+         and `.`, and does not begin with `.`",
         name.escape_debug()
     ))
 }
@@ -141,7 +144,8 @@ impl Trial {
             check_clients("engine.workers", engine.workers)?;
             check_clients("engine.clients_failed", engine.clients_failed)?;
             check_clients("engine.clients_finished", engine.clients_finished.unwrap_or(0))?;
-            // A suspension may have begun while the clients connected: before the clock of the trial.
+            // A suspension may have begun while the clients connected: before the clock of the
+            // trial.
             if let Some(wrong) = engine.suspensions.iter().find(|one| !one.is_possible()) {
                 return Err(format!(
                     "engine.suspensions has {wrong:?}: no measurement has such a value"

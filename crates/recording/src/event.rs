@@ -1,4 +1,5 @@
-//! Events of a running trial, for live views. Nothing is printed here: the listener decides how events are shown.
+//! Events of a running trial, for live views. Nothing is printed here: the listener decides how
+//! events are shown.
 
 use std::time::Duration;
 
@@ -28,7 +29,8 @@ pub struct TrialPlace<'a> {
     pub trial: &'a ScheduledTrial,
     /// From 0.
     pub index: usize,
-    /// The number of planned trials. `None`: the experiment plans as it goes, and more trials may follow.
+    /// The number of planned trials. `None`: the experiment plans as it goes, and more trials may
+    /// follow.
     pub of: Option<usize>,
     /// Remaining time of the experiment. `None`: not known, or later than estimated.
     pub left: Option<Duration>,

@@ -54,8 +54,9 @@ fn per_tx(amount: f64, transactions: u64) -> Option<f64> {
     (transactions > 0).then(|| amount / transactions as f64)
 }
 
-/// Each client of a closed loop always has one transaction in flight. Those that ended took as long together as the
-/// measured time of all clients, if as much of them lies before the measured time as is missing at its end.
+/// Each client of a closed loop always has one transaction in flight. Those that ended took as long
+/// together as the measured time of all clients, if as much of them lies before the measured time
+/// as is missing at its end.
 fn littles_law(load: &MeasuredLoad) -> Option<f64> {
     let all_us = load.length.as_secs_f64() * 1e6 * f64::from(load.constant_clients?);
     let counts = &load.counts;

@@ -1,5 +1,5 @@
-//! The recorder of one load: it writes intervals as they arrive, reads the resource use of server and host at the edges
-//! of the measured time, and fills in the trial at the end.
+//! The recorder of one load: it writes intervals as they arrive, reads the resource use of server
+//! and host at the edges of the measured time, and fills in the trial at the end.
 
 use std::time::{Duration, Instant};
 
@@ -48,8 +48,9 @@ pub struct TrialRecorder {
 }
 
 impl TrialRecorder {
-    /// Begins to watch. A trial whose probe cannot be written is still valid: a note is added, and the server is not
-    /// watched. `server_pid`: the server's first process; `None` if it is not on this host or unknown.
+    /// Begins to watch. A trial whose probe cannot be written is still valid: a note is added, and
+    /// the server is not watched. `server_pid`: the server's first process; `None` if it is not on
+    /// this host or unknown.
     pub fn begin(
         mut trial: Trial,
         writer: TrialWriter,
@@ -128,7 +129,8 @@ impl TrialRecorder {
         self.trial.beside = others.to_vec();
     }
 
-    /// The load has used another server than the one that is watched: all readings of that one are dropped.
+    /// The load has used another server than the one that is watched: all readings of that one are
+    /// dropped.
     pub fn discard_probe(&mut self) {
         self.server_pid = None;
         self.usage.forget_server();
@@ -141,8 +143,8 @@ impl TrialRecorder {
         }
     }
 
-    /// Fills in the trial, whose file the caller writes. `load`: `None` if the load could not run at all. Returns why
-    /// the intervals could not be written.
+    /// Fills in the trial, whose file the caller writes. `load`: `None` if the load could not run
+    /// at all. Returns why the intervals could not be written.
     pub fn finish(
         &mut self,
         validity: Validity,

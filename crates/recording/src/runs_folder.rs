@@ -13,8 +13,8 @@ pub const RUNS_VARIABLE: &str = "TRUETPS_RUNS";
 /// What the variables of the environment are read with.
 type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// Folder of what truetps keeps for a user: `$XDG_STATE_HOME/truetps`, or `~/.local/state/truetps`. `None`: a user
-/// without a home folder.
+/// Folder of what truetps keeps for a user: `$XDG_STATE_HOME/truetps`, or `~/.local/state/truetps`.
+/// `None`: a user without a home folder.
 pub fn state_folder(environment: Environment<'_>) -> Option<PathBuf> {
     let state = absolute_path(environment, "XDG_STATE_HOME")
         .or_else(|| Some(absolute_path(environment, "HOME")?.join(".local/state")));
@@ -25,8 +25,8 @@ fn absolute_path(environment: Environment<'_>, variable: &str) -> Option<PathBuf
     environment(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// Folder for the runs of programs that are started anywhere, if no folder is named: not the one in which the user
-/// happens to be, unless there is no other.
+/// Folder for the runs of programs that are started anywhere, if no folder is named: not the one in
+/// which the user happens to be, unless there is no other.
 pub fn state_runs(environment: Environment<'_>) -> PathBuf {
     state_folder(environment).map_or_else(|| PathBuf::from("runs"), |state| state.join("runs"))
 }
@@ -41,8 +41,8 @@ pub fn named_runs(environment: Environment<'_>) -> Option<PathBuf> {
     environment(RUNS_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
-/// Tries the folder of a program for which none was named. The error is a warning: a user without a home folder that can
-/// be written, such as a service, runs programs nevertheless.
+/// Tries the folder of a program for which none was named. The error is a warning: a user without a
+/// home folder that can be written, such as a service, runs programs nevertheless.
 pub fn try_state_runs(environment: Environment<'_>) -> Result<(), String> {
     let tried = match state_folder(environment) {
         None => Err("the user has no home folder".to_owned()),
@@ -55,8 +55,9 @@ pub fn try_state_runs(environment: Environment<'_>) -> Result<(), String> {
     })
 }
 
-/// Whether the standard error gets remarks that a program's original does not make: if a person reads it, or has named a
-/// folder for runs (`is_named`). Logs of `2>&1` stay as other programs expect them.
+/// Whether the standard error gets remarks that a program's original does not make: if a person
+/// reads it, or has named a folder for runs (`is_named`). Logs of `2>&1` stay as other programs
+/// expect them.
 pub fn is_remarked(is_named: bool) -> bool {
     is_named || io::stderr().is_terminal()
 }

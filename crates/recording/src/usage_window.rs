@@ -1,7 +1,7 @@
 //! Readings of server and host at the edges of the measure phase, and what changed between them.
 //!
-//! A reading is made a moment after its edge, on a busy host up to 100 ms later. What grew between two readings is
-//! divided by the transactions that ended between them, not by all of the phase.
+//! A reading is made a moment after its edge, on a busy host up to 100 ms later. What grew between
+//! two readings is divided by the transactions that ended between them, not by all of the phase.
 
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,8 @@ impl UsageWatch {
         self.end = Some(UsageReading::take(self.server_pid, self.quota.as_ref(), zero));
     }
 
-    /// An interval has ended: the next one in order of time. It ended before a reading that is not made yet.
+    /// An interval has ended: the next one in order of time. It ended before a reading that is not
+    /// made yet.
     pub(crate) fn interval(&mut self, interval: &Interval) {
         if let Some(start) = &self.start {
             let to_ms = self.end.as_ref().map_or(f64::INFINITY, |end| end.at_ms);
@@ -85,7 +86,8 @@ impl UsageWatch {
             .for_each(|reading| reading.server = None);
     }
 
-    /// `None` if one of the readings was not made. `bound_to`: cores that the workers are bound to; empty: none.
+    /// `None` if one of the readings was not made. `bound_to`: cores that the workers are bound to;
+    /// empty: none.
     pub(crate) fn usage(&self, bound_to: &[u32]) -> Option<WindowUsage> {
         let (start, end) = self.start.as_ref().zip(self.end.as_ref())?;
         let own = own_cores();
@@ -123,8 +125,9 @@ impl UsageWatch {
         })
     }
 
-    /// CPUs that a quota leaves to generator and server together: none are idle for them once it is used up. Without a
-    /// quota, or with the server outside of it, as many as there are. `None`: unknown.
+    /// CPUs that a quota leaves to generator and server together: none are idle for them once it is
+    /// used up. Without a quota, or with the server outside of it, as many as there are. `None`:
+    /// unknown.
     fn left_of_quota(&self, start: &UsageReading, end: &UsageReading, seconds: f64) -> Option<f64> {
         let quota = self.quota.as_ref().zip(self.server_pid);
         let Some((quota, _)) = quota.filter(|(quota, pid)| quota.is_shared_with(*pid)) else {

@@ -1,5 +1,5 @@
-//! Watches server and host during a load: two threads with a clock each, so that a server that hangs does not stop the
-//! readings of the host, and one file.
+//! Watches server and host during a load: two threads with a clock each, so that a server that
+//! hangs does not stop the readings of the host, and one file.
 //!
 //! Ticks are on the engine's clock, once that is known; earlier readings are held back until then.
 
@@ -35,8 +35,8 @@ pub struct WatchedServer {
 }
 
 impl WatchedServer {
-    /// The server of a target, with a session of its own, and the host. `pid`: of the server's first process, if known;
-    /// behind a unix socket it is found.
+    /// The server of a target, with a session of its own, and the host. `pid`: of the server's
+    /// first process, if known; behind a unix socket it is found.
     ///
     /// # Errors
     ///
@@ -48,8 +48,8 @@ impl WatchedServer {
         Ok(Self { family: target.dialect.into(), server: Some(server), host, pid, absent })
     }
 
-    /// As [`Self::log_in`], during a load that needs this many further sessions: a server without a free session is absent, and the
-    /// host is watched.
+    /// As [`Self::log_in`], during a load that needs this many further sessions: a server without a
+    /// free session is absent, and the host is watched.
     pub(crate) fn beside_load(target: &Target, pid: Option<u32>, sessions: u32) -> Self {
         let why = if target.endpoints.len() > 1 {
             "the load goes to several servers".to_owned()
@@ -147,7 +147,8 @@ impl TrialWatch {
         Self::of(readers, header, interval, watcher, create)
     }
 
-    /// A thread for each reader, started by `spawn`. The header lists no values of a thread that could not be started.
+    /// A thread for each reader, started by `spawn`. The header lists no values of a thread that
+    /// could not be started.
     fn of(
         readers: Vec<SampleReader>,
         header: ProbeHeader,

@@ -28,11 +28,12 @@ fn too_few(of: TooFewOf) -> &'static str {
     match of {
         TooFewOf::CpuTicks => "too little CPU time: less than ten of the server's 10 ms ticks",
         TooFewOf::PageSteps => {
-            "this version reports pages written by sessions in steps of half of shared_buffers: too few steps"
+            "this version reports pages written by sessions in steps of half of shared_buffers: \
+             too few steps"
         }
         TooFewOf::WaitingSessions => {
-            "MariaDB cuts each wait to whole milliseconds, and these waits were shorter than a few; too few waiting \
-             sessions were seen to estimate them"
+            "MariaDB cuts each wait to whole milliseconds, and these waits were shorter than a \
+             few; too few waiting sessions were seen to estimate them"
         }
         TooFewOf::Transactions => "there are too few transactions to tell a standstill from chance",
     }

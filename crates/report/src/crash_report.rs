@@ -46,18 +46,20 @@ pub(crate) fn document(run: &CrashRun, analysis: &CrashAnalysis) -> Document {
     Document::new(format!("{}: {}", run.name, run.about), facts(run, analysis), sections)
 }
 
-const LOST_ROWS: &str = "Under each kind of crash: rows that the server had acknowledged and that were gone, the most in one \
-    crash. \"0 (≤ 30 %)\": no crash lost anything, which bounds the share of crashes that would (95 %, rule of three). tps and \
-    p99 are of the clients before the crash, the medians.";
-const HOW_TO_READ: &str = "lost in: crashes that lost acknowledged rows. window: from the acknowledgement of the first lost row \
-    to the crash, the longest. back: rows without an answer that were there; each client may have one in a crash. unsent: rows \
-    that were there and never sent. holes: rows acknowledged after a lost one that were there, the most. recovery: from the \
-    start of the server to the first accepted row, the median. binlog: the most rows that it had (+) and had not (−) beside \
-    the table, which a replica would have more or less; torn: all files that do not end with a whole event; gaps: GTIDs that \
-    do not follow the one before. promise: whether the settings' promise to keep all was kept; none: \
-    they promise less.";
-const CONTROLS: &str = "An experiment is believed only if settings that keep all lost nothing, and settings that must lose \
-    something lost something.";
+const LOST_ROWS: &str = "Under each kind of crash: rows that the server had acknowledged and that \
+    were gone, the most in one crash. \"0 (≤ 30 %)\": no crash lost anything, which bounds the \
+    share of crashes that would (95 %, rule of three). tps and p99 are of the clients before the \
+    crash, the medians.";
+const HOW_TO_READ: &str = "lost in: crashes that lost acknowledged rows. window: from the \
+    acknowledgement of the first lost row to the crash, the longest. back: rows without an answer \
+    that were there; each client may have one in a crash. unsent: rows that were there and never \
+    sent. holes: rows acknowledged after a lost one that were there, the most. recovery: from the \
+    start of the server to the first accepted row, the median. binlog: the most rows that it had \
+    (+) and had not (−) beside the table, which a replica would have more or less; torn: all files \
+    that do not end with a whole event; gaps: GTIDs that do not follow the one before. promise: \
+    whether the settings' promise to keep all was kept; none: they promise less.";
+const CONTROLS: &str = "An experiment is believed only if settings that keep all lost nothing, and \
+    settings that must lose something lost something.";
 
 fn facts(run: &CrashRun, analysis: &CrashAnalysis) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = verdicts(analysis).into_iter().map(|text| ("Verdict", text)).collect();

@@ -1,4 +1,5 @@
-//! A report as comma-separated values: one row for each configuration, figures as they are, units in the names.
+//! A report as comma-separated values: one row for each configuration, figures as they are, units
+//! in the names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,8 +35,8 @@ enum CsvColumn {
 
 use CsvColumn::{Figure as Of, Group, Number, Text};
 
-/// Columns after the factors' columns, which have the factors' names. All other figures follow, so that a new figure moves
-/// no column.
+/// Columns after the factors' columns, which have the factors' names. All other figures follow, so
+/// that a new figure moves no column.
 const COLUMNS: &[CsvColumn] = &[
     Text("trials", |row| row.cell.trials.len().to_string()),
     Text("invalid_trials", |row| row.cell.invalid_trials.to_string()),
@@ -192,7 +193,8 @@ fn columns() -> impl Iterator<Item = CsvColumn> {
     COLUMNS.iter().copied().chain(others.map(Of))
 }
 
-/// One header row, then one row for each configuration in the plan's order (RFC 4180, lines end with CR LF).
+/// One header row, then one row for each configuration in the plan's order (RFC 4180, lines end
+/// with CR LF).
 pub(crate) fn csv(input: &ReportInput<'_>) -> String {
     let factors: Vec<_> = input.run.plan.factors.keys().map(String::as_str).collect();
     let mut rows =

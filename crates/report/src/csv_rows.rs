@@ -52,8 +52,9 @@ fn field_text(field: &str) -> String {
     without_formula(&lines.join("\r\n")).into_owned()
 }
 
-/// A spreadsheet evaluates a cell that begins like a formula, also between quotes; an apostrophe in front makes it a text. Texts
-/// of servers and of other people's run folders are in these cells. Numbers stay numbers.
+/// A spreadsheet evaluates a cell that begins like a formula, also between quotes; an apostrophe in
+/// front makes it a text. Texts of servers and of other people's run folders are in these cells.
+/// Numbers stay numbers.
 fn without_formula(field: &str) -> Cow<'_, str> {
     let is_formula =
         field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && field.parse::<f64>().is_err();

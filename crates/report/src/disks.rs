@@ -10,7 +10,8 @@ pub(crate) fn disks(experiment: &Experiment) -> Vec<String> {
     experiment.disks.iter().map(disk).collect()
 }
 
-/// The disk of a configuration, as it was measured. `None`: the host's own, or one that was never measured.
+/// The disk of a configuration, as it was measured. `None`: the host's own, or one that was never
+/// measured.
 pub(crate) fn disk_of<'a>(run: &'a Run, configuration: &'a Configuration) -> Option<&'a DiskFacts> {
     let name = run.plan.disk_of(configuration)?;
     run.experiment.disks.iter().find(|disk| disk.profile == name)
@@ -30,8 +31,8 @@ pub(crate) fn disk(disk: &DiskFacts) -> String {
         [planned_overwrite_us, overwrite_us_p50, append_us_p50].map(|us| format::duration_us(*us));
     let held = if disk.is_held() { "" } else { "; NOT AS THE PROFILE SAYS" };
     format!(
-        "{profile}, emulated (level {}): a page written and flushed takes {overwrite} (profile {planned}), in a growing file {append} \
-         ({append_flushes:.1} flushes){held}{}",
+        "{profile}, emulated (level {}): a page written and flushed takes {overwrite} (profile \
+         {planned}), in a growing file {append} ({append_flushes:.1} flushes){held}{}",
         level.name(),
         limits(*level)
     )
@@ -62,8 +63,8 @@ mod tests {
             overwrite_flushes: 1.0,
             append_flushes: 2.0,
         };
-        let text = "hdd7200, emulated (level block): a page written and flushed takes 8.34 ms (profile 8.33 ms), in a growing \
-                    file 25.0 ms (2.0 flushes)";
+        let text = "hdd7200, emulated (level block): a page written and flushed takes 8.34 ms \
+                    (profile 8.33 ms), in a growing file 25.0 ms (2.0 flushes)";
         assert_eq!(disk(&facts(8340.0)), text);
         assert!(disk(&facts(12_000.0)).ends_with("; NOT AS THE PROFILE SAYS"));
         let text = disk(&DiskFacts { level: DiskLevel::FileSystem, ..facts(8340.0) });

@@ -20,7 +20,8 @@ pub(crate) enum Block {
     Table(DocumentTable),
     Paragraph(String),
     List(Vec<String>),
-    /// A difference of two texts: lines as they are, by their first character in A alone (`-`) or in B alone (`+`).
+    /// A difference of two texts: lines as they are, by their first character in A alone (`-`) or
+    /// in B alone (`+`).
     Lines(Vec<String>),
     /// A file, or a part of one, to be copied.
     Code(Vec<String>),
@@ -32,7 +33,8 @@ pub(crate) struct DocumentTable {
     pub(crate) caption: Option<String>,
     pub(crate) header: Vec<String>,
     pub(crate) rows: Vec<Vec<TableEntry>>,
-    /// The last column is words, which begin at the left; all others are numbers, which end at the right.
+    /// The last column is words, which begin at the left; all others are numbers, which end at the
+    /// right.
     pub(crate) words_last: bool,
     /// A picture of a ratio for each row, where there is room for pictures.
     pub(crate) forest: Option<TableForest>,

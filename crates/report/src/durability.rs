@@ -1,4 +1,5 @@
-//! The durability of an experiment's servers: one line for each distinct judgement of their settings.
+//! The durability of an experiment's servers: one line for each distinct judgement of their
+//! settings.
 
 use serde::Serialize;
 use truetps_analysis::{Curve, LoadedTrial};
@@ -20,8 +21,9 @@ pub(crate) struct DurabilityPart {
     survives: Option<Survival>,
 }
 
-/// What commits survive on the server of these trials of an experiment, each with its settings where they are recorded.
-/// `None` where no trial has them, or where trials of one side do not agree.
+/// What commits survive on the server of these trials of an experiment, each with its settings
+/// where they are recorded. `None` where no trial has them, or where trials of one side do not
+/// agree.
 pub(crate) fn durability_of<'a>(
     experiment: &Experiment,
     trials: impl IntoIterator<Item = &'a LoadedTrial>,
@@ -43,14 +45,15 @@ pub(crate) fn durability_of<'a>(
         .then_some(first)
 }
 
-/// The file system of the datadir: known of a private server only, of an external one the folder of the runs is recorded. An
-/// emulated disk is a file system of its own.
+/// The file system of the datadir: known of a private server only, of an external one the folder of
+/// the runs is recorded. An emulated disk is a file system of its own.
 pub(crate) fn datadir_file_system(experiment: &Experiment) -> Option<&str> {
     let is_known = experiment.sandbox_dir.is_some() && experiment.disks.is_empty();
     experiment.host.file_system.as_deref().filter(|_| is_known)
 }
 
-/// In the order in which the trials were to be run first. Trials whose server could not be asked are left out.
+/// In the order in which the trials were to be run first. Trials whose server could not be asked
+/// are left out.
 pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
     let mut parts: Vec<DurabilityPart> = Vec::new();
     let baseline = input.analysis.baseline().filter(|_| input.analysis.curves.len() > 1);
@@ -88,7 +91,8 @@ pub(crate) fn curve_durability(input: &ReportInput<'_>, curve: &Curve) -> Option
     durability_of(&input.run.experiment, trials)
 }
 
-/// How the durability of a combination of settings differs from the baseline's, shown beside the verdict on speed.
+/// How the durability of a combination of settings differs from the baseline's, shown beside the
+/// verdict on speed.
 pub(crate) fn risk(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let baseline = input.analysis.baseline()?;
     let name = names::short(&input.run.plan, input.analysis.baseline_label.as_ref()?);
@@ -123,7 +127,13 @@ mod tests {
     fn a_verdict_on_speed_says_what_it_costs() {
         let fixture = Fixture::durability().with_settings();
         let said = crate::verdicts(&fixture.input());
-        assert!(said[0].ends_with("(×2.26 to ×28.8); a power failure can cost it up to about 1 s of acknowledged transactions (=1: nothing)."), "{said:#?}");
+        assert!(
+            said[0].ends_with(
+                "(×2.26 to ×28.8); a power failure can cost it up to about 1 s \
+                                   of acknowledged transactions (=1: nothing)."
+            ),
+            "{said:#?}"
+        );
         let crash =
             "; a crash of the server process or a power failure can cost it up to about 1 s";
         assert!(said[1].contains(crash), "{said:#?}");
@@ -150,7 +160,8 @@ mod tests {
             said.iter().all(|line| line.contains("the datadir is in memory (tmpfs)")),
             "{said:#?}"
         );
-        // Of a server that truetps did not start, the folder of the runs is known, and not the datadir.
+        // Of a server that truetps did not start, the folder of the runs is known, and not the
+        // datadir.
         fixture.run.experiment.sandbox_dir = None;
         let said =
             [sentences(&fixture.input()), crate::meaning::caveats(&fixture.input())].concat();

@@ -1,5 +1,5 @@
-//! The text format of Prometheus, version 0.0.4: what a server scrapes, and what the textfile collector of node_exporter
-//! reads.
+//! The text format of Prometheus, version 0.0.4: what a server scrapes, and what the textfile
+//! collector of node_exporter reads.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! A strict reader of the text format of Prometheus, version 0.0.4, for tests: it refuses what its grammar does not have,
-//! and what a server or the textfile collector would refuse.
+//! A strict reader of the text format of Prometheus, version 0.0.4, for tests: it refuses what its
+//! grammar does not have, and what a server or the textfile collector would refuse.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,8 @@ pub(crate) struct ParsedSample {
     pub(crate) value: f64,
 }
 
-/// Every line is `# HELP`, then `# TYPE`, then the samples of that family; no family comes twice, and no sample of it.
+/// Every line is `# HELP`, then `# TYPE`, then the samples of that family; no family comes twice,
+/// and no sample of it.
 pub(crate) fn parsed(text: &str) -> BTreeMap<String, ParsedFamily> {
     assert!(text.is_empty() || text.ends_with('\n'), "the last line has no end");
     let mut families: BTreeMap<String, ParsedFamily> = BTreeMap::new();

@@ -15,7 +15,8 @@ pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
     [idle_factors(input), notes(input)].concat()
 }
 
-/// What the server is, if it is no ordinary one, the warnings before the load, and what was written.
+/// What the server is, if it is no ordinary one, the warnings before the load, and what was
+/// written.
 pub(crate) fn notes(input: &ReportInput<'_>) -> Vec<String> {
     let warnings = input.run.experiment.external.iter().flat_map(|external| &external.warnings);
     let warnings = warnings.map(|warning| format!("before the load: {warning}"));
@@ -112,8 +113,8 @@ pub(crate) fn is_external(run: &Run) -> bool {
 const OF_MYSQL: [&str; 3] = ["log_bin", "sync_binlog", "innodb_flush_log_at_trx_commit"];
 const OF_POSTGRES: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
 
-/// `sync_binlog=1` and its like, as the server had them in all trials; those that the plan sets are listed elsewhere.
-/// Empty for private servers, where the plan and truetps have chosen them.
+/// `sync_binlog=1` and its like, as the server had them in all trials; those that the plan sets are
+/// listed elsewhere. Empty for private servers, where the plan and truetps have chosen them.
 pub(crate) fn durability_settings(input: &ReportInput<'_>, server: &ServerFacts) -> Vec<String> {
     if !is_external(input.run) {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! A small made-up experiment in the shape of the first field report, for the tests of every format.
+//! A small made-up experiment in the shape of the first field report, for the tests of every
+//! format.
 
 use std::path::PathBuf;
 
@@ -22,12 +23,13 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// Flush levels 1, 2 and 0 at 1, 8 and 50 connections, three blocks with an A/A twin: the baseline rises, the
-    /// others peak at 8; levels 2 and 0 do not differ. Every trial is valid.
+    /// Flush levels 1, 2 and 0 at 1, 8 and 50 connections, three blocks with an A/A twin: the
+    /// baseline rises, the others peak at 8; levels 2 and 0 do not differ. Every trial is valid.
     pub(crate) fn durability() -> Self {
         Self::of_plan(
             "name = \"durability\"\nabout = \"What does each durability setting cost?\"\n\
-             [server.settings]\nlog_bin = false\n[workload]\nname = \"insert\"\n[design]\nblocks = 3\n\
+             [server.settings]\nlog_bin = false\n[workload]\nname = \"insert\"\n[design]\nblocks = \
+             3\n\
              [factors]\ninnodb_flush_log_at_trx_commit = [1, 2, 0]\nconnections = [1, 8, 50]\n",
         )
     }
@@ -35,7 +37,8 @@ impl Fixture {
     /// One curve, nothing to compare.
     pub(crate) fn connections_only() -> Self {
         Self::of_plan(
-            "name = \"connections\"\nabout = \"How many connections?\"\n[workload]\nname = \"insert\"\n\
+            "name = \"connections\"\nabout = \"How many connections?\"\n[workload]\nname = \
+             \"insert\"\n\
              [design]\nblocks = 1\naa_pair = false\n[factors]\nconnections = [1, 8]\n",
         )
     }
@@ -43,8 +46,10 @@ impl Fixture {
     /// What `truetps sysbench` records of a script that connects to no server.
     pub(crate) fn script_without_server() -> Self {
         let mut fixture = Self::of_plan(
-            "name = \"sysbench-cpu\"\nabout = \"what cpu does with 8 clients\"\n[workload]\nname = \"sysbench\"\n\
-             script = \"cpu\"\n[load]\nwarm_up_s = 0\nmeasure_s = 0\nmeasure_transactions = 10000\n[design]\n\
+            "name = \"sysbench-cpu\"\nabout = \"what cpu does with 8 clients\"\n[workload]\nname = \
+             \"sysbench\"\n\
+             script = \"cpu\"\n[load]\nwarm_up_s = 0\nmeasure_s = 0\nmeasure_transactions = \
+             10000\n[design]\n\
              blocks = 1\naa_pair = false\n[factors]\nconnections = [8]\n",
         );
         fixture.run.experiment.server = None;
@@ -55,8 +60,10 @@ impl Fixture {
     pub(crate) fn slap() -> Self {
         let mut fixture = Self::of_plan(
             "name = \"slap\"\nabout = \"mysqlslap: BEGIN\"\nrecorded_from = \"slap\"\n[workload]\n\
-             sql = [\"BEGIN\", \"SELECT 1\", \"COMMIT\"]\n[load]\nwarm_up_s = 0\nmeasure_s = 0\n[design]\n\
-             blocks = 3\naa_pair = false\nseed = \"18446744073709551615\"\n[factors]\nconnections = [8]\n",
+             sql = [\"BEGIN\", \"SELECT 1\", \"COMMIT\"]\n[load]\nwarm_up_s = 0\nmeasure_s = \
+             0\n[design]\n\
+             blocks = 3\naa_pair = false\nseed = \"18446744073709551615\"\n[factors]\nconnections \
+             = [8]\n",
         );
         fixture.run.experiment.random_order = false;
         fixture
@@ -93,8 +100,9 @@ impl Fixture {
         fixture.with(|trials| trials.iter_mut().for_each(|trial| trial.logged = Some(logged)))
     }
 
-    /// The durability experiment after an hour in which things went wrong: an invalid trial, an interrupted one, one
-    /// that never ran, errors, a note, clients that could not connect, a busy generator.
+    /// The durability experiment after an hour in which things went wrong: an invalid trial, an
+    /// interrupted one, one that never ran, errors, a note, clients that could not connect, a busy
+    /// generator.
     pub(crate) fn troubled() -> Self {
         Self::durability().with(|trials| {
             trials[1].validity =
@@ -131,8 +139,8 @@ impl Fixture {
         self
     }
 
-    /// Two cores have 16 core-seconds: the server has so many of them, the generator 1.5, and so many
-    /// are idle.
+    /// Two cores have 16 core-seconds: the server has so many of them, the generator 1.5, and so
+    /// many are idle.
     pub(crate) fn with_cpu_times(
         self,
         connections: u32,
@@ -202,7 +210,8 @@ fn run(plan: &Plan) -> (Vec<ScheduledTrial>, Vec<Trial>) {
     (schedule, trials)
 }
 
-/// Truth in the shape of the field report, and up to 2 % of made-up noise that is the same in each test run.
+/// Truth in the shape of the field report, and up to 2 % of made-up noise that is the same in each
+/// test run.
 fn tps_of(entry: &ScheduledTrial) -> f64 {
     let flush = entry.configuration.levels.get(FLUSH).and_then(SettingValue::as_int).unwrap_or(1);
     let connections = f64::from(entry.configuration.connections());

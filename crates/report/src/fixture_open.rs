@@ -1,4 +1,5 @@
-//! Made-up open loops, and a trial as it was recorded before there were any, for the tests of every format.
+//! Made-up open loops, and a trial as it was recorded before there were any, for the tests of every
+//! format.
 
 use truetps_record::{DriveMode, Experiment, OpenLoop, Reason, StartCounts, Trial};
 
@@ -9,31 +10,42 @@ use crate::fixture::Fixture;
 const LATE: &str = "its own starts were late: p99 2.5 ms";
 
 impl Fixture {
-    /// `truetps run` with a rate: one trial, 8 clients. From 8,000 a second on the server does not keep up.
+    /// `truetps run` with a rate: one trial, 8 clients. From 8,000 a second on the server does not
+    /// keep up.
     pub(crate) fn open_run(rate: u32) -> Self {
         Self::of_plan(&format!(
-            "name = \"run-insert\"\nabout = \"One trial of insert with 8 connections\"\n[workload]\nname = \"insert\"\n\
-             [load]\nrate = {rate}\n[design]\nblocks = 1\naa_pair = false\n[factors]\nconnections = [8]\n"
+            "name = \"run-insert\"\nabout = \"One trial of insert with 8 \
+             connections\"\n[workload]\nname = \"insert\"\n\
+             [load]\nrate = {rate}\n[design]\nblocks = 1\naa_pair = false\n[factors]\nconnections \
+             = [8]\n"
         ))
-        .with(|trials| trials.iter_mut().for_each(|trial| open(trial, f64::from(rate), rate < 8000)))
+        .with(|trials| {
+            for trial in trials {
+                open(trial, f64::from(rate), rate < 8000);
+            }
+        })
     }
 
-    /// Two flush levels at three rates, three blocks. Level 1 does not keep up with the highest rate, where the
-    /// generator was late.
+    /// Two flush levels at three rates, three blocks. Level 1 does not keep up with the highest
+    /// rate, where the generator was late.
     pub(crate) fn rates() -> Self {
         Self::of_plan(
-            "name = \"rates\"\nabout = \"Up to which rate does each setting keep up?\"\n[workload]\nname = \"insert\"\n\
+            "name = \"rates\"\nabout = \"Up to which rate does each setting keep \
+             up?\"\n[workload]\nname = \"insert\"\n\
              [load]\narrivals = \"poisson\"\n[load.errors]\nignore = [\"duplicate_key\"]\n\
-             [design]\nblocks = 3\naa_pair = false\n[factors]\ninnodb_flush_log_at_trx_commit = [1, 2]\n\
+             [design]\nblocks = 3\naa_pair = false\n[factors]\ninnodb_flush_log_at_trx_commit = \
+             [1, 2]\n\
              rate = [1000, 2000, 4000]\nconnections = [8]\n",
         )
         .with(|trials| {
             for trial in trials {
                 let rate = trial.configuration.rate().unwrap();
-                let sustained = rate < 4000.0 || trial.configuration.settings_label().ends_with("=2");
+                let sustained =
+                    rate < 4000.0 || trial.configuration.settings_label().ends_with("=2");
                 open(trial, rate, sustained);
                 if !sustained {
-                    trial.measured.as_mut().unwrap().generator_limited = Some(Reason::Text(LATE.to_owned()));
+                    trial.measured.as_mut().unwrap().generator_limited =
+                        Some(Reason::Text(LATE.to_owned()));
                 }
             }
         })
@@ -100,7 +112,8 @@ pub(crate) fn open_loop(starts: StartCounts, sustained: bool) -> OpenLoop {
     }
 }
 
-/// `TRUETPS_SHOW=1 cargo test -p truetps-report show -- --nocapture` prints the texts of these fixtures.
+/// `TRUETPS_SHOW=1 cargo test -p truetps-report show -- --nocapture` prints the texts of these
+/// fixtures.
 #[test]
 #[expect(clippy::print_stdout, reason = "that is what it is for")]
 fn show() {

@@ -1,4 +1,5 @@
-//! Made-up trials that were watched: a stall whose cause is known, waits, and counters for a ledger.
+//! Made-up trials that were watched: a stall whose cause is known, waits, and counters for a
+//! ledger.
 
 use truetps_analysis::TrialDetail;
 use truetps_record::{
@@ -16,7 +17,8 @@ const REDO: &str = "wait.wait/io/file/innodb/innodb_log_file.us";
 const PAGES: &str = "wait.wait/io/file/innodb/innodb_data_file.us";
 
 impl Fixture {
-    /// Two flush levels at 8 connections, one block: the second trial stalls for 1.8 s, while the redo log is waited for.
+    /// Two flush levels at 8 connections, one block: the second trial stalls for 1.8 s, while the
+    /// redo log is waited for.
     pub(crate) fn watched() -> Self {
         Self::watched_at("8")
     }
@@ -24,8 +26,10 @@ impl Fixture {
     /// A watched server at several numbers of connections.
     pub(crate) fn watched_at(connections: &str) -> Self {
         let mut fixture = Self::of_plan(&format!(
-            "name = \"watched\"\nabout = \"Which flush level stalls?\"\n[workload]\nname = \"insert\"\n[design]\n\
-             blocks = 1\naa_pair = false\n[factors]\ninnodb_flush_log_at_trx_commit = [1, 2]\nconnections = [{connections}]\n"
+            "name = \"watched\"\nabout = \"Which flush level stalls?\"\n[workload]\nname = \
+             \"insert\"\n[design]\n\
+             blocks = 1\naa_pair = false\n[factors]\ninnodb_flush_log_at_trx_commit = [1, \
+             2]\nconnections = [{connections}]\n"
         ));
         for one in &mut fixture.run.trials {
             let stalls = one.trial.position == 1;

@@ -8,8 +8,8 @@ use truetps_record::Estimate;
 /// The sign for an absent value.
 pub const NOTHING: &str = "–";
 
-/// Intervals narrower than this are shown as `±4.2 %`, wider ones by their ends: a wide interval of a ratio is not
-/// symmetric, and `±80 %` would claim that it is.
+/// Intervals narrower than this are shown as `±4.2 %`, wider ones by their ends: a wide interval of
+/// a ratio is not symmetric, and `±80 %` would claim that it is.
 const SYMMETRIC_UP_TO: f64 = 0.2;
 
 /// `2159`→`2 159`: a plain space between thousands.
@@ -59,7 +59,8 @@ pub fn tps(value: f64) -> String {
     if decimals == 0 { whole(rounded) } else { format!("{rounded:.decimals$}") }
 }
 
-/// Throughput with its interval: `5 230 ±4.2 %`, `5 230 [3 900, 7 010]`; one observation is called that.
+/// Throughput with its interval: `5 230 ±4.2 %`, `5 230 [3 900, 7 010]`; one observation is called
+/// that.
 pub fn tps_estimate(estimate: &Estimate) -> String {
     let value = tps(estimate.value);
     match (estimate.low, estimate.high) {
@@ -217,8 +218,8 @@ pub fn short_hash(hash: &str) -> &str {
     hash.get(..SHOWN).unwrap_or(hash)
 }
 
-/// How often something happens in a transaction, three significant digits and no more than three decimals: `2.00`, `0.031`,
-/// `0.000`.
+/// How often something happens in a transaction, three significant digits and no more than three
+/// decimals: `2.00`, `0.031`, `0.000`.
 pub fn per_tx(value: f64) -> String {
     let size = value.abs();
     if size >= 100.0 {
@@ -247,7 +248,8 @@ pub fn ratio_estimate_of(estimate: &Estimate, what: &str) -> String {
     }
 }
 
-/// A ratio as a difference, with its sign: 0.988 → `-1.2 %`. From a thousand times on it is a factor, not a percentage.
+/// A ratio as a difference, with its sign: 0.988 → `-1.2 %`. From a thousand times on it is a
+/// factor, not a percentage.
 pub fn difference(ratio: f64) -> String {
     const MANY: f64 = 1000.0;
     if ratio > MANY {
@@ -281,7 +283,8 @@ pub fn effect(share: f64) -> String {
     }
 }
 
-/// A smallest detectable effect, in both directions, which are equally far on logarithms: `+27 % or −21 %`.
+/// A smallest detectable effect, in both directions, which are equally far on logarithms:
+/// `+27 % or −21 %`.
 pub fn detectable(share: f64) -> String {
     const FACTOR: f64 = 10.0;
     let factor = share + 1.0;
@@ -346,8 +349,8 @@ pub(crate) fn verdict_word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// How many more blocks a comparison needs: `about 4 more blocks`. Beyond a feasible number of blocks the number itself is
-/// useless.
+/// How many more blocks a comparison needs: `about 4 more blocks`. Beyond a feasible number of
+/// blocks the number itself is useless.
 pub fn more_blocks(more: u32) -> String {
     const WORTH_SAYING_MAX: u32 = 100;
     if more > WORTH_SAYING_MAX {

@@ -33,7 +33,8 @@ pub(crate) fn limited_trial(trial: &Trial) -> bool {
     trial.measured.as_ref().is_some_and(|measured| generator_reason(measured).is_some())
 }
 
-/// `(2 of 3 trials) a worker was busy 97 % of the time`; `None` where the generator limited nothing.
+/// `(2 of 3 trials) a worker was busy 97 % of the time`; `None` where the generator limited
+/// nothing.
 pub(crate) fn reason(cell: &Cell) -> Option<String> {
     let limited = cell.generator_limited.as_ref()?;
     let of = if limited.of == 1 {
@@ -78,8 +79,8 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     let more_workers = if lacks_cores { "" } else { "more workers (--workers), " };
     let of_its_own = if reasons.all(Reason::is_of_script) { "taskset" } else { "--pin" };
     Some(format!(
-        "{LIMITED}: the load generator was the bottleneck; the server may be faster. {}{}. Give the generator \
-          {more_workers}cores of its own ({of_its_own}), or another machine.",
+        "{LIMITED}: the load generator was the bottleneck; the server may be faster. {}{}. Give \
+          the generator {more_workers}cores of its own ({of_its_own}), or another machine.",
         shown.join("; "),
         and_more(by_reason.len() - shown.len()),
     ))
@@ -97,7 +98,8 @@ pub(crate) fn limit(analysis: &Analysis) -> Option<String> {
     Some(format!("The load generator is the limit{of}, not the server: {why}"))
 }
 
-/// Where the server left this share of its CPU time unused, it waited for something else than a free core.
+/// Where the server left this share of its CPU time unused, it waited for something else than a
+/// free core.
 const UNUSED_MIN: f64 = 0.25;
 
 /// The meaning of the column; `None` if no figure has a bound.
@@ -109,7 +111,8 @@ pub(crate) fn bound_explained(analysis: &Analysis) -> Option<String> {
     })
 }
 
-/// How much more the server might do if the generator ran elsewhere. `None` where no configuration has a bound.
+/// How much more the server might do if the generator ran elsewhere. `None` where no configuration
+/// has a bound.
 pub(crate) fn bound(analysis: &Analysis) -> Option<String> {
     let mut bounds: Vec<_> = analysis
         .cells
@@ -235,7 +238,8 @@ fn pinned_to(engines: &[&EngineFacts]) -> Option<String> {
     (!texts.is_empty()).then(|| format!("{word} {}", format::list(&texts)))
 }
 
-/// Whether any trial shared them. A record of an older version does not say, and those were made on one machine.
+/// Whether any trial shared them. A record of an older version does not say, and those were made on
+/// one machine.
 fn shares_cores(engines: &[&EngineFacts]) -> Option<bool> {
     let known = engines
         .iter()
@@ -257,8 +261,10 @@ mod tests {
         let said = warning(Fixture::troubled().input().analysis).unwrap();
         for part in [
             "generator-limited: the load generator was the bottleneck; the server may be faster.",
-            "innodb_flush_log_at_trx_commit=1 connections=50; innodb_flush_log_at_trx_commit=2 connections=50;",
-            "connections=50: (3 of 3 trials) a worker was on a CPU for more than 90 % of the time. Give",
+            "innodb_flush_log_at_trx_commit=1 connections=50; innodb_flush_log_at_trx_commit=2 \
+             connections=50;",
+            "connections=50: (3 of 3 trials) a worker was on a CPU for more than 90 % of the time. \
+             Give",
             "--workers",
             "--pin",
             "another machine",
@@ -290,7 +296,8 @@ mod tests {
         let fixture = Fixture::durability().with_cpu_times(50, 12e6, 1.7e6, 0.62);
         assert_eq!(warning(fixture.input().analysis), None);
         let said = crate::meaning::caveats(&fixture.input());
-        let bound = "share the 2 cores of this host: with the generator on a machine of its own at most ×1.52";
+        let bound = "share the 2 cores of this host: with the generator on a machine of its own at \
+                     most ×1.52";
         assert_eq!(said.iter().filter(|one| one.contains(bound)).count(), 1, "{said:#?}");
         let text = fixture.input().text(crate::TextScreen::PLAIN);
         assert_eq!(text.matches("bound: so many times the tps at most").count(), 1, "{text}");
@@ -313,7 +320,8 @@ mod tests {
     #[test]
     fn the_bound_of_a_run_is_in_its_answer() {
         let answer = |server_us, idle_us, wait| {
-            let one = "name = \"run-insert\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n\
+            let one = "name = \"run-insert\"\nabout = \"?\"\n[workload]\nname = \
+                \"insert\"\n[design]\nblocks = 1\n\
                 aa_pair = false\n[factors]\nconnections = [8]\n";
             let fixture = Fixture::of_plan(one).with_cpu_times(8, server_us, idle_us, wait);
             crate::summary::summary_text(&fixture.input(), crate::TextScreen::PLAIN)
@@ -322,8 +330,8 @@ mod tests {
         let check = |answer: &str, expect: &str| {
             assert!(answer.contains(expect), "{answer}\nshould contain\n{expect}");
         };
-        let shared = "Bound     Generator and server share the 2 cores of this host: with the generator on a machine of its \
-            own at most";
+        let shared = "Bound     Generator and server share the 2 cores of this host: with the \
+            generator on a machine of its own at most";
         check(&answer(12e6, 1.7e6, 0.62), &format!("{shared} ×1.52.\n"));
         let idle =
             "; the server left 92 % of its CPU time unused: waits or too few connections limit it.";
@@ -335,7 +343,8 @@ mod tests {
 
     #[test]
     fn a_full_worker_of_a_script_is_in_bound_trust_and_meaning() {
-        let one = "name = \"run-insert\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n\
+        let one = "name = \"run-insert\"\nabout = \"?\"\n[workload]\nname = \
+            \"insert\"\n[design]\nblocks = 1\n\
             aa_pair = false\n[factors]\nconnections = [8]\n";
         let texts = |useful_workers, server_us| {
             let fixture =
@@ -358,13 +367,14 @@ mod tests {
         let check = |text: &str, expect: &str| {
             assert!(text.contains(expect), "{text}\nshould contain\n{expect}");
         };
-        let full = "Bound     The load generator is the limit, not the server: the one thread that runs the clients had no time \
-            left: 60 % running and 38 % waiting for a core";
+        let full = "Bound     The load generator is the limit, not the server: the one thread that \
+            runs the clients had no time left: 60 % running and 38 % waiting for a core";
         let (answer, meaning) = texts(Some(2), 12e6);
         check(
             &answer,
             &format!(
-                "{full}; use --workers=2. Generator and server share the 2 cores of this host: with the"
+                "{full}; use --workers=2. Generator and server share the 2 cores of this host: \
+                 with the"
             ),
         );
         check(
@@ -373,7 +383,8 @@ mod tests {
         );
         check(
             &meaning,
-            "Give the generator more workers (--workers), cores of its own (taskset), or another machine.",
+            "Give the generator more workers (--workers), cores of its own (taskset), or another \
+             machine.",
         );
         let (answer, meaning) = texts(None, 0.0);
         check(&answer, &format!("{full}. Generator and server share"));
@@ -400,8 +411,9 @@ mod tests {
         });
         assert_eq!(
             Facts::of(&fixture.input()).line().unwrap(),
-            "1 to 3 workers, blocking and multiplexed, pinned to cores 2 and 3, on cores that the server does not use, \
-             busiest worker: 30 % CPU; waited for a CPU up to 4.1 % of the time, steal 0.20 %, 1 reconnect"
+            "1 to 3 workers, blocking and multiplexed, pinned to cores 2 and 3, on cores that the \
+             server does not use, busiest worker: 30 % CPU; waited for a CPU up to 4.1 % of the \
+             time, steal 0.20 %, 1 reconnect"
         );
         assert_eq!(Facts::of(&fixture.with(Vec::clear).input()).line(), None);
     }

@@ -18,7 +18,8 @@ use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
 use crate::{ReportInput, durability, external};
 
-/// Version of the JSON documents of `report`, `compare` and `stalls`: it grows when an old reader would misread one.
+/// Version of the JSON documents of `report`, `compare` and `stalls`: it grows when an old reader
+/// would misread one.
 pub(crate) const DOCUMENT_VERSION: u32 = 2;
 
 #[derive(Serialize)]
@@ -31,7 +32,8 @@ struct ReportDocument<'a> {
     server: Option<&'a ServerFacts>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     servers: &'a [ServerFacts],
-    /// The managed or distributed server; `null` for an ordinary one, and where its settings are unknown.
+    /// The managed or distributed server; `null` for an ordinary one, and where its settings are
+    /// unknown.
     platform: Option<PlatformPart<'a>>,
     /// The emulated disks of private servers.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]

@@ -1,4 +1,5 @@
-//! JUnit's XML, as CI servers show it: a check is a test case, and a check that could not be decided is skipped.
+//! JUnit's XML, as CI servers show it: a check is a test case, and a check that could not be
+//! decided is skipped.
 
 use askama::Template;
 use truetps_analysis::{Analysis, Cell, Contrast, Figure, Judgement, ThresholdState, Verdict};
@@ -72,7 +73,8 @@ impl JunitDocument {
     }
 }
 
-/// Each threshold of each comparison is a case; without thresholds, whether throughput could be compared.
+/// Each threshold of each comparison is a case; without thresholds, whether throughput could be
+/// compared.
 pub(crate) fn comparison_junit(inputs: &[RunComparison<'_>]) -> String {
     JunitDocument { suites: inputs.iter().map(comparison_suite).collect() }.into_text()
 }
@@ -115,8 +117,8 @@ fn threshold_outcome(state: ThresholdState, words: &str) -> JunitOutcome {
     }
 }
 
-/// Each configuration is a case, which is an error if it lost a trial; and so is each comparison with the baseline, which
-/// passes with any verdict.
+/// Each configuration is a case, which is an error if it lost a trial; and so is each comparison
+/// with the baseline, which passes with any verdict.
 pub(crate) fn junit(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
     let configurations = analysis.cells.iter().map(|cell| configuration_case(analysis, cell));
@@ -173,8 +175,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    /// Elements and attributes of a document that this crate may write, with the rules of the usual schema: what is inside
-    /// of what, required attributes, and counts that agree.
+    /// Elements and attributes of a document that this crate may write, with the rules of the usual
+    /// schema: what is inside of what, required attributes, and counts that agree.
     pub(crate) struct CheckedXml {
         pub(crate) tests: usize,
         elements: Vec<(String, Vec<(String, String)>)>,

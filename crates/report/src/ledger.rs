@@ -109,8 +109,8 @@ pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
     lines.collect()
 }
 
-/// `61.0 µs server CPU, 1.02 redo log syncs a transaction`; of two configurations, the lines that differ: `redo log syncs
-/// 1.02 → 0.031`. `None` where there is nothing but CPU, or more than two.
+/// `61.0 µs server CPU, 1.02 redo log syncs a transaction`; of two configurations, the lines that
+/// differ: `redo log syncs  1.02 → 0.031`. `None` where there is nothing but CPU, or more than two.
 pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let cells = input.analysis.cells.as_slice();
     let figures: Vec<_> = SUMMARY
@@ -127,7 +127,8 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
         .then(|| format!("a transaction: {}", figures.join(", ")))
 }
 
-/// `None` if the probe was off: a trial's own counts are no ledger, and CPU is shown elsewhere in these formats.
+/// `None` if the probe was off: a trial's own counts are no ledger, and CPU is shown elsewhere in
+/// these formats.
 pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let own = [Figure::RowsChanged, Figure::ClientCpu, Figure::ServerCpu];
     let view = view(input)?;

@@ -1,21 +1,24 @@
 //! Pure functions from a run and its analysis to text, Markdown, JSON, CSV and HTML.
 //!
-//! `truetps-analysis` computes the results; this crate chooses what a format shows, adds up what only reports show
-//! (such as the volume of logs), and formats numbers and words.
+//! `truetps-analysis` computes the results; this crate chooses what a format shows, adds up what
+//! only reports show (such as the volume of logs), and formats numbers and words.
 //!
-//! - `report_input` ([`ReportInput`]): what a report is made from. `document`: the content of an answer without its
-//!   form; `text` and `markdown` draw it. `run_document` makes it for an experiment. `comparison`, `stall_list`, `probe_list`, `crash_report`, `verification`,
-//!   `pool` (with the configurations of `libraries`) and `explanation` (names and ratios in `factors`, sentences in
-//!   `words`, the counters that moved with a cause in `counters`) make documents of their own. `run_comparison`: the
-//!   two sides of a comparison.
-//! - `summary`: the one screen that each command prints without `--full`: a file for each command chooses what it
-//!   shows, and `layout` makes it fit.
-//! - `html`: a module for each section; `document_page` makes a page of a document, and `frame` is around both.
-//! - `json`, `csv`, `sysbench` (the lines that many scripts read), `junit` (test cases of comparisons). `exposition`:
-//!   the text format of Prometheus, for the figures of a run (`prometheus`) and the readings of a probe
-//!   (`probe_metrics`).
-//! - `answer` ([`ReportAnswer`]): what every answer has; `answers`: each kind of answer, made from the modules above.
-//!   `formats` ([`FORMATS`]): the table of the formats that answers are printed in.
+//! - `report_input` ([`ReportInput`]): what a report is made from. `document`: the content of an
+//!   answer without its form; `text` and `markdown` draw it. `run_document` makes it for an
+//!   experiment. `comparison`, `stall_list`, `probe_list`, `crash_report`, `verification`, `pool`
+//!   (with the configurations of `libraries`) and `explanation` (names and ratios in `factors`,
+//!   sentences in `words`, the counters that moved with a cause in `counters`) make documents of
+//!   their own. `run_comparison`: the two sides of a comparison.
+//! - `summary`: the one screen that each command prints without `--full`: a file for each command
+//!   chooses what it shows, and `layout` makes it fit.
+//! - `html`: a module for each section; `document_page` makes a page of a document, and `frame` is
+//!   around both.
+//! - `json`, `csv`, `sysbench` (the lines that many scripts read), `junit` (test cases of
+//!   comparisons). `exposition`: the text format of Prometheus, for the figures of a run
+//!   (`prometheus`) and the readings of a probe (`probe_metrics`).
+//! - `answer` ([`ReportAnswer`]): what every answer has; `answers`: each kind of answer, made from
+//!   the modules above. `formats` ([`FORMATS`]): the table of the formats that answers are printed
+//!   in.
 //! - `format`: the forms of numbers. `absence` and `meaning`: words that all formats share.
 //!
 //! *Invariant:* no clock, no file, no network, no terminal.

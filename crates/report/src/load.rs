@@ -32,8 +32,8 @@ impl TargetRate {
     }
 }
 
-/// `1 table of 200 000 rows`, `3 tables of 500 rows each`. The number of rows is unknown if the plan's own SQL creates the
-/// tables, or if they existed before a recorded run.
+/// `1 table of 200 000 rows`, `3 tables of 500 rows each`. The number of rows is unknown if the
+/// plan's own SQL creates the tables, or if they existed before a recorded run.
 pub(crate) fn tables(plan: &Plan) -> String {
     let workload = &plan.workload;
     let tables = format::plural(workload.tables.into(), "table");
@@ -77,8 +77,8 @@ pub(crate) fn rates(plan: &Plan) -> Option<String> {
     load.rate.map(|rate| format!("{} tps{ramp}", format::rate(rate))).or(of_client)
 }
 
-/// The load of a script's run; `None` of any other. What it sends to which tables, and what it does about errors, only
-/// the script knows.
+/// The load of a script's run; `None` of any other. What it sends to which tables, and what it does
+/// about errors, only the script knows.
 pub(crate) fn script_load(plan: &Plan) -> Option<Vec<String>> {
     let script = plan.workload.script()?;
     let mut parts = vec![
@@ -104,7 +104,8 @@ fn script_warm_up(plan: &Plan) -> String {
     if seconds > 0.0 { format!("{seconds} s of warm-up") } else { "no warm-up".to_owned() }
 }
 
-/// The planned length of a recorded run: `10 s`, `10 s or 1 000 transactions`, `1 000 transactions`, `to its end`.
+/// The planned length of a recorded run: `10 s`, `10 s or 1 000 transactions`,
+/// `1 000 transactions`, `to its end`.
 pub(crate) fn recorded_length(plan: &Plan) -> String {
     let seconds = (plan.load.measure_s > 0.0).then(|| format!("{} s", plan.load.measure_s));
     let most = plan.load.measure_transactions.map(|most| format::plural(most, "transaction"));
@@ -165,7 +166,8 @@ fn classes(classes: &[ErrorClass]) -> String {
     format::list(&classes.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
-/// What the plan does with errors of a class: `retried`, `ignored`, `fatal`; empty where they just fail.
+/// What the plan does with errors of a class: `retried`, `ignored`, `fatal`; empty where they just
+/// fail.
 pub(crate) fn handling(policy: &ErrorPolicy, class: ErrorClass) -> &'static str {
     let lists = [(&policy.retry, "retried"), (&policy.ignore, "ignored"), (&policy.fatal, "fatal")];
     let found = lists.iter().find(|(list, _)| list.contains(&class));
@@ -215,7 +217,8 @@ mod tests {
     fn scripts_are_reported_by_their_name_and_limits() {
         let line = |load: &str| {
             let text = format!(
-                "name = \"p\"\nabout = \"?\"\n[workload]\nname = \"sysbench\"\nscript = \"oltp\"\n[load]\n{load}\n\
+                "name = \"p\"\nabout = \"?\"\n[workload]\nname = \"sysbench\"\nscript = \
+                 \"oltp\"\n[load]\n{load}\n\
                  [factors]\nconnections = [8]\n"
             );
             script_load(&Plan::parse(&text).unwrap()).unwrap().join("; ")
@@ -226,9 +229,11 @@ mod tests {
         );
         assert_eq!(
             line(
-                "warm_up_s = 2\nmeasure_s = 0\nmeasure_transactions = 1000\nrate = 50\narrivals = \"poisson\""
+                "warm_up_s = 2\nmeasure_s = 0\nmeasure_transactions = 1000\nrate = 50\narrivals = \
+                 \"poisson\""
             ),
-            "oltp, a script of sysbench; 2 s of warm-up; 1 000 transactions; open loop: 50 tps, Poisson arrivals"
+            "oltp, a script of sysbench; 2 s of warm-up; 1 000 transactions; open loop: 50 tps, \
+             Poisson arrivals"
         );
         assert!(line("measure_s = 0").ends_with("without a limit"));
         assert_eq!(script_load(&plan("", "")), None);
@@ -246,7 +251,8 @@ mod tests {
         let slap = "recorded_from = 'slap'\n[workload]\nsql = 'select 1'\n";
         assert_eq!(line(&format!("{slap}[load]\nmeasure_s = 0")), "existing tables; to its end");
         let made = format!(
-            "{slap}create = 'create table t (a int)'\n[load]\nmeasure_s = 0\nmeasure_transactions = 9"
+            "{slap}create = 'create table t (a int)'\n[load]\nmeasure_s = 0\nmeasure_transactions \
+             = 9"
         );
         assert_eq!(line(&made), "1 table, created by the run; 9 transactions");
         let mtls =
@@ -266,8 +272,8 @@ mod tests {
         };
         assert_eq!(
             errors(&policy).join("; "),
-            "nothing is retried; duplicate_key ignored; read_only and other(1114) ends the run; at most 1 retry; broken \
-             connections are retried for 5 s"
+            "nothing is retried; duplicate_key ignored; read_only and other(1114) ends the run; at \
+             most 1 retry; broken connections are retried for 5 s"
         );
         assert_eq!(
             (handling(&policy, ErrorClass::DuplicateKey), handling(&policy, ErrorClass::Deadlock)),

@@ -6,11 +6,12 @@ use truetps_record::is_setting_factor;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::{ReportInput, format, rows};
 
-pub(crate) const EXPLAINED: &str = "Each level against the baseline's level of the same factor, at all levels of all other factors: the \
-    geometric mean of the ratios of all pairs of trials of a block that differ in this factor alone, with its 95 % interval. \
-    Where factors work together the effect at one combination may be another one: the comparisons with the baseline have \
-    them. The verdicts are a family of their own, with Holm's correction. To find which of several settings make the \
-    difference between two configurations: `truetps explain A B`.";
+pub(crate) const EXPLAINED: &str = "Each level against the baseline's level of the same factor, at \
+    all levels of all other factors: the geometric mean of the ratios of all pairs of trials of a \
+    block that differ in this factor alone, with its 95 % interval. Where factors work together \
+    the effect at one combination may be another one: the comparisons with the baseline have them. \
+    The verdicts are a family of their own, with Holm's correction. To find which of several \
+    settings make the difference between two configurations: `truetps explain A B`.";
 
 /// Effects that the sentence names of each kind of verdict, the largest first; others are counted.
 const DECIDED_MAX: usize = 4;
@@ -85,8 +86,8 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     DocumentSection::of("Main effects", [Some(table), Some(Block::paragraph(EXPLAINED))])
 }
 
-/// The settings that differ between the baseline and the fastest combination, as `truetps explain` takes them; `None` where
-/// fewer than two differ.
+/// The settings that differ between the baseline and the fastest combination, as `truetps explain`
+/// takes them; `None` where fewer than two differ.
 pub fn base_and_best(input: &ReportInput<'_>) -> Option<(String, String)> {
     let analysis = input.analysis;
     let base = &analysis.cells[analysis.best_cell(analysis.baseline()?)?];

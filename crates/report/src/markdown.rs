@@ -115,7 +115,8 @@ mod tests {
         });
         check(
             &fixture,
-            "| 4 000 | 3 880 | 3 880 ±0.00 % † | 0 | 1 200 | no: 1 200 of 40 000 starts were still waiting",
+            "| 4 000 | 3 880 | 3 880 ±0.00 % † | 0 | 1 200 | no: 1 200 of 40 000 starts were still \
+             waiting",
         );
         check(&fixture, "| faster, generator-limited |\n");
         check(&fixture, "(3 of 3 trials) a &lt;b> \\| c. Give the generator more workers");

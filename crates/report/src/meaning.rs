@@ -48,8 +48,10 @@ pub(crate) fn couplings(input: &ReportInput<'_>) -> Vec<String> {
         let known = value != otherwise;
         known.then(|| {
             let (that, comma) = if server.is_some() { ("", ",") } else { (" that", "") };
-            format!("{who}{that} starts with {factor}={level}{comma} also has {name}={value} (otherwise {otherwise}), and so had the trials \
-                 of that level.")
+            format!(
+                "{who}{that} starts with {factor}={level}{comma} also has {name}={value} \
+                 (otherwise {otherwise}), and so had the trials of that level."
+            )
         })
     });
     sentences.collect()
@@ -100,8 +102,8 @@ fn open_loops_compared(analysis: &Analysis) -> Option<String> {
     compares.then(|| open_loop::TPS_EXPLAINED.to_owned())
 }
 
-/// What the baseline costs against each other curve: at the number of connections that suits the baseline best, so that
-/// the comparison is fair to it.
+/// What the baseline costs against each other curve: at the number of connections that suits the
+/// baseline best, so that the comparison is fair to it.
 fn cost(input: &ReportInput<'_>, baseline: &Curve) -> Option<String> {
     let analysis = input.analysis;
     if open_loop::has_figures(analysis) {
@@ -145,7 +147,8 @@ fn clause(input: &ReportInput<'_>, contrast: &Contrast) -> Option<String> {
     })
 }
 
-/// Where more connections stop helping, of a curve by the name that it is known by; `None` where it has no knee.
+/// Where more connections stop helping, of a curve by the name that it is known by; `None` where it
+/// has no knee.
 pub(crate) fn knee_sentence(curve: &Curve, name: &str) -> Option<String> {
     let knee = curve.knee.as_ref()?;
     let best = names::connections(knee.best_connections);
@@ -204,7 +207,8 @@ pub(crate) fn rule_short(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-/// What the A/A pairs differ by, and which differences get a verdict. `None` where neither is known.
+/// What the A/A pairs differ by, and which differences get a verdict. `None` where neither is
+/// known.
 pub(crate) fn noise_sentence(analysis: &Analysis) -> Option<String> {
     let twins = analysis.twins.as_ref().map(twins_sentence);
     let shows = factors(analysis).filter(|_| !analysis.contrasts.is_empty());
@@ -212,7 +216,8 @@ pub(crate) fn noise_sentence(analysis: &Analysis) -> Option<String> {
     format::joined(twins.into_iter().chain(shows), "; ")
 }
 
-/// The smallest detectable effects of the quietest and of the noisiest load, as factors in either direction.
+/// The smallest detectable effects of the quietest and of the noisiest load, as factors in either
+/// direction.
 fn factors(analysis: &Analysis) -> Option<String> {
     let mut noise: Vec<_> = analysis.noise.iter().collect();
     // The first of those that are equally quiet, and the last of those that are equally noisy.
@@ -248,8 +253,8 @@ pub(crate) fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
         return None;
     }
     Some(format!(
-        "A flush takes {} here (median): on a disk that needs 10 ms or more for one, {}=1 falls to some tens of tps at \
-         one connection; this host cannot show that.",
+        "A flush takes {} here (median): on a disk that needs 10 ms or more for one, {}=1 falls to \
+         some tens of tps at one connection; this host cannot show that.",
         format::duration_us(flush.us_p50),
         risk::FLUSH
     ))
@@ -287,8 +292,8 @@ pub(crate) fn incomplete(analysis: &Analysis) -> Option<String> {
 fn alarm(analysis: &Analysis) -> Option<String> {
     let twins = analysis.twins.as_ref().filter(|twins| twins.alarm)?;
     Some(format!(
-        "A/A alarm: the same configuration differed from itself by {}; something other than the settings changes the \
-         figures here, so small differences are not evidence.",
+        "A/A alarm: the same configuration differed from itself by {}; something other than the \
+         settings changes the figures here, so small differences are not evidence.",
         format::difference_estimate(&twins.ratio)
     ))
 }
@@ -297,8 +302,8 @@ pub(crate) fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
     let file_system = durability::datadir_file_system(&input.run.experiment);
     let file_system = file_system.filter(|name| ["tmpfs", "ramfs"].contains(name))?;
     Some(format!(
-        "The datadir is in memory ({file_system}): a flush costs nothing there, so the cost of durability settings \
-         cannot be measured."
+        "The datadir is in memory ({file_system}): a flush costs nothing there, so the cost of \
+         durability settings cannot be measured."
     ))
 }
 
@@ -330,18 +335,19 @@ mod tests {
         let said = meaning(&fixture.input());
         check(
             &said,
-            "Against innodb_flush_log_at_trx_commit=1 at 50 connections, where it is fastest: =2 takes ×2.26 \
-            [2.16, 2.37] as many transactions a second; =0 takes ×2.28 [2.17, 2.39] as many transactions a second.",
+            "Against innodb_flush_log_at_trx_commit=1 at 50 connections, where it is fastest: =2 \
+            takes ×2.26 [2.16, 2.37] as many transactions a second; =0 takes ×2.28 [2.17, 2.39] as \
+            many transactions a second.",
         );
         check(
             &said,
-            "With =1, throughput is highest at 50 connections (2 652 tps); these are the most connections tried, \
-            and it may rise further.",
+            "With =1, throughput is highest at 50 connections (2 652 tps); these are the most \
+            connections tried, and it may rise further.",
         );
         check(
             &said,
-            "With =2, throughput is highest at 8 connections (9 029 tps); at the most connections tried it \
-            falls to about 66 % of the peak (interval 62 % to 71 %).",
+            "With =2, throughput is highest at 8 connections (9 029 tps); at the most connections \
+            tried it falls to about 66 % of the peak (interval 62 % to 71 %).",
         );
         check(&said, "gives 5 connections on this host; measured: 50, 8 and 8.");
         check_absent(&said, "undecided");
@@ -384,7 +390,8 @@ mod tests {
         let said = meaning(&fixture.input());
         check(
             &said,
-            "starts with innodb_flush_log_at_trx_commit=2 also has innodb_log_file_buffering=ON (otherwise OFF)",
+            "starts with innodb_flush_log_at_trx_commit=2 also has innodb_log_file_buffering=ON \
+             (otherwise OFF)",
         );
         check_absent(&said, "starts with innodb_flush_log_at_trx_commit=1");
     }
@@ -399,7 +406,8 @@ mod tests {
     #[test]
     fn one_comparison_is_not_counted() {
         let fixture = Fixture::of_plan(
-            "name = \"b\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\naa_pair = false\n\
+            "name = \"b\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = \
+             1\naa_pair = false\n\
              [factors]\nsync_binlog = [1, 0]\nconnections = [1]\n",
         );
         check(&meaning(&fixture.input()), "The comparison is undecided");

@@ -6,7 +6,8 @@ use truetps_record::{Configuration, Estimate, Experiment, RATE, ServerFacts, is_
 
 use crate::format;
 
-/// The setting factors of a plan: `innodb_flush_log_at_trx_commit`, `log_bin / sync_binlog`; empty where none is one.
+/// The setting factors of a plan: `innodb_flush_log_at_trx_commit`, `log_bin / sync_binlog`; empty
+/// where none is one.
 pub(crate) fn setting_names(plan: &Plan) -> String {
     let names: Vec<_> =
         plan.factors.keys().map(String::as_str).filter(|name| !is_load_factor(name)).collect();
@@ -38,7 +39,8 @@ pub(crate) fn measured_on(experiment: &Experiment) -> Vec<String> {
     parts.into_iter().chain(disks).chain(flush).collect()
 }
 
-/// Settings of a user's option file, and those that truetps chose for a server: the plan neither sets nor varies them.
+/// Settings of a user's option file, and those that truetps chose for a server: the plan neither
+/// sets nor varies them.
 pub(crate) fn chosen_settings<'a>(
     plan: &Plan,
     server: &'a ServerFacts,
@@ -51,7 +53,8 @@ pub(crate) fn is_planned(plan: &Plan, name: &str) -> bool {
     plan.server.settings.contains_key(name) || plan.factors.contains_key(name)
 }
 
-/// The factors that distinguish the curves: the settings, and the rate where that is varied beside the connections.
+/// The factors that distinguish the curves: the settings, and the rate where that is varied beside
+/// the connections.
 pub(crate) fn curve_factors(plan: &Plan, analysis: &Analysis) -> String {
     let names =
         [setting_names(plan), if rates_beside(analysis) { RATE.to_owned() } else { String::new() }];
@@ -90,12 +93,14 @@ pub(crate) fn level_label(analysis: &Analysis, curve: &Curve) -> String {
     levels.join(" / ")
 }
 
-/// The curve's settings; where no setting is a factor there is one curve, and it is called what it shows.
+/// The curve's settings; where no setting is a factor there is one curve, and it is called what it
+/// shows.
 pub(crate) fn curve_name(curve: &Curve) -> &str {
     if curve.label.is_empty() { "throughput" } else { &curve.label }
 }
 
-/// The curve in a sentence that has named the setting before: `=2` where one setting is a factor, else all of its levels.
+/// The curve in a sentence that has named the setting before: `=2` where one setting is a factor,
+/// else all of its levels.
 pub(crate) fn short<'a>(plan: &Plan, label: &'a str) -> &'a str {
     let one_setting = plan.factors.keys().filter(|name| !is_load_factor(name)).count() == 1;
     let level = label.split_once('=').map(|(name, _)| &label[name.len()..]);
@@ -107,7 +112,8 @@ pub(crate) fn connections(number: u32) -> String {
     format::plural(number.into(), "connection")
 }
 
-/// Some levels of the axis as a list: `1, 8 and 50 connections`, `target rates of 500 and 1 000 tps`.
+/// Some levels of the axis as a list: `1, 8 and 50 connections`,
+/// `target rates of 500 and 1 000 tps`.
 pub(crate) fn at_levels(axis: Axis, levels: &[f64]) -> String {
     let texts: Vec<_> = levels.iter().map(|level| format::rate(*level)).collect();
     match (axis, levels) {

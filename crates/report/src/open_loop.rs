@@ -10,14 +10,15 @@ use crate::generator::{self, LIMITED};
 use crate::load::TargetRate;
 use crate::{ReportInput, format, names};
 
-/// How response time, service time, lag and lateness belong together: stands wherever they are shown.
-pub(crate) const TIMES_EXPLAINED: &str = "Response time counts from the scheduled start of a transaction, so it \
-    includes waits for a free client or a stalled server; service time counts from the actual \
-     start, which is all that a closed loop shows. Lag is the actual start minus the scheduled one, \
-     and late the generator's own share of it.";
+/// How response time, service time, lag and lateness belong together: stands wherever they are
+/// shown.
+pub(crate) const TIMES_EXPLAINED: &str = "Response time counts from the scheduled start of a \
+    transaction, so it includes waits for a free client or a stalled server; service time counts \
+    from the actual start, which is all that a closed loop shows. Lag is the actual start minus \
+    the scheduled one, and late the generator's own share of it.";
 /// Stands where open loops are compared with each other.
-pub(crate) const TPS_EXPLAINED: &str = "Where a server keeps up, its tps is the rate, whatever else differs: compare the \
-    response times there.";
+pub(crate) const TPS_EXPLAINED: &str = "Where a server keeps up, its tps is the rate, whatever \
+    else differs: compare the response times there.";
 
 /// Whether any configuration has figures of an open loop.
 pub(crate) fn has_figures(analysis: &Analysis) -> bool {
@@ -35,7 +36,8 @@ pub(crate) fn sustained(open: &OpenLoopCell) -> String {
     }
 }
 
-/// Whether it was sustained, and why not: `no: 312 of 10 000 starts were still waiting at the end (3.1 %)`.
+/// Whether it was sustained, and why not: `no: 312 of 10 000 starts were still waiting at the end
+/// (3.1 %)`.
 pub(crate) fn sustained_with_reason(open: &OpenLoopCell) -> String {
     match why_not(open) {
         Some(why) => format!("{}: {why}", sustained(open)),
@@ -78,8 +80,8 @@ pub(crate) fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
     lines.collect()
 }
 
-/// `Target rate 700 tps: sustained at 8 and 50 connections; not at 1 connection: …`, for one rate at several numbers of
-/// connections.
+/// `Target rate 700 tps: sustained at 8 and 50 connections; not at 1 connection: …`, for one rate
+/// at several numbers of connections.
 fn levels_line(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let analysis = input.analysis;
     let open: Vec<_> =
@@ -121,8 +123,8 @@ pub(crate) fn is_sustained(cell: &Cell) -> bool {
     cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all())
 }
 
-/// `Highest rate that keeps to p99<1s: 4 590 tps (held in all of trial-0007, trial-0009 and trial-0012); 4 790 tps failed in 1 of
-/// 3 trials (trial-0011: p99 was 72.679 ms).`
+/// `Highest rate that keeps to p99<1s: 4 590 tps (held in all of trial-0007, trial-0009 and
+/// trial-0012); 4 790 tps failed in 1 of 3 trials (trial-0011: p99 was 72.679 ms).`
 pub(crate) fn max_rate_line(found: &MaxRate) -> String {
     let held = found.held.as_ref().map_or("none that was tried".to_owned(), |held| {
         let all = if held.trials.len() > 1 { "all of " } else { "" };
@@ -191,7 +193,8 @@ fn p99_there(cell: &Cell) -> String {
     said.map_or(String::new(), |said| format!(" ({said})"))
 }
 
-/// `Sustained: yes. 998.2 tps of a target rate of 1 000 tps with 8 connections; response time p50 312 µs, p99 2.10 ms`.
+/// `Sustained: yes. 998.2 tps of a target rate of 1 000 tps with 8 connections; response time p50
+/// 312 µs, p99 2.10 ms`.
 fn cell_line(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
     let (open, tps) = (cell.open_loop.as_ref()?, cell.tps.as_ref()?);
     let connections = names::connections(cell.configuration.connections());
@@ -256,8 +259,9 @@ mod tests {
         };
         assert_eq!(
             max_rate_line(&found),
-            "Highest rate that is sustained and keeps to p99<20ms: 4 590 tps (held in all of trial-0004, trial-0006 and trial-0007); \
-             4 790 tps failed in 1 of 3 trials (trial-0005: p99 was 72 ms; generator-limited)."
+            "Highest rate that is sustained and keeps to p99<20ms: 4 590 tps (held in all of \
+             trial-0004, trial-0006 and trial-0007); 4 790 tps failed in 1 of 3 trials \
+             (trial-0005: p99 was 72 ms; generator-limited)."
         );
         (found.held, found.broken) = (None, None);
         assert!(max_rate_line(&found).ends_with("none that was tried; no higher one was tried."));
@@ -291,17 +295,14 @@ mod tests {
     fn one_trial_says_whether_it_was_sustained_and_why_not() {
         check(
             &Fixture::open_run(1000),
-            &[
-                "Sustained: yes. 1 000 tps of a target rate of 1 000 tps with 8 connections; response time p50 300 µs, \
-               p99 2.10 ms (one trial, so without an interval).",
-            ],
+            &["Sustained: yes. 1 000 tps of a target rate of 1 000 tps with 8 connections; \
+               response time p50 300 µs, p99 2.10 ms (one trial, so without an interval)."],
         );
         check(
             &Fixture::open_run(8000),
-            &[
-                "Sustained: no: 2 400 of 80 000 starts were still waiting at the end (3.0 %). 7 760 tps of a target rate of \
-               8 000 tps with 8 connections; response time p50 90.0 ms, p99 310 ms (one trial, so without an interval).",
-            ],
+            &["Sustained: no: 2 400 of 80 000 starts were still waiting at the end (3.0 %). 7 \
+               760 tps of a target rate of 8 000 tps with 8 connections; response time p50 90.0 \
+               ms, p99 310 ms (one trial, so without an interval)."],
         );
     }
 
@@ -310,16 +311,19 @@ mod tests {
         check(
             &Fixture::rates(),
             &[
-                "innodb_flush_log_at_trx_commit=1: sustained up to a target rate of 2 000 tps (p99 2.10 ms there); not at \
-               4 000 tps: 1 200 of 40 000 starts were still waiting at the end (3.0 %); generator-limited.",
-                "innodb_flush_log_at_trx_commit=2: sustained at every rate tried, up to 4 000 tps (p99 2.10 ms there).",
+                "innodb_flush_log_at_trx_commit=1: sustained up to a target rate of 2 000 tps (p99 \
+               2.10 ms there); not at 4 000 tps: 1 200 of 40 000 starts were still waiting at the \
+               end (3.0 %); generator-limited.",
+                "innodb_flush_log_at_trx_commit=2: sustained at every rate tried, up to 4 000 tps \
+                 (p99 2.10 ms there).",
             ],
         );
     }
 
     #[test]
     fn one_rate_at_several_connections_is_one_line() {
-        let plan = "name = \"fixed\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[load]\nrate = 8000\n[design]\n\
+        let plan = "name = \"fixed\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[load]\nrate = \
+                    8000\n[design]\n\
                     blocks = 1\naa_pair = false\n[factors]\nconnections = [1, 8, 50]\n";
         let fixture = Fixture::of_plan(plan).with(|trials| {
             for trial in trials {
@@ -329,10 +333,8 @@ mod tests {
         });
         check(
             &fixture,
-            &[
-                "Target rate 8 000 tps: sustained at 8 and 50 connections; not sustained at 1 connection: 2 400 of 80 000 \
-               starts were still waiting at the end (3.0 %).",
-            ],
+            &["Target rate 8 000 tps: sustained at 8 and 50 connections; not sustained at 1 \
+               connection: 2 400 of 80 000 starts were still waiting at the end (3.0 %)."],
         );
         assert_eq!(crate::verdicts(&fixture.input()).len(), 1);
     }
@@ -347,7 +349,8 @@ mod tests {
             Some(NotSustained { trial, scheduled: 10_000, skipped: 1, queued: 312 });
         assert_eq!(
             sustained_with_reason(open),
-            "in 3 of 5 trials: 312 of 10 000 starts were still waiting at the end (3.1 %) and 1 was skipped (0.01 %)"
+            "in 3 of 5 trials: 312 of 10 000 starts were still waiting at the end (3.1 %) and 1 \
+             was skipped (0.01 %)"
         );
         open.sustained = truetps_analysis::TrialShare::default();
         open.not_sustained = None;

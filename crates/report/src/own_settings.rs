@@ -16,7 +16,8 @@ const NAMED: [(&str, &str); 6] = [
     ("performance_schema", "performance schema"),
 ];
 
-/// `buffer pool 1 GiB, log 512 MiB` of some settings, and how many of them are not in it. `None`: none of them is.
+/// `buffer pool 1 GiB, log 512 MiB` of some settings, and how many of them are not in it. `None`:
+/// none of them is.
 pub(crate) fn in_short(settings: &[(&str, &str)]) -> Option<(String, usize)> {
     let files = value_of(settings, "innodb_log_files_in_group").filter(|n| *n != "1");
     let texts: Vec<_> = NAMED
@@ -36,7 +37,8 @@ fn value_of<'a>(settings: &[(&str, &'a str)], wanted: &str) -> Option<&'a str> {
     settings.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value)
 }
 
-/// The settings that truetps chose. Several servers may have different ones; a common one is there once.
+/// The settings that truetps chose. Several servers may have different ones; a common one is there
+/// once.
 fn own_settings<'a>(plan: &Plan, experiment: &'a Experiment) -> Vec<(&'a str, &'a str)> {
     let mut own: Vec<_> = Vec::new();
     for server in names::servers(experiment) {
@@ -51,7 +53,8 @@ fn own_settings<'a>(plan: &Plan, experiment: &'a Experiment) -> Vec<(&'a str, &'
     own
 }
 
-/// Whether an option file of the user gave the servers their settings: a reader takes what truetps chose for a part of it.
+/// Whether an option file of the user gave the servers their settings: a reader takes what truetps
+/// chose for a part of it.
 fn has_option_file(experiment: &Experiment) -> bool {
     names::servers(experiment).iter().any(|server| !server.of_option_file.is_empty())
 }
@@ -108,7 +111,10 @@ mod tests {
         let (short, full, _) = texts(&fixture);
         assert!(!short.contains("chosen by truetps"), "the user gave no file: {short}");
         assert!(
-            full.contains("Settings  innodb_buffer_pool_size=512M (chosen by truetps: the plan does not set them)"),
+            full.contains(
+                "Settings  innodb_buffer_pool_size=512M (chosen by truetps: the plan \
+                           does not set them)"
+            ),
             "{full}"
         );
         let servers = fixture.run.experiment.server.iter_mut();
@@ -121,10 +127,11 @@ mod tests {
             server.of_option_file = vec!["tmp_table_size".to_owned()];
         }
         let (short, full, html) = texts(&fixture);
-        let line = "Settings  chosen by truetps, because the option file does not set them: buffer pool 1 GiB, 1 more";
+        let line = "Settings  chosen by truetps, because the option file does not set them: buffer \
+                    pool 1 GiB, 1 more";
         assert!(short.contains(line), "{short}");
-        let whole = "Settings  innodb_buffer_pool_size=1G, server_id=1 (chosen by truetps: neither the plan nor the option file \
-            sets them)";
+        let whole = "Settings  innodb_buffer_pool_size=1G, server_id=1 (chosen by truetps: neither \
+            the plan nor the option file sets them)";
         assert!(full.contains(whole), "{full}");
         let server = full.lines().find(|line| line.starts_with("Server")).unwrap();
         assert!(server.contains("tmp_table_size=32M") && !server.contains("server_id"), "{server}");

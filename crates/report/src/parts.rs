@@ -7,8 +7,8 @@ use truetps_record::{Experiment, MergedPart, Trial, TrialPart};
 use crate::ReportInput;
 use crate::format::{self, mean};
 
-/// A part that does less than this share of the median part's transactions a client, or whose generator takes more than
-/// its inverse of the median part's CPU time, differs from the others.
+/// A part that does less than this share of the median part's transactions a client, or whose
+/// generator takes more than its inverse of the median part's CPU time, differs from the others.
 const ALIKE_SHARE: f64 = 0.8;
 /// The name that [`part_of_load`] has in CSV and among labels.
 pub(crate) const PART_OF_LOAD: &str = "part_of_load";
@@ -58,7 +58,8 @@ pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
     said
 }
 
-/// For one screen: how many parts there were, how exactly they started together, and which one differs.
+/// For one screen: how many parts there were, how exactly they started together, and which one
+/// differs.
 pub(crate) fn short(input: &ReportInput<'_>) -> Vec<String> {
     let parts = &input.run.experiment.parts;
     if parts.is_empty() {
@@ -225,9 +226,10 @@ mod tests {
         let medians = Medians::of(&sums);
         assert_eq!(sums[0].difference(&medians), None);
         let line = sums[2].line(3, sums[2].difference(&medians));
-        let expect = "part 2/3 on host-2: 500.0 tps on average, up to 2 clients, generator CPU 10.0 µs a transaction, busiest \
-                      worker 25 % CPU, start known within ±150 µs, host's clock 2.00 s ahead of the server's; DIFFERS: ×0.500 \
-                      of the median part's tps a client";
+        let expect = "part 2/3 on host-2: 500.0 tps on average, up to 2 clients, generator CPU \
+                      10.0 µs a transaction, busiest worker 25 % CPU, start known within ±150 µs, \
+                      host's clock 2.00 s ahead of the server's; DIFFERS: ×0.500 of the median \
+                      part's tps a client";
         assert_eq!(line, expect);
     }
 

@@ -103,7 +103,10 @@ pub(crate) fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
         let from = seconds(first.start_ms);
         facts.push((
             "Suspended",
-            format!("truetps itself did not run for {all} ({times}from {from} on): the server was not watched then"),
+            format!(
+                "truetps itself did not run for {all} ({times}from {from} on): the server was \
+                     not watched then"
+            ),
         ));
     }
     let longest =
@@ -289,7 +292,8 @@ mod tests {
             "{said}"
         );
         replica.gauges.insert("replica.Seconds_Behind_Source".to_owned(), gauge(0.68, 3.0, 0.0));
-        let lag = "The replica was at most 3 s behind its source, 0.680 s on average, 0 s in the last reading";
+        let lag = "The replica was at most 3 s behind its source, 0.680 s on average, 0 s in the \
+                   last reading";
         assert!(answer(&replica).contains(&format!("{lag}.")), "{}", answer(&replica));
         let what = "replica.Seconds_Behind_Source".to_owned();
         replica

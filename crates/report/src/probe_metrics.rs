@@ -153,8 +153,8 @@ impl ProbeMetrics {
         self.live.suspended(suspension);
     }
 
-    /// The metrics at this time of the probe's clock. A server that does not answer has no values; nor has a source whose
-    /// last reading is old.
+    /// The metrics at this time of the probe's clock. A server that does not answer has no values;
+    /// nor has a source whose last reading is old.
     pub fn text(&self, at_ms: f64) -> String {
         let mut text = ExpositionText::default();
         self.add_own(&mut text, at_ms);

@@ -91,7 +91,8 @@ fn contrast_samples(text: &mut ExpositionText, labels: &CellLabels, contrast: &C
     LabelledSamples { text, labels: &with_verdict }.add("truetps_run_verdict", help, 1.0);
 }
 
-/// The name of a figure's metric, and how many of the figure's units are one of the metric's: times are in seconds.
+/// The name of a figure's metric, and how many of the figure's units are one of the metric's: times
+/// are in seconds.
 fn metric(figure: Figure) -> (String, f64) {
     let (word, suffix, units) = match figure.unit() {
         FigureUnit::Us => ("us", "_seconds", 1e6),
@@ -104,9 +105,9 @@ fn metric(figure: Figure) -> (String, f64) {
     (format!("truetps_run_{}{suffix}", words.join("_")), units)
 }
 
-/// The experiment, the configuration, each of its levels by itself, and the part where the figures are not of the whole
-/// load. `configuration` alone tells all samples of a metric apart: of two factors whose names become the same label, the
-/// first has it.
+/// The experiment, the configuration, each of its levels by itself, and the part where the figures
+/// are not of the whole load. `configuration` alone tells all samples of a metric apart: of two
+/// factors whose names become the same label, the first has it.
 fn labels(input: &ReportInput<'_>, cell: &Cell) -> CellLabels {
     let mut labels = vec![
         ("experiment".to_owned(), input.run.experiment.name.clone()),

@@ -14,7 +14,8 @@ pub(crate) fn remarks(trial: &Trial) -> Vec<String> {
     trial.notes.iter().cloned().chain(others(trial)).chain(answers_ready(trial)).collect()
 }
 
-/// Other runs by their commands: processes come and go between trials, and would be a remark each. JSON has their numbers.
+/// Other runs by their commands: processes come and go between trials, and would be a remark each.
+/// JSON has their numbers.
 fn others(trial: &Trial) -> Option<String> {
     let commands: BTreeSet<_> =
         trial.beside.iter().map(|other| format!("truetps {}", other.command)).collect();
@@ -24,16 +25,17 @@ fn others(trial: &Trial) -> Option<String> {
     })
 }
 
-/// Clients of a script that share a thread wait for each other's turns. The mean is halfway between what is certain and
-/// what is possible.
+/// Clients of a script that share a thread wait for each other's turns. The mean is halfway between
+/// what is certain and what is possible.
 fn answers_ready(trial: &Trial) -> Option<String> {
     let AnswersReady { us_least, us_most } = trial.script.as_ref()?.answers_ready?;
     let response_us = trial.measured.as_ref()?.response.response_us_mean.filter(|us| *us > 0.0)?;
     let share = us_least.midpoint(us_most) / response_us;
     (share >= READY_MIN).then(|| {
         format!(
-            "answers lay ready for {} to {} of the mean response time of {} because other clients of the thread had their \
-             turns, as threads of sysbench wait for a core (--lua-isolation=client gives each client a thread)",
+            "answers lay ready for {} to {} of the mean response time of {} because other clients \
+             of the thread had their turns, as threads of sysbench wait for a core \
+             (--lua-isolation=client gives each client a thread)",
             format::duration_us(us_least),
             format::duration_us(us_most),
             format::duration_us(response_us),

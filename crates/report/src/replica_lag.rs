@@ -1,13 +1,13 @@
-//! How far a replica of the MySQL family is behind its source, by its own account: in whole seconds, and unknown while
-//! replication does not run.
+//! How far a replica of the MySQL family is behind its source, by its own account: in whole
+//! seconds, and unknown while replication does not run.
 
 /// Each channel has this number, whether or not it replicates.
 const OF_ALL: &str = ".Last_Errno";
 /// The lag by its name in each version: the second name is of MySQL 8.0.22 and later.
 const LAGS: [&str; 2] = [".Seconds_Behind_Master", ".Seconds_Behind_Source"];
 
-/// Channels of a replica among the names of a probe's signals, each with its lag. The first part is empty for the only
-/// channel, else ` (channel NAME)`.
+/// Channels of a replica among the names of a probe's signals, each with its lag. The first part is
+/// empty for the only channel, else ` (channel NAME)`.
 pub fn replica_lags<'n, T>(
     names: impl Iterator<Item = &'n str>,
     lag: impl Fn(&str) -> Option<T>,

@@ -1,6 +1,7 @@
 //! The loss of each durability level in a crash, from the knowledge crate.
 //!
-//! Covers two settings, one by one. Their combined effect is in `durability`, if the servers' other settings are known.
+//! Covers two settings, one by one. Their combined effect is in `durability`, if the servers' other
+//! settings are known.
 
 use truetps_record::SettingValue;
 
@@ -9,8 +10,9 @@ use crate::{ReportInput, durability};
 pub(crate) const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 const SYNC_BINLOG: &str = "sync_binlog";
 /// The other settings are unknown: the folder is old, or the server was unavailable.
-const UNKNOWN_TOGETHER: &str = "The servers' other settings are not recorded, and no setting decides alone: with a \
-     binlog and sync_binlog=0, MariaDB's default, innodb_flush_log_at_trx_commit=1 can lose the last commits in a power cut.";
+const UNKNOWN_TOGETHER: &str = "The servers' other settings are not recorded, and no setting \
+     decides alone: with a binlog and sync_binlog=0, MariaDB's default, \
+     innodb_flush_log_at_trx_commit=1 can lose the last commits in a power cut.";
 
 /// Sentences about the levels that the plan tries, in its order.
 pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
@@ -48,10 +50,11 @@ mod tests {
         let said = sentences(&fixture.input());
         assert_eq!(
             said[0],
-            "With innodb_flush_log_at_trx_commit=1, a process crash loses no acknowledged transaction, a power cut loses no \
-             committed transaction if the disk honours flushes (and, with a binlog, sync_binlog=1); with =2, a process crash loses nothing, a power cut loses up to about the last \
-             second of acknowledged transactions; with =0, a crash loses up to about the last second of acknowledged \
-             transactions."
+            "With innodb_flush_log_at_trx_commit=1, a process crash loses no acknowledged \
+             transaction, a power cut loses no committed transaction if the disk honours flushes \
+             (and, with a binlog, sync_binlog=1); with =2, a process crash loses nothing, a power \
+             cut loses up to about the last second of acknowledged transactions; with =0, a crash \
+             loses up to about the last second of acknowledged transactions."
         );
         assert_eq!(said[1..], [UNKNOWN_TOGETHER], "nothing is known of the other settings");
     }

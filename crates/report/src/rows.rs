@@ -1,4 +1,5 @@
-//! Rows a second, where a transaction changes another number of rows than one: tps alone says little there.
+//! Rows a second, where a transaction changes another number of rows than one: tps alone says
+//! little there.
 
 use truetps_analysis::{Analysis, Cell, Contrast, Figure, MainEffect};
 use truetps_record::Estimate;
@@ -13,7 +14,8 @@ pub(crate) fn are_shown(analysis: &Analysis) -> bool {
     analysis.cells.iter().filter_map(per_tx).any(|rows| (rows - 1.0).abs() > ONE_ROW_DEVIATION)
 }
 
-/// A trial in which nothing ended has a throughput and no rows, so the ledger is preferred to the quotient.
+/// A trial in which nothing ended has a throughput and no rows, so the ledger is preferred to the
+/// quotient.
 fn per_tx(cell: &Cell) -> Option<f64> {
     cell.get(Figure::RowsChanged).or_else(|| {
         Some(cell.get(Figure::RowsPerSecond)? / cell.get(Figure::Tps).filter(|tps| *tps > 0.0)?)
@@ -37,7 +39,8 @@ pub(crate) fn main_effect_ratio(analysis: &Analysis, effect: &MainEffect) -> Opt
     scaled(&effect.tps_ratio, (level? - baseline?).exp())
 }
 
-/// Rows a second of a contrast over the rows a second of its baseline, where the two change different numbers of rows.
+/// Rows a second of a contrast over the rows a second of its baseline, where the two change
+/// different numbers of rows.
 pub(crate) fn ratio(analysis: &Analysis, contrast: &Contrast) -> Option<Estimate> {
     let [rows, baseline] =
         [contrast.cell, contrast.baseline_cell].map(|cell| per_tx(&analysis.cells[cell]));
@@ -51,7 +54,8 @@ fn scaled(ratio: &Estimate, factor: f64) -> Option<Estimate> {
     (!is_same).then_some(Estimate { value: ratio.value * factor, low, high, n: ratio.n })
 }
 
-/// What verdicts on tps leave out of comparisons of different numbers of rows; `None` where all have the same.
+/// What verdicts on tps leave out of comparisons of different numbers of rows; `None` where all
+/// have the same.
 pub(crate) fn note(analysis: &Analysis, contrasts: &[&Contrast]) -> Option<String> {
     let ratios: Vec<_> =
         contrasts.iter().filter_map(|contrast| ratio(analysis, contrast)).collect();

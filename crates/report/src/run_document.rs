@@ -102,8 +102,8 @@ pub(crate) fn extended(experiment: &Experiment) -> Option<String> {
     let first = experiment.extensions.first()?.blocks_before;
     let steps: Vec<_> = experiment.extensions.iter().map(|step| step.blocks.to_string()).collect();
     Some(format!(
-        "extended from {first} to {} blocks after results were known: each extension makes chance differences more \
-         likely than the intervals say (`truetps help verdicts`)",
+        "extended from {first} to {} blocks after results were known: each extension makes chance \
+         differences more likely than the intervals say (`truetps help verdicts`)",
         steps.join(", then ")
     ))
 }

@@ -69,9 +69,9 @@ pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<DocumentSection> {
     };
     let least = format::percent(analysis.smallest_effect);
     let explained = format!(
-        "Ratios are paired by block, with their 95 % interval. faster and slower: the difference passes {test}, and is at \
-         least {least}. equivalent: it is shown to be within {least}. \"detectable\": the smallest effect that would get \
-         a verdict here four times out of five."
+        "Ratios are paired by block, with their 95 % interval. faster and slower: the difference \
+         passes {test}, and is at least {least}. equivalent: it is shown to be within {least}. \
+         \"detectable\": the smallest effect that would get a verdict here four times out of five."
     );
     DocumentSection::of(
         format!("Against {baseline}"),
@@ -108,7 +108,8 @@ fn beside_table(input: &ReportInput<'_>, curve: &Curve) -> DocumentTable {
     DocumentTable::new(header, rows).of_numbers()
 }
 
-/// A ratio of a figure beside throughput, with what may be claimed of it; nothing where nothing may.
+/// A ratio of a figure beside throughput, with what may be claimed of it; nothing where nothing
+/// may.
 fn judged(ratio: Option<Estimate>, change: Option<Judgement>) -> TableEntry {
     let text = format::or_nothing(ratio.as_ref(), format::ratio_estimate);
     let word = change.filter(|change| change.is_decided()).map(format::change_word);
@@ -197,8 +198,8 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
     )
 }
 
-/// Trials that are not evidence, errors, clients that failed and notes, each with its reason; left out where there is
-/// none.
+/// Trials that are not evidence, errors, clients that failed and notes, each with its reason; left
+/// out where there is none.
 pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let others =
         [failed_clients(input), notes(input), external::lines(input), parts::lines(input)].concat();

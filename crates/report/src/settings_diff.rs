@@ -62,7 +62,8 @@ pub(crate) fn diff_markdown(diff: &Diff, all: bool) -> String {
         }
     }
     out.push_str(
-        "\n| group | setting | A | B | default A | default B | meaning | more |\n|---|---|---|---|---|---|---|---|\n",
+        "\n| group | setting | A | B | default A | default B | meaning | more \
+         |\n|---|---|---|---|---|---|---|---|\n",
     );
     for difference in visible(diff, all) {
         let (of_a, of_b) = both(difference);
@@ -193,7 +194,8 @@ fn crash_line(placed: &Placed) -> Option<String> {
     })
 }
 
-/// Both values; for two long lists, such as `optimizer_switch`, only the parts that are not in both.
+/// Both values; for two long lists, such as `optimizer_switch`, only the parts that are not in
+/// both.
 pub(crate) fn both(difference: &Difference) -> (String, String) {
     let Difference { a, b, .. } = difference;
     if let (Some(one), Some(other)) = (&a.value, &b.value)
@@ -334,7 +336,8 @@ mod tests {
             "{text}"
         );
         for expected in [
-            "\nmost likely to matter first\n  sync_binlog   A 1   B 0\n      durability: After how many groups",
+            "\nmost likely to matter first\n  sync_binlog   A 1   B 0\n      durability: After how \
+             many groups",
             "default A 1, B 0; A from /etc/my.cnf; B from /etc/my.cnf; dynamic; goes with",
             "B: a process crash loses nothing; a power cut can lose the end of the binlog",
             "innodb_redo_log_capacity   A 1G   B not there (innodb_log_file_size=48M)",
@@ -413,7 +416,8 @@ mod tests {
             text.find("\n  log_bin ").unwrap() < text.find("\n  sync_binlog ").unwrap(),
             "{text}"
         );
-        let counted = "1 setting differs, and 1 with the same value has no effect on one side; 0 are the same";
+        let counted = "1 setting differs, and 1 with the same value has no effect on one side; 0 \
+                       are the same";
         assert!(text.contains(counted), "{text}");
     }
 

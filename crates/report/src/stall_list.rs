@@ -129,10 +129,10 @@ pub(crate) fn facts(run: &Run) -> Vec<(&'static str, String)> {
 
 /// A table of a trial's stalls and dips, and a list of what the server did in each.
 fn blocks(detail: &TrialDetail) -> Vec<Block> {
-    const READINGS: &str = "Rates and shares cover the time between the readings around a stall; for a shorter stall \
-                            they include time around it.";
-    const SAMPLED: &str = "The server does not time its waits: sessions were counted by their state at each reading. \
-                           `--waits` times them on a private server.";
+    const READINGS: &str = "Rates and shares cover the time between the readings around a stall; \
+                            for a shorter stall they include time around it.";
+    const SAMPLED: &str = "The server does not time its waits: sessions were counted by their \
+                           state at each reading. `--waits` times them on a private server.";
     let header = ["", "start", "length", "missing", "usual"];
     let table = DocumentTable::new(header, detail.stalls.list.iter().map(row)).of_numbers();
     let mut blocks = vec![Block::Table(table)];

@@ -1,4 +1,5 @@
-//! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the same time.
+//! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the
+//! same time.
 
 use truetps_analysis::{
     CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, Telling,
@@ -16,14 +17,15 @@ pub(crate) const ROWS_MAX: usize = 20;
 const WAITS_MAX: usize = 2;
 const SIGNS_MAX: usize = 2;
 
-pub(crate) const HOW_TO_READ: &str = "A stall is a period with less than 30 % of the usual throughput around it, a dip \
-     one with less than 70 %; the depth is the share of transactions that were missing. Starts count from the first \
-     transaction of the trial, its warm-up included. \"At the same time\" lists what the server waited on \
-     more than in the rest of the trial, by the server's names and with the number of waiting sessions, and other \
-     signals that rose (or fell, as most do when nothing runs). None of these is necessarily the cause.";
+pub(crate) const HOW_TO_READ: &str = "A stall is a period with less than 30 % of the usual \
+     throughput around it, a dip one with less than 70 %; the depth is the share of transactions \
+     that were missing. Starts count from the first transaction of the trial, its warm-up \
+     included. \"At the same time\" lists what the server waited on more than in the rest of the \
+     trial, by the server's names and with the number of waiting sessions, and other signals that \
+     rose (or fell, as most do when nothing runs). None of these is necessarily the cause.";
 
-/// `4.1 of 300 s measured (1.3 %) in 2 of 5 trials, longest 1.9 s (trial-0003, 41.2 s after its first transaction; waiting for redo
-/// flush)`; `None` where there is no trial.
+/// `4.1 of 300 s measured (1.3 %) in 2 of 5 trials, longest 1.9 s (trial-0003, 41.2 s after its
+/// first transaction; waiting for redo flush)`; `None` where there is no trial.
 pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let valid = valid(input);
     let summary = cell_detail(&valid);
@@ -114,7 +116,8 @@ pub(crate) struct StallRow<'a> {
     pub(crate) coincident: String,
 }
 
-/// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
+/// The longest stalls and dips of all trials in the order of their trials, and how many more there
+/// are.
 pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<StallRow<'a>>, usize) {
     let (mut rows, left_out) = longest(&input.run.trials, ROWS_MAX, |stall| {
         coincident_or_absence(stall, WAITS_MAX, SIGNS_MAX)
@@ -184,7 +187,8 @@ pub(crate) fn coincident_or_absence(stall: &Stall, waits_max: usize, signs_max: 
     }
 }
 
-/// What was waited on and what else rose, the most telling first; what fell comes last, as most things do where nothing runs.
+/// What was waited on and what else rose, the most telling first; what fell comes last, as most
+/// things do where nothing runs.
 pub(crate) fn coincident_text(
     coincident: &Coincident,
     waits_max: usize,
@@ -350,9 +354,10 @@ mod tests {
                 read("server CPU", SignUnit::Cores, 0.1, 0.9),
             ],
         };
-        let all = "time without an answer to the probe: 2.0 s; other (Waiting for backup lock): 3.2 sessions, \
-                   usually 0.0; disk busy: 90 %, usually 20 %; lower than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
-                   server CPU: 0.10 cores, usually 0.90 cores";
+        let all = "time without an answer to the probe: 2.0 s; other (Waiting for backup lock): \
+                   3.2 sessions, usually 0.0; disk busy: 90 %, usually 20 %; lower than usual: \
+                   Innodb_row_lock_waits: 0.070/s, usually 1.800/s, server CPU: 0.10 cores, \
+                   usually 0.90 cores";
         assert_eq!(coincident_text(&coincident, usize::MAX, usize::MAX), all);
         let waits = vec![waited(WaitClass::Commit, 2.0, Some(1.8))];
         let as_ever = Coincident { readings: 1, waits, ..Coincident::default() };

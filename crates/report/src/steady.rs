@@ -8,7 +8,8 @@ use crate::generator::and_more;
 /// Configurations named; the others are counted.
 const SHOWN_MAX: usize = 3;
 
-/// Which configurations, how far they are off, and advice. `None` where all were steady, or where it is not known.
+/// Which configurations, how far they are off, and advice. `None` where all were steady, or where
+/// it is not known.
 pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     let mut unsteady: Vec<_> =
         analysis.cells.iter().filter_map(|cell| Some((cell, cell.unsteady.as_ref()?))).collect();
@@ -20,8 +21,8 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     let more = and_more(unsteady.len() - shown.len());
     (!shown.is_empty()).then(|| {
         format!(
-            "Not in a steady state, so that response times do not describe it: {}{more} (tps × mean response time ÷ connections, 1 in a \
-             steady state). Measure for longer.",
+            "Not in a steady state, so that response times do not describe it: {}{more} (tps × \
+             mean response time ÷ connections, 1 in a steady state). Measure for longer.",
             shown.join("; ")
         )
     })
@@ -57,7 +58,8 @@ mod tests {
         });
         let said = warning(fixture.input().analysis).unwrap();
         for part in [
-            "Not in a steady state, so that response times do not describe it: innodb_flush_log_at_trx_commit=",
+            "Not in a steady state, so that response times do not describe it: \
+             innodb_flush_log_at_trx_commit=",
             "connections=50: 0.720 (2 of 3 trials)",
             "Measure for longer.",
         ] {

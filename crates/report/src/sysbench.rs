@@ -1,12 +1,14 @@
-//! The block of lines that many scripts read, for each trial: the labels that `truetps sysbench` prints at the end of a run.
+//! The block of lines that many scripts read, for each trial: the labels that `truetps sysbench`
+//! prints at the end of a run.
 
 use truetps_analysis::{LoadedTrial, TrialLatency};
 use truetps_record::{Measured, ScriptFairness, ScriptRun, Trial};
 
 use crate::{ReportInput, printable};
 
-/// Lines of all trials with figures, in the order of the schedule. A line whose figure is not known is left out: only the
-/// runs of scripts record what their statements were (reads, writes) and how evenly their clients were served.
+/// Lines of all trials with figures, in the order of the schedule. A line whose figure is not known
+/// is left out: only the runs of scripts record what their statements were (reads, writes) and how
+/// evenly their clients were served.
 pub(crate) fn sysbench(input: &ReportInput<'_>) -> String {
     let mut trials: Vec<_> = input.run.trials.iter().collect();
     trials.sort_by_key(|one| (one.trial.block, one.trial.position));
@@ -109,7 +111,8 @@ mod tests {
         let fixture = Fixture::connections_only();
         let text = sysbench(&fixture.input());
         assert_eq!(text.matches("SQL statistics:").count(), 2);
-        let expect = "    transactions:                        2058   (205.80 per sec.)\n    queries:                             2058";
+        let expect = "    transactions:                        2058   (205.80 per sec.)\n    \
+                      queries:                             2058";
         assert!(text.contains(expect), "{text}");
         assert!(text.contains("         95th percentile:"), "{text}");
         assert!(!text.contains("min:") && !text.contains("fairness"), "not known here: {text}");
@@ -133,7 +136,8 @@ mod tests {
         let fixture =
             Fixture::script_without_server().with(|trials| trials[0].script = Some(script));
         let text = sysbench(&fixture.input());
-        let read = "    queries performed:\n        read:                            140\n        write:      ";
+        let read = "    queries performed:\n        read:                            140\n        \
+                    write:      ";
         let fair = "Threads fairness:\n    events (avg/stddev):           20.5000/0.50\n    \
                     execution time (avg/stddev):   1.0000/0.25\n";
         for part in [read, "        total:                           200\n    transactions:", fair]

@@ -201,8 +201,8 @@ fn push_columns(
     }
 }
 
-/// Columns that are drawn beside each other. A table that is far too wide goes on below, with its first column again; words
-/// have what is left of the last line.
+/// Columns that are drawn beside each other. A table that is far too wide goes on below, with its
+/// first column again; words have what is left of the last line.
 fn column_groups(widths: &[usize], words_last: bool, screen: TextScreen) -> Vec<Vec<usize>> {
     let mut least: Vec<_> = widths.iter().map(|width| width + GAP.len()).collect();
     if let Some(words) = least.last_mut().filter(|_| words_last) {
@@ -228,8 +228,8 @@ fn column_groups(widths: &[usize], words_last: bool, screen: TextScreen) -> Vec<
     groups
 }
 
-/// Columns that are too wide even as the only one beside the first: the wider ones get what the others leave, and their cells go
-/// on in further lines.
+/// Columns that are too wide even as the only one beside the first: the wider ones get what the
+/// others leave, and their cells go on in further lines.
 fn fitted(mut widths: Vec<usize>, words_last: bool, table_width: usize) -> Vec<usize> {
     let gaps = GAP.len() * (widths.len() - 1);
     if words_last {
@@ -245,8 +245,8 @@ fn fitted(mut widths: Vec<usize>, words_last: bool, table_width: usize) -> Vec<u
     widths
 }
 
-/// A row of a table. Cells go on in further lines below themselves where they are too long; words in the last column have what
-/// is left of the line.
+/// A row of a table. Cells go on in further lines below themselves where they are too long; words
+/// in the last column have what is left of the line.
 fn push_row(
     out: &mut String,
     row: &[TableEntry],
@@ -319,8 +319,8 @@ fn column_widths(table: &DocumentTable) -> Vec<usize> {
     widths
 }
 
-/// Appends `text` broken at spaces, but not between a number and its unit, and between Chinese or Japanese characters;
-/// the first line begins with `first`, the others with `rest`.
+/// Appends `text` broken at spaces, but not between a number and its unit, and between Chinese or
+/// Japanese characters; the first line begins with `first`, the others with `rest`.
 pub(crate) fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: usize) {
     let room = columns.saturating_sub(display_width(rest).max(display_width(first)));
     let parts = if columns < NARROW { broken(unbreakable(text), room) } else { unbreakable(text) };
@@ -335,7 +335,8 @@ pub(crate) fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str
     }
 }
 
-/// On a narrow terminal, names that are longer than a line go on in the next one. Elsewhere a path stays whole.
+/// On a narrow terminal, names that are longer than a line go on in the next one. Elsewhere a path
+/// stays whole.
 fn broken(words: Vec<String>, room: usize) -> Vec<String> {
     let room = room.max(1);
     let words = words.into_iter().flat_map(|word| {
@@ -344,8 +345,8 @@ fn broken(words: Vec<String>, room: usize) -> Vec<String> {
     words.collect()
 }
 
-/// Words with the space behind them. Numbers are kept together: `200 000`, `4.2 %`, `2.10 ms`. Control characters, which
-/// a server's message may have, are no words: a terminal would obey them.
+/// Words with the space behind them. Numbers are kept together: `200 000`, `4.2 %`, `2.10 ms`.
+/// Control characters, which a server's message may have, are no words: a terminal would obey them.
 fn unbreakable(text: &str) -> Vec<String> {
     const UNITS: [&str; 8] = ["µs", "ms", "s", "%", "tps", "GiB", "MiB", "KiB"];
     let mut words: Vec<String> = Vec::new();

@@ -250,7 +250,8 @@ Load      cpu, a script of sysbench; no warm-up; 10 000 transactions
 fn one_block_is_called_one_trial() {
     check(
         &Fixture::connections_only(),
-        "          8  819.5 (1 trial)       1  8.79 ms  17.6 ms  29.3 ms  390 ms       0     11.5 µs     84.0 µs\n",
+        "          8  819.5 (1 trial)       1  8.79 ms  17.6 ms  29.3 ms  390 ms       0     11.5 \
+         µs     84.0 µs\n",
     );
 }
 
@@ -258,8 +259,10 @@ fn one_block_is_called_one_trial() {
 #[test]
 fn many_settings_have_a_table_each() {
     let fixture = Fixture::of_plan(
-        "name = \"both\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 2\n[factors]\n\
-             innodb_flush_log_at_trx_commit = [1, 2, 0]\nsync_binlog = [0, 1]\nconnections = [1, 8]\n",
+        "name = \"both\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = \
+             2\n[factors]\n\
+             innodb_flush_log_at_trx_commit = [1, 2, 0]\nsync_binlog = [0, 1]\nconnections = [1, \
+             8]\n",
     );
     check(
         &fixture,

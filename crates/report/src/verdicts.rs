@@ -37,8 +37,8 @@ impl VerdictKind {
     }
 }
 
-/// One sentence for each combination of settings against the baseline; where nothing is compared, where each curve
-/// stops rising.
+/// One sentence for each combination of settings against the baseline; where nothing is compared,
+/// where each curve stops rising.
 pub fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
     sentences(input, true)
 }
@@ -89,7 +89,8 @@ pub(crate) fn figure_sentences(input: &ReportInput<'_>, with_risk: bool) -> Vec<
     }
 }
 
-/// The baseline's throughput, before the differences from it. Without a comparison the verdict has it.
+/// The baseline's throughput, before the differences from it. Without a comparison the verdict has
+/// it.
 pub(crate) fn answer(input: &ReportInput<'_>) -> Option<String> {
     let analysis = input.analysis;
     if analysis.contrasts.is_empty() || analysis.axis == Axis::Rate {
@@ -156,7 +157,8 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve, with_risk: bool) -> 
     Some(format!("{name}: {}{risk}.", parts.join("; ")))
 }
 
-/// One sentence for many combinations of settings: how many comparisons have which verdict, and the extreme ones.
+/// One sentence for many combinations of settings: how many comparisons have which verdict, and the
+/// extreme ones.
 pub(crate) fn counted(analysis: &Analysis) -> Vec<String> {
     let mut by_kind: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for contrast in &analysis.contrasts {
@@ -248,8 +250,10 @@ mod tests {
         check(
             &Fixture::durability(),
             &[
-                "innodb_flush_log_at_trx_commit=2: faster than =1 at 1, 8 and 50 connections (×2.26 to ×28.8).",
-                "innodb_flush_log_at_trx_commit=0: faster than =1 at 1, 8 and 50 connections (×2.28 to ×28.5).",
+                "innodb_flush_log_at_trx_commit=2: faster than =1 at 1, 8 and 50 connections \
+                 (×2.26 to ×28.8).",
+                "innodb_flush_log_at_trx_commit=0: faster than =1 at 1, 8 and 50 connections \
+                 (×2.28 to ×28.5).",
             ],
         );
     }
@@ -270,15 +274,18 @@ mod tests {
         check(
             &fixture,
             &[
-                "innodb_flush_log_at_trx_commit=2: faster than =1 at 50 connections (×2.26 [2.16, 2.37]); equivalent to =1 \
-             at 1 connection (within 3.0 %); not enough data at 8 connections.",
-                "innodb_flush_log_at_trx_commit=0: faster than =1 at 50 connections (×2.28 [2.17, 2.39]); equivalent to =1 \
-             at 1 connection (within 3.0 %); not enough data at 8 connections.",
+                "innodb_flush_log_at_trx_commit=2: faster than =1 at 50 connections (×2.26 [2.16, \
+             2.37]); equivalent to =1 at 1 connection (within 3.0 %); not enough data at 8 \
+             connections.",
+                "innodb_flush_log_at_trx_commit=0: faster than =1 at 50 connections (×2.28 [2.17, \
+             2.39]); equivalent to =1 at 1 connection (within 3.0 %); not enough data at 8 \
+             connections.",
             ],
         );
     }
 
-    /// MySQL 5.7 against 8.0: throughput stays open while a transaction takes 1.7 times the CPU time.
+    /// MySQL 5.7 against 8.0: throughput stays open while a transaction takes 1.7 times the CPU
+    /// time.
     #[test]
     fn a_decided_cpu_time_is_shown_where_throughput_is_open() {
         let fixture = Fixture::durability().with(|trials| {
@@ -293,8 +300,9 @@ mod tests {
         });
         assert_eq!(
             verdicts(&fixture.input())[0],
-            "innodb_flush_log_at_trx_commit=2: not enough data at 1, 8 and 50 connections; a transaction takes more CPU \
-             time of the server at 1, 8 and 50 connections (×1.715 to ×1.715)."
+            "innodb_flush_log_at_trx_commit=2: not enough data at 1, 8 and 50 connections; a \
+             transaction takes more CPU time of the server at 1, 8 and 50 connections (×1.715 to \
+             ×1.715)."
         );
     }
 
@@ -302,19 +310,17 @@ mod tests {
     fn without_a_setting_the_knee_is_the_verdict() {
         check(
             &Fixture::connections_only(),
-            &[
-                "Throughput is highest at 8 connections (819.5 tps); these are the most connections tried, and it may \
-             rise further.",
-            ],
+            &["Throughput is highest at 8 connections (819.5 tps); these are the most \
+             connections tried, and it may rise further."],
         );
     }
 
     #[test]
     fn rates_that_both_keep_up_with_are_no_tie() {
         let lines = verdicts(&Fixture::rates().input());
-        let expect = "innodb_flush_log_at_trx_commit=2: faster than =1 at a target rate of 4 000 tps (×1.031 [1.031, 1.031]; \
-                      generator-limited); keeps up as =1 does at target rates of 1 000 and 2 000 tps (compare response \
-                      times there).";
+        let expect = "innodb_flush_log_at_trx_commit=2: faster than =1 at a target rate of 4 000 \
+                      tps (×1.031 [1.031, 1.031]; generator-limited); keeps up as =1 does at \
+                      target rates of 1 000 and 2 000 tps (compare response times there).";
         assert_eq!(lines.last().map(String::as_str), Some(expect));
     }
 
@@ -348,10 +354,8 @@ mod tests {
         let fixture = Fixture::durability().with(|trials| trials.truncate(1));
         check(
             &fixture,
-            &[
-                "innodb_flush_log_at_trx_commit=1: 205.8 tps with 1 connection, p99 14.6 ms (one trial, so without an \
-               interval).",
-            ],
+            &["innodb_flush_log_at_trx_commit=1: 205.8 tps with 1 connection, p99 14.6 ms (one \
+               trial, so without an interval)."],
         );
     }
 }

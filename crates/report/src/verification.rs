@@ -1,4 +1,5 @@
-//! Whether every acknowledged row is in the table, once and unchanged: the answer of `truetps verify`.
+//! Whether every acknowledged row is in the table, once and unchanged: the answer of
+//! `truetps verify`.
 
 use serde::Serialize;
 use truetps_archive::VerifiedRun;
@@ -58,9 +59,10 @@ pub(crate) fn document(input: &VerifiedRun) -> Document {
     Document::new(title(input), facts(input), sections)
 }
 
-const HOW_TO_READ: &str = "lost: acknowledged and not there. doubled: copies beyond the first. changed: there with another \
-    payload. refused but there: the answer said no. never sent: there, and no client has sent it. unknown: there was no answer, \
-    or one that leaves both open (429, 5xx, a broken connection): it may be there or not.";
+const HOW_TO_READ: &str = "lost: acknowledged and not there. doubled: copies beyond the first. \
+    changed: there with another payload. refused but there: the answer said no. never sent: there, \
+    and no client has sent it. unknown: there was no answer, or one that leaves both open (429, \
+    5xx, a broken connection): it may be there or not.";
 
 pub(crate) fn title(input: &VerifiedRun) -> String {
     let load = &input.verification.load;
@@ -157,7 +159,8 @@ pub(crate) fn trust(input: &VerifiedRun) -> Option<String> {
     if !found.log.is_complete {
         let torn = if found.log.torn_bytes > 0 { "; its last record was cut off" } else { "" };
         limits.push(format!(
-            "the load did not end: rows that were sent and are not in the log of answers count as unknown{torn}"
+            "the load did not end: rows that were sent and are not in the log of answers count as \
+             unknown{torn}"
         ));
     }
     if found.log.damaged > 0 {

@@ -1,4 +1,5 @@
-//! What sessions waited on, longest first: of configurations, of two sides, and of a server that was watched.
+//! What sessions waited on, longest first: of configurations, of two sides, and of a server that
+//! was watched.
 
 use truetps_analysis::{ComparedWaits, TopWait, TopWaits, WaitClass, WaitSource};
 
@@ -64,7 +65,8 @@ pub(crate) fn in_short(wait: &TopWait) -> String {
     }
 }
 
-/// A wait where no transaction is counted: `redo flush: 1.667 sessions (wait/io/file/innodb/innodb_log_file)`.
+/// A wait where no transaction is counted: `redo flush: 1.667 sessions
+/// (wait/io/file/innodb/innodb_log_file)`.
 pub(crate) fn watched_in_short(wait: &TopWait) -> String {
     let sessions = format!("{} sessions", format::tps(wait.sessions));
     match wait.class {
@@ -106,8 +108,8 @@ pub(crate) fn explained(views: &[WaitsView]) -> String {
     let rows = views.iter().flat_map(|view| &view.rows);
     let (sampled, timed): (Vec<_>, Vec<_>) = rows.partition(|row| row[3].ends_with('†'));
     let mut said = vec![
-        "Sessions: the average number waiting. A transaction: this number divided by the throughput, the time that a \
-         transaction waited."
+        "Sessions: the average number waiting. A transaction: this number divided by the \
+         throughput, the time that a transaction waited."
             .to_owned(),
     ];
     if !timed.is_empty() {
@@ -125,8 +127,8 @@ pub(crate) fn explained(views: &[WaitsView]) -> String {
     said.join(" ")
 }
 
-const SAMPLED: &str = "†: sessions that were seen in this state when the server was read, and their share of all sessions at work: \
-                       short waits are seen by chance.";
+const SAMPLED: &str = "†: sessions that were seen in this state when the server was read, and \
+                       their share of all sessions at work: short waits are seen by chance.";
 
 /// The waits of a server that was watched without a load of truetps's.
 pub(crate) fn watched(waits: &TopWaits) -> DocumentSection {
@@ -134,8 +136,9 @@ pub(crate) fn watched(waits: &TopWaits) -> DocumentSection {
     let view = WaitsView::of(String::new(), waits);
     let rows = view.rows.iter().map(|row| WITHOUT_TX.map(|at| row[at].clone()));
     let table = Block::Table(DocumentTable::new(WITHOUT_TX.map(|at| HEADER[at]), rows));
-    let explained = "Sessions: how many waited at a time, on average; the server's own threads are among them where it times \
-                     its waits. †: sessions that were seen in this state, and their share of all at work.";
+    let explained = "Sessions: how many waited at a time, on average; the server's own threads are \
+                     among them where it times its waits. †: sessions that were seen in this \
+                     state, and their share of all at work.";
     let said: Vec<_> = view.more.as_deref().into_iter().chain([explained]).collect();
     DocumentSection {
         heading: HEADING.to_owned(),
@@ -158,12 +161,16 @@ pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<D
     let table = DocumentTable::new(["rank", "A", "B", "class", "wait"], rows).block()?;
     let mut said = Vec::from_iter(more(waits.more));
     said.push(
-        "Time that a transaction waited: sessions that waited over the throughput, means over trials, not tested. –: not seen on \
-         this side."
+        "Time that a transaction waited: sessions that waited over the throughput, means over \
+         trials, not tested. –: not seen on this side."
             .to_owned(),
     );
     if waits.list.iter().any(|wait| wait.source == WaitSource::Sampled) {
-        said.push("†: from sessions that were counted by their state; the others are timed by the server.".to_owned());
+        said.push(
+            "†: from sessions that were counted by their state; the others are timed by the \
+                   server."
+                .to_owned(),
+        );
     }
     let unseen = match watched {
         (true, true) => None,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A request made by a signal, and whether the program still handles it: a script that never yields does not.
+/// A request made by a signal, and whether the program still handles it: a script that never yields
+/// does not.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     asked: Arc<AtomicBool>,
@@ -17,7 +18,8 @@ impl Interrupt {
         Self { asked, heard: Arc::default(), is_unread: Arc::default() }
     }
 
-    /// The reader of the standard output has left: the program ends as it does for the user, where SIGPIPE ends sysbench.
+    /// The reader of the standard output has left: the program ends as it does for the user, where
+    /// SIGPIPE ends sysbench.
     pub(crate) fn reader_has_left(&self) {
         self.is_unread.store(true, Ordering::Relaxed);
         self.asked.store(true, Ordering::Relaxed);

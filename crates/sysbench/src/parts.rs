@@ -35,12 +35,12 @@ pub trait PartsMeeting {
     /// Equal in all parts of a load, and in no other.
     fn name(&self) -> &str;
 
-    /// All clients are ready: waits for the other parts. Returns the moment of the first event in all of them, or why
-    /// there is none.
+    /// All clients are ready: waits for the other parts. Returns the moment of the first event in
+    /// all of them, or why there is none.
     fn start(&mut self) -> Result<(Instant, CommonStart), String>;
 
-    /// The events are over. `problem`: why the figures of this part are no evidence. Returns why the load as a whole is
-    /// none.
+    /// The events are over. `problem`: why the figures of this part are no evidence. Returns why
+    /// the load as a whole is none.
     fn end(&mut self, problem: Option<&str>) -> Option<String>;
 }
 
@@ -86,7 +86,8 @@ impl PlannedPart {
         meet: MeetParts<'_>,
     ) -> Result<RunningPart<'a>, String> {
         let target = context.drivers.expected_target().ok_or(
-            "--part needs the server's address in the options (--mysql-*, --pgsql-* or --dsn): the parts meet there",
+            "--part needs the server's address in the options (--mysql-*, --pgsql-* or --dsn): the \
+             parts meet there",
         )?;
         let ours = &context.run.settings.ours;
         let (part, wait) = (ours.part, ours.part_wait);

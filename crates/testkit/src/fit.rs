@@ -5,7 +5,8 @@ const EXPECTED_MIN: f64 = 5.0;
 /// Standard deviations that one of 300,000 true samples exceeds.
 const DEVIATIONS_MAX: f64 = 4.5;
 
-/// Chi-square of counts under these probabilities, with the value that one of 300,000 true samples exceeds.
+/// Chi-square of counts under these probabilities, with the value that one of 300,000 true samples
+/// exceeds.
 pub fn chi_square(seen: &[u64], probabilities: &[f64]) -> (f64, f64) {
     assert_eq!(seen.len(), probabilities.len());
     let draws = seen.iter().sum::<u64>() as f64;
@@ -20,7 +21,8 @@ pub fn chi_square(seen: &[u64], probabilities: &[f64]) -> (f64, f64) {
             (count, expected) = (0.0, 0.0);
         }
     }
-    // Wilson and Hilferty (1931): the cube root of chi-square by its degrees of freedom is nearly normal.
+    // Wilson and Hilferty (1931): the cube root of chi-square by its degrees of freedom is nearly
+    // normal.
     let degrees = f64::max(classes - 1.0, 1.0);
     let spread = 2.0 / (9.0 * degrees);
     (chi, degrees * (1.0 - spread + DEVIATIONS_MAX * spread.sqrt()).powi(3))

@@ -1,12 +1,13 @@
-//! Servers for tests: installed programs of the MySQL family (`mysql_family`), which the sandbox starts, and private
-//! PostgreSQL servers (`private_postgres`), in a folder of their own, removed when the value is dropped or the test's
-//! process ends in any way.
+//! Servers for tests: installed programs of the MySQL family (`mysql_family`), which the sandbox
+//! starts, and private PostgreSQL servers (`private_postgres`), in a folder of their own, removed
+//! when the value is dropped or the test's process ends in any way.
 //!
-//! - `machine`: which tests run beside each other, and `permits`: in all programs of a run. `templates`: initialised datadirs, shared between tests.
+//! - `machine`: which tests run beside each other, and `permits`: in all programs of a run.
+//!   `templates`: initialised datadirs, shared between tests.
 //! - `fit`: judges random draws. `pid_namespace`: runs a test in a pid namespace of its own.
 //!
-//! *Invariant:* in `[dev-dependencies]` only. A server that this crate did not start is never touched (there is no
-//! default port, and each folder is new), and no server outlives its test.
+//! *Invariant:* in `[dev-dependencies]` only. A server that this crate did not start is never
+//! touched (there is no default port, and each folder is new), and no server outlives its test.
 
 mod fit;
 mod machine;

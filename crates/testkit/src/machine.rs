@@ -1,8 +1,10 @@
-//! Which tests of a program may run beside each other. Most wait for a server or a measured second, and several of them
-//! share the cores well. A test that judges a length of time runs beside others of its kind only, or alone.
+//! Which tests of a program may run beside each other. Most wait for a server or a measured second,
+//! and several of them share the cores well. A test that judges a length of time runs beside others
+//! of its kind only, or alone.
 //!
-//! Within a program this is a lock of the process. Where `xtask` runs programs beside each other, a test takes a permit
-//! in addition: one test one, and tests that judge a length of time all of them.
+//! Within a program this is a lock of the process. Where `xtask` runs programs beside each other, a
+//! test takes a permit in addition: one test one, and tests that judge a length of time all of
+//! them.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -33,7 +35,8 @@ static STATE: Mutex<MachineState> = Mutex::new(MachineState { by: MachineUse::Sh
 static CHANGED: Condvar = Condvar::new();
 
 thread_local! {
-    /// The test of this thread has the machine as it needs it: its servers and folders ask for nothing.
+    /// The test of this thread has the machine as it needs it: its servers and folders ask for
+    /// nothing.
     static IS_RESERVED: Cell<bool> = const { Cell::new(false) };
     /// The permit of this thread's test.
     static PERMIT: RefCell<Weak<Permits>> = const { RefCell::new(Weak::new()) };
@@ -57,15 +60,17 @@ pub fn share_machine() -> MachineGuard {
     guard
 }
 
-/// For a test that judges a length of time and is idle itself: others of the kind may run meanwhile.
+/// For a test that judges a length of time and is idle itself: others of the kind may run
+/// meanwhile.
 ///
-/// This is the first line of a test, before its servers and folders; no other thread of it may make any.
+/// This is the first line of a test, before its servers and folders; no other thread of it may make
+/// any.
 pub fn quiet_machine() -> MachineGuard {
     reserve(MachineUse::Quiet)
 }
 
-/// For a test that judges a length of time and makes the machine busy: nothing else runs. It is used as
-/// [`quiet_machine`].
+/// For a test that judges a length of time and makes the machine busy: nothing else runs. It is
+/// used as [`quiet_machine`].
 pub fn take_machine() -> MachineGuard {
     reserve(MachineUse::Alone)
 }
@@ -78,7 +83,8 @@ fn reserve(by: MachineUse) -> MachineGuard {
     guard
 }
 
-/// One for all servers and folders of a test. A thread without a name was started by a test, which has one.
+/// One for all servers and folders of a test. A thread without a name was started by a test, which
+/// has one.
 fn permit_of_this_test() -> Option<Arc<Permits>> {
     thread::current().name()?;
     PERMIT.with_borrow_mut(|held| {

@@ -1,4 +1,5 @@
-//! MySQL-family servers for tests: the system's, named ones, or fetched ones. The sandbox starts them.
+//! MySQL-family servers for tests: the system's, named ones, or fetched ones. The sandbox starts
+//! them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,14 @@ pub fn mariadb(test: &str) -> Option<ServerBinary> {
     find_server(test, named.as_deref(), Flavour::Mariadb, "TRUETPS_REQUIRE_SERVER")
 }
 
-/// A MariaDB with its plugins: from `TRUETPS_TEST_MARIADB_BASEDIR`, or fetched by `get-test-servers.sh mariadb-11.8`.
+/// A MariaDB with its plugins: from `TRUETPS_TEST_MARIADB_BASEDIR`, or fetched by
+/// `get-test-servers.sh mariadb-11.8`.
 pub fn mariadb_with_plugins(test: &str) -> Option<ServerBinary> {
     named_or_fetched(test, "TRUETPS_TEST_MARIADB_BASEDIR", "mariadb-11.8").map(|(binary, _)| binary)
 }
 
-/// A MySQL and its base folder: from `TRUETPS_TEST_MYSQL_BASEDIR`, or fetched by `get-test-servers.sh mysql-9.7`.
+/// A MySQL and its base folder: from `TRUETPS_TEST_MYSQL_BASEDIR`, or fetched by
+/// `get-test-servers.sh mysql-9.7`.
 pub fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
     named_or_fetched(test, "TRUETPS_TEST_MYSQL_BASEDIR", "mysql-9.7")
 }
@@ -38,8 +41,8 @@ pub struct FetchedServer {
     pub basedir: PathBuf,
 }
 
-/// All fetched servers; the missing ones are named on stderr. The system's own server replaces the fetched one of its
-/// version.
+/// All fetched servers; the missing ones are named on stderr. The system's own server replaces the
+/// fetched one of its version.
 ///
 /// # Panics
 ///
@@ -75,8 +78,8 @@ pub fn fetched_server(test: &str, name: &'static str) -> Option<FetchedServer> {
     }
 }
 
-/// Reports directly to stderr, because the harness hides the output of passing tests, that a test runs without a
-/// server; fails if `TRUETPS_REQUIRE_SERVERS` names it.
+/// Reports directly to stderr, because the harness hides the output of passing tests, that a test
+/// runs without a server; fails if `TRUETPS_REQUIRE_SERVERS` names it.
 pub(crate) fn say_or_fail(test: &str, name: &str, problem: &str) {
     let how = format!("`scripts/get-test-servers.sh {name}` fetches it");
     assert!(
@@ -86,8 +89,8 @@ pub(crate) fn say_or_fail(test: &str, name: &str, problem: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {test} with {name}: not fetched ({how})");
 }
 
-/// For tests that take long with each server: whether it is one of the `usual` ones, or of the blank-separated names in
-/// `TRUETPS_TEST_SERVERS`; `all` selects all.
+/// For tests that take long with each server: whether it is one of the `usual` ones, or of the
+/// blank-separated names in `TRUETPS_TEST_SERVERS`; `all` selects all.
 ///
 /// # Panics
 ///
@@ -154,7 +157,8 @@ pub(crate) fn cache_folder() -> PathBuf {
     cache.unwrap_or_default().join("truetps-test-servers")
 }
 
-/// Reports directly to stderr, because the harness hides the output of passing tests, that a test is skipped.
+/// Reports directly to stderr, because the harness hides the output of passing tests, that a test
+/// is skipped.
 fn find_server(
     test: &str,
     basedir: Option<&Path>,
@@ -219,7 +223,8 @@ mod tests {
         );
     }
 
-    /// The archives are of third parties: root gives their programs neither its rights nor its environment.
+    /// The archives are of third parties: root gives their programs neither its rights nor its
+    /// environment.
     #[test]
     fn a_fetched_program_is_never_run_by_root() {
         use std::os::unix::fs::PermissionsExt;

@@ -12,8 +12,8 @@ pub(crate) struct OsUser {
 }
 
 impl OsUser {
-    /// `None`: the current user, which is not root. Servers started by root run as `postgres`, else `nobody`; initdb
-    /// requires a user of /etc/passwd.
+    /// `None`: the current user, which is not root. Servers started by root run as `postgres`, else
+    /// `nobody`; initdb requires a user of /etc/passwd.
     pub(crate) fn choose() -> Option<Self> {
         if !geteuid().is_root() {
             return None;

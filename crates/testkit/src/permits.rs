@@ -1,5 +1,6 @@
-//! Permits that all test programs of a run share. `xtask` starts the programs beside each other, makes a folder with one
-//! file for each permit, and names it in a variable. A permit is a lock on a file: it goes with the process that has it.
+//! Permits that all test programs of a run share. `xtask` starts the programs beside each other,
+//! makes a folder with one file for each permit, and names it in a variable. A permit is a lock on
+//! a file: it goes with the process that has it.
 
 use std::fs::{self, File};
 use std::io;

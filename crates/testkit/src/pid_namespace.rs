@@ -11,8 +11,8 @@ pub fn inside_pid_namespace() -> Option<String> {
     std::env::var(INSIDE).ok()
 }
 
-/// Runs the test of this full name again in a new pid namespace, where [`inside_pid_namespace`] returns `prepared`.
-/// `false`, with a message, if this host cannot create one.
+/// Runs the test of this full name again in a new pid namespace, where [`inside_pid_namespace`]
+/// returns `prepared`. `false`, with a message, if this host cannot create one.
 ///
 /// # Panics
 /// If the inner run fails.

@@ -4,11 +4,13 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Below the ports that Linux gives to outgoing connections: one of those can take a port while its server restarts.
+/// Below the ports that Linux gives to outgoing connections: one of those can take a port while its
+/// server restarts.
 const PORTS: std::ops::Range<u16> = 12_000..32_000;
 
-/// A port of the loopback interface that no process listens on. Processes of tests begin at different ports and go on from
-/// there, so that two of them seldom try the same one; between this look and the server's bind another can still take it.
+/// A port of the loopback interface that no process listens on. Processes of tests begin at
+/// different ports and go on from there, so that two of them seldom try the same one; between this
+/// look and the server's bind another can still take it.
 ///
 /// # Panics
 /// If each port is taken.

@@ -29,7 +29,8 @@ const READY_TIMEOUT: Duration = Duration::from_mins(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// A unix socket path may have 107 bytes; the folder for temporary files may have this many of them.
+/// A unix socket path may have 107 bytes; the folder for temporary files may have this many of
+/// them.
 const TEMP_DIR_BYTES_MAX: usize = 60;
 /// Another process can take a free port between the check and the server's start.
 const PORT_TRIES: u32 = 5;
@@ -88,7 +89,8 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Creates the data and starts the server. `None`: no PostgreSQL was found, and the test is skipped with a message.
+    /// Creates the data and starts the server. `None`: no PostgreSQL was found, and the test is
+    /// skipped with a message.
     ///
     /// # Panics
     ///
@@ -294,7 +296,8 @@ fn server_command(
     command
 }
 
-/// The server writes its state to a file: reading it requires no login, which the options may forbid.
+/// The server writes its state to a file: reading it requires no login, which the options may
+/// forbid.
 fn wait_until_ready(child: &mut Child, folder: &Path) -> bool {
     let ends = Instant::now() + READY_TIMEOUT;
     while Instant::now() < ends {
@@ -310,8 +313,8 @@ fn wait_until_ready(child: &mut Child, folder: &Path) -> bool {
     false
 }
 
-/// The id of the System V shared memory segment by which a server detects another one on its data: the second word of a
-/// line of its state file.
+/// The id of the System V shared memory segment by which a server detects another one on its data:
+/// the second word of a line of its state file.
 fn shared_memory(folder: &Path) -> Option<String> {
     let state = fs::read_to_string(folder.join("data/postmaster.pid")).ok()?;
     state.lines().nth(6)?.split_whitespace().nth(1).map(str::to_owned)

@@ -9,7 +9,8 @@ use crate::mysql_family::{cache_folder, say_or_fail};
 use crate::programs::Programs;
 use crate::servers::FETCHABLE_POSTGRES;
 
-/// The programs that [`Programs::find`] finds. `None`: there are none, and `test` is skipped with a message.
+/// The programs that [`Programs::find`] finds. `None`: there are none, and `test` is skipped with a
+/// message.
 ///
 /// # Panics
 ///
@@ -18,8 +19,8 @@ pub fn private_postgres(test: &str) -> Option<ServerBinary> {
     Programs::find_or_skip(test).map(|programs| examined(test, &programs.postgres))
 }
 
-/// The installed version, and all fetched ones; the missing ones are named on stderr. The installed one replaces the
-/// fetched one of its version.
+/// The installed version, and all fetched ones; the missing ones are named on stderr. The installed
+/// one replaces the fetched one of its version.
 ///
 /// # Panics
 ///

@@ -20,7 +20,8 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// The folder in `TRUETPS_TEST_POSTGRES_BINDIR` if it is set, else `PATH`, else the newest version of Debian's.
+    /// The folder in `TRUETPS_TEST_POSTGRES_BINDIR` if it is set, else `PATH`, else the newest
+    /// version of Debian's.
     pub fn find() -> Option<Self> {
         if let Some(folder) = env::var_os(BINDIR_VARIABLE) {
             return Self::in_folder(Path::new(&folder));
@@ -30,8 +31,8 @@ impl Programs {
         on_path.or_else(|| Self::newest_below(Path::new(DEBIAN_DIR)))
     }
 
-    /// Like [`Self::find`]. If there is none, `test` reports directly to stderr, because the harness hides the
-    /// output of passing tests, that it is skipped.
+    /// Like [`Self::find`]. If there is none, `test` reports directly to stderr, because the
+    /// harness hides the output of passing tests, that it is skipped.
     ///
     /// # Panics
     ///
@@ -49,7 +50,8 @@ impl Programs {
         found
     }
 
-    /// Both must be in the folder: a `postgres` on the `PATH` may be a link into it, which is followed.
+    /// Both must be in the folder: a `postgres` on the `PATH` may be a link into it, which is
+    /// followed.
     fn in_folder(folder: &Path) -> Option<Self> {
         let postgres = fs::canonicalize(folder.join("postgres")).ok()?;
         let mut initdbs =

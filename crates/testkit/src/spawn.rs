@@ -1,8 +1,9 @@
 //! Starts programs as another user, which end when the test ends.
 //!
-//! `setpriv` of util-linux requests the kernel's parent-death signal, so that no unsafe code is needed here. Linux
-//! sends it when the *thread* that created the child ends; so one thread that never ends creates all children, and
-//! several tests may share a server. Without `setpriv`, only dropping the server ends it.
+//! `setpriv` of util-linux requests the kernel's parent-death signal, so that no unsafe code is
+//! needed here. Linux sends it when the *thread* that created the child ends; so one thread that
+//! never ends creates all children, and several tests may share a server. Without `setpriv`, only
+//! dropping the server ends it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,7 +16,8 @@ use std::thread;
 
 use crate::os_user::OsUser;
 
-/// The server's signal for an immediate shutdown: it ends its processes and releases its shared memory.
+/// The server's signal for an immediate shutdown: it ends its processes and releases its shared
+/// memory.
 const DEATH_SIGNAL: &str = "QUIT";
 
 type TestSpawnRequest = (Command, Sender<io::Result<Child>>);

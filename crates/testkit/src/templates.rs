@@ -1,9 +1,10 @@
-//! Initialised datadirs, made once and shared by all tests: making one takes a server of the MySQL family 1 to 5 s.
+//! Initialised datadirs, made once and shared by all tests: making one takes a server of the MySQL
+//! family 1 to 5 s.
 //!
-//! A home of a test gets hard links to what earlier homes have made, because truetps only reads templates and copies
-//! them. They are kept in cargo's target folder, for the code that makes them: where that changes, they are made again.
-//! The tests of `sandbox` make all of theirs. Data of PostgreSQL servers are copied, so that all servers of one program
-//! have one system identifier.
+//! A home of a test gets hard links to what earlier homes have made, because truetps only reads
+//! templates and copies them. They are kept in cargo's target folder, for the code that makes them:
+//! where that changes, they are made again. The tests of `sandbox` make all of theirs. Data of
+//! PostgreSQL servers are copied, so that all servers of one program have one system identifier.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -88,7 +89,8 @@ pub fn lend_templates(home: &Path) -> io::Result<Home> {
     Ok(home)
 }
 
-/// Makes `to` with a copy of the data that this program has made for an earlier server; without one, `make` makes them.
+/// Makes `to` with a copy of the data that this program has made for an earlier server; without
+/// one, `make` makes them.
 pub(crate) fn copy_or_make<E>(
     program: &Path,
     to: &Path,
@@ -105,8 +107,8 @@ pub(crate) fn copy_or_make<E>(
     Ok(Ok(()))
 }
 
-/// Keeps the templates that were made in a home of a test. Left out are templates of programs in the test's own folder,
-/// which the home is in. One that cannot be kept is made again.
+/// Keeps the templates that were made in a home of a test. Left out are templates of programs in
+/// the test's own folder, which the home is in. One that cannot be kept is made again.
 pub fn keep_templates(home: &Path) {
     let (folder, here) = (kept_folder(), home.parent().unwrap_or(home).display().to_string());
     for made in templates_in(&home.join("templates")) {

@@ -1,11 +1,15 @@
-//! One trial on a server that is ready for it: in experiments (`lab`) and in the programs of `compat`.
+//! One trial on a server that is ready for it: in experiments (`lab`) and in the programs of
+//! `compat`.
 //!
-//! - `run` ([`run_trial`]): drives the load of a [`TrialContext`], records it, and judges whether it was whole.
-//! - `pacing` turns a plan into the engine's pacing. `generator` ([`make_room_for_clients`]): open files and
-//!   ports of the load generator.
-//! - `server_session` ([`ServerSession`]): sessions of a server of the MySQL family, and how their statements are ended.
+//! - `run` ([`run_trial`]): drives the load of a [`TrialContext`], records it, and judges whether
+//!   it was whole.
+//! - `pacing` turns a plan into the engine's pacing. `generator` ([`make_room_for_clients`]): open
+//!   files and ports of the load generator.
+//! - `server_session` ([`ServerSession`]): sessions of a server of the MySQL family, and how their
+//!   statements are ended.
 //!
-//! *Invariant:* nothing is changed in a server, except that statements of the load's own sessions are ended.
+//! *Invariant:* nothing is changed in a server, except that statements of the load's own sessions
+//! are ended.
 
 mod generator;
 mod pacing;

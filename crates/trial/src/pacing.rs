@@ -36,7 +36,8 @@ mod tests {
 
     fn pacing_of(load: &str, factors: &str) -> Pacing {
         let text = format!(
-            "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[load]\n{load}\n[factors]\nconnections = [8]\n\
+            "name = \"p\"\nabout = \"a\"\n[workload]\nname = \
+             \"insert\"\n[load]\n{load}\n[factors]\nconnections = [8]\n\
              {factors}"
         );
         let plan = Plan::parse(&text).unwrap();

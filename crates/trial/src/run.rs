@@ -20,15 +20,18 @@ use crate::pacing::pacing;
 
 /// All clients must be connected within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Additional time for each client: TLS, key derivation and dozens of prepared statements take time.
+/// Additional time for each client: TLS, key derivation and dozens of prepared statements take
+/// time.
 const CONNECT_TIMEOUT_A_CLIENT: Duration = Duration::from_millis(10);
 /// A server that does not answer for this long after the end hangs.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// With a larger share of failures, throughput measures a server that mostly refuses: a full disk, a read-only server.
+/// With a larger share of failures, throughput measures a server that mostly refuses: a full disk,
+/// a read-only server.
 pub const FAILED_SHARE_MAX: f64 = 0.01;
 
-/// Waits, when all clients have connected, until the start of the load is agreed on, or says why there is none.
+/// Waits, when all clients have connected, until the start of the load is agreed on, or says why
+/// there is none.
 pub type StartGate<'a> = dyn Fn() -> Result<Instant, String> + 'a;
 
 /// A load and its server.
@@ -40,10 +43,12 @@ pub struct TrialContext<'a> {
     pub service: Option<&'a HttpTarget>,
     /// The server, which is watched.
     pub target: &'a Target,
-    /// Process id of its first process; `None` if the server is not on this host, or there are several.
+    /// Process id of its first process; `None` if the server is not on this host, or there are
+    /// several.
     pub server_pid: Option<u32>,
     pub stop: &'a AtomicBool,
-    /// A trial with a larger share of failures is invalid. 0: each failure counts, also outside the measure phase.
+    /// A trial with a larger share of failures is invalid. 0: each failure counts, also outside the
+    /// measure phase.
     pub failed_share_max: f64,
     /// Where other runs of truetps are registered.
     pub presence: &'a RunPresence,
@@ -53,7 +58,8 @@ pub struct TrialContext<'a> {
     pub probe: Option<&'a ProbeSpec>,
 }
 
-/// The load of one configuration of a plan. `pin`: cores that the workers are bound to; empty: none.
+/// The load of one configuration of a plan. `pin`: cores that the workers are bound to; empty:
+/// none.
 pub fn load_of(plan: &Plan, configuration: &Configuration, workers: u32, pin: &[u32]) -> LoadSpec {
     LoadSpec {
         clients: configuration.connections(),
@@ -88,7 +94,8 @@ pub struct RanTrial {
     pub error: Option<FolderError>,
 }
 
-/// Runs the load and fills in `trial`. The caller has created the folder, and writes `run.json` at the end.
+/// Runs the load and fills in `trial`. The caller has created the folder, and writes `run.json` at
+/// the end.
 pub fn run_trial(
     context: &TrialContext<'_>,
     trial: Trial,
@@ -296,7 +303,8 @@ fn failed_elsewhere(outcome: &RunOutcome) -> u64 {
     outcome.errors_elsewhere.iter().map(|error| error.count).sum()
 }
 
-/// Transactions that waited longer than any that ended: the slowest transaction shown is not the slowest.
+/// Transactions that waited longer than any that ended: the slowest transaction shown is not the
+/// slowest.
 fn unanswered(oldest: Duration, in_flight: u64, slowest_us: Option<f64>) -> Option<String> {
     /// Some are always in flight at the end, and one of them may be the slowest by chance.
     const TOLD_MIN: Duration = Duration::from_millis(100);
@@ -305,7 +313,8 @@ fn unanswered(oldest: Duration, in_flight: u64, slowest_us: Option<f64>) -> Opti
         if in_flight == 1 { ("transaction was", "is") } else { ("transactions were", "are") };
     (in_flight > 0 && oldest >= TOLD_MIN && is_slowest).then(|| {
         format!(
-            "{in_flight} {transactions} still in flight at the end, the oldest for {:.1} s, and {are} not in the latencies",
+            "{in_flight} {transactions} still in flight at the end, the oldest for {:.1} s, and \
+             {are} not in the latencies",
             oldest.as_secs_f64()
         )
     })
@@ -342,10 +351,12 @@ mod tests {
                 expect
             );
         };
-        let many = "4 transactions were still in flight at the end, the oldest for 2.2 s, and are not in the latencies";
+        let many = "4 transactions were still in flight at the end, the oldest for 2.2 s, and are \
+                    not in the latencies";
         check(2190, 4, Some(9720.0), Some(many));
         check(2190, 4, None, Some(many));
-        let one = "1 transaction was still in flight at the end, the oldest for 0.1 s, and is not in the latencies";
+        let one = "1 transaction was still in flight at the end, the oldest for 0.1 s, and is not \
+                   in the latencies";
         check(100, 1, Some(9720.0), Some(one));
         check(2190, 4, Some(2_300_000.0), None);
         check(30, 4, Some(9720.0), None);

@@ -1,4 +1,5 @@
-//! Ends statements in a MySQL-family server with KILL, sent from another session because theirs is busy.
+//! Ends statements in a MySQL-family server with KILL, sent from another session because theirs is
+//! busy.
 
 use truetps_driver::{Client, ConnectionIds, DriverError};
 
@@ -32,8 +33,9 @@ impl ServerSession {
         Some(Self { id: id.parse().ok()?, user, schema, command, statement })
     }
 
-    /// All sessions visible to the account except this one, and the account's name. `None`: this session, connected
-    /// with `ids`, has another number in the server than in its greeting. Behind a proxy no number proves anything.
+    /// All sessions visible to the account except this one, and the account's name. `None`: this
+    /// session, connected with `ids`, has another number in the server than in its greeting. Behind
+    /// a proxy no number proves anything.
     pub fn beside(
         client: &mut Client,
         ids: &ConnectionIds,
@@ -53,8 +55,8 @@ impl ServerSession {
         Ok(Some((user, others.collect())))
     }
 
-    /// Whether the session belongs to a run with these connections, account and schema: numbers are reused after a
-    /// restart, and other servers use the same numbers.
+    /// Whether the session belongs to a run with these connections, account and schema: numbers are
+    /// reused after a restart, and other servers use the same numbers.
     pub fn is_of(&self, ids: &ConnectionIds, user: &str, schema: &str) -> bool {
         self.user == user && self.schema.eq_ignore_ascii_case(schema) && is_listed(self.id, ids)
     }
@@ -65,7 +67,8 @@ impl ServerSession {
         Ok(rows.iter().filter_map(|row| Self::of_row(row)).collect())
     }
 
-    /// Ends its statement, or the session. A refusal is ignored: the session may have ended already.
+    /// Ends its statement, or the session. A refusal is ignored: the session may have ended
+    /// already.
     pub fn end(&self, client: &mut Client, with_connection: bool) -> Result<(), DriverError> {
         let what = if with_connection { "" } else { "QUERY " };
         match client.execute(&format!("KILL {what}{}", self.id)) {

@@ -1,5 +1,5 @@
-//! What it costs to make one transaction's values: `cargo bench -p truetps-workload`. The aim is under 200 ns for
-//! `insert`: a tenth of what sending it costs.
+//! What it costs to make one transaction's values: `cargo bench -p truetps-workload`. The aim is
+//! under 200 ns for `insert`: a tenth of what sending it costs.
 
 use std::cell::RefCell;
 

@@ -19,7 +19,8 @@ use crate::{Commit, SqlList, TableInsert, Workload, WorkloadError, delete_insert
 /// Default rows in one statement of `bulk-insert`.
 const ROWS_PER_INSERT: u32 = 100;
 
-/// The workload of a checked plan, for servers of this dialect. `seed` starts all its random streams.
+/// The workload of a checked plan, for servers of this dialect. `seed` starts all its random
+/// streams.
 pub fn build(
     spec: &WorkloadSpec,
     dialect: SqlDialect,

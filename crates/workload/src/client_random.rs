@@ -2,8 +2,8 @@
 
 use truetps_random::RandomStream;
 
-/// The random values of one client. Each transaction has its own stream, so that transaction number `n` does not depend
-/// on the ones before it, and can be repeated.
+/// The random values of one client. Each transaction has its own stream, so that transaction number
+/// `n` does not depend on the ones before it, and can be repeated.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRandom {
     /// The client's number.

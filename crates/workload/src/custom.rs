@@ -85,7 +85,8 @@ fn parse(n: usize, custom: &CustomStatement) -> Result<Statement, WorkloadError>
     let problem = match first.to_ascii_uppercase().as_str() {
         "" => Some("a statement begins with a word".to_owned()),
         "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" => Some(format!(
-            "`{first}` is not for a statement: with `transaction = true` each transaction has BEGIN and COMMIT"
+            "`{first}` is not for a statement: with `transaction = true` each transaction has \
+             BEGIN and COMMIT"
         )),
         _ => None,
     };

@@ -1,9 +1,10 @@
-//! `delete-insert`: a transaction that deletes a row and inserts one. Only the new key differs between its variants:
-//! the key just deleted, a random one, or the next of auto-increment.
+//! `delete-insert`: a transaction that deletes a row and inserts one. Only the new key differs
+//! between its variants: the key just deleted, a random one, or the next of auto-increment.
 //!
-//! The variants use the table's pages differently: the new row goes into the page that the deleted one was just read
-//! from, into any page, or into new pages at the table's end. So that only the key differs, they share one table whose
-//! loaded keys are far apart: a random key between them is practically never taken.
+//! The variants use the table's pages differently: the new row goes into the page that the deleted
+//! one was just read from, into any page, or into new pages at the table's end. So that only the
+//! key differs, they share one table whose loaded keys are far apart: a random key between them is
+//! practically never taken.
 
 use truetps_driver::{Params, Statement};
 use truetps_plan::{KeyDistribution, KeyMode};
@@ -15,7 +16,8 @@ use crate::sysbench::SysbenchTables;
 use crate::write::{WriteKind, for_each_table};
 use crate::{NextStatement, WorkloadError};
 
-/// Distance between the loaded keys: one in this many random keys is taken, and fails with a duplicate-key error.
+/// Distance between the loaded keys: one in this many random keys is taken, and fails with a
+/// duplicate-key error.
 pub(crate) const SPACING: u64 = 1 << 20;
 
 const BEGIN: usize = 0;
@@ -58,8 +60,8 @@ impl DeleteInsert {
         Ok(tables.workload("delete-insert", statements, writes, script))
     }
 
-    /// A loaded key or, if keys come from auto-increment and the newest are the popular ones, a key assigned since
-    /// then: counting only this client's own inserts, spread over the tables.
+    /// A loaded key or, if keys come from auto-increment and the newest are the popular ones, a key
+    /// assigned since then: counting only this client's own inserts, spread over the tables.
     fn draw_deleted(&self, client: &mut ClientRandom) -> u64 {
         let rows = self.tables.rows;
         let own = match self.mode {

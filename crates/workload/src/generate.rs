@@ -1,4 +1,5 @@
-//! Running generators: the values of one row or one statement of a `custom` workload, without allocating.
+//! Running generators: the values of one row or one statement of a `custom` workload, without
+//! allocating.
 
 use std::io::Write as _;
 
@@ -28,8 +29,9 @@ impl RowPosition {
         Self { position: row, age_ms: row as i64 - FIRST_TRANSACTION as i64 }
     }
 
-    /// Clients take turns: the first transactions of all clients have the lowest positions, followed by all second
-    /// ones. The number of clients need not be known, and while they run at the same pace, positions rise in time.
+    /// Clients take turns: the first transactions of all clients have the lowest positions,
+    /// followed by all second ones. The number of clients need not be known, and while they run at
+    /// the same pace, positions rise in time.
     pub(crate) fn of_transaction(client: u32, number: u64) -> Self {
         Self {
             position: FIRST_TRANSACTION + (number << CLIENT_BITS | u64::from(client)),
@@ -119,8 +121,8 @@ pub(crate) struct RepeatedValue {
 }
 
 impl Generators {
-    /// `names` holds the names given so far in the same transaction or row; each is the index of a kept value. The plan
-    /// was checked: every `same` finds its name.
+    /// `names` holds the names given so far in the same transaction or row; each is the index of a
+    /// kept value. The plan was checked: every `same` finds its name.
     pub(crate) fn new<'a>(
         generators: impl Iterator<Item = &'a Generator>,
         names: &mut Vec<String>,
@@ -391,7 +393,8 @@ fn put_bytes(length: usize, stream: &mut RandomStream, out: &mut Vec<u8>) {
 /// 2024-01-01 as milliseconds since 1970: the fixed start of version 7.
 const FIRST_MS: i64 = 1_704_067_200_000;
 
-/// The layouts of RFC 9562: 48 bits of time or random bits, the version, 12 random bits, the variant, 62 random bits.
+/// The layouts of RFC 9562: 48 bits of time or random bits, the version, 12 random bits, the
+/// variant, 62 random bits.
 fn uuid(version: UuidVersion, place: RowPosition, stream: &mut RandomStream) -> u128 {
     const FIRST_48: u128 = !0 << 80;
     const RANDOM: u128 = (0xfff << 64) | ((1 << 62) - 1);
@@ -585,7 +588,8 @@ mod tests {
     #[test]
     fn choices_follow_their_weights_and_nulls_their_share() {
         let mut seen = BTreeMap::new();
-        let text = "{ kind = 'choice', values = ['a', 2, 1.5, 'never'], weights = [1, 2, 5, 0], null_share = 0.2 }";
+        let text = "{ kind = 'choice', values = ['a', 2, 1.5, 'never'], weights = [1, 2, 5, 0], \
+                    null_share = 0.2 }";
         for value in draw_one(text, 10_000) {
             *seen.entry(value).or_insert(0) += 1;
         }
@@ -598,8 +602,9 @@ mod tests {
 
     #[test]
     fn same_is_the_value_of_the_same_transaction() {
-        let text = "{ kind = 'text', length = 5, name = 'a' }, { kind = 'int', min = 1, max = 99, name = 'b', \
-                    null_share = 0.5 }, { kind = 'same', as = 'a' }, { kind = 'same', as = 'b' }";
+        let text = "{ kind = 'text', length = 5, name = 'a' }, { kind = 'int', min = 1, max = 99, \
+                    name = 'b', null_share = 0.5 }, { kind = 'same', as = 'a' }, { kind = 'same', \
+                    as = 'b' }";
         let rows = draw(text, 100);
         assert!(rows.iter().all(|row| row[0] == row[2] && row[1] == row[3]));
         assert!(rows.iter().any(|row| row[1] == "NULL") && rows[0][0] != rows[1][0]);

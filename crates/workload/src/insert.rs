@@ -1,4 +1,5 @@
-//! `insert` and `bulk-insert`: one INSERT a transaction, of one row or many, keys from auto-increment.
+//! `insert` and `bulk-insert`: one INSERT a transaction, of one row or many, keys from
+//! auto-increment.
 
 use truetps_driver::Params;
 use truetps_record::SqlDialect;
@@ -15,15 +16,16 @@ pub(crate) struct Insert {
     rows: u32,
 }
 
-/// Each client inserts a row into one of the tables at random; `k` is uniform over `1..=table_rows`.
+/// Each client inserts a row into one of the tables at random; `k` is uniform over
+/// `1..=table_rows`.
 pub fn insert(dialect: SqlDialect, tables: u32, table_rows: u64, seed: u64) -> impl Workload {
     let tables = SysbenchTables { dialect, count: tables, rows: table_rows, spacing: 1, seed };
     Insert::workload("insert", tables, 1)
 }
 
 impl Insert {
-    /// With many rows in one statement, they go into one of the tables. 10,000 of them are 2 MB of text or values and
-    /// 30,000 parameters: within every server's limits of 16 MB and 65,535.
+    /// With many rows in one statement, they go into one of the tables. 10,000 of them are 2 MB of
+    /// text or values and 30,000 parameters: within every server's limits of 16 MB and 65,535.
     pub(crate) fn workload(
         name: &'static str,
         tables: SysbenchTables,

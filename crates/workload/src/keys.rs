@@ -1,4 +1,5 @@
-//! Draws keys by a plan's distribution. docs/reference/workloads.md has the formulas and their uses.
+//! Draws keys by a plan's distribution. docs/reference/workloads.md has the formulas and their
+//! uses.
 
 use truetps_plan::KeyDistribution;
 use truetps_random::{RandomStream, UnitSource, Zipf, mix};
@@ -55,8 +56,8 @@ impl Keys {
         self.draw_with_newest(stream, self.count)
     }
 
-    /// `newest` is the number that `latest` counts back from, at least `count`: then the newest `count` numbers are
-    /// drawn. The other distributions ignore it.
+    /// `newest` is the number that `latest` counts back from, at least `count`: then the newest
+    /// `count` numbers are drawn. The other distributions ignore it.
     pub(crate) fn draw_with_newest(&self, stream: &mut RandomStream, newest: u64) -> u64 {
         let key = match self.draw {
             Draw::Uniform => stream.below(self.count) + 1,
@@ -97,8 +98,9 @@ impl ZipfRange {
     }
 }
 
-/// A fixed permutation of `0..count`: a Feistel network over the next power of four, repeated until the result is in
-/// the range (Black and Rogaway 2002). Popular keys are spread over the range, and each keeps its share.
+/// A fixed permutation of `0..count`: a Feistel network over the next power of four, repeated until
+/// the result is in the range (Black and Rogaway 2002). Popular keys are spread over the range, and
+/// each keeps its share.
 #[derive(Debug, Clone, Copy)]
 struct Scramble {
     count: u64,
@@ -118,7 +120,8 @@ impl Scramble {
         let mut number = number;
         loop {
             number = self.network(number);
-            // The network covers fewer than four times as many numbers, so that few steps are enough.
+            // The network covers fewer than four times as many numbers, so that few steps are
+            // enough.
             if number < self.count {
                 return number;
             }

@@ -1,14 +1,19 @@
-//! WHICH statements are sent: built-in workloads, the tables that they need, and seeded streams of random values.
+//! WHICH statements are sent: built-in workloads, the tables that they need, and seeded streams of
+//! random values.
 //!
-//! - `workload`: the traits [`Workload`] and [`ClientStream`]. `build` ([`build`](fn@build)): the workload of a plan.
-//! - One module for each kind of workload: `insert`, `delete_insert`, `update`, `read_write`, `table_insert`, `custom`,
-//!   `sql_list` (a user's own SQL), `row_load` (`verify`). `scripted` is what they have in common.
-//! - `sysbench` (with `digits`) and `table`: the tables and how they are filled. `generate`, `keys` and
-//!   `client_random`: the values.
-//! - `profile` and `write`: derived from the streams themselves, what a workload does to keys and pages.
+//! - `workload`: the traits [`Workload`] and [`ClientStream`]. `build` ([`build`](fn@build)): the
+//!   workload of a plan.
+//! - One module for each kind of workload: `insert`, `delete_insert`, `update`, `read_write`,
+//!   `table_insert`, `custom`, `sql_list` (a user's own SQL), `row_load` (`verify`). `scripted` is
+//!   what they have in common.
+//! - `sysbench` (with `digits`) and `table`: the tables and how they are filled. `generate`, `keys`
+//!   and `client_random`: the values.
+//! - `profile` and `write`: derived from the streams themselves, what a workload does to keys and
+//!   pages.
 //!
-//! *Invariant:* a workload knows nothing of time, sessions or servers. A seed determines one stream for each client,
-//! independent of the number of worker threads, so that two runs with the same seed send the same statements.
+//! *Invariant:* a workload knows nothing of time, sessions or servers. A seed determines one stream
+//! for each client, independent of the number of worker threads, so that two runs with the same
+//! seed send the same statements.
 
 mod build;
 mod client_random;

@@ -1,5 +1,5 @@
-//! What a workload does to keys and pages, measured by drawing some of its transactions. docs/reference/workloads.md
-//! has the formulas.
+//! What a workload does to keys and pages, measured by drawing some of its transactions.
+//! docs/reference/workloads.md has the formulas.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +11,8 @@ use crate::{ClientStream, Table, Workload};
 
 /// Clients that take turns.
 const CLIENTS: usize = 4;
-/// Transactions of each; values that they draw together, and the bytes of these: with these limits no built-in workload
-/// takes longer than about 50 ms.
+/// Transactions of each; values that they draw together, and the bytes of these: with these limits
+/// no built-in workload takes longer than about 50 ms.
 const TRANSACTIONS_MAX: usize = 5_000;
 const VALUES_MAX: usize = 400_000;
 const BYTES_MAX: usize = 10_000_000;
@@ -22,8 +22,9 @@ const WINDOW: usize = 1_000;
 /// A row, by its table and its key.
 type RowId = (usize, u64);
 
-/// Draws transactions from separate streams of the workload. The same workload with the same seed has the same profile.
-/// Nothing is sent; but if clients share a number of statements, the drawn ones are used up.
+/// Draws transactions from separate streams of the workload. The same workload with the same seed
+/// has the same profile. Nothing is sent; but if clients share a number of statements, the drawn
+/// ones are used up.
 pub fn profile(workload: &dyn Workload) -> WorkloadProfile {
     let mut sample = Sample::new(workload);
     let mut clients: Vec<_> = (0..CLIENTS as u32).map(|client| workload.client(client)).collect();
@@ -157,7 +158,8 @@ impl Sample {
         profile
     }
 
-    /// Every write in the first half of a client's transactions is followed for the length of the second half.
+    /// Every write in the first half of a client's transactions is followed for the length of the
+    /// second half.
     fn reuse_max(&self) -> usize {
         self.rounds / 2
     }
@@ -274,7 +276,8 @@ impl TableKeys {
         self.rows * self.spacing + self.made
     }
 
-    /// The page that a key belongs on; beyond the table's end, as if the table continued in the same way.
+    /// The page that a key belongs on; beyond the table's end, as if the table continued in the
+    /// same way.
     fn page_of(&self, key: u64) -> Option<u64> {
         let loaded = self.rows * self.spacing;
         let place = if key <= loaded {
@@ -322,7 +325,8 @@ impl Pages {
         }
     }
 
-    /// Rows on a written page, in all full windows; before the first of them has ended, in the current one.
+    /// Rows on a written page, in all full windows; before the first of them has ended, in the
+    /// current one.
     fn rows_per_page(&self) -> Option<f64> {
         let (rows, pages) =
             if self.full.1 > 0 { self.full } else { (self.rows, self.touched.len() as u64) };

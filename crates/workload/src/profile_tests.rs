@@ -18,7 +18,8 @@ fn of_delete_insert(key: KeyMode) -> WorkloadProfile {
     of(&delete_insert(key))
 }
 
-/// Statements, those that write, and rows inserted by a transaction; shares of explicit keys and of those just deleted.
+/// Statements, those that write, and rows inserted by a transaction; shares of explicit keys and of
+/// those just deleted.
 fn counts(profile: &WorkloadProfile) -> [Option<f64>; 5] {
     let WorkloadProfile {
         writes_per_tx,
@@ -41,12 +42,14 @@ fn near(found: Option<f64>, expect: f64, tolerance: f64) {
     assert!((found - expect).abs() <= tolerance, "{found} is not {expect} ± {tolerance}");
 }
 
-/// Pages that `writes` scattered over so many are expected to touch: each is missed by all of them with (1 - 1/n)^writes.
+/// Pages that `writes` scattered over so many are expected to touch: each is missed by all of them
+/// with (1 - 1/n)^writes.
 fn touched(pages: f64, writes: i32) -> f64 {
     pages * (1.0 - (1.0 - 1.0 / pages).powi(writes))
 }
 
-/// The share of writes whose key, uniform among so many, was written within the last 1,000 transactions.
+/// The share of writes whose key, uniform among so many, was written within the last 1,000
+/// transactions.
 fn recent(keys: f64) -> f64 {
     1.0 - (1.0 - 1.0 / keys).powi(1_000)
 }
@@ -98,7 +101,8 @@ fn keys_that_come_back_are_found() {
     assert_eq!((update(20_000).key_reuse_tx_p50, update(20_000).key_reuse_tx_max), (None, 2_500));
     near(update(20_000).recent_key_share, recent(2e4), 0.007);
 
-    // The DELETE of 200,000 keys, and the INSERT: of a key of this transaction, of any key, of a key never used before.
+    // The DELETE of 200,000 keys, and the INSERT: of a key of this transaction, of any key, of a
+    // key never used before.
     assert_eq!(of_delete_insert(KeyMode::Deleted).key_reuse_tx_p50, Some(0.0));
     near(of_delete_insert(KeyMode::Deleted).recent_key_share, 0.5 + recent(2e5) / 2.0, 0.002);
     for key in [KeyMode::Random, KeyMode::Auto] {

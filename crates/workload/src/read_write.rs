@@ -1,5 +1,5 @@
-//! `read-write`: a transaction of reads and writes, in the mix that sysbench made common. Every statement goes to one
-//! of the tables at random and draws its own key.
+//! `read-write`: a transaction of reads and writes, in the mix that sysbench made common. Every
+//! statement goes to one of the tables at random and draws its own key.
 
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ enum StatementValues {
     Inserted,
 }
 
-/// A step of every transaction: one of the statements from `first` on, which differ only in the table.
+/// A step of every transaction: one of the statements from `first` on, which differ only in the
+/// table.
 #[derive(Debug, Clone, Copy)]
 struct TransactionStep {
     first: usize,

@@ -1,5 +1,6 @@
-//! `verify`: each transaction saves one row, whose key and payload follow from the seed, the client and the row's number.
-//! So a row in a table shows whether a client has sent it, and whether it is unchanged.
+//! `verify`: each transaction saves one row, whose key and payload follow from the seed, the client
+//! and the row's number. So a row in a table shows whether a client has sent it, and whether it is
+//! unchanged.
 
 use std::sync::Arc;
 
@@ -45,8 +46,8 @@ pub struct RowIdentity {
     pub payload_bytes: u32,
 }
 
-/// Bits of a UUID that are the client's number and the row's: the last 80. Of the first 48, all but version and variant are of
-/// the seed.
+/// Bits of a UUID that are the client's number and the row's: the last 80. Of the first 48, all but
+/// version and variant are of the seed.
 const SEQ_BITS: u32 = 40;
 const KEY_BITS: u32 = 32 + SEQ_BITS;
 /// Where version and variant are, and their values: RFC 9562.
@@ -78,7 +79,8 @@ impl RowIdentity {
         fnv1a(buffer)
     }
 
-    /// The 128 bits of a row's UUID: what is left beside version, variant, client and row is a mark of the seed.
+    /// The 128 bits of a row's UUID: what is left beside version, variant, client and row is a mark
+    /// of the seed.
     pub fn uuid(self, client: u32, seq: u64) -> u128 {
         let key = u128::from(client) << SEQ_BITS | u128::from(seq & ((1 << SEQ_BITS) - 1));
         spread_over_free_bits(self.uuid_mark() << KEY_BITS | key)
@@ -126,12 +128,14 @@ fn put_uuid(uuid: u128, out: &mut Vec<u8>) {
 pub struct RowLoad {
     identity: RowIdentity,
     statements: Arc<[Statement]>,
-    /// The values of a row, in the order in which a request or a statement has them; `None` is not used.
+    /// The values of a row, in the order in which a request or a statement has them; `None` is not
+    /// used.
     fields: Arc<[Option<RowField>]>,
 }
 
 impl RowLoad {
-    /// Rows for a service, with a value for each of [`ROW_FIELDS`], or nothing if its requests do not use the field.
+    /// Rows for a service, with a value for each of [`ROW_FIELDS`], or nothing if its requests do
+    /// not use the field.
     pub fn for_service(identity: RowIdentity, used: &[RowField]) -> Self {
         let fields = RowField::ALL.map(|field| used.contains(&field).then_some(field));
         Self { identity, statements: Arc::new([]), fields: fields.into() }

@@ -1,4 +1,5 @@
-//! What all workloads of this crate have in common: their parts, and clients whose transactions can be sent again.
+//! What all workloads of this crate have in common: their parts, and clients whose transactions can
+//! be sent again.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ pub(crate) trait ClientScript: Clone + Send + Sync + 'static {
     /// A transaction begins that was not sent before.
     fn begin(&mut self, _client: &ClientRandom) {}
 
-    /// Statement number `at` of the transaction, from 0; its values go into `params`, which is empty.
+    /// Statement number `at` of the transaction, from 0; its values go into `params`, which is
+    /// empty.
     fn next(&mut self, at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement;
 }
 

@@ -22,8 +22,8 @@ pub enum SqlStatement {
     Keyed(String),
 }
 
-/// Each client sends the list from its first statement on, repeatedly. The statements that begin and end a transaction
-/// follow the list's.
+/// Each client sends the list from its first statement on, repeatedly. The statements that begin
+/// and end a transaction follow the list's.
 #[derive(Debug, Clone)]
 pub struct SqlList {
     /// Whether each statement of the list takes a key.
@@ -40,7 +40,8 @@ pub struct SqlList {
 enum Total {
     /// Unlimited.
     Endless,
-    /// Split evenly between this number of clients; the first ones have one more if it does not divide evenly.
+    /// Split evenly between this number of clients; the first ones have one more if it does not
+    /// divide evenly.
     Split { total: u64, clients: u32 },
     /// The rest, from which each client takes its next statements.
     Shared(Arc<AtomicU64>),
@@ -86,8 +87,8 @@ impl SqlList {
 }
 
 impl ScriptedWorkload<SqlList> {
-    /// Sets the tables of these names, which these statements create, all of them before the first is filled. Each
-    /// trial starts with the content that these statements gave each table.
+    /// Sets the tables of these names, which these statements create, all of them before the first
+    /// is filled. Each trial starts with the content that these statements gave each table.
     fn with_tables(mut self, names: Vec<String>, create: Vec<String>, dialect: SqlDialect) -> Self {
         let mut create = Some(create);
         for name in names {
@@ -104,8 +105,9 @@ impl ScriptedWorkload<SqlList> {
         self
     }
 
-    /// The last transaction that any client starts is shortened to end at this total of all clients: for one run in
-    /// which clients have different numbers of transactions. Transactions after it would be whole ones.
+    /// The last transaction that any client starts is shortened to end at this total of all
+    /// clients: for one run in which clients have different numbers of transactions. Transactions
+    /// after it would be whole ones.
     #[must_use]
     pub fn with_shared_total(mut self, total: u64) -> Self {
         self.script.total = Total::Shared(Arc::new(total.into()));
@@ -196,7 +198,8 @@ mod tests {
         list.iter().map(|key| (*key).to_owned()).collect()
     }
 
-    /// What a client sends: statements, a key after the colon, `|` after the last one of a transaction.
+    /// What a client sends: statements, a key after the colon, `|` after the last one of a
+    /// transaction.
     fn sent(list: &ScriptedWorkload<SqlList>, client: u32, transactions: usize) -> Vec<String> {
         let (statements, mut stream, mut params) =
             (list.statements(), list.client(client), Params::default());

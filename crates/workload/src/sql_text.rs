@@ -3,8 +3,8 @@
 use truetps_driver::{Params, Value};
 use truetps_record::SqlDialect;
 
-/// Appends a literal. Servers of the MySQL family must run without `NO_BACKSLASH_ESCAPES`, PostgreSQL with
-/// `standard_conforming_strings`: both are their defaults.
+/// Appends a literal. Servers of the MySQL family must run without `NO_BACKSLASH_ESCAPES`,
+/// PostgreSQL with `standard_conforming_strings`: both are their defaults.
 pub(crate) fn put_value(dialect: SqlDialect, params: &Params, value: Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"NULL"),

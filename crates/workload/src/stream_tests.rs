@@ -189,7 +189,8 @@ fn a_transaction_can_be_sent_again_from_any_point_and_left_at_any_point() {
         let mut stream = workload.client(2);
         for (n, expected) in all.iter().enumerate() {
             stream.next_transaction();
-            // Every third is abandoned after a part of its statements; the next ones do not change by that.
+            // Every third is abandoned after a part of its statements; the next ones do not change
+            // by that.
             let part = n % expected.len();
             (0..part).for_each(|at| {
                 assert_eq!(next(&mut *stream).0, expected[at], "{}", spec.kind.name());

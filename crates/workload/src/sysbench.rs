@@ -1,5 +1,5 @@
-//! The tables that most workloads use, in the shape that sysbench made common: a key, an indexed number `k`, and two
-//! strings of digits, `c` and `pad`.
+//! The tables that most workloads use, in the shape that sysbench made common: a key, an indexed
+//! number `k`, and two strings of digits, `c` and `pad`.
 
 use truetps_driver::{Params, Statement};
 use truetps_record::SqlDialect;
@@ -10,7 +10,8 @@ use crate::table::{RowSource, Table};
 use crate::write::Write;
 use crate::{RandomStream, WorkloadError};
 
-/// Bytes of `k`, `c` and `pad` in a row: 4 bytes, and texts padded with blanks to 120 and 60, each with its length.
+/// Bytes of `k`, `c` and `pad` in a row: 4 bytes, and texts padded with blanks to 120 and 60, each
+/// with its length.
 const ROW_REST_BYTES: u64 = 4 + 121 + 61;
 
 /// `count` tables of one shape and size.
@@ -69,12 +70,14 @@ impl SysbenchTables {
     pub(crate) fn table(&self, number: u32) -> Table {
         let name = format!("sbtest{number}");
         let id = if self.spacing > 1 { "BIGINT" } else { "INT" };
-        let rest = "k INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT ''";
+        let rest = "k INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT \
+                    NULL DEFAULT ''";
         let (create, after_load) = match self.dialect {
             SqlDialect::Mysql => {
                 let keys = format!("PRIMARY KEY (id), KEY k_{number} (k)");
                 let create = format!(
-                    "CREATE TABLE {name} (id {id} NOT NULL AUTO_INCREMENT, {rest}, {keys}) ENGINE=InnoDB"
+                    "CREATE TABLE {name} (id {id} NOT NULL AUTO_INCREMENT, {rest}, {keys}) \
+                     ENGINE=InnoDB"
                 );
                 (vec![create], Vec::new())
             }

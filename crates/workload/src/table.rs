@@ -23,7 +23,8 @@ pub struct Table {
     source: RowSource,
     /// Approximate bytes of a row and its index entries on disk.
     row_bytes: u64,
-    /// Bytes of a row's columns in InnoDB's clustered index. `None`: its columns are the user's own.
+    /// Bytes of a row's columns in InnoDB's clustered index. `None`: its columns are the user's
+    /// own.
     column_bytes: Option<u64>,
     dialect: SqlDialect,
     seed: u64,
@@ -44,8 +45,8 @@ pub(crate) enum RowSource {
 const ROWS_PER_INSERT: u64 = 1_000;
 const BYTES_PER_INSERT: usize = 200_000;
 
-/// A page of InnoDB; the part of it that is kept free for longer rows if rows arrive in the order of their keys, and
-/// the part that headers, both ends of the list of rows and the trailer take.
+/// A page of InnoDB; the part of it that is kept free for longer rows if rows arrive in the order
+/// of their keys, and the part that headers, both ends of the list of rows and the trailer take.
 const PAGE_BYTES: u64 = 16 << 10;
 const PAGE_FREE_BYTES: u64 = PAGE_BYTES / 16;
 const PAGE_FRAME_BYTES: u64 = 128;
@@ -90,7 +91,8 @@ impl Table {
         }
     }
 
-    /// Sets the bytes of a row's columns in InnoDB's clustered index, including the key and the lengths of texts.
+    /// Sets the bytes of a row's columns in InnoDB's clustered index, including the key and the
+    /// lengths of texts.
     #[must_use]
     pub(crate) fn with_column_bytes(mut self, bytes: u64) -> Self {
         self.column_bytes = Some(bytes);
@@ -108,8 +110,8 @@ impl Table {
         &self.create
     }
 
-    /// Statements to run each time after the table was filled, by [`Self::load_sql`] or from a copy: they set a key
-    /// counter that does not follow explicit keys.
+    /// Statements to run each time after the table was filled, by [`Self::load_sql`] or from a
+    /// copy: they set a key counter that does not follow explicit keys.
     pub fn after_load_sql(&self) -> &[String] {
         &self.after_load
     }
@@ -119,8 +121,8 @@ impl Table {
         EMPTY_TABLE_BYTES + self.rows.saturating_mul(self.row_bytes)
     }
 
-    /// Rows on a page of the primary key's index, if they arrived in the order of their keys. `None` if that is
-    /// unknown, or tables are not ordered by their key.
+    /// Rows on a page of the primary key's index, if they arrived in the order of their keys.
+    /// `None` if that is unknown, or tables are not ordered by their key.
     pub fn rows_per_page(&self) -> Option<u64> {
         let row = self.column_bytes? + ROW_HEADER_BYTES;
         let is_clustered = self.dialect == SqlDialect::Mysql && row <= ROW_BYTES_MAX;

@@ -1,7 +1,8 @@
 //! `table`: a generated table, by its number of columns of each type, and INSERTs into it.
 //!
-//! Names, types and order of the columns, and their values, are the same as in mtls-perf-bench; additional columns
-//! follow. It is expanded into an equivalent `custom` plan, so that values have one implementation.
+//! Names, types and order of the columns, and their values, are the same as in mtls-perf-bench;
+//! additional columns follow. It is expanded into an equivalent `custom` plan, so that values have
+//! one implementation.
 
 use std::sync::Arc;
 
@@ -199,7 +200,8 @@ fn with_length(bytes: u32) -> u64 {
     u64::from(bytes) + if bytes > 127 { 2 } else { 1 }
 }
 
-/// One side of a decimal's point: 4 bytes for each nine digits, and half a byte, rounded up, for each of the rest.
+/// One side of a decimal's point: 4 bytes for each nine digits, and half a byte, rounded up, for
+/// each of the rest.
 fn digits_bytes(digits: u32) -> u64 {
     u64::from(digits / 9 * 4 + (digits % 9).div_ceil(2))
 }
@@ -244,9 +246,10 @@ mod tests {
         let table = TableInsert::new(&all(), 2, SqlDialect::Mysql);
         assert_eq!(
             table.create_sql,
-            "create table t (id int not null auto_increment primary key, i0 int not null, i1 int not null, \
-             c0 varchar(128) not null, f0 float not null, d0 double not null, dm0 decimal(12,2) not null, \
-             t0 text not null, b0 bigint not null, dt0 datetime not null, bl0 blob not null)"
+            "create table t (id int not null auto_increment primary key, i0 int not null, i1 int \
+             not null, c0 varchar(128) not null, f0 float not null, d0 double not null, dm0 \
+             decimal(12,2) not null, t0 text not null, b0 bigint not null, dt0 datetime not null, \
+             bl0 blob not null)"
         );
         let row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
         let names = "i0, i1, c0, f0, d0, dm0, t0, b0, dt0, bl0";

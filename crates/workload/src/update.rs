@@ -1,4 +1,5 @@
-//! `update-index`, `update-non-index` and `hot-row`: one UPDATE of one row by its key, in autocommit mode.
+//! `update-index`, `update-non-index` and `hot-row`: one UPDATE of one row by its key, in
+//! autocommit mode.
 
 use std::sync::Arc;
 
@@ -68,8 +69,8 @@ impl ClientScript for Update {
     }
 }
 
-/// A small table of counters that all clients increment: they wait for the locks of its rows. The sum of the counters
-/// is the number of committed transactions.
+/// A small table of counters that all clients increment: they wait for the locks of its rows. The
+/// sum of the counters is the number of committed transactions.
 #[derive(Debug, Clone)]
 pub(crate) struct HotRow {
     keys: Keys,

@@ -25,14 +25,14 @@ pub struct RowMark {
     pub digest: u64,
 }
 
-/// One client's endless list of transactions, each of one statement (in autocommit mode) or more (the first of them
-/// BEGIN, the last COMMIT).
+/// One client's endless list of transactions, each of one statement (in autocommit mode) or more
+/// (the first of them BEGIN, the last COMMIT).
 pub trait ClientStream: Send {
     /// Advances to the next transaction.
     fn next_transaction(&mut self);
 
-    /// Puts the next statement's values into `params` (empty when it is called). Not called again after the last
-    /// statement of a transaction.
+    /// Puts the next statement's values into `params` (empty when it is called). Not called again
+    /// after the last statement of a transaction.
     fn next_statement(&mut self, params: &mut Params) -> NextStatement;
 
     /// Returns to the first statement of the transaction, which is sent again with the same values.
@@ -78,8 +78,8 @@ pub trait Workload: Send + Sync {
     /// Tables that must exist and be filled before a trial.
     fn tables(&self) -> Vec<Table>;
 
-    /// What each of [`Self::statements`] writes, in order; `None` for one that does not write. `None` as a whole:
-    /// unknown, since the SQL is the user's own.
+    /// What each of [`Self::statements`] writes, in order; `None` for one that does not write.
+    /// `None` as a whole: unknown, since the SQL is the user's own.
     fn writes(&self) -> Option<Vec<Option<Write>>> {
         None
     }

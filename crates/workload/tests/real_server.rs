@@ -1,5 +1,5 @@
-//! Every workload's statements on a real server: whole transactions, one client after another, and what they leave in the
-//! tables. No test asserts a figure.
+//! Every workload's statements on a real server: whole transactions, one client after another, and
+//! what they leave in the tables. No test asserts a figure.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{Read, Write};
@@ -67,7 +67,8 @@ fn server() -> Option<Server> {
 }
 
 impl Server {
-    /// Makes and fills the tables, empties them and fills them again from a copy, as an experiment does.
+    /// Makes and fills the tables, empties them and fills them again from a copy, as an experiment
+    /// does.
     fn load(&mut self, workload: &dyn Workload) {
         for table in workload.tables() {
             self.execute(&format!("DROP TABLE IF EXISTS {}, pristine", table.name));
@@ -146,8 +147,8 @@ struct Done {
     rows_read: u64,
 }
 
-/// Sends [`TRANSACTIONS`] of each client. Every second one is sent up to its last statement, rolled back as after an error,
-/// and sent again from the start.
+/// Sends [`TRANSACTIONS`] of each client. Every second one is sent up to its last statement, rolled
+/// back as after an error, and sent again from the start.
 fn drive(server: &Server, workload: &dyn Workload, prepared: bool) -> Done {
     let statements = workload.statements();
     let mut params = Params::default();
@@ -237,11 +238,12 @@ fn of_plan(workload: &str) -> WorkloadSpec {
 }
 
 fn a_list_of_statements_goes_round(server: &mut Server) {
-    let list = "create = \"create table `goods` (id int primary key, cnt int, note text); \
-                insert into goods values (1, 1000, ';'), (2, 0, '')\"\n\
-                sql = [\"update goods set cnt = cnt - 1 where id = 1; update goods set note = '?;' where id = 2\", \
-                'select * from goods /* ? ; */']\n";
-    // Each client sends the first of three statements in a third of its transactions, which are all of one statement.
+    let list = "create = \"create table `goods` (id int primary key, cnt int, note text); insert \
+                into goods values (1, 1000, ';'), (2, 0, '')\"\n\
+                sql = [\"update goods set cnt = cnt - 1 where id = 1; update goods set note = '?;' \
+                where id = 2\", 'select * from goods /* ? ; */']\n";
+    // Each client sends the first of three statements in a third of its transactions, which are all
+    // of one statement.
     let firsts = |transactions: u32| i64::from(CLIENTS * transactions.div_ceil(3));
     let cnt = "SELECT cnt FROM goods WHERE id = 1 AND note = ';'";
     run(server, &of_plan(list), |server, done| {
@@ -255,11 +257,12 @@ fn a_list_of_statements_goes_round(server: &mut Server) {
 }
 
 fn a_generated_table_takes_its_values(server: &mut Server) {
-    let all = "ints = 2, varchars = 2, floats = 1, doubles = 1, decimals = 1, texts = 1, bigints = 1, datetimes = 1, \
-               blobs = 1";
+    let all = "ints = 2, varchars = 2, floats = 1, doubles = 1, decimals = 1, texts = 1, bigints = \
+               1, datetimes = 1, blobs = 1";
     for rest in [
         "",
-        ", varchar_length = 20, decimal_precision = 65, decimal_scale = 30, auto_primary_key = false",
+        ", varchar_length = 20, decimal_precision = 65, decimal_scale = 30, auto_primary_key = \
+         false",
     ] {
         for (section, rows) in [("", 1), ("rows_per_insert = 5", 5), ("explicit_commit = true", 1)]
         {
@@ -271,8 +274,9 @@ fn a_generated_table_takes_its_values(server: &mut Server) {
                 );
                 let length = if rest.is_empty() { 64 } else { 20 };
                 let fine = format!(
-                    "i0 BETWEEN 1 AND 200000000 AND LENGTH(c1) = {length} AND f0 < 1e10 AND d0 = ROUND(d0, 2) AND \
-                     dm0 >= 0 AND LENGTH(t0) = 64 AND b0 > 0 AND YEAR(dt0) BETWEEN 2000 AND 2029 AND LENGTH(bl0) = 64"
+                    "i0 BETWEEN 1 AND 200000000 AND LENGTH(c1) = {length} AND f0 < 1e10 AND d0 = \
+                     ROUND(d0, 2) AND dm0 >= 0 AND LENGTH(t0) = 64 AND b0 > 0 AND YEAR(dt0) \
+                     BETWEEN 2000 AND 2029 AND LENGTH(bl0) = 64"
                 );
                 assert_eq!(
                     server.number(&format!("SELECT COUNT(*) FROM t WHERE {fine}")),
@@ -287,11 +291,13 @@ fn a_generated_table_takes_its_values(server: &mut Server) {
 fn pages_have_as_many_rows_as_tables_say(server: &mut Server) {
     const MANY: u64 = 20_000;
     let many = |name: &str| WorkloadSpec { table_rows: MANY, ..small(name) };
-    let columns = "ints = 4, floats = 2, varchars = 2, decimals = 1, datetimes = 1, doubles = 1, bigints = 1, texts = 1";
+    let columns = "ints = 4, floats = 2, varchars = 2, decimals = 1, datetimes = 1, doubles = 1, \
+                   bigints = 1, texts = 1";
     let generated = [
         format!("table = {{ rows = {MANY}, {columns} }}"),
         format!(
-            "table = {{ rows = {MANY}, ints = 1, auto_primary_key = false, texts = 1, value_length = 300 }}"
+            "table = {{ rows = {MANY}, ints = 1, auto_primary_key = false, texts = 1, value_length \
+             = 300 }}"
         ),
     ];
     let hot = hot_row(100_000);
@@ -306,8 +312,9 @@ fn pages_have_as_many_rows_as_tables_say(server: &mut Server) {
             .for_each(|sql| server.execute(sql));
         server.execute(&format!("ANALYZE TABLE {}", table.name));
         let pages = server.number(&format!(
-            "SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = 'truetps' AND table_name = '{}' AND \
-             index_name IN ('PRIMARY', 'GEN_CLUST_INDEX') AND stat_name = 'n_leaf_pages'",
+            "SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = 'truetps' AND \
+             table_name = '{}' AND index_name IN ('PRIMARY', 'GEN_CLUST_INDEX') AND stat_name = \
+             'n_leaf_pages'",
             table.name
         ));
         let (found, said) =
@@ -398,7 +405,8 @@ fn read_write_reads_and_writes_as_often_as_its_mix_says(server: &mut Server) {
     run(server, &small("read-write"), |server, done| {
         assert_eq!(server.number(COUNT), ROWS);
         assert_eq!(done.affected_rows as i64, 4 * ALL);
-        // Ten rows by key, a sum, and three ranges of at most a hundred rows; a range may begin near the end.
+        // Ten rows by key, a sum, and three ranges of at most a hundred rows; a range may begin
+        // near the end.
         assert!((14 * ALL..=311 * ALL).contains(&(done.rows_read as i64)), "{done:?}");
     });
     let mut only = ReadWriteMix::default();
@@ -469,13 +477,16 @@ fn a_custom_workload_fills_columns_of_all_types(server: &mut Server) {
     server.execute("SET NAMES utf8mb4");
     run(server, &spec, |server, _| {
         assert_eq!(
-            server.number("SELECT COUNT(*) FROM orders JOIN line ON orders.id = order_id AND orders.raw = line.raw"),
+            server.number(
+                "SELECT COUNT(*) FROM orders JOIN line ON orders.id = order_id AND \
+                           orders.raw = line.raw"
+            ),
             ALL
         );
         assert_eq!(server.number("SELECT SUM(total) FROM account"), ALL);
         assert_eq!(server.number("SELECT COUNT(*) FROM account WHERE id BETWEEN 1 AND 300"), 300);
-        let fine = "price >= 1 AND price < 100 AND YEAR(at) = 2024 AND YEAR(day) BETWEEN 2000 AND 2029 AND \
-                    YEAR(seen) BETWEEN 1999 AND 2030 AND kind IN ('it''s', '\\\\', 'ü')";
+        let fine = "price >= 1 AND price < 100 AND YEAR(at) = 2024 AND YEAR(day) BETWEEN 2000 AND \
+                    2029 AND YEAR(seen) BETWEEN 1999 AND 2030 AND kind IN ('it''s', '\\\\', 'ü')";
         assert_eq!(server.number(&format!("SELECT COUNT(*) FROM orders WHERE {fine}")), ALL);
         let nulls = server.number("SELECT COUNT(*) FROM orders WHERE note IS NULL");
         assert!((10..=50).contains(&nulls), "half of {ALL}: {nulls}");

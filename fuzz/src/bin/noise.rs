@@ -1,4 +1,5 @@
-//! Calls the fuzz targets with random bytes for so many seconds: what can be done without a nightly toolchain.
+//! Calls the fuzz targets with random bytes for so many seconds: what can be done without a nightly
+//! toolchain.
 //!
 //! Half of the packets are made of pieces that mean something, or nothing would come far.
 
@@ -46,7 +47,8 @@ fn random_messages(random: &mut impl FnMut() -> u64, head: usize, pieces: &[&[u8
     let mut data = random().to_le_bytes()[..head].to_vec();
     for _ in 0..random() % 6 {
         let bytes = random().to_le_bytes();
-        let piece = if random() % 8 == 0 { &bytes[..] } else { pieces[random() as usize % pieces.len()] };
+        let piece =
+            if random() % 8 == 0 { &bytes[..] } else { pieces[random() as usize % pieces.len()] };
         data.push(piece.len() as u8);
         data.extend_from_slice(piece);
     }
@@ -95,7 +97,11 @@ fn edited(random: &mut impl FnMut() -> u64) -> Vec<u8> {
             let number = NUMBERS[random() as usize % NUMBERS.len()];
             match random() % 8 {
                 0 => content.truncate(at),
-                1 => content.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (random() % 8)),
+                1 => content
+                    .iter_mut()
+                    .skip(at)
+                    .take(1)
+                    .for_each(|byte| *byte ^= 1 << (random() % 8)),
                 _ if digits > 0 => drop(content.splice(at..at + digits, number.iter().copied())),
                 _ => {}
             }
@@ -122,7 +128,11 @@ fn main() {
         let mut data = random().to_le_bytes()[..3].to_vec();
         for _ in 0..random() % 8 {
             let bytes = random().to_le_bytes();
-            let piece = if random() % 4 == 0 { &bytes[..] } else { PIECES[random() as usize % PIECES.len()] };
+            let piece = if random() % 4 == 0 {
+                &bytes[..]
+            } else {
+                PIECES[random() as usize % PIECES.len()]
+            };
             let in_between = if random() % 4 == 0 { 0x40 } else { 0 };
             data.extend_from_slice(&[piece.len() as u8, in_between]);
             data.extend_from_slice(piece);

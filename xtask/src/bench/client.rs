@@ -1,4 +1,5 @@
-//! The engine as a separate process, so that the same outside observer measures it and other programs.
+//! The engine as a separate process, so that the same outside observer measures it and other
+//! programs.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,8 +22,8 @@ use crate::bench::programs::DriveChoice;
 pub(crate) const SCHEMA: &str = "truetps";
 pub(crate) const TABLE_ROWS: u64 = 200_000;
 
-/// Limit for all clients together: servers with a thread for each connection accept thousands of them slowly on a small
-/// machine.
+/// Limit for all clients together: servers with a thread for each connection accept thousands of
+/// them slowly on a small machine.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(10);
 
 #[derive(Debug, Parser)]

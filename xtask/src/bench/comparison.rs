@@ -1,4 +1,5 @@
-//! Runs of compared programs, in rounds of changing order: their tables, and the folder where they are kept.
+//! Runs of compared programs, in rounds of changing order: their tables, and the folder where they
+//! are kept.
 
 use std::fs;
 use std::ops::Range;
@@ -110,8 +111,8 @@ pub(crate) struct RunTable<C: BenchComparison> {
 }
 
 impl<C: BenchComparison> RunTable<C> {
-    /// `about`: lines about what is measured, and on which server. The result is stored in the folder from the first
-    /// cell on: some benchmarks take an hour.
+    /// `about`: lines about what is measured, and on which server. The result is stored in the
+    /// folder from the first cell on: some benchmarks take an hour.
     pub(crate) fn new(comparison: C, title: &str, about: &str, folder: Option<PathBuf>) -> Self {
         let host = host_facts(Path::new("."), None);
         let host = format!("{} cores ({}), {}", host.cores, host.cpu_model, host.kernel);
@@ -120,7 +121,8 @@ impl<C: BenchComparison> RunTable<C> {
         Self { columns: comparison.columns(), comparison, head, folder, rows: Vec::new() }
     }
 
-    /// Rounds of a cell. The outer error of `run` ends the benchmark; the inner one is kept in place of figures.
+    /// Rounds of a cell. The outer error of `run` ends the benchmark; the inner one is kept in
+    /// place of figures.
     pub(crate) fn measure(
         &mut self,
         cell: C::Cell,

@@ -52,8 +52,8 @@ impl EnginePairs {
         let names = EnginePrograms::of(options);
         let title = format!("{}: {}", names.0.join(" beside "), self.what);
         let about = format!(
-            "{about}- {} rounds for each cell, in changing order; windows of {} s, observed from outside (/proc and the \
-             server's count of statements)\n",
+            "{about}- {} rounds for each cell, in changing order; windows of {} s, observed from \
+             outside (/proc and the server's count of statements)\n",
             options.pairs.count,
             options.window.as_secs_f64(),
         );

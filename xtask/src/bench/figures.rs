@@ -3,7 +3,8 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::statistics::{Data, Median};
 
-/// `median [min..max]`, or a dash where nothing was measured; unknown figures, which are no numbers, are left out.
+/// `median [min..max]`, or a dash where nothing was measured; unknown figures, which are no
+/// numbers, are left out.
 pub(crate) fn spread(values: &[f64], decimals: usize) -> String {
     let known: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
     with_range(Data::new(known.clone()).median(), &known, decimals)
@@ -19,7 +20,8 @@ pub(crate) fn geometric_spread(ratios: &[f64], decimals: usize) -> String {
     with_range(geometric_mean(ratios), ratios, decimals)
 }
 
-/// The 95 % interval of the geometric mean, by Student's t on logarithms; a dash for fewer than two.
+/// The 95 % interval of the geometric mean, by Student's t on logarithms; a dash for fewer than
+/// two.
 pub(crate) fn geometric_interval(ratios: &[f64], decimals: usize) -> String {
     let (n, mean) = (ratios.len() as f64, geometric_mean(ratios).ln());
     let Ok(student) = StudentsT::new(0.0, 1.0, n - 1.0) else { return "–".to_owned() };

@@ -1,7 +1,9 @@
-//! `bench report`: how long `truetps report` takes over an hour of measurements, and how large its page is.
+//! `bench report`: how long `truetps report` takes over an hour of measurements, and how large its
+//! page is.
 //!
-//! The folders are generated: the trials and seconds of one hour, each second with its buckets, a histogram of some
-//! hundred different response times, and a sample of the probe with the counters of a server.
+//! The folders are generated: the trials and seconds of one hour, each second with its buckets, a
+//! histogram of some hundred different response times, and a sample of the probe with the counters
+//! of a server.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -90,8 +92,10 @@ fn time(truetps: &Path, folder: &Path) -> anyhow::Result<f64> {
 impl Shape {
     fn plan(&self) -> anyhow::Result<Plan> {
         let text = format!(
-            "name = \"hour\"\nabout = \"made up\"\n[workload]\nname = \"insert\"\n[load]\nmeasure_s = {}\n[design]\nblocks = {}\n\
-             aa_pair = false\n[factors]\ninnodb_flush_log_at_trx_commit = [1, 2, 0]\nconnections = {:?}\n",
+            "name = \"hour\"\nabout = \"made up\"\n[workload]\nname = \
+             \"insert\"\n[load]\nmeasure_s = {}\n[design]\nblocks = {}\n\
+             aa_pair = false\n[factors]\ninnodb_flush_log_at_trx_commit = [1, 2, 0]\nconnections = \
+             {:?}\n",
             self.seconds, self.blocks, self.connections
         );
         Ok(Plan::parse(&text)?)

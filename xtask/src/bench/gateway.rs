@@ -1,6 +1,6 @@
-//! `bench gateway`: rows a second that are acknowledged after their commit, by `truetps gateway` and by a service with a
-//! pool of connections (`examples/clients-1000`, in Go), on one private server, alternating. `truetps verify` is the
-//! load, and compares the table after each run.
+//! `bench gateway`: rows a second that are acknowledged after their commit, by `truetps gateway`
+//! and by a service with a pool of connections (`examples/clients-1000`, in Go), on one private
+//! server, alternating. `truetps verify` is the load, and compares the table after each run.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -107,9 +107,10 @@ pub(crate) fn run(root: &Path, options: &GatewayBenchOptions) -> anyhow::Result<
     services.extend(options.other.clone().map(RowService::Gateway));
     services.push(RowService::Pool { program: service, connections: options.pool });
     let about = format!(
-        "- truetps{}\n- {} rounds of runs of {} s; MariaDB or MySQL of the system, innodb_flush_log_at_trx_commit = 1; \
-         load, service and server on the same cores\n- rows of 100 bytes by `truetps verify` over HTTP/1.1, each table \
-         compared with the answers afterwards\n",
+        "- truetps{}\n- {} rounds of runs of {} s; MariaDB or MySQL of the system, \
+         innodb_flush_log_at_trx_commit = 1; load, service and server on the same cores\n- rows of \
+         100 bytes by `truetps verify` over HTTP/1.1, each table compared with the answers \
+         afterwards\n",
         commit(root),
         options.pairs,
         options.seconds
@@ -249,16 +250,16 @@ impl BenchServer {
         server.command(&start)?;
         server.sql(&format!(
             "CREATE DATABASE {SCHEMA}; CREATE USER saver@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
-             GRANT ALL ON {SCHEMA}.* TO saver@'127.0.0.1'; \
-             CREATE TABLE {SCHEMA}.{TABLE} (client BIGINT NOT NULL, seq BIGINT NOT NULL, payload VARCHAR(1000) NOT NULL, \
-             PRIMARY KEY (client, seq)) ENGINE=InnoDB"
+             GRANT ALL ON {SCHEMA}.* TO saver@'127.0.0.1'; CREATE TABLE {SCHEMA}.{TABLE} (client \
+             BIGINT NOT NULL, seq BIGINT NOT NULL, payload VARCHAR(1000) NOT NULL, PRIMARY KEY \
+             (client, seq)) ENGINE=InnoDB"
         ))?;
         server.grow()?;
         Ok(server)
     }
 
-    /// Fills the table once, more than the redo log is long: a log and a table that grow cost each commit a second flush
-    /// of the disk, and on a server that has run for a day they do not grow.
+    /// Fills the table once, more than the redo log is long: a log and a table that grow cost each
+    /// commit a second flush of the disk, and on a server that has run for a day they do not grow.
     fn grow(&self) -> anyhow::Result<()> {
         self.sql(&format!("INSERT INTO {SCHEMA}.{TABLE} VALUES (0, 0, REPEAT('x', 300))"))?;
         for power in 0..ROWS_POWER {
@@ -274,7 +275,8 @@ impl BenchServer {
     fn empty(&self) -> anyhow::Result<()> {
         self.sql(&format!("DELETE FROM {SCHEMA}.{TABLE}"))?;
         // Old versions of rows are removed in the background.
-        let history = "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
+        let history = "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = \
+                       'trx_rseg_history_len'";
         wait_until(PURGE_TIME, "the end of the purge", || {
             let ran = new_command(&self.truetps)
                 .args(["--quiet", "server", "sql", SERVER, history])
@@ -428,8 +430,8 @@ impl BenchComparison for GatewayComparison {
     }
 
     fn ratio_title(&self) -> String {
-        "Ratios to the service with a pool in the same round: geometric means [min..max], and the 95 % intervals of the \
-         means"
+        "Ratios to the service with a pool in the same round: geometric means [min..max], and the \
+         95 % intervals of the means"
             .to_owned()
     }
 

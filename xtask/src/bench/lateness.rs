@@ -92,8 +92,9 @@ pub(crate) fn run(root: &Path, options: &LatenessOptions) -> anyhow::Result<()> 
     }
     let _ = writeln!(
         about,
-        "- {} clients, {} starts a second together, text protocol; {} runs of {} s after {} s of warm-up\n- `late`: the \
-         engine's own lateness in µs, of starts for which a client was free; `lag`: with the wait for a client",
+        "- {} clients, {} starts a second together, text protocol; {} runs of {} s after {} s of \
+         warm-up\n- `late`: the engine's own lateness in µs, of starts for which a client was \
+         free; `lag`: with the wait for a client",
         options.clients,
         options.rate,
         options.runs,

@@ -1,4 +1,5 @@
-//! `bench lua`: sysbench and `truetps sysbench` on the same unmodified scripts, in alternating runs.
+//! `bench lua`: sysbench and `truetps sysbench` on the same unmodified scripts, in alternating
+//! runs.
 
 mod comparison;
 mod options;

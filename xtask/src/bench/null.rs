@@ -1,4 +1,5 @@
-//! `bench null`: the client's cost of a statement if the server costs nothing. Server and client have a core each.
+//! `bench null`: the client's cost of a statement if the server costs nothing. Server and client
+//! have a core each.
 
 use std::path::Path;
 
@@ -20,9 +21,10 @@ pub(crate) fn run(root: &Path, options: &BenchOptions) -> anyhow::Result<()> {
     }
     let mut server = start(options.most_connections())?;
     let about = format!(
-        "{}- server: a null server, which answers OK to everything, on core {SERVER_CORE}; clients on core \
-         {CLIENT_CORE}\n- threading: one epoll thread\n- statements/s a core of the client are 1,000,000 / client CPU µs; \
-         where `client cores` is below 1, the server or other programs were the limit\n",
+        "{}- server: a null server, which answers OK to everything, on core {SERVER_CORE}; clients \
+         on core {CLIENT_CORE}\n- threading: one epoll thread\n- statements/s a core of the client \
+         are 1,000,000 / client CPU µs; where `client cores` is below 1, the server or other \
+         programs were the limit\n",
         describe(root, options)?
     );
     let pairs =

@@ -1,5 +1,5 @@
-//! The server's side of the protocol, as far as load generators need it: every command is answered with OK, without any
-//! effect.
+//! The server's side of the protocol, as far as load generators need it: every command is answered
+//! with OK, without any effect.
 
 const HEADER_BYTES: usize = 4;
 /// OK, one row affected, autocommit; the answer to a command.
@@ -12,8 +12,9 @@ const PREPARE: u8 = 0x16;
 const EXECUTE: u8 = 0x17;
 const CLOSE_STATEMENT: u8 = 0x19;
 
-/// LONG_PASSWORD, FOUND_ROWS, LONG_FLAG, CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION; then
-/// MULTI_STATEMENTS, MULTI_RESULTS, PS_MULTI_RESULTS, PLUGIN_AUTH. Not DEPRECATE_EOF: lists end with an EOF packet.
+/// LONG_PASSWORD, FOUND_ROWS, LONG_FLAG, CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS,
+/// SECURE_CONNECTION; then MULTI_STATEMENTS, MULTI_RESULTS, PS_MULTI_RESULTS, PLUGIN_AUTH. Not
+/// DEPRECATE_EOF: lists end with an EOF packet.
 const CAPABILITIES: [u16; 2] = [0xa20f, 0x000f];
 
 /// Numbers for the observer.
@@ -95,7 +96,8 @@ fn answer(payload: &[u8], counters: &mut NullCounters, out: &mut Vec<u8>) -> boo
     true
 }
 
-/// One row: the number named in the text, or a number suitable for a driver that reads variables at login.
+/// One row: the number named in the text, or a number suitable for a driver that reads variables at
+/// login.
 fn put_select(sql: &str, counters: NullCounters, out: &mut Vec<u8>) {
     let value = match sql {
         "SELECT statements" => counters.statements,

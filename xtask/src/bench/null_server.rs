@@ -1,5 +1,6 @@
-//! A server that answers OK to everything, as cheaply as one thread can, so that only the client's own cost remains. It
-//! is a separate process (`bench-null-server SOCKET`), bound to a core that the client does not use.
+//! A server that answers OK to everything, as cheaply as one thread can, so that only the client's
+//! own cost remains. It is a separate process (`bench-null-server SOCKET`), bound to a core that
+//! the client does not use.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -35,7 +36,8 @@ const UNIX_LISTENER: u64 = u64::MAX;
 const TCP_LISTENER: u64 = u64::MAX - 1;
 const PARENT: u64 = u64::MAX - 2;
 
-/// The process's whole life. It ends with its parent, which holds the other end of its standard input.
+/// The process's whole life. It ends with its parent, which holds the other end of its standard
+/// input.
 pub(crate) fn run(path: &Path) -> anyhow::Result<()> {
     Serving::listen(path).context("listening")?.serve_all(&io::stdin()).map(drop)
 }
@@ -148,7 +150,8 @@ impl Serving {
             if !session.on_bytes(&self.buffer[..received], &mut self.counters, &mut self.out) {
                 return false;
             }
-            // An answer is far smaller than a socket's buffer: a client that does not read it is faulty.
+            // An answer is far smaller than a socket's buffer: a client that does not read it is
+            // faulty.
             if !self.out.is_empty()
                 && send(&*socket, &self.out, SendFlags::NOSIGNAL) != Ok(self.out.len())
             {

@@ -1,4 +1,5 @@
-//! The options of `bench engine` and `bench null`, and the values that options of several benchmarks have.
+//! The options of `bench engine` and `bench null`, and the values that options of several
+//! benchmarks have.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Becomes another program on one core: `bench-pin CORE PROGRAM [ARGUMENT…]`. The process id stays, so that it can be
-//! watched.
+//! Becomes another program on one core: `bench-pin CORE PROGRAM [ARGUMENT…]`. The process id stays,
+//! so that it can be watched.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

@@ -1,5 +1,6 @@
-//! `bench prealloc`: what a preallocated binlog brings. Neighbouring trials on one server process that has preloaded the
-//! library, which is switched on and off; each server, disk and workload is a sweep.
+//! `bench prealloc`: what a preallocated binlog brings. Neighbouring trials on one server process
+//! that has preloaded the library, which is switched on and off; each server, disk and workload is
+//! a sweep.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,8 @@ const GOAL_DISK: &str = "flush-2ms";
 const GOAL_MARIADB: f64 = 1.4;
 const GOAL_MYSQL: f64 = 1.5;
 const NEVER_BELOW: f64 = 0.98;
-/// A level of this benchmark only: the server has loaded the library, which is switched off; without it nothing is loaded.
+/// A level of this benchmark only: the server has loaded the library, which is switched off;
+/// without it nothing is loaded.
 const LOADED: &str = "loaded";
 
 #[derive(Debug, Parser)]
@@ -41,7 +43,8 @@ pub(crate) struct PreallocBenchOptions {
     /// Workloads
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "insert,update-index")]
     workloads: Vec<String>,
-    /// The level that is compared with 0; `loaded`: a server with the library, switched off, is compared with one without it
+    /// The level that is compared with 0; `loaded`: a server with the library, switched off, is
+    /// compared with one without it
     #[arg(long, value_name = "LEVEL", default_value = "ahead")]
     level: String,
     /// Levels of sync_binlog
@@ -78,12 +81,13 @@ pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
     if options.level == LOADED && options.connections.len() < 2 {
         bail!(
-            "--level {LOADED} needs two numbers of --connections: the stock server's sweep has no other factor"
+            "--level {LOADED} needs two numbers of --connections: the stock server's sweep has no \
+             other factor"
         );
     }
     let about = format!(
-        "- truetps{}\n- {} pairs of trials of {} s in random order, {}; redo log and binlog on the same \
-         emulated disk, innodb_flush_log_at_trx_commit = 1\n",
+        "- truetps{}\n- {} pairs of trials of {} s in random order, {}; redo log and binlog on the \
+         same emulated disk, innodb_flush_log_at_trx_commit = 1\n",
         commit(root),
         options.pairs,
         options.window,
@@ -124,7 +128,8 @@ pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result
         for round in 0..options.pairs {
             let mut found = [whole.clone(), whole.clone()];
             if is_loaded {
-                // The library cannot be loaded into a server that runs: each trial has a server of its own.
+                // The library cannot be loaded into a server that runs: each trial has a server of
+                // its own.
                 for program in [round % 2, 1 - round % 2].map(|program| program as usize) {
                     found[program] = sweep(["0,ahead", "0"][program], 1)?;
                 }
@@ -264,7 +269,8 @@ impl BenchComparison for PreallocComparison {
             "trial without preallocation"
         };
         format!(
-            "Ratios to the {base} of the same round: geometric means [min..max], and the 95 % intervals of the means"
+            "Ratios to the {base} of the same round: geometric means [min..max], and the 95 % \
+             intervals of the means"
         )
     }
 

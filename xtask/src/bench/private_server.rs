@@ -56,7 +56,8 @@ impl PrivateServer {
         let running = sandbox.start(&StartOptions::new(settings))?;
         let mut client = Client::connect_unix(running.socket(), "root", None, ANSWER_TIMEOUT)?;
         check_room(&mut client, load.connections_max)?;
-        // A pool of threads would let the observer wait behind the load; elsewhere the variable is unknown.
+        // A pool of threads would let the observer wait behind the load; elsewhere the variable is
+        // unknown.
         let _ = client.execute("SET SESSION thread_pool_priority = 'high'");
         let threading = client.query_value("SELECT @@GLOBAL.thread_handling")?.unwrap_or_default();
         let (version, counter) = (binary.version_text, "Com_insert");
@@ -136,7 +137,8 @@ fn check_room(client: &mut Client, connections: u32) -> anyhow::Result<()> {
         .context("max_connections has no value")?;
     if text.parse::<u32>().context("max_connections")? <= connections {
         bail!(
-            "the server takes only {text} connections, {connections} and the observer's are needed: see `ulimit -n`"
+            "the server takes only {text} connections, {connections} and the observer's are \
+             needed: see `ulimit -n`"
         );
     }
     Ok(())

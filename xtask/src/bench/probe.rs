@@ -1,7 +1,8 @@
-//! `bench probe`: the cost of probing a server. The same load in alternating runs on one server without a probe and
-//! with it, and on a second server that times its waits.
+//! `bench probe`: the cost of probing a server. The same load in alternating runs on one server
+//! without a probe and with it, and on a second server that times its waits.
 //!
-//! Both servers run all the time, and one has a load. Figures are taken from the folder of `truetps run`.
+//! Both servers run all the time, and one has a load. Figures are taken from the folder of
+//! `truetps run`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -76,8 +77,8 @@ pub(crate) fn run(root: &Path, options: &ProbeBenchOptions) -> anyhow::Result<()
     let timed = PrivateServer::start_bare(basedir, load, &waits)?;
     let runs = tempfile::tempdir()?;
     let about = format!(
-        "- truetps{}\n{}- `{}`, {} rounds of three for each number of clients, in changing order; {} s measured, read \
-         every {}\n",
+        "- truetps{}\n{}- `{}`, {} rounds of three for each number of clients, in changing order; \
+         {} s measured, read every {}\n",
         commit(root),
         plain.describe(&options.kept.settings),
         options.workload,
@@ -127,8 +128,8 @@ impl BenchComparison for ProbeComparison {
     }
 
     fn ratio_title(&self) -> String {
-        "Ratios to the run without a probe of the same round: geometric means [min..max], and the 95 % intervals of the \
-         means"
+        "Ratios to the run without a probe of the same round: geometric means [min..max], and the \
+         95 % intervals of the means"
             .to_owned()
     }
 

@@ -1,5 +1,5 @@
-//! The programs that are compared, and how each is started with the same load: one INSERT of one row a transaction,
-//! into one table of sysbench's shape.
+//! The programs that are compared, and how each is started with the same load: one INSERT of one
+//! row a transaction, into one table of sysbench's shape.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,8 +17,8 @@ use crate::bench::options::{parse_word, word};
 /// Long enough for any window, and for the slowest start; a run is ended when its window is over.
 const RUN_SECONDS: &str = "3600";
 
-/// The reference client has a workspace and a lock file of its own, so that nothing of it comes near the product's
-/// dependencies.
+/// The reference client has a workspace and a lock file of its own, so that nothing of it comes
+/// near the product's dependencies.
 const REFERENCE_TARGET: &str = "target/reference-client";
 
 /// How the engine of truetps drives its clients.
@@ -115,7 +115,8 @@ impl Program {
                 let version =
                     output("sysbench", "apt-get install --no-install-recommends sysbench")?;
                 format!(
-                    "{version}: `oltp_insert`; for prepared statements the script `xtask/src/bench/prepared_insert.lua`"
+                    "{version}: `oltp_insert`; for prepared statements the script \
+                     `xtask/src/bench/prepared_insert.lua`"
                 )
             }
             Self::Mysqlslap => {
@@ -124,8 +125,9 @@ impl Program {
                     "apt-get install --no-install-recommends mariadb-client",
                 )?;
                 format!(
-                    "{version}: makes no rows of its own; it sends the same {SLAP_STATEMENTS} texts again and again, every \
-                     client in the same order, so that it spends nothing on making values"
+                    "{version}: makes no rows of its own; it sends the same {SLAP_STATEMENTS} \
+                     texts again and again, every client in the same order, so that it spends \
+                     nothing on making values"
                 )
             }
             Self::MysqlAsync => {
@@ -194,8 +196,8 @@ fn sysbench_command(load: &BenchLoad<'_>) -> anyhow::Result<Command> {
 
 /// Enough that no two neighbours are alike, and few enough that they stay in a cache.
 const SLAP_STATEMENTS: usize = 1000;
-/// From one to the next in the secondary index, modulo their number: neighbours in the index would cost the server less
-/// than the random places of other programs.
+/// From one to the next in the secondary index, modulo their number: neighbours in the index would
+/// cost the server less than the random places of other programs.
 const SLAP_STRIDE: usize = 379;
 /// More than any window can take.
 const SLAP_QUERIES: &str = "2000000000";

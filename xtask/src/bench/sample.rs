@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use truetps_probe::{HostCpu, ProcessUse, process_use};
 
-/// Connecting takes sysbench a few seconds for 1,000 sessions on a small machine, and minutes for 5,000.
+/// Connecting takes sysbench a few seconds for 1,000 sessions on a small machine, and minutes for
+/// 5,000.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 const START_TIMEOUT_PER_SESSION: Duration = Duration::from_millis(60);
 /// Between the first statements and the window.
@@ -28,7 +29,8 @@ pub(crate) trait Server {
     /// Sessions beside the observer's own.
     fn sessions(&mut self) -> anyhow::Result<u64>;
 
-    /// Transactions of the load since the server started: INSERTs, unless another statement was chosen.
+    /// Transactions of the load since the server started: INSERTs, unless another statement was
+    /// chosen.
     fn statements(&mut self) -> anyhow::Result<u64>;
 }
 
@@ -74,8 +76,8 @@ fn measure_run(
     })
 }
 
-/// A run as [`RunTable::measure`](crate::bench::comparison::RunTable::measure) wants it: without a server nothing more
-/// can be measured.
+/// A run as [`RunTable::measure`](crate::bench::comparison::RunTable::measure) wants it: without a
+/// server nothing more can be measured.
 pub(crate) fn measure_program(
     command: Command,
     sessions: u32,

@@ -1,6 +1,6 @@
-//! `bench sessions`: how long the engine takes to connect many sessions to null servers, and how much memory they hold,
-//! at first and later. More sessions than a process may have open files are divided among processes: each client process
-//! has a null server process of its own.
+//! `bench sessions`: how long the engine takes to connect many sessions to null servers, and how
+//! much memory they hold, at first and later. More sessions than a process may have open files are
+//! divided among processes: each client process has a null server process of its own.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -59,10 +59,11 @@ pub(crate) fn run(root: &Path, options: &SessionsOptions) -> anyhow::Result<()> 
     let by_files = sessions_of_a_process(options.connections.iter().copied().max().unwrap_or(1))?;
     let by_ports = sessions_of_an_address();
     let about = format!(
-        "- {} starts a second of all sessions together, one INSERT each, as text; {} runs of {} s\n- null servers on core \
-         {SERVER_CORE}, the engine on core {CLIENT_CORE}; at most {by_files} sessions a process, because of the limit of \
-         open files, and by TCP at most {by_ports}, half of the local ports\n- connecting: from the start of the first process until the servers count all sessions, logged \
-         in or about to be\n",
+        "- {} starts a second of all sessions together, one INSERT each, as text; {} runs of {} \
+         s\n- null servers on core {SERVER_CORE}, the engine on core {CLIENT_CORE}; at most \
+         {by_files} sessions a process, because of the limit of open files, and by TCP at most \
+         {by_ports}, half of the local ports\n- connecting: from the start of the first process \
+         until the servers count all sessions, logged in or about to be\n",
         options.rate,
         options.pairs.count,
         options.window.as_secs_f64(),
@@ -92,8 +93,9 @@ fn sessions_of_a_process(connections: u32) -> anyhow::Result<u32> {
     Ok(u32::try_from(possible)?)
 }
 
-/// The kernel looks for free ports in one half of the range first. When they are taken, each new connection searches all
-/// of them in vain: 16,667 sessions with one server took 10 s, and 14,000 1.5 s.
+/// The kernel looks for free ports in one half of the range first. When they are taken, each new
+/// connection searches all of them in vain: 16,667 sessions with one server took 10 s, and 14,000
+/// 1.5 s.
 fn sessions_of_an_address() -> u32 {
     let ports = HostLimits::read().local_ports.unwrap_or(u64::from(u16::MAX));
     u32::try_from(ports / 2).unwrap_or(u32::MAX).max(1)

@@ -1,7 +1,9 @@
-//! `bench slap`: `truetps slap` beside mariadb-slap and `truetps mtls` beside mtls-perf-bench, as neighbours in time.
+//! `bench slap`: `truetps slap` beside mariadb-slap and `truetps mtls` beside mtls-perf-bench, as
+//! neighbours in time.
 //!
-//! Each program runs a fixed number of queries from its start to its end. What is taken is observed from outside: the wall
-//! time of the process, and the CPU time of it and of all processes that it has started.
+//! Each program runs a fixed number of queries from its start to its end. What is taken is observed
+//! from outside: the wall time of the process, and the CPU time of it and of all processes that it
+//! has started.
 
 use std::fs;
 use std::net::TcpListener;
@@ -104,8 +106,8 @@ pub(crate) fn run(root: &Path, options: &SlapBenchOptions) -> anyhow::Result<()>
         .execute(&format!("CREATE USER {MTLS_USER}@'127.0.0.1' IDENTIFIED BY '{MTLS_USER}'"))?;
     server.client.execute(&format!("GRANT ALL ON tempdb.* TO {MTLS_USER}@'127.0.0.1'"))?;
     let about = format!(
-        "- truetps{}\n- {}\n{}- {} rounds for each row, in changing order; a run is a whole program: wall time, and CPU \
-         time of all its processes\n",
+        "- truetps{}\n- {}\n{}- {} rounds for each row, in changing order; a run is a whole \
+         program: wall time, and CPU time of all its processes\n",
         commit(root),
         version.lines().next().unwrap_or_default(),
         server.describe(&options.kept.settings),
@@ -258,7 +260,8 @@ fn once(mut command: Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// CPU time of all processes that have ended, with those that they had started: proc(5), `cutime` and `cstime`.
+/// CPU time of all processes that have ended, with those that they had started: proc(5), `cutime`
+/// and `cstime`.
 fn children_cpu() -> anyhow::Result<Duration> {
     let text = fs::read_to_string("/proc/self/stat").context("/proc/self/stat")?;
     let ticks = parse_children(&text).context("/proc/self/stat has another form")?;

@@ -1,8 +1,9 @@
 //! The tests: all programs beside each other, as far as their tests bear it.
 //!
 //! Most tests of servers wait for a server or a measured second. Each of them takes a permit
-//! (`crates/testkit/src/permits.rs`), and there are more permits than cores. The programs without servers run one after
-//! the other beside them. Tests that judge a length of time run after all others: `reserved` finds them in the code.
+//! (`crates/testkit/src/permits.rs`), and there are more permits than cores. The programs without
+//! servers run one after the other beside them. Tests that judge a length of time run after all
+//! others: `reserved` finds them in the code.
 
 mod program;
 mod reserved;

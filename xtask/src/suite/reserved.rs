@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn a_test_that_reserves_the_machine_is_named() {
-        let text = "fn helper() {}\n\n#[test]\nfn quick() {\n    let _machine = quiet_machine();\n}\n\
+        let text = "fn helper() {}\n\n#[test]\nfn quick() {\n    let _machine = \
+                    quiet_machine();\n}\n\
                     \n#[test]\nfn shared() {\n    let _machine = share_machine();\n}\n\
                     \nmod a {\n    fn busy() {\n        let _machine = take_machine();\n    }\n}\n";
         assert_eq!(names_in(text), ["quick", "busy"]);

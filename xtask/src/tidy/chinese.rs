@@ -1,5 +1,5 @@
-//! How Chinese is set: full-width punctuation, a space between Chinese and Latin words, and line breaks that do not
-//! become a space inside a sentence.
+//! How Chinese is set: full-width punctuation, a space between Chinese and Latin words, and line
+//! breaks that do not become a space inside a sentence.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -80,8 +80,10 @@ mod tests {
 
     #[test]
     fn good_chinese_has_no_problem() {
-        let good = "# 刷盘参数 0、1、2\n\n**结论**：取值 2 是 `a` 的 ×1.9 [1.7, 2.1]，*快*了（95%）。\n\
-                    换行，\n在标点之后；用 `SET GLOBAL`\n也可以。[链接](a.md)在句中\n\n| 连接数 | tps, p99 |\n|---|---|\n| 1 | (a) |\n\n\
+        let good = "# 刷盘参数 0、1、2\n\n**结论**：取值 2 是 `a` 的 ×1.9 [1.7, \
+                    2.1]，*快*了（95%）。\n\
+                    换行，\n在标点之后；用 `SET GLOBAL`\n也可以。[链接](a.md)在句中\n\n| 连接数 | \
+                    tps, p99 |\n|---|---|\n| 1 | (a) |\n\n\
                     ```\n程序output,原样\n```\n";
         assert_eq!(found(good), <[String; 0]>::default());
     }

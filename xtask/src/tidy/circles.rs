@@ -1,34 +1,34 @@
-//! Circles of imports: modules of a crate that import each other, directly or through others. A reader of one has to know
-//! all of them.
+//! Circles of imports: modules of a crate that import each other, directly or through others. A
+//! reader of one has to know all of them.
 //!
-//! A module imports what its paths below `crate`, `super` and `self` lead to, a re-export to what it names. Paths that
-//! begin with an imported name are not followed: their import counts.
+//! A module imports what its paths below `crate`, `super` and `self` lead to, a re-export to what
+//! it names. Paths that begin with an imported name are not followed: their import counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Modules in circles, by crate: a number that falls is lowered here, and none rises.
 const CIRCLES_MAX: [(&str, usize); 24] = [
-    ("analysis", 26),
+    ("analysis", 0),
     ("batch", 2),
-    ("causes", 3),
+    ("causes", 0),
     ("cli", 8),
     ("compat", 0),
-    ("disk", 21),
+    ("disk", 0),
     ("driver", 0),
     ("engine", 0),
-    ("files", 3),
+    ("files", 0),
     ("folder", 0),
     ("gateway", 0),
     ("inspect", 0),
     ("knowledge", 0),
-    ("lab", 7),
+    ("lab", 6),
     ("plan", 0),
-    ("pool", 7),
+    ("pool", 0),
     ("prealloc", 0),
     ("probe", 0),
     ("random", 0),
     ("record", 0),
-    ("report", 8),
+    ("report", 0),
     ("sandbox", 0),
     ("sysbench", 0),
     ("workload", 0),
@@ -100,8 +100,8 @@ impl Circles {
                 ));
             } else if modules.len() < allowed {
                 found.push(format!(
-                    "crates/{name}: only {} modules are in circles of imports: lower `CIRCLES_MAX` of \
-                     xtask/src/tidy/circles.rs from {allowed}",
+                    "crates/{name}: only {} modules are in circles of imports: lower `CIRCLES_MAX` \
+                     of xtask/src/tidy/circles.rs from {allowed}",
                     modules.len()
                 ));
             }

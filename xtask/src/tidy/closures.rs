@@ -1,10 +1,11 @@
-//! Closures with names inside of functions. A function with a name says its arguments and its result, and is read by
-//! itself; a closure is for what needs the values around it.
+//! Closures with names inside of functions. A function with a name says its arguments and its
+//! result, and is read by itself; a closure is for what needs the values around it.
 
 use super::ratchet;
 
-/// In the code of all crates without its tests: a number that falls is lowered here, and it never rises.
-const CLOSURES_MAX: usize = 514;
+/// In the code of all crates without its tests: a number that falls is lowered here, and it never
+/// rises.
+const CLOSURES_MAX: usize = 178;
 const IN_A_FUNCTION_MAX: usize = 9;
 
 /// The closures of all files.
@@ -35,7 +36,8 @@ impl NamedClosures {
                 (self.count, in_function) = (self.count + 1, in_function + 1);
                 if in_function == IN_A_FUNCTION_MAX + 1 {
                     self.crowded.push(format!(
-                        "{file}:{function}: a function with more than {IN_A_FUNCTION_MAX} named closures"
+                        "{file}:{function}: a function with more than {IN_A_FUNCTION_MAX} named \
+                         closures"
                     ));
                 }
             }
@@ -77,8 +79,10 @@ mod tests {
     #[test]
     fn closures_with_names_are_counted() {
         let mut closures = NamedClosures::default();
-        let text = "pub(crate) fn f() {\n    let a = |x| x;\n    let b = move || 1;\n    // let c = |x| x;\n    \
-                    let d: &dyn Fn() =\n        |x| x;\n    let e = a(|x| x);\n}\n\n#[cfg(test)]\nmod tests {\n    \
+        let text = "pub(crate) fn f() {\n    let a = |x| x;\n    let b = move || 1;\n    // let c \
+                    = |x| x;\n    \
+                    let d: &dyn Fn() =\n        |x| x;\n    let e = a(|x| \
+                    x);\n}\n\n#[cfg(test)]\nmod tests {\n    \
                     let g = || 1;\n";
         closures.add("crates/a/src/b.rs", text);
         assert_eq!(closures.count, 3);

@@ -1,5 +1,5 @@
-//! Which crate may use which: the table of the crates in ARCHITECTURE.md. A new edge needs a separate change with its
-//! reason.
+//! Which crate may use which: the table of the crates in ARCHITECTURE.md. A new edge needs a
+//! separate change with its reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -88,7 +88,8 @@ fn differences(listed: &CrateEdges, used: &CrateEdges) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const TABLE: &str = "| a | b |\n\n| crate | may use | what it is |\n|---|---|---|\n| `one` | – | `x` |\n\
+    const TABLE: &str = "| a | b |\n\n| crate | may use | what it is |\n|---|---|---|\n| `one` | – \
+                         | `x` |\n\
                          | `two` | `one`, `three` | y |\n\n| `four` | `one` | |\n";
 
     #[test]
@@ -100,8 +101,10 @@ mod tests {
 
     #[test]
     fn edges_are_read_from_a_manifest() {
-        let manifest = "[package]\nname = \"truetps-a\"\n[dependencies]\ntruetps-b.workspace = true\n\
-                        truetps-c = { path = \"c\" }\n[dev-dependencies]\ntruetps-d.workspace = true\n";
+        let manifest = "[package]\nname = \"truetps-a\"\n[dependencies]\ntruetps-b.workspace = \
+                        true\n\
+                        truetps-c = { path = \"c\" }\n[dev-dependencies]\ntruetps-d.workspace = \
+                        true\n";
         assert_eq!(used_crates(manifest).into_iter().collect::<Vec<_>>(), ["b", "c"]);
     }
 

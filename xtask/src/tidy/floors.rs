@@ -1,4 +1,5 @@
-//! Floors of a crate: folders that import downward only, so that a reader of one knows what it can use.
+//! Floors of a crate: folders that import downward only, so that a reader of one knows what it can
+//! use.
 
 use super::circles::Circles;
 

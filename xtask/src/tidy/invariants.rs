@@ -1,4 +1,5 @@
-//! The invariants of ARCHITECTURE.md that a reader of the source can check: what a crate does not do.
+//! The invariants of ARCHITECTURE.md that a reader of the source can check: what a crate does not
+//! do.
 
 /// Access to a clock, to files, to the network, to the terminal.
 const CLOCK: &[&str] = &["Instant::now", "SystemTime::now"];
@@ -7,8 +8,9 @@ const NETWORK: &[&str] = &["std::net", "rustix::net", "UnixStream", "TcpStream"]
 const TERMINAL: &[&str] =
     &["print!(", "println!(", "eprint!(", "eprintln!(", "std::io::stdout", "std::io::stderr"];
 const UNSAFE: &[&str] = &["unsafe_code"];
-/// Operations that a link in the path leads elsewhere: as root, to a file that the owner of the folder could not touch.
-/// `truetps_files` has `OpenFolder` and `open_no_link` in place of them. Descriptors (`fchmod`, `fchown`) are no paths.
+/// Operations that a link in the path leads elsewhere: as root, to a file that the owner of the
+/// folder could not touch. `truetps_files` has `OpenFolder` and `open_no_link` in place of them.
+/// Descriptors (`fchmod`, `fchown`) are no paths.
 const RIGHTS_BY_PATH: &[&str] = &["set_permissions(", "lchown(", " chown(", "fs::chown("];
 const BY_PATH: &[&str] =
     &["fs::read(", "fs::read_to_string(", "fs::write(", "fs::copy(", "File::open(", "File::create"];
@@ -16,7 +18,8 @@ const BY_PATH: &[&str] =
 const READ_BY_PATH: &[&str] =
     &["fs::read(", "fs::read_to_string(", "File::open(", "open_regular(", "fs::metadata("];
 
-/// A crate (`*`: every crate; with `/`: files of one), what it does not use, and the files in which it may.
+/// A crate (`*`: every crate; with `/`: files of one), what it does not use, and the files in which
+/// it may.
 struct Invariant(&'static str, &'static [&'static [&'static str]], &'static [&'static str]);
 
 const INVARIANTS: [Invariant; 28] = [
@@ -50,8 +53,9 @@ const INVARIANTS: [Invariant; 28] = [
             "batch/src/database/worker.rs",
         ],
     ),
-    // Root runs these in folders of a server's user. The files that are left out read what the kernel or truetps itself makes
-    // (/proc, /sys, folders of root), or what the command line names.
+    // Root runs these in folders of a server's user. The files that are left out read what the
+    // kernel or truetps itself makes (/proc, /sys, folders of root), or what the command line
+    // names.
     Invariant("preload", &[BY_PATH], &["preload/src/trim.rs"]),
     Invariant("cli/src/commands/prealloc/", &[BY_PATH], &["cli/src/commands/prealloc/checks.rs"]),
     Invariant(
@@ -119,8 +123,8 @@ const INVARIANTS: [Invariant; 28] = [
     ),
 ];
 
-/// What the code of one file must not use. Tests may: modules of tests stand at the end of a file, or in a file named
-/// for them.
+/// What the code of one file must not use. Tests may: modules of tests stand at the end of a file,
+/// or in a file named for them.
 pub(super) fn problems(file: &str, text: &str) -> Vec<String> {
     let Some(path) = file.strip_prefix("crates/").filter(|path| !is_test(path)) else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! English pages and their Chinese versions say the same: headings, code, tables, numbers, names and links are compared,
-//! section by section. The words are for a reader to compare.
+//! English pages and their Chinese versions say the same: headings, code, tables, numbers, names
+//! and links are compared, section by section. The words are for a reader to compare.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -194,8 +194,9 @@ impl PagePair<'_> {
         found
     }
 
-    /// English words for small numbers are figures in Chinese. So each number of the English text must be in the Chinese
-    /// one, and there only one with a point, a comma or a sign must be in the English text, too.
+    /// English words for small numbers are figures in Chinese. So each number of the English text
+    /// must be in the Chinese one, and there only one with a point, a comma or a sign must be in
+    /// the English text, too.
     fn number_differences(&self, english: &PageSection, chinese: &PageSection) -> Vec<String> {
         let (a, b) = (text_numbers(english), text_numbers(chinese));
         let mut b_measured = b.clone();
@@ -271,7 +272,8 @@ impl PagePair<'_> {
     }
 }
 
-/// The lines of a block, and which of them have a comment: its words may be translated. Output has no comments.
+/// The lines of a block, and which of them have a comment: its words may be translated. Output has
+/// no comments.
 fn compared_lines(code: &PageCode) -> Vec<(&str, bool)> {
     let is_output = code.language == "text";
     code.text

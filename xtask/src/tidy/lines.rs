@@ -1,15 +1,17 @@
-//! Lines of Rust code and of its tests that are counted, because there are too many to change at once.
+//! Lines of Rust code and of its tests that are counted, because there are too many to change at
+//! once.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::ratchet;
 
-/// Comments of documentation that begin with these words say what something belongs to before they say what it is.
+/// Comments of documentation that begin with these words say what something belongs to before they
+/// say what it is.
 const RIDDLES: [&str; 2] = ["Of", "The same"];
 /// Numbers that fall are lowered here, and they never rise.
-const RIDDLES_MAX: usize = 367;
+const RIDDLES_MAX: usize = 64;
 const COLUMNS_MAX: usize = 100;
-const WIDE_MAX: usize = 5033;
+const WIDE_MAX: usize = 268;
 
 /// The lines of all files.
 #[derive(Default)]

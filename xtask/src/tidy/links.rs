@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn links_lead_to_a_file() {
-        let good = "[a](guides/b.md) [b](../bench/run) [c](a.md) [d](https://db.example/x) [e](mailto:a@b)\n";
+        let good = "[a](guides/b.md) [b](../bench/run) [c](a.md) [d](https://db.example/x) \
+                    [e](mailto:a@b)\n";
         assert_eq!(found(good), <[String; 0]>::default());
         assert_eq!(found("# A\n\n[a](b.md)"), ["docs/a.md:3: link to b.md: no such file"]);
         assert_eq!(
@@ -83,7 +84,8 @@ mod tests {
 
     #[test]
     fn anchors_lead_to_a_heading() {
-        let good = "# Own part\n\n[a](#own-part) [b](guides/b.md#stalls-and-dips-x) [c](guides/b.md#慢盘与快盘)\n";
+        let good = "# Own part\n\n[a](#own-part) [b](guides/b.md#stalls-and-dips-x) \
+                    [c](guides/b.md#慢盘与快盘)\n";
         assert_eq!(found(good), <[String; 0]>::default());
         assert_eq!(found("[a](#part)"), ["docs/a.md:1: link to #part: no such heading"]);
         assert_eq!(

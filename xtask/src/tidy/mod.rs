@@ -34,7 +34,8 @@ const FILE_LINES_MAX: usize = 700;
 const LEFTOVERS: [(&str, &str); 5] =
     [("TO", "DO"), ("FIX", "ME"), ("todo", "!("), ("dbg", "!("), ("#[ig", "nore")];
 
-/// Folders with texts besides the code. Texts in `bench/runs` have a date and stay as they were written.
+/// Folders with texts besides the code. Texts in `bench/runs` have a date and stay as they were
+/// written.
 const TEXTS: [&str; 7] = ["crates", "xtask", "docs", "workloads", "plans", "fuzz", "scripts"];
 const TEXT_ENDINGS: [&str; 5] = ["md", "toml", "html", "lua", "sh"];
 

@@ -1,4 +1,5 @@
-//! A type has a name of its own in the whole workspace: a reader who meets it needs no path to know which one it is.
+//! A type has a name of its own in the whole workspace: a reader who meets it needs no path to know
+//! which one it is.
 
 use std::collections::BTreeMap;
 

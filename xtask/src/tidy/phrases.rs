@@ -1,11 +1,12 @@
-//! Phrases that stand in the way of a reader, in code, messages and docs; and the width of Markdown.
+//! Phrases that stand in the way of a reader, in code, messages and docs; and the width of
+//! Markdown.
 
 use std::path::Path;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// In two halves, so that this file does not have them. A name in code is words, too: `_` is a space.
-/// (`nobody` is an account of the system.)
+/// In two halves, so that this file does not have them. A name in code is words, too: `_` is a
+/// space. (`nobody` is an account of the system.)
 const BANNED: [(&str, &str); 20] = [
     ("some", "body"),
     ("every", "body"),

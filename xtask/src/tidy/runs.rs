@@ -1,5 +1,5 @@
-//! The index of recorded results lists each folder of `bench/runs` with the documents that cite it. A folder that no
-//! document cites is to be removed.
+//! The index of recorded results lists each folder of `bench/runs` with the documents that cite it.
+//! A folder that no document cites is to be removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use super::page::MarkdownPage;
 pub(super) const FOLDER: &str = "bench/runs";
 pub(super) const INDEX: &str = "bench/runs/README.md";
 
-/// A line of the index links a folder's page first, then the files that cite the folder. `text_of` reads such a file.
+/// A line of the index links a folder's page first, then the files that cite the folder. `text_of`
+/// reads such a file.
 pub(super) fn problems(
     index: &MarkdownPage,
     folders: &BTreeSet<String>,

@@ -27,7 +27,8 @@ pub struct WaitSeries {
     pub source: WaitSource,
     /// Classes that were counted by state though others were timed.
     pub sampled: Vec<WaitClass>,
-    /// Starts of the steps and the end of the last one, on the trial's clock: one more than there are steps.
+    /// Starts of the steps and the end of the last one, on the trial's clock: one more than there
+    /// are steps.
     pub edges_ms: Vec<f64>,
     /// Mean number of waiting sessions in each step; classes without any are left out.
     pub classes: Vec<(WaitClass, Vec<f64>)>,
@@ -58,7 +59,8 @@ pub(super) struct WaitSignal<'a> {
     pub(super) class: WaitClass,
     pub(super) points: &'a [ProbePoint],
     pub(super) kind: WaitMeasure,
-    /// Sessions that wait on it at the moment of reading: used for a stretch in which no wait has ended.
+    /// Sessions that wait on it at the moment of reading: used for a stretch in which no wait has
+    /// ended.
     pub(super) unfinished: &'a [ProbePoint],
     /// How many waits have ended; empty where they are not counted.
     pub(super) counted: &'a [ProbePoint],
@@ -66,7 +68,8 @@ pub(super) struct WaitSignal<'a> {
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum WaitMeasure {
-    /// Grows with the time that sessions wait; the number is the length of its unit in milliseconds.
+    /// Grows with the time that sessions wait; the number is the length of its unit in
+    /// milliseconds.
     Time { unit_ms: f64 },
     /// Sessions at the moment of reading.
     Sessions,
@@ -98,8 +101,9 @@ impl<'a> Waits<'a> {
         if signals.is_empty() {
             signals = sampled(probe);
         } else {
-            // MariaDB times no write or flush of its redo log, and in MySQL 8 and later it is a thread of the server's that does,
-            // whatever number of sessions wait for it. Sessions that are in their commit show it.
+            // MariaDB times no write or flush of its redo log, and in MySQL 8 and later it is a
+            // thread of the server's that does, whatever number of sessions wait for it. Sessions
+            // that are in their commit show it.
             signals.extend(
                 sampled(probe).into_iter().filter(|signal| signal.class == WaitClass::Commit),
             );
@@ -141,8 +145,8 @@ impl<'a> Waits<'a> {
         sampled
     }
 
-    /// A session that waits for the binlog, or for the redo log where that is timed, is in its commit, too: what is shown as
-    /// commit is the rest.
+    /// A session that waits for the binlog, or for the redo log where that is timed, is in its
+    /// commit, too: what is shown as commit is the rest.
     fn part_commits(&self, classes: &mut BTreeMap<WaitClass, Vec<f64>>) {
         if self.source == WaitSource::Sampled {
             return;
@@ -157,8 +161,9 @@ impl<'a> Waits<'a> {
         }
     }
 
-    /// What was waited on within a stretch more than elsewhere, the largest change first. `elsewhere`: the stretches that it
-    /// is compared with. The stretch is widened to the readings around it, but for sessions that were counted within it.
+    /// What was waited on within a stretch more than elsewhere, the largest change first.
+    /// `elsewhere`: the stretches that it is compared with. The stretch is widened to the readings
+    /// around it, but for sessions that were counted within it.
     pub(crate) fn changes(&self, from_ms: f64, to_ms: f64, elsewhere: &[(f64, f64)]) -> Vec<Wait> {
         const CHANGES_MAX: usize = 5;
         /// Less than this is no session.
@@ -219,7 +224,8 @@ impl<'a> WaitSignal<'a> {
         })
     }
 
-    /// Sessions that waited from one time to another, on average. `None` where it was not read there.
+    /// Sessions that waited from one time to another, on average. `None` where it was not read
+    /// there.
     fn sessions(&self, from_ms: f64, to_ms: f64) -> Option<f64> {
         if to_ms <= from_ms {
             return None;
@@ -245,7 +251,8 @@ pub(super) fn mean(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f6
     (!inside.is_empty()).then(|| sum / inside.len() as f64)
 }
 
-/// `None` where it was not read before and after the stretch. What was zero at its first point had been zero until then.
+/// `None` where it was not read before and after the stretch. What was zero at its first point had
+/// been zero until then.
 pub(super) fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     if last.at_ms < to_ms || (first.at_ms > from_ms && first.value > 0.0) {
@@ -323,8 +330,8 @@ fn sampled(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
         .collect()
 }
 
-/// Neither wait events nor states of the MySQL family show row locks; InnoDB counts and times them itself. MariaDB cuts each wait
-/// to whole milliseconds: of it sessions are counted.
+/// Neither wait events nor states of the MySQL family show row locks; InnoDB counts and times them
+/// itself. MariaDB cuts each wait to whole milliseconds: of it sessions are counted.
 fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<WaitSignal<'_>> {
     const WAITING: &str = "Innodb_row_lock_current_waits";
     let waiting = status(probe, WAITING).map_or(&[][..], |waiting| &waiting.points);
@@ -353,7 +360,8 @@ mod tests {
         Waits::of(probe).map(|waits| waits.series())
     }
 
-    /// Half a session waits for the redo log all the time; from 2 s to 4 s three wait for the binlog, never before.
+    /// Half a session waits for the redo log all the time; from 2 s to 4 s three wait for the
+    /// binlog, never before.
     fn timed_series() -> ProbeSeries {
         series(&[
             (0.0, &[(REDO, 7e6), ("wait.wait/io/table/sql/handler.us", 1e9)]),

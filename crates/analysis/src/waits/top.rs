@@ -21,9 +21,11 @@ pub struct TopWait {
     pub sessions: f64,
     /// Share of all sessions that were counted at work; `None` of a wait that the server has timed.
     pub share: Option<f64>,
-    /// Waits that have ended, where the server counts them; of sessions that were counted by state, how many were seen in it.
+    /// Waits that have ended, where the server counts them; of sessions that were counted by state,
+    /// how many were seen in it.
     pub count: Option<f64>,
-    /// Sessions that waited, over transactions a second: how long a transaction waited on it. `None` without transactions.
+    /// Sessions that waited, over transactions a second: how long a transaction waited on it.
+    /// `None` without transactions.
     pub us_per_tx: Option<f64>,
 }
 
@@ -51,7 +53,8 @@ impl TopWaits {
         Self { more: self.more + self.list.len() - list.len(), list, readings: self.readings }
     }
 
-    /// Means over the trials of a configuration; a trial in which a wait was not seen counts as none of it.
+    /// Means over the trials of a configuration; a trial in which a wait was not seen counts as
+    /// none of it.
     pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = &'a Self>) -> Option<Self> {
         let trials: Vec<_> = trials.collect();
         let n = trials.len() as f64;

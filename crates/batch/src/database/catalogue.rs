@@ -14,12 +14,14 @@ pub(super) struct CatalogueTable {
     pub(super) name: String,
     /// The columns that clients can set.
     pub(super) columns: Vec<ColumnFacts>,
-    /// Unique keys over whole columns that clients can set, which the server enforces with each statement.
+    /// Unique keys over whole columns that clients can set, which the server enforces with each
+    /// statement.
     pub(super) keys: Vec<UniqueKey>,
     /// Other unique keys, with the reason why they identify no row.
     pub(super) other_keys: Vec<String>,
     pub(super) is_partitioned: bool,
-    /// Triggers, or a right that is missing to see them: what is stored shows only when it is read again.
+    /// Triggers, or a right that is missing to see them: what is stored shows only when it is read
+    /// again.
     pub(super) may_change_rows: Option<String>,
     pub(super) warnings: Vec<String>,
 }

@@ -11,7 +11,8 @@ use crate::{
     QueuedRow, RowQueue, RowReply, TableColumns, TakenRows,
 };
 
-/// While rows come, the table's definition is read again so often: a trigger that was made meanwhile may change rows.
+/// While rows come, the table's definition is read again so often: a trigger that was made
+/// meanwhile may change rows.
 pub(super) const DEFINITION_EVERY: Duration = Duration::from_secs(1);
 /// While the database takes no rows and none come, the table is looked at so often.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -118,8 +119,8 @@ impl<R: RowReply> CommitQueue<R> {
         self.lock().queue.check(bytes, self.now())
     }
 
-    /// Adds a row whose client waits for so long. A refused row has no answer: `reply` is dropped. `peer`: a number for the
-    /// address of the client.
+    /// Adds a row whose client waits for so long. A refused row has no answer: `reply` is dropped.
+    /// `peer`: a number for the address of the client.
     pub fn push(
         &self,
         row: InsertRow,
@@ -212,7 +213,8 @@ impl<R: RowReply> CommitQueue<R> {
         Some(next_look.saturating_sub(self.now()))
     }
 
-    /// For a row that is wrong for what is known of the table: it may be right for what the table is now.
+    /// For a row that is wrong for what is known of the table: it may be right for what the table
+    /// is now.
     pub fn definition_state(&self) -> DefinitionState {
         let now = self.now();
         if is_recent(&self.definition_read_ms, now) {
@@ -234,7 +236,8 @@ impl<R: RowReply> CommitQueue<R> {
         at_ms.store((self.now().as_millis() as u64).max(1), Ordering::Relaxed);
     }
 
-    /// Waits at most so long for rows that were read for the same columns, while a batch waits for the server.
+    /// Waits at most so long for rows that were read for the same columns, while a batch waits for
+    /// the server.
     pub(super) fn wait_for_more(
         &self,
         connection: usize,
@@ -308,8 +311,8 @@ impl<R: RowReply> CommitQueue<R> {
         }
     }
 
-    /// A batch of a connection has ended that began then. `health`: what it shows of the database; `None`: nothing was
-    /// sent.
+    /// A batch of a connection has ended that began then. `health`: what it shows of the database;
+    /// `None`: nothing was sent.
     pub(super) fn end_batch(
         &self,
         connection: usize,

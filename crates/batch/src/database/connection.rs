@@ -16,12 +16,14 @@ use crate::table::{RowLookup, StoredRow};
 use crate::{FoundVerdict, InsertRow, SeenRow, StatementOutcome, TableColumns};
 
 /// Sessions of this account, here or in other gateways, that are committing rows, or may be.
-const RUNNING_COMMITS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() \
-     AND USER = SUBSTRING_INDEX(USER(), '@', 1) AND (INFO LIKE 'INSERT%' OR INFO LIKE 'COMMIT%')";
+const RUNNING_COMMITS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> \
+     CONNECTION_ID() AND USER = SUBSTRING_INDEX(USER(), '@', 1) AND (INFO LIKE 'INSERT%' OR INFO \
+     LIKE 'COMMIT%')";
 const LOG_POSITIONS: &[u8] =
     b"SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_lsn_flushed', \
      'Innodb_redo_log_current_lsn', 'Innodb_redo_log_flushed_to_disk_lsn')";
-/// A commit that waits for the standbys, if there are any to wait for: then they have what was committed before it.
+/// A commit that waits for the standbys, if there are any to wait for: then they have what was
+/// committed before it.
 const WAIT_FOR_STANDBY: &[u8] = b"SELECT pg_catalog.pg_logical_emit_message(true, 'truetps', '') \
      WHERE pg_catalog.current_setting('synchronous_standby_names') <> ''";
 const COMMIT_LOOK: Duration = Duration::from_millis(2);
@@ -29,12 +31,14 @@ const COMMIT_LOOK: Duration = Duration::from_millis(2);
 const SOUGHT_ROWS_MAX: usize = 200;
 /// Longest login, and longest wait for the end of a statement that did not answer.
 const LOGIN_TIME: Duration = Duration::from_secs(5);
-/// `ER_NET_PACKET_TOO_LARGE`, for a statement that is not sent because the server would close the connection.
+/// `ER_NET_PACKET_TOO_LARGE`, for a statement that is not sent because the server would close the
+/// connection.
 const PACKET_TOO_LONG: u16 = 1153;
 /// The SQLSTATE of a wrong value, for a row whose trigger changes the session.
 const SESSION_CHANGED: &str = "22000";
 const LOCK_TIME_MAX: Duration = Duration::from_secs(1);
-/// The server refuses it within a transaction; outside, the next transaction has what it would have had.
+/// The server refuses it within a transaction; outside, the next transaction has what it would have
+/// had.
 const NEEDS_NO_TRANSACTION: &[u8] = b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 /// Bytes of a packet that are not the statement.
 const PACKET_HEAD: usize = 64;
@@ -55,29 +59,32 @@ pub(super) struct CommitConnection {
     is_spent: bool,
 }
 
-/// What a session has of the settings that decide how a row is read and committed, which a trigger may change for this
-/// row and those after it.
+/// What a session has of the settings that decide how a row is read and committed, which a trigger
+/// may change for this row and those after it.
 fn session_state_sql(dialect: SqlDialect) -> &'static str {
     match dialect {
         SqlDialect::Mysql => {
-            "SELECT @@time_zone, @@sql_mode, @@character_set_client, @@collation_connection, @@unique_checks, \
-             @@foreign_key_checks, @@sql_select_limit, @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@autocommit, \
-             @@completion_type, @@character_set_results, @@character_set_connection, @@sql_big_selects, \
-             @@sql_safe_updates, ABS(@@timestamp - UNIX_TIMESTAMP(SYSDATE())) < 60 \
-             /*M!100201 , @@check_constraint_checks, @@max_statement_time, @@tx_isolation, @@tx_read_only */ \
+            "SELECT @@time_zone, @@sql_mode, @@character_set_client, @@collation_connection, \
+             @@unique_checks, @@foreign_key_checks, @@sql_select_limit, \
+             @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@autocommit, @@completion_type, \
+             @@character_set_results, @@character_set_connection, @@sql_big_selects, \
+             @@sql_safe_updates, ABS(@@timestamp - UNIX_TIMESTAMP(SYSDATE())) < 60 /*M!100201 , \
+             @@check_constraint_checks, @@max_statement_time, @@tx_isolation, @@tx_read_only */ \
              /*!50720 , @@max_execution_time, @@transaction_isolation, @@transaction_read_only */"
         }
         SqlDialect::Postgres => {
-            // Names with a point are of applications: a trigger may tell another one something by them.
-            "SELECT pg_catalog.current_setting('role'), (SELECT pg_catalog.string_agg(name || '=' || setting, ',' ORDER BY name) \
-             FROM pg_settings WHERE source = 'session' AND name NOT LIKE '%.%')"
+            // Names with a point are of applications: a trigger may tell another one something by
+            // them.
+            "SELECT pg_catalog.current_setting('role'), (SELECT pg_catalog.string_agg(name || '=' \
+             || setting, ',' ORDER BY name) FROM pg_settings WHERE source = 'session' AND name NOT \
+             LIKE '%.%')"
         }
     }
 }
 
-/// Statements after which the server refuses wrong values instead of changing them, reads a literal in one way whatever
-/// the server or the account has set, and gives up waiting before the client does, which waits for `time`: then the
-/// outcome is known.
+/// Statements after which the server refuses wrong values instead of changing them, reads a literal
+/// in one way whatever the server or the account has set, and gives up waiting before the client
+/// does, which waits for `time`: then the outcome is known.
 pub(super) fn setup_statements(dialect: SqlDialect, time: Duration) -> Vec<String> {
     let half = time / 2;
     // All rows of a batch wait for the lock that one of them needs.
@@ -86,15 +93,16 @@ pub(super) fn setup_statements(dialect: SqlDialect, time: Duration) -> Vec<Strin
         SqlDialect::Mysql => {
             let (seconds, lock_seconds) = (half.as_secs().max(1), lock_time.as_secs().max(1));
             vec![
-                // The server's init_connect may have begun one: rows would be acknowledged that nothing commits.
+                // The server's init_connect may have begun one: rows would be acknowledged that
+                // nothing commits.
                 "ROLLBACK AND NO CHAIN NO RELEASE".to_owned(),
                 "SET NAMES utf8mb4".to_owned(),
                 "SET SESSION sql_mode = 'TRADITIONAL'".to_owned(),
                 "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ".to_owned(),
                 format!(
                     "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', unique_checks = 1, \
-                     foreign_key_checks = 1 /*M!100201 , check_constraint_checks = 1 */, time_zone = '+00:00', \
-                     sql_select_limit = {}, sql_big_selects = 1, timestamp = DEFAULT, \
+                     foreign_key_checks = 1 /*M!100201 , check_constraint_checks = 1 */, time_zone \
+                     = '+00:00', sql_select_limit = {}, sql_big_selects = 1, timestamp = DEFAULT, \
                      innodb_lock_wait_timeout = {lock_seconds}, lock_wait_timeout = {seconds}",
                     u64::MAX
                 ),
@@ -106,7 +114,8 @@ pub(super) fn setup_statements(dialect: SqlDialect, time: Duration) -> Vec<Strin
             "SET default_transaction_isolation = 'read committed'".to_owned(),
             "SET TimeZone = 'UTC'".to_owned(),
             "SET timezone_abbreviations = 'Default'".to_owned(),
-            // Dates with slashes, in arrays and ranges: those that have no year in front are refused.
+            // Dates with slashes, in arrays and ranges: those that have no year in front are
+            // refused.
             "SET DateStyle = 'ISO, YMD'".to_owned(),
             "SET IntervalStyle = 'postgres'".to_owned(),
             "SET array_nulls = on".to_owned(),
@@ -121,7 +130,8 @@ pub(super) fn setup_statements(dialect: SqlDialect, time: Duration) -> Vec<Strin
 }
 
 impl CommitConnection {
-    /// Logs in. Host names are looked up each time: after a fail-over the name may stand for another server.
+    /// Logs in. Host names are looked up each time: after a fail-over the name may stand for
+    /// another server.
     pub(super) fn open(target: &Target, number: u32) -> Result<Self, DriverError> {
         let connector = Connector::ad_hoc(target.clone())?;
         let mut scratch = Scratch::default();
@@ -147,20 +157,22 @@ impl CommitConnection {
         Ok(opened)
     }
 
-    /// Reads back what the setup statements have set: a proxy may have swallowed them. A statement in an open transaction
-    /// would commit nothing.
+    /// Reads back what the setup statements have set: a proxy may have swallowed them. A statement
+    /// in an open transaction would commit nothing.
     fn read_session(&mut self, dialect: SqlDialect) -> Result<(), DriverError> {
         let sql = match dialect {
             SqlDialect::Mysql => {
-                "SELECT @@max_allowed_packet, @@autocommit = 1 AND @@character_set_client = 'utf8mb4' \
-                 AND @@time_zone = '+00:00' AND FIND_IN_SET('STRICT_ALL_TABLES', @@sql_mode) > 0 \
-                 AND FIND_IN_SET('NO_BACKSLASH_ESCAPES', @@sql_mode) = 0, 1 /*M! AND @@in_transaction = 0 */"
+                "SELECT @@max_allowed_packet, @@autocommit = 1 AND @@character_set_client = \
+                 'utf8mb4' AND @@time_zone = '+00:00' AND FIND_IN_SET('STRICT_ALL_TABLES', \
+                 @@sql_mode) > 0 AND FIND_IN_SET('NO_BACKSLASH_ESCAPES', @@sql_mode) = 0, 1 /*M! \
+                 AND @@in_transaction = 0 */"
             }
             SqlDialect::Postgres => {
-                "SELECT 1000000000, CASE WHEN pg_catalog.current_setting('standard_conforming_strings') = 'on' \
-                 AND pg_catalog.current_setting('client_encoding') = 'UTF8' \
-                 AND pg_catalog.current_setting('TimeZone') = 'UTC' THEN 1 ELSE 0 END, \
-                 CASE WHEN pg_catalog.now() = pg_catalog.statement_timestamp() THEN 1 ELSE 0 END"
+                "SELECT 1000000000, CASE WHEN \
+                 pg_catalog.current_setting('standard_conforming_strings') = 'on' AND \
+                 pg_catalog.current_setting('client_encoding') = 'UTF8' AND \
+                 pg_catalog.current_setting('TimeZone') = 'UTC' THEN 1 ELSE 0 END, CASE WHEN \
+                 pg_catalog.now() = pg_catalog.statement_timestamp() THEN 1 ELSE 0 END"
             }
         };
         let values = self.query(sql.as_bytes(), Instant::now() + LOGIN_TIME)?;
@@ -205,8 +217,8 @@ impl CommitConnection {
         matches!(self.link.receive(&mut self.scratch), Ok(None))
     }
 
-    /// Inserts rows with one statement, which commits. Where the table may change them, they are read again before their
-    /// commit.
+    /// Inserts rows with one statement, which commits. Where the table may change them, they are
+    /// read again before their commit.
     pub(super) fn insert<'a>(
         &mut self,
         columns: &TableColumns,
@@ -248,7 +260,8 @@ impl CommitConnection {
         Ok(self.run_statement(deadline)?.affected_rows)
     }
 
-    /// Commits only if each row is found as it was sent, or if the answers may have the differences.
+    /// Commits only if each row is found as it was sent, or if the answers may have the
+    /// differences.
     fn insert_and_read<'a>(
         &mut self,
         columns: &TableColumns,
@@ -296,7 +309,8 @@ impl CommitConnection {
         deadline: Instant,
     ) -> Result<StatementOutcome, DriverError> {
         self.query(b"START TRANSACTION", deadline)?;
-        // Where a trigger gives a row another key, the row that is found under the key that was sent may be an older one.
+        // Where a trigger gives a row another key, the row that is found under the key that was
+        // sent may be an older one.
         let old = self.look_up(columns, rows, deadline)?;
         let new_rows = self.insert_rows(columns, rows, deadline)?;
         if columns.dialect == SqlDialect::Postgres {
@@ -315,7 +329,8 @@ impl CommitConnection {
             return Ok(StatementOutcome::Changed { rows: moved });
         }
         let mut found = self.look_up(columns, rows, deadline)?;
-        // MySQL misses rows of partitions where keys that its collation takes for equal are sought together.
+        // MySQL misses rows of partitions where keys that its collation takes for equal are sought
+        // together.
         for alone in rows
             .clone()
             .filter(|(number, _)| !found.iter().any(|found| found.row == *number))
@@ -343,7 +358,8 @@ impl CommitConnection {
         Ok(StatementOutcome::Inserted { new_rows, told })
     }
 
-    /// Looks for rows in the table. `compares`: a row with the same key is another one if its values differ.
+    /// Looks for rows in the table. `compares`: a row with the same key is another one if its
+    /// values differ.
     pub(super) fn compare<'a>(
         &mut self,
         columns: &TableColumns,
@@ -370,15 +386,17 @@ impl CommitConnection {
         })
     }
 
-    /// A row of InnoDB is seen before its commit is on disk: the session that inserts it releases its locks first. Waits until the
-    /// log is flushed up to what was seen, or until no session of this account inserts any more.
+    /// A row of InnoDB is seen before its commit is on disk: the session that inserts it releases
+    /// its locks first. Waits until the log is flushed up to what was seen, or until no session of
+    /// this account inserts any more.
     fn wait_for_commits(
         &mut self,
         dialect: SqlDialect,
         deadline: Instant,
     ) -> Result<(), DriverError> {
         if dialect == SqlDialect::Postgres {
-            // Its rows are seen after the flush; but also if the session ended that waited for a standby.
+            // Its rows are seen after the flush; but also if the session ended that waited for a
+            // standby.
             return self.query(WAIT_FOR_STANDBY, deadline).map(drop);
         }
         let mut seen_at = None;
@@ -401,7 +419,8 @@ impl CommitConnection {
         Ok(values.into_iter().flatten().any(|value| value != "0"))
     }
 
-    /// How far the redo log is written, and how far it is on disk; servers before MySQL 8.0.30 do not say it.
+    /// How far the redo log is written, and how far it is on disk; servers before MySQL 8.0.30 do
+    /// not say it.
     fn log_positions(&mut self, deadline: Instant) -> Result<[Option<u64>; 2], DriverError> {
         let values: Vec<_> = self.query(LOG_POSITIONS, deadline)?.into_iter().flatten().collect();
         let names = [

@@ -1,4 +1,5 @@
-//! A table's definition as one number: it differs after ALTER TABLE, and after a trigger, a rule or a policy was made.
+//! A table's definition as one number: it differs after ALTER TABLE, and after a trigger, a rule or
+//! a policy was made.
 
 use truetps_record::{SqlDialect, fnv1a};
 
@@ -9,17 +10,18 @@ pub(super) fn text_literal(name: &str) -> String {
     format!("'{}'", name.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-/// The statements whose values are the definition of the table with this name in the session's schema. Of the MySQL family,
-/// the first shows how it was made, and the last whether its triggers are seen.
+/// The statements whose values are the definition of the table with this name in the session's
+/// schema. Of the MySQL family, the first shows how it was made, and the last whether its triggers
+/// are seen.
 pub(super) fn definition_sql(dialect: SqlDialect, table: &str) -> Vec<String> {
     let name = quoted_name(dialect, table);
     match dialect {
         SqlDialect::Mysql => vec![
             format!("SHOW CREATE TABLE {name}"),
             format!(
-                "SELECT TRIGGER_NAME, ACTION_TIMING, EVENT_MANIPULATION, ACTION_STATEMENT \
-                 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = {} \
-                 ORDER BY TRIGGER_NAME",
+                "SELECT TRIGGER_NAME, ACTION_TIMING, EVENT_MANIPULATION, ACTION_STATEMENT FROM \
+                 information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND \
+                 EVENT_OBJECT_TABLE = {} ORDER BY TRIGGER_NAME",
                 text_literal(table)
             ),
             trigger_grants_sql(&text_literal(table)),
@@ -29,37 +31,38 @@ pub(super) fn definition_sql(dialect: SqlDialect, table: &str) -> Vec<String> {
             let tree = partition_tree_sql(&oid);
             vec![
                 format!(
-                    "SELECT attnum, attname, atttypid, atttypmod, attnotnull, attgenerated, attidentity, \
-                     pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_attribute \
-                     LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum \
-                     WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+                    "SELECT attnum, attname, atttypid, atttypmod, attnotnull, attgenerated, \
+                     attidentity, pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_attribute LEFT \
+                     JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = \
+                     {oid} AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
                 ),
                 format!(
-                    "SELECT pg_catalog.pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = {oid} ORDER BY oid"
+                    "SELECT pg_catalog.pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid \
+                     = {oid} ORDER BY oid"
                 ),
                 format!(
-                    "SELECT pg_catalog.pg_get_indexdef(indexrelid), indimmediate FROM pg_index WHERE indrelid = {oid} \
-                     ORDER BY indexrelid"
+                    "SELECT pg_catalog.pg_get_indexdef(indexrelid), indimmediate FROM pg_index \
+                     WHERE indrelid = {oid} ORDER BY indexrelid"
                 ),
                 format!(
-                    "SELECT pg_catalog.pg_get_triggerdef(oid), tgenabled FROM pg_trigger WHERE NOT tgisinternal AND tgrelid IN \
-                     ({tree}) ORDER BY oid"
+                    "SELECT pg_catalog.pg_get_triggerdef(oid), tgenabled FROM pg_trigger WHERE NOT \
+                     tgisinternal AND tgrelid IN ({tree}) ORDER BY oid"
                 ),
                 format!(
-                    "SELECT oid, relkind, relpersistence, relrowsecurity, relforcerowsecurity, relhasrules \
-                     FROM pg_class WHERE oid IN ({tree}) ORDER BY oid"
+                    "SELECT oid, relkind, relpersistence, relrowsecurity, relforcerowsecurity, \
+                     relhasrules FROM pg_class WHERE oid IN ({tree}) ORDER BY oid"
                 ),
                 format!(
-                    "SELECT attrelid, attname, attgenerated FROM pg_attribute WHERE attrelid IN ({tree}) \
-                     AND attgenerated <> '' ORDER BY attrelid, attnum"
+                    "SELECT attrelid, attname, attgenerated FROM pg_attribute WHERE attrelid IN \
+                     ({tree}) AND attgenerated <> '' ORDER BY attrelid, attnum"
                 ),
             ]
         }
     }
 }
 
-/// A query whose value is above 0 if this account sees the triggers of a table: otherwise the list of its triggers is
-/// empty.
+/// A query whose value is above 0 if this account sees the triggers of a table: otherwise the list
+/// of its triggers is empty.
 ///
 /// If the patterns of several grants fit a schema, MySQL takes only the most exact one. So one with
 /// TRIGGER counts only if no other pattern fits, whatever the case of its letters.
@@ -69,21 +72,22 @@ fn trigger_grants_sql(literal: &str) -> String {
                    SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')";
     let is_trigger = "PRIVILEGE_TYPE = 'TRIGGER'";
     format!(
-        "SELECT (SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE {grantee} AND {is_trigger}) + \
-         (SELECT COUNT(DISTINCT BINARY TABLE_SCHEMA) = 1 AND COALESCE(SUM({is_trigger} AND \
-         BINARY DATABASE() LIKE BINARY TABLE_SCHEMA), 0) > 0 FROM information_schema.SCHEMA_PRIVILEGES \
-         WHERE {grantee} AND DATABASE() LIKE TABLE_SCHEMA) + \
-         (SELECT COUNT(*) FROM information_schema.TABLE_PRIVILEGES WHERE {grantee} AND {is_trigger} \
-         AND BINARY TABLE_SCHEMA = DATABASE() AND BINARY TABLE_NAME = {literal})"
+        "SELECT (SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE {grantee} AND \
+         {is_trigger}) + (SELECT COUNT(DISTINCT BINARY TABLE_SCHEMA) = 1 AND \
+         COALESCE(SUM({is_trigger} AND BINARY DATABASE() LIKE BINARY TABLE_SCHEMA), 0) > 0 FROM \
+         information_schema.SCHEMA_PRIVILEGES WHERE {grantee} AND DATABASE() LIKE TABLE_SCHEMA) + \
+         (SELECT COUNT(*) FROM information_schema.TABLE_PRIVILEGES WHERE {grantee} AND \
+         {is_trigger} AND BINARY TABLE_SCHEMA = DATABASE() AND BINARY TABLE_NAME = {literal})"
     )
 }
 
-/// A query for a table and its partitions. `pg_partition_tree()` would wait for the locks of all of them.
+/// A query for a table and its partitions. `pg_partition_tree()` would wait for the locks of all of
+/// them.
 pub(super) fn partition_tree_sql(oid: &str) -> String {
     format!(
-        "WITH RECURSIVE tree (id) AS (SELECT {oid} UNION ALL SELECT inhrelid FROM pg_inherits \
-         JOIN tree ON inhparent = tree.id JOIN pg_class AS child ON child.oid = inhrelid WHERE child.relispartition) \
-         SELECT id FROM tree"
+        "WITH RECURSIVE tree (id) AS (SELECT {oid} UNION ALL SELECT inhrelid FROM pg_inherits JOIN \
+         tree ON inhparent = tree.id JOIN pg_class AS child ON child.oid = inhrelid WHERE \
+         child.relispartition) SELECT id FROM tree"
     )
 }
 

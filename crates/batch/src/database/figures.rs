@@ -40,7 +40,8 @@ impl FigureHistogram {
         self.counts.iter().sum()
     }
 
-    /// Upper bound of the bucket that has the value at this share of all values; `None` without values.
+    /// Upper bound of the bucket that has the value at this share of all values; `None` without
+    /// values.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let wanted = (self.count() as f64 * share).ceil().max(1.0) as u64;
         let mut below = 0;

@@ -1,4 +1,5 @@
-//! Whether a table can keep the promise of the gateway: each row once, as it was sent, and only if it is acknowledged.
+//! Whether a table can keep the promise of the gateway: each row once, as it was sent, and only if
+//! it is acknowledged.
 
 use truetps_driver::{Client, DriverError};
 use truetps_record::SqlDialect;
@@ -20,8 +21,8 @@ pub struct TableInspection {
     pub refusal: Option<String>,
 }
 
-/// Reads the table of this name in the connection's schema, and tries the account's rights. `key`: the columns of the
-/// idempotency key, if the user has named them.
+/// Reads the table of this name in the connection's schema, and tries the account's rights. `key`:
+/// the columns of the idempotency key, if the user has named them.
 pub(super) fn inspect_table(
     client: &mut Client,
     table: &str,
@@ -67,7 +68,8 @@ fn read_definition(
     Ok(TableDefinition { answers })
 }
 
-/// Runs the statements of a batch for no row, in a transaction that is rolled back. Returns an error that may pass.
+/// Runs the statements of a batch for no row, in a transaction that is rolled back. Returns an
+/// error that may pass.
 fn try_privileges(
     client: &mut Client,
     table: &str,

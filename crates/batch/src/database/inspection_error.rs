@@ -12,13 +12,15 @@ pub enum InspectionError {
     #[error("`{table}` {kind}")]
     Kind { table: String, kind: String },
     #[error(
-        "table `{table}` has no unique key that identifies the rows of clients: a retry would store a row twice{}",
+        "table `{table}` has no unique key that identifies the rows of clients: a retry would \
+         store a row twice{}",
         listed(others)
     )]
     NoKey { table: String, others: Vec<String> },
     #[error("table `{table}` has several unique keys ({}): which one identifies a row?", keys.join("; "))]
     SeveralKeys { table: String, keys: Vec<String> },
-    #[error("table `{table}` has no unique key of the columns {} that identifies rows; its unique keys: {}{}", key.join(", "), keys.join("; "), listed(others))]
+    #[error("table `{table}` has no unique key of the columns {} that identifies rows; its unique \
+             keys: {}{}", key.join(", "), keys.join("; "), listed(others))]
     OtherKey { table: String, key: Vec<String>, keys: Vec<String>, others: Vec<String> },
     #[error("table `{table}`: {problem}")]
     Privilege { table: String, problem: String, grant: String },

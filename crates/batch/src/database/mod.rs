@@ -2,9 +2,10 @@
 //!
 //! - `inspection` ([`TableInspection`]): whether a table can keep the promise, and its columns;
 //!   `inspection_error`: why not.
-//! - `catalogue`, `mysql_catalogue`, `postgres_catalogue`: a table as its server describes it; `definition` tells whether
-//!   it is still that one.
-//! - `connection`: statements of one session, and their outcomes; `session_mark` finds a session again.
+//! - `catalogue`, `mysql_catalogue`, `postgres_catalogue`: a table as its server describes it;
+//!   `definition` tells whether it is still that one.
+//! - `connection`: statements of one session, and their outcomes; `session_mark` finds a session
+//!   again.
 //! - `commit_queue` ([`CommitQueue`]): the queue that threads of clients and of connections share.
 //! - `worker`: the loop of one connection.
 

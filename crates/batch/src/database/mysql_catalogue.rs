@@ -11,7 +11,8 @@ use crate::{ColumnFacts, ColumnType};
 
 /// Engines whose statements are atomic and durable.
 const ENGINES: [&str; 2] = ["InnoDB", "ROCKSDB"];
-/// Character sets that give each character back that they take. The others have characters that come back as others.
+/// Character sets that give each character back that they take. The others have characters that
+/// come back as others.
 const FAITHFUL_CHARSETS: [&str; 9] =
     ["utf8mb4", "utf8mb3", "utf8", "ascii", "latin1", "ucs2", "utf16", "utf16le", "utf32"];
 
@@ -22,7 +23,8 @@ pub(super) fn read_table(
 ) -> Result<CatalogueTable, InspectionError> {
     let literal = text_literal(table);
     let engine = client.query_value(&format!(
-        "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {literal}"
+        "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND \
+         TABLE_NAME = {literal}"
     ))?;
     let engine = engine.unwrap_or_else(|| "none (a view)".to_owned());
     if !ENGINES.iter().any(|known| known.eq_ignore_ascii_case(&engine)) {
@@ -49,10 +51,10 @@ fn read_columns(client: &mut Client, literal: &str) -> Result<Vec<ColumnFacts>, 
     let rows = catalogue_rows(
         client,
         &format!(
-            "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT IS NOT NULL, EXTRA, \
-             CHARACTER_SET_NAME, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH, NUMERIC_SCALE, DATETIME_PRECISION \
-             FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {literal} \
-             ORDER BY ORDINAL_POSITION"
+            "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT IS NOT NULL, \
+             EXTRA, CHARACTER_SET_NAME, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH, \
+             NUMERIC_SCALE, DATETIME_PRECISION FROM information_schema.COLUMNS WHERE TABLE_SCHEMA \
+             = DATABASE() AND TABLE_NAME = {literal} ORDER BY ORDINAL_POSITION"
         ),
     )?;
     let columns = rows.iter().filter_map(|row| {
@@ -151,9 +153,9 @@ fn read_keys(
     let rows = catalogue_rows(
         client,
         &format!(
-            "SELECT INDEX_NAME, COALESCE(COLUMN_NAME, ''), COALESCE(SUB_PART, '') FROM information_schema.STATISTICS \
-             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {literal} AND NON_UNIQUE = 0 \
-             ORDER BY INDEX_NAME, SEQ_IN_INDEX"
+            "SELECT INDEX_NAME, COALESCE(COLUMN_NAME, ''), COALESCE(SUB_PART, '') FROM \
+             information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = \
+             {literal} AND NON_UNIQUE = 0 ORDER BY INDEX_NAME, SEQ_IN_INDEX"
         ),
     )?;
     let prefixes: Vec<_> =
@@ -195,7 +197,8 @@ fn hidden_changes(
 ) -> Result<Option<String>, DriverError> {
     let triggers = client.query_value(&format!(
         "SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \
-         AND EVENT_OBJECT_TABLE = {literal} AND EVENT_MANIPULATION = 'INSERT' AND ACTION_TIMING = 'BEFORE'"
+         AND EVENT_OBJECT_TABLE = {literal} AND EVENT_MANIPULATION = 'INSERT' AND ACTION_TIMING = \
+         'BEFORE'"
     ))?;
     if triggers.is_some_and(|count| count != "0") {
         return Ok(Some("it has triggers".to_owned()));

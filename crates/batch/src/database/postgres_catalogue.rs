@@ -18,13 +18,14 @@ pub(super) fn read_table(
     let rows = catalogue_rows(
         client,
         &format!(
-            "SELECT nspname, relname, relkind, relpersistence, pg_catalog.row_security_active(pg_class.oid), \
-             (SELECT COUNT(*) FROM pg_rewrite WHERE ev_class = pg_class.oid AND ev_type = '3'), \
-             (SELECT COUNT(*) FROM pg_class AS part WHERE part.oid IN ({tree}) \
-             AND (part.relkind NOT IN ('r', 'p') OR part.relpersistence <> 'p')), \
-             (SELECT COUNT(*) FROM pg_attribute AS part JOIN pg_attribute AS root ON root.attname = part.attname \
-             WHERE root.attrelid = {oid} AND part.attrelid IN ({tree}) AND part.attgenerated <> root.attgenerated) \
-             FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = {oid}"
+            "SELECT nspname, relname, relkind, relpersistence, \
+             pg_catalog.row_security_active(pg_class.oid), (SELECT COUNT(*) FROM pg_rewrite WHERE \
+             ev_class = pg_class.oid AND ev_type = '3'), (SELECT COUNT(*) FROM pg_class AS part \
+             WHERE part.oid IN ({tree}) AND (part.relkind NOT IN ('r', 'p') OR part.relpersistence \
+             <> 'p')), (SELECT COUNT(*) FROM pg_attribute AS part JOIN pg_attribute AS root ON \
+             root.attname = part.attname WHERE root.attrelid = {oid} AND part.attrelid IN ({tree}) \
+             AND part.attgenerated <> root.attgenerated) FROM pg_class JOIN pg_namespace ON \
+             pg_namespace.oid = relnamespace WHERE pg_class.oid = {oid}"
         ),
     )?;
     let row = rows.first().ok_or_else(|| InspectionError::NoTable(table.to_owned()))?;
@@ -41,8 +42,8 @@ pub(super) fn read_table(
         ..CatalogueTable::default()
     };
     if row[4] == "t" {
-        let text = "row security is active: a row that this account cannot read again is answered with 409 when it is \
-                    sent again";
+        let text = "row security is active: a row that this account cannot read again is answered \
+                    with 409 when it is sent again";
         found.warnings.push(text.to_owned());
     }
     read_keys(client, &oid, &mut found)?;
@@ -64,13 +65,15 @@ fn unfit_kind(row: &[String]) -> Option<String> {
     Some(kind.to_owned())
 }
 
-/// Types without a rule in [`column_type`] that keep each value as it is, up to its spelling; so do all enumerations.
+/// Types without a rule in [`column_type`] that keep each value as it is, up to its spelling; so do
+/// all enumerations.
 const EXACT_TYPES: [&str; 12] = [
     "bit", "varbit", "inet", "macaddr", "macaddr8", "xml", "_int2", "_int4", "_int8", "_text",
     "_varchar", "_uuid",
 ];
 
-/// The columns that clients can set. Domains are taken for the types below them; their checks stay the server's.
+/// The columns that clients can set. Domains are taken for the types below them; their checks stay
+/// the server's.
 fn read_columns(
     client: &mut Client,
     oid: &str,
@@ -78,17 +81,17 @@ fn read_columns(
     let rows = catalogue_rows(
         client,
         &format!(
-            "WITH RECURSIVE base AS (SELECT attnum, atttypid AS type, atttypmod AS modifier, attnotnull AS strict, \
-             false AS has_default FROM pg_attribute WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped \
-             UNION ALL SELECT attnum, typbasetype, CASE WHEN typtypmod >= 0 THEN typtypmod ELSE modifier END, \
-             strict OR typnotnull, has_default OR typdefault IS NOT NULL FROM base JOIN pg_type ON pg_type.oid = type \
-             WHERE typtype = 'd') \
-             SELECT attname, typname, modifier, pg_catalog.format_type(type, -1), strict, base.has_default OR adbin IS NOT NULL, \
-             attidentity <> '' OR attgenerated <> '' OR COALESCE(pg_catalog.pg_get_expr(adbin, adrelid), '') LIKE 'nextval(%', \
-             typtype = 'e' \
+            "WITH RECURSIVE base AS (SELECT attnum, atttypid AS type, atttypmod AS modifier, \
+             attnotnull AS strict, false AS has_default FROM pg_attribute WHERE attrelid = {oid} \
+             AND attnum > 0 AND NOT attisdropped UNION ALL SELECT attnum, typbasetype, CASE WHEN \
+             typtypmod >= 0 THEN typtypmod ELSE modifier END, strict OR typnotnull, has_default OR \
+             typdefault IS NOT NULL FROM base JOIN pg_type ON pg_type.oid = type WHERE typtype = \
+             'd') SELECT attname, typname, modifier, pg_catalog.format_type(type, -1), strict, \
+             base.has_default OR adbin IS NOT NULL, attidentity <> '' OR attgenerated <> '' OR \
+             COALESCE(pg_catalog.pg_get_expr(adbin, adrelid), '') LIKE 'nextval(%', typtype = 'e' \
              FROM base JOIN pg_type ON pg_type.oid = type JOIN pg_attribute ON attrelid = {oid} \
-             AND pg_attribute.attnum = base.attnum LEFT JOIN pg_attrdef ON adrelid = attrelid \
-             AND adnum = pg_attribute.attnum WHERE typtype <> 'd' ORDER BY base.attnum"
+             AND pg_attribute.attnum = base.attnum LEFT JOIN pg_attrdef ON adrelid = attrelid AND \
+             adnum = pg_attribute.attnum WHERE typtype <> 'd' ORDER BY base.attnum"
         ),
     )?;
     let clocks = columns_that_read_the_clock(client, oid)?;
@@ -109,7 +112,8 @@ fn read_columns(
     let columns = columns.collect();
     let warning = (!loose.is_empty()).then(|| {
         format!(
-            "columns whose types may round what is sent: {}; it is stored, and compared, as the type reads it",
+            "columns whose types may round what is sent: {}; it is stored, and compared, as the \
+             type reads it",
             loose.join(", ")
         )
     });
@@ -121,19 +125,22 @@ fn columns_that_read_the_clock(client: &mut Client, oid: &str) -> Result<Vec<Str
     let rows = catalogue_rows(
         client,
         &format!(
-            "WITH RECURSIVE part AS (SELECT attname, atttypid AS type FROM pg_attribute WHERE attrelid = {oid} \
-             AND attnum > 0 AND NOT attisdropped UNION SELECT part.attname, inside.type FROM part CROSS JOIN LATERAL \
-             (SELECT typelem AS type FROM pg_type WHERE pg_type.oid = part.type AND typcategory = 'A' \
-             UNION ALL SELECT typbasetype FROM pg_type WHERE pg_type.oid = part.type AND typtype = 'd' \
-             UNION ALL SELECT field.atttypid FROM pg_type JOIN pg_attribute AS field ON field.attrelid = typrelid \
-             WHERE pg_type.oid = part.type AND typtype = 'c' AND field.attnum > 0 AND NOT field.attisdropped) AS inside) \
-             SELECT DISTINCT attname FROM part JOIN pg_type ON pg_type.oid = part.type WHERE typcategory IN ('D', 'T', 'R')"
+            "WITH RECURSIVE part AS (SELECT attname, atttypid AS type FROM pg_attribute WHERE \
+             attrelid = {oid} AND attnum > 0 AND NOT attisdropped UNION SELECT part.attname, \
+             inside.type FROM part CROSS JOIN LATERAL (SELECT typelem AS type FROM pg_type WHERE \
+             pg_type.oid = part.type AND typcategory = 'A' UNION ALL SELECT typbasetype FROM \
+             pg_type WHERE pg_type.oid = part.type AND typtype = 'd' UNION ALL SELECT \
+             field.atttypid FROM pg_type JOIN pg_attribute AS field ON field.attrelid = typrelid \
+             WHERE pg_type.oid = part.type AND typtype = 'c' AND field.attnum > 0 AND NOT \
+             field.attisdropped) AS inside) SELECT DISTINCT attname FROM part JOIN pg_type ON \
+             pg_type.oid = part.type WHERE typcategory IN ('D', 'T', 'R')"
         ),
     )?;
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// The type of a column, and whether only reading it again shows what is stored. `modifier`: -1 without limits.
+/// The type of a column, and whether only reading it again shows what is stored. `modifier`: -1
+/// without limits.
 fn column_type(name: &str, modifier: i64) -> (ColumnType, bool) {
     // The modifiers of text and NUMERIC begin at 4.
     let length = (modifier >= 4).then(|| (modifier - 4) as u64);
@@ -178,10 +185,12 @@ fn read_keys(
     let rows = catalogue_rows(
         client,
         &format!(
-            "SELECT indexrelid::regclass, COALESCE(attname, ''), indimmediate, indpred IS NULL AND indexprs IS NULL \
-             FROM pg_index CROSS JOIN LATERAL pg_catalog.unnest(indkey[0:indnkeyatts - 1]) WITH ORDINALITY AS part(number, place) \
-             LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum = part.number AND part.number <> 0 \
-             WHERE indrelid = {oid} AND indisunique AND indisvalid ORDER BY indexrelid, place"
+            "SELECT indexrelid::regclass, COALESCE(attname, ''), indimmediate, indpred IS NULL AND \
+             indexprs IS NULL FROM pg_index CROSS JOIN LATERAL \
+             pg_catalog.unnest(indkey[0:indnkeyatts - 1]) WITH ORDINALITY AS part(number, place) \
+             LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum = part.number AND \
+             part.number <> 0 WHERE indrelid = {oid} AND indisunique AND indisvalid ORDER BY \
+             indexrelid, place"
         ),
     )?;
     for (name, parts) in keys_of(&rows) {
@@ -208,7 +217,8 @@ fn read_keys(
 fn read_triggers(client: &mut Client, oid: &str) -> Result<Option<String>, DriverError> {
     // tgtype: 4 is INSERT. A trigger AFTER it may change the row, too.
     let count = client.query_value(&format!(
-        "SELECT COUNT(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 4::smallint = 4::smallint AND tgrelid IN ({})",
+        "SELECT COUNT(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D' AND tgtype & \
+         4::smallint = 4::smallint AND tgrelid IN ({})",
         partition_tree_sql(oid)
     ))?;
     if count.is_some_and(|count| count != "0") {
@@ -217,16 +227,17 @@ fn read_triggers(client: &mut Client, oid: &str) -> Result<Option<String>, Drive
     read_functions(client, oid)
 }
 
-/// Functions of users that defaults and checks call: as a trigger does, one may change the session for the rows after it.
+/// Functions of users that defaults and checks call: as a trigger does, one may change the session
+/// for the rows after it.
 fn read_functions(client: &mut Client, oid: &str) -> Result<Option<String>, DriverError> {
     let tree = partition_tree_sql(oid);
     let function = client.query_value(&format!(
-        "SELECT proname::text FROM pg_depend JOIN pg_proc ON pg_proc.oid = refobjid \
-         JOIN pg_language ON pg_language.oid = prolang \
-         WHERE refclassid = 'pg_proc'::regclass::oid AND lanname NOT IN ('internal', 'c') \
-         AND (classid = 'pg_attrdef'::regclass::oid AND objid IN (SELECT oid FROM pg_attrdef WHERE adrelid IN ({tree})) \
-         OR classid = 'pg_constraint'::regclass::oid AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid IN ({tree}))) \
-         LIMIT 1"
+        "SELECT proname::text FROM pg_depend JOIN pg_proc ON pg_proc.oid = refobjid JOIN \
+         pg_language ON pg_language.oid = prolang WHERE refclassid = 'pg_proc'::regclass::oid AND \
+         lanname NOT IN ('internal', 'c') AND (classid = 'pg_attrdef'::regclass::oid AND objid IN \
+         (SELECT oid FROM pg_attrdef WHERE adrelid IN ({tree})) OR classid = \
+         'pg_constraint'::regclass::oid AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid \
+         IN ({tree}))) LIMIT 1"
     ))?;
     Ok(function.map(|name| format!("it calls the function `{name}`")))
 }
@@ -236,10 +247,10 @@ fn check_sequences(client: &mut Client, table: &str, oid: &str) -> Result<(), In
     let denied = catalogue_rows(
         client,
         &format!(
-            "SELECT pg_class.oid::regclass FROM pg_attrdef JOIN pg_depend ON classid = 'pg_attrdef'::regclass::oid \
-             AND objid = pg_attrdef.oid JOIN pg_class ON pg_class.oid = refobjid \
-             WHERE adrelid = {oid} \
-             AND CASE WHEN relkind = 'S' THEN NOT pg_catalog.has_sequence_privilege(pg_class.oid, 'USAGE') ELSE false END"
+            "SELECT pg_class.oid::regclass FROM pg_attrdef JOIN pg_depend ON classid = \
+             'pg_attrdef'::regclass::oid AND objid = pg_attrdef.oid JOIN pg_class ON pg_class.oid \
+             = refobjid WHERE adrelid = {oid} AND CASE WHEN relkind = 'S' THEN NOT \
+             pg_catalog.has_sequence_privilege(pg_class.oid, 'USAGE') ELSE false END"
         ),
     )?;
     match denied.first() {

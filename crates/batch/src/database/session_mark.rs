@@ -1,5 +1,5 @@
-//! A mark by which one session is found again from another one. A session's number is not enough: after a fail-over, or
-//! behind a proxy, another program's session on another server may have it.
+//! A mark by which one session is found again from another one. A session's number is not enough:
+//! after a fail-over, or behind a proxy, another program's session on another server may have it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -21,7 +21,8 @@ impl SessionMark {
         Self(format!("truetps-gateway-{high:016x}{low:016x}"))
     }
 
-    /// The statement with which a session takes its mark: the name of a lock, or of the application.
+    /// The statement with which a session takes its mark: the name of a lock, or of the
+    /// application.
     pub(super) fn take_sql(&self, dialect: SqlDialect) -> String {
         match dialect {
             SqlDialect::Mysql => format!("SELECT GET_LOCK('{}', 0)", self.0),
@@ -29,8 +30,9 @@ impl SessionMark {
         }
     }
 
-    /// Ends the session with this mark, if it is on the server that answers now. It did not answer in time, and its
-    /// statement must not block the same one on another connection. Nothing depends on its success.
+    /// Ends the session with this mark, if it is on the server that answers now. It did not answer
+    /// in time, and its statement must not block the same one on another connection. Nothing
+    /// depends on its success.
     pub(super) fn end_session(&self, target: &Target) -> io::Result<()> {
         let mut client = Client::connect(target, LOGIN_TIME).map_err(io::Error::other)?;
         let find = match target.dialect {

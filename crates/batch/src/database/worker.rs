@@ -47,7 +47,8 @@ pub struct CommitSettings {
     pub statement_time: Duration,
     /// Whether a row that is there already is compared with what was sent.
     pub compares: bool,
-    /// Whether a row is refused of which the table would keep something else. If not, its answer has what is stored.
+    /// Whether a row is refused of which the table would keep something else. If not, its answer
+    /// has what is stored.
     pub refuses_changes: bool,
     pub connections: usize,
 }
@@ -61,8 +62,8 @@ impl CommitSettings {
         target
     }
 
-    /// Has all sessions commit as a new one does now, whatever the role or the server is given later: there is one word
-    /// for what a commit of any of them survives.
+    /// Has all sessions commit as a new one does now, whatever the role or the server is given
+    /// later: there is one word for what a commit of any of them survives.
     pub fn keep_commit_mode(&mut self) -> Result<(), InspectionError> {
         if self.target.dialect == SqlDialect::Postgres {
             let mut client = Client::connect(&self.strict_target(), INSPECTION_TIME)?;
@@ -121,8 +122,8 @@ impl CommitThreads {
     }
 }
 
-/// The life of a commit connection. A defect that ends it drops its replies, so that their clients know; the next batch
-/// has a new connection.
+/// The life of a commit connection. A defect that ends it drops its replies, so that their clients
+/// know; the next batch has a new connection.
 fn work<R: RowReply>(settings: &Arc<CommitSettings>, queue: &Arc<CommitQueue<R>>, number: usize) {
     loop {
         let settings = Arc::clone(settings);
@@ -146,7 +147,8 @@ struct CommitWorker {
     number: usize,
     connection: Option<CommitConnection>,
     definition_read_at: Duration,
-    /// A new connection has found another table than the rows of its batch were read for, or may not look at it.
+    /// A new connection has found another table than the rows of its batch were read for, or may
+    /// not look at it.
     is_table_other: bool,
 }
 
@@ -198,7 +200,8 @@ impl CommitWorker {
         let now = queue.now();
         queue.lock_figures().add_batch(run.len(), now.saturating_sub(began), run.counts());
         let executor = run.executor();
-        // What fails for one client alone may be its fault, unless such errors pass: others are tried.
+        // What fails for one client alone may be its fault, unless such errors pass: others are
+        // tried.
         let is_of_server = executor
             .last_fault()
             .is_some_and(|error| run.has_several_sources() || FaultClass::of(error).passes());
@@ -222,8 +225,8 @@ impl CommitWorker {
         Some(if is_down { QueueHealth::DownUntil(now + DOWN_TIME) } else { QueueHealth::Good })
     }
 
-    /// Does what the executor decides, until each row has its answer. Returns whether there are signs that the table has
-    /// changed.
+    /// Does what the executor decides, until each row has its answer. Returns whether there are
+    /// signs that the table has changed.
     fn run_batch<R: RowReply>(
         &mut self,
         queue: &CommitQueue<R>,
@@ -271,8 +274,8 @@ impl CommitWorker {
         }
     }
 
-    /// The batch waits for the server. Rows that come meanwhile join it: they show whether the server still fails, or only
-    /// the rows before them.
+    /// The batch waits for the server. Rows that come meanwhile join it: they show whether the
+    /// server still fails, or only the rows before them.
     fn pause<R: RowReply>(&self, pause: Duration, queue: &CommitQueue<R>, run: &mut BatchRun<R>) {
         match run.columns_version().filter(|_| run.len() < JOINED_ROWS_MAX) {
             None => thread::sleep(pause),
@@ -284,8 +287,8 @@ impl CommitWorker {
         }
     }
 
-    /// Reads the table's definition if the last reading is a second old; a new connection reads it, too. An error: it
-    /// cannot be read, and what it is now is not known.
+    /// Reads the table's definition if the last reading is a second old; a new connection reads it,
+    /// too. An error: it cannot be read, and what it is now is not known.
     fn watch_definition<R: RowReply>(&mut self, queue: &CommitQueue<R>) -> Result<(), String> {
         let now = queue.now();
         let Some(connection) = &mut self.connection else { return Ok(()) };
@@ -379,7 +382,8 @@ impl CommitWorker {
         StatementOutcome::Connected
     }
 
-    /// Reads the table again, after a sign that it has changed. Returns why the server stores no row at the moment.
+    /// Reads the table again, after a sign that it has changed. Returns why the server stores no
+    /// row at the moment.
     fn read_columns<R: RowReply>(
         &self,
         queue: &CommitQueue<R>,

@@ -1,5 +1,5 @@
-//! Errors that may be the server's fault or one row's. A trigger may report any error for a row, so no list of codes
-//! decides whose fault it is: it is tried out.
+//! Errors that may be the server's fault or one row's. A trigger may report any error for a row, so
+//! no list of codes decides whose fault it is: it is tried out.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,8 @@ use crate::{FaultClass, NotStored};
 const LONE_SOURCES_MAX: usize = 4;
 /// If so many rows of the same clients fail alone, and none succeeds, the server fails, too.
 const LONE_FAILURES_MAX: u32 = 16;
-/// A table that cannot be written is given up after so many rows, of which the last ones were chosen at random.
+/// A table that cannot be written is given up after so many rows, of which the last ones were
+/// chosen at random.
 const PROBES_MAX: u32 = 10;
 
 /// What speaks for the server's fault.
@@ -73,7 +74,8 @@ impl BatchExecutor {
         }
         match class {
             FaultClass::Configuration if !was_doubted => self.inspect_because_of(error),
-            // It may have passed a moment later. A wait for a lock that one row needs costs all of them much time.
+            // It may have passed a moment later. A wait for a lock that one row needs costs all of
+            // them much time.
             _ if class.passes() && !was_doubted && !has_waited(&error) => self.wait(class),
             _ => self.divide_in_doubt(),
         }
@@ -142,7 +144,8 @@ impl BatchExecutor {
         self.blame_the_server(error);
     }
 
-    /// Rows that failed alone may be to blame after all: if they are sent again, they do not go beside others at once.
+    /// Rows that failed alone may be to blame after all: if they are sent again, they do not go
+    /// beside others at once.
     pub(super) fn blame_lone_sources(&mut self) {
         let sources = std::mem::take(&mut self.doubt.lone_sources);
         self.doubt.is_server_failing |= sources.len() > 1;
@@ -177,7 +180,8 @@ impl BatchExecutor {
         }
     }
 
-    /// The pause is over: rows that have not been tried, or one of all, show whether the server still fails.
+    /// The pause is over: rows that have not been tried, or one of all, show whether the server
+    /// still fails.
     pub(super) fn paused(&mut self, then_connect: bool) {
         self.state = if then_connect { ExecutorState::ToConnect } else { ExecutorState::Ready };
         if self.doubt.is_server {

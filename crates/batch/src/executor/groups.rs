@@ -1,6 +1,7 @@
 //! Rows without an answer, in groups: each is inserted by one statement.
 
-/// How often a row that a message names is taken out of one group. With more bad rows, halves need fewer statements.
+/// How often a row that a message names is taken out of one group. With more bad rows, halves need
+/// fewer statements.
 const ROWS_TAKEN_OUT_MAX: u8 = 3;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,8 +71,8 @@ impl InsertGroups {
         self.push(InsertGroup { is_refused: true, may_be_stored: true, ..InsertGroup::new(rows) });
     }
 
-    /// Divides the next group: `bad`, a number in the group, is left alone for the time after all others; without it,
-    /// the halves are tried.
+    /// Divides the next group: `bad`, a number in the group, is left alone for the time after all
+    /// others; without it, the halves are tried.
     pub(super) fn divide(&mut self, bad: Option<usize>) {
         let mut group = self.pop();
         let bad = bad.filter(|bad| *bad < group.rows.len() && group.taken_out < ROWS_TAKEN_OUT_MAX);
@@ -85,7 +86,8 @@ impl InsertGroups {
         self.push(next);
     }
 
-    /// Leaves the next group, a row alone, for the time after all others, together with all rows that are `like` it.
+    /// Leaves the next group, a row alone, for the time after all others, together with all rows
+    /// that are `like` it.
     pub(super) fn set_aside(&mut self, like: impl Fn(usize) -> bool) {
         let lone = self.pop();
         let mut others = lone.part(Vec::new());
@@ -108,7 +110,8 @@ impl InsertGroups {
         self.0.iter().all(|group| group.failures > 0)
     }
 
-    /// Makes rows that have never failed the next group, or else one row of one group. `choose`: a number below its argument.
+    /// Makes rows that have never failed the next group, or else one row of one group. `choose`: a
+    /// number below its argument.
     pub(super) fn choose_one(&mut self, mut choose: impl FnMut(usize) -> usize) {
         if let Some(untried) = self.0.iter().rposition(|group| !group.is_doubted) {
             let group = self.0.remove(untried);
@@ -132,7 +135,8 @@ impl InsertGroups {
         }
     }
 
-    /// After the server has recovered: joins rows again that were divided while it failed, except those that failed alone.
+    /// After the server has recovered: joins rows again that were divided while it failed, except
+    /// those that failed alone.
     pub(super) fn join(&mut self) {
         let (mut kept, mut joined) = (Vec::new(), [None::<InsertGroup>, None]);
         for group in std::mem::take(&mut self.0) {
@@ -152,8 +156,9 @@ impl InsertGroups {
         self.0 = kept;
     }
 
-    /// Removes rows whose time is over, and groups in which all rows are late or answered. Returns the rows with whether
-    /// they may be stored. Late rows of a group that may be stored stay in it as long as the group does.
+    /// Removes rows whose time is over, and groups in which all rows are late or answered. Returns
+    /// the rows with whether they may be stored. Late rows of a group that may be stored stay in it
+    /// as long as the group does.
     pub(super) fn remove_late(
         &mut self,
         is_late: impl Fn(usize) -> bool,

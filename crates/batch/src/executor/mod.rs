@@ -1,20 +1,25 @@
-//! Which statement comes next. Input: the outcomes of statements; output: the next action, and answers to rows.
+//! Which statement comes next. Input: the outcomes of statements; output: the next action, and
+//! answers to rows.
 //!
-//! Rows that are not answered are in groups, each inserted by one statement that commits. All outcomes lead to one of
-//! these:
+//! Rows that are not answered are in groups, each inserted by one statement that commits. All
+//! outcomes lead to one of these:
 //!
 //! - stored: the rows of the group are answered;
-//! - a key is stored already: the stored rows of the group are looked for. Only a row that was *seen*, equal to what was
-//!   sent, is acknowledged as a duplicate; the others are inserted again without it;
-//! - a bad row: the group is divided until the row stands alone. Only a row that was refused *alone* is refused for
-//!   good, so a wrong row number in a message costs two statements and never an answer;
-//! - an error that may be the server's or a row's: the same group again, then its halves (`doubt`). If other rows are
-//!   stored meanwhile, the row that fails alone is to blame; if none is, the server is, and rows wait for it;
+//! - a key is stored already: the stored rows of the group are looked for. Only a row that was
+//!   *seen*, equal to what was sent, is acknowledged as a duplicate; the others are inserted again
+//!   without it;
+//! - a bad row: the group is divided until the row stands alone. Only a row that was refused
+//!   *alone* is refused for good, so a wrong row number in a message costs two statements and never
+//!   an answer;
+//! - an error that may be the server's or a row's: the same group again, then its halves (`doubt`).
+//!   If other rows are stored meanwhile, the row that fails alone is to blame; if none is, the
+//!   server is, and rows wait for it;
 //! - unknown: the same group again after a new login. The unique key makes that harmless;
 //! - not these rows' fault: all are answered that they may be sent again.
 //!
-//! Before rows are refused for good, they are looked for, because a trigger may refuse what is stored, and the table is
-//! inspected: after an ALTER TABLE no client may lose a row that was correct when it was read.
+//! Before rows are refused for good, they are looked for, because a trigger may refuse what is
+//! stored, and the table is inspected: after an ALTER TABLE no client may lose a row that was
+//! correct when it was read.
 
 mod doubt;
 mod groups;
@@ -61,8 +66,8 @@ pub enum ExecutorAction {
 /// How the last action ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StatementOutcome {
-    /// Committed, with so many new rows. `told`: rows that are stored differently from what was sent, as their answers
-    /// show it.
+    /// Committed, with so many new rows. `told`: rows that are stored differently from what was
+    /// sent, as their answers show it.
     Inserted {
         new_rows: u64,
         told: Vec<(usize, String)>,
@@ -82,7 +87,8 @@ pub enum StatementOutcome {
     },
     /// The server refused the statement.
     Refused(ServerError),
-    /// The connection is unusable, or no reply arrived in time. `was_sent`: the statement may have been executed.
+    /// The connection is unusable, or no reply arrived in time. `was_sent`: the statement may have
+    /// been executed.
     Lost {
         was_sent: bool,
     },
@@ -110,7 +116,8 @@ pub enum FoundVerdict {
     Told(String),
 }
 
-/// What happened in one batch. `statements` = all inserts; each replay, retry and division is one of them.
+/// What happened in one batch. `statements` = all inserts; each replay, retry and division is one
+/// of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BatchCounts {
     pub statements: u64,
@@ -192,8 +199,8 @@ pub struct BatchExecutor {
 }
 
 impl BatchExecutor {
-    /// `is_connected`: whether there is a connection at first. `repeated`: rows whose keys are in the batch before; they
-    /// are inserted later, so that the first statement succeeds.
+    /// `is_connected`: whether there is a connection at first. `repeated`: rows whose keys are in
+    /// the batch before; they are inserted later, so that the first statement succeeds.
     pub fn new(rows: Vec<ExecutorRow>, repeated: &[usize], is_connected: bool, seed: u64) -> Self {
         let mut groups = InsertGroups::default();
         groups.push_rows(repeated.to_vec());
@@ -357,7 +364,8 @@ impl BatchExecutor {
     fn inserted(&mut self, new_rows: u64, told: &[(usize, String)]) {
         self.succeeded();
         if new_rows != self.groups.top().rows.len() as u64 {
-            // Something in the database stores rows elsewhere, or not at all: which rows are in the table?
+            // Something in the database stores rows elsewhere, or not at all: which rows are in the
+            // table?
             self.groups.top_mut().may_be_stored = true;
             self.conflict = None;
             self.state = ExecutorState::ToCompare;
@@ -388,8 +396,8 @@ impl BatchExecutor {
         }
     }
 
-    /// Rows of the group were looked for: after a conflict, before they are refused, or because fewer rows than sent were
-    /// stored.
+    /// Rows of the group were looked for: after a conflict, before they are refused, or because
+    /// fewer rows than sent were stored.
     fn compared(&mut self, found: &[SeenRow]) {
         self.succeeded();
         let mut group = self.groups.pop();
@@ -487,8 +495,8 @@ impl BatchExecutor {
         }
     }
 
-    /// Rows that were refused alone could not be looked for. A value of one of them may be none for the server: then that
-    /// row is not stored, whatever the look-up would say.
+    /// Rows that were refused alone could not be looked for. A value of one of them may be none for
+    /// the server: then that row is not stored, whatever the look-up would say.
     fn refused_not_found(&mut self, error: ServerError) {
         let is_of_values = matches!(
             FaultClass::of(&error),
@@ -550,7 +558,8 @@ impl BatchExecutor {
         self.store_none(&NotStored::ServerFault(error));
     }
 
-    /// Rows that were read for another table must not be sent. None of them is to blame, whatever has failed before.
+    /// Rows that were read for another table must not be sent. None of them is to blame, whatever
+    /// has failed before.
     fn table_is_other(&mut self) {
         self.doubt.is_table_other = true;
         self.state = ExecutorState::Ready;
@@ -620,15 +629,16 @@ impl BatchExecutor {
         }
     }
 
-    /// The rows that were refused alone could not be looked for: a trigger may have refused what is stored.
+    /// The rows that were refused alone could not be looked for: a trigger may have refused what is
+    /// stored.
     fn answer_unjudged(&mut self) {
         for (row, _) in std::mem::take(&mut self.refused) {
             self.answer(row, CommitAnswer::Unknown);
         }
     }
 
-    /// Answers rows whose time is over. Those that may be stored stay in their group: it is sent again unchanged, as long
-    /// as a client waits for a row of it.
+    /// Answers rows whose time is over. Those that may be stored stay in their group: it is sent
+    /// again unchanged, as long as a client waits for a row of it.
     fn give_up_late_rows(&mut self, now: Duration) {
         if matches!(self.state, ExecutorState::ToCompare) {
             return;
@@ -645,7 +655,8 @@ impl BatchExecutor {
         }
     }
 
-    /// The pause doubles with each failure, and half of it is random: many gateways must not retry together.
+    /// The pause doubles with each failure, and half of it is random: many gateways must not retry
+    /// together.
     fn pause_for(&mut self, (shortest, longest): (Duration, Duration), then_connect: bool) {
         let full = shortest.saturating_mul(1 << self.failures.min(16)).min(longest);
         self.pause = full / 2 + (full / 2).mul_f64(self.jitter.open_unit());

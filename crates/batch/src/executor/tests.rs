@@ -46,7 +46,8 @@ fn inserts(executor: &mut BatchExecutor) -> Vec<usize> {
     executor.group().to_vec()
 }
 
-/// Inserts into a table that refuses these rows, until all rows are answered. Returns the number of statements.
+/// Inserts into a table that refuses these rows, until all rows are answered. Returns the number of
+/// statements.
 fn run(executor: &mut BatchExecutor, bad: &[(usize, u16)], names_row: bool) -> u64 {
     while executor.next_action(MS) == ExecutorAction::Insert {
         let group = executor.group().to_vec();
@@ -264,7 +265,8 @@ fn fewer_rows_than_sent_are_looked_for() {
     assert_eq!(answers(&mut executor), [stored, CommitAnswer::Changed { column: None }]);
 }
 
-/// A trigger that refuses what is stored already: the first statement was committed, and its reply was lost.
+/// A trigger that refuses what is stored already: the first statement was committed, and its reply
+/// was lost.
 #[test]
 fn a_refused_row_that_is_stored_is_acknowledged() {
     let mut executor = executor(1);
@@ -293,8 +295,8 @@ fn rows_with_the_key_of_another_row_come_later() {
     assert_eq!(answers(&mut executor), [NEW, CommitAnswer::KeyConflict, NEW]);
 }
 
-/// Drives a batch whose rows in `bad` fail with this error, whatever it is; others succeed. Returns the answers and the
-/// number of statements.
+/// Drives a batch whose rows in `bad` fail with this error, whatever it is; others succeed. Returns
+/// the answers and the number of statements.
 fn poisoned(rows: usize, bad: &[usize], code: u16, sqlstate: &str) -> (Vec<CommitAnswer>, u64) {
     let mut executor = executor(rows);
     let mut beside = 0;
@@ -358,7 +360,8 @@ fn whose_fault_an_error_is_does_not_depend_on_its_code() {
     }
 }
 
-/// A row that failed alone while others were stored would be refused at its next error: this is none.
+/// A row that failed alone while others were stored would be refused at its next error: this is
+/// none.
 #[test]
 fn a_table_that_is_another_one_blames_no_row() {
     let mut executor = executor(1);
@@ -533,7 +536,8 @@ fn a_batch_that_waited_for_a_lock_is_divided_at_once() {
     assert_eq!(inserts(&mut executor), [2, 3]);
 }
 
-/// A look-up that is refused for a value shows only that this value is none: the other refused rows are looked for.
+/// A look-up that is refused for a value shows only that this value is none: the other refused rows
+/// are looked for.
 #[test]
 fn refused_rows_are_looked_for_apart_where_a_value_is_none() {
     let mut executor = executor(2);

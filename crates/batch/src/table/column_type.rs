@@ -1,8 +1,9 @@
 //! What a column keeps exactly, and the one form in which a sent and a stored value are compared.
 //!
-//! A value that a column would round, cut, pad, fold or read in another way than it was meant is refused before it is
-//! sent. What is left is stored as it was sent, up to the spelling: `1.50` and `1.5` are one number, and
-//! `2026-11-28T10:00` and `2026-11-28 10:00:00` are one moment. `docs/reference/gateway.md` has the rules as a table.
+//! A value that a column would round, cut, pad, fold or read in another way than it was meant is
+//! refused before it is sent. What is left is stored as it was sent, up to the spelling: `1.50` and
+//! `1.5` are one number, and `2026-11-28T10:00` and `2026-11-28 10:00:00` are one moment.
+//! `docs/reference/gateway.md` has the rules as a table.
 
 use std::borrow::Cow;
 
@@ -64,7 +65,8 @@ pub enum ColumnType {
     Json {
         has_doubles: bool,
     },
-    /// Any other type: what the server makes of the text is the value. `reads_clock`: of `now`, it makes the time.
+    /// Any other type: what the server makes of the text is the value. `reads_clock`: of `now`, it
+    /// makes the time.
     Other {
         reads_clock: bool,
     },
@@ -207,15 +209,16 @@ impl ColumnType {
                     ", without a time zone"
                 };
                 format!(
-                    "it takes YYYY-MM-DD HH:MM:SS, with up to {fraction_digits} digits of a second{zone}"
+                    "it takes YYYY-MM-DD HH:MM:SS, with up to {fraction_digits} digits of a \
+                     second{zone}"
                 )
             }
             _ => String::new(),
         }
     }
 
-    /// The form in which a sent and a stored value are equal byte by byte. `text`: as it was sent, or as the server
-    /// writes it.
+    /// The form in which a sent and a stored value are equal byte by byte. `text`: as it was sent,
+    /// or as the server writes it.
     pub(crate) fn normal_form<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         let mut out = Vec::new();
         let is_read = match self {
@@ -262,7 +265,8 @@ const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 /// another one.
 const CLOCK_WORDS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
 
-/// Whether one of the words is in the text, in any case, once the quotes of lists and ranges are taken away.
+/// Whether one of the words is in the text, in any case, once the quotes of lists and ranges are
+/// taken away.
 fn has_clock_word(text: &str) -> bool {
     let bare = text.replace(['"', '\\'], "");
     let mut words = bare.split(|c: char| !c.is_ascii_alphabetic());
@@ -332,7 +336,8 @@ fn put_decimal(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Decimal::parse(text).map(|number| number.put(out))
 }
 
-/// The shortest digits of the floating-point number; MySQL makes a double of the text first, also for FLOAT.
+/// The shortest digits of the floating-point number; MySQL makes a double of the text first, also
+/// for FLOAT.
 fn put_float(text: &[u8], is_single: bool, out: &mut Vec<u8>) -> Option<()> {
     let double: f64 = str::from_utf8(text).ok()?.parse().ok()?;
     let shortest = if is_single {

@@ -12,7 +12,8 @@ use super::literal::quoted_name;
 pub struct ColumnFacts {
     pub name: String,
     pub kind: ColumnType,
-    /// PostgreSQL's name of the type, without limits of length or precision; for a domain, of the type below it.
+    /// PostgreSQL's name of the type, without limits of length or precision; for a domain, of the
+    /// type below it.
     pub server_type: String,
     /// Whether a value is kept shows only after it was stored.
     pub reads_back: bool,
@@ -33,16 +34,19 @@ pub struct TableColumns {
     by_name: HashMap<String, usize>,
     /// The idempotency key: numbers of columns.
     key: Vec<usize>,
-    /// Rows are in its partitions. Else, only rows of the table itself count: PostgreSQL also reads tables that inherit it.
+    /// Rows are in its partitions. Else, only rows of the table itself count: PostgreSQL also reads
+    /// tables that inherit it.
     pub is_partitioned: bool,
     /// Rows are read again before their commit: triggers, or types, may change what was sent.
     pub reads_back: bool,
-    /// A row of which a column would keep something else is refused; else its answer has what is stored.
+    /// A row of which a column would keep something else is refused; else its answer has what is
+    /// stored.
     pub refuses_changes: bool,
 }
 
 impl TableColumns {
-    /// `table`: quoted. `key`: names of `columns`, in the order of the index. `None` if one of them is no column.
+    /// `table`: quoted. `key`: names of `columns`, in the order of the index. `None` if one of them
+    /// is no column.
     pub fn new(
         dialect: SqlDialect,
         table: String,
@@ -97,7 +101,8 @@ impl TableColumns {
         columns.map(|column| self.quoted(column)).collect::<Vec<_>>().join(",")
     }
 
-    /// `INSERT INTO t (a,b) VALUES `. A key that is stored is an error of the server: no row is skipped or changed.
+    /// `INSERT INTO t (a,b) VALUES `. A key that is stored is an error of the server: no row is
+    /// skipped or changed.
     pub fn insert_head(&self) -> String {
         format!("INSERT INTO {} ({}) VALUES ", self.table, self.quoted_list(0..self.columns.len()))
     }

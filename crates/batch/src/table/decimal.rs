@@ -10,7 +10,8 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// Reads `-12.50e3`; also with a plus sign or zeros before the first digit, as servers read text.
+    /// Reads `-12.50e3`; also with a plus sign or zeros before the first digit, as servers read
+    /// text.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let is_negative = text.first() == Some(&b'-');
         let rest = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);

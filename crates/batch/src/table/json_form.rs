@@ -1,4 +1,5 @@
-//! JSON by its value: the order of fields, blanks, escapes and the spelling of numbers do not count.
+//! JSON by its value: the order of fields, blanks, escapes and the spelling of numbers do not
+//! count.
 
 use std::collections::BTreeMap;
 

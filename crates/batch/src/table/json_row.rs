@@ -33,8 +33,8 @@ pub enum RowError {
 }
 
 impl TableColumns {
-    /// Reads a JSON object whose fields are columns. `key_header` is the value of one more column, by its number, for
-    /// clients that send their key in a header.
+    /// Reads a JSON object whose fields are columns. `key_header` is the value of one more column,
+    /// by its number, for clients that send their key in a header.
     pub fn read_row(
         &self,
         json: &[u8],
@@ -242,8 +242,8 @@ impl<'de> Visitor<'de> for RowFields<'_> {
     }
 }
 
-/// Appends one part of a key: bytes that are the same for equal values. Integers are in their own order; all others in the
-/// order of their bytes.
+/// Appends one part of a key: bytes that are the same for equal values. Integers are in their own
+/// order; all others in the order of their bytes.
 pub(crate) fn put_key_value(kind: &ColumnType, text: &[u8], key: &mut Vec<u8>) {
     if *kind == ColumnType::Integer
         && let Ok(text) = str::from_utf8(text)

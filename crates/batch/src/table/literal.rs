@@ -7,8 +7,8 @@ use truetps_record::SqlDialect;
 use super::ColumnType;
 use super::column_type::uuid_bytes;
 
-/// A longer number is sent as text: the server then judges it as a value of the column, where it would shorten a literal
-/// to 30 digits after the point.
+/// A longer number is sent as text: the server then judges it as a value of the column, where it
+/// would shorten a literal to 30 digits after the point.
 const NUMBER_BYTES_MAX: usize = 28;
 
 /// A name of a table or a column.
@@ -19,7 +19,8 @@ pub(crate) fn quoted_name(dialect: SqlDialect, name: &str) -> String {
     }
 }
 
-/// A number of JSON: its grammar is a part of SQL's. With an exponent it would be a floating-point number.
+/// A number of JSON: its grammar is a part of SQL's. With an exponent it would be a floating-point
+/// number.
 pub(super) fn put_number(number: &str, out: &mut Vec<u8>) {
     if number.len() > NUMBER_BYTES_MAX || number.contains(['e', 'E']) {
         put_plain(number, out);

@@ -19,7 +19,8 @@ pub(crate) struct StoredRow {
     pub(crate) row: usize,
     /// The first column that was sent and has another value.
     pub(crate) differs: Option<usize>,
-    /// The columns that were sent, as they are stored, as a JSON object; only of a row that differs.
+    /// The columns that were sent, as they are stored, as a JSON object; only of a row that
+    /// differs.
     pub(crate) shown: String,
 }
 
@@ -39,7 +40,8 @@ impl RowLookup<'_> {
         }
     }
 
-    /// `SELECT a,b FROM t WHERE (a=1 AND b=2) OR (…)`: each key is one look into the index, in the column's own collation.
+    /// `SELECT a,b FROM t WHERE (a=1 AND b=2) OR (…)`: each key is one look into the index, in the
+    /// column's own collation.
     fn put_mysql<'r>(&self, rows: impl Iterator<Item = (usize, &'r InsertRow)>, out: &mut Vec<u8>) {
         let columns = 0..self.0.columns().len();
         let list: Vec<_> =
@@ -295,7 +297,8 @@ mod tests {
             |sent: &InsertRow, n| lookup.compare(0, sent, &cells(n)).map(|found| found.differs);
         assert_eq!(differs(&sent, "1.50"), Some(None));
         assert_eq!(differs(&sent, "1.51"), Some(Some(1)));
-        // A column that was left out may have any value, and another spelling of the key is another key.
+        // A column that was left out may have any value, and another spelling of the key is another
+        // key.
         assert_eq!(differs(&row(r#"{"id":"jose"}"#), "7"), Some(None));
         assert_eq!(differs(&row(r#"{"id":"JOS\u00c9","n":1.5}"#), "1.50"), None);
         assert_eq!(differs(&row(r#"{"id":"jose ","n":1.5}"#), "1.50"), None);

@@ -1,4 +1,5 @@
-//! Dates and times as text, in the one form that no server reads in two ways: `2026-11-28 10:00:00.5`.
+//! Dates and times as text, in the one form that no server reads in two ways:
+//! `2026-11-28 10:00:00.5`.
 
 /// A date, a time of day, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,8 @@ pub(super) struct SentMoment<'a> {
 }
 
 impl<'a> SentMoment<'a> {
-    /// Reads `2026-11-28`, `10:00:00.5`, or both with a blank or a `T` between them, and a time zone at the end.
+    /// Reads `2026-11-28`, `10:00:00.5`, or both with a blank or a `T` between them, and a time
+    /// zone at the end.
     pub(super) fn parse(text: &'a [u8]) -> Option<Self> {
         let (date, rest) = match take_date(text) {
             Some((date, rest)) => (Some(date), rest),

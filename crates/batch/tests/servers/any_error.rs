@@ -1,6 +1,6 @@
-//! A row may fail with any error that a server has: triggers choose it themselves. Whatever it is, it costs its own client
-//! only. `TRUETPS_POISON_SECONDS=2` also measures what it costs others: the rows a second of four clients beside a fifth,
-//! to those without it.
+//! A row may fail with any error that a server has: triggers choose it themselves. Whatever it is,
+//! it costs its own client only. `TRUETPS_POISON_SECONDS=2` also measures what it costs others: the
+//! rows a second of four clients beside a fifth, to those without it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,8 @@ use crate::tables::{TestGateway, TestServer};
 const GOOD_CLIENTS: usize = 4;
 const POISON_CLIENT: usize = 99;
 
-/// Numbers that MySQL's triggers report: of values, keys, locks, disks, rights, tables, networks, and none that is known.
+/// Numbers that MySQL's triggers report: of values, keys, locks, disks, rights, tables, networks,
+/// and none that is known.
 const MYSQL_CODES: [u16; 34] = [
     1020, 1022, 1030, 1040, 1047, 1048, 1053, 1054, 1062, 1105, 1114, 1136, 1142, 1146, 1153, 1159,
     1180, 1205, 1213, 1264, 1290, 1317, 1366, 1406, 1442, 1526, 1586, 1615, 1644, 1792, 1836, 1969,
@@ -34,11 +35,11 @@ const MYSQL_VALUES: [&str; 6] = [
     r#""moment":"2026-02-30 10:00:00""#,
 ];
 
-const MYSQL_TABLE: &str = "CREATE TABLE poisoned (client INT NOT NULL, seq BIGINT NOT NULL, code INT NULL, \
-     day DATE NOT NULL DEFAULT '2026-11-28', small TINYINT NULL, latin VARCHAR(9) CHARACTER SET latin1 NULL, divisor INT NULL, \
-     moment DATETIME NULL, parent INT NULL, share INT AS (100 / divisor) STORED, \
-     PRIMARY KEY (client, seq, day)) ENGINE=InnoDB PARTITION BY RANGE COLUMNS (day) \
-     (PARTITION one VALUES LESS THAN ('2027-01-01'))";
+const MYSQL_TABLE: &str = "CREATE TABLE poisoned (client INT NOT NULL, seq BIGINT NOT NULL, code \
+     INT NULL, day DATE NOT NULL DEFAULT '2026-11-28', small TINYINT NULL, latin VARCHAR(9) \
+     CHARACTER SET latin1 NULL, divisor INT NULL, moment DATETIME NULL, parent INT NULL, share INT \
+     AS (100 / divisor) STORED, PRIMARY KEY (client, seq, day)) ENGINE=InnoDB PARTITION BY RANGE \
+     COLUMNS (day) (PARTITION one VALUES LESS THAN ('2027-01-01'))";
 
 /// SQLSTATEs that PostgreSQL's triggers report.
 const POSTGRES_STATES: [&str; 35] = [
@@ -61,12 +62,15 @@ const POSTGRES_TABLE: [&str; 8] = [
     "CREATE TABLE parents (id INT PRIMARY KEY)",
     "CREATE DOMAIN positive AS INT CHECK (VALUE >= 0)",
     "CREATE TYPE mood AS ENUM ('happy')",
-    "CREATE TABLE poisoned (client INT NOT NULL, seq BIGINT NOT NULL, code TEXT NULL, day DATE NOT NULL DEFAULT \
-     '2026-11-28', small SMALLINT NULL, checked positive, mood mood, secret BOOLEAN NOT NULL DEFAULT false, \
-     parent INT REFERENCES parents, PRIMARY KEY (client, seq, day)) PARTITION BY RANGE (day)",
-    "CREATE TABLE poisoned_one PARTITION OF poisoned FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')",
-    "CREATE FUNCTION raise_code() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.code IS NOT NULL THEN \
-     RAISE EXCEPTION USING ERRCODE = NEW.code, MESSAGE = 'of a trigger'; END IF; RETURN NEW; END $$",
+    "CREATE TABLE poisoned (client INT NOT NULL, seq BIGINT NOT NULL, code TEXT NULL, day DATE NOT \
+     NULL DEFAULT '2026-11-28', small SMALLINT NULL, checked positive, mood mood, secret BOOLEAN \
+     NOT NULL DEFAULT false, parent INT REFERENCES parents, PRIMARY KEY (client, seq, day)) \
+     PARTITION BY RANGE (day)",
+    "CREATE TABLE poisoned_one PARTITION OF poisoned FOR VALUES FROM ('2026-01-01') TO \
+     ('2027-01-01')",
+    "CREATE FUNCTION raise_code() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.code IS NOT \
+     NULL THEN RAISE EXCEPTION USING ERRCODE = NEW.code, MESSAGE = 'of a trigger'; END IF; RETURN \
+     NEW; END $$",
     "CREATE TRIGGER raises BEFORE INSERT ON poisoned FOR EACH ROW EXECUTE FUNCTION raise_code()",
     "ALTER TABLE poisoned ENABLE ROW LEVEL SECURITY",
 ];
@@ -89,13 +93,14 @@ fn prepare(server: &TestServer) -> (CommitSettings, Vec<String>) {
             server.run("CREATE TABLE parents (id INT PRIMARY KEY)");
             let signals = MYSQL_CODES.map(|code| {
                 format!(
-                    "WHEN {code} THEN SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = {code}, MESSAGE_TEXT = 'of a trigger';"
+                    "WHEN {code} THEN SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = {code}, \
+                     MESSAGE_TEXT = 'of a trigger';"
                 )
             });
             server.run(&format!(
-                "CREATE TRIGGER raises BEFORE INSERT ON poisoned FOR EACH ROW BEGIN DECLARE one INT; \
-                 IF NEW.parent IS NOT NULL THEN SET one = (SELECT 1 UNION ALL SELECT 2); END IF; \
-                 CASE NEW.code {} ELSE BEGIN END; END CASE; END",
+                "CREATE TRIGGER raises BEFORE INSERT ON poisoned FOR EACH ROW BEGIN DECLARE one \
+                 INT; IF NEW.parent IS NOT NULL THEN SET one = (SELECT 1 UNION ALL SELECT 2); END \
+                 IF; CASE NEW.code {} ELSE BEGIN END; END CASE; END",
                 signals.concat()
             ));
             let codes = MYSQL_CODES.iter().map(|code| format!("\"code\":{code}"));

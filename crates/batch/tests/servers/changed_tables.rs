@@ -1,4 +1,5 @@
-//! A table that is changed while rows come, so that it cannot keep the promise any more, or so that other rows are right.
+//! A table that is changed while rows come, so that it cannot keep the promise any more, or so that
+//! other rows are right.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -66,8 +67,8 @@ fn a_table_that_cannot_keep_the_promise_any_more_takes_no_rows() {
     }
 }
 
-/// The look that found the table fit may have read a part of its definition before the change: then the next row is the
-/// one that has it read again, and may be sent again.
+/// The look that found the table fit may have read a part of its definition before the change: then
+/// the next row is the one that has it read again, and may be sent again.
 fn send_to_known_table(gateway: &TestGateway) -> Option<CommitAnswer> {
     match send(&gateway.queue, ROW, SOON) {
         Some(CommitAnswer::NotStored(NotStored::OtherColumns)) => send(&gateway.queue, ROW, SOON),
@@ -156,15 +157,18 @@ fn an_ambiguous_error_of_one_client_takes_no_table_down() {
         server.run("CREATE TABLE touchy (client INT, id INT, v INT, PRIMARY KEY (client, id))");
         if server.dialect() == SqlDialect::Mysql {
             server.run(
-                "CREATE TRIGGER touch BEFORE INSERT ON touchy FOR EACH ROW \
-                 IF NEW.v < 0 THEN SIGNAL SQLSTATE '42S02' SET MYSQL_ERRNO = 1146, MESSAGE_TEXT = 'touched'; END IF",
+                "CREATE TRIGGER touch BEFORE INSERT ON touchy FOR EACH ROW IF NEW.v < 0 THEN \
+                 SIGNAL SQLSTATE '42S02' SET MYSQL_ERRNO = 1146, MESSAGE_TEXT = 'touched'; END IF",
             );
         } else {
             server.run(
-                "CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.v < 0 THEN \
-                 RAISE 'touched' USING ERRCODE = '42P01'; END IF; RETURN NEW; END $$",
+                "CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.v < 0 \
+                 THEN RAISE 'touched' USING ERRCODE = '42P01'; END IF; RETURN NEW; END $$",
             );
-            server.run("CREATE TRIGGER touch BEFORE INSERT ON touchy FOR EACH ROW EXECUTE FUNCTION touch()");
+            server.run(
+                "CREATE TRIGGER touch BEFORE INSERT ON touchy FOR EACH ROW EXECUTE FUNCTION \
+                        touch()",
+            );
         }
         let settings = CommitSettings { table: "touchy".to_owned(), ..server.settings() };
         let gateway = TestGateway::start(&settings);
@@ -186,8 +190,8 @@ fn settings_of_few(server: &TestServer, table: &str, rights: &str) -> CommitSett
         }
     } else {
         server.run(
-            "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'few') THEN CREATE ROLE few LOGIN; \
-             END IF; END $$",
+            "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'few') THEN CREATE \
+             ROLE few LOGIN; END IF; END $$",
         );
         server.run(&format!("GRANT {rights} ON {table} TO few"));
     }
@@ -206,7 +210,8 @@ fn of_few(server: &TestServer, sql: &str) {
     }
 }
 
-/// What the account may not read may be anything: a view in place of the table, or the table without its key.
+/// What the account may not read may be anything: a view in place of the table, or the table
+/// without its key.
 #[test]
 fn a_definition_that_cannot_be_read_is_not_taken_for_an_unchanged_one() {
     for server in TestServer::of_each_family("definitions that cannot be read") {
@@ -261,7 +266,8 @@ fn lost_rights_are_noticed() {
     }
 }
 
-/// An account that loses the privilege TRIGGER sees no triggers any more, and not that there are some.
+/// An account that loses the privilege TRIGGER sees no triggers any more, and not that there are
+/// some.
 #[test]
 fn a_trigger_that_the_account_can_no_longer_see_changes_no_row() {
     for server in TestServer::of_each_family("hidden triggers") {
@@ -309,7 +315,10 @@ fn a_partition_that_is_locked_hides_no_trigger() {
             "CREATE FUNCTION other_v() RETURNS trigger LANGUAGE plpgsql AS \
              $$ BEGIN NEW.v := 'other'; RETURN NEW; END $$",
         );
-        server.run("CREATE TRIGGER other BEFORE INSERT ON divided_1 FOR EACH ROW EXECUTE FUNCTION other_v()");
+        server.run(
+            "CREATE TRIGGER other BEFORE INSERT ON divided_1 FOR EACH ROW EXECUTE FUNCTION \
+                    other_v()",
+        );
         thread::sleep(Duration::from_millis(1500));
         for id in 2..5 {
             let answer = send(&gateway.queue, &format!(r#"{{"id":{id},"v":"a"}}"#), SOON);
@@ -325,9 +334,13 @@ fn a_partition_with_a_generated_column_of_its_own_is_refused() {
         if server.dialect() == SqlDialect::Mysql {
             continue;
         }
-        server.run("CREATE TABLE own (id INT, seq INT, v TEXT, PRIMARY KEY (id, seq)) PARTITION BY LIST (id)");
         server.run(
-            "CREATE TABLE own_1 (id INT NOT NULL, seq INT NOT NULL, v TEXT GENERATED ALWAYS AS ('G' || id) STORED)",
+            "CREATE TABLE own (id INT, seq INT, v TEXT, PRIMARY KEY (id, seq)) PARTITION BY \
+                    LIST (id)",
+        );
+        server.run(
+            "CREATE TABLE own_1 (id INT NOT NULL, seq INT NOT NULL, v TEXT GENERATED ALWAYS AS \
+             ('G' || id) STORED)",
         );
         // From version 16 on the server itself refuses it.
         if server
@@ -343,7 +356,8 @@ fn a_partition_with_a_generated_column_of_its_own_is_refused() {
     }
 }
 
-/// The row whose trigger changes the session is refused, and those after it are stored as they were sent.
+/// The row whose trigger changes the session is refused, and those after it are stored as they were
+/// sent.
 #[test]
 fn a_trigger_that_changes_the_session_costs_its_row_only() {
     for server in TestServer::of_each_family("triggers that change the session") {
@@ -357,8 +371,8 @@ fn a_trigger_that_changes_the_session_costs_its_row_only() {
         } else {
             server.run(&create.replace("TIMESTAMP", "TIMESTAMP WITH TIME ZONE"));
             server.run(
-                "CREATE FUNCTION zone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.v = 'local' THEN \
-                 SET TimeZone = 'Asia/Tokyo'; END IF; RETURN NEW; END $$",
+                "CREATE FUNCTION zone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.v = \
+                 'local' THEN SET TimeZone = 'Asia/Tokyo'; END IF; RETURN NEW; END $$",
             );
             server.run(
                 "CREATE TRIGGER zone BEFORE INSERT ON zoned FOR EACH ROW EXECUTE FUNCTION zone()",

@@ -58,7 +58,8 @@ pub(crate) fn receive(receiver: &std::sync::mpsc::Receiver<CommitAnswer>) -> Com
     receiver.recv_timeout(SOON).expect("each row has an answer")
 }
 
-/// Sends all rows at once, so that they are in one batch if a connection is busy, and returns their answers.
+/// Sends all rows at once, so that they are in one batch if a connection is busy, and returns their
+/// answers.
 pub(crate) fn send_all(queue: &TestQueue, rows: &[String]) -> Vec<CommitAnswer> {
     let started: Vec<_> =
         rows.iter().map(|json| start(queue, json, SOON).expect("there is room")).collect();
@@ -97,7 +98,8 @@ pub(crate) struct ClientLog {
 }
 
 impl Load {
-    /// Each client sends a row, again and again to the next gateway until it is acknowledged, then the next row.
+    /// Each client sends a row, again and again to the next gateway until it is acknowledged, then
+    /// the next row.
     pub(crate) fn start(queues: &[TestQueue], clients: usize) -> Self {
         let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let spawn = |client| {

@@ -43,7 +43,8 @@ fn a_panic_ends_neither_the_table_nor_its_connections() {
     for seq in [0, 2, 4] {
         queue.push(read(seq), DefectiveReply(None), 0, SOON).unwrap();
         let (sender, receiver) = sync_channel(1);
-        // It may be in the batch of the defect; then its way back is dropped, and its client sends it again.
+        // It may be in the batch of the defect; then its way back is dropped, and its client sends
+        // it again.
         queue.push(read(seq + 1), DefectiveReply(Some(sender)), 0, SOON).unwrap();
         let answer = receiver.recv_timeout(SOON).or_else(|_| {
             let (sender, receiver) = sync_channel(1);

@@ -55,7 +55,8 @@ fn killed_connections_and_statements_lose_no_row() {
     let mut admin = server.client();
     for round in 0..40 {
         load.wait_for(20);
-        let sql = "SELECT id FROM information_schema.processlist WHERE db = 'gateway' AND id <> CONNECTION_ID()";
+        let sql = "SELECT id FROM information_schema.processlist WHERE db = 'gateway' AND id <> \
+                   CONNECTION_ID()";
         for row in admin.query(sql).unwrap().rows {
             let id = row[0].as_ref().unwrap();
             let word = if round % 2 == 0 { "CONNECTION" } else { "QUERY" };
@@ -67,7 +68,8 @@ fn killed_connections_and_statements_lose_no_row() {
     assert!(gateway.queue.figures().counts.logins >= 15, "{:?}", gateway.queue.figures().counts);
 }
 
-/// Also the case of a fail-over whose successor takes the name: here the same server is writable again.
+/// Also the case of a fail-over whose successor takes the name: here the same server is writable
+/// again.
 #[test]
 fn a_read_only_server_is_waited_for() {
     let Some(server) = TestServer::mariadb("read_only") else { return };
@@ -164,8 +166,8 @@ fn a_full_disk_is_waited_for() {
     std::os::unix::fs::chown(&data, Some(std::os::unix::fs::MetadataExt::uid(&user)), None)
         .unwrap();
     server.run(&format!(
-        "CREATE TABLE on_disk (client INT, seq BIGINT, text VARCHAR(8000), PRIMARY KEY (client, seq)) \
-         ENGINE=InnoDB DATA DIRECTORY='{}'",
+        "CREATE TABLE on_disk (client INT, seq BIGINT, text VARCHAR(8000), PRIMARY KEY (client, \
+         seq)) ENGINE=InnoDB DATA DIRECTORY='{}'",
         data.display()
     ));
     let settings = CommitSettings { table: "on_disk".to_owned(), ..server.settings() };
@@ -207,12 +209,14 @@ fn a_full_disk_is_waited_for() {
     assert_eq!(count, expected.to_string());
 }
 
-/// The server waits for room, and looks for it once a minute: all that time no commit ends, and none fails.
+/// The server waits for room, and looks for it once a minute: all that time no commit ends, and
+/// none fails.
 #[test]
 fn a_full_disk_of_the_binlog_is_waited_for() {
     if std::env::var_os("TRUETPS_KILL_ROUNDS").is_none() {
         eprintln!(
-            "SKIPPED a full disk of the binlog: it takes a minute, and is a part of make test-servers"
+            "SKIPPED a full disk of the binlog: it takes a minute, and is a part of make \
+             test-servers"
         );
         return;
     }
@@ -298,7 +302,10 @@ fn a_lowered_packet_limit_divides_batches() {
     server.run("SET GLOBAL max_statement_time = 0");
     let mut admin = server.client();
     for row in admin
-        .query("SELECT id FROM information_schema.processlist WHERE db = 'gateway' AND id <> CONNECTION_ID()")
+        .query(
+            "SELECT id FROM information_schema.processlist WHERE db = 'gateway' AND id <> \
+                CONNECTION_ID()",
+        )
         .unwrap()
         .rows
     {

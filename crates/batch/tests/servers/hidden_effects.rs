@@ -33,9 +33,13 @@ fn run_trigger(server: &TestServer, table: &str, body: &str) {
         ));
     }
     server.run(&format!(
-        "CREATE FUNCTION {table}_f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} RETURN NEW; END $$"
+        "CREATE FUNCTION {table}_f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} RETURN \
+         NEW; END $$"
     ));
-    server.run(&format!("CREATE TRIGGER {table}_t BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION {table}_f()"));
+    server.run(&format!(
+        "CREATE TRIGGER {table}_t BEFORE INSERT ON {table} FOR EACH ROW EXECUTE \
+                         FUNCTION {table}_f()"
+    ));
 }
 
 fn gateway_of(server: &TestServer, table: &str) -> TestGateway {
@@ -181,7 +185,8 @@ fn a_temporary_table_in_place_of_the_table_is_refused() {
     }
 }
 
-/// Whether a session began before or after a change of the role, it commits as when the gateway started.
+/// Whether a session began before or after a change of the role, it commits as when the gateway
+/// started.
 #[test]
 fn all_sessions_keep_the_commit_mode_of_the_start() {
     for server in TestServer::of_each_family("commit modes") {

@@ -37,7 +37,8 @@ fn kill_rounds(mut server: TestServer) {
     let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     let counts = || gateway.queue.figures().counts;
     let (mut kills, mut in_flight, mut committed) = (0, 0, 0);
-    // A round counts if the kill met a batch; in some of them it was committed, and its reply was lost.
+    // A round counts if the kill met a batch; in some of them it was committed, and its reply was
+    // lost.
     while in_flight < rounds || committed == 0 {
         assert!(
             kills < 20 + 10 * rounds,
@@ -61,13 +62,14 @@ fn kill_rounds(mut server: TestServer) {
     check_table(&server, &logs);
     let rows: u64 = logs.iter().map(|log| log.acknowledged).sum();
     eprintln!(
-        "{kills} kills, {in_flight} with a batch in flight, {committed} committed; {rows} rows: {:?}",
+        "{kills} kills, {in_flight} with a batch in flight, {committed} committed; {rows} rows: \
+         {:?}",
         counts()
     );
 }
 
-/// A relay swallows the reply of a commit, and the database is killed at that moment: in each round that counts, a batch is
-/// stored, and the gateway learns it only from the restarted server.
+/// A relay swallows the reply of a commit, and the database is killed at that moment: in each round
+/// that counts, a batch is stored, and the gateway learns it only from the restarted server.
 #[test]
 fn a_committed_batch_is_found_after_each_kill() {
     let Some(mut server) = TestServer::mariadb("kill -9 after a commit") else { return };

@@ -1,5 +1,6 @@
-//! Commit connections with real servers, and faults. Each test holds the answers of many clients against the table:
-//! acknowledged rows are in it with their values, refused rows are not, and no key is there twice.
+//! Commit connections with real servers, and faults. Each test holds the answers of many clients
+//! against the table: acknowledged rows are in it with their values, refused rows are not, and no
+//! key is there twice.
 
 #![allow(
     clippy::unwrap_used,

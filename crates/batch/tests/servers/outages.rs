@@ -15,8 +15,8 @@ const CLIENTS: usize = 30;
 /// Rows of a transaction that outweighs a batch, so that the batch is the victim of a deadlock.
 const HEAVY_ROWS: u32 = 200;
 
-/// Two other transactions hold keys of a batch, and one of them wants a key that the batch has: the server chooses the
-/// batch as the victim.
+/// Two other transactions hold keys of a batch, and one of them wants a key that the batch has: the
+/// server chooses the batch as the victim.
 #[test]
 fn a_batch_that_is_the_victim_of_a_deadlock_is_sent_again() {
     let Some(server) = TestServer::mariadb("deadlocks") else { return };
@@ -169,7 +169,8 @@ fn a_key_sent_to_two_gateways_at_once_is_stored_once() {
     }
 }
 
-/// Clients choose the database by a shard key: each gateway has its own, and none of them needs to know the other.
+/// Clients choose the database by a shard key: each gateway has its own, and none of them needs to
+/// know the other.
 #[test]
 fn a_shard_key_divides_clients_over_two_databases() {
     let servers: Vec<_> = (0..2).filter_map(|_| TestServer::mariadb("two databases")).collect();

@@ -22,7 +22,8 @@ pub(crate) struct Relay {
     /// So many OK packets are dropped, each with its connection.
     to_drop: Arc<AtomicU32>,
     dropped: Arc<AtomicU32>,
-    /// Bytes of both sides vanish, and no connection ends: a cable that is cut, or a firewall that forgets.
+    /// Bytes of both sides vanish, and no connection ends: a cable that is cut, or a firewall that
+    /// forgets.
     is_cut: Arc<AtomicBool>,
 }
 

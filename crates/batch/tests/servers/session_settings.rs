@@ -7,8 +7,8 @@ use crate::clients::NEW;
 use crate::stored_as_sent::{DUPLICATE, answers};
 use crate::tables::{TestGateway, TestServer};
 
-/// Settings of the MySQL family that give a literal another meaning, a SELECT other rows, or an INSERT other checks. Not
-/// every server has each.
+/// Settings of the MySQL family that give a literal another meaning, a SELECT other rows, or an
+/// INSERT other checks. Not every server has each.
 const MYSQL_SETTINGS: [&str; 21] = [
     "time_zone = '+05:30'",
     "sql_select_limit = 1",
@@ -56,7 +56,8 @@ const POSTGRES_SETTINGS: [&str; 20] = [
     "search_path = '$user', public",
 ];
 
-/// The settings of an account that is no administrator: it has SELECT and INSERT, and `rights` on the MySQL family.
+/// The settings of an account that is no administrator: it has SELECT and INSERT, and `rights` on
+/// the MySQL family.
 fn ordinary_account(server: &TestServer, rights: &str) -> CommitSettings {
     match server.dialect() {
         SqlDialect::Mysql => {
@@ -103,8 +104,9 @@ fn settings_of_the_server_change_no_row() {
             continue;
         }
         server.run(
-            "CREATE TABLE kept (id INT PRIMARY KEY, stamp TIMESTAMP NULL, moment DATETIME, text VARCHAR(20) COLLATE utf8mb4_bin, \
-             code CHAR(5), f FLOAT, n DECIMAL(9,3), checked INT, CHECK (checked < 10)) CHARACTER SET utf8mb4",
+            "CREATE TABLE kept (id INT PRIMARY KEY, stamp TIMESTAMP NULL, moment DATETIME, text \
+             VARCHAR(20) COLLATE utf8mb4_bin, code CHAR(5), f FLOAT, n DECIMAL(9,3), checked INT, \
+             CHECK (checked < 10)) CHARACTER SET utf8mb4",
         );
         let settings =
             CommitSettings { table: "kept".to_owned(), ..ordinary_account(&server, "TRIGGER, ") };
@@ -141,13 +143,15 @@ fn settings_of_the_account_change_no_row() {
             continue;
         }
         server.run(
-            "CREATE TABLE kept (id INT PRIMARY KEY, at TIMESTAMPTZ, list TEXT[], days DATE[], times TIMETZ[], i INTERVAL, \
-             b BYTEA, d DOUBLE PRECISION, text TEXT, words TSVECTOR, document XML)",
+            "CREATE TABLE kept (id INT PRIMARY KEY, at TIMESTAMPTZ, list TEXT[], days DATE[], \
+             times TIMETZ[], i INTERVAL, b BYTEA, d DOUBLE PRECISION, text TEXT, words TSVECTOR, \
+             document XML)",
         );
         let settings = CommitSettings { table: "kept".to_owned(), ..ordinary_account(&server, "") };
         let row = r#"{"id":ID,"at":"2026-03-29 02:30:00","list":"{NULL,a}","days":"{2026-02-03}","times":"{10:00 IST}",
             "i":"-1 2:03:04","b":"a\\é","d":0.30000000000000004,"text":"a\\é'","words":"houses","document":"a<b/>"}"#;
-        let shown = "at AT TIME ZONE 'UTC', list[1] IS NULL, days[1], times[1], i, b, d, text, words, document";
+        let shown = "at AT TIME ZONE 'UTC', list[1] IS NULL, days[1], times[1], i, b, d, text, \
+                     words, document";
         let expected = [
             "2026-03-29 02:30:00",
             "t",

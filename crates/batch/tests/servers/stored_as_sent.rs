@@ -49,10 +49,14 @@ fn a_key_that_the_collation_takes_for_a_stored_one_is_a_conflict() {
     for server in TestServer::of_each_family("keys and collations") {
         server.run(match server.dialect() {
             SqlDialect::Mysql => {
-                "CREATE TABLE folded (name VARCHAR(50) COLLATE utf8mb4_general_ci PRIMARY KEY, v INT) CHARACTER SET utf8mb4"
+                "CREATE TABLE folded (name VARCHAR(50) COLLATE utf8mb4_general_ci PRIMARY KEY, v \
+                 INT) CHARACTER SET utf8mb4"
             }
             SqlDialect::Postgres => {
-                server.run("CREATE COLLATION folds (provider = icu, locale = 'und-u-ks-level1', deterministic = false)");
+                server.run(
+                    "CREATE COLLATION folds (provider = icu, locale = 'und-u-ks-level1', \
+                            deterministic = false)",
+                );
                 "CREATE TABLE folded (name VARCHAR(50) COLLATE folds PRIMARY KEY, v INT)"
             }
         });
@@ -163,33 +167,42 @@ fn a_row_of_a_table_that_inherits_is_not_taken_for_the_same_row() {
 #[test]
 fn a_row_that_a_trigger_changes_is_refused() {
     for server in TestServer::of_each_family("triggers") {
-        server.run("CREATE TABLE triggered (client INT, seq INT, v INT, made INT, PRIMARY KEY (client, seq))");
+        server.run(
+            "CREATE TABLE triggered (client INT, seq INT, v INT, made INT, PRIMARY KEY \
+                    (client, seq))",
+        );
         match server.dialect() {
             SqlDialect::Mysql => {
                 server.run(
-                    "CREATE TRIGGER before_insert BEFORE INSERT ON triggered FOR EACH ROW BEGIN SET NEW.made = 5; \
-                     IF NEW.v = 13 THEN SET NEW.v = 14; END IF; IF NEW.v = 15 THEN SET NEW.seq = NEW.seq + 1000; END IF; END",
+                    "CREATE TRIGGER before_insert BEFORE INSERT ON triggered FOR EACH ROW BEGIN \
+                     SET NEW.made = 5; IF NEW.v = 13 THEN SET NEW.v = 14; END IF; IF NEW.v = 15 \
+                     THEN SET NEW.seq = NEW.seq + 1000; END IF; END",
                 );
                 server.run(
-                    "CREATE TRIGGER before_update BEFORE UPDATE ON triggered FOR EACH ROW SET NEW.made = OLD.made + 1",
+                    "CREATE TRIGGER before_update BEFORE UPDATE ON triggered FOR EACH ROW SET \
+                     NEW.made = OLD.made + 1",
                 );
             }
             SqlDialect::Postgres => {
                 server.run(
-                    "CREATE FUNCTION changes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.made := 5; \
-                     IF NEW.v = 13 THEN NEW.v := 14; END IF; IF NEW.v = 15 THEN NEW.seq := NEW.seq + 1000; END IF; \
-                     IF NEW.v = 16 THEN RETURN NULL; END IF; RETURN NEW; END $$",
+                    "CREATE FUNCTION changes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                     NEW.made := 5; IF NEW.v = 13 THEN NEW.v := 14; END IF; IF NEW.v = 15 THEN \
+                     NEW.seq := NEW.seq + 1000; END IF; IF NEW.v = 16 THEN RETURN NULL; END IF; \
+                     RETURN NEW; END $$",
                 );
-                server.run("CREATE TRIGGER changes BEFORE INSERT ON triggered FOR EACH ROW EXECUTE FUNCTION changes()");
+                server.run(
+                    "CREATE TRIGGER changes BEFORE INSERT ON triggered FOR EACH ROW EXECUTE \
+                            FUNCTION changes()",
+                );
                 // At the commit, after every other look at the row.
                 server.run(
-                    "CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
-                     IF NEW.v = 17 THEN UPDATE triggered SET v = 18 WHERE client = NEW.client AND seq = NEW.seq; END IF; \
-                     RETURN NULL; END $$",
+                    "CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.v \
+                     = 17 THEN UPDATE triggered SET v = 18 WHERE client = NEW.client AND seq = \
+                     NEW.seq; END IF; RETURN NULL; END $$",
                 );
                 server.run(
-                    "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON triggered DEFERRABLE INITIALLY DEFERRED \
-                     FOR EACH ROW EXECUTE FUNCTION late()",
+                    "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON triggered DEFERRABLE INITIALLY \
+                     DEFERRED FOR EACH ROW EXECUTE FUNCTION late()",
                 );
             }
         }
@@ -222,8 +235,9 @@ fn a_row_that_a_trigger_gives_another_key_is_refused() {
     for server in TestServer::of_each_family("renumbering triggers") {
         server
             .run("CREATE TABLE renumbered (client INT, seq INT, v INT, PRIMARY KEY (client, seq))");
-        let renumber = "IF EXISTS (SELECT 1 FROM renumbered WHERE client = NEW.client AND seq = NEW.seq) THEN \
-                        {} (SELECT MAX(seq) + 1 FROM renumbered WHERE client = NEW.client); END IF;";
+        let renumber = "IF EXISTS (SELECT 1 FROM renumbered WHERE client = NEW.client AND seq = \
+                        NEW.seq) THEN {} (SELECT MAX(seq) + 1 FROM renumbered WHERE client = \
+                        NEW.client); END IF;";
         match server.dialect() {
             SqlDialect::Mysql => server.run(&format!(
                 "CREATE TRIGGER renumber BEFORE INSERT ON renumbered FOR EACH ROW BEGIN {} END",
@@ -231,11 +245,13 @@ fn a_row_that_a_trigger_gives_another_key_is_refused() {
             )),
             SqlDialect::Postgres => {
                 server.run(&format!(
-                    "CREATE FUNCTION renumber() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {} RETURN NEW; END $$",
+                    "CREATE FUNCTION renumber() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {} \
+                     RETURN NEW; END $$",
                     renumber.replace("{}", "NEW.seq :=")
                 ));
                 server.run(
-                    "CREATE TRIGGER renumber BEFORE INSERT ON renumbered FOR EACH ROW EXECUTE FUNCTION renumber()",
+                    "CREATE TRIGGER renumber BEFORE INSERT ON renumbered FOR EACH ROW EXECUTE \
+                     FUNCTION renumber()",
                 );
             }
         }
@@ -313,7 +329,10 @@ fn insert_and_select_are_enough() {
         // An account that does not see triggers does not trust that there are none.
         if server.dialect() == SqlDialect::Mysql {
             assert!(account("few").inspect().unwrap().reads_back.is_some());
-            server.run("CREATE TRIGGER hidden BEFORE INSERT ON rows_in FOR EACH ROW SET NEW.text = UPPER(NEW.text)");
+            server.run(
+                "CREATE TRIGGER hidden BEFORE INSERT ON rows_in FOR EACH ROW SET NEW.text = \
+                        UPPER(NEW.text)",
+            );
             assert_eq!(
                 answers(&gateway, r#"{"client":1,"seq":2,"text":"a"}"#),
                 CommitAnswer::Changed { column: Some("text".to_owned()) }
@@ -331,12 +350,18 @@ fn a_new_trigger_is_noticed() {
         assert_eq!(answers(&gateway, &row(1)), NEW);
         if server.dialect() == SqlDialect::Postgres {
             server.run(
-                "CREATE FUNCTION upper_text() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.text := upper(NEW.text); \
-                 RETURN NEW; END $$",
+                "CREATE FUNCTION upper_text() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                 NEW.text := upper(NEW.text); RETURN NEW; END $$",
             );
-            server.run("CREATE TRIGGER changes BEFORE INSERT ON rows_in FOR EACH ROW EXECUTE FUNCTION upper_text()");
+            server.run(
+                "CREATE TRIGGER changes BEFORE INSERT ON rows_in FOR EACH ROW EXECUTE \
+                        FUNCTION upper_text()",
+            );
         } else {
-            server.run("CREATE TRIGGER changes BEFORE INSERT ON rows_in FOR EACH ROW SET NEW.text = UPPER(NEW.text)");
+            server.run(
+                "CREATE TRIGGER changes BEFORE INSERT ON rows_in FOR EACH ROW SET NEW.text \
+                        = UPPER(NEW.text)",
+            );
         }
         thread::sleep(Duration::from_millis(1100));
         assert_eq!(

@@ -15,10 +15,11 @@ use truetps_testkit::{TestHome, private_postgres};
 use crate::SOON;
 use crate::clients::TestReply;
 
-pub(crate) const MYSQL_TABLE: &str = "CREATE TABLE rows_in (client INT NOT NULL, seq BIGINT NOT NULL, \
-     text VARCHAR(20) NOT NULL, n INT NOT NULL DEFAULT 7, PRIMARY KEY (client, seq)) ENGINE=InnoDB CHARACTER SET utf8mb4";
-pub(crate) const POSTGRES_TABLE: &str = "CREATE TABLE rows_in (client INT NOT NULL, seq BIGINT NOT NULL, \
-     text VARCHAR(20) NOT NULL, n INT NOT NULL DEFAULT 7, PRIMARY KEY (client, seq))";
+pub(crate) const MYSQL_TABLE: &str = "CREATE TABLE rows_in (client INT NOT NULL, seq BIGINT NOT \
+     NULL, text VARCHAR(20) NOT NULL, n INT NOT NULL DEFAULT 7, PRIMARY KEY (client, seq)) \
+     ENGINE=InnoDB CHARACTER SET utf8mb4";
+pub(crate) const POSTGRES_TABLE: &str = "CREATE TABLE rows_in (client INT NOT NULL, seq BIGINT NOT \
+     NULL, text VARCHAR(20) NOT NULL, n INT NOT NULL DEFAULT 7, PRIMARY KEY (client, seq))";
 
 /// A server that can be killed and started again on its data.
 pub(crate) struct TestServer {

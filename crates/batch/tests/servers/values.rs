@@ -186,8 +186,9 @@ fn a_value_is_stored_as_it_was_meant_or_refused() {
     }
 }
 
-/// PostgreSQL reads types without rules in its own way: the start says which columns have them, and words for the time of
-/// the statement, which would make a row that is sent again another one, are refused.
+/// PostgreSQL reads types without rules in its own way: the start says which columns have them, and
+/// words for the time of the statement, which would make a row that is sent again another one, are
+/// refused.
 #[test]
 fn types_without_rules_are_named_and_read_no_clock() {
     for server in TestServer::of_each_family("types without rules") {
@@ -198,13 +199,15 @@ fn types_without_rules_are_named_and_read_no_clock() {
         server.run("CREATE TYPE span AS (starts TIMESTAMPTZ, name TEXT)");
         server.run("CREATE DOMAIN moments AS TIMESTAMPTZ[]");
         server.run(
-            "CREATE TABLE tried (id INT PRIMARY KEY, at TIMETZ, days DATE[], during TSTZRANGE, pause INTERVAL, price MONEY, \
-             spans SPAN[], seen MOMENTS, felt MOOD, words TEXT[], address INET, stamp TIMESTAMPTZ, text TEXT)",
+            "CREATE TABLE tried (id INT PRIMARY KEY, at TIMETZ, days DATE[], during TSTZRANGE, \
+             pause INTERVAL, price MONEY, spans SPAN[], seen MOMENTS, felt MOOD, words TEXT[], \
+             address INET, stamp TIMESTAMPTZ, text TEXT)",
         );
         let settings = CommitSettings { table: "tried".to_owned(), ..server.settings() };
-        let loose = "columns whose types may round what is sent: `at` (time with time zone), `days` (date[]), `during` \
-                     (tstzrange), `pause` (interval), `price` (money), `spans` (span[]), `seen` (timestamp with time zone[]); \
-                     it is stored, and compared, as the type reads it";
+        let loose = "columns whose types may round what is sent: `at` (time with time zone), \
+                     `days` (date[]), `during` (tstzrange), `pause` (interval), `price` (money), \
+                     `spans` (span[]), `seen` (timestamp with time zone[]); it is stored, and \
+                     compared, as the type reads it";
         assert_eq!(settings.inspect().unwrap().warnings, [loose]);
         let gateway = TestGateway::start(&settings);
         let columns = gateway.queue.columns();
@@ -227,7 +230,8 @@ fn types_without_rules_are_named_and_read_no_clock() {
     }
 }
 
-/// The server refuses to look for such a row, too. Other rows that are refused have their own answers.
+/// The server refuses to look for such a row, too. Other rows that are refused have their own
+/// answers.
 #[test]
 fn a_key_that_its_type_does_not_have_is_refused_for_good() {
     for server in TestServer::of_each_family("keys of other types") {

@@ -49,8 +49,8 @@ pub(crate) struct ModelClient {
     pub(crate) replica: usize,
 }
 
-/// Rows of all clients. Keys are mostly a client's own. Some rows are bad, some are sent by two clients, and some keys
-/// are used again with another value.
+/// Rows of all clients. Keys are mostly a client's own. Some rows are bad, some are sent by two
+/// clients, and some keys are used again with another value.
 pub(crate) fn clients(random: &mut RandomStream, replicas: u64) -> Vec<ModelClient> {
     let count = 1 + random.below(40);
     let bad_in_100 = [0, 1, 10, 50, 100][random.below(5) as usize];

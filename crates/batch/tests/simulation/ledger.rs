@@ -83,7 +83,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Checks an answer at the moment of its arrival. Returns whether the client sends the row again.
+    /// Checks an answer at the moment of its arrival. Returns whether the client sends the row
+    /// again.
     pub(crate) fn answer(
         &mut self,
         row: ModelRow,

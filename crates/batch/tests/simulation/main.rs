@@ -1,6 +1,7 @@
-//! Thousands of short lives of a gateway with faults at every step, each from one seed: replicas, their commit
-//! connections, clients that retry, and a model of the table. Time is simulated, and nothing runs in parallel, so a seed
-//! that fails fails again: `TRUETPS_SIMULATION_SEED=17 cargo test -p truetps-batch --test simulation`.
+//! Thousands of short lives of a gateway with faults at every step, each from one seed: replicas,
+//! their commit connections, clients that retry, and a model of the table. Time is simulated, and
+//! nothing runs in parallel, so a seed that fails fails again: `TRUETPS_SIMULATION_SEED=17 cargo
+//! test -p truetps-batch --test simulation`.
 //!
 //! What must hold at each moment and at the end is in `ledger`.
 

@@ -160,7 +160,8 @@ impl ModelTable {
         Ok(())
     }
 
-    /// Which of the rows are stored: numbers in `rows`, with whether their values are the sent ones.
+    /// Which of the rows are stored: numbers in `rows`, with whether their values are the sent
+    /// ones.
     pub(crate) fn find(&self, rows: &[ModelRow]) -> Vec<(usize, bool)> {
         let found =
             |(at, row): (usize, &ModelRow)| Some((at, *self.rows.get(&row.key)? == row.value));

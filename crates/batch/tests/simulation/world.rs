@@ -1,4 +1,5 @@
-//! One life: clients, replicas of the gateway, connections and the table, from the first row to the last answer.
+//! One life: clients, replicas of the gateway, connections and the table, from the first row to the
+//! last answer.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -356,8 +357,8 @@ impl World {
         }
     }
 
-    /// A statement is on its way. It may get lost, or its reply, or it may take effect long after its gateway has given
-    /// it up.
+    /// A statement is on its way. It may get lost, or its reply, or it may take effect long after
+    /// its gateway has given it up.
     fn send(&mut self, id: WorkerId, statement: SentStatement) {
         let wait = self.within(15);
         let faults = self.now < FAULTS_END;
@@ -457,8 +458,8 @@ impl World {
         self.worker_acts(id);
     }
 
-    /// `kill -9`: queue and batches are gone, statements that were sent are not. Clients notice it, and the next life
-    /// begins at once.
+    /// `kill -9`: queue and batches are gone, statements that were sent are not. Clients notice it,
+    /// and the next life begins at once.
     fn kill_gateway(&mut self, number: usize) {
         let connections = self.replicas[number].workers.len() as u64 - 1;
         let old = &mut self.replicas[number];

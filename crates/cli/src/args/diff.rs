@@ -16,14 +16,17 @@ use crate::login::LoginArgs;
     truetps diff prod.json test.json                   two captures (truetps server capture)\n  \
     truetps diff prod.json 'mysql://root@?socket=/run/mysqld/mysqld.sock'\n  \
     truetps diff old new                               two servers of `truetps server start`\n  \
-    truetps diff /etc/mysql/my.cnf prod.json           does the server have the settings of its file?\n  \
+    truetps diff /etc/mysql/my.cnf prod.json           does the server have the settings of its \
+    file?\n  \
     truetps diff runs/first/trial-0001 runs/latest --format md\n  \
     TRUETPS_PASSWORD_A=… TRUETPS_PASSWORD_B=… truetps diff mysql://me@db1 mysql://me@db2\n\n\
-    TRUETPS_PASSWORD is for the one server without its own password; it is never sent to the other server.\n\
+    TRUETPS_PASSWORD is for the one server without its own password; it is never sent to the other \
+    server.\n\
     Exit code: 0 whether or not something differs. `truetps help settings`")]
 pub(crate) struct DiffArgs {
-    /// A capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of a running
-    /// server (`truetps server list`); a file or folder of that name has precedence
+    /// A capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the
+    /// name of a running server (`truetps server list`); a file or folder of that name has
+    /// precedence
     #[arg(add = ArgValueCompleter::new(Words::SettingsSources))]
     pub(crate) a: String,
     /// The same, to compare with
@@ -45,8 +48,8 @@ pub(crate) struct DiffArgs {
     /// Print all settings that differ, with what each means, in place of the top ten
     #[arg(long)]
     pub(crate) full: bool,
-    /// As --full, and also show what is folded away: identities, positions, and unknown variables of only one version. JSON
-    /// always has them
+    /// As --full, and also show what is folded away: identities, positions, and unknown variables
+    /// of only one version. JSON always has them
     #[arg(long)]
     pub(crate) all: bool,
 }

@@ -11,7 +11,8 @@ use crate::args::Words;
 pub(crate) enum DiskCommand {
     /// List the profiles that come with truetps
     List,
-    /// Measure the disk of a folder: flushes, writes, bandwidth; with -o, write a profile of it, to imitate it elsewhere
+    /// Measure the disk of a folder: flushes, writes, bandwidth; with -o, write a profile of it, to
+    /// imitate it elsewhere
     Measure {
         /// A folder on the disk; a file of 64 MiB is written there, and removed
         folder: PathBuf,

@@ -12,27 +12,35 @@ use crate::times::time;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    truetps explain defaults /etc/mysql/my.cnf                  which line of the file makes the server slower or faster?\n  \
-    truetps explain old.cnf new.cnf --plan hot-row              of all lines that differ, with the load of a plan\n  \
-    truetps explain mysql-5.7 mysql-8.0 --plan hot-row          two versions: what is theirs, and what is a default's?\n  \
-    truetps explain --plan hot-row-57-80                        the same, with the servers that the plan names\n  \
+    truetps explain defaults /etc/mysql/my.cnf                  which line of the file makes the \
+    server slower or faster?\n  \
+    truetps explain old.cnf new.cnf --plan hot-row              of all lines that differ, with the \
+    load of a plan\n  \
+    truetps explain mysql-5.7 mysql-8.0 --plan hot-row          two versions: what is theirs, and \
+    what is a default's?\n  \
+    truetps explain --plan hot-row-57-80                        the same, with the servers that \
+    the plan names\n  \
     truetps explain sync_binlog=1,log_bin=ON sync_binlog=0 --plan update-index -c 16\n  \
-    truetps explain prod.json test.json --budget 10m            two captures (truetps server capture)\n\n\
-    Both configurations, and mixtures of them, are measured on private servers, in short trials: see `truetps help \
-    why-slower`. Exit codes: 0 explained, or no difference, or none that can be measured; 3 not explained; \
-    4 A or B gave no result. What one side sets and the other does not is the server's default on the other; what neither sets \
-    is chosen by truetps, and the answer names it.\n\n\
+    truetps explain prod.json test.json --budget 10m            two captures (truetps server \
+    capture)\n\n\
+    Both configurations, and mixtures of them, are measured on private servers, in short trials: \
+    see `truetps help why-slower`. Exit codes: 0 explained, or no difference, or none that can be \
+    measured; 3 not explained; 4 A or B gave no result. What one side sets and the other does not \
+    is the server's default on the other; what neither sets is chosen by truetps, and the answer \
+    names it.\n\n\
     Names such as mysql-5.7 are servers that `truetps server add` has added.")]
 pub(crate) struct ExplainArgs {
-    /// The first configuration: an option file, a capture, a run folder, a named server (`truetps server list`), settings as
-    /// NAME=VALUE,NAME=VALUE, or the word defaults
+    /// The first configuration: an option file, a capture, a run folder, a named server
+    /// (`truetps server list`), settings as NAME=VALUE,NAME=VALUE, or the word defaults
     #[arg(add = ArgValueCompleter::new(Words::SettingsSources), required_unless_present_any = ["resume", "plan"])]
     pub(crate) a: Option<String>,
-    /// The second one: what makes its result differ from A's? Default of both: the two servers that the plan compares
+    /// The second one: what makes its result differ from A's? Default of both: the two servers that
+    /// the plan compares
     #[arg(add = ArgValueCompleter::new(Words::SettingsSources), required_unless_present_any = ["resume", "plan"])]
     pub(crate) b: Option<String>,
-    /// The load: name of a plan (`truetps plan list`), a TOML file, or a workload; default: the load of a run folder, else insert. Of
-    /// a plan with several numbers of connections, the middle one
+    /// The load: name of a plan (`truetps plan list`), a TOML file, or a workload; default: the
+    /// load of a run folder, else insert. Of a plan with several numbers of connections, the middle
+    /// one
     #[arg(long, visible_alias = "workload", value_name = "PLAN", add = ArgValueCompleter::new(Words::Plans))]
     pub(crate) plan: Option<String>,
     /// Number of connections, in place of the plan's
@@ -40,7 +48,8 @@ pub(crate) struct ExplainArgs {
     pub(crate) connections: Option<u32>,
     #[command(flatten)]
     pub(crate) load: ChangedLoadArgs,
-    /// Differences below this are of no interest, in percent; at least a tenth of the difference between A and B
+    /// Differences below this are of no interest, in percent; at least a tenth of the difference
+    /// between A and B
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
     pub(crate) smallest: f64,
     /// Time for all trials, such as 10m: when it is over, the answer is what is known
@@ -49,8 +58,8 @@ pub(crate) struct ExplainArgs {
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 42, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: u64,
-    /// Go on with an explanation that was stopped: its folder; default: the newest experiment. A, B and the other flags
-    /// are as they were
+    /// Go on with an explanation that was stopped: its folder; default: the newest experiment. A, B
+    /// and the other flags are as they were
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["a", "b", "plan", "connections", "settings", "warm_up", "measure", "table_rows"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,

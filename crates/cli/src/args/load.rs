@@ -28,7 +28,8 @@ pub(crate) struct LoadArgs {
     /// Search for the highest rate that the server sustains within --slo
     #[arg(long, conflicts_with_all = ["rate", "rate_per_client", "ramp_to", "transactions", "latency_limit"])]
     pub(crate) find_max: bool,
-    /// Limits of a search: response times (mean, p50, p95, p99, p999, max), and failed, a share such as 0.1%
+    /// Limits of a search: response times (mean, p50, p95, p99, p999, max), and failed, a share
+    /// such as 0.1%
     #[arg(long, value_name = "FIGURE<LIMIT,…", default_value = "p99<1s", requires = "find_max")]
     pub(crate) slo: Slo,
     /// Change the rate linearly to this one during the measure phase

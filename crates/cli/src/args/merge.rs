@@ -9,7 +9,8 @@ use crate::args::{TrialsAnswerArgs, Words};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    truetps merge part-0/latest part-1/latest    the whole load, as a new run in the folder runs\n  \
+    truetps merge part-0/latest part-1/latest    the whole load, as a new run in the folder \
+    runs\n  \
     truetps merge part-*/latest --format json")]
 pub(crate) struct MergeArgs {
     /// Folders of the parts, as `--part` has recorded them

@@ -70,9 +70,9 @@ use crate::version;
     long_version = version::long(),
     about = "How many writes a second does a MySQL database really take, and what decides it?",
     after_help = "Start with:  truetps sweep --quick\n\n\
-        Results go to stdout, progress and warnings to stderr. Exit codes: 0 good; 1 a threshold was crossed; 2 wrong usage or plan; \
-        3 no comparison could be decided; 4 a trial failed (server died, clients failed); 130 interrupted, what was \
-        measured is kept.\n\n\
+        Results go to stdout, progress and warnings to stderr. Exit codes: 0 good; 1 a threshold \
+        was crossed; 2 wrong usage or plan; 3 no comparison could be decided; 4 a trial failed \
+        (server died, clients failed); 130 interrupted, what was measured is kept.\n\n\
         The documentation is in the program: `truetps help topics` lists its pages.",
     propagate_version = true,
     disable_help_subcommand = true
@@ -85,17 +85,22 @@ pub(crate) struct Cli {
     pub(crate) quiet: bool,
 }
 
-const COMPLETIONS_HELP: &str = "Packages install these scripts. For a program that was built from source:\n  \
+const COMPLETIONS_HELP: &str = "Packages install these scripts. For a program that was built from \
+    source:\n  \
     bash   echo 'source <(truetps completions bash)' >> ~/.bashrc\n  \
-    zsh    echo 'source <(truetps completions zsh)' >> ~/.zshrc     (behind the line with compinit)\n  \
+    zsh    echo 'source <(truetps completions zsh)' >> ~/.zshrc     (behind the line with \
+    compinit)\n  \
     fish   truetps completions fish > ~/.config/fish/completions/truetps.fish\n\n\
-    The scripts ask the program for plans, workloads, named servers and recorded runs, so `truetps` has to be in PATH.";
+    The scripts ask the program for plans, workloads, named servers and recorded runs, so \
+    `truetps` has to be in PATH.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TruetpsCommand {
-    /// Measure all configurations of a plan in randomised blocks, on a private or an external server (--dsn)
+    /// Measure all configurations of a plan in randomised blocks, on a private or an external
+    /// server (--dsn)
     Sweep(Box<SweepArgs>),
-    /// Measure one configuration: a single trial, or --repeat N, on a private or an external server (--dsn)
+    /// Measure one configuration: a single trial, or --repeat N, on a private or an external server
+    /// (--dsn)
     Run(Box<RunArgs>),
     /// List, show and check plans
     Plan {
@@ -106,7 +111,8 @@ pub(crate) enum TruetpsCommand {
     Probe(WatchArgs),
     /// Show an experiment's report again, from its folder
     Report(ReportArgs),
-    /// Compare two runs or experiments: which figures differ, by how much, and which conditions differed
+    /// Compare two runs or experiments: which figures differ, by how much, and which conditions
+    /// differed
     Compare(CompareArgs),
     /// Put the parts of a load together: counts added, histograms merged, as one run
     Merge(MergeArgs),
@@ -118,18 +124,23 @@ pub(crate) enum TruetpsCommand {
     Stalls(StallsArgs),
     /// Compare the settings of two servers: what differs, most likely to matter first
     Diff(DiffArgs),
-    /// Manage named servers: add, start, query, stop; clean up after killed runs; capture a server's settings
+    /// Manage named servers: add, start, query, stop; clean up after killed runs; capture a
+    /// server's settings
     Server {
         #[command(subcommand)]
         command: ServerCommand,
     },
-    /// Crash private servers under load, and count what is gone: what each setting costs, and what it loses
+    /// Crash private servers under load, and count what is gone: what each setting costs, and what
+    /// it loses
     Crash(CrashArgs),
-    /// Send rows to a service or a server for as long as asked, and verify that every acknowledged row is there
+    /// Send rows to a service or a server for as long as asked, and verify that every acknowledged
+    /// row is there
     Verify(Box<VerifyArgs>),
-    /// Take rows over HTTP and commit them together: each is answered after its commit, and stored once
+    /// Take rows over HTTP and commit them together: each is answered after its commit, and stored
+    /// once
     Gateway(Box<GatewayArgs>),
-    /// Preallocate the binlogs of a server without a patch (experimental): measure, install, watch, pause, repair
+    /// Preallocate the binlogs of a server without a patch (experimental): measure, install, watch,
+    /// pause, repair
     Prealloc {
         #[command(subcommand)]
         command: PreallocCommand,
@@ -146,7 +157,8 @@ pub(crate) enum TruetpsCommand {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// Show the help of a command, or a page of the documentation: `truetps help topics` lists the pages
+    /// Show the help of a command, or a page of the documentation: `truetps help topics` lists the
+    /// pages
     Help {
         /// A command, or the name of a page
         #[arg(value_name = "COMMAND|TOPIC", add = ArgValueCompleter::new(Words::HelpTopics))]
@@ -208,7 +220,8 @@ pub(crate) enum TruetpsCommand {
 }
 
 impl TruetpsCommand {
-    /// Whether the command has defaults that a user may set. The others work with a broken file of settings, too.
+    /// Whether the command has defaults that a user may set. The others work with a broken file of
+    /// settings, too.
     pub(crate) fn has_settings(&self) -> bool {
         !matches!(
             self,

@@ -21,14 +21,17 @@ pub(crate) enum PlanCommand {
         #[arg(add = ArgValueCompleter::new(Words::Plans))]
         plan: String,
     },
-    /// Validate a plan without load: keys, values, and whether the server knows each setting and level
+    /// Validate a plan without load: keys, values, and whether the server knows each setting and
+    /// level
     Check(Box<CheckArgs>),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    truetps plan check my-plan.toml                         with the installed server's program\n  \
-    truetps plan check my-plan.toml --dsn mysql://loader@db1   settings, levels and privileges on a server of yours\n\n\
+    truetps plan check my-plan.toml                         with the installed server's \
+    program\n  \
+    truetps plan check my-plan.toml --dsn mysql://loader@db1   settings, levels and privileges on \
+    a server of yours\n\n\
     A server of --dsn is only read; a private server is not started.")]
 pub(crate) struct CheckArgs {
     /// A TOML file, or the name of a plan

@@ -9,12 +9,14 @@ use crate::login::LoginArgs;
 
 #[derive(Debug, Subcommand)]
 #[command(
-    after_help = "Experimental: `truetps help preallocation` says what is proven, when it helps, and what backups have to know."
+    after_help = "Experimental: `truetps help preallocation` says what is proven, when it helps, \
+                  and what backups have to know."
 )]
 pub(crate) enum PreallocCommand {
     /// Measure on private servers what preallocation would bring, before anything is installed
     Advise(Box<AdviseArgs>),
-    /// Check a server, and print what makes it preload the library: a drop-in of systemd; --write installs it
+    /// Check a server, and print what makes it preload the library: a drop-in of systemd; --write
+    /// installs it
     Install(InstallArgs),
     /// Show whether a server preallocates: files, bytes ahead, fallbacks
     Status(BinlogArgs),
@@ -22,7 +24,8 @@ pub(crate) enum PreallocCommand {
     Pause(BinlogArgs),
     /// Preallocate again
     Resume(BinlogArgs),
-    /// Cut the binlogs of a stopped server to their content, so that it can start without the library after a crash
+    /// Cut the binlogs of a stopped server to their content, so that it can start without the
+    /// library after a crash
     Trim(TrimArgs),
     /// Remove what `install --write` has installed, and say what is left to do
     Uninstall(UninstallArgs),
@@ -31,8 +34,8 @@ pub(crate) enum PreallocCommand {
 /// Which server, by its binlogs.
 #[derive(Debug, Args)]
 pub(crate) struct BinlogArgs {
-    /// The server: its address (`truetps help dsn`), a name of `truetps server list`, its datadir, or the path of its
-    /// binlogs without the number, such as /var/lib/mysql/binlog
+    /// The server: its address (`truetps help dsn`), a name of `truetps server list`, its datadir,
+    /// or the path of its binlogs without the number, such as /var/lib/mysql/binlog
     #[arg(value_name = "DSN|NAME|PATH")]
     pub(crate) named: String,
     #[command(flatten)]
@@ -43,13 +46,16 @@ pub(crate) struct BinlogArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    truetps prealloc advise                                        with the flushes of this machine's disk\n  \
+    truetps prealloc advise                                        with the flushes of this \
+    machine's disk\n  \
     truetps prealloc advise --disk sata-ssd -c 50,100              on an emulated disk\n  \
-    truetps prealloc advise --folder /var/lib/mysql                on an emulation of the disk of that folder\n  \
-    truetps prealloc advise mysql://root@db1 --disk db1-disk.toml  with the settings of a server; it is only read")]
+    truetps prealloc advise --folder /var/lib/mysql                on an emulation of the disk of \
+    that folder\n  \
+    truetps prealloc advise mysql://root@db1 --disk db1-disk.toml  with the settings of a server; \
+    it is only read")]
 pub(crate) struct AdviseArgs {
-    /// A server whose settings are used for the private ones: its address, or a name of `truetps server list`. It is read, and
-    /// not changed
+    /// A server whose settings are used for the private ones: its address, or a name of
+    /// `truetps server list`. It is read, and not changed
     #[arg(value_name = "DSN|NAME")]
     pub(crate) named: Option<String>,
     /// The load: a workload, such as insert or update-index
@@ -91,8 +97,10 @@ pub(crate) struct InstallArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 all binlogs end with their last event now (or did before); 2 a server uses them, or there is none;\n    \
-    4 one was left as it is: encrypted, without checksums, or damaged in a way that no crash explains."
+    after_help = "Exit codes: 0 all binlogs end with their last event now (or did before); 2 a \
+    server uses them, or there is none;\n    \
+    4 one was left as it is: encrypted, without checksums, or damaged in a way that no crash \
+    explains."
 )]
 pub(crate) struct TrimArgs {
     /// The datadir of the stopped server, or the path of its binlogs without the number

@@ -11,10 +11,13 @@ use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     truetps run insert --connections 50 --measure 30\n  \
-    truetps run insert -c 50 --measure 5 --repeat 10   ten trials; `truetps compare` judges two such runs\n  \
+    truetps run insert -c 50 --measure 5 --repeat 10   ten trials; `truetps compare` judges two \
+    such runs\n  \
     truetps run insert --clients 1000 --rate-per-client 1/s --measure 3600\n  \
-    truetps run insert --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON --set sync_binlog=1\n  \
-    truetps run insert --dsn mysql://loader@db1 --connections 50   on a server of yours; --dry-run shows what would be sent\n  \
+    truetps run insert --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON --set \
+    sync_binlog=1\n  \
+    truetps run insert --dsn mysql://loader@db1 --connections 50   on a server of yours; --dry-run \
+    shows what would be sent\n  \
     truetps run hot-row --connections 100\n  \
     truetps run delete-insert --key auto --table-rows 1000000\n  \
     truetps run update-index --distribution zipfian:theta=0.9\n\n\
@@ -36,7 +39,8 @@ pub(crate) struct RunArgs {
     /// Rows in each table before the trial; default: 200000
     #[arg(long, value_name = "N")]
     pub(crate) table_rows: Option<u64>,
-    /// How keys are drawn: uniform, zipfian, pareto, special or latest, with parameters as in zipfian:theta=0.8
+    /// How keys are drawn: uniform, zipfian, pareto, special or latest, with parameters as in
+    /// zipfian:theta=0.8
     #[arg(long, value_name = "NAME")]
     pub(crate) distribution: Option<String>,
     /// Rows in each statement of bulk-insert; default: 100
@@ -48,13 +52,15 @@ pub(crate) struct RunArgs {
     /// Rows that hot-row updates; default: 1
     #[arg(long, value_name = "N")]
     pub(crate) hot_rows: Option<u32>,
-    /// How many statements of a kind a transaction of read-write has, such as point_selects=0; may be given again
+    /// How many statements of a kind a transaction of read-write has, such as point_selects=0; may
+    /// be given again
     #[arg(long, value_name = "NAME=COUNT")]
     pub(crate) mix: Vec<String>,
     /// Send statements as SQL text, not as prepared statements
     #[arg(long)]
     pub(crate) text_protocol: bool,
-    /// Trials of this configuration, one after the other: the answer is their mean with its interval
+    /// Trials of this configuration, one after the other: the answer is their mean with its
+    /// interval
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "find_max")]
     pub(crate) repeat: u32,
     /// Seed of all random values
@@ -88,7 +94,8 @@ mod tests {
 
     use super::*;
 
-    /// Errors of a plan name the flag that sets a key: a renamed or a new flag belongs in that list, or in this one.
+    /// Errors of a plan name the flag that sets a key: a renamed or a new flag belongs in that
+    /// list, or in this one.
     #[test]
     fn plan_keys_name_flags_that_the_command_has() {
         const WITHOUT_PLAN_ERRORS: &[&str] = &[

@@ -55,16 +55,18 @@ pub(crate) struct CleanArgs {
     truetps server add maria\n  \
     truetps server add mysql-5.7 /opt/mysql-5.7.44\n  \
     truetps server add mysql-8.0 mysql-8.0.36-linux-glibc2.28-x86_64.tar.xz\n  \
-    truetps server add prod mariadb --my-cnf /etc/mysql/my.cnf   with the settings of production\n  \
+    truetps server add prod mariadb --my-cnf /etc/mysql/my.cnf   with the settings of \
+    production\n  \
     truetps server add pg15 /usr/lib/postgresql/15")]
 pub(crate) struct AddArgs {
     /// Its name: a to z, 0 to 9, `.`, `_`, `-`
     pub(crate) name: String,
-    /// An archive (.tar, .tar.gz, .tgz, .tar.xz), the folder of an unpacked server, or mariadb, mysql, percona or
-    /// postgresql for the installed one; default: the installed one that the name begins with, or any
+    /// An archive (.tar, .tar.gz, .tgz, .tar.xz), the folder of an unpacked server, or mariadb,
+    /// mysql, percona or postgresql for the installed one; default: the installed one that the name
+    /// begins with, or any
     pub(crate) path: Option<PathBuf>,
-    /// The option file of its private servers, such as a my.cnf of production: read now. Settings that a private server
-    /// must have itself (datadir, socket, user, …) are ignored and listed
+    /// The option file of its private servers, such as a my.cnf of production: read now. Settings
+    /// that a private server must have itself (datadir, socket, user, …) are ignored and listed
     #[arg(long, value_name = "FILE")]
     pub(crate) my_cnf: Option<PathBuf>,
     /// Replace the server that has this name; data of the same series are kept
@@ -80,8 +82,9 @@ pub(crate) struct AddArgs {
     truetps server start mysql-8.0 --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON\n  \
     truetps server start mysql-8.0 --port 13306     for clients without socket support\n  \
     truetps server start slow --disk hdd7200        as if its data were on a spinning disk\n\n\
-    The datadir is created at the first start and kept. The settings of a command line apply to that start only; the \
-    emulated disk of the first start is kept. The server's owner is root (of PostgreSQL: postgres), without a password.")]
+    The datadir is created at the first start and kept. The settings of a command line apply to \
+    that start only; the emulated disk of the first start is kept. The server's owner is root (of \
+    PostgreSQL: postgres), without a password.")]
 pub(crate) struct StartArgs {
     /// Name of a server (`truetps server list`)
     #[arg(add = ArgValueCompleter::new(Words::Servers))]
@@ -89,11 +92,12 @@ pub(crate) struct StartArgs {
     /// A setting of the server; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
-    /// Also listen on this port of 127.0.0.1, for accounts that you create: root can use the socket only
+    /// Also listen on this port of 127.0.0.1, for accounts that you create: root can use the socket
+    /// only
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
-    /// Emulate a disk (`truetps disk list`, or a .toml file); chosen at the first start, and changed by later ones in speed
-    /// only. Needs root
+    /// Emulate a disk (`truetps disk list`, or a .toml file); chosen at the first start, and
+    /// changed by later ones in speed only. Needs root
     #[arg(long, value_name = "PROFILE", add = ArgValueCompleter::new(Words::Disks))]
     pub(crate) disk: Option<String>,
     /// Longest wait for the server to answer
@@ -132,8 +136,9 @@ pub(crate) struct NameArgs {
     truetps server sql maria 'SHOW DATABASES'\n  \
     truetps server sql maria 'CREATE DATABASE app' 'SHOW DATABASES'\n  \
     truetps server sql maria < schema.sql\n\n\
-    A table at a terminal, otherwise columns with tabs between them and their names in the first line. A text is cut at \
-    each `;`; a line `DELIMITER //` changes the separator from there on, for routines.")]
+    A table at a terminal, otherwise columns with tabs between them and their names in the first \
+    line. A text is cut at each `;`; a line `DELIMITER //` changes the separator from there on, \
+    for routines.")]
 pub(crate) struct SqlArgs {
     /// Name of a server (`truetps server list`)
     #[arg(add = ArgValueCompleter::new(Words::Servers))]

@@ -13,8 +13,9 @@ pub(crate) type TypedFactor = (String, Vec<SettingValue>);
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ShortPlanArgs {
-    /// A factor and its levels; the first one is the baseline. Any setting of the server, or server, disk, rate,
-    /// prealloc, table_rows, hot_rows, key, rows_per_insert. Replaces a factor of the plan; repeatable
+    /// A factor and its levels; the first one is the baseline. Any setting of the server, or
+    /// server, disk, rate, prealloc, table_rows, hot_rows, key, rows_per_insert. Replaces a factor
+    /// of the plan; repeatable
     #[arg(long = "vary", value_name = "NAME=LEVEL,LEVEL", value_parser = factor)]
     pub(crate) vary: Vec<TypedFactor>,
     /// Numbers of connections to measure, such as 1,8,50; default: the plan's, or 8 for a workload

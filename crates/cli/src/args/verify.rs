@@ -10,24 +10,32 @@ use crate::times::seconds;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    truetps verify                            SQL to a private server: does it keep every row that it acknowledges?\n  \
-    truetps verify --kill 5 --set innodb_flush_log_at_trx_commit=0       … also if it is killed five times?\n  \
-    truetps verify http://localhost:8080/rows --dsn mysql://me@db/shop --table events --clients 1000 --measure 1h\n  \
-    truetps verify http://localhost:8080/rows --server maria --table shop.events --kill 30s --retries 10\n  \
-    truetps verify --resume runs/latest       compare again, also after this program was killed\n\n\
-    Each client sends rows of its own, by a schedule. Every answer goes to a log on disk before it counts; afterwards the table \
-    is compared with it, to the last row. Fields of --body, --header and of the address: {client} and {seq} (numbers), {key} \
-    (both, as in 17-4), {uuid}, {payload}. Exit codes: 1 an acknowledged row is lost, doubled or changed, or a row is there that \
-    was refused or never sent; 4 the run failed, or no row was acknowledged.\n\n\
+    truetps verify                            SQL to a private server: does it keep every row that \
+    it acknowledges?\n  \
+    truetps verify --kill 5 --set innodb_flush_log_at_trx_commit=0       … also if it is killed \
+    five times?\n  \
+    truetps verify http://localhost:8080/rows --dsn mysql://me@db/shop --table events --clients \
+    1000 --measure 1h\n  \
+    truetps verify http://localhost:8080/rows --server maria --table shop.events --kill 30s \
+    --retries 10\n  \
+    truetps verify --resume runs/latest       compare again, also after this program was \
+    killed\n\n\
+    Each client sends rows of its own, by a schedule. Every answer goes to a log on disk before it \
+    counts; afterwards the table is compared with it, to the last row. Fields of --body, --header \
+    and of the address: {client} and {seq} (numbers), {key} (both, as in 17-4), {uuid}, {payload}. \
+    Exit codes: 1 an acknowledged row is lost, doubled or changed, or a row is there that was \
+    refused or never sent; 4 the run failed, or no row was acknowledged.\n\n\
     `truetps help reference/verify`")]
 pub(crate) struct VerifyArgs {
-    /// Address of the service that saves rows: http://host:port/path. Default: no service, rows are sent as SQL
+    /// Address of the service that saves rows: http://host:port/path. Default: no service, rows are
+    /// sent as SQL
     #[arg(value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Method of the requests
     #[arg(long, value_enum, default_value = "post")]
     pub(crate) method: MethodArg,
-    /// A header of the requests, as 'Name: value', or @FILE with a header in each line, for secrets; repeatable
+    /// A header of the requests, as 'Name: value', or @FILE with a header in each line, for
+    /// secrets; repeatable
     #[arg(long = "header", value_name = "HEADER|@FILE")]
     pub(crate) headers: Vec<String>,
     /// Body of the requests, with fields, or @FILE
@@ -53,7 +61,8 @@ pub(crate) struct VerifyArgs {
     /// Length of each row's payload
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=16_000))]
     pub(crate) payload_bytes: u32,
-    /// Send a row without a clear answer again, unchanged, up to so many times; a service's Retry-After is obeyed
+    /// Send a row without a clear answer again, unchanged, up to so many times; a service's
+    /// Retry-After is obeyed
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) retries: u32,
     /// Longest wait for an answer; then the row is unknown, and the client connects anew
@@ -68,8 +77,8 @@ pub(crate) struct VerifyArgs {
     /// The table's column with the payload
     #[arg(long, value_name = "COLUMN", default_value = "payload")]
     pub(crate) payload: String,
-    /// Kill the table's server (SIGKILL) and start it again: N times, or every TIME, as in 30s. Only a private server, or one of
-    /// `truetps server start`
+    /// Kill the table's server (SIGKILL) and start it again: N times, or every TIME, as in 30s.
+    /// Only a private server, or one of `truetps server start`
     #[arg(long, value_name = "N|TIME")]
     pub(crate) kill: Option<String>,
     /// Compare the table of an earlier run again, in place of a new run; default: the newest run

@@ -12,7 +12,8 @@ use crate::settings;
 use crate::site::{DSN, usual_dsn};
 use crate::terminal::shown;
 
-/// Flags for the server and its account; `true`: with a value. The server of `--dsn` is recorded separately.
+/// Flags for the server and its account; `true`: with a value. The server of `--dsn` is recorded
+/// separately.
 const CARRIED: [(&str, bool); 7] = [
     ("--basedir", true),
     ("--sandbox-dir", true),
@@ -28,12 +29,14 @@ fn address(experiment: &Experiment) -> Option<&str> {
     experiment.server_address.as_deref().filter(|address| Target::parse(address).is_ok())
 }
 
-/// Whether several load generators have made it. Their trials cannot be mixed with trials of one generator.
+/// Whether several load generators have made it. Their trials cannot be mixed with trials of one
+/// generator.
 fn has_parts(experiment: &Experiment) -> bool {
     experiment.part.is_some() || !experiment.parts.is_empty()
 }
 
-/// What measures on until comparisons are decided. `blocks`: how many may be enough, together with those that were run.
+/// What measures on until comparisons are decided. `blocks`: how many may be enough, together with
+/// those that were run.
 pub(crate) fn until_decided(folder: &Path, experiment: &Experiment, blocks: u32) -> String {
     if has_parts(experiment) {
         return format!("start all parts again with --blocks {blocks}, as a new experiment");
@@ -53,7 +56,8 @@ pub(crate) fn pool(folder: &Path, experiment: &Experiment) -> String {
     on_its_server(experiment, &[&format!("truetps pool{quick}"), &plan_of(folder)])
 }
 
-/// The command that explains the difference of two combinations of settings, `NAME=VALUE,NAME=VALUE`.
+/// The command that explains the difference of two combinations of settings,
+/// `NAME=VALUE,NAME=VALUE`.
 pub(crate) fn explain(folder: &Path, experiment: &Experiment, (a, b): (&str, &str)) -> String {
     on_its_server(
         experiment,
@@ -98,8 +102,8 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Refuses to mix trials of a private and an external server in one experiment, or trials of one load generator and of
-/// several, before anything is started.
+/// Refuses to mix trials of a private and an external server in one experiment, or trials of one
+/// load generator and of several, before anything is started.
 pub(crate) fn refuse_other_place(
     folder: &ExperimentFolder,
     place: &FolderArgs,
@@ -134,7 +138,8 @@ mod tests {
 
     #[test]
     fn what_says_where_and_as_whom_is_carried() {
-        let typed = "truetps sweep p.toml --dsn mysql://a@h/ --blocks 3 --schema=it's --i-own-this-schema --runs x";
+        let typed = "truetps sweep p.toml --dsn mysql://a@h/ --blocks 3 --schema=it's \
+                     --i-own-this-schema --runs x";
         let typed: Vec<_> = typed.split(' ').map(str::to_owned).collect();
         assert_eq!(carried(&typed).join(" "), "--schema 'it'\\''s' --i-own-this-schema");
     }

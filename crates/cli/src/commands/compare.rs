@@ -34,8 +34,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
 /// The format that neither judges thresholds nor says which part of a load it shows.
 const CSV: &str = "csv";
 
-/// Where more than one thing differs, the command that measures which of them matters. A run of another program cannot be
-/// repeated.
+/// Where more than one thing differs, the command that measures which of them matters. A run of
+/// another program cannot be repeated.
 fn next_command(compared: &RunComparison<'_>) -> Option<String> {
     const SEVERAL: usize = 2;
     let differences = compared.differences();
@@ -46,8 +46,12 @@ fn next_command(compared: &RunComparison<'_>) -> Option<String> {
         is_private.then(|| shown(&side.run.path.join(&trial.trial.name)).display().to_string())
     };
     let (a, b) = (side(&compared.a)?, side(&compared.b)?);
-    (differences >= SEVERAL)
-        .then(|| format!("\nNext   truetps explain {a} {b}   (measures which of {differences} differences matters)\n"))
+    (differences >= SEVERAL).then(|| {
+        format!(
+            "\nNext   truetps explain {a} {b}   (measures which of {differences} \
+                          differences matters)\n"
+        )
+    })
 }
 
 fn tell_thresholds(compared: &[RunComparison<'_>]) {

@@ -16,8 +16,8 @@ use crate::failure::CommandFailure;
 use crate::login::{self, LoginSources, OwnFile, PASSWORD};
 
 /// The options for separate logins.
-const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none), --defaults-file-a and \
-                          --defaults-file-b, or --ask-password";
+const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none), \
+                          --defaults-file-a and --defaults-file-b, or --ask-password";
 
 pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
     let end =
@@ -98,8 +98,8 @@ fn unread(error: &InspectError, are_servers: bool) -> CommandFailure {
     if wants_password { failure(error).hint(TWO_LOGINS) } else { failure(error) }
 }
 
-/// Which side may use the shared login options: neither if both servers need a login, because the password of one would be
-/// sent to the other.
+/// Which side may use the shared login options: neither if both servers need a login, because the
+/// password of one would be sent to the other.
 fn shares(ends: &[DiffSide<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], CommandFailure> {
     let mut wants = [false; 2];
     for (end, wants) in ends.iter().zip(&mut wants) {

@@ -80,8 +80,8 @@ fn disk_text(found: &DiskMeasurement) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Runs the disk that the parent process asks for, until that closes the input. One that stays ends at a signal; before,
-/// a signal ends no disk under its server.
+/// Runs the disk that the parent process asks for, until that closes the input. One that stays ends
+/// at a signal; before, a signal ends no disk under its server.
 pub(crate) fn help() -> Result<Exit, CommandFailure> {
     let mut signals = signals::waiting()?;
     let wait = || {

@@ -110,7 +110,8 @@ fn level_text(level: LabLevel) -> &'static str {
     match level {
         LabLevel::Block => "level block: ext4 on a loop device (`truetps disk list`)",
         LabLevel::FileSystem => {
-            "level file_system: its journal is modelled, and loss of metadata is not shown (`truetps disk list`)"
+            "level file_system: its journal is modelled, and loss of metadata is not shown \
+             (`truetps disk list`)"
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `truetps explain`: which of the differences between two configurations makes their results differ.
+//! `truetps explain`: which of the differences between two configurations makes their results
+//! differ.
 
 use indexmap::IndexMap;
 use truetps_archive::ExplainedRun;
@@ -40,9 +41,12 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, CommandFailure> {
 fn refuse_dsn(args: &ExplainArgs, plan: &Plan) -> Result<(), CommandFailure> {
     let is_named = !plan.server_names().is_empty() || !plan.disk_names().is_empty();
     if usual_dsn(&args.place, is_named).is_some() {
-        let message = "explain changes settings at every trial, and measures on private servers only: --dsn (TRUETPS_DSN) is for others";
-        return Err(CommandFailure::usage(message)
-            .hint("`truetps server capture` writes the settings of a running server to a file that explain takes"));
+        let message = "explain changes settings at every trial, and measures on private servers \
+                       only: --dsn (TRUETPS_DSN) is for others";
+        return Err(CommandFailure::usage(message).hint(
+            "`truetps server capture` writes the settings of a running server to a file that \
+                   explain takes",
+        ));
     }
     Ok(())
 }
@@ -112,7 +116,8 @@ fn words(args: &ExplainArgs) -> Result<[String; 2], CommandFailure> {
     }
 }
 
-/// The load: of a plan, of a workload, or of a run folder. The settings are those that both sides have.
+/// The load: of a plan, of a workload, or of a run folder. The settings are those that both sides
+/// have.
 fn plan_of(
     args: &ExplainArgs,
     named: &[NamedBy; 2],

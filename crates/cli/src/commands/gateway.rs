@@ -33,8 +33,9 @@ const STOP_TIME: Duration = Duration::from_secs(30);
 const SCHEMA: &str = "gateway";
 const READINGS: &str = "readings";
 /// The table of `--private`: a client numbers its rows.
-const CREATE_READINGS: &str = "CREATE TABLE gateway.readings (client INT UNSIGNED NOT NULL, seq BIGINT UNSIGNED NOT NULL, \
-     value DOUBLE NULL, at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), PRIMARY KEY (client, seq)) ENGINE=InnoDB";
+const CREATE_READINGS: &str = "CREATE TABLE gateway.readings (client INT UNSIGNED NOT NULL, seq \
+     BIGINT UNSIGNED NOT NULL, value DOUBLE NULL, at TIMESTAMP(3) NOT NULL DEFAULT \
+     CURRENT_TIMESTAMP(3), PRIMARY KEY (client, seq)) ENGINE=InnoDB";
 
 pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
     let dsn = args.dsn.clone().or_else(dsn_of_settings).filter(|_| !args.private);
@@ -43,7 +44,8 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
     }
     let tokens = tokens()?;
     let config = configuration(args, &tokens)?;
-    // A connection is a descriptor. Where it cannot be raised, fewer connections are accepted at a time.
+    // A connection is a descriptor. Where it cannot be raised, fewer connections are accepted at a
+    // time.
     raise_open_files_to_hard();
     let stop = signals::stop_flag()?;
     let (private, target) = if let Some(dsn) = dsn {

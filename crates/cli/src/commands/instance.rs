@@ -28,7 +28,8 @@ pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure
     NamedServers::of(home).get(name).map_err(|error| refused(&error))
 }
 
-/// The owner's login at the server of that name, if it runs; `None`: not a valid name, or no such server.
+/// The owner's login at the server of that name, if it runs; `None`: not a valid name, or no such
+/// server.
 pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target>, CommandFailure> {
     if check_server_name(name).is_err() {
         return Ok(None);
@@ -44,8 +45,8 @@ pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target
     }
 }
 
-/// The server that a user has named, by its address or its name. The owner of a named server needs no password, and
-/// none is sent.
+/// The server that a user has named, by its address or its name. The owner of a named server needs
+/// no password, and none is sent.
 pub(crate) fn target_of(args: &ReadServerArgs) -> Result<Target, CommandFailure> {
     let ReadServerArgs { named: server, sandbox, login } = args;
     if !server.contains("://") {
@@ -55,8 +56,8 @@ pub(crate) fn target_of(args: &ReadServerArgs) -> Result<Target, CommandFailure>
         // Anything else may have a password in it.
         let name = if check_server_name(server).is_ok() { server } else { "DSN" };
         let message = format!("{name}: neither the name of a server nor an address");
-        let hint = "`truetps server list` has the names; an address is like mysql://root@?socket=/run/mysqld/mysqld.sock \
-                    (`truetps help dsn`)";
+        let hint = "`truetps server list` has the names; an address is like \
+                    mysql://root@?socket=/run/mysqld/mysqld.sock (`truetps help dsn`)";
         return Err(CommandFailure::usage(message).hint(hint));
     }
     target(server, "DSN", &LoginSources::of_one(login.defaults_file.as_deref(), login.ask_password))
@@ -106,11 +107,13 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
     };
     if status.port.is_some() {
         print_message(&format!(
-            "\n{owner} can log in through the socket only; create an account with a password for the port\n"
+            "\n{owner} can log in through the socket only; create an account with a password for \
+             the port\n"
         ));
     }
     print_message(&format!(
-        "\nNext   truetps server sql {name} 'SELECT {version}', truetps server status {name}, truetps server stop {name}\n"
+        "\nNext   truetps server sql {name} 'SELECT {version}', truetps server status {name}, \
+         truetps server stop {name}\n"
     ));
     Ok(exit)
 }
@@ -230,14 +233,16 @@ fn disk_words(disk: &DiskStatus, server_runs: bool) -> String {
         Some(pid) => format!("{name}, emulated by process {pid}"),
         None if server_runs => {
             format!(
-                "{name}; its process was killed, and reads and writes fail: stop the server, and start it again"
+                "{name}; its process was killed, and reads and writes fail: stop the server, and \
+                 start it again"
             )
         }
         None => format!("{name}, emulated, not mounted"),
     }
 }
 
-/// As `--dsn` and `server capture` take it; no shell may read a pattern in its `?`, so it is shown in quotes.
+/// As `--dsn` and `server capture` take it; no shell may read a pattern in its `?`, so it is shown
+/// in quotes.
 fn dsn(family: Family, status: &Status) -> String {
     let path: String = status.socket.display().to_string().bytes().map(escaped).collect();
     match family {

@@ -139,7 +139,8 @@ fn check_on_server(name: &str, plan: &Plan, place: &FolderArgs) -> Result<Exit, 
 
 const CRASH: &str = "crash";
 
-/// The command that runs a plan. Only `truetps crash` gives a plan of its kind a meaning: its clients send no workload.
+/// The command that runs a plan. Only `truetps crash` gives a plan of its kind a meaning: its
+/// clients send no workload.
 fn command_of(name: &str, plan: &Plan) -> &'static str {
     let begins = |word: &str| word == CRASH || word.starts_with("crash-");
     let file = Path::new(name)
@@ -149,7 +150,8 @@ fn command_of(name: &str, plan: &Plan) -> &'static str {
     if begins(&plan.name) || begins(&file) { CRASH } else { "sweep" }
 }
 
-/// The programs to ask. A plan that names none needs no folder for private servers, and none is made for it.
+/// The programs to ask. A plan that names none needs no folder for private servers, and none is
+/// made for it.
 fn programs_to_ask(
     plan: &Plan,
     FolderArgs { basedir, sandbox, my_cnf, .. }: &FolderArgs,

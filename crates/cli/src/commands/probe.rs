@@ -125,7 +125,8 @@ fn check_times(args: &WatchArgs) -> Result<(), CommandFailure> {
         let (shown, interval) =
             (humantime::format_duration(duration), humantime::format_duration(args.interval));
         let message = format!(
-            "`--duration`: {shown} is shorter than the interval of {interval}: there would be no rate"
+            "`--duration`: {shown} is shorter than the interval of {interval}: there would be no \
+             rate"
         );
         return Err(
             CommandFailure::usage(message).hint("watch for longer, or more often with --interval")
@@ -264,8 +265,8 @@ pub(crate) fn show(run: &RecordedProbe, form: AnswerForm) -> Result<Exit, Comman
 /// Why a folder gives no summary.
 pub(crate) fn unreadable(error: FolderError) -> CommandFailure {
     CommandFailure::broken(error).or_hint(
-        "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore \
-         the file that truetps has written",
+        "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, \
+         restore the file that truetps has written",
     )
 }
 

@@ -1,4 +1,5 @@
-//! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder is like any other.
+//! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder
+//! is like any other.
 
 use indexmap::IndexMap;
 use truetps_plan::{

@@ -88,7 +88,8 @@ const FAMILY_WORDS: [(&str, Flavour); 6] = [
     ("pg", Flavour::Postgresql),
 ];
 
-/// The path that was typed, and the family of the installed server if none was: `server add pg` is not a MariaDB.
+/// The path that was typed, and the family of the installed server if none was: `server add pg` is
+/// not a MariaDB.
 fn source_of(args: &AddArgs) -> (Option<&Path>, Option<Flavour>) {
     let of_word = |word: &str, fits: fn(&str, &str) -> bool| {
         FAMILY_WORDS.iter().find(|(known, _)| fits(word, known)).map(|(_, flavour)| *flavour)

@@ -184,7 +184,9 @@ impl<'a> SqlSession<'a> {
                 .iter()
                 .all(|word| statements[n].text.to_ascii_uppercase().contains(word));
         let hint = is_cut.then(|| {
-            "a text is cut at each `;`: put a line `DELIMITER //` before a routine, and `//` behind its END".to_owned()
+            "a text is cut at each `;`: put a line `DELIMITER //` before a routine, and `//` \
+             behind its END"
+                .to_owned()
         });
         CommandFailure::failed(format!("cannot run {place}: {error}")).hint_if(hint)
     }
@@ -220,8 +222,8 @@ fn cut(text: &str) -> String {
     text.chars().take(CELL_CHARS_MAX - 1).chain(['…']).collect()
 }
 
-/// As the `mysql` client writes it for programs: `\\N` is no value, tabs and newlines in a value are escaped. So is what a terminal
-/// would obey: `\\x1b`, `\\u202e`.
+/// As the `mysql` client writes it for programs: `\\N` is no value, tabs and newlines in a value
+/// are escaped. So is what a terminal would obey: `\\x1b`, `\\u202e`.
 fn tabs(result: &QueryResult) -> String {
     let escape = |text: &str| {
         escaped_text(&text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"))

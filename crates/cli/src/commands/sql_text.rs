@@ -1,5 +1,5 @@
-//! The statements of a text, as MySQL's client finds them: a line `DELIMITER //` says what ends them from there on, so
-//! that routines can have a `;` inside.
+//! The statements of a text, as MySQL's client finds them: a line `DELIMITER //` says what ends
+//! them from there on, so that routines can have a `;` inside.
 
 use truetps_files::{SqlScriptError, split_sql};
 use truetps_record::SqlDialect;

@@ -1,4 +1,5 @@
-//! More blocks of what an experiment has left open: `--until-decided`, `--at-most` and `--add-blocks`.
+//! More blocks of what an experiment has left open: `--until-decided`, `--at-most` and
+//! `--add-blocks`.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -14,10 +15,11 @@ use crate::failure::CommandFailure;
 use crate::terminal::print_message;
 use truetps_report::format::{duration, plural};
 
-/// Without `--at-most`, an experiment is doubled twice: each look at the data has less of the 5 % left.
+/// Without `--at-most`, an experiment is doubled twice: each look at the data has less of the 5 %
+/// left.
 const LONGEST: u32 = 4;
-/// Estimates of the blocks that are needed are rough: a comparison that seems to need so many times more than there will be
-/// is still tried.
+/// Estimates of the blocks that are needed are rough: a comparison that seems to need so many times
+/// more than there will be is still tried.
 const OPTIMISM: u32 = 2;
 const BLOCKS_MAX: u32 = 1000;
 

@@ -12,8 +12,9 @@ const LINKS: [(Personality, &[&str]); 3] = [
     (Personality::Mtls, &["mtls-perf-bench"]),
 ];
 
-/// The program whose command line it is, and its arguments, its own name first; `None`: truetps itself. The name that
-/// the program was called by decides: after such a name every word belongs to the other program.
+/// The program whose command line it is, and its arguments, its own name first; `None`: truetps
+/// itself. The name that the program was called by decides: after such a name every word belongs to
+/// the other program.
 pub(crate) fn called(mut arguments: Vec<OsString>) -> Option<(Personality, Vec<OsString>)> {
     let program = Path::new(arguments.first()?).file_name()?;
     if let Some((linked, _)) =

@@ -1,6 +1,7 @@
-//! Passwords of a command line and of the environment. Every user of the machine can read the former as long as a program
-//! runs, and a script of sysbench, with each program that it starts, the latter: so the program executes itself again, with
-//! the same number, without them. They come along in an open file without a name, which is empty once it was read.
+//! Passwords of a command line and of the environment. Every user of the machine can read the
+//! former as long as a program runs, and a script of sysbench, with each program that it starts,
+//! the latter: so the program executes itself again, with the same number, without them. They come
+//! along in an open file without a name, which is empty once it was read.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt::Write as _;
@@ -24,13 +25,14 @@ const OURSELVES: &str = "/proc/self/exe";
 /// Secrets that were in the environment.
 static SECRETS: OnceLock<Vec<(&str, OsString)>> = OnceLock::new();
 
-/// One of [`SECRET_VARIABLES`] that was in the environment before this program executed itself again.
+/// One of [`SECRET_VARIABLES`] that was in the environment before this program executed itself
+/// again.
 pub(super) fn secret(variable: &str) -> Option<OsString> {
     SECRETS.get()?.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.clone())
 }
 
-/// The arguments as they were typed. Before anything else: what has a password among them, or in the environment of a
-/// script, is executed again.
+/// The arguments as they were typed. Before anything else: what has a password among them, or in
+/// the environment of a script, is executed again.
 pub(crate) fn arguments() -> Vec<OsString> {
     let given: Vec<_> = std::env::args_os().collect();
     let handed = std::env::var(HIDDEN_WORDS).ok().and_then(|number| read_handed_over(&number));
@@ -41,7 +43,8 @@ pub(crate) fn arguments() -> Vec<OsString> {
         return restored.arguments;
     }
     let (masks, secrets) = (masks(&given), secrets_of_scripts(&given));
-    // Where it cannot be done the program goes on: a password that is seen is no reason not to do what is wanted.
+    // Where it cannot be done the program goes on: a password that is seen is no reason not to do
+    // what is wanted.
     if (masks.iter().any(Option::is_some) || !secrets.is_empty()) && Path::new(OURSELVES).exists() {
         let _ = execute_again(&given, &masks, &secrets);
     }
@@ -92,7 +95,8 @@ fn execute_again(
     Err(again.exec())
 }
 
-/// What the program before this one has left in its file, which is emptied: programs of a script inherit it.
+/// What the program before this one has left in its file, which is emptied: programs of a script
+/// inherit it.
 fn read_handed_over(number: &str) -> Option<String> {
     let number: u32 = number.parse().ok()?;
     let mut file =
@@ -110,8 +114,8 @@ fn read_handed_over(number: &str) -> Option<String> {
     Some(text)
 }
 
-/// `number of the process,place=bytes in hex,variable=bytes in hex,…`: the process keeps its number, and no other one takes
-/// them for its own.
+/// `number of the process,place=bytes in hex,variable=bytes in hex,…`: the process keeps its
+/// number, and no other one takes them for its own.
 fn handed_over(
     given: &[OsString],
     masks: &[Option<OsString>],

@@ -8,14 +8,16 @@ use super::request::{self, ExporterRequest, RequestKind};
 
 /// From the accepted connection to the end of the answer.
 const TIME_MAX: Duration = Duration::from_secs(5);
-/// From the accepted connection to the first byte: clients that have something to ask send it at once.
+/// From the accepted connection to the first byte: clients that have something to ask send it at
+/// once.
 const FIRST_BYTE_TIME_MAX: Duration = Duration::from_secs(1);
 /// Length of a request's head.
 const HEAD_MAX: usize = 8 * 1024;
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-const FRONT: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>truetps probe</title></head>\n\
-     <body><h1>truetps probe</h1>\n<p>The last readings of server and host, for Prometheus: \
-     <a href=\"/metrics\">/metrics</a></p></body></html>\n";
+const FRONT: &str = "<!doctype html>\n<html lang=\"en\"><head><meta \
+     charset=\"utf-8\"><title>truetps probe</title></head>\n\
+     <body><h1>truetps probe</h1>\n<p>The last readings of server and host, for Prometheus: <a \
+     href=\"/metrics\">/metrics</a></p></body></html>\n";
 
 pub(super) struct Exchange<'a> {
     stream: &'a TcpStream,
@@ -27,7 +29,8 @@ impl<'a> Exchange<'a> {
         Self { stream, began: Instant::now() }
     }
 
-    /// Reads the request and answers it. A client that is gone, or does not take its answer, is no failure.
+    /// Reads the request and answers it. A client that is gone, or does not take its answer, is no
+    /// failure.
     pub(super) fn run(&self, is_local: bool, metrics: impl FnOnce() -> String) {
         // Accepted sockets need not be as the one that listens.
         let Ok(request) = self.stream.set_nonblocking(false).and_then(|()| self.read(is_local))
@@ -115,8 +118,10 @@ fn head(kind: RequestKind, length: usize) -> String {
     };
     let allow = if kind == RequestKind::WrongMethod { "Allow: GET, HEAD\r\n" } else { "" };
     format!(
-        "HTTP/1.1 {}\r\nContent-Type: {content}\r\nContent-Length: {length}\r\n{allow}Connection: close\r\n\
-         Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'\r\n\r\n",
+        "HTTP/1.1 {}\r\nContent-Type: {content}\r\nContent-Length: {length}\r\n{allow}Connection: \
+         close\r\n\
+         Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: \
+         default-src 'none'\r\n\r\n",
         status(kind)
     )
 }

@@ -1,7 +1,8 @@
 //! `truetps probe --listen`: the last readings of a probe over HTTP, for Prometheus.
 //!
-//! A request never queries the watched server: it is answered from the readings that the probe makes anyway. The probe's
-//! own loop accepts connections; each has a thread for its few milliseconds, and there are never more than a few.
+//! A request never queries the watched server: it is answered from the readings that the probe
+//! makes anyway. The probe's own loop accepts connections; each has a thread for its few
+//! milliseconds, and there are never more than a few.
 
 mod exchange;
 mod request;
@@ -24,8 +25,8 @@ use crate::args::ListenArgs;
 use crate::exporter::exchange::Exchange;
 use crate::failure::CommandFailure;
 
-/// With more connections at a time the oldest one is closed: a scrape that comes after any number of silent ones is
-/// answered. Prometheus needs one.
+/// With more connections at a time the oldest one is closed: a scrape that comes after any number
+/// of silent ones is answered. Prometheus needs one.
 const CONNECTIONS_MAX: usize = 8;
 /// As many are accepted at a time.
 const ACCEPTED_MAX: usize = 1024;
@@ -43,8 +44,8 @@ impl BoundExporter {
         let Some(address) = args.listen else { return Ok(None) };
         if !address.ip().is_loopback() && !args.listen_remote {
             let message = format!(
-                "`--listen {address}`: other hosts can reach this address, and the exporter has neither login nor \
-                 encryption"
+                "`--listen {address}`: other hosts can reach this address, and the exporter has \
+                 neither login nor encryption"
             );
             let hint = format!(
                 "listen on 127.0.0.1:{}, or allow other hosts with --listen-remote",

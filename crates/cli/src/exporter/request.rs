@@ -69,7 +69,8 @@ fn asked(request: &Request<'_, '_>, is_local: bool) -> ExporterRequest {
     ExporterRequest { kind, is_head }
 }
 
-/// A page in a browser on this host may name a host of its own that leads here; it cannot name an address, or `localhost`.
+/// A page in a browser on this host may name a host of its own that leads here; it cannot name an
+/// address, or `localhost`.
 fn is_own_name(host: &[u8]) -> bool {
     let Ok(host) = std::str::from_utf8(host) else { return false };
     let host = host.trim();

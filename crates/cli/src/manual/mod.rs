@@ -1,4 +1,5 @@
-//! `truetps help`: the help of a command, or a page of the documentation, which the program brings along.
+//! `truetps help`: the help of a command, or a page of the documentation, which the program brings
+//! along.
 
 mod markdown;
 mod pager;
@@ -30,8 +31,14 @@ pub(crate) fn help(words: &[String]) -> Result<Exit, CommandFailure> {
         return Ok(print_command(command, words));
     }
     let [word] = words else {
-        return Err(CommandFailure::usage(format!("`truetps {}`: there is no such command", words.join(" ")))
-            .hint("`truetps help` lists the commands, `truetps help topics` the pages of the documentation"));
+        return Err(CommandFailure::usage(format!(
+            "`truetps {}`: there is no such command",
+            words.join(" ")
+        ))
+        .hint(
+            "`truetps help` lists the commands, `truetps help topics` the pages of the \
+                   documentation",
+        ));
     };
     if word == TOPICS {
         return Ok(print_made(&topics()));
@@ -52,7 +59,8 @@ fn command_of<'a>(cli: &'a mut Command, words: &[String]) -> Option<&'a mut Comm
     words.iter().try_fold(cli, |command, word| command.find_subcommand_mut(word))
 }
 
-/// As `truetps COMMAND --help` does. `truetps sysbench --help` is sysbench's own help, so its entry is shown here.
+/// As `truetps COMMAND --help` does. `truetps sysbench --help` is sysbench's own help, so its entry
+/// is shown here.
 fn print_command(command: &mut Command, words: &[String]) -> Exit {
     let line = ["truetps"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
     // A closed pipe is no failure.

@@ -7,13 +7,14 @@ use std::sync::atomic::AtomicBool;
 
 use truetps_record::SECRET_VARIABLES;
 
-/// 127 is the shell's code for a program that is not there: the page is then printed, without a word about it.
+/// 127 is the shell's code for a program that is not there: the page is then printed, without a
+/// word about it.
 const USUAL: &str = "command -v less >/dev/null || exit 127; exec less";
 /// As git does: end at once where all fits the screen, obey colours, leave the text on the screen.
 const LESS: (&str, &str) = ("LESS", "FRX");
 
-/// Shows a text page by page, with PAGER, else with less. Returns whether it did: not with an empty PAGER or `cat`, nor
-/// where the pager cannot be started.
+/// Shows a text page by page, with PAGER, else with less. Returns whether it did: not with an empty
+/// PAGER or `cat`, nor where the pager cannot be started.
 pub(super) fn paged(text: &str) -> bool {
     let pager = std::env::var("PAGER").unwrap_or_else(|_| USUAL.to_owned());
     if pager.trim().is_empty() || pager.trim() == "cat" || !stdout().is_terminal() {

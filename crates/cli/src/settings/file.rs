@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn paths_are_relative_to_the_file() {
-        let text = "# mine\nruns = 'r'\nsandbox_dir = \"/fast disk\"\n\nworkers = 2\nmeasure = 2.5\nwarm_up = '500ms'\n";
+        let text = "# mine\nruns = 'r'\nsandbox_dir = \"/fast disk\"\n\nworkers = 2\nmeasure = \
+                    2.5\nwarm_up = '500ms'\n";
         let line = |name: &str, value: &str, line| (name.to_owned(), value.to_owned(), line);
         let expect = [
             line("runs", "DIR/r", 2),

@@ -9,7 +9,8 @@ use super::UserSettings;
 use super::table::{SETTINGS, UserSetting};
 use crate::other_programs_words::number_form;
 
-/// The command line with the user's defaults. A default is weaker than what is typed, and in conflict with nothing.
+/// The command line with the user's defaults. A default is weaker than what is typed, and in
+/// conflict with nothing.
 pub(crate) fn filled(command: Command, settings: &UserSettings) -> Command {
     let name = String::new();
     fill(command, &name, settings)
@@ -36,7 +37,8 @@ fn fill(command: Command, name: &str, settings: &UserSettings) -> Command {
     })
 }
 
-/// What a setting has for an argument, if this argument takes it: `csv` is not a format of every command.
+/// What a setting has for an argument, if this argument takes it: `csv` is not a format of every
+/// command.
 fn default_of<'a>(command: &str, arg: &Arg, settings: &'a UserSettings) -> Option<&'a OsStr> {
     let setting = SETTINGS.iter().find(|setting| setting.fills_arg(command, arg))?;
     let given = settings.given(setting.name)?;

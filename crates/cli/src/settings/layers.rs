@@ -40,7 +40,8 @@ pub(crate) struct UserSettings {
 }
 
 impl UserSettings {
-    /// Reads environment and files, and checks each value: a wrong one is an error also where another one hides it.
+    /// Reads environment and files, and checks each value: a wrong one is an error also where
+    /// another one hides it.
     pub(crate) fn read(
         command: &clap::Command,
         places: &ConfigPlaces,
@@ -68,7 +69,8 @@ impl UserSettings {
         self.given.get(name)
     }
 
-    /// What a layer has and those above it have not. A server that is named above hides the other ways to name one.
+    /// What a layer has and those above it have not. A server that is named above hides the other
+    /// ways to name one.
     fn add_layer(&mut self, layer: impl IntoIterator<Item = (&'static UserSetting, Given)>) {
         let has_server = SERVERS.iter().any(|name| self.given.contains_key(name));
         for (setting, given) in layer {

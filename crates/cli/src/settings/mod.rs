@@ -1,7 +1,9 @@
-//! Defaults that a user keeps: variables of the environment, a project's `truetps.toml`, a file of the user's own.
+//! Defaults that a user keeps: variables of the environment, a project's `truetps.toml`, a file of
+//! the user's own.
 //!
-//! One table has the settings (`table`), one value each is found (`layers`), and the arguments of all commands get them
-//! as their defaults (`fill`): what is typed always wins, and no command knows where a default comes from.
+//! One table has the settings (`table`), one value each is found (`layers`), and the arguments of
+//! all commands get them as their defaults (`fill`): what is typed always wins, and no command
+//! knows where a default comes from.
 
 mod file;
 mod fill;
@@ -22,7 +24,8 @@ pub(crate) use self::layers::{Given, UserSettings, ValueOrigin};
 pub(crate) use self::places::ConfigPlaces;
 pub(crate) use self::table::{BASEDIR, COLOR, DSN, SERVER, SETTINGS, UserSetting};
 
-/// The settings of this process, once they are read. As the environment, of which they are a part, they do not change.
+/// The settings of this process, once they are read. As the environment, of which they are a part,
+/// they do not change.
 static OWN: OnceLock<UserSettings> = OnceLock::new();
 
 /// Reads the settings of this process.
@@ -42,7 +45,8 @@ pub(crate) fn given(name: &str) -> Option<&'static Given> {
     OWN.get()?.given(name)
 }
 
-/// Whether to use colours: by the setting, else on a terminal. NO_COLOR is of the environment, and so above files.
+/// Whether to use colours: by the setting, else on a terminal. NO_COLOR is of the environment, and
+/// so above files.
 pub(crate) fn has_color(is_terminal: bool) -> bool {
     let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let given = given(COLOR)

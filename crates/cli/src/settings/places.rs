@@ -19,7 +19,8 @@ const CONFIG: &str = "TRUETPS_CONFIG";
 pub(crate) struct ConfigPlaces {
     /// Those that are there, the one that decides first.
     pub(super) found: Vec<PathBuf>,
-    /// Where the user's file is or would be; `None`: no folder of configurations is known, or a variable names the file.
+    /// Where the user's file is or would be; `None`: no folder of configurations is known, or a
+    /// variable names the file.
     pub(crate) of_user: Option<PathBuf>,
 }
 
@@ -59,8 +60,8 @@ fn is_absent(path: &Path) -> bool {
         .is_err_and(|error| [NotFound, NotADirectory, PermissionDenied].contains(&error.kind()))
 }
 
-/// A file names a server's program, which is then run: in a folder that others may write to, such as /tmp, theirs is not
-/// obeyed.
+/// A file names a server's program, which is then run: in a folder that others may write to, such
+/// as /tmp, theirs is not obeyed.
 fn is_trusted(path: &Path) -> bool {
     let is_trusted = is_ours(path);
     if !is_trusted {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
-/// What has to be written so that a terminal that shows `before` shows `now`. Where the size differs, or nothing is known of
-/// what it shows, all of it.
+/// What has to be written so that a terminal that shows `before` shows `now`. Where the size
+/// differs, or nothing is known of what it shows, all of it.
 pub(crate) fn changes(before: Option<&Buffer>, now: &Buffer) -> Vec<u8> {
     let mut text = String::new();
     let empty = Buffer::empty(*now.area());

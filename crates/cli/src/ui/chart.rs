@@ -34,8 +34,8 @@ impl Zoom {
     }
 }
 
-/// What each column shows, and how long that is. Steps that are joined begin at the beginning, so that what has been drawn
-/// does not change.
+/// What each column shows, and how long that is. Steps that are joined begin at the beginning, so
+/// that what has been drawn does not change.
 pub(crate) fn columns(running: &Running, width: usize, zoom: Zoom) -> (Vec<ChartStep>, f64) {
     const BUCKETS: [usize; 3] = [1, 2, 5];
     const SECONDS: [usize; 6] = [1, 2, 5, 10, 30, 60];

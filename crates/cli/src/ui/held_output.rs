@@ -1,4 +1,5 @@
-//! The output of a program while the picture is shown: scripts, and programs that they start, print to the same terminal.
+//! The output of a program while the picture is shown: scripts, and programs that they start, print
+//! to the same terminal.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -17,7 +18,8 @@ use crate::ui::held::held;
 const NEWEST_BYTES: u64 = 1 << 20;
 const FIRST_FREE: i32 = 3;
 
-/// Output that goes to a file in memory, until it is printed at the end. By default nothing is held back.
+/// Output that goes to a file in memory, until it is printed at the end. By default nothing is held
+/// back.
 #[derive(Default)]
 pub(crate) struct HeldOutput(Mutex<Option<Redirected>>);
 
@@ -57,7 +59,8 @@ impl HeldOutput {
     pub(crate) fn release(&self) {
         let Some(redirected) = held(&self.0).take() else { return };
         let _ = dup2_stderr(&redirected.stderr);
-        // Flushed only where it is held back: elsewhere a thread may wait for its reader, and have its lock.
+        // Flushed only where it is held back: elsewhere a thread may wait for its reader, and have
+        // its lock.
         if let Some(own) = &redirected.stdout {
             let _ = io::stdout().flush();
             let _ = dup2_stdout(own);

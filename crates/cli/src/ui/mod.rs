@@ -1,7 +1,8 @@
 //! `--ui`: the run as a picture on the whole terminal.
 //!
-//! It reads events and nothing else. The run's thread puts down what an event says; another thread copies that a few times
-//! a second and draws it, so that neither a slow terminal nor the picture holds the run.
+//! It reads events and nothing else. The run's thread puts down what an event says; another thread
+//! copies that a few times a second and draws it, so that neither a slow terminal nor the picture
+//! holds the run.
 
 mod ansi;
 mod chart;
@@ -97,7 +98,8 @@ impl SharedPicture {
         self.output.hold().map_err(cannot)
     }
 
-    /// Closes the picture for good; prints the output that was held back and the lines that were kept.
+    /// Closes the picture for good; prints the output that was held back and the lines that were
+    /// kept.
     pub(crate) fn leave(&self) {
         self.screen.leave();
         self.output.release();
@@ -118,8 +120,10 @@ pub(crate) fn check() -> Result<(), CommandFailure> {
     } else {
         return Ok(());
     };
-    Err(CommandFailure::usage(problem)
-        .hint("leave --ui out: progress is then one line on a terminal, and one line for each block elsewhere"))
+    Err(CommandFailure::usage(problem).hint(
+        "leave --ui out: progress is then one line on a terminal, and one line for each \
+               block elsewhere",
+    ))
 }
 
 /// The terminal, prepared for a run with this title. Nothing is shown yet.

@@ -42,7 +42,8 @@ pub(crate) struct TerminalScreen {
 impl TerminalScreen {
     /// The terminal that stderr is. It is not changed yet.
     pub(crate) fn of_stderr() -> io::Result<Self> {
-        // Opened anew, so that not waiting for a slow terminal is this program's alone; another user's cannot be.
+        // Opened anew, so that not waiting for a slow terminal is this program's alone; another
+        // user's cannot be.
         let flags = (OFlags::NOCTTY | OFlags::NONBLOCK).bits().cast_signed();
         let anew =
             File::options().read(true).write(true).custom_flags(flags).open("/proc/self/fd/2");
@@ -63,8 +64,8 @@ impl TerminalScreen {
         })
     }
 
-    /// Puts the picture's page on the terminal, empty. `false`: truetps is in the background, or has left the terminal
-    /// for good.
+    /// Puts the picture's page on the terminal, empty. `false`: truetps is in the background, or
+    /// has left the terminal for good.
     pub(crate) fn show(&self) -> bool {
         let _writing = held(&self.writing);
         let mut before = held(&self.before);
@@ -92,7 +93,8 @@ impl TerminalScreen {
         self.restore();
     }
 
-    /// Takes the picture away for good. It may come from any thread, twice, and while another one writes.
+    /// Takes the picture away for good. It may come from any thread, twice, and while another one
+    /// writes.
     pub(crate) fn leave(&self) {
         self.gone.store(true, Ordering::SeqCst);
         let begun = Instant::now();
@@ -112,7 +114,8 @@ impl TerminalScreen {
 
     fn restore(&self) {
         if let Some(before) = held(&self.before).take() {
-            // In the background it would stop the program, and the shell has set the terminal as it likes it.
+            // In the background it would stop the program, and the shell has set the terminal as it
+            // likes it.
             if self.in_foreground() {
                 let _ = tcsetattr(&self.terminal, OptionalActions::Now, &before);
             }
@@ -129,7 +132,8 @@ impl TerminalScreen {
         self.send(bytes, Duration::MAX)
     }
 
-    /// Returns without an error when the terminal accepts nothing for too long, or truetps leaves it.
+    /// Returns without an error when the terminal accepts nothing for too long, or truetps leaves
+    /// it.
     fn send(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
         let begun = Instant::now();
         while !bytes.is_empty() {
@@ -176,7 +180,8 @@ impl TerminalScreen {
         bounded(if size.0 == 0 || size.1 == 0 { USUAL } else { size })
     }
 
-    /// What was typed since the last time; waits for it so long. `None`: nothing will ever be typed.
+    /// What was typed since the last time; waits for it so long. `None`: nothing will ever be
+    /// typed.
     pub(crate) fn typed(&self, wake: &impl AsFd, wait: Duration) -> Option<Vec<u8>> {
         let wait = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
         let mut both = [
@@ -218,8 +223,9 @@ fn bounded((columns, rows): (u16, u16)) -> Rect {
     Rect::new(0, 0, columns.min(MOST.0), rows.min(MOST.1))
 }
 
-/// Keys come one by one and are not shown. Ctrl-C and Ctrl-Z stay the terminal's, so that they mean what they mean without
-/// a picture; Ctrl-S would hold the picture, and Ctrl-\ end the program in the middle of it.
+/// Keys come one by one and are not shown. Ctrl-C and Ctrl-Z stay the terminal's, so that they mean
+/// what they mean without a picture; Ctrl-S would hold the picture, and Ctrl-\ end the program in
+/// the middle of it.
 fn for_keys(before: &Termios) -> Termios {
     let mut modes = before.clone();
     modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN);

@@ -64,7 +64,8 @@ fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
     ProbeSample { source: ProbeSource::Server, at_ms, took_ms: 1.0, values, lost: Vec::new() }
 }
 
-/// Two seconds of warm-up, three of 1,000 transactions, a stall of 1.5 s, and a second of what was before.
+/// Two seconds of warm-up, three of 1,000 transactions, a stall of 1.5 s, and a second of what was
+/// before.
 fn with_stall() -> LiveWatch {
     let mut watch = LiveWatch::new("sync-sweep");
     let trial = scheduled();

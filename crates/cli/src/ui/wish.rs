@@ -20,7 +20,8 @@ pub(crate) enum UserRequest {
     Anew,
 }
 
-/// What was typed at once. Keys that are more than one byte (arrows, letters of other scripts) mean nothing.
+/// What was typed at once. Keys that are more than one byte (arrows, letters of other scripts) mean
+/// nothing.
 pub(crate) fn wish(bytes: &[u8]) -> Vec<UserRequest> {
     const CTRL_C: u8 = 0x03;
     const CTRL_L: u8 = 0x0c;
@@ -46,7 +47,8 @@ pub(crate) fn wish(bytes: &[u8]) -> Vec<UserRequest> {
     wishes
 }
 
-/// The bytes after a key's escape sequence: `[`, parameters and a letter, or one letter after another.
+/// The bytes after a key's escape sequence: `[`, parameters and a letter, or one letter after
+/// another.
 fn after_sequence(bytes: &[u8]) -> &[u8] {
     let length = match bytes {
         [b'[', parameters @ ..] => {
@@ -58,8 +60,8 @@ fn after_sequence(bytes: &[u8]) -> &[u8] {
     length.and_then(|length| bytes.get(length..)).unwrap_or_default()
 }
 
-/// Signals that stop and continue the program, or end it with a core dump. The terminal is given back before they do what
-/// they do; once it is left for good, they do it by themselves.
+/// Signals that stop and continue the program, or end it with a core dump. The terminal is given
+/// back before they do what they do; once it is left for good, they do it by themselves.
 pub(crate) struct Jobs([(i32, Arc<AtomicBool>); 3]);
 
 impl Jobs {
@@ -82,8 +84,8 @@ impl Jobs {
     }
 }
 
-/// Does what the signal does to a program that does not listen: suspends it until it resumes, or ends it, with a core
-/// dump where the user wants one.
+/// Does what the signal does to a program that does not listen: suspends it until it resumes, or
+/// ends it, with a core dump where the user wants one.
 pub(crate) fn obey(signal: i32) {
     // It fails for unknown signals only.
     let _ = emulate_default_handler(signal);

@@ -21,7 +21,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use truetps_testkit::{MachineGuard, free_port, keep_templates, lend_templates, share_machine};
 
-/// Two levels, two numbers of connections, two blocks with their twins: ten trials of a third of a second.
+/// Two levels, two numbers of connections, two blocks with their twins: ten trials of a third of a
+/// second.
 pub(crate) const SMALL: &str = r#"
 name = "small"
 about = "a test"
@@ -38,7 +39,8 @@ connections = [1, 4]
 blocks = 2
 "#;
 
-/// The plan with a redo log that is soon worn in: each byte of the usual 512 MB is written before the first trial.
+/// The plan with a redo log that is soon worn in: each byte of the usual 512 MB is written before
+/// the first trial.
 pub(crate) fn with_small_redo(plan: &str) -> String {
     const SETTINGS: &str = "[server.settings]\n";
     let with = format!("{SETTINGS}innodb_log_file_size = \"32M\"\n");
@@ -82,8 +84,8 @@ impl From<Output> for Ran {
     }
 }
 
-/// The program, with the signals that tests send: what runs the tests may ignore them, and a program that starts so keeps
-/// ignoring them.
+/// The program, with the signals that tests send: what runs the tests may ignore them, and a
+/// program that starts so keeps ignoring them.
 #[expect(clippy::disallowed_methods, reason = "the program under test")]
 fn heeding_signals(program: &Path) -> Command {
     let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -201,8 +203,8 @@ impl Place {
         }
     }
 
-    /// Starts a server with a name on a port that was free a moment ago, again if another process has taken the port
-    /// since.
+    /// Starts a server with a name on a port that was free a moment ago, again if another process
+    /// has taken the port since.
     pub(crate) fn start_on_a_port(&self, name: &str) -> (u16, Ran) {
         for attempt in 0.. {
             let port = free_port();
@@ -267,7 +269,8 @@ impl Drop for Place {
     }
 }
 
-/// Servers with names outlive the command that started them, so that a test that fails must not leave any.
+/// Servers with names outlive the command that started them, so that a test that fails must not
+/// leave any.
 pub(crate) struct Ends<'a>(pub(crate) &'a Place);
 
 impl Drop for Ends<'_> {
@@ -317,7 +320,8 @@ pub(crate) fn signal(pid: u32, signal: rustix::process::Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// Sends a signal, and waits until the process has taken it: a second one that comes before would be one with it.
+/// Sends a signal, and waits until the process has taken it: a second one that comes before would
+/// be one with it.
 pub(crate) fn signal_taken(pid: u32, which: rustix::process::Signal) {
     signal(pid, which);
     wait_until("a signal to be taken", || {

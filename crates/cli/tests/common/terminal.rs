@@ -37,7 +37,8 @@ impl Terminal {
         Self { person, program: program.into(), seen }
     }
 
-    /// Its own session has this terminal, so that its keys are signals. The standard output is the caller's.
+    /// Its own session has this terminal, so that its keys are signals. The standard output is the
+    /// caller's.
     pub(crate) fn start(&self, place: &Place, words: &[&str]) -> Child {
         self.command(place, words).stdout(Stdio::piped()).spawn().unwrap()
     }

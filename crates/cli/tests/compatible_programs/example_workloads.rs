@@ -1,4 +1,5 @@
-//! The scripts in `workloads/`: each is prepared, run, looked at and cleaned up, on MariaDB and on PostgreSQL.
+//! The scripts in `workloads/`: each is prepared, run, looked at and cleaned up, on MariaDB and on
+//! PostgreSQL.
 
 use std::path::Path;
 

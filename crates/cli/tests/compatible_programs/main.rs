@@ -1,4 +1,5 @@
-//! The command lines of sysbench, mysqlslap and mtls-perf-bench, beside the originals where these are installed.
+//! The command lines of sysbench, mysqlslap and mtls-perf-bench, beside the originals where these
+//! are installed.
 
 #![allow(
     clippy::unwrap_used,

@@ -60,7 +60,10 @@ impl Bench {
     fn before_each_row(&self, action: &str) {
         self.owned.execute(&[
             "CREATE OR REPLACE TABLE truetps_m.t (id INT AUTO_INCREMENT PRIMARY KEY, i0 INT)",
-            &format!("CREATE TRIGGER truetps_m.before_row BEFORE INSERT ON truetps_m.t FOR EACH ROW {action}"),
+            &format!(
+                "CREATE TRIGGER truetps_m.before_row BEFORE INSERT ON truetps_m.t FOR EACH \
+                      ROW {action}"
+            ),
         ]);
     }
 
@@ -92,14 +95,16 @@ impl Bench {
     }
 
     fn sent(&self, like: &str) -> u64 {
-        let sql = "SELECT COUNT(*) FROM mysql.general_log WHERE command_type = 'Query' AND LOWER(argument) LIKE";
+        let sql = "SELECT COUNT(*) FROM mysql.general_log WHERE command_type = 'Query' AND \
+                   LOWER(argument) LIKE";
         self.value(&format!("{sql} '{like}' AND argument NOT LIKE '%general_log%'"))
             .parse()
             .unwrap()
     }
 }
 
-/// The original in a virtual environment of its own; `None`, and said, where it cannot be had and need not be.
+/// The original in a virtual environment of its own; `None`, and said, where it cannot be had and
+/// need not be.
 #[expect(clippy::disallowed_methods, reason = "the program to compare with")]
 fn original(place: &Place, test: &str) -> Option<PathBuf> {
     const REQUIRED: &str = "TRUETPS_REQUIRE_MTLS";
@@ -132,7 +137,8 @@ fn original(place: &Place, test: &str) -> Option<PathBuf> {
             );
             // Past the harness, which hides what passing tests print.
             let text = format!(
-                "SKIPPED {test}: mtls-perf-bench cannot be fetched from PyPI ({REQUIRED}=1 demands it)"
+                "SKIPPED {test}: mtls-perf-bench cannot be fetched from PyPI ({REQUIRED}=1 demands \
+                 it)"
             );
             let _ = writeln!(std::io::stderr(), "{text}");
             None
@@ -330,7 +336,8 @@ fn texts_fit_their_columns_and_a_seed_decides_them() {
         let ran = bench.ours(&[&columns[..], &["--rows=40", seed, "insert"]].concat());
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         sums.push(bench.value(
-            "SELECT CONCAT(COUNT(*), ' ', MAX(LENGTH(c0)), ' ', SUM(CRC32(CONCAT(c0, dm0, b0, dt0)))) FROM truetps_m.t",
+            "SELECT CONCAT(COUNT(*), ' ', MAX(LENGTH(c0)), ' ', SUM(CRC32(CONCAT(c0, dm0, b0, \
+             dt0)))) FROM truetps_m.t",
         ));
     }
     assert!(sums[0].starts_with("40 20 ") && sums[0] == sums[1] && sums[0] != sums[2], "{sums:?}");
@@ -357,7 +364,8 @@ fn a_time_is_kept_to() {
 #[test]
 fn a_rate_sends_as_many_rows_as_were_asked_for() {
     let Some(bench) = Bench::start("a_rate_sends_as_many_rows_as_were_asked_for") else { return };
-    // The schedule is faster than the server: when one row is done, all other clients are at work on theirs.
+    // The schedule is faster than the server: when one row is done, all other clients are at work
+    // on theirs.
     bench.before_each_row("DO SLEEP(0.02)");
     let open = bench.ours(&["--ints=1", "--rate=5000", "--rows=50", "--parallel=8", "insert"]);
     assert_eq!(
@@ -502,8 +510,8 @@ fn one_failed_row_makes_block_and_record_invalid() {
     let Some(bench) = Bench::start("one_failed_row_makes_block_and_record_invalid") else { return };
     // One of 500: less than the share that a sweep forgives.
     bench.before_each_row(
-        "IF COALESCE(@row, 0) = 250 THEN SET @row = 251; SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no such luck'; \
-         ELSE SET @row = COALESCE(@row, 0) + 1; END IF",
+        "IF COALESCE(@row, 0) = 250 THEN SET @row = 251; SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT \
+         = 'no such luck'; ELSE SET @row = COALESCE(@row, 0) + 1; END IF",
     );
     let ran = bench.ours(&["--ints=1", "--rows=500", "insert"]);
     assert_eq!((ran.code, bench.rows().as_str()), (Some(2), "499"), "{}", ran.stderr);

@@ -1,5 +1,5 @@
-//! Runs of `truetps slap` and `truetps mtls` that no plan could ask for: their folders are read all the same, and no
-//! experiment is made from them.
+//! Runs of `truetps slap` and `truetps mtls` that no plan could ask for: their folders are read all
+//! the same, and no experiment is made from them.
 
 use truetps_testkit::mysql_family::mariadb;
 
@@ -83,7 +83,8 @@ fn no_experiment_is_made_from_a_record() {
             );
             assert!(ran.stderr.contains(&said), "{args:?}: {}", ran.stderr);
             let hint = format!(
-                "repeat the command line of `truetps {program}`, or write a plan with the workload `sql`"
+                "repeat the command line of `truetps {program}`, or write a plan with the workload \
+                 `sql`"
             );
             assert!(ran.stderr.contains(&hint), "{args:?}: {}", ran.stderr);
             assert_eq!(files(), before, "nothing is added to the folder");

@@ -1,5 +1,5 @@
-//! Where programs are started, and how they end there: beside the originals. docs/reference/other-programs.md has the
-//! list.
+//! Where programs are started, and how they end there: beside the originals.
+//! docs/reference/other-programs.md has the list.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -97,7 +97,8 @@ fn without_a_terminal_a_home_or_a_disk_to_write_to_the_output_is_the_same() {
     }
 }
 
-/// A limit of the size of files stands for a disk that is full: folders and empty files can still be made.
+/// A limit of the size of files stands for a disk that is full: folders and empty files can still
+/// be made.
 #[test]
 fn a_home_without_room_costs_one_line() {
     let place = Place::new();
@@ -127,7 +128,8 @@ fn threads_that_cannot_be_started_end_the_program() {
     assert!(ran.code == Some(1) && has_said, "{:?} {}{}", ran.code, ran.stdout, ran.stderr);
 }
 
-/// A log of `2>&1` has no line that the original does not print; a terminal has it, and so has a user who names a folder.
+/// A log of `2>&1` has no line that the original does not print; a terminal has it, and so has a
+/// user who names a folder.
 #[test]
 fn remarks_are_for_a_terminal_or_for_who_names_a_folder() {
     let place = Place::new();
@@ -206,7 +208,8 @@ fn a_pipe_that_closes_early_ends_the_load() {
     }
 }
 
-/// The exit code as a shell has it. Where the original dies of the signal, ours ends in order, with the same code.
+/// The exit code as a shell has it. Where the original dies of the signal, ours ends in order, with
+/// the same code.
 #[test]
 fn signals_end_both_or_neither() {
     let place = Place::new();
@@ -242,7 +245,8 @@ fn signals_end_both_or_neither() {
     }
 }
 
-/// mysqlslap: without a home, a terminal or a usable PATH, with option files in all places, and `-T`.
+/// mysqlslap: without a home, a terminal or a usable PATH, with option files in all places, and
+/// `-T`.
 #[test]
 fn slap_finds_its_account_and_reports_as_the_original() {
     let Some(binary) = mariadb("slap_finds_its_account_and_reports_as_the_original") else {

@@ -73,7 +73,8 @@ fn scripts_of_the_older_api_give_numbers_as_texts() {
     assert!(!ran.stderr.contains("truetps"), "{}", ran.stderr);
 }
 
-/// LuaJIT converts the arguments of C functions before the call. 0.5 had no `ffi`, and 1.0.20 raises the same error.
+/// LuaJIT converts the arguments of C functions before the call. 0.5 had no `ffi`, and 1.0.20
+/// raises the same error.
 #[test]
 fn texts_as_numbers_of_c_functions_are_refused_with_a_hint() {
     let place = Place::new();
@@ -84,7 +85,8 @@ fn texts_as_numbers_of_c_functions_are_refused_with_a_hint() {
         place.write("text.lua", &format!("function event() {call} end"));
         let ran = place.run(&["sysbench", "./text.lua", "--events=1", "--runs=none", "run"]);
         let expect = format!(
-            "{named} (cannot convert 'string' to 'unsigned int'); a C function takes no text as a number: use tonumber()"
+            "{named} (cannot convert 'string' to 'unsigned int'); a C function takes no text as a \
+             number: use tonumber()"
         );
         assert!(
             ran.code == Some(1) && ran.stdout.contains(&expect),
@@ -103,7 +105,8 @@ fn texts_as_numbers_of_c_functions_are_refused_with_a_hint() {
     }
 }
 
-/// As programs that read sysbench's output expect it: a version of three numbers, and of LuaJIT's with its beta.
+/// As programs that read sysbench's output expect it: a version of three numbers, and of LuaJIT's
+/// with its beta.
 const FIRST_LINE: &str = "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)";
 
 #[test]
@@ -176,7 +179,8 @@ fn a_password_is_not_in_the_list_of_processes() {
     assert_secret(&place, &ran);
 }
 
-/// A script is a program like any other, and so are those that it starts: the password of the environment is for truetps.
+/// A script is a program like any other, and so are those that it starts: the password of the
+/// environment is for truetps.
 #[test]
 fn secrets_of_the_environment_are_in_no_script() {
     let place = Place::new();
@@ -237,8 +241,8 @@ fn buffers_and_histograms_may_be_used_as_in_c() {
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
 }
 
-/// What was decided for some clients of a script, more than this machine has cores, the notes of its run, and what it
-/// printed.
+/// What was decided for some clients of a script, more than this machine has cores, the notes of
+/// its run, and what it printed.
 fn isolation(place: &Place, script: &str, flags: &[&str]) -> (String, String, Ran) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = format!("--threads={}", cores + 2);
@@ -256,7 +260,8 @@ fn scripts_that_need_states_of_their_own_get_them() {
     let shares = "which all clients of a state share";
     for (text, found) in [
         (
-            "ffi.cdef('int poll(void *, unsigned long, int);') function event() ffi.C.poll(nil, 0, 1) end",
+            "ffi.cdef('int poll(void *, unsigned long, int);') function event() ffi.C.poll(nil, 0, \
+             1) end",
             "poll",
         ),
         (
@@ -315,7 +320,8 @@ fn scripts_that_may_hold_their_thread_get_threads_for_few_clients() {
             in_loop,
         ),
         (
-            "function event() for i = 1, 1000 do for j = 1, 200 do sysbench.rand.uniform(i, j) end end end",
+            "function event() for i = 1, 1000 do for j = 1, 200 do sysbench.rand.uniform(i, j) end \
+             end end",
             in_loop,
         ),
         (
@@ -323,7 +329,8 @@ fn scripts_that_may_hold_their_thread_get_threads_for_few_clients() {
             in_loop,
         ),
         (
-            "function event() local n = 0 for _ in function() n = n + 1 return n < 2 or nil end do end end",
+            "function event() local n = 0 for _ in function() n = n + 1 return n < 2 or nil end do \
+             end end",
             in_loop,
         ),
         (
@@ -447,14 +454,19 @@ fn other_scripts_share_states() {
         // Methods and fields of scripts may have the names of C functions.
         "local mine = {} function mine:sleep() end function mine:execute() end \
          function event() mine:sleep() mine:execute() end",
-        "local texts = { select = 'SELECT (1)', poll = 2 } function event() return texts.select == texts.poll end",
+        "local texts = { select = 'SELECT (1)', poll = 2 } function event() return texts.select == \
+         texts.poll end",
         "function event() return select('#') == 1 end",
         "math = { randomseed = type } function thread_init() math.randomseed(1) math.mine = 1 end",
-        "function event() local s = os.clock() for n = 1, 100 do s = s + n end for k in ('a b'):gmatch('%S') do s = k end end",
-        "function event() for _, n in ipairs({ 1 }) do for k in pairs({ n }) do s = k end end return ffi.C.SB_CNT_ERROR < 0 end",
-        "function send(n) connection:query('DO ' .. n) end function event(id) for n = 2, id - 1000 do send(n) end end",
+        "function event() local s = os.clock() for n = 1, 100 do s = s + n end for k in ('a \
+         b'):gmatch('%S') do s = k end end",
+        "function event() for _, n in ipairs({ 1 }) do for k in pairs({ n }) do s = k end end \
+         return ffi.C.SB_CNT_ERROR < 0 end",
+        "function send(n) connection:query('DO ' .. n) end function event(id) for n = 2, id - 1000 \
+         do send(n) end end",
         "function event() for n = 1, sysbench.opt.threads do s = n end end",
-        "function thread_init() sysbench.opt.mine = 1 sysbench.hooks.mine = print local t = {} t.randomseed = 1 end",
+        "function thread_init() sysbench.opt.mine = 1 sysbench.hooks.mine = print local t = {} \
+         t.randomseed = 1 end",
     ] {
         place.write("shares.lua", &with_event(text));
         let (chosen, notes, _) = isolation(&place, "./shares.lua", &[]);
@@ -488,7 +500,8 @@ fn calls_too_late_for_separate_states_are_reported_once() {
         ),
         ("function event() loadstring('math.mine = 1')() end", "changes math.mine"),
         (
-            "ffi.cdef('struct one { int n; };') function thread_init() ffi.metatype('struct one', {}) end",
+            "ffi.cdef('struct one { int n; };') function thread_init() ffi.metatype('struct one', \
+             {}) end",
             "gives methods",
         ),
     ] {
@@ -659,7 +672,8 @@ fn the_wait_of_an_answer_for_its_clients_turn_is_recorded() {
         (trial, place.run(&["report"]).stdout)
     };
     let (trial, answer) = run(&["--lua-isolation=worker", "--workers=1"]);
-    // Of four clients on one thread, each answer waits for the turns of the other three: 15 of 20 ms.
+    // Of four clients on one thread, each answer waits for the turns of the other three: 15 of 20
+    // ms.
     let us = |name: &str| {
         trial["script"]["answers_ready"][name].as_f64().unwrap_or_else(|| panic!("{name}: {trial}"))
     };

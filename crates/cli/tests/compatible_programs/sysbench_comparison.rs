@@ -11,7 +11,8 @@ use crate::support::{ACCOUNT, Owned, PASSWORD};
 
 const COMPARISON_SCHEMA: &str = include_str!("../../../../docs/reference/comparison.schema.json");
 
-/// Case 4: the row that is inserted has the key of the row that was just deleted, or one of the server's own.
+/// Case 4: the row that is inserted has the key of the row that was just deleted, or one of the
+/// server's own.
 fn delete_and_insert(row: &str) -> String {
     format!(
         "local tables = require('tables')

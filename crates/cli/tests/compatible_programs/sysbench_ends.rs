@@ -30,7 +30,8 @@ fn one_ctrl_c_ends_a_script_that_computes_for_ever() {
         let path = format!("./{name}");
         let command = if name == "prepare.lua" { "prepare" } else { "run" };
         let child = place.start(&[&["sysbench", &path, "--runs=none"], flags, &[command]].concat());
-        // It prints to a pipe, which is read only at the end; so much CPU time means that the script runs.
+        // It prints to a pipe, which is read only at the end; so much CPU time means that the
+        // script runs.
         crate::common::wait_until("a script that computes", || {
             crate::common::cpu_seconds(child.id()) > 2.0
         });
@@ -48,7 +49,8 @@ fn one_ctrl_c_ends_a_script_that_computes_for_ever() {
 #[test]
 fn a_signal_before_the_first_event_has_its_code() {
     let place = Place::new();
-    let script = "local ffi = require('ffi') ffi.cdef('int raise(int)') ffi.C.raise(15) function prepare() end";
+    let script = "local ffi = require('ffi') ffi.cdef('int raise(int)') ffi.C.raise(15) function \
+                  prepare() end";
     place.write("raise.lua", script);
     let ran = place.run(&["sysbench", "./raise.lua", "--runs=none", "prepare"]);
     assert_eq!(ran.code, Some(143), "{}{}", ran.stdout, ran.stderr);

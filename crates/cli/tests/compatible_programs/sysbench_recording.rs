@@ -153,8 +153,9 @@ fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
     let ran = run(&place, script, &[&server[..], &flags].concat());
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(!ran.stdout.contains("recorded"), "{}", ran.stdout);
-    let warning = "truetps: warning: a password on the command line can be read by other users of this host: put it in the \
-                   file of --config-file, or use --dsn with TRUETPS_PASSWORD\n";
+    let warning = "truetps: warning: a password on the command line can be read by other users of \
+                   this host: put it in the file of --config-file, or use --dsn with \
+                   TRUETPS_PASSWORD\n";
     let (before, last) = ran.stderr.split_at(warning.len().min(ran.stderr.len()));
     assert_eq!((before, last.lines().count()), (warning, 1), "{}", ran.stderr);
     assert!(last.starts_with("truetps: recorded in runs/sysbench-"), "{last}");
@@ -237,8 +238,8 @@ fn readings_of_another_server_than_the_one_used_are_dropped() {
     let owned = Owned::start(&binary, &[]);
     owned.execute(&["CREATE DATABASE sbtest"]);
     let place = Place::new();
-    let script = "function event() connection = connection or sysbench.sql.driver('mysql'):connect() \
-                  connection:query('DO 1') end";
+    let script = "function event() connection = connection or \
+                  sysbench.sql.driver('mysql'):connect() connection:query('DO 1') end";
     let script = place.write("other.lua", script);
     let socket = format!("--mysql-socket={}", owned.server.socket().display());
     let options = [
@@ -381,7 +382,8 @@ fn a_place_that_cannot_be_written_is_refused_before_anything_starts() {
     assert!(!plain.stderr.contains("recorded in"), "{}", plain.stderr);
 }
 
-/// Without `--runs` and `TRUETPS_RUNS` nothing is left in the folder that the user happens to be in.
+/// Without `--runs` and `TRUETPS_RUNS` nothing is left in the folder that the user happens to be
+/// in.
 #[test]
 fn runs_go_to_the_state_folder_and_are_found_there() {
     let place = Place::new();
@@ -496,7 +498,8 @@ fn a_folder_that_goes_away_costs_one_line() {
     assert!(lines.len() == 1 && !ran.stdout.contains("ALERT"), "{}{}", ran.stdout, ran.stderr);
 }
 
-/// A power failure finds files before the names that they get, lines before the figures, and names in their folders.
+/// A power failure finds files before the names that they get, lines before the figures, and names
+/// in their folders.
 #[test]
 fn what_is_recorded_reaches_the_disk_in_order() {
     if !has_strace() {

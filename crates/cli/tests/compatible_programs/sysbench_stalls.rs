@@ -1,4 +1,5 @@
-//! A server that stops during a run of `truetps sysbench`: its stall, with what it waited on, in every view.
+//! A server that stops during a run of `truetps sysbench`: its stall, with what it waited on, in
+//! every view.
 
 use std::fs;
 use std::path::Path;
@@ -69,8 +70,8 @@ fn stalls(place: &Place) -> Value {
     document["trials"][0]["stalls"].take()
 }
 
-/// The stall of the run that is of about this length: one stop is one stall. The machine may stand still for a moment
-/// besides, at another time.
+/// The stall of the run that is of about this length: one stop is one stall. The machine may stand
+/// still for a moment besides, at another time.
 fn the_stall(place: &Place) -> Value {
     let stalls = stalls(place);
     let list = stalls["list"].as_array().unwrap();
@@ -166,7 +167,8 @@ fn the_live_view_shows_the_stall_and_then_the_lines_of_sysbench() {
     assert_eq!(status.code(), Some(0), "{rest}");
     let shown = terminal.text();
     let picture = &shown[..shown.rfind(LEAVE).unwrap()];
-    // Only letters that change are drawn: of `Waiting for backup lock`, the first ones may have been there.
+    // Only letters that change are drawn: of `Waiting for backup lock`, the first ones may have
+    // been there.
     for part in ["oltp_read_write", " stall", "▲", "backup"] {
         assert!(picture.contains(part), "{part}: {picture:?}");
     }
@@ -214,7 +216,8 @@ fn a_script_that_connects_only_in_its_events_is_watched() {
     let place = Place::new();
     let Some(owned) = prepared("a_script_that_connects_only_in_its_events", &place) else { return };
     let socket = format!("--mysql-socket={}", owned.server.socket().display());
-    let event = "function event()\n  driver = driver or sysbench.sql.driver()\n  local connection = driver:connect()\n  \
+    let event = "function event()\n  driver = driver or sysbench.sql.driver()\n  local connection \
+                 = driver:connect()\n  \
                  connection:query('SELECT 1')\n  connection:disconnect()\nend\n";
     // The driver is requested before the first event, or in it: then it is known from the options.
     for before in ["function thread_init()\n  driver = sysbench.sql.driver()\nend\n", ""] {

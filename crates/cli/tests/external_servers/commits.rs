@@ -1,4 +1,5 @@
-//! "Committed" means committed: whatever the server has set for sessions, each transaction of a load is one of the server's.
+//! "Committed" means committed: whatever the server has set for sessions, each transaction of a
+//! load is one of the server's.
 
 use serde_json::Value;
 use truetps_testkit::mysql_family::mariadb;
@@ -10,7 +11,8 @@ use crate::support::{ACCOUNT, Owned, PASSWORD, run_with_password, short_run, val
 
 /// Transactions in the binlog of MariaDB, by its own count.
 fn binlog_commits(owned: &Owned) -> u64 {
-    let sql = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'BINLOG_COMMITS'";
+    let sql = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = \
+               'BINLOG_COMMITS'";
     owned.admin().query_value(sql).unwrap().unwrap().parse().unwrap()
 }
 
@@ -18,7 +20,8 @@ fn binlog_commits(owned: &Owned) -> u64 {
 fn each_transaction_of_a_load_is_one_of_the_server() {
     let Some(binary) = mariadb("each_transaction_of_a_load_is_one_of_the_server") else { return };
     let owned = Owned::start(&binary, &[("log_bin", "ON")]);
-    // An administrator's sessions do not run init_connect; the account of the load has no such right.
+    // An administrator's sessions do not run init_connect; the account of the load has no such
+    // right.
     for defaults in [
         "init_connect = 'SET autocommit = 0'",
         "init_connect = 'START TRANSACTION'",
@@ -72,7 +75,8 @@ fn a_schema_that_init_connect_chooses_is_left_alone() {
                 Some("1theirs"),
                 "{name}"
             );
-            let left = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema IN ('shop', 'own', 'truetps')";
+            let left = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema IN \
+                        ('shop', 'own', 'truetps')";
             assert_eq!(owned.admin().query_value(left).unwrap().as_deref(), Some("1"), "{name}");
         }
     }
@@ -123,7 +127,8 @@ fn rows_of_verify_are_committed_and_not_reported_lost() {
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     owned.execute(&[
         "CREATE DATABASE shop",
-        "CREATE TABLE shop.saved (client INT, seq BIGINT, payload VARCHAR(100), PRIMARY KEY (client, seq))",
+        "CREATE TABLE shop.saved (client INT, seq BIGINT, payload VARCHAR(100), PRIMARY KEY \
+         (client, seq))",
         &format!("GRANT ALL ON shop.* TO {ACCOUNT}@'%'"),
         "SET GLOBAL init_connect = 'START TRANSACTION'",
     ]);

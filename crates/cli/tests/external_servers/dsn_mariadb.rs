@@ -1,5 +1,5 @@
-//! `--dsn` on an external MariaDB: truetps creates and drops a schema, changes nothing else, and never shows the
-//! password.
+//! `--dsn` on an external MariaDB: truetps creates and drops a schema, changes nothing else, and
+//! never shows the password.
 
 use std::fs;
 use std::process::Stdio;
@@ -37,7 +37,8 @@ fn an_external_server_is_left_as_it_was() {
     assert!(variables.contains("innodb_flush_log_at_trx_commit"), "its settings are recorded");
     assert_eq!(owned.belongings(), before);
 
-    // By TCP, as an account with few rights, into a schema of another name, after another database than the default.
+    // By TCP, as an account with few rights, into a schema of another name, after another database
+    // than the default.
     let ran = run_with_password(
         &place,
         &short_run("read-write", &tcp, &["--table-rows=500", "--schema=truetps_2"]),
@@ -46,7 +47,8 @@ fn an_external_server_is_left_as_it_was() {
     assert_secret(&place, &ran);
     assert_eq!(owned.belongings(), before);
 
-    // A sweep, several trials, from the address in the environment; tables that refer to each other are refilled.
+    // A sweep, several trials, from the address in the environment; tables that refer to each other
+    // are refilled.
     place.write("orders.toml", ORDERS);
     let mut command = place.command(&["sweep", "./orders.toml"]);
     let ran: Ran = command.env("TRUETPS_DSN", &socket).output().unwrap().into();
@@ -511,7 +513,8 @@ fn clients_that_would_take_every_session_are_refused() {
     assert_eq!(owned.belongings(), before);
 }
 
-/// The command that the run prints at its end restores the rest, and where it would do something else it says so.
+/// The command that the run prints at its end restores the rest, and where it would do something
+/// else it says so.
 #[test]
 fn a_sweep_is_resumed_on_its_own_server_only() {
     let Some(binary) = mariadb("a_sweep_is_resumed_on_its_own_server_only") else { return };
@@ -519,7 +522,14 @@ fn a_sweep_is_resumed_on_its_own_server_only() {
     let (before, place, dsn) = (owned.belongings(), Place::new(), owned.socket_dsn());
     let load =
         "[load]\nwarm_up_s = 0\nmeasure_s = 3\n[factors]\nsync_binlog = [1, 0]\nconnections = [2]";
-    place.write("long.toml", &format!("name = 'l'\nabout = 'a'\n[workload]\nname = 'insert'\ntable_rows = 300\n{load}\n[design]\nblocks = 1\naa_pair = false\n"));
+    place.write(
+        "long.toml",
+        &format!(
+            "name = 'l'\nabout = 'a'\n[workload]\nname = \
+                                       'insert'\ntable_rows = 300\n{load}\n[design]\nblocks = \
+                                       1\naa_pair = false\n"
+        ),
+    );
     let child = place.start(&["sweep", "./long.toml", "--dsn", &dsn, "--schema=truetps_2"]);
     place.wait_for_interval("trial-0001");
     signal(child.id(), Signal::INT);

@@ -43,15 +43,18 @@ fn belongings(server: &PostgresServer) -> Vec<String> {
     rows.map(|row| format!("{row:?}")).collect()
 }
 
-const SHORT: &str = "name = 'own'\nabout = 'a test'\n[factors]\nconnections = [2]\n[load]\nwarm_up_s = 0.1\n\
+const SHORT: &str = "name = 'own'\nabout = 'a test'\n[factors]\nconnections = \
+                     [2]\n[load]\nwarm_up_s = 0.1\n\
                      measure_s = 0.5\n[design]\nblocks = 2\naa_pair = false\n";
 
-const GOODS: &str = "sql = \"UPDATE goods SET note = '?;', cnt = cnt - 1 WHERE id = 1; SELECT '[1]'::jsonb ? 'a' -- ;\"\n\
+const GOODS: &str = "sql = \"UPDATE goods SET note = '?;', cnt = cnt - 1 WHERE id = 1; SELECT \
+                     '[1]'::jsonb ? 'a' -- ;\"\n\
                      create = 'CREATE TABLE \"goods\" (id int primary key, cnt int, note text); \
                      INSERT INTO goods VALUES (1, 9)'\n";
 
-const ALL_TYPES: &str = "table = { rows = 50, ints = 2, varchars = 1, floats = 1, doubles = 1, decimals = 1, \
-                         texts = 1, bigints = 1, datetimes = 1, blobs = 1 }\nrows_per_insert = 3\n\
+const ALL_TYPES: &str = "table = { rows = 50, ints = 2, varchars = 1, floats = 1, doubles = 1, \
+                         decimals = 1, texts = 1, bigints = 1, datetimes = 1, blobs = 1 \
+                         }\nrows_per_insert = 3\n\
                          explicit_commit = true\n";
 
 #[test]
@@ -270,7 +273,8 @@ fn ctrl_c_errors_and_limits_leave_no_schema() {
     // Sessions that have quit are in use for a moment.
     let is_sum = |in_use: u32| {
         let said = format!(
-            "30 clients would use all sessions of this server and lock out other users: {in_use} of 17 are in use"
+            "30 clients would use all sessions of this server and lock out other users: {in_use} \
+             of 17 are in use"
         );
         ran.stderr.contains(&said)
             && ran.stderr.contains(&format!("hint: up to {} clients leave", 14 - in_use))
@@ -342,7 +346,8 @@ fn statements_of_a_run_end_with_it() {
     let mut other = server.connect().unwrap();
     let _other = std::thread::spawn(move || other.query("SELECT pg_sleep(1001)"));
     let running = || {
-        let sql = "SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'";
+        let sql = "SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' \
+                   AND state = 'active'";
         server.connect().unwrap().query_value(sql).unwrap().unwrap()
     };
     for (how, flags) in [Signal::INT, Signal::KILL]
@@ -350,7 +355,8 @@ fn statements_of_a_run_end_with_it() {
         .flat_map(|how| [(how, &[][..]), (how, &["--schema=postgres", "--i-own-this-schema"])])
     {
         let place = Place::new();
-        let workload = "[workload]\nname = 'sql'\nsql = 'SELECT pg_sleep(1000)'\ncreate = 'CREATE TABLE g (id INT)'\n";
+        let workload = "[workload]\nname = 'sql'\nsql = 'SELECT pg_sleep(1000)'\ncreate = 'CREATE \
+                        TABLE g (id INT)'\n";
         place.write("endless.toml", &format!("{}{workload}", SHORT.replace("0.2", "60")));
         let args = [&["sweep", "./endless.toml", "--dsn", &dsn][..], flags].concat();
         let child = place.start(&args);
@@ -389,7 +395,8 @@ fn a_database_that_was_being_created_is_dropped() {
         .unwrap();
         let mut child = place.start(&["run", "insert", "--dsn", &dsn, "--table-rows=300"]);
         wait_until("CREATE DATABASE", || {
-            let sql = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE DATABASE%' AND state = 'active'";
+            let sql = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE DATABASE%' AND \
+                       state = 'active'";
             server.connect().unwrap().query_value(sql).unwrap().is_some()
         });
         child.kill().unwrap();
@@ -455,14 +462,15 @@ fn a_table_of_another_user_keeps_the_database() {
         assert!(ran.code == Some(130) && ran.stderr.contains(&said), "{}", ran.stderr);
         let kept = format!("SELECT id::text FROM theirs.{table}");
         assert_eq!(inside().query_value(&kept).unwrap().as_deref(), Some("7"));
-        let ours = "SELECT relname FROM pg_class WHERE relname LIKE 'sbtest%' AND relnamespace = 'public'::regnamespace";
+        let ours = "SELECT relname FROM pg_class WHERE relname LIKE 'sbtest%' AND relnamespace = \
+                    'public'::regnamespace";
         assert!(inside().query(ours).unwrap().rows.is_empty());
         server.connect().unwrap().execute("DROP DATABASE truetps").unwrap();
     }
 }
 
-/// Session settings are set in the sessions of the load alone: other sessions are not affected, and nothing has to be
-/// restored.
+/// Session settings are set in the sessions of the load alone: other sessions are not affected, and
+/// nothing has to be restored.
 #[test]
 fn settings_of_sessions() {
     let Some(server) = server("settings_of_sessions", &PostgresOptions::default()) else { return };

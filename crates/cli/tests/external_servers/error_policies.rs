@@ -1,4 +1,5 @@
-//! What is done about failed statements and broken connections, by the flags of `run`, on a server that is made to fail.
+//! What is done about failed statements and broken connections, by the flags of `run`, on a server
+//! that is made to fail.
 
 use serde_json::Value;
 use truetps_testkit::mysql_family::mariadb;
@@ -55,7 +56,8 @@ fn classes_are_ignored_retried_or_fatal() {
     let close = || owned.execute(&["SET GLOBAL read_only = ON"]);
     let with = |flags: &[&str], code, validity| {
         let (place, ran) = disturbed(&owned, flags, close);
-        // What cannot be dropped is not left without a word, nor with an exit code that sounds well.
+        // What cannot be dropped is not left without a word, nor with an exit code that sounds
+        // well.
         assert!(ran.stderr.contains("the schema `truetps` could not be dropped"), "{}", ran.stderr);
         owned.execute(&["SET GLOBAL read_only = OFF", "DROP DATABASE truetps"]);
         trial(&place, &ran, code, validity)
@@ -114,7 +116,8 @@ fn a_broken_connection_is_made_again_or_is_not() {
     assert!(count(&back, "failed") <= 1, "{back}");
 }
 
-/// Servers close sessions that are idle for long, and truetps's own one is idle for as long as a trial.
+/// Servers close sessions that are idle for long, and truetps's own one is idle for as long as a
+/// trial.
 #[test]
 fn a_server_that_closes_idle_sessions_is_well() {
     let Some(binary) = mariadb("a_server_that_closes_idle_sessions") else { return };

@@ -1,7 +1,8 @@
-//! Runs on external servers, killed at critical moments: `truetps server restore` removes everything that they leave.
+//! Runs on external servers, killed at critical moments: `truetps server restore` removes
+//! everything that they leave.
 //!
-//! Kills are triggered by what has happened, so that each hits something on any machine. `TRUETPS_KILLS=60` kills at random
-//! moments, too, that many runs in all.
+//! Kills are triggered by what has happened, so that each hits something on any machine.
+//! `TRUETPS_KILLS=60` kills at random moments, too, that many runs in all.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -128,9 +129,12 @@ fn check_restore(
     restored.stdout
 }
 
-const ENDLESS: &str = "name = 'endless'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'SELECT SLEEP(1000) FROM g'\n\
-                       create = 'CREATE TABLE g (id INT); INSERT INTO g VALUES (1)'\n[factors]\nconnections = [3]\n\
-                       [load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n[design]\nblocks = 1\naa_pair = false\n";
+const ENDLESS: &str = "name = 'endless'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'SELECT \
+                       SLEEP(1000) FROM g'\n\
+                       create = 'CREATE TABLE g (id INT); INSERT INTO g VALUES \
+                       (1)'\n[factors]\nconnections = [3]\n\
+                       [load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n[design]\nblocks = 1\naa_pair = \
+                       false\n";
 
 #[test]
 fn statements_of_a_run_end_with_it() {
@@ -210,7 +214,8 @@ fn a_right_that_is_revoked_during_a_run_hides_no_schema() {
         owned.execute(&[&revoke]);
         signal(child.id(), Signal::INT);
         let ran: Ran = child.wait_with_output().unwrap().into();
-        let tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema LIKE 'truetps%' AND table_name <> 'mine'";
+        let tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema LIKE \
+                      'truetps%' AND table_name <> 'mine'";
         let left = owned.admin().query_value(tables).unwrap().unwrap();
         if ran.code == Some(130) {
             assert_eq!(left, "0", "{revoke}: {}", ran.stderr);
@@ -336,7 +341,8 @@ fn runs_that_are_killed_where_it_hurts() {
     }
 }
 
-/// `xorshift64`: the seed of a run of the test gives the moments that it tries, not what happens at them.
+/// `xorshift64`: the seed of a run of the test gives the moments that it tries, not what happens at
+/// them.
 struct Random(u64);
 
 impl Random {
@@ -383,8 +389,8 @@ fn runs_that_are_killed_at_random() {
         }
     }
     eprintln!(
-        "seed {seed}: {done} runs killed, {with_settings} of them with settings, {with_schema} with a schema and \
-         {with_sessions} with sessions left; all restored"
+        "seed {seed}: {done} runs killed, {with_settings} of them with settings, {with_schema} \
+         with a schema and {with_sessions} with sessions left; all restored"
     );
     assert!(with_settings > 0 && with_schema > 0, "no kill has hit anything");
 }

@@ -1,4 +1,5 @@
-//! Settings of external servers: they are set for trials, and are restored however a run ends, including `kill -9`.
+//! Settings of external servers: they are set for trials, and are restored however a run ends,
+//! including `kill -9`.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -19,7 +20,8 @@ use crate::support::{
     ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run, valid_trial,
 };
 
-/// MariaDB has a privilege for each kind of variable: the error names the one needed, and it is enough.
+/// MariaDB has a privilege for each kind of variable: the error names the one needed, and it is
+/// enough.
 #[test]
 fn the_narrowest_right_to_a_setting_is_named_and_is_enough() {
     let test = "the_narrowest_right_to_a_setting";
@@ -312,7 +314,8 @@ fn what_is_refused_before_anything_is_made() {
         check(
             place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_tx_commit=2"])),
             &[
-                "no variable `innodb_flush_log_at_tx_commit` (did you mean `innodb_flush_log_at_trx_commit`",
+                "no variable `innodb_flush_log_at_tx_commit` (did you mean \
+                 `innodb_flush_log_at_trx_commit`",
                 "hint: ",
             ],
         );
@@ -384,7 +387,8 @@ fn a_dry_run_changes_nothing_but_its_session() {
         owned.execute(&["TRUNCATE mysql.general_log"]);
         let ran = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn(), "--dry-run"]);
         assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
-        let sql = "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute', 'Prepare')";
+        let sql = "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE \
+                   command_type IN ('Query', 'Execute', 'Prepare')";
         let sent: Vec<_> = owned
             .admin()
             .query(sql)
@@ -431,7 +435,8 @@ fn a_dry_run_changes_nothing_but_its_session() {
         let told = |sql: &String| {
             let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
             let start: String = line.chars().take(400).collect();
-            // The mark is another one each time, and rows are shown by the first statement that fills.
+            // The mark is another one each time, and rows are shown by the first statement that
+            // fills.
             let start =
                 start.split("VALUES").next().and_then(|start| start.split("COMMENT").next());
             let start = start.unwrap_or_default().trim();

@@ -1,5 +1,5 @@
-//! Failures on an external server during a run: another server at its address, a revoked privilege, a variable that
-//! changes another one.
+//! Failures on an external server during a run: another server at its address, a revoked privilege,
+//! a variable that changes another one.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -302,7 +302,8 @@ fn a_value_of_ours_after_a_restart_is_for_its_owner_to_decide() {
     assert!(schemas(&owned).contains(&"truetps".to_owned()));
     let ran = place.run(&["server", "restore", "--journal", &file, "--dsn", &dsn, "--same-server"]);
     assert!(!schemas(&owned).contains(&"truetps".to_owned()), "{}", ran.stderr);
-    // A restart undoes what a run sets: there is nothing left to restore, and the journal is kept for its owner.
+    // A restart undoes what a run sets: there is nothing left to restore, and the journal is kept
+    // for its owner.
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(
         ran.stdout.contains("sync_binlog is 7") && ran.stdout.contains("it was 3"),
@@ -398,7 +399,8 @@ fn without_a_privilege_the_rest_is_restored_and_the_exit_code_is_4() {
     let ran = run_with_password(&place, &["server", "restore"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let text = format!(
-        "innodb_flush_log_at_timeout was changed to 9 by another session; left unchanged; before the run it was {}",
+        "innodb_flush_log_at_timeout was changed to 9 by another session; left unchanged; before \
+         the run it was {}",
         before["innodb_flush_log_at_timeout"]
     );
     assert!(ran.stdout.contains(&text), "{}", ran.stdout);

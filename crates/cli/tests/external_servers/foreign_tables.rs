@@ -10,6 +10,7 @@ use crate::support::external::{schemas, server};
 use crate::support::{Owned, short_run, valid_trial};
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one journey")]
 fn a_schema_of_the_run_with_a_table_of_another_user() {
     let Some(binary) = mariadb("a_schema_of_the_run_with_a_table_of_another_user") else { return };
     let owned = server(&binary);
@@ -63,8 +64,10 @@ fn a_schema_of_the_run_with_a_table_of_another_user() {
     // A view and a table that the workload makes are no other user's.
     owned.execute(&["DROP DATABASE truetps"]);
     let place = Place::new();
-    let plan = "name = 'view'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'INSERT INTO t VALUES (1)'\n\
-                create = 'CREATE TABLE t (id INT); CREATE VIEW v AS SELECT id FROM t'\n[factors]\nconnections = [1]\n\
+    let plan = "name = 'view'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'INSERT INTO t \
+                VALUES (1)'\n\
+                create = 'CREATE TABLE t (id INT); CREATE VIEW v AS SELECT id FROM \
+                t'\n[factors]\nconnections = [1]\n\
                 [load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n[design]\nblocks = 1\naa_pair = false\n";
     place.write("view.toml", plan);
     let ran = place.run(&["sweep", "./view.toml", "--dsn", &dsn]);
@@ -132,13 +135,16 @@ fn a_schema_of_its_owner_after_a_kill() {
         }
         assert_eq!(tables(), before, "{state}: {}", ran.stdout);
     }
-    // A name that is there in other letters, and statements that would touch or leave something else.
+    // A name that is there in other letters, and statements that would touch or leave something
+    // else.
     owned.execute(&["CREATE TABLE `app-1`.Goods (id INT)"]);
     let place = Place::new();
     let plan = |create: &str| {
         format!(
-            "name = 'own'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'INSERT INTO GOODS VALUES (1)'\ncreate = '{create}'\n\
-             [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n[design]\nblocks = 1\naa_pair = false\n"
+            "name = 'own'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'INSERT INTO GOODS \
+             VALUES (1)'\ncreate = '{create}'\n\
+             [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = \
+             0.5\n[design]\nblocks = 1\naa_pair = false\n"
         )
     };
     for (create, word) in [
@@ -157,7 +163,8 @@ fn a_schema_of_its_owner_after_a_kill() {
     );
 }
 
-/// In each text one statement, and of those one kind: also of the texts that are sent again before each trial.
+/// In each text one statement, and of those one kind: also of the texts that are sent again before
+/// each trial.
 #[test]
 fn a_schema_of_its_owner_gets_nothing_but_tables() {
     let test = "a_schema_of_its_owner_gets_nothing_but_tables";
@@ -187,9 +194,12 @@ fn a_schema_of_its_owner_gets_nothing_but_tables() {
             place.write(
                 "own.toml",
                 &format!(
-                    "name = 'own'\nabout = 'a test'\n[workload]\nname = 'custom'\n[[workload.table]]\nname = 'orders'\n\
-                     create = ['{create}']\nafter_load = ['{after}']\n[[workload.statements]]\nsql = 'SELECT 1'\n\
-                     [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n[design]\nblocks = 1\n\
+                    "name = 'own'\nabout = 'a test'\n[workload]\nname = \
+                     'custom'\n[[workload.table]]\nname = 'orders'\n\
+                     create = ['{create}']\nafter_load = ['{after}']\n[[workload.statements]]\nsql \
+                     = 'SELECT 1'\n\
+                     [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = \
+                     0.5\n[design]\nblocks = 1\n\
                      aa_pair = false\n"
                 ),
             );
@@ -235,7 +245,8 @@ fn a_database_of_its_owner_in_postgresql() {
     let place = Place::new();
     killed(&place, start(&place, &dsn, &flags));
     assert_ne!(tables(), before);
-    // The restore has another search path; and the owner renamed a table and created another of that name.
+    // The restore has another search path; and the owner renamed a table and created another of
+    // that name.
     for sql in [
         "ALTER ROLE truetps SET search_path = public",
         "ALTER TABLE mine.sbtest1 RENAME TO kept",

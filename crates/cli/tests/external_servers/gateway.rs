@@ -17,8 +17,8 @@ use truetps_testkit::mysql_family::mariadb;
 use crate::common::{Place, has_disks, signal, wait_until};
 use crate::support::Owned;
 
-pub(crate) const CREATE: &str = "CREATE TABLE precious.readings (client INT NOT NULL, seq BIGINT NOT NULL, text VARCHAR(20), \
-     PRIMARY KEY (client, seq))";
+pub(crate) const CREATE: &str = "CREATE TABLE precious.readings (client INT NOT NULL, seq BIGINT \
+     NOT NULL, text VARCHAR(20), PRIMARY KEY (client, seq))";
 const CLIENTS: usize = 20;
 /// Connections that do nothing, as far as descriptors allow.
 const IDLE: u64 = 20_000;
@@ -156,8 +156,8 @@ impl GatewayLoad {
 
 fn check_rows(owned: &Owned, acknowledged: &[u64]) {
     let mut admin = owned.admin();
-    let sql = "SELECT client, COUNT(*), MAX(seq) + 1, SUM(text <> CONCAT(client, '-', seq)) FROM precious.readings \
-               GROUP BY client ORDER BY client";
+    let sql = "SELECT client, COUNT(*), MAX(seq) + 1, SUM(text <> CONCAT(client, '-', seq)) FROM \
+               precious.readings GROUP BY client ORDER BY client";
     let found = admin.query(sql).unwrap().rows;
     for (client, rows) in acknowledged.iter().enumerate() {
         let row: Vec<_> =
@@ -210,7 +210,8 @@ fn a_gateway_that_is_stopped_under_load_drains() {
     assert_eq!(other.child.wait().unwrap().code(), Some(0));
 }
 
-/// The gateway goes on while its database loses its power, with no, half and all of the unflushed sectors on the disk.
+/// The gateway goes on while its database loses its power, with no, half and all of the unflushed
+/// sectors on the disk.
 #[test]
 fn nothing_acknowledged_is_lost_in_a_power_cut() {
     let Some(binary) = mariadb("power cuts below the gateway") else { return };
@@ -241,7 +242,8 @@ fn nothing_acknowledged_is_lost_in_a_power_cut() {
     gateway.end();
 }
 
-/// InnoDB shows a row to others before its commit is on disk: a retry through another gateway must wait for it, too.
+/// InnoDB shows a row to others before its commit is on disk: a retry through another gateway must
+/// wait for it, too.
 #[test]
 fn a_duplicate_is_not_acknowledged_before_its_row_is_on_disk() {
     let Some(binary) = mariadb("rows that are seen before their flush") else { return };
@@ -344,7 +346,8 @@ fn open_unread_http2(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Short requests that once made it hold hundreds of megabytes, or shut others out, all at the same time.
+/// Short requests that once made it hold hundreds of megabytes, or shut others out, all at the same
+/// time.
 #[test]
 fn hostile_clients_cost_little_memory_and_shut_none_out() {
     let Some(binary) = mariadb("hostile clients") else { return };
@@ -416,7 +419,8 @@ fn connections_leave_descriptors_for_the_database() {
     let silent: Vec<_> = (0..80).map(|_| TcpStream::connect(gateway.address).unwrap()).collect();
     assert_eq!(post(gateway.address, 0, 0), Some(200));
     let mut admin = owned.admin();
-    let sessions = "SELECT id FROM information_schema.processlist WHERE user <> 'system user' AND id <> CONNECTION_ID()";
+    let sessions = "SELECT id FROM information_schema.processlist WHERE user <> 'system user' AND \
+                    id <> CONNECTION_ID()";
     for row in admin.query(sessions).unwrap().rows {
         // A session that reads settings may have ended.
         let _ = admin.execute(&format!("KILL {}", row[0].as_deref().unwrap()));

@@ -1,5 +1,6 @@
-//! HTTP clients of five languages (`tests/clients`), with pools and retries, while the gateway is restarted and killed,
-//! and its database killed: each row that a client knows to be stored is in the table once.
+//! HTTP clients of five languages (`tests/clients`), with pools and retries, while the gateway is
+//! restarted and killed, and its database killed: each row that a client knows to be stored is in
+//! the table once.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -1,5 +1,5 @@
-//! `--part` beside an account that may do everything in the schema where the parts meet: it can keep them from their load,
-//! and nothing else.
+//! `--part` beside an account that may do everything in the schema where the parts meet: it can
+//! keep them from their load, and nothing else.
 
 use std::fs::File;
 use std::os::unix::fs::symlink;
@@ -20,10 +20,10 @@ use crate::support::Owned;
 const END_MAX: Duration = Duration::from_mins(1);
 
 /// The table as parts make it.
-const TABLE: &str = "CREATE TABLE truetps_parts (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, \
-     phase VARCHAR(16) NOT NULL, start_us BIGINT NOT NULL, note MEDIUMTEXT NOT NULL, judged INT NOT NULL, \
-     verdict MEDIUMTEXT NOT NULL, serial BIGINT NOT NULL, number VARCHAR(32) NOT NULL, proof VARCHAR(64) NOT NULL, \
-     invitation MEDIUMTEXT NOT NULL, answer VARCHAR(64) NOT NULL)";
+const TABLE: &str = "CREATE TABLE truetps_parts (part INT NOT NULL PRIMARY KEY, round INT NOT \
+     NULL, phase VARCHAR(16) NOT NULL, start_us BIGINT NOT NULL, note MEDIUMTEXT NOT NULL, judged \
+     INT NOT NULL, verdict MEDIUMTEXT NOT NULL, serial BIGINT NOT NULL, number VARCHAR(32) NOT \
+     NULL, proof VARCHAR(64) NOT NULL, invitation MEDIUMTEXT NOT NULL, answer VARCHAR(64) NOT NULL)";
 /// With the rights of the reader.
 const FUNCTION: &str = "CREATE FUNCTION f() RETURNS INT SQL SECURITY INVOKER BEGIN \
      UPDATE precious.letters SET line = 'changed'; RETURN 1; END";
@@ -92,7 +92,8 @@ fn parts_without_a_secret_do_not_start() {
     let other =
         Ran::from(other.env("TRUETPS_PARTS_SECRET", "another one than part 0").output().unwrap());
     assert_eq!(other.code, Some(4), "{}", other.stderr);
-    let expect = "no part of this load wrote the row of part 0 in `truetps_parts`: parts have different secrets";
+    let expect = "no part of this load wrote the row of part 0 in `truetps_parts`: parts have \
+                  different secrets";
     assert!(other.stderr.contains(expect), "{}", other.stderr);
     signal(first.id(), Signal::INT);
     ran(first);
@@ -108,8 +109,8 @@ fn another_account_that_takes_the_place_of_part_0_invites_nobody() {
     let row = |invitation: &str| {
         let (number, proof, note) = ("ab".repeat(16), "cd".repeat(32), hex("CREATE USER evil"));
         format!(
-            "INSERT INTO truetps_parts VALUES (0, 1, 'prepared', 0, '{note}', 0, '', 1, '{number}', '{proof}', \
-             '{invitation}', '')"
+            "INSERT INTO truetps_parts VALUES (0, 1, 'prepared', 0, '{note}', 0, '', 1, \
+             '{number}', '{proof}', '{invitation}', '')"
         )
     };
     let no_proof = "no part of this load wrote the row of part 0 in `truetps_parts`";
@@ -167,7 +168,8 @@ fn sessions_of_all_parts_have_the_settings_of_the_plan() {
     }
 }
 
-/// In PostgreSQL, reading a view and writing to a table run the owner's functions with the rights of the session.
+/// In PostgreSQL, reading a view and writing to a table run the owner's functions with the rights
+/// of the session.
 #[test]
 fn a_database_of_another_role_is_not_read() {
     let Some(server) =
@@ -196,9 +198,10 @@ fn a_database_of_another_role_is_not_read() {
             ),
             &format!("CREATE FUNCTION evil.pg_try_advisory_lock(int, int) RETURNS int {steal}"),
             "ALTER DATABASE truetps SET search_path = evil, public, pg_catalog",
-            "CREATE VIEW truetps_parts AS SELECT f() AS part, f() AS round, 'joined'::text AS phase, 0 AS start_us, \
-             ''::text AS note, 0 AS judged, ''::text AS verdict, 0 AS serial, ''::text AS number, ''::text AS proof, \
-             ''::text AS invitation, ''::text AS answer",
+            "CREATE VIEW truetps_parts AS SELECT f() AS part, f() AS round, 'joined'::text AS \
+             phase, 0 AS start_us, ''::text AS note, 0 AS judged, ''::text AS verdict, 0 AS \
+             serial, ''::text AS number, ''::text AS proof, ''::text AS invitation, ''::text AS \
+             answer",
         ],
     );
     execute(&mut admin, &["RESET ROLE"]);
@@ -292,9 +295,10 @@ fn names_below(place: &Place) -> Vec<String> {
 }
 
 /// Records each row that is written from now on, in order.
-const RECORDER: &str = "CREATE TRIGGER truetps.recorder AFTER UPDATE ON truetps.truetps_parts FOR EACH ROW \
-     INSERT INTO mallory.recorded VALUES (NULL, NEW.part, NEW.round, NEW.phase, NEW.start_us, NEW.note, NEW.judged, \
-     NEW.verdict, NEW.serial, NEW.number, NEW.proof, NEW.invitation, NEW.answer)";
+const RECORDER: &str = "CREATE TRIGGER truetps.recorder AFTER UPDATE ON truetps.truetps_parts FOR \
+     EACH ROW INSERT INTO mallory.recorded VALUES (NULL, NEW.part, NEW.round, NEW.phase, \
+     NEW.start_us, NEW.note, NEW.judged, NEW.verdict, NEW.serial, NEW.number, NEW.proof, \
+     NEW.invitation, NEW.answer)";
 
 #[test]
 fn rows_of_an_earlier_run_start_nothing() {
@@ -315,9 +319,11 @@ fn rows_of_an_earlier_run_start_nothing() {
     });
     good(children);
     let replay = |phase: &str| {
-        let columns = "part, round, phase, start_us, note, judged, verdict, serial, number, proof, invitation, answer";
+        let columns = "part, round, phase, start_us, note, judged, verdict, serial, number, proof, \
+                       invitation, answer";
         format!(
-            "REPLACE INTO truetps_parts SELECT {columns} FROM mallory.recorded WHERE part = 0 AND phase = '{phase}' LIMIT 1"
+            "REPLACE INTO truetps_parts SELECT {columns} FROM mallory.recorded WHERE part = 0 AND \
+             phase = '{phase}' LIMIT 1"
         )
     };
     enter_as_part_0(
@@ -346,8 +352,8 @@ fn rows_of_an_earlier_run_start_nothing() {
     assert!(trial["measured"].is_null(), "no load was sent: {trial}");
 }
 
-/// What is done to the table of a load of two parts, when part 1 is in this phase, or before it starts; and the words of a part that then ends,
-/// or none if the load is good.
+/// What is done to the table of a load of two parts, when part 1 is in this phase, or before it
+/// starts; and the words of a part that then ends, or none if the load is good.
 struct Attack {
     phase: &'static str,
     sql: Vec<String>,
@@ -428,25 +434,25 @@ fn changed_rows_end_a_load_and_other_changes_do_not_matter() {
         // Only the phases of one part go back.
         attack(
             "ready",
-            &[
-                "CREATE TRIGGER t BEFORE UPDATE ON truetps_parts FOR EACH ROW SET NEW.phase = IF(NEW.part = 1, 'joined', NEW.phase)",
-            ],
+            &["CREATE TRIGGER t BEFORE UPDATE ON truetps_parts FOR EACH ROW SET NEW.phase = \
+                 IF(NEW.part = 1, 'joined', NEW.phase)"],
             Some("no part of this load wrote the row of part 1"),
         ),
         attack(
             BEFORE_PART_1,
-            &[
-                "CREATE TRIGGER t BEFORE INSERT ON truetps_parts FOR EACH ROW SET NEW.part = NEW.part + 7",
-            ],
+            &["CREATE TRIGGER t BEFORE INSERT ON truetps_parts FOR EACH ROW SET NEW.part = \
+                 NEW.part + 7"],
             Some("part 1/2 did not come within 20 s"),
         ),
         // Rows of no part, columns that parts do not read, another collation.
         attack(
             BEFORE_PART_1,
             &[
-                "INSERT INTO truetps_parts SELECT seq, 1, 'failed', 0, '', 0, '', 1, '', '', '', '' FROM seq_2_to_300000",
+                "INSERT INTO truetps_parts SELECT seq, 1, 'failed', 0, '', 0, '', 1, '', '', '', \
+                 '' FROM seq_2_to_300000",
                 "ALTER TABLE truetps_parts ADD COLUMN more INT NOT NULL DEFAULT 1 INVISIBLE",
-                "ALTER TABLE truetps_parts CONVERT TO CHARACTER SET latin1 COLLATE latin1_german2_ci",
+                "ALTER TABLE truetps_parts CONVERT TO CHARACTER SET latin1 COLLATE \
+                 latin1_german2_ci",
             ],
             None,
         ),

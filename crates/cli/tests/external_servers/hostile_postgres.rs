@@ -1,7 +1,8 @@
-//! A PostgreSQL in which every account may create functions in the schema `public`, as in all databases that were made by
-//! version 14 or older, and one account has made functions and operators that the server prefers to its own wherever the
-//! types of a call fit better. Commands that only read or measure must not call them: they would have the rights of the
-//! account that truetps logs in with.
+//! A PostgreSQL in which every account may create functions in the schema `public`, as in all
+//! databases that were made by version 14 or older, and one account has made functions and
+//! operators that the server prefers to its own wherever the types of a call fit better. Commands
+//! that only read or measure must not call them: they would have the rights of the account that
+//! truetps logs in with.
 
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use crate::support::short_run;
 
 const CALLED: &str = "CALLED FOR ANOTHER ACCOUNT";
 
-/// Functions of the server that have a text, a name, a relation or any type among their arguments: each is made again for
-/// other types, with a warning in the server's log.
+/// Functions of the server that have a text, a name, a relation or any type among their arguments:
+/// each is made again for other types, with a warning in the server's log.
 const FUNCTIONS: &str = r#"
 DO $make$ DECLARE f record; other text; args text; n int; BEGIN
 FOR f IN SELECT proname, proargtypes::oid[] AS types, pronargs, prokind FROM pg_catalog.pg_proc
@@ -90,8 +91,11 @@ fn functions_of_another_account_are_not_called() {
     root.query("SELECT pg_table_size(oid) FROM pg_class LIMIT 1").unwrap();
     let known = calls(&server).len();
     assert!(known > 0, "the server prefers them: {}", server.log());
-    root.execute("CREATE TABLE readings (client int, seq bigint, text varchar(100), PRIMARY KEY (client, seq))")
-        .unwrap();
+    root.execute(
+        "CREATE TABLE readings (client int, seq bigint, text varchar(100), PRIMARY KEY \
+                  (client, seq))",
+    )
+    .unwrap();
     let place = Place::new();
     let dsn = format!("postgresql://truetps@/postgres?socket={}", server.socket().display());
     let measure = |workload, flags: &[&str]| place.run(&short_run(workload, &dsn, flags));

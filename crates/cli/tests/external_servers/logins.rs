@@ -1,5 +1,5 @@
-//! Who logs in to a server of a DSN: option files, the environment, the terminal; and no server gets the password of
-//! another one.
+//! Who logs in to a server of a DSN: option files, the environment, the terminal; and no server
+//! gets the password of another one.
 
 use std::fs;
 use std::io::{Read, Write};

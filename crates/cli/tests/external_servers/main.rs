@@ -1,4 +1,5 @@
-//! The whole program on servers that it did not start: each test owns one, which must be the same before and after.
+//! The whole program on servers that it did not start: each test owns one, which must be the same
+//! before and after.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! MySQL, which has a redo log, logins and settings of its own: a few workloads on a private one, and an
-//! external one.
+//! MySQL, which has a redo log, logins and settings of its own: a few workloads on a private one,
+//! and an external one.
 
 use truetps_testkit::mysql_family::mysql;
 
@@ -27,7 +27,8 @@ fn a_private_mysql() {
     assert!(place.servers().is_empty());
 }
 
-/// Its accounts log in by `caching_sha2_password`: first with TLS, then without, then from what the server remembers.
+/// Its accounts log in by `caching_sha2_password`: first with TLS, then without, then from what the
+/// server remembers.
 #[test]
 fn an_external_mysql() {
     let Some((binary, _)) = mysql("an_external_mysql") else { return };

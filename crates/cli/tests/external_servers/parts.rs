@@ -1,4 +1,5 @@
-//! `--part`: several load generators make one load of one server, and `truetps merge` puts them together.
+//! `--part`: several load generators make one load of one server, and `truetps merge` puts them
+//! together.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -242,8 +243,8 @@ fn two_parts_on_a_postgresql_are_one_load() {
     assert_eq!(databases(), before, "nothing is left");
 }
 
-/// Far parts, whose hosts' clocks are not the server's. The clocks of this test's parts are one; that the monotonic ones
-/// differ, as between hosts, is seen where time namespaces can be made.
+/// Far parts, whose hosts' clocks are not the server's. The clocks of this test's parts are one;
+/// that the monotonic ones differ, as between hosts, is seen where time namespaces can be made.
 #[test]
 fn distant_parts_start_together() {
     let Some(binary) = mariadb("distant_parts_start_together") else { return };
@@ -469,10 +470,12 @@ enum Moment {
     Running(u64),
 }
 
-/// After the start of this load is named it runs for this long, but for the margin of a test that sleeps.
+/// After the start of this load is named it runs for this long, but for the margin of a test that
+/// sleeps.
 const LATE_MS: u64 = 2_500;
 
-/// Kills one part: the others end in time, no figure is taken for the whole, and nothing stays in the server.
+/// Kills one part: the others end in time, no figure is taken for the whole, and nothing stays in
+/// the server.
 #[expect(clippy::too_many_lines, reason = "one journey")]
 fn check_kill(owned: &Owned, moment: Moment, victim: u32) {
     let place = Place::new();

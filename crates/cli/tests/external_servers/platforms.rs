@@ -1,4 +1,5 @@
-//! Managed and distributed servers, as a MariaDB that shows another version: what an ordinary account reads of them.
+//! Managed and distributed servers, as a MariaDB that shows another version: what an ordinary
+//! account reads of them.
 
 use std::fs;
 

@@ -293,7 +293,8 @@ fn a_restart_and_a_session_that_is_ended_are_distinguished() {
     let child = place.start(&["probe", &dsn, "--interval=100ms"]);
     sleep(Duration::from_millis(1200));
     let mut admin = owned.admin();
-    let sessions = "SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()";
+    let sessions = "SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> \
+                    CONNECTION_ID()";
     let probes = admin.query_value(sessions).unwrap().unwrap();
     admin.execute(&format!("KILL {probes}")).unwrap();
     sleep(Duration::from_secs(1));
@@ -507,7 +508,8 @@ fn a_probe_that_was_suspended_blames_no_server() {
     wait_until("the first readings", || {
         folder().is_some_and(|one| one.kept_bytes().is_ok_and(|bytes| bytes > 2000))
     });
-    // The second question is under way when the probe is stopped: the server does not answer it at once.
+    // The second question is under way when the probe is stopped: the server does not answer it at
+    // once.
     sleep(Duration::from_millis(1700));
     signal(owned.server.pid(), Signal::STOP);
     sleep(Duration::from_millis(500));
@@ -524,7 +526,8 @@ fn a_probe_that_was_suspended_blames_no_server() {
     assert!(summary.no_answer_ms < 1000.0 && summary.answers_at_end, "{:?}", summary.outages);
 }
 
-/// On a server that has just started, each commit is one of the binlog and two or more of the handler.
+/// On a server that has just started, each commit is one of the binlog and two or more of the
+/// handler.
 #[test]
 fn lines_and_summary_count_the_same_commits() {
     const COMMITS: u32 = 300;
@@ -560,7 +563,8 @@ fn lines_and_summary_count_the_same_commits() {
     let summary = the_probe(&place).summary().unwrap();
     let binlog = summary.counters["status.Binlog_commits"].growth;
     assert!(binlog >= f64::from(COMMITS), "{binlog}");
-    // The first line is about the time since the first sample, which has none; times have one decimal.
+    // The first line is about the time since the first sample, which has none; times have one
+    // decimal.
     assert!(
         (counted - binlog).abs() < binlog * 0.25,
         "{counted} in the lines, {binlog}: {}",
@@ -569,7 +573,8 @@ fn lines_and_summary_count_the_same_commits() {
     assert!(ran.stdout.contains("status.Binlog_commits"), "{}", ran.stdout);
 }
 
-/// A replica that may not write to a table falls behind; what its server says of that is what the probe says.
+/// A replica that may not write to a table falls behind; what its server says of that is what the
+/// probe says.
 #[test]
 fn a_replica_is_as_far_behind_as_its_server_says() {
     let Some(binary) = mariadb("a_replica_is_as_far_behind_as_its_server_says") else { return };
@@ -580,8 +585,9 @@ fn a_replica_is_as_far_behind_as_its_server_says() {
     replica.execute(&[
         &format!("SET GLOBAL gtid_slave_pos = '{at}'"),
         &format!(
-            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={}, MASTER_USER='{ACCOUNT}', MASTER_PASSWORD='{PASSWORD}', \
-             MASTER_SSL=0, MASTER_SSL_VERIFY_SERVER_CERT=0, MASTER_USE_GTID=slave_pos",
+            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={}, MASTER_USER='{ACCOUNT}', \
+             MASTER_PASSWORD='{PASSWORD}', MASTER_SSL=0, MASTER_SSL_VERIFY_SERVER_CERT=0, \
+             MASTER_USE_GTID=slave_pos",
             source.port
         ),
         "START SLAVE",

@@ -108,7 +108,8 @@ fn a_scrape_is_no_query() {
     wait_until("a reading", || scrape(&address).contains("\ntruetps_up 1\n"));
     let mut admin = owned.admin();
     let mut questions = || {
-        let sql = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'QUESTIONS'";
+        let sql = "SELECT variable_value FROM information_schema.global_status WHERE variable_name \
+                   = 'QUESTIONS'";
         admin.query_value(sql).unwrap().unwrap().parse::<u64>().unwrap()
     };
     let before = questions();

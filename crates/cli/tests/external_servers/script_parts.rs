@@ -24,8 +24,8 @@ function event()
 end
 "#;
 
-const TABLE: &str = "CREATE TABLE draws (source VARCHAR(9), tid INT, n INT, number BIGINT, uniq BIGINT, \
-                     PRIMARY KEY (source, tid, n))";
+const TABLE: &str = "CREATE TABLE draws (source VARCHAR(9), tid INT, n INT, number BIGINT, uniq \
+                     BIGINT, PRIMARY KEY (source, tid, n))";
 
 /// Makes the script's own schema. Returns the flag that names it.
 fn script_schema(owned: &Owned) -> String {
@@ -80,7 +80,8 @@ impl<'a> ScriptLoad<'a> {
 
 /// What two loads of one seed have drawn, one whole and one by parts.
 fn check_draws(value: &mut dyn FnMut(&str) -> u64) {
-    let both = "draws a JOIN draws b ON a.tid = b.tid AND a.n = b.n WHERE a.source = 'whole' AND b.source = 'parts'";
+    let both = "draws a JOIN draws b ON a.tid = b.tid AND a.n = b.n WHERE a.source = 'whole' AND \
+                b.source = 'parts'";
     let (same, other) =
         (format!("{both} AND a.number = b.number"), format!("{both} AND a.number <> b.number"));
     assert_eq!(
@@ -229,7 +230,8 @@ fn parts_of_a_script_that_do_not_fit_are_refused() {
         seeded.trial(0)
     );
 
-    // A part that is killed while the load runs: the other learns it when its own events have ended.
+    // A part that is killed while the load runs: the other learns it when its own events have
+    // ended.
     let (first, mut second) =
         (seeded.start(0, 2, &["--load=k"]), seeded.start(1, 2, &["--load=k"]));
     wait_until("rows of the second part", || {

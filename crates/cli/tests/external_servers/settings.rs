@@ -190,7 +190,8 @@ fn a_postgresql() {
     assert_eq!(found["schemas"][0]["tables"], 1, "{}", found["schemas"]);
     assert_eq!(found["variables"]["primary_conninfo"], serde_json::Value::Null);
     place.write("pg.json", &found.to_string());
-    // A schema whose name only begins like a system schema's, and partitions, whose rows count once.
+    // A schema whose name only begins like a system schema's, and partitions, whose rows count
+    // once.
     for sql in [
         "CREATE SCHEMA pgstats",
         "CREATE TABLE pgstats.parts (id int) PARTITION BY RANGE (id)",

@@ -15,8 +15,8 @@ use crate::support::Owned;
 use crate::support::row_service::{Deed, RowService};
 
 /// Its key allows a second copy of a row.
-const TABLE: &str = "CREATE TABLE shop.rows_of_clients (id BIGINT AUTO_INCREMENT PRIMARY KEY, client INT, seq BIGINT, payload \
-                     VARCHAR(100))";
+const TABLE: &str = "CREATE TABLE shop.rows_of_clients (id BIGINT AUTO_INCREMENT PRIMARY KEY, \
+                     client INT, seq BIGINT, payload VARCHAR(100))";
 const NAME: &str = "shop.rows_of_clients";
 
 fn shop(test: &str) -> Option<Owned> {
@@ -122,7 +122,8 @@ fn rows_without_an_answer_are_sent_again_and_saved_once_where_the_key_is_unique(
     assert_eq!((rows["doubled"].as_u64(), rows["lost"].as_u64()), (Some(10), Some(0)), "{rows}");
     assert_eq!((rows["resent"].as_u64(), rows["unknown"].as_u64()), (Some(40), Some(0)), "{rows}");
 
-    // The same into a table with a unique key: the second attempt finds its row, and the service answers 500.
+    // The same into a table with a unique key: the second attempt finds its row, and the service
+    // answers 500.
     owned.execute(&[
         &format!("TRUNCATE TABLE {NAME}"),
         &format!("ALTER TABLE {NAME} ADD UNIQUE KEY (client, seq)"),
@@ -159,7 +160,8 @@ fn keys_may_be_uuids_or_one_text() {
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         assert_eq!(document["comparison"]["rows"]["acknowledged"], 100);
         assert_eq!(document["table"]["key_is_unique"], true);
-        // A row that is gone, one that was changed and one of others are seen in a later comparison.
+        // A row that is gone, one that was changed and one of others are seen in a later
+        // comparison.
         owned.execute(&[
             &format!("DELETE FROM {table} ORDER BY id LIMIT 1"),
             &format!("UPDATE {table} SET payload = 'other' ORDER BY id LIMIT 1"),
@@ -271,10 +273,13 @@ fn tables_that_cannot_be_verified_are_refused_before_anything_starts() {
     let place = Place::new();
     owned.execute(&[
         "CREATE TABLE shop.keyless (client INT, seq BIGINT, payload VARCHAR(100))",
-        "CREATE TABLE shop.used (client INT, seq BIGINT, payload VARCHAR(100), PRIMARY KEY (client, seq))",
+        "CREATE TABLE shop.used (client INT, seq BIGINT, payload VARCHAR(100), PRIMARY KEY \
+         (client, seq))",
         "INSERT INTO shop.used VALUES (0, 0, 'old')",
-        "CREATE TABLE shop.narrow (client INT, seq BIGINT, payload VARCHAR(20), PRIMARY KEY (client, seq))",
-        "CREATE TABLE shop.odd (at DECIMAL(10, 3) PRIMARY KEY, client INT, seq BIGINT, payload VARCHAR(100))",
+        "CREATE TABLE shop.narrow (client INT, seq BIGINT, payload VARCHAR(20), PRIMARY KEY \
+         (client, seq))",
+        "CREATE TABLE shop.odd (at DECIMAL(10, 3) PRIMARY KEY, client INT, seq BIGINT, payload \
+         VARCHAR(100))",
     ]);
     let service = RowService::start(target(&owned), NAME, |_, _, _| Deed::Save);
     let check = |flags: &[&str], part: &str| {

@@ -9,7 +9,8 @@ use truetps_files::trusted_path;
 use crate::common::{Place, Ran};
 
 /// A plan that is fine, for tests that break it.
-const PLAN: &str = "name = \"small\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[factors]\nconnections = [1]\n";
+const PLAN: &str = "name = \"small\"\nabout = \"a test\"\n[workload]\nname = \
+                    \"insert\"\n[factors]\nconnections = [1]\n";
 
 /// Runs each line: arguments, exit code, and words that stderr must have.
 fn check(place: &Place, table: &[(&[&str], i32, &[&str])]) {
@@ -217,7 +218,8 @@ fn wrong_plans_are_named_with_file_and_key() {
     place.write("syntax.toml", &with("[1]", "[1"));
     place.write("workload.toml", &with("insert", "inserts"));
     place.write("unused.toml", &with("\"insert\"", "\"insert\"\nkey = \"auto\""));
-    let custom = "\"custom\"\n[[workload.table]]\nname = \"t\"\ncreate = [\"CREATE TABLE t (a INT)\"]\n\
+    let custom = "\"custom\"\n[[workload.table]]\nname = \"t\"\ncreate = [\"CREATE TABLE t (a \
+                  INT)\"]\n\
                   [[workload.statements]]\nsql = \"INSERT INTO t VALUES (?)\"";
     place.write("custom.toml", &with("\"insert\"", custom));
     place.write(
@@ -464,7 +466,8 @@ fn preallocation_without_a_server() {
     );
 }
 
-/// Root's unit names this program: only where no other user can replace it, or the folder of the library.
+/// Root's unit names this program: only where no other user can replace it, or the folder of the
+/// library.
 fn installation_without_a_server(place: &Place) {
     let install = ["prealloc", "install", "/var/lib/mysql/binlog", "--service", "mysql.service"];
     let installed = place.run(&install);

@@ -49,7 +49,8 @@ fn a_leftover_that_is_kept_is_named() {
 pub(crate) struct Disk(PathBuf);
 
 impl Disk {
-    /// `None`, with a line, where tests may not mount: they run as root with the right to mount, or leave this out.
+    /// `None`, with a line, where tests may not mount: they run as root with the right to mount, or
+    /// leave this out.
     pub(crate) fn mount(place: &Place, test: &str) -> Option<Self> {
         let path = place.path().join("disk");
         fs::create_dir(&path).unwrap();

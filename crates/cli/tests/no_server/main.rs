@@ -1,4 +1,5 @@
-//! What needs no server: wrong input, which is found before anything starts, and folders of earlier runs.
+//! What needs no server: wrong input, which is found before anything starts, and folders of earlier
+//! runs.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! What the program brings along for users: pages of documentation, manual pages, completions of shells.
+//! What the program brings along for users: pages of documentation, manual pages, completions of
+//! shells.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! `truetps report` on folders of an older version, cut off, edited by hand, empty: it says what is wrong by the name of the
-//! file, or shows what is there, and never panics.
+//! `truetps report` on folders of an older version, cut off, edited by hand, empty: it says what is
+//! wrong by the name of the file, or shows what is there, and never panics.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -416,8 +416,8 @@ fn links_lead_to_a_run_folder() {
     }
 }
 
-/// A plan with as many configurations as it may have, of which hardly any was measured. Where the time grew with the
-/// square of their number, a report took more than half an hour.
+/// A plan with as many configurations as it may have, of which hardly any was measured. Where the
+/// time grew with the square of their number, a report took more than half an hour.
 #[test]
 fn twenty_thousand_configurations_are_read_in_seconds() {
     let levels =
@@ -436,7 +436,8 @@ fn twenty_thousand_configurations_are_read_in_seconds() {
     }
 }
 
-/// The same run as a version with the probe would have left it: watched twice a second, with buckets.
+/// The same run as a version with the probe would have left it: watched twice a second, with
+/// buckets.
 fn watched() -> Copied {
     let copied = Copied::new();
     copied.edit("plan.toml", |text| text + "\n[probe]\nenabled = true\n");
@@ -493,7 +494,8 @@ impl Copied {
     }
 }
 
-/// The ledger's line of the pages written: whether it is absent, and its source, or the damaged file.
+/// The ledger's line of the pages written: whether it is absent, and its source, or the damaged
+/// file.
 fn pages(trial: &serde_json::Value) -> (bool, Option<&str>) {
     let lines = trial["ledger"]["lines"].as_array().unwrap();
     let line = lines.iter().find(|line| line["key"] == "pages_written_per_tx").unwrap();

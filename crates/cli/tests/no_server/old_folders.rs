@@ -1,5 +1,5 @@
-//! Run folders of schema version 1: `truetps report`, `compare` and `stalls` read them and find the figures that the
-//! version that wrote them found (`sweep.csv` and `sysbench.csv` are its reports).
+//! Run folders of schema version 1: `truetps report`, `compare` and `stalls` read them and find the
+//! figures that the version that wrote them found (`sweep.csv` and `sysbench.csv` are its reports).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -143,7 +143,8 @@ fn a_folder_of_servers_is_distinguished_from_an_address() {
     assert_eq!(of(SCRIPT), (Value::Null, "/srv/mariadb/socket".into()));
 }
 
-/// `--runs runs-before` and `--runs runs-after`: the folders stand for the newest experiment in each.
+/// `--runs runs-before` and `--runs runs-after`: the folders stand for the newest experiment in
+/// each.
 #[test]
 fn a_folder_of_experiments_is_the_newest_of_them() {
     let place = Place::new();

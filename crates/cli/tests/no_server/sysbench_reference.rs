@@ -1,4 +1,5 @@
-//! The pages of the reference of `truetps sysbench` beside the program: what is listed exists, and what exists is listed.
+//! The pages of the reference of `truetps sysbench` beside the program: what is listed exists, and
+//! what exists is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +42,8 @@ fn is_in_pages(text: &str) -> bool {
     PAGES.iter().any(|page| page.contains(text))
 }
 
-/// Sections by their headings. Rows count whose second column is a state; their first has names between backticks.
+/// Sections by their headings. Rows count whose second column is a state; their first has names
+/// between backticks.
 fn sections() -> BTreeMap<String, Section> {
     let mut all: BTreeMap<String, Section> = BTreeMap::new();
     let mut heading = String::new();
@@ -76,7 +78,8 @@ fn assert_same(what: &str, listed: &Names, real: &Names) {
     assert!(!real.is_empty(), "{what}: nothing was found in the program");
     assert!(
         missing.is_empty() && made_up.is_empty(),
-        "{what}: docs/reference/sysbench*.md lack {missing:?}, and lists {made_up:?}, which do not exist"
+        "{what}: docs/reference/sysbench*.md lack {missing:?}, and lists {made_up:?}, which do not \
+         exist"
     );
 }
 

@@ -7,7 +7,8 @@ use crate::common::{Place, Ran};
 /// Far more than a program needs to say no, also on a busy machine.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Runs `truetps run insert` with the flags of each line: it says no, with these words, and leaves nothing behind.
+/// Runs `truetps run insert` with the flags of each line: it says no, with these words, and leaves
+/// nothing behind.
 fn check(table: &[(&[&str], &[&str])]) {
     let place = Place::new();
     for (flags, words) in table {
@@ -129,7 +130,8 @@ fn error_classes_that_cannot_be() {
 
 #[test]
 fn keys_of_a_plan_that_cannot_be() {
-    let plan = "name = \"small\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[factors]\nconnections = [1]\n";
+    let plan = "name = \"small\"\nabout = \"a test\"\n[workload]\nname = \
+                \"insert\"\n[factors]\nconnections = [1]\n";
     let place = Place::new();
     let check = |section: &str, words: &[&str]| {
         place.write("plan.toml", &format!("{plan}{section}\n"));
@@ -212,7 +214,8 @@ fn an_address_in_a_wrong_place_is_printed_without_its_password() {
     }
 }
 
-/// A letter that has an invalid percent escape breaks a DSN in two: no half of the password is printed.
+/// A letter that has an invalid percent escape breaks a DSN in two: no half of the password is
+/// printed.
 #[test]
 fn a_password_that_breaks_its_address_is_not_printed() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! The HTML report in a real browser: its charts are drawn, nothing fails, and nothing is asked of the network.
+//! The HTML report in a real browser: its charts are drawn, nothing fails, and nothing is asked of
+//! the network.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,8 +90,9 @@ fn the_report_draws_its_charts_offline() {
     );
 }
 
-/// The page of text and tables in the newest folder, in a window and on a telephone: its navigation, with a section of this
-/// heading, its theme, and the names of its rows beside their pictures.
+/// The page of text and tables in the newest folder, in a window and on a telephone: its
+/// navigation, with a section of this heading, its theme, and the names of its rows beside their
+/// pictures.
 pub(crate) fn check_document_page(place: &Place, heading: &str) {
     const FRAME: &str = r#"<!doctype html><body><iframe id="page" width="400" height="800" src="report.html"></iframe>
         <script>page.onload = () => setTimeout(() => {
@@ -158,7 +160,8 @@ fn the_dark_theme_follows_the_system_and_draws_the_same() {
     check("--blink-settings=preferredColorScheme=1", "Dark theme");
 }
 
-/// The page in a frame as wide as a telephone: it may scroll downwards alone, and so may all but its tables.
+/// The page in a frame as wide as a telephone: it may scroll downwards alone, and so may all but
+/// its tables.
 #[test]
 fn a_telephone_shows_the_page_without_scrolling_sideways() {
     const FRAME: &str = r#"<!doctype html><body><iframe id="page" width="360" height="800" src="report.html"></iframe>
@@ -192,7 +195,8 @@ fn a_telephone_shows_the_page_without_scrolling_sideways() {
         .unwrap();
     assert_eq!(width, of, "the page is as wide as its frame");
     assert_eq!(said("beyond"), "none");
-    // The first chart is on the first screen, and tables that are cut at the right say that they scroll.
+    // The first chart is on the first screen, and tables that are cut at the right say that they
+    // scroll.
     let top: u32 = said("chart").parse().unwrap();
     assert!(top < 700, "the first chart begins at {top} of 800");
     assert!(said("marked").parse::<u32>().unwrap() > 0, "{dom}");

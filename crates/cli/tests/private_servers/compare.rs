@@ -1,4 +1,5 @@
-//! What happened in a run, and what two runs differ by: `truetps stalls` and `truetps compare` on real runs.
+//! What happened in a run, and what two runs differ by: `truetps stalls` and `truetps compare` on
+//! real runs.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -61,7 +62,8 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
         return;
     };
     let place = Place::with_templates();
-    // A commit that waits for no disk: what a busy machine does to flushes is no stall of this test.
+    // A commit that waits for no disk: what a busy machine does to flushes is no stall of this
+    // test.
     let setting = "--set=innodb_flush_log_at_trx_commit=2";
     stopped_run(&place, 9, 4, 2, &[setting, "--basedir", &binary.path.display().to_string()]);
     let found = json(&place.good(&["stalls", "--format=json"]));
@@ -95,7 +97,8 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
     assert!(report.contains("Stalls and dips"), "{report}");
 }
 
-/// The server is stopped before the end and continues after it: no response time includes those seconds.
+/// The server is stopped before the end and continues after it: no response time includes those
+/// seconds.
 #[test]
 fn a_standstill_to_the_end_is_reported_with_the_age_of_what_waited() {
     let _machine = take_machine();
@@ -175,8 +178,8 @@ impl Strace {
     }
 }
 
-/// Two runs of different length under strace: their difference is due to the transactions alone, without tables, logins
-/// and disconnects.
+/// Two runs of different length under strace: their difference is due to the transactions alone,
+/// without tables, logins and disconnects.
 #[test]
 fn the_ledgers_syncs_match_strace() {
     let _machine = quiet_machine();
@@ -309,7 +312,8 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     assert_eq!(place.run(&["stalls", "nowhere"]).code, Some(2));
 }
 
-/// Case 4 as two plans: one inserts the key that it has deleted, the other one a key of the server's own.
+/// Case 4 as two plans: one inserts the key that it has deleted, the other one a key of the
+/// server's own.
 #[test]
 fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
     if !has_server() {
@@ -376,7 +380,8 @@ fn explain_is_the_next_command_where_more_than_one_thing_differs() {
     };
     let words = next("c/latest").expect("two settings differ");
     assert_eq!(next("b/latest"), None, "one setting differs: it is the cause");
-    // The folders of the command are sides that explain takes; without time it ends before the first trial.
+    // The folders of the command are sides that explain takes; without time it ends before the
+    // first trial.
     let explained = place
         .run(&["explain", &words[3], &words[4], SMALL_REDO, "--budget", "1ms", "--format", "json"]);
     let document: Value =
@@ -433,8 +438,10 @@ fn survives_less(place: &Place, a: &Path, b: &Path) {
     let judged = |a: &str, b: &str| place.run(&["compare", a, b, "--fail-if=durability"]);
     let less = judged(from, to);
     assert_eq!(less.code, Some(1), "{}", less.stdout);
-    let risk = "a crash of the server process or a power failure can cost B up to about 1 s of acknowledged transactions";
-    let said = "B risks more commits in a crash. A crash of the server process or a power failure can cost B up to about 1 s";
+    let risk = "a crash of the server process or a power failure can cost B up to about 1 s of \
+                acknowledged transactions";
+    let said = "B risks more commits in a crash. A crash of the server process or a power failure \
+                can cost B up to about 1 s";
     assert!(
         flat(&less).contains(said) && less.stdout.contains("durability: crossed"),
         "{}",

@@ -306,8 +306,8 @@ fn what_a_machine_lacks_for_a_disk_is_named() {
     }
     let place = Place::with_templates();
     let run = [&ON_A_DISK[..], &["--measure=1"]].concat();
-    let devices = "mkdir -p dev small; mount -t tmpfs none dev; cd dev; for name in null zero urandom random fuse; \
-                   do cp -a /dev/$name .; done; cd ..";
+    let devices = "mkdir -p dev small; mount -t tmpfs none dev; cd dev; for name in null zero \
+                   urandom random fuse; do cp -a /dev/$name .; done; cd ..";
     let check = |commands: &str, args: &[&str], code: i32, expect: &[&str]| {
         let ran = run_after(&place, commands, args);
         assert_eq!(ran.code, Some(code), "{commands}: {ran:?}");

@@ -1,5 +1,6 @@
-//! `truetps explain` on real servers: its trials are what they are called, it ends and goes on, and nothing is left
-//! behind. No test asserts a figure, nor that a cause is found: `truetps-causes` proves that.
+//! `truetps explain` on real servers: its trials are what they are called, it ends and goes on, and
+//! nothing is left behind. No test asserts a figure, nor that a cause is found: `truetps-causes`
+//! proves that.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The search for the highest rate, on a real server: it ends, keeps every trial, and can be interrupted. What it finds on
-//! a busy machine is not asserted.
+//! The search for the highest rate, on a real server: it ends, keeps every trial, and can be
+//! interrupted. What it finds on a busy machine is not asserted.
 
 use std::fs;
 
@@ -33,7 +33,8 @@ fn a_search_ends_and_keeps_every_trial() {
     let ran = place.run(
         &[&SEARCH[..], &["--slo", "p99<1s,failed<1%", "--format", "json", SMALL_REDO]].concat(),
     );
-    // Trials of half a second on a busy machine may contradict each other for ever: this is reported, and is no answer.
+    // Trials of half a second on a busy machine may contradict each other for ever: this is
+    // reported, and is no answer.
     let is_undecided = ran.code == Some(4) && ran.stderr.contains("the search found no rate");
     assert!(ran.code == Some(0) || is_undecided, "{:?}: {}", ran.code, ran.stderr);
     let _: Value = serde_json::from_str(&ran.stdout).expect("one JSON document on stdout");
@@ -86,7 +87,8 @@ fn ctrl_c_ends_a_search_with_what_it_has() {
     assert!(matches!(report.code, Some(0 | 3)), "{}", report.stderr);
 }
 
-/// After Ctrl-C, and after a kill in the middle of a trial: what was measured counts, and leads to the trials after it.
+/// After Ctrl-C, and after a kill in the middle of a trial: what was measured counts, and leads to
+/// the trials after it.
 #[test]
 fn a_search_goes_on_where_it_was_ended() {
     if !has_server() {

@@ -32,7 +32,8 @@ fn a_try_has_a_page_that_draws() {
     });
     let body = r#"{"client":1,"seq":1,"value":0.5}"#;
     let mut stream = TcpStream::connect(&page).unwrap();
-    let head = "POST /v1/readings HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json";
+    let head = "POST /v1/readings HTTP/1.1\r\nhost: localhost\r\nconnection: \
+                close\r\ncontent-type: application/json";
     stream
         .write_all(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes())
         .unwrap();

@@ -1,5 +1,6 @@
-//! Kills of truetps with an emulated disk mounted, at random moments: nothing is left after a cleaning, and mounts of
-//! others stay. It takes minutes, so that it runs only where it is asked for:
+//! Kills of truetps with an emulated disk mounted, at random moments: nothing is left after a
+//! cleaning, and mounts of others stay. It takes minutes, so that it runs only where it is asked
+//! for:
 //!
 //! ```text
 //! TRUETPS_KILLS=50 TRUETPS_SEED=1 cargo test -p truetps --test private_servers kills_on_disks -- --nocapture
@@ -175,7 +176,8 @@ impl Foreign {
         }
     }
 
-    /// Which of these FUSE connections are there, and mounted nowhere: another process may have got their numbers.
+    /// Which of these FUSE connections are there, and mounted nowhere: another process may have got
+    /// their numbers.
     fn connections_left(&self, ours: &BTreeSet<String>) -> BTreeSet<String> {
         let mounted = connections(&fs::read_to_string("/proc/self/mountinfo").unwrap());
         let left =
@@ -263,7 +265,7 @@ fn killed_runs_on_a_disk_leave_nothing_after_a_cleaning() {
         foreign.check();
     }
     eprintln!(
-        "{kills} kills, seed {seed}: {mounted} with a mounted disk, {helpers_killed} helpers killed, \
-         longest cleaning {longest:.2?}"
+        "{kills} kills, seed {seed}: {mounted} with a mounted disk, {helpers_killed} helpers \
+         killed, longest cleaning {longest:.2?}"
     );
 }

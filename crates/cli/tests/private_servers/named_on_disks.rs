@@ -181,7 +181,8 @@ fn a_disk_too_slow_for_a_start_is_named() {
     place.good(&["server", "start", "slow", "--disk", "native"]);
 }
 
-/// A start that is killed at any moment leaves a server and its disk, or nothing that disturbs the next start.
+/// A start that is killed at any moment leaves a server and its disk, or nothing that disturbs the
+/// next start.
 #[test]
 fn a_killed_start_disturbs_no_later_one() {
     let Some(_quiet) = quiet("a_killed_start_disturbs_no_later_one") else { return };
@@ -195,7 +196,8 @@ fn a_killed_start_disturbs_no_later_one() {
         child.wait().unwrap();
         // A process that makes a template also has a datadir, and dies with the start.
         if place.status().contains("slow runs") {
-            // A MariaDB 10.11 that gets SIGTERM before `init_slave` waits in it for ever: it is killed after the wait.
+            // A MariaDB 10.11 that gets SIGTERM before `init_slave` waits in it for ever: it is
+            // killed after the wait.
             place.good(&["server", "stop", "slow", "--wait=20"]);
         } else {
             place.good(&["server", "clean"]);

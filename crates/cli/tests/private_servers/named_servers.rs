@@ -266,8 +266,8 @@ fn no_statement_outlives_who_waits_for_it(place: &Place) {
     let messages = ["interrupted in statement 1 of 2", "interrupted before statement 2 of 2"];
     assert!(messages.iter().any(|words| ran.stderr.contains(words)), "{}", ran.stderr);
     wait_until("the end of a statement that was interrupted", ended);
-    // It ends while the server is stopped: one that answers nothing is not waited for longer than was asked, not even
-    // for its greeting.
+    // It ends while the server is stopped: one that answers nothing is not waited for longer than
+    // was asked, not even for its greeting.
     let pid = place.pid("maria");
     signal(pid, Signal::STOP);
     let late = place.run(&["server", "sql", "maria", "SELECT 1", "--wait", "1"]);
@@ -440,7 +440,8 @@ fn a_start_that_fails_leaves_no_process() {
     wait_until("the end of what a script has started", || place.servers().is_empty());
     assert!(place.run(&["server", "status", "parent"]).stdout.contains("last start failed"));
 
-    // It never answers: Ctrl-C ends it, and so does another command. It starts no process, which would look like it.
+    // It never answers: Ctrl-C ends it, and so does another command. It starts no process, which
+    // would look like it.
     let never = "case \"$*\" in *--socket=*) kill -STOP $$;; esac\nexec \"$real\" \"$@\"";
     behind_a_script(&place, "never", never);
     for (end, code) in [
@@ -531,7 +532,8 @@ fn the_server_is_a_factor() {
     );
     assert!(place.servers().is_empty());
 
-    // Its program stays while a run needs it. A folder of the environment is for those who name no server.
+    // Its program stays while a run needs it. A folder of the environment is for those who name no
+    // server.
     let mut command = place.command(&[
         "run",
         "insert",

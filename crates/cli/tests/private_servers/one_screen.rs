@@ -1,4 +1,5 @@
-//! The default text of every command fits one screen: 35 lines with what stderr adds, no wider than the terminal.
+//! The default text of every command fits one screen: 35 lines with what stderr adds, no wider than
+//! the terminal.
 
 use std::path::Path;
 

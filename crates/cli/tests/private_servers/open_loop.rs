@@ -1,5 +1,5 @@
-//! Open loops through the whole program, on a real server: what is counted, and what overload and Ctrl-C leave. No test
-//! asserts a figure of the server's.
+//! Open loops through the whole program, on a real server: what is counted, and what overload and
+//! Ctrl-C leave. No test asserts a figure of the server's.
 
 use std::fs;
 
@@ -107,7 +107,8 @@ fn a_rate_is_kept_and_recorded() {
     let ramp = trial(&["--rate=100", "--ramp-to=500", "--connections=4", "--measure=1"]);
     assert_near(count(&ramp["measured"]["open_loop"], "scheduled"), 300, 2);
 
-    // Times between starts are drawn, from the seed: their number is near the rate, and the same again.
+    // Times between starts are drawn, from the seed: their number is near the rate, and the same
+    // again.
     let poisson = || trial(&["--rate=400", "--arrivals=poisson", "--measure=1", "--connections=4"]);
     let [first, again] =
         [poisson(), poisson()].map(|trial| count(&trial["measured"]["open_loop"], "scheduled"));
@@ -163,8 +164,8 @@ fn overload_is_a_result() {
         count(&measured["open_loop"], "skipped") > 0 && count(measured, "ok") > 0,
         "{skipping}"
     );
-    // What had to wait longer than the limit was not sent. (Between the look at the clock and the sending, a busy machine
-    // may pause the generator.)
+    // What had to wait longer than the limit was not sent. (Between the look at the clock and the
+    // sending, a busy machine may pause the generator.)
     assert!(measured["open_loop"]["lag_us_p99"].as_f64().unwrap() <= 25_000.0, "{skipping}");
 }
 

@@ -1,5 +1,5 @@
-//! Option files of real servers: what a server starts with, a private server starts with, and it has the values that the
-//! server makes of them.
+//! Option files of real servers: what a server starts with, a private server starts with, and it
+//! has the values that the server makes of them.
 
 use truetps_testkit::mysql_family::{fetched_server, mariadb};
 
@@ -62,7 +62,8 @@ fn mysql_starts_with_it() {
     }
 }
 
-/// An abbreviation is none to MySQL, which does not start with it; nor does any server with a name that it does not know.
+/// An abbreviation is none to MySQL, which does not start with it; nor does any server with a name
+/// that it does not know.
 #[test]
 fn what_a_server_refuses_is_refused() {
     let Some(server) = fetched_server("what_a_server_refuses_is_refused", "mysql-8.0") else {
@@ -139,7 +140,8 @@ fn sizes_in_gb_are_checked_as_well() {
     }
 }
 
-/// Each of two lines is fine, and both are not; or one is fine beside another only, which the server says when it starts.
+/// Each of two lines is fine, and both are not; or one is fine beside another only, which the
+/// server says when it starts.
 #[test]
 fn lines_that_are_wrong_together_are_named() {
     let Some(server) = fetched_server("lines_that_are_wrong_together_are_named", "mysql-8.0")
@@ -153,7 +155,8 @@ fn lines_that_are_wrong_together_are_named() {
         "my.cnf",
         "[mysqld]\nmax_connections=77\ncharacter-set-server=latin1\ncollation-server=utf8mb4_general_ci\n",
     );
-    let words = "`character_set_server`, `collation_server` are not accepted together: the server says: COLLATION";
+    let words = "`character_set_server`, `collation_server` are not accepted together: the server \
+                 says: COLLATION";
     place.refused(&["server", "add", "bad", program, "--my-cnf", "my.cnf"], &[words]);
     place.write("my.cnf", "[mysqld]\nmax_connections=77\ngtid_mode=ON\n");
     place.good(&["server", "add", "gtid", program, "--my-cnf", "my.cnf"]);
@@ -167,7 +170,8 @@ fn lines_that_are_wrong_together_are_named() {
     );
 }
 
-/// A large pool, whose parts the server chooses by itself, and a value that it rounds when InnoDB starts.
+/// A large pool, whose parts the server chooses by itself, and a value that it rounds when InnoDB
+/// starts.
 #[test]
 fn a_large_pool_of_a_file_is_what_the_server_makes_of_it() {
     for name in ["mysql-8.0", "mysql-9.7"] {

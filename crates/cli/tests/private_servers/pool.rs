@@ -1,5 +1,5 @@
-//! `truetps pool` on real servers: it ends and goes on, and its answer can be read again in all forms. What it advises on
-//! a busy machine is not asserted: `truetps-pool` proves that.
+//! `truetps pool` on real servers: it ends and goes on, and its answer can be read again in all
+//! forms. What it advises on a busy machine is not asserted: `truetps-pool` proves that.
 
 use rustix::process::Signal;
 use serde_json::Value;

@@ -1,8 +1,10 @@
-//! Power cuts at each step of a server's work on its binlogs, with and without preallocation: no acknowledged row is missing
-//! in table or binlog, the server starts, its binlogs are whole, and GTIDs continue.
+//! Power cuts at each step of a server's work on its binlogs, with and without preallocation: no
+//! acknowledged row is missing in table or binlog, the server starts, its binlogs are whole, and
+//! GTIDs continue.
 //!
-//! `TRUETPS_TEST_CUTS` is the number of cuts at each step, in each order, with no, half and all of the unflushed sectors
-//! surviving. Without it there is one cut at each step, with half of them, on a server that runs.
+//! `TRUETPS_TEST_CUTS` is the number of cuts at each step, in each order, with no, half and all of
+//! the unflushed sectors surviving. Without it there is one cut at each step, with half of them, on
+//! a server that runs.
 
 use serde_json::Value;
 use truetps_record::{Flavour, PREALLOC};
@@ -36,9 +38,11 @@ fn plan(server: &FetchedServer, levels: &str) -> String {
     };
     let redo = redo_setting(&server.binary);
     format!(
-        "name = \"cuts\"\nabout = \"Is anything lost?\"\ndisk = \"sata-ssd\"\n[workload]\nname = \"insert\"\n\
+        "name = \"cuts\"\nabout = \"Is anything lost?\"\ndisk = \"sata-ssd\"\n[workload]\nname = \
+         \"insert\"\n\
          [server.settings]\ninnodb_flush_log_at_trx_commit = 1\nlog_bin = true\nsync_binlog = 1\n\
-         max_binlog_size = 16384\n{redo} = \"32M\"\n{gtids}[factors]\nprealloc = [{levels}]\nconnections = [8]\n"
+         max_binlog_size = 16384\n{redo} = \"32M\"\n{gtids}[factors]\nprealloc = \
+         [{levels}]\nconnections = [8]\n"
     )
 }
 
@@ -72,8 +76,9 @@ fn power_cuts(server: &FetchedServer) {
     }
 }
 
-/// MariaDB closes its last binlog, and says in it that it did, before the commits of InnoDB are durable: after a power cut in
-/// between it finds prepared transactions, and does not start. It does so without preallocation as well.
+/// MariaDB closes its last binlog, and says in it that it did, before the commits of InnoDB are
+/// durable: after a power cut in between it finds prepared transactions, and does not start. It
+/// does so without preallocation as well.
 const FAULT_OF_MARIADB: &str =
     "prepared transactions! It means that server was not shut down properly";
 

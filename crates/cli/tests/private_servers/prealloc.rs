@@ -1,5 +1,5 @@
-//! Binlog preallocation through the whole program: the factor of a sweep, and `truetps prealloc` on a server's files. That the
-//! library itself is right is proven in `crates/prealloc/tests`.
+//! Binlog preallocation through the whole program: the factor of a sweep, and `truetps prealloc` on
+//! a server's files. That the library itself is right is proven in `crates/prealloc/tests`.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -42,7 +42,8 @@ fn levels_are_switched_on_one_process_and_files_end_with_their_content() {
         "{}",
         ran.stderr
     );
-    // A trial whose binlog was not as its level says would be invalid. One process: no trial waited for a start.
+    // A trial whose binlog was not as its level says would be invalid. One process: no trial waited
+    // for a start.
     let logs: Vec<_> = fs::read_dir(place.latest())
         .unwrap()
         .flatten()
@@ -92,8 +93,9 @@ fn modes_are_compared_and_a_binlog_is_needed() {
     }
 }
 
-/// Before each start of a server its drop-in runs `trim`. A bit that was flipped on the disk long ago makes the length of an
-/// event wrong: the events behind it were committed, and replicas are to find the error, not a gap.
+/// Before each start of a server its drop-in runs `trim`. A bit that was flipped on the disk long
+/// ago makes the length of an event wrong: the events behind it were committed, and replicas are to
+/// find the error, not a gap.
 #[test]
 fn an_old_binlog_with_a_flipped_bit_is_named_and_not_cut() {
     if !has_server() {
@@ -132,8 +134,8 @@ fn an_old_binlog_with_a_flipped_bit_is_named_and_not_cut() {
     assert!(fs::read(&path).unwrap() == file);
 }
 
-/// The server's user waits for the library in each folder of a private server, to put a link to a file of root's in its
-/// place: root would make that file readable for all.
+/// The server's user waits for the library in each folder of a private server, to put a link to a
+/// file of root's in its place: root would make that file readable for all.
 #[test]
 fn the_servers_user_cannot_lead_root_to_another_file() {
     if !has_server() || !geteuid().is_root() {

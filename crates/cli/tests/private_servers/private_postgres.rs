@@ -1,4 +1,5 @@
-//! A private PostgreSQL through the whole program: sweeps, a server with a name, what is refused, what is killed.
+//! A private PostgreSQL through the whole program: sweeps, a server with a name, what is refused,
+//! what is killed.
 
 use std::fs;
 use std::path::Path;
@@ -286,15 +287,18 @@ fn beside_a_server_of_the_other_family() {
     }
     let place = Place::with_templates();
     let _ends = Ends(&place);
-    // Logs of the usual sizes are filled before the first trial, and their writing may hold up each commit of a short one.
+    // Logs of the usual sizes are filled before the first trial, and their writing may hold up each
+    // commit of a short one.
     place.write("small.cnf", "[mariadb]\ninnodb_log_file_size = 32M\n");
     place.write("small.conf", "min_wal_size = 32MB\n");
     place.good(&["server", "add", "pg", &basedir, "--my-cnf=small.conf"]);
     place.good(&["server", "add", "maria", "--my-cnf=small.cnf"]);
     place.write(
         "both.toml",
-        "name = 'both'\nabout = 'a test'\n[workload]\nname = 'update-index'\ntable_rows = 500\n[load]\nwarm_up_s = 0.1\n\
-         measure_s = 0.5\n[factors]\nserver = ['maria', 'pg']\nconnections = [2]\n[design]\nblocks = 1\naa_pair = false\n",
+        "name = 'both'\nabout = 'a test'\n[workload]\nname = 'update-index'\ntable_rows = \
+         500\n[load]\nwarm_up_s = 0.1\n\
+         measure_s = 0.5\n[factors]\nserver = ['maria', 'pg']\nconnections = [2]\n[design]\nblocks \
+         = 1\naa_pair = false\n",
     );
     place.measured(&["sweep", "./both.toml"]);
     let mut flavours: Vec<_> =

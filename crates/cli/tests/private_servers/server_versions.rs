@@ -1,5 +1,5 @@
-//! Servers that were fetched, from MySQL 5.5 on: a private one whose redo log's size is a factor, and an external
-//! one, by TCP and with a password. And two of them beside each other.
+//! Servers that were fetched, from MySQL 5.5 on: a private one whose redo log's size is a factor,
+//! and an external one, by TCP and with a password. And two of them beside each other.
 //!
 //! Two of them are measured; `TRUETPS_TEST_SERVERS=all`, or names in its place, takes others.
 
@@ -130,7 +130,8 @@ fn a_level_that_only_a_start_brings() {
          [workload]\nname = \"insert\"\ntable_rows = 500\n\
          [load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n\
          [factors]\nconnections = [2]\ninnodb_doublewrite = [\"OFF\", \"ON\"]\n\
-         [server.settings]\ninnodb_redo_log_capacity = \"32M\"\n[design]\nblocks = 1\naa_pair = false\n",
+         [server.settings]\ninnodb_redo_log_capacity = \"32M\"\n[design]\nblocks = 1\naa_pair = \
+         false\n",
     );
     let ran = place.run(&["sweep", "./pages.toml", "--basedir", server.basedir.to_str().unwrap()]);
     // 3: one block decides nothing.

@@ -1,5 +1,5 @@
-//! Questions that need no plan file: `sweep WORKLOAD --vary`, `--save-plan`, `run --repeat`, `plan check --dsn`, and a
-//! private server with the user's own my.cnf. All on real servers.
+//! Questions that need no plan file: `sweep WORKLOAD --vary`, `--save-plan`, `run --repeat`,
+//! `plan check --dsn`, and a private server with the user's own my.cnf. All on real servers.
 
 use std::fs;
 
@@ -224,6 +224,7 @@ fn servers_are_varied_over_a_plan() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one journey")]
 fn a_private_server_has_the_users_own_my_cnf() {
     if mariadb("a_private_server_has_the_users_own_my_cnf").is_none() {
         return;
@@ -232,8 +233,10 @@ fn a_private_server_has_the_users_own_my_cnf() {
     let _ends = Ends(&place);
     fs::create_dir(place.path().join("conf.d")).unwrap();
     place.write("conf.d/a.cnf", "[mysqld]\nsync_binlog = 7\ninnodb_flush_log_at_trx_commit = 2\n");
-    let own = "[client]\nport = 1\n[mysqld]\ndatadir = /srv/mysql\nport = 3306\nsocket = /run/s\nuser = mysql\nautocommit = 0\n\
-               pid-file = /run/p\nlog_error = /var/log/e\nlog-bin = here\nmax_connections = 311\nloose-nosuch = 1\n\
+    let own = "[client]\nport = 1\n[mysqld]\ndatadir = /srv/mysql\nport = 3306\nsocket = \
+               /run/s\nuser = mysql\nautocommit = 0\n\
+               pid-file = /run/p\nlog_error = /var/log/e\nlog-bin = here\nmax_connections = \
+               311\nloose-nosuch = 1\n\
                [mysqld-5.5]\nsync_binlog = 9\n!includedir conf.d\n";
     place.write("my.cnf", own);
     let added = place.good(&["server", "add", "prod", "mariadb", "--my-cnf", "my.cnf"]);

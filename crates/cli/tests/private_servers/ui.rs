@@ -98,7 +98,8 @@ fn signals_from_elsewhere_give_the_terminal_back() {
     wait_until("its servers to be gone", || place.servers().is_empty());
 }
 
-/// After the second signal the output that was held back is printed, however long the terminal accepts nothing (Ctrl-S).
+/// After the second signal the output that was held back is printed, however long the terminal
+/// accepts nothing (Ctrl-S).
 #[test]
 fn a_further_signal_ends_a_program_whose_terminal_accepts_nothing() {
     let (place, terminal) = (Place::with_templates(), Terminal::new());

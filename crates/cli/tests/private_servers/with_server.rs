@@ -1,4 +1,5 @@
-//! The main job on a real server: what is recorded, what survives, what is gone afterwards. No test asserts a figure.
+//! The main job on a real server: what is recorded, what survives, what is gone afterwards. No test
+//! asserts a figure.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,8 @@ use crate::common::{
     with_small_redo,
 };
 
-/// One configuration, three long trials: to be disturbed. The server sleeps for most of them, so that other tests do not.
+/// One configuration, three long trials: to be disturbed. The server sleeps for most of them, so
+/// that other tests do not.
 const LONG: &str = r#"
 name = "long"
 about = "a test"
@@ -107,14 +109,16 @@ fn a_sweep_leaves_a_whole_record_and_no_server() {
     }
 }
 
-/// What a server is that starts with a level, a trial of that level is too, whether it was set at the start or later.
+/// What a server is that starts with a level, a trial of that level is too, whether it was set at
+/// the start or later.
 #[test]
 fn a_level_is_what_a_server_started_with_it_has() {
     if !has_server() {
         return;
     }
     levels_are_started_with("[2, 1]", 1);
-    // A log that is buffered once stays so until the server ends: there is a way from 1 to 2, and none back.
+    // A log that is buffered once stays so until the server ends: there is a way from 1 to 2, and
+    // none back.
     levels_are_started_with("[1, 2]", 3);
 }
 
@@ -308,7 +312,8 @@ fn an_experiment_is_extended_by_more_blocks() {
     assert_nothing_left(&place);
 }
 
-/// What is decided depends on the machine; that blocks are added only as asked, and only to what is open, does not.
+/// What is decided depends on the machine; that blocks are added only as asked, and only to what is
+/// open, does not.
 #[test]
 fn more_blocks_follow_until_it_is_decided() {
     if !has_server() {
@@ -407,7 +412,8 @@ fn a_disturbed_server_costs_its_trial_only(what: &str, with: Signal, words: &str
     assert_nothing_left(&place);
 }
 
-/// A suspended generator has measured nothing, and nothing of it is the server's doing: not in a closed loop, not in an open one.
+/// A suspended generator has measured nothing, and nothing of it is the server's doing: not in a
+/// closed loop, not in an open one.
 #[test]
 fn a_suspended_generator_blames_no_server() {
     if !has_server() {
@@ -555,8 +561,8 @@ fn a_full_disk_ends_the_experiment_with_what_it_has() {
     }
     let place = Place::with_templates();
     place.write("long.toml", &with_small_redo(LONG));
-    // A small file system, where the tests may mount one. It has the room that is tried before anything starts, and during
-    // the first trial something else takes most of it.
+    // A small file system, where the tests may mount one. It has the room that is tried before
+    // anything starts, and during the first trial something else takes most of it.
     let runs = place.path().join("runs");
     fs::create_dir(&runs).unwrap();
     let mounted = rustix::mount::mount(

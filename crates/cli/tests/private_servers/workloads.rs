@@ -207,8 +207,8 @@ fn the_plan_primary_key_varies_the_key_on_one_table() {
     assert_eq!(seen, expect.map(|(key, explicit, deleted)| (key.to_owned(), explicit, deleted)));
 }
 
-/// A second INSERT of the same row, or of an index, would fail: what makes the tables is sent once, and its rows come
-/// back from copies.
+/// A second INSERT of the same row, or of an index, would fail: what makes the tables is sent once,
+/// and its rows come back from copies.
 const TWO_TABLES: &str = r#"
 name = "two-tables"
 about = "a test"

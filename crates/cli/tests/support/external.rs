@@ -54,7 +54,8 @@ pub(crate) fn journals(place: &Place) -> Vec<String> {
 }
 
 pub(crate) fn server(binary: &ServerBinary) -> Owned {
-    // Neither the server's defaults nor a level of the plan alone: a wrong "default" would not pass for the original.
+    // Neither the server's defaults nor a level of the plan alone: a wrong "default" would not pass
+    // for the original.
     let old = !binary.is_mariadb() && binary.version.major < 8;
     let id = if old { &[("server_id", "7")][..] } else { &[] };
     Owned::start(

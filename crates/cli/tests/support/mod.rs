@@ -38,7 +38,8 @@ pub(crate) const PASSWORD_ENCODED: &str = "h1dden%2Fpass%40word%3F";
 /// No record may have this part of it, in whatever encoding.
 const PASSWORD_PART: &str = "h1dden";
 
-/// An external server, on a socket and on 127.0.0.1: it has a database of its owner, and an account for the load.
+/// An external server, on a socket and on 127.0.0.1: it has a database of its owner, and an account
+/// for the load.
 pub(crate) struct Owned {
     pub(crate) server: RunningServer,
     pub(crate) port: u16,
@@ -81,7 +82,8 @@ impl Owned {
         owned
     }
 
-    /// Stopped and started again, at the same socket and port: the latter is a part of what a MariaDB is known by.
+    /// Stopped and started again, at the same socket and port: the latter is a part of what a
+    /// MariaDB is known by.
     pub(crate) fn restarted(self, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
         self.restarted_after(Duration::ZERO, binary, settings)
     }
@@ -137,8 +139,8 @@ impl Owned {
         self.sandbox.set_disk_timed(true).unwrap();
     }
 
-    /// The server is dead before its disk loses anything, so that nothing is acknowledged afterwards. Returns the number of
-    /// blocks that the disk has lost.
+    /// The server is dead before its disk loses anything, so that nothing is acknowledged
+    /// afterwards. Returns the number of blocks that the disk has lost.
     pub(crate) fn after_power_cut(
         self,
         binary: &ServerBinary,
@@ -175,7 +177,8 @@ impl Owned {
         format!("mysql://{ACCOUNT}@127.0.0.1:{}", self.port)
     }
 
-    /// Everything that must be the same before and after: databases, accounts, settings, and the owner's rows.
+    /// Everything that must be the same before and after: databases, accounts, settings, and the
+    /// owner's rows.
     pub(crate) fn belongings(&self) -> Vec<String> {
         let mut admin = self.admin();
         let mut all = Vec::new();
@@ -183,7 +186,8 @@ impl Owned {
             "SHOW DATABASES",
             "CHECKSUM TABLE precious.letters",
             "SELECT CONCAT(user, '@', host) FROM mysql.user ORDER BY 1",
-            "SHOW GLOBAL VARIABLES WHERE variable_name NOT LIKE 'gtid%' AND variable_name NOT LIKE '%_pos'",
+            "SHOW GLOBAL VARIABLES WHERE variable_name NOT LIKE 'gtid%' AND variable_name NOT LIKE \
+             '%_pos'",
         ] {
             let rows = admin.query(sql).unwrap().rows;
             all.extend(rows.iter().map(|row| format!("{row:?}")));
@@ -223,8 +227,8 @@ fn start_at(
     sandbox.start(&StartOptions::new(all))
 }
 
-/// `truetps run` of a short trial at this address, with more flags. Short, but longer than a loaded machine stands still
-/// at times: a trial in which no client finishes a transaction is not valid.
+/// `truetps run` of a short trial at this address, with more flags. Short, but longer than a loaded
+/// machine stands still at times: a trial in which no client finishes a transaction is not valid.
 pub(crate) fn short_run<'a>(workload: &'a str, dsn: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec!["run", workload, "--dsn", dsn, "--warm-up=0.1", "--measure=2"];
     args.extend(flags);

@@ -1,4 +1,5 @@
-//! A way to a server that can lead to another one, as a virtual address does, or greet as a proxy does.
+//! A way to a server that can lead to another one, as a virtual address does, or greet as a proxy
+//! does.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

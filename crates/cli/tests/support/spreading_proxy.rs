@@ -1,5 +1,6 @@
-//! A proxy that runs the statements of one client session in two sessions of the server, in turn, as pools of connections
-//! do that are asked for a session for each statement. As such pools do, it keeps the schema of both the same.
+//! A proxy that runs the statements of one client session in two sessions of the server, in turn,
+//! as pools of connections do that are asked for a session for each statement. As such pools do, it
+//! keeps the schema of both the same.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,7 +12,8 @@ const QUERY: u8 = 3;
 
 /// Starts it in front of a server of the MySQL family. Returns its port.
 ///
-/// The accounts of its clients have no password: both sessions are opened with the login that the client has sent for one.
+/// The accounts of its clients have no password: both sessions are opened with the login that the
+/// client has sent for one.
 pub(crate) fn start(server_port: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

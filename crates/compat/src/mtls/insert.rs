@@ -1,4 +1,5 @@
-//! The action `insert`: inserts rows over several connections, prints the original's log, then what that leaves out.
+//! The action `insert`: inserts rows over several connections, prints the original's log, then what
+//! that leaves out.
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! Lines of the log: `2026-11-22 07:11:32,143  mtls-perf-bench  29976  MainThread  INFO  start time = …`.
+//! Lines of the log: `2026-11-22 07:11:32,143 mtls-perf-bench 29976 MainThread INFO start time =
+//! …`.
 
 use std::io::Write;
 

@@ -73,7 +73,8 @@ pub fn run(mut arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
 fn interrupt_message() -> String {
     let seconds = PATIENCE.as_secs();
     format!(
-        "{NAME}: interrupted: running inserts are ended after {seconds} s; Ctrl-C again exits at once\n"
+        "{NAME}: interrupted: running inserts are ended after {seconds} s; Ctrl-C again exits at \
+         once\n"
     )
 }
 
@@ -121,7 +122,8 @@ fn execute(
     Ok(GOOD)
 }
 
-/// What the process list shows instead of the words of a command line, its name first; `None`: the word itself.
+/// What the process list shows instead of the words of a command line, its name first; `None`: the
+/// word itself.
 pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     let all: Vec<_> =
         arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
@@ -239,7 +241,8 @@ mod tests {
 
     #[test]
     fn the_message_of_an_interruption_says_each_thing_once() {
-        let expect = "mtls-perf-bench: interrupted: running inserts are ended after 1 s; Ctrl-C again exits at once\n";
+        let expect = "mtls-perf-bench: interrupted: running inserts are ended after 1 s; Ctrl-C \
+                      again exits at once\n";
         assert_eq!(interrupt_message(), expect);
     }
 

@@ -9,8 +9,8 @@ use truetps_recording::RUNS_VARIABLE;
 
 use crate::ssl::ssl_mode;
 
-/// Create a table, fill it from several connections, drop it: the command line of mtls-perf-bench; after its log, what
-/// that leaves out
+/// Create a table, fill it from several connections, drop it: the command line of mtls-perf-bench;
+/// after its log, what that leaves out
 #[derive(Debug, Clone, Parser)]
 #[command(
     name = "truetps mtls",
@@ -18,9 +18,10 @@ use crate::ssl::ssl_mode;
     infer_long_args = true,
     // As with argparse, the last one counts.
     args_override_self = true,
-    after_help = "Each row is an INSERT and a COMMIT of its own, in sessions that do not commit by themselves.\n\n\
-                  Exit status: 0 all rows were acknowledged; 2 some were not, or the command line is wrong; 3 the \
-                  server refused; 130 interrupted."
+    after_help = "Each row is an INSERT and a COMMIT of its own, in sessions that do not commit by \
+                  themselves.\n\n\
+                  Exit status: 0 all rows were acknowledged; 2 some were not, or the command line \
+                  is wrong; 3 the server refused; 130 interrupted."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct MtlsOptions {
@@ -87,8 +88,9 @@ pub(super) struct MtlsOptions {
     /// Socket of the server, instead of host and port
     #[arg(long, value_name = "PATH", help_heading = OURS)]
     pub(super) socket: Option<PathBuf>,
-    /// TLS: 'disabled', 'preferred', 'required', 'verify_ca' or 'verify_identity'; default 'verify_ca' with
-    /// --ssl-ca, else 'required' with --ssl-cert, else 'disabled' for a socket, else 'preferred'
+    /// TLS: 'disabled', 'preferred', 'required', 'verify_ca' or 'verify_identity'; default
+    /// 'verify_ca' with --ssl-ca, else 'required' with --ssl-cert, else 'disabled' for a socket,
+    /// else 'preferred'
     #[arg(long, value_name = "MODE", value_parser = ssl_mode, help_heading = OURS)]
     pub(super) ssl_mode: Option<TlsMode>,
     /// File with the certificate authorities that sign the server's certificate
@@ -100,7 +102,8 @@ pub(super) struct MtlsOptions {
     /// File with the private key of --ssl-cert
     #[arg(long, value_name = "FILE", help_heading = OURS)]
     pub(super) ssl_key: Option<PathBuf>,
-    /// Encrypt the password with the key that a server on another machine sends without TLS; it may be an attacker's
+    /// Encrypt the password with the key that a server on another machine sends without TLS; it may
+    /// be an attacker's
     #[arg(long, help_heading = OURS)]
     pub(super) get_server_public_key: bool,
     /// Rows of one INSERT; --rows must be a multiple of it

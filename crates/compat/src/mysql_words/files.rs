@@ -114,8 +114,8 @@ impl OptionFiles {
                 );
                 return Err(WordRefusal::new(NO_FILE, text));
             }
-            // Most of the default paths do not exist. A file that exists is meant to be used: without it the login
-            // would use another account.
+            // Most of the default paths do not exist. A file that exists is meant to be used:
+            // without it the login would use another account.
             if !source.is_not_found() {
                 reader
                     .read
@@ -179,7 +179,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inner = write(folder.path(), "z.cnf", "[mysqlslap]\nno-drop\n");
         let text = format!(
-            "[mysqld]\nport=1\n# c\n[Client ] # x\nuser = me # who\npassword='a b # c'\n;x\nsocket=/a\\sb\nskip-ssl\n\
+            "[mysqld]\nport=1\n# c\n[Client ] # x\nuser = me # who\npassword='a b # \
+             c'\n;x\nsocket=/a\\sb\nskip-ssl\n\
              !include {}\n[client-x]\nport = 7\n!includedir /nowhere\n",
             inner.display()
         );

@@ -1,4 +1,5 @@
-//! Command lines and option files of MySQL's programs: `--name=value`, names cut short, `-c5`, `--skip-name`, my.cnf.
+//! Command lines and option files of MySQL's programs: `--name=value`, names cut short, `-c5`,
+//! `--skip-name`, my.cnf.
 //!
 //! Rules, texts and exit statuses follow the MySQL family's own client programs, as observed.
 

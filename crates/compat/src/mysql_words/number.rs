@@ -38,8 +38,8 @@ fn parse(name: &str, text: &str) -> Result<u64, (u8, String)> {
         (
             NO_NUMBER,
             format!(
-                "Unknown suffix '{first}' used for variable '{name}' (value '{text}'). Legal suffix characters are: K, \
-                 M, G, T, P, E"
+                "Unknown suffix '{first}' used for variable '{name}' (value '{text}'). Legal \
+                 suffix characters are: K, M, G, T, P, E"
             ),
         )
     })

@@ -33,8 +33,8 @@ pub(crate) struct MysqlWords {
     shown: Vec<String>,
     /// Number of shown words that come from files.
     from_files: usize,
-    /// The number of words that belong to no option. The words are not kept: one may be a password after `-p` and a
-    /// blank.
+    /// The number of words that belong to no option. The words are not kept: one may be a password
+    /// after `-p` and a blank.
     pub(crate) strays: usize,
     /// Warnings, which stop nothing.
     pub(crate) notices: Vec<String>,
@@ -185,8 +185,8 @@ impl Parser {
         }
     }
 
-    /// The option of a possibly abbreviated name, and whether a prefix turns it on or off: the last prefix counts.
-    /// `None` for an unknown name that is allowed.
+    /// The option of a possibly abbreviated name, and whether a prefix turns it on or off: the last
+    /// prefix counts. `None` for an unknown name that is allowed.
     fn named(
         &mut self,
         typed: &str,
@@ -199,8 +199,8 @@ impl Parser {
                 if spec.name != rest {
                     let (short, full) = (rest, spec.name);
                     self.notice(format!(
-                        "Info: Using unique option prefix '{short}' is error-prone and can break in the future. \
-                         Please use the full name '{full}' instead."
+                        "Info: Using unique option prefix '{short}' is error-prone and can break \
+                         in the future. Please use the full name '{full}' instead."
                     ));
                 }
                 return Ok(Some((spec, turned)));
@@ -454,8 +454,9 @@ mod tests {
         let read = all(&["--password=secret", "--user=me"], &typed);
         let texts = format!("{:?} {:?} {:?}", read.shown, read.notices, read.refusal);
         assert!(!texts.contains("secret"), "{texts}");
-        let shown = "--password=… --user=me -ap… -sp… -p… --pa=… --pas=… --password=… --PASS=… --loose-password=… \
-                     --skip-password=… --loose-passwort=… -p … --p=… -Z… --frills=… -c 5 -uroot --concurrency=2 --user … -- …";
+        let shown = "--password=… --user=me -ap… -sp… -p… --pa=… --pas=… --password=… --PASS=… \
+                     --loose-password=… --skip-password=… --loose-passwort=… -p … --p=… -Z… \
+                     --frills=… -c 5 -uroot --concurrency=2 --user … -- …";
         assert_eq!(read.shown().join(" "), shown);
         assert_eq!(read.shown_typed()[0], "-ap…");
     }

@@ -12,8 +12,8 @@ use crate::run::connect_unmeasured;
 
 /// Interval between checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
-/// Number of checks after which a statement that continues is ended with its connection: some cannot be ended
-/// otherwise.
+/// Number of checks after which a statement that continues is ended with its connection: some
+/// cannot be ended otherwise.
 const PATIENCE_LOOKS: u32 = 5;
 
 pub(super) struct Admin {
@@ -25,7 +25,8 @@ pub(super) struct Admin {
 
 /// State shared with the watcher.
 struct StatementWatch {
-    /// The statement that may be ended. The lock is held while it is ended, so that the next statement is not hit.
+    /// The statement that may be ended. The lock is held while it is ended, so that the next
+    /// statement is not hit.
     at_work: Mutex<Option<String>>,
     stop: Arc<AtomicBool>,
     is_over: AtomicBool,
@@ -78,7 +79,8 @@ impl Admin {
         self.client.query(sql)
     }
 
-    /// Reconnects. Locks and other resources of the old connection are free once the server has noticed.
+    /// Reconnects. Locks and other resources of the old connection are free once the server has
+    /// noticed.
     pub(super) fn renew(&mut self) -> Result<(), DriverError> {
         self.client = connect_unmeasured(&self.target)?;
         Ok(())
@@ -95,7 +97,8 @@ impl Drop for Admin {
     }
 }
 
-/// Ends the running statement after Ctrl-C: from a connection of its own, because the working one is busy.
+/// Ends the running statement after Ctrl-C: from a connection of its own, because the working one
+/// is busy.
 fn end_when_wanted(watch: &StatementWatch) {
     let mut looks = 0;
     while !watch.is_over.load(Ordering::Relaxed) {

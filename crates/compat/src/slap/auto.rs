@@ -128,7 +128,8 @@ impl AutoSql {
         if takes_keys && self.rows > keys_max {
             let rows = self.rows;
             return Err(format!(
-                "--auto-generate-sql-write-number={rows}: at most {keys_max} such keys are kept in memory"
+                "--auto-generate-sql-write-number={rows}: at most {keys_max} such keys are kept in \
+                 memory"
             ));
         }
         Ok(())
@@ -260,8 +261,9 @@ mod tests {
         };
         assert_eq!(
             rich.create(),
-            "CREATE TABLE `t1` (id varchar(36) primary key,id0 varchar(36) unique key,id1 varchar(36) unique \
-             key,intcol1 INT(32), INDEX(intcol1),intcol2 INT(32), INDEX(intcol2),charcol1 VARCHAR(128))"
+            "CREATE TABLE `t1` (id varchar(36) primary key,id0 varchar(36) unique key,id1 \
+             varchar(36) unique key,intcol1 INT(32), INDEX(intcol1),intcol2 INT(32), \
+             INDEX(intcol2),charcol1 VARCHAR(128))"
         );
     }
 

@@ -1,5 +1,5 @@
-//! The course of a test: for each engine and number of clients, and each repetition: schema, tables, rows, commands,
-//! queries, commands, and the schema is dropped.
+//! The course of a test: for each engine and number of clients, and each repetition: schema,
+//! tables, rows, commands, queries, commands, and the schema is dropped.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::process::Command;
@@ -179,7 +179,8 @@ impl SlapRun<'_, '_> {
         self.admin.finish(&format!("USE `{}`", self.settings.schema))
     }
 
-    /// During the load this connection is idle, and servers close connections that are idle for long.
+    /// During the load this connection is idle, and servers close connections that are idle for
+    /// long.
     fn reconnect(&mut self) -> Result<(), Stop> {
         if self.use_schema().is_ok() {
             return Ok(());
@@ -198,7 +199,8 @@ impl SlapRun<'_, '_> {
         if self.settings.output.verbose >= 3 {
             let _ = writeln!(self.env.out, "{sql};");
         }
-        // A statement that was ended may have lost its connection, and one that waits may hold locks.
+        // A statement that was ended may have lost its connection, and one that waits may hold
+        // locks.
         let renewed = if self.admin.is_stopped() { self.admin.renew() } else { Ok(()) };
         let dropped = renewed.and_then(|()| match self.admin.finish(&sql) {
             Err(error) if !matches!(error, DriverError::Server(_)) => {
@@ -377,7 +379,8 @@ impl SlapRun<'_, '_> {
         Ok(driven)
     }
 
-    /// Errors of clients, in the original's format. Errors caused by the user's interruption do not count.
+    /// Errors of clients, in the original's format. Errors caused by the user's interruption do not
+    /// count.
     fn complain(&mut self, outcome: &RunOutcome, has_ended_connections: bool) {
         for error in &outcome.connect_errors {
             let is_prepared = self.settings.prepared && is_of_statement(error.code);
@@ -458,8 +461,8 @@ impl SlapRun<'_, '_> {
         }
     }
 
-    /// Clients that ran to the end, and the acknowledged number for each of them. The run is complete if all clients
-    /// ended and everything was acknowledged.
+    /// Clients that ran to the end, and the acknowledged number for each of them. The run is
+    /// complete if all clients ended and everything was acknowledged.
     fn who_ran(&self, clients: u32, truth: &Supplement) -> (u32, u64) {
         let runs = truth.runs.len().max(1) as u64;
         let ran = truth
@@ -510,8 +513,9 @@ fn cannot_use(schema: &str, error: &DriverError) -> Stop {
     Stop::Failed(format!("Cannot use schema {schema} : {}", server_message(error)))
 }
 
-/// Whether an error of a connecting client comes from a statement that it prepared: the connection that prepares the
-/// test has logged in the same way before. Without an error number it is not the server's.
+/// Whether an error of a connecting client comes from a statement that it prepared: the connection
+/// that prepares the test has logged in the same way before. Without an error number it is not the
+/// server's.
 fn is_of_statement(code: u16) -> bool {
     // Limits of connections, and accounts and databases that were changed since.
     const LOGIN: [u16; 17] = [

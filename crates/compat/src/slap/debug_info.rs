@@ -7,9 +7,11 @@ use nix::sys::time::TimeVal;
 pub(super) fn text() -> String {
     let Ok(used) = getrusage(UsageWho::RUSAGE_SELF) else { return String::new() };
     format!(
-        "\nUser time {:.2}, System time {:.2}\nMaximum resident set size {}, Integral resident set size {}\n\
-         Non-physical pagefaults {}, Physical pagefaults {}, Swaps {}\nBlocks in {} out {}, Messages in {} out {}, Signals \
-         {}\nVoluntary context switches {}, Involuntary context switches {}\n",
+        "\nUser time {:.2}, System time {:.2}\nMaximum resident set size {}, Integral resident set \
+         size {}\n\
+         Non-physical pagefaults {}, Physical pagefaults {}, Swaps {}\nBlocks in {} out {}, \
+         Messages in {} out {}, Signals {}\nVoluntary context switches {}, Involuntary context \
+         switches {}\n",
         seconds(used.user_time()),
         seconds(used.system_time()),
         used.max_rss(),

@@ -11,11 +11,13 @@ pub(super) fn version() -> String {
 
 pub(super) fn page() -> String {
     let mut text = format!(
-        "{}Sends queries from many clients at once and says how long that took: the command line of mysqlslap, and\n\
+        "{}Sends queries from many clients at once and says how long that took: the command line \
+         of mysqlslap, and\n\
          behind its report what that leaves out.\n\n\
          Usage: truetps slap [OPTIONS]\n\n\
          Option files: /etc/my.cnf /etc/mysql/my.cnf ~/.my.cnf, groups {}.\n\
-         As the first words: --print-defaults, --no-defaults, --defaults-file=FILE, --defaults-extra-file=FILE,\n\
+         As the first words: --print-defaults, --no-defaults, --defaults-file=FILE, \
+         --defaults-extra-file=FILE,\n\
          --defaults-group-suffix=TEXT.\n\n",
         version(),
         GROUPS.join(" ")
@@ -26,9 +28,11 @@ pub(super) fn page() -> String {
         }
         text += &line(spec);
     }
-    text + "\nA schema is made for --create and --auto-generate-sql, and dropped after the test. One that is there already\n\
+    text + "\nA schema is made for --create and --auto-generate-sql, and dropped after the test. \
+            One that is there already\n\
             is never dropped: the test does not begin.\n\n\
-            Exit status: 0 all queries were acknowledged; 1 some were not, or the test failed; 2 to 13 the command line\n\
+            Exit status: 0 all queries were acknowledged; 1 some were not, or the test failed; 2 \
+            to 13 the command line\n\
             is wrong; 130 interrupted.\n"
 }
 

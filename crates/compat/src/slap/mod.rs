@@ -60,7 +60,8 @@ pub fn run(arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
     }
 }
 
-/// What the process list shows instead of the words of a command line, its name first; `None`: the word itself.
+/// What the process list shows instead of the words of a command line, its name first; `None`: the
+/// word itself.
 pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     let all: Vec<_> =
         arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
@@ -128,8 +129,8 @@ fn run_words(
     if words.strays > 0 {
         let _ = writeln!(
             env.err,
-            "Warning: {NAME}: words that belong to no option are not used: {} (a password stands right behind -p, \
-             without a blank)",
+            "Warning: {NAME}: words that belong to no option are not used: {} (a password stands \
+             right behind -p, without a blank)",
             words.strays
         );
     }
@@ -345,8 +346,8 @@ mod tests {
         let shown = typed.iter().zip(masked(&typed.map(OsString::from)));
         let shown: Vec<_> =
             shown.map(|(word, mask)| mask.unwrap_or(word.into()).into_string().unwrap()).collect();
-        let expect = "slap --no-defaults --port=1 -apx -p x --pas=x -u me --password= --loose-passwort=x -px --password \
-                      --query=select '…'";
+        let expect = "slap --no-defaults --port=1 -apx -p x --pas=x -u me --password= \
+                      --loose-passwort=x -px --password --query=select '…'";
         assert_eq!(shown.join(" "), expect);
         assert!(masked(&[]).is_empty());
     }

@@ -19,8 +19,8 @@ pub(super) fn query(query: &Query) -> String {
     }
 }
 
-/// Prints all statements, each with `;` and on a line of its own. For each client, the queries of its first pass
-/// through the list are printed, or as many as it would send.
+/// Prints all statements, each with `;` and on a line of its own. For each client, the queries of
+/// its first pass through the list are printed, or as many as it would send.
 pub(super) fn all(
     settings: &SlapSettings,
     script: &SlapScript,

@@ -67,7 +67,8 @@ mod tests {
              \tAverage number of seconds to run all queries: 0.655 seconds\n\
              \tMinimum number of seconds to run all queries: 0.427 seconds\n\
              \tMaximum number of seconds to run all queries: 0.918 seconds\n\
-             \tNumber of clients running queries: 100\n\tAverage number of queries per client: 100\n\n"
+             \tNumber of clients running queries: 100\n\tAverage number of queries per client: \
+             100\n\n"
         );
         assert_eq!(csv(&test), "innodb,mixed,0.655,0.427,0.918,100,100\n");
         assert!(!benchmark(&Test { engine: None, ..test }).contains("engine"));

@@ -44,8 +44,8 @@ impl SlapScript {
         Ok(Self { create, queries, pre, post })
     }
 
-    /// The statements that create the tables. As in the original, the engine is appended to the first one, which has
-    /// the CREATE TABLE.
+    /// The statements that create the tables. As in the original, the engine is appended to the
+    /// first one, which has the CREATE TABLE.
     pub(super) fn create_with(&self, engine: Option<&Engine>) -> Vec<String> {
         let mut create = self.create.clone();
         if let (Some(first), Some(engine)) = (create.first_mut(), engine) {

@@ -211,7 +211,8 @@ fn check_conflicts(words: &MysqlWords) -> Result<(), WordRefusal> {
         && words.is_on("auto-generate-sql-add-autoincrement")
     {
         return refuse(
-            "Either auto-generate-sql-guid-primary or auto-generate-sql-add-autoincrement can be used!",
+            "Either auto-generate-sql-guid-primary or auto-generate-sql-add-autoincrement can be \
+             used!",
         );
     }
     if limit(words, "auto-generate-sql-execute-number").is_some()
@@ -325,7 +326,8 @@ fn concurrency(text: &str) -> Result<Vec<u32>, WordRefusal> {
     )
 }
 
-/// `innodb,memory:max_rows=2300`. What stands behind a name may be any option of a table: it goes into the statement.
+/// `innodb,memory:max_rows=2300`. What stands behind a name may be any option of a table: it goes
+/// into the statement.
 fn engines(text: &str) -> Result<Vec<Engine>, WordRefusal> {
     let mut list = Vec::new();
     for one in text.split(',').map(str::trim).filter(|one| !one.is_empty()) {
@@ -395,7 +397,8 @@ pub(super) fn target(
     Ok(ssl::without_needless_tls(Target { setup: setup(words), sends_local_files: true, ..target }))
 }
 
-/// A warning where MySQL's programs would have found a password: the file is encrypted, and MariaDB's do not read it.
+/// A warning where MySQL's programs would have found a password: the file is encrypted, and
+/// MariaDB's do not read it.
 pub(super) fn unread_login_file(environment: &dyn Fn(&str) -> Option<OsString>) -> Option<String> {
     let path = match environment("MYSQL_TEST_LOGIN_FILE") {
         Some(path) => PathBuf::from(path),
@@ -421,8 +424,8 @@ fn endpoint(
         }
     };
     let protocol = protocol(words)?;
-    // As mariadb-slap: a port or a socket that is typed says which of the two is meant, and the last word counts. Only
-    // this host has a socket.
+    // As mariadb-slap: a port or a socket that is typed says which of the two is meant, and the
+    // last word counts. Only this host has a socket.
     let words_of_it = ["protocol", "port", "socket"].into_iter();
     let last = words_of_it.filter_map(|name| Some((words.typed_at(name)?, name))).max();
     let by_socket = host == "localhost"

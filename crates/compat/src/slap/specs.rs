@@ -26,7 +26,8 @@ const fn other(
 
 use WordKind::{Count, Number, OptionalText, Secret, Switch, Text};
 
-/// In the order of the help page: options of both programs, then of one of them, then of truetps alone.
+/// In the order of the help page: options of both programs, then of one of them, then of truetps
+/// alone.
 pub(super) static SPECS: [Spec; 76] = [
     spec("help", Some('?'), Count, "this page"),
     spec("version", Some('V'), Count, "the version"),

@@ -1,5 +1,6 @@
-//! The journal of the modelled file system: what a file has changed beside its data becomes durable with a commit. As
-//! on ext4, that is a record and a flush, and a commit block and a flush; commits at the same time are one.
+//! The journal of the modelled file system: what a file has changed beside its data becomes durable
+//! with a commit. As on ext4, that is a record and a flush, and a commit block and a flush; commits
+//! at the same time are one.
 
 use super::placement::JOURNAL_BYTES;
 use super::placement::NodeId;

@@ -1,8 +1,10 @@
-//! A disk without root: a FUSE file system over a backing folder, whose files have places on the modelled device.
+//! A disk without root: a FUSE file system over a backing folder, whose files have places on the
+//! modelled device.
 //!
-//! Writes into the page cache take no time until a sync; then they go to the device, which is flushed. The journal is a
-//! formula (see `journal`). No sync of the host is passed through. A crash takes back what was not synced (`state`);
-//! metadata is durable at once, so that loss of names and of truncations is not shown.
+//! Writes into the page cache take no time until a sync; then they go to the device, which is
+//! flushed. The journal is a formula (see `journal`). No sync of the host is passed through. A
+//! crash takes back what was not synced (`state`); metadata is durable at once, so that loss of
+//! names and of truncations is not shown.
 
 mod folders;
 mod journal;

@@ -1,5 +1,6 @@
-//! Operations on names and attributes. They are done in the backing folder, and durable at once: loss of metadata is not
-//! modelled. What they cost is: the next sync of the file or folder needs a commit of the journal.
+//! Operations on names and attributes. They are done in the backing folder, and durable at once:
+//! loss of metadata is not modelled. What they cost is: the next sync of the file or folder needs a
+//! commit of the journal.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -131,7 +132,8 @@ pub(super) fn make_link(
     made(state, request, parent, name, None)
 }
 
-/// Gives what was made to the user who wanted it, with the wanted mode: the umask of this process does not count.
+/// Gives what was made to the user who wanted it, with the wanted mode: the umask of this process
+/// does not count.
 fn made(
     state: &mut FileSystemState,
     request: &Request,

@@ -1,5 +1,5 @@
-//! The files and folders of the mounted file system, each with a handle on its counterpart in the backing folder: a
-//! rename or an unlink does not change which file is meant.
+//! The files and folders of the mounted file system, each with a handle on its counterpart in the
+//! backing folder: a rename or an unlink does not change which file is meant.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -41,7 +41,8 @@ pub(super) struct FileNode {
     data: Option<Arc<File>>,
     is_writable: bool,
     pub(super) is_unlinked: bool,
-    /// The journal's commit that has the newest change, of its size and blocks, and of anything; 0: none.
+    /// The journal's commit that has the newest change, of its size and blocks, and of anything; 0:
+    /// none.
     pub(super) metadata_change: u64,
     pub(super) any_change: u64,
     /// Its last write was synchronous: a flush for it was done.
@@ -98,7 +99,8 @@ impl FileNode {
             .or_else(|error| Ok((File::open(self.path()).map_err(|_| error)?, false)))
     }
 
-    /// Its data for writing, regardless of its mode: what a crash takes back does not ask for permission.
+    /// Its data for writing, regardless of its mode: what a crash takes back does not ask for
+    /// permission.
     pub(super) fn data_for_restore(&self) -> io::Result<Arc<File>> {
         if let Some(data) = self.data.as_ref().filter(|_| self.is_writable) {
             return Ok(Arc::clone(data));
@@ -207,7 +209,8 @@ impl NodeTable {
         })
     }
 
-    /// The kernel has no references and no open files any more. Returns the files that are gone with them.
+    /// The kernel has no references and no open files any more. Returns the files that are gone
+    /// with them.
     pub(super) fn forget_all(&mut self) -> Vec<NodeId> {
         for node in self.nodes.values_mut() {
             (node.lookups, node.opens, node.data) = (0, 0, None);

@@ -1,5 +1,6 @@
-//! The operations of the mounted file system, each on the counterpart in the backing folder. The kernel checks
-//! permissions, keeps locks, and caches pages and names: only this mount changes what it shows.
+//! The operations of the mounted file system, each on the counterpart in the backing folder. The
+//! kernel checks permissions, keeps locks, and caches pages and names: only this mount changes what
+//! it shows.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;

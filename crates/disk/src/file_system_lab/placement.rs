@@ -1,5 +1,5 @@
-//! Where files lie on the modelled device: in chunks, in the order in which they were first written. A file that is
-//! written from its beginning to its end lies in one piece.
+//! Where files lie on the modelled device: in chunks, in the order in which they were first
+//! written. A file that is written from its beginning to its end lies in one piece.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

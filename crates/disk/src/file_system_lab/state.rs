@@ -1,5 +1,6 @@
-//! Data of the mounted file system: what is in the page cache, what is in the device's cache, and what is durable. The
-//! backing folder always has the newest content; what a crash takes back is kept beside it.
+//! Data of the mounted file system: what is in the page cache, what is in the device's cache, and
+//! what is durable. The backing folder always has the newest content; what a crash takes back is
+//! kept beside it.
 
 use std::fs::File;
 use std::io;
@@ -98,8 +99,8 @@ impl FileSystemState {
         Ok(())
     }
 
-    /// A write past the page cache, to the device. What the page cache has of these blocks is written with it, as the
-    /// kernel does.
+    /// A write past the page cache, to the device. What the page cache has of these blocks is
+    /// written with it, as the kernel does.
     pub(super) fn write_direct(
         &mut self,
         id: NodeId,
@@ -292,7 +293,8 @@ impl FileSystemState {
                 content.places.clear(whole.start, whole.end).into_iter().collect();
             self.device.undo().forget_blocks(|block| cleared.contains(&block));
         }
-        // The first block is kept up to here. The end of a hole within its last block comes back: a hole is whole blocks.
+        // The first block is kept up to here. The end of a hole within its last block comes back: a
+        // hole is whole blocks.
         let (block, from) = (bytes.start / BLOCK_BYTES, (bytes.start % BLOCK_BYTES) as usize);
         if from > 0 {
             if let Some(Some(before)) = content.dirty.get_mut(&block) {
@@ -325,7 +327,8 @@ impl FileSystemState {
         }
     }
 
-    /// The host crashes: from now on nothing reaches the disk. Returns the blocks that the device's cache lost.
+    /// The host crashes: from now on nothing reaches the disk. Returns the blocks that the device's
+    /// cache lost.
     pub(super) fn cut(&mut self, crash: DiskCrash) -> io::Result<u64> {
         if self.device.is_cut() {
             return Ok(0);
@@ -369,7 +372,8 @@ fn lose_page_cache(node: &mut FileNode) -> io::Result<()> {
     Ok(())
 }
 
-/// The size is the newest that the device or, without its cache, a commit has. Only regular files have content.
+/// The size is the newest that the device or, without its cache, a commit has. Only regular files
+/// have content.
 fn restore_size(node: &mut FileNode, keeps_cache: bool) -> io::Result<()> {
     let stat = node.stat()?;
     if rustix::fs::FileType::from_raw_mode(stat.st_mode) != rustix::fs::FileType::RegularFile {

@@ -67,7 +67,8 @@ fn flush_is_done(held: &mut FileSystemState, flush: Option<FlushNumber>) -> bool
     true
 }
 
-/// A commit begins: the data and the record of what has changed must be durable before its commit block is.
+/// A commit begins: the data and the record of what has changed must be durable before its commit
+/// block is.
 fn write_record(
     state: &SharedState,
     queue: &AnswerQueue,

@@ -1,4 +1,5 @@
-//! A disk without moving parts: latencies, a number of requests at a time, and limits of requests and bytes a second.
+//! A disk without moving parts: latencies, a number of requests at a time, and limits of requests
+//! and bytes a second.
 
 use std::f64::consts::TAU;
 
@@ -51,7 +52,8 @@ impl FlashModel {
         }
     }
 
-    /// Takes the place that is free first. A limit of a rate never makes up for time that was not used.
+    /// Takes the place that is free first. A limit of a rate never makes up for time that was not
+    /// used.
     fn transfer(&mut self, now_ns: u64, bytes: u64, latency_ns: u64) -> u64 {
         let place = self.places_ns.iter_mut().min();
         let free_ns = place.as_deref().copied().unwrap_or(0);

@@ -1,4 +1,5 @@
-//! The device model: when a request would be done on the disk of a profile. It has no clock: each call gets the time.
+//! The device model: when a request would be done on the disk of a profile. It has no clock: each
+//! call gets the time.
 
 mod flash;
 mod request;
@@ -51,7 +52,8 @@ impl DeviceModel {
 }
 
 impl DiskProfile {
-    /// Median duration of a page that is overwritten and flushed by one client, in µs: what the model says of it.
+    /// Median duration of a page that is overwritten and flushed by one client, in µs: what the
+    /// model says of it.
     pub fn overwrite_us(&self) -> f64 {
         const TIMES: usize = 101;
         let mut model = DeviceModel::new(self, 0);

@@ -1,5 +1,6 @@
-//! A spinning disk: the head moves to a track and waits until the data passes under it. Where the platter is follows from
-//! the time alone; with a random angle, a log that is written in place would cost half of what it does.
+//! A spinning disk: the head moves to a track and waits until the data passes under it. Where the
+//! platter is follows from the time alone; with a random angle, a log that is written in place
+//! would cost half of what it does.
 
 use std::collections::BTreeMap;
 
@@ -97,8 +98,8 @@ impl RotatingModel {
         last.is_some_and(|(offset, dirty)| offset + dirty.length >= range.offset + range.length)
     }
 
-    /// Writes the piece that the head reaches first; a disk does that in the background, too. `until_ns`: only if it is
-    /// done by then. Returns whether there was one.
+    /// Writes the piece that the head reaches first; a disk does that in the background, too.
+    /// `until_ns`: only if it is done by then. Returns whether there was one.
     fn destage_one(&mut self, until_ns: Option<u64>) -> bool {
         let first_ns = if self.head.free_ns >= self.newest_ns {
             0
@@ -179,7 +180,8 @@ impl DiskHead {
         (u128::from(bytes) * u128::from(self.turn_ns) / u128::from(self.track_bytes)) as u64
     }
 
-    /// Grows with the root of the distance: the arm accelerates over one half of it and brakes over the other.
+    /// Grows with the root of the distance: the arm accelerates over one half of it and brakes over
+    /// the other.
     fn seek_ns(&self, offset: u64) -> u64 {
         let tracks = (self.offset / self.track_bytes).abs_diff(offset / self.track_bytes);
         if tracks == 0 {

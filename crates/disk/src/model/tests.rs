@@ -52,7 +52,8 @@ fn a_page_that_is_written_in_place_takes_one_revolution() {
     }
 }
 
-/// With a random angle in place of one that follows from the time, this would take half a revolution.
+/// With a random angle in place of one that follows from the time, this would take half a
+/// revolution.
 #[test]
 fn a_log_that_grows_takes_one_revolution_for_each_flush() {
     let found = Client::new("hdd7200").mean_ms(200, |client, number| {
@@ -62,7 +63,8 @@ fn a_log_that_grows_takes_one_revolution_for_each_flush() {
     check(found, TURN_7200_MS, 0.03);
 }
 
-/// As ext4 does for a file that grows: its data and the journal, a flush, the commit record, a flush.
+/// As ext4 does for a file that grows: its data and the journal, a flush, the commit record, a
+/// flush.
 #[test]
 fn a_journal_costs_two_revolutions_more() {
     let found = Client::new("hdd7200").mean_ms(200, |client, number| {

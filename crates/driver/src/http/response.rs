@@ -1,5 +1,5 @@
-//! Reads responses of HTTP/1.1 and 1.0, which may arrive cut anywhere. Bodies are skipped: of an error, the beginning is
-//! kept for its message.
+//! Reads responses of HTTP/1.1 and 1.0, which may arrive cut anywhere. Bodies are skipped: of an
+//! error, the beginning is kept for its message.
 
 use std::time::Duration;
 
@@ -303,7 +303,8 @@ mod tests {
         assert_eq!(status("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), 200);
         assert_eq!(status("HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n"), 201);
         assert_eq!(status("HTTP/1.1 204 No Content\r\nX: y\r\n\r\n"), 204);
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;x=1\r\nWiki\r\nA\r\n0123456789\r\n0\r\n";
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \
+                       chunked\r\n\r\n4;x=1\r\nWiki\r\nA\r\n0123456789\r\n0\r\n";
         assert_eq!(status(&format!("{chunked}\r\n")), 200);
         assert_eq!(status(&format!("{chunked}Sum: 1\r\nMore: 2\r\n\r\n")), 200);
         assert_eq!(
@@ -316,7 +317,8 @@ mod tests {
 
     #[test]
     fn errors_keep_the_beginning_of_their_body_and_when_to_come_again() {
-        let text = "HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 9\r\nConnection: close\r\n\r\nnot today";
+        let text = "HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 9\r\nConnection: \
+                    close\r\n\r\nnot today";
         let found = read_cut(text).unwrap().unwrap();
         assert_eq!(
             (found.status, found.reason.as_str(), &found.sample[..]),

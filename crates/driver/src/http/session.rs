@@ -221,7 +221,8 @@ mod tests {
     fn a_status_is_an_error_with_its_text() {
         let mut session = session();
         send(&mut session);
-        let text = b"HTTP/1.1 429 Slow\r\nRetry-After: 2\r\nConnection: close\r\nContent-Length: 6\r\n\r\nno\n\x1bx!";
+        let text = b"HTTP/1.1 429 Slow\r\nRetry-After: 2\r\nConnection: close\r\nContent-Length: \
+                     6\r\n\r\nno\n\x1bx!";
         let SessionEvent::Reply(reply) = session.on_bytes(text, &mut Vec::new()).unwrap() else {
             panic!("no reply")
         };

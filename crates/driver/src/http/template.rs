@@ -10,7 +10,8 @@ use truetps_record::{did_you_mean_or, near_matches};
 use super::url::{Url, UrlError};
 use crate::{Endpoint, Params, Tls, Value};
 
-/// Headers that the client sets itself: another value would describe another request than the one that is sent.
+/// Headers that the client sets itself: another value would describe another request than the one
+/// that is sent.
 const OWN_HEADERS: [&str; 4] = ["content-length", "transfer-encoding", "connection", "expect"];
 const METHODS: [&str; 3] = ["POST", "PUT", "PATCH"];
 
@@ -233,7 +234,8 @@ mod tests {
             &["X-Key: {client}-{payload}"],
             r#"{"c":{client},"p":"{payload}"}"#,
         );
-        let expect = "POST /r/42?q={} HTTP/1.1\r\nHost: h:1\r\nX-Key: 42-xyz\r\nContent-Length: 18\r\n\r\n\
+        let expect = "POST /r/42?q={} HTTP/1.1\r\nHost: h:1\r\nX-Key: 42-xyz\r\nContent-Length: \
+                      18\r\n\r\n\
                       {\"c\":42,\"p\":\"xyz\"}";
         assert_eq!(text.unwrap(), expect);
         let own = request("http://h/", &["host: other"], "").unwrap();

@@ -18,8 +18,9 @@ const KEY_BYTES_MAX: usize = 16 << 10;
 const PARSEC_NONCE_BYTES: usize = 32;
 /// A server sends 18 bytes.
 const PARSEC_SALT_BYTES_MAX: usize = 64;
-/// The number of rounds is 1,024 << factor. MariaDB's default is 0, and from 13.1 on up to 20: 2^30 rounds would keep a
-/// client busy for ten minutes at the word of an unverified server. 2^20 take about a second.
+/// The number of rounds is 1,024 << factor. MariaDB's default is 0, and from 13.1 on up to 20: 2^30
+/// rounds would keep a client busy for ten minutes at the word of an unverified server. 2^20 take
+/// about a second.
 const PARSEC_FACTOR_MAX: u8 = 10;
 
 /// How far the connection protects what is sent.
@@ -27,8 +28,8 @@ const PARSEC_FACTOR_MAX: u8 = 10;
 pub(super) enum Channel {
     /// TCP without TLS: anyone may read it, and the server is not verified.
     Open,
-    /// TCP without TLS to an address of this machine, or with the user's consent: an unverified server may get the
-    /// password.
+    /// TCP without TLS to an address of this machine, or with the user's consent: an unverified
+    /// server may get the password.
     Trusted,
     /// A unix socket: the kernel carries it.
     Unix,
@@ -73,7 +74,8 @@ impl Plugin {
         }
     }
 
-    /// Whether its first answer may be sent before the server asks: it does not reveal the password.
+    /// Whether its first answer may be sent before the server asks: it does not reveal the
+    /// password.
     pub(super) fn suits_a_greeting(self) -> bool {
         matches!(self, Self::NativePassword | Self::CachingSha2)
     }
@@ -178,7 +180,8 @@ impl Auth {
         }
     }
 
-    /// Nothing proves that the key is the server's, and the owner of its private key can read the password.
+    /// Nothing proves that the key is the server's, and the owner of its private key can read the
+    /// password.
     fn ask_key(&mut self, request: u8, channel: Channel) -> Result<Vec<u8>, Problem> {
         if channel == Channel::Open {
             return Err(Problem::UnknownKey);
@@ -240,7 +243,8 @@ fn caching_sha2(nonce: &[u8], password: &[u8]) -> Vec<u8> {
     once.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect()
 }
 
-/// The nonce signed with a key derived from the password: its SHA-512 takes the place of the seed's in RFC 8032.
+/// The nonce signed with a key derived from the password: its SHA-512 takes the place of the seed's
+/// in RFC 8032.
 fn ed25519(nonce: &[u8], password: &[u8]) -> Vec<u8> {
     let key = ExpandedSecretKey::from_bytes(&Sha512::digest(password).into());
     raw_sign::<Sha512>(&key, nonce, &VerifyingKey::from(&key)).to_vec()
@@ -248,7 +252,8 @@ fn ed25519(nonce: &[u8], password: &[u8]) -> Vec<u8> {
 
 /// The signing key of a PARSEC account: made of the password with PBKDF2-HMAC-SHA512.
 ///
-/// `extended_salt` is `P`, the factor of the rounds, and the salt (MariaDB's documentation, "parsec Plugin").
+/// `extended_salt` is `P`, the factor of the rounds, and the salt (MariaDB's documentation, "parsec
+/// Plugin").
 fn parsec_key(extended_salt: &[u8], password: &[u8]) -> Result<SigningKey, Problem> {
     let &[b'P', factor, ref salt @ ..] = extended_salt else {
         return Err(Problem::Exchange("the server's salt has an unknown form"));

@@ -89,7 +89,8 @@ fn put_integer(
     Ok(())
 }
 
-/// `digits`: the maximum of significant ones; `None` for as many as are needed to read the same number back.
+/// `digits`: the maximum of significant ones; `None` for as many as are needed to read the same
+/// number back.
 fn put_real(sets: &mut ResultSets, column: BinaryColumn, number: f64, digits: Option<usize>) {
     let BinaryColumn { decimals, zerofill, .. } = column;
     sets.value_with(|out| {
@@ -106,7 +107,8 @@ fn put_real(sets: &mut ResultSets, column: BinaryColumn, number: f64, digits: Op
     });
 }
 
-/// Without an exponent if there are digits after the point, or at most 15 before it; and at most 14 trailing zeros.
+/// Without an exponent if there are digits after the point, or at most 15 before it; and at most 14
+/// trailing zeros.
 fn put_shortest(out: &mut Vec<u8>, number: f64, digits: Option<usize>) {
     /// From this length on, there may be two shortest texts, equally near.
     const TIE_BYTES: usize = 17;
@@ -145,7 +147,8 @@ fn rounded(number: f64, digits: usize) -> f64 {
     parsed.unwrap_or(number)
 }
 
-/// Year, month, day, hour, minute, second and microseconds. Trailing parts that are zero are not sent.
+/// Year, month, day, hour, minute, second and microseconds. Trailing parts that are zero are not
+/// sent.
 fn put_date(
     sets: &mut ResultSets,
     column: BinaryColumn,
@@ -195,7 +198,8 @@ fn put_time(
     Ok(())
 }
 
-/// As many digits of the second as the column has. If that is not fixed: all digits, or none if they are zero.
+/// As many digits of the second as the column has. If that is not fixed: all digits, or none if
+/// they are zero.
 fn put_fraction(out: &mut Vec<u8>, microseconds: u64, decimals: u8) {
     let digits = match decimals {
         0 => return,

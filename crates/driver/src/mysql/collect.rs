@@ -1,13 +1,13 @@
-//! Rows into [`ResultSets`]: text rows unchanged, rows of executions converted from binary to the text that the server
-//! would have sent.
+//! Rows into [`ResultSets`]: text rows unchanged, rows of executions converted from binary to the
+//! text that the server would have sent.
 
 use super::binary::put_value;
 use super::wire::PayloadReader;
 use crate::DriverError;
 use crate::result_sets::{BinaryColumn, ResultSets};
 
-/// The most that the text of one value is longer than its binary form: a number may be padded with 255 zeros, a DOUBLE
-/// has 309 digits before the point and up to 30 after it.
+/// The most that the text of one value is longer than its binary form: a number may be padded with
+/// 255 zeros, a DOUBLE has 309 digits before the point and up to 30 after it.
 const VALUE_GROWS_BYTES: usize = 400;
 const TOO_LONG: DriverError = DriverError::Protocol("a row with more cells than columns");
 
@@ -17,7 +17,8 @@ const ZEROFILL: u64 = 1 << 6;
 /// A column's description, of which only the encoding is read.
 pub(super) fn column(payload: &[u8]) -> Result<BinaryColumn, DriverError> {
     let mut reader = PayloadReader::new(payload);
-    // Catalogue, schema, table twice, name twice, each with its length; then the length of what follows.
+    // Catalogue, schema, table twice, name twice, each with its length; then the length of what
+    // follows.
     for _ in 0..6 {
         reader.lenenc_bytes()?;
     }
@@ -49,7 +50,8 @@ pub(super) fn text_row(
     if reader.rest().is_empty() { Ok(()) } else { Err(TOO_LONG) }
 }
 
-/// The rows of an execution: a zero byte, a bit for each column that is NULL, the others one after the other.
+/// The rows of an execution: a zero byte, a bit for each column that is NULL, the others one after
+/// the other.
 pub(super) fn binary_row(payload: &[u8], sets: &mut ResultSets) -> Result<(), DriverError> {
     /// The first two bits of a row mean nothing.
     const FIRST_BIT: usize = 2;

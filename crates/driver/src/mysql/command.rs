@@ -1,5 +1,5 @@
-//! Commands as bytes. Each returns the sequence number of the reply's first packet: a command of 16 MB or more is
-//! several packets, and the reply counts on from them.
+//! Commands as bytes. Each returns the sequence number of the reply's first packet: a command of 16
+//! MB or more is several packets, and the reply counts on from them.
 
 use super::wire::{put_lenenc, put_packets};
 use crate::statement::{Params, Statement, Value};
@@ -42,8 +42,8 @@ pub(crate) fn put_close(out: &mut Vec<u8>, statement_id: u32) {
     });
 }
 
-/// Executes a prepared statement. The types are sent each time: they are two bytes a parameter, and a value may be NULL
-/// in one execution and a number in the next.
+/// Executes a prepared statement. The types are sent each time: they are two bytes a parameter, and
+/// a value may be NULL in one execution and a number in the next.
 pub(crate) fn put_execute(out: &mut Vec<u8>, statement_id: u32, params: &Params) -> u8 {
     put_packets(out, 0, |out| {
         out.push(COM_STMT_EXECUTE);
@@ -127,8 +127,9 @@ fn put_decimal(out: &mut Vec<u8>, number: i64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// A string literal for a server without `NO_BACKSLASH_ESCAPES`. Few texts have anything to escape, so pieces without it
-/// are copied whole: looking at a piece has no early exit, which the compiler turns into vector instructions.
+/// A string literal for a server without `NO_BACKSLASH_ESCAPES`. Few texts have anything to escape,
+/// so pieces without it are copied whole: looking at a piece has no early exit, which the compiler
+/// turns into vector instructions.
 fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
     const PIECE_BYTES: usize = 64;
     out.push(b'\'');

@@ -1,7 +1,8 @@
 //! `LOAD DATA LOCAL INFILE`: a server gets a file of this machine.
 //!
-//! A server may ask for any file, in reply to any statement. It gets a file only where the target allows it, only while
-//! a statement is in flight that names this file itself, and once for each time that it is named.
+//! A server may ask for any file, in reply to any statement. It gets a file only where the target
+//! allows it, only while a statement is in flight that names this file itself, and once for each
+//! time that it is named.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -90,7 +91,8 @@ fn read_error(error: &io::Error) -> ServerError {
     own_error(number, format!("the file could not be read to its end: {error}"))
 }
 
-/// Whether the word is anywhere in the text: nearly no statement has it, and long ones have few letters of its kind.
+/// Whether the word is anywhere in the text: nearly no statement has it, and long ones have few
+/// letters of its kind.
 fn has_infile(sql: &[u8]) -> bool {
     sql.iter().enumerate().any(|(at, byte)| {
         byte | 0x20 == b'f'
@@ -100,7 +102,8 @@ fn has_infile(sql: &[u8]) -> bool {
     })
 }
 
-/// The file names in a text: the literal behind each `LOCAL INFILE` that stands outside of quotes and comments.
+/// The file names in a text: the literal behind each `LOCAL INFILE` that stands outside of quotes
+/// and comments.
 fn names_of(sql: &[u8]) -> Vec<Vec<u8>> {
     let (mut names, mut rest, mut before, mut last) = (Vec::new(), sql, &b""[..], &b""[..]);
     while let Some(&first) = rest.first() {
@@ -136,7 +139,8 @@ fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
 }
 
-/// Length of the comment that begins here, or of one end of a comment whose contents the server executes.
+/// Length of the comment that begins here, or of one end of a comment whose contents the server
+/// executes.
 fn comment_bytes(rest: &[u8]) -> usize {
     match rest {
         [b'#', ..] | [b'-', b'-', b' ' | b'\t' | b'\n', ..] => {
@@ -207,7 +211,8 @@ mod tests {
         for (sql, expect) in [
             ("LOAD DATA LOCAL INFILE '/a' INTO TABLE t", &["/a"][..]),
             (
-                "load /* 'x' */ data concurrent local -- local infile '/z'\n infile\"/a b\" into table t",
+                "load /* 'x' */ data concurrent local -- local infile '/z'\n infile\"/a b\" into \
+                 table t",
                 &["/a b"],
             ),
             ("LOAD XML LOCAL INFILE '/a'; SELECT '?'; load data local infile '/b'", &["/a", "/b"]),

@@ -35,8 +35,9 @@ impl LoginExchange {
         out: &mut Vec<u8>,
     ) -> Result<Self, DriverError> {
         let channel = channel(&target.tls, endpoint, is_encrypted);
-        // The account's own plugin is not known yet. If answering with the server's default plugin could reveal the
-        // password, the oldest plugin is used: the server then requests the right one.
+        // The account's own plugin is not known yet. If answering with the server's default plugin
+        // could reveal the password, the oldest plugin is used: the server then requests the right
+        // one.
         let plugin = Plugin::of_name(&greeting.plugin).filter(|plugin| plugin.suits_a_greeting());
         let plugin = plugin.unwrap_or(Plugin::NativePassword);
         let (auth, answer) = Auth::begin(plugin, &greeting.nonce, password(target), channel)
@@ -51,7 +52,8 @@ impl LoginExchange {
         payload: &[u8],
         target: &Target,
     ) -> Result<LoginStep, DriverError> {
-        // MariaDB before 11.8.4 sends the salt of PARSEC without the byte that begins all other requests of a plugin.
+        // MariaDB before 11.8.4 sends the salt of PARSEC without the byte that begins all other
+        // requests of a plugin.
         let is_bare_salt =
             self.auth.requested == Some(Requested::ParsecSalt) && payload.first() == Some(&b'P');
         if is_bare_salt {

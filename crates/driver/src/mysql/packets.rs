@@ -1,14 +1,15 @@
 //! Packets from a stream of bytes, complete or skimmed.
 //!
-//! A packet that arrived completely is read in place. A packet in pieces is assembled in a buffer, or, if its contents
-//! are not needed (the rows of a measured statement), skipped as it arrives. Memory is allocated only for bytes that
-//! have arrived, never for an announced length.
+//! A packet that arrived completely is read in place. A packet in pieces is assembled in a buffer,
+//! or, if its contents are not needed (the rows of a measured statement), skipped as it arrives.
+//! Memory is allocated only for bytes that have arrived, never for an announced length.
 
 use super::error_packet::parse_error;
 use super::wire::{CHUNK_BYTES_MAX, HEADER_BYTES, read_header};
 use crate::DriverError;
 
-/// Limit for everything but rows that are kept: greetings, errors, column names. Servers send some hundred bytes.
+/// Limit for everything but rows that are kept: greetings, errors, column names. Servers send some
+/// hundred bytes.
 pub(super) const PAYLOAD_BYTES_MAX: usize = 1 << 20;
 /// A buffer that has grown beyond this for one packet is freed.
 const BUFFER_BYTES_KEPT: usize = 64 << 10;
@@ -93,7 +94,8 @@ impl Packets {
         self.next_in_pieces(bytes, wanted)
     }
 
-    /// The payload of the last [`Packet::Stored`]. The buffer is returned with [`Packets::give_back`].
+    /// The payload of the last [`Packet::Stored`]. The buffer is returned with
+    /// [`Packets::give_back`].
     pub(super) fn take_stored(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.stored)
     }

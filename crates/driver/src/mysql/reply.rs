@@ -62,7 +62,8 @@ pub(super) struct MysqlReplyReader {
 }
 
 impl MysqlReplyReader {
-    /// A statement was sent. `is_binary`: it is an execution. `keeps_rows`: its rows are kept if they are text.
+    /// A statement was sent. `is_binary`: it is an execution. `keeps_rows`: its rows are kept if
+    /// they are text.
     pub(super) fn expect_reply(&mut self, is_binary: bool, keeps_rows: bool) {
         self.rows = match (self.reply.sets.is_some(), is_binary) {
             (true, false) => Rows::Text,

@@ -29,8 +29,8 @@ enum MysqlPhase {
     Login(Box<LoginExchange>),
     /// Waiting for the reply to the target's setup statement with this index.
     SetUp(usize),
-    /// Waiting for the answer to the prepare of statement `ids.len()`; `left` packets describe its parameters and
-    /// columns.
+    /// Waiting for the answer to the prepare of statement `ids.len()`; `left` packets describe its
+    /// parameters and columns.
     Prepare {
         left: Option<u32>,
     },
@@ -62,7 +62,8 @@ pub struct MysqlSession {
 }
 
 impl MysqlSession {
-    /// `prepared`: statements are prepared at login and executed with binary values; otherwise each is sent as text.
+    /// `prepared`: statements are prepared at login and executed with binary values; otherwise each
+    /// is sent as text.
     ///
     /// A target with TLS also needs [`MysqlSession::for_client`].
     pub fn new(target: Arc<Target>, statements: Arc<[Statement]>, prepared: bool) -> Self {
@@ -95,8 +96,8 @@ impl MysqlSession {
         self.target.endpoint(self.client)
     }
 
-    /// Takes packets until there is an event; returns the remaining bytes, which belong to TLS if it has just been
-    /// agreed on.
+    /// Takes packets until there is an event; returns the remaining bytes, which belong to TLS if
+    /// it has just been agreed on.
     fn on_plain<'a>(
         &mut self,
         mut bytes: &'a [u8],
@@ -312,7 +313,8 @@ impl MysqlSession {
         }
     }
 
-    /// The server asks for a file of this machine, which [`Session::put_more`] sends if the statement names it.
+    /// The server asks for a file of this machine, which [`Session::put_more`] sends if the
+    /// statement names it.
     fn file_wanted(&mut self, name: &[u8], out: &mut Vec<u8>) -> SessionEvent {
         match LocalFiles::open(self.files.as_deref_mut(), name) {
             Ok(()) => SessionEvent::Pending,
@@ -323,7 +325,8 @@ impl MysqlSession {
         }
     }
 
-    /// Appends the next piece of the file. An empty packet ends it, also where it cannot be read any more.
+    /// Appends the next piece of the file. An empty packet ends it, also where it cannot be read
+    /// any more.
     fn put_piece(&mut self, out: &mut Vec<u8>) {
         let Some(files) = &mut self.files else { return };
         let mut read = Ok(());
@@ -407,8 +410,9 @@ fn version(text: &str) -> Box<str> {
     text.chars().take(VERSION_CHARS_MAX).collect()
 }
 
-/// A server's unsolicited message before it ends a session: it is shutting down, or the session was killed. The packets
-/// of a reply are numbered from 1; this one is 0. The next command on the session fails.
+/// A server's unsolicited message before it ends a session: it is shutting down, or the session was
+/// killed. The packets of a reply are numbered from 1; this one is 0. The next command on the
+/// session fails.
 fn closes_session(bytes: &[u8]) -> bool {
     matches!(bytes, [_, _, _, 0, 0xff, ..])
 }
@@ -523,7 +527,8 @@ impl Session for MysqlSession {
         let (when, likely) = match &self.phase {
             MysqlPhase::Greeting => (
                 "before it sent anything",
-                "it may be shutting down, refuse this address, or not be a server of the MySQL family",
+                "it may be shutting down, refuse this address, or not be a server of the MySQL \
+                 family",
             ),
             MysqlPhase::Login(_)
                 if self
@@ -533,12 +538,14 @@ impl Session for MysqlSession {
             {
                 (
                     "during the TLS handshake",
-                    "its TLS may be set up wrongly, or too old; its error log may say more. tls=off connects without",
+                    "its TLS may be set up wrongly, or too old; its error log may say more. \
+                     tls=off connects without",
                 )
             }
             MysqlPhase::Login(_) => (
                 "during the login",
-                "it may be shutting down or at a limit of its own (connect_timeout, a proxy's number of connections)",
+                "it may be shutting down or at a limit of its own (connect_timeout, a proxy's \
+                 number of connections)",
             ),
             MysqlPhase::SetUp(_) => (
                 "while setup statements ran",

@@ -110,7 +110,8 @@ fn results_are_collected_as_text() {
     assert_eq!(seen(&reply), [(5, 0, vec![]), (0, 2, values), (1, 0, vec![])]);
     assert_eq!((reply.affected_rows, reply.rows), (6, 2));
 
-    // The buffer comes again, and the one before it is forgotten. A later statement fails among its rows.
+    // The buffer comes again, and the one before it is forgotten. A later statement fails among its
+    // rows.
     session.collect(reply.sets.unwrap());
     session.send_bytes(b"several", &mut Vec::new());
     let bytes =

@@ -106,8 +106,8 @@ fn an_account_with_another_plugin_is_asked_for_again() {
     assert_eq!(feed(&mut session, &packet(4, OK)).unwrap(), (SessionEvent::Ready, Vec::new()));
 }
 
-/// MariaDB 11.6 to 11.8.3 sends PARSEC's salt as it is, 11.8.4 and later behind the byte of a plugin's request
-/// (github.com/mysql-net/MySqlConnector/issues/1606).
+/// MariaDB 11.6 to 11.8.3 sends PARSEC's salt as it is, 11.8.4 and later behind the byte of a
+/// plugin's request (github.com/mysql-net/MySqlConnector/issues/1606).
 #[test]
 fn both_forms_of_a_parsec_salt_are_answered() {
     let switched = || {
@@ -455,8 +455,9 @@ fn long_rows_use_no_memory_where_they_are_not_kept() {
     assert!(matches!(event, SessionEvent::Reply(Reply { rows: 1, error: None, .. })));
 }
 
-/// All events until the session is ready or has failed, for bytes cut at `cuts`; and all that it said. What it was about
-/// to say when it failed is not sent, so that a stream in larger pieces may have less.
+/// All events until the session is ready or has failed, for bytes cut at `cuts`; and all that it
+/// said. What it was about to say when it failed is not sent, so that a stream in larger pieces may
+/// have less.
 fn outcome(
     session: &mut MysqlSession,
     bytes: &[u8],
@@ -561,7 +562,8 @@ proptest! {
         let at_once = outcome(&mut whole, &bytes, |_| usize::MAX / 2);
         let singly = outcome(&mut in_phase(phase).0, &bytes, |_| 1);
         let cut = outcome(&mut in_phase(phase).0, &bytes, |n| pieces[n % pieces.len()]);
-        // Whether a packet too many is seen together with the reply before it depends on where the bytes are cut.
+        // Whether a packet too many is seen together with the reply before it depends on where the
+        // bytes are cut.
         let too_many = "the server broke the protocol: more packets than the reply has";
         for other in [&at_once, &cut] {
             if other.0 == too_many {

@@ -1,5 +1,5 @@
-//! Packets, and the integers and strings inside them. Every read is checked: a malformed packet is an error, not a
-//! panic.
+//! Packets, and the integers and strings inside them. Every read is checked: a malformed packet is
+//! an error, not a panic.
 
 use crate::DriverError;
 
@@ -104,7 +104,8 @@ pub(crate) fn put_packets(out: &mut Vec<u8>, sequence: u8, fill: impl FnOnce(&mu
     split_payload(out, sequence, &payload)
 }
 
-/// A payload of 16 MB or more is sent in chunks; the last one is shorter than a full one, if need be empty.
+/// A payload of 16 MB or more is sent in chunks; the last one is shorter than a full one, if need
+/// be empty.
 fn split_payload(out: &mut Vec<u8>, mut sequence: u8, payload: &[u8]) -> u8 {
     let mut rest = payload;
     loop {

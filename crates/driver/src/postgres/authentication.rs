@@ -10,8 +10,9 @@ use crate::{DriverError, Login, Password};
 const OTHER_METHOD_HINT: &str =
     "truetps does not support it; set scram-sha-256 for this user in pg_hba.conf";
 const NO_PASSWORD_HINT: &str = "set it in the environment: TRUETPS_PASSWORD";
-const CLEARTEXT_HINT: &str = "it is sent only over a unix socket, or to a server whose certificate was checked: use \
-     tls=verify-identity and ca=FILE, or set scram-sha-256 for this user in pg_hba.conf";
+const CLEARTEXT_HINT: &str = "it is sent only over a unix socket, or to a server whose certificate \
+     was checked: use tls=verify-identity and ca=FILE, or set scram-sha-256 for this user in \
+     pg_hba.conf";
 
 /// The codes of AuthenticationXXX messages.
 mod code {
@@ -68,8 +69,8 @@ impl Authentication {
             }
             (Self::Open, code::SASL) => {
                 check_mechanisms(&mut reader)?;
-                // Channel binding is not implemented, with TLS or without: `n`, since `y` would mean that only the
-                // server lacks it.
+                // Channel binding is not implemented, with TLS or without: `n`, since `y` would
+                // mean that only the server lacks it.
                 let password = password_of(login)?.reveal();
                 let scram =
                     Box::new(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));

@@ -37,7 +37,8 @@ pub(crate) fn put_text_statement(out: &mut Vec<u8>, statement: &Statement, param
     });
 }
 
-/// Prepares a statement under the name that [`put_execute`] uses. The server infers the parameters' types.
+/// Prepares a statement under the name that [`put_execute`] uses. The server infers the parameters'
+/// types.
 pub(crate) fn put_parse(out: &mut Vec<u8>, index: usize, statement: &Statement) {
     put_message(out, b'P', |out| {
         Name::Listed(index).put(out);
@@ -83,8 +84,8 @@ pub(crate) fn put_copy_fail(out: &mut Vec<u8>) {
     put_message(out, b'f', |out| out.extend_from_slice(COPY_REFUSED));
 }
 
-/// Prepares text of any kind, whose parameters are `?`, and requests its parameters and columns. Returns the number of
-/// parameters; if it exceeds [`PARAMETERS_MAX`], nothing may be sent.
+/// Prepares text of any kind, whose parameters are `?`, and requests its parameters and columns.
+/// Returns the number of parameters; if it exceeds [`PARAMETERS_MAX`], nothing may be sent.
 pub(crate) fn put_prepare(
     out: &mut Vec<u8>,
     handle: u32,
@@ -196,7 +197,8 @@ mod tests {
         let mut out = Vec::new();
         let sql = b"SELECT '?''?', \"?\", ?, \xff ?::text";
         assert_eq!(put_prepare(&mut out, 7, sql, &[ParamType::INT8]), 2);
-        let expect = b"h7\0SELECT '?''?', \"?\", $1, \xff $2::text\0\0\x01\0\0\0\x14D\0\0\0\x08Sh7\0S\0\0\0\x04";
+        let expect = b"h7\0SELECT '?''?', \"?\", $1, \xff \
+                       $2::text\0\0\x01\0\0\0\x14D\0\0\0\x08Sh7\0S\0\0\0\x04";
         assert_eq!(&out[5..], expect);
         out.clear();
         put_close(&mut out, 7);

@@ -1,19 +1,22 @@
 //! Cuts the stream of bytes into messages.
 //!
-//! A message that arrived completely is passed on in place. One that arrived in pieces is assembled, each byte copied
-//! once. Bodies that are not needed (a row that is only counted, a notice) are skipped, so that a value of any size
-//! costs a measured session no memory.
+//! A message that arrived completely is passed on in place. One that arrived in pieces is
+//! assembled, each byte copied once. Bodies that are not needed (a row that is only counted, a
+//! notice) are skipped, so that a value of any size costs a measured session no memory.
 
 use super::wire::{HEADER_BYTES, read_header};
 use crate::DriverError;
 
-/// More than the largest value that truetps writes; a server that announces more violates the protocol.
+/// More than the largest value that truetps writes; a server that announces more violates the
+/// protocol.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// Limit before the login has ended: the server is not verified until then, and no message of a login is long.
+/// Limit before the login has ended: the server is not verified until then, and no message of a
+/// login is long.
 pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 64 << 10;
 
-/// Size to which a session's buffer shrinks after its message: sessions are many, large messages are rare.
+/// Size to which a session's buffer shrinks after its message: sessions are many, large messages
+/// are rare.
 const BUFFER_BYTES_KEPT: usize = 16 << 10;
 /// Its size between two commands.
 const IDLE_BYTES_KEPT: usize = 512;
@@ -68,7 +71,8 @@ impl Framer {
         }
     }
 
-    /// Takes the next message from the front of `bytes`. `None`: all were taken, and the message is incomplete.
+    /// Takes the next message from the front of `bytes`. `None`: all were taken, and the message is
+    /// incomplete.
     pub(crate) fn next<'m, 'b: 'm>(
         &'m mut self,
         bytes: &mut &'b [u8],

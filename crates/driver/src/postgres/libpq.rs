@@ -1,7 +1,8 @@
-//! A target as libpq finds it: parameters that a program passes, a connection string in place of a database's name,
-//! variables of the environment, and password files.
+//! A target as libpq finds it: parameters that a program passes, a connection string in place of a
+//! database's name, variables of the environment, and password files.
 //!
-//! A parameter that is known to libpq and not to truetps is refused by name where it would change the connection.
+//! A parameter that is known to libpq and not to truetps is refused by name where it would change
+//! the connection.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -114,7 +115,8 @@ const PARAMETERS: [(&str, &str, ParameterUse); 45] = [
     ("tcp_user_timeout", "", ParameterUse::Only(&["0"])),
 ];
 
-/// The variables of the environment that [`Target::of_libpq`] reads, besides `HOME` and what [`user::current`] reads.
+/// The variables of the environment that [`Target::of_libpq`] reads, besides `HOME` and what
+/// [`user::current`] reads.
 pub fn libpq_variables() -> impl Iterator<Item = &'static str> {
     PARAMETERS.iter().map(|(_, variable, _)| *variable).filter(|variable| !variable.is_empty())
 }
@@ -319,7 +321,8 @@ fn connection_string(text: &str) -> Result<BTreeMap<String, String>, LibpqError>
     }
 }
 
-/// `name=value name='a value'`, with a backslash before a quote, a backslash or a blank that belongs to the value.
+/// `name=value name='a value'`, with a backslash before a quote, a backslash or a blank that
+/// belongs to the value.
 fn keywords(text: &str) -> Result<BTreeMap<String, String>, LibpqError> {
     let (mut found, mut rest) = (BTreeMap::new(), text.trim_start());
     while !rest.is_empty() {
@@ -402,7 +405,8 @@ impl PasswordFile {
         let mode = file.metadata().ok()?.permissions().mode();
         if mode & 0o077 != 0 {
             warnings.push(format!(
-                "password file \"{}\" has group or world access; permissions should be u=rw (0600) or less",
+                "password file \"{}\" has group or world access; permissions should be u=rw (0600) \
+                 or less",
                 path.display()
             ));
             return None;
@@ -478,7 +482,8 @@ mod tests {
         Target::of_libpq(&given, &value)
     }
 
-    /// Expectations are of PostgreSQL's manual; what libpq itself does is seen beside it in the tests of the program.
+    /// Expectations are of PostgreSQL's manual; what libpq itself does is seen beside it in the
+    /// tests of the program.
     #[test]
     fn certificates_count_where_they_are_named_or_exist() {
         let home = tempfile::tempdir().unwrap();

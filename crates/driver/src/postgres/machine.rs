@@ -17,8 +17,8 @@ use crate::{
     Statement, Target, TlsMode, TransactionStatus,
 };
 
-const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentication_timeout, a proxy's number of \
-     connections), or not be PostgreSQL";
+const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentication_timeout, a \
+     proxy's number of connections), or not be PostgreSQL";
 
 /// Servers have some twenty, with the names of their builds.
 const VERSION_CHARS_MAX: usize = 200;
@@ -45,7 +45,8 @@ struct PostgresPreparing {
     done: usize,
 }
 
-/// The session behind the framing, separate so that a message can stay in the framer while it is handled.
+/// The session behind the framing, separate so that a message can stay in the framer while it is
+/// handled.
 pub(crate) struct Machine {
     pub(crate) target: Arc<Target>,
     statements: Arc<[Statement]>,
@@ -89,8 +90,8 @@ impl Machine {
 
     /// All further bytes are encrypted.
     pub(crate) fn becomes_encrypted(&mut self) {
-        // With an unverified certificate, the peer may be an attacker in the middle who asks for the password that the
-        // server itself would never receive.
+        // With an unverified certificate, the peer may be an attacker in the middle who asks for
+        // the password that the server itself would never receive.
         self.is_private =
             matches!(self.target.tls.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
     }
@@ -249,7 +250,8 @@ impl Machine {
                     }
                     Ok(SessionEvent::Pending)
                 }
-                // NegotiateProtocolVersion: the server supports less than requested, and continues with that.
+                // NegotiateProtocolVersion: the server supports less than requested, and continues
+                // with that.
                 b'v' => Ok(SessionEvent::Pending),
                 _ => Err(DriverError::Protocol("an unexpected message during the login")),
             },
@@ -285,8 +287,8 @@ impl Machine {
         })
     }
 
-    /// The server is ready, with this transaction status: sends the setup statement with this index. After the last
-    /// one, statements are prepared.
+    /// The server is ready, with this transaction status: sends the setup statement with this
+    /// index. After the last one, statements are prepared.
     fn set_up(
         &mut self,
         index: usize,
@@ -357,7 +359,8 @@ impl Machine {
             MessageOutcome::RefuseCopy => {
                 put_copy_fail(out);
                 if extended {
-                    // While the server waits for data, it ignores the Sync that was sent with the statement.
+                    // While the server waits for data, it ignores the Sync that was sent with the
+                    // statement.
                     put_sync(out);
                 }
                 Ok(SessionEvent::Pending)
@@ -370,7 +373,8 @@ impl Machine {
         }
     }
 
-    /// A message right after one that made an event. Only messages that need no answer may follow there.
+    /// A message right after one that made an event. Only messages that need no answer may follow
+    /// there.
     fn message_behind(&mut self, message: Message<'_>) -> Result<(), DriverError> {
         match message.kind {
             b'N' | b'S' | b'A' => Ok(()),

@@ -1,12 +1,13 @@
-//! Replies to statements: tags, rows, errors, up to the message that the server is ready for the next statement.
+//! Replies to statements: tags, rows, errors, up to the message that the server is ready for the
+//! next statement.
 
 use super::report::parse_report;
 use super::wire::BodyReader;
 use crate::query_result::{cell_text, kept_bytes};
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
-/// Size limit of a result that is kept, all its rows together. Results that are kept are settings and counters, and a
-/// server must not be able to exhaust the memory of truetps.
+/// Size limit of a result that is kept, all its rows together. Results that are kept are settings
+/// and counters, and a server must not be able to exhaust the memory of truetps.
 const RESULT_BYTES_MAX: usize = 256 << 20;
 
 /// Reads the messages of one reply. Rows are counted, and kept on request.
@@ -37,7 +38,8 @@ pub(crate) enum MessageOutcome {
 }
 
 impl PostgresReplyReader {
-    /// A statement was sent. `columns`: number of its rows' columns, if known and not described again.
+    /// A statement was sent. `columns`: number of its rows' columns, if known and not described
+    /// again.
     pub(crate) fn expect_reply(&mut self, columns: u16) {
         self.columns = columns;
     }

@@ -3,7 +3,8 @@
 use super::wire::BodyReader;
 use crate::{DriverError, ServerError};
 
-/// Limit of each text that is kept: errors are kept by kind, and a detail may quote a value of any size.
+/// Limit of each text that is kept: errors are kept by kind, and a detail may quote a value of any
+/// size.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 
 /// An error, and whether it ends the session.
@@ -63,7 +64,8 @@ mod tests {
 
     #[test]
     fn fields_make_one_message() {
-        let body = b"SFEHLER\0VERROR\0C23505\0Mduplicate key\0DKey (id)=(1) already exists.\0Htry\0P12\0Rline\0\0";
+        let body = b"SFEHLER\0VERROR\0C23505\0Mduplicate key\0DKey (id)=(1) already \
+                     exists.\0Htry\0P12\0Rline\0\0";
         let report = parse_report(body).unwrap();
         assert!(!report.is_fatal);
         assert_eq!(report.error.class(), ErrorClass::DuplicateKey);

@@ -1,4 +1,5 @@
-//! One session as a state machine without I/O: TLS if requested, then the framing, then the messages.
+//! One session as a state machine without I/O: TLS if requested, then the framing, then the
+//! messages.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -34,8 +35,8 @@ struct TlsWanted {
 }
 
 impl PgSession {
-    /// A session of client number `client`. `prepared`: statements are prepared at login and executed with separate
-    /// values; otherwise each is sent as text that contains the values.
+    /// A session of client number `client`. `prepared`: statements are prepared at login and
+    /// executed with separate values; otherwise each is sent as text that contains the values.
     ///
     /// `tls` applies to TCP: PostgreSQL has no TLS on unix sockets, whatever its clients request.
     pub fn new(
@@ -87,8 +88,8 @@ impl PgSession {
 }
 
 impl TlsWanted {
-    /// Handles the server's answer to the request for TLS: `Some` is the TLS that it agreed to; `None`: it has none,
-    /// and none is required.
+    /// Handles the server's answer to the request for TLS: `Some` is the TLS that it agreed to;
+    /// `None`: it has none, and none is required.
     fn on_answer(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<TlsLayer>, DriverError> {
         match bytes {
             b"S" => TlsLayer::client(&self.client, &self.endpoint, out).map(Some),
@@ -97,8 +98,8 @@ impl TlsWanted {
             _ if is_greeting_of_mysql(bytes) => {
                 Err(DriverError::OtherFamily { is: SqlDialect::Mysql })
             }
-            // This includes bytes after the answer: an attacker in the middle may have inserted them, to be taken for
-            // the server's own once TLS has begun (CVE-2021-23222).
+            // This includes bytes after the answer: an attacker in the middle may have inserted
+            // them, to be taken for the server's own once TLS has begun (CVE-2021-23222).
             _ => Err(DriverError::Protocol("an invalid answer to the request for TLS")),
         }
     }
@@ -203,7 +204,8 @@ impl Session for PgSession {
             }
             Encryption::On(layer) if layer.is_handshaking() => (
                 "during the TLS handshake",
-                "its TLS may be set up wrongly, or too old; its log may say more. tls=off connects without",
+                "its TLS may be set up wrongly, or too old; its log may say more. tls=off connects \
+                 without",
             ),
             _ => return self.machine.closed(),
         };

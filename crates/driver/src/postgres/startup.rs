@@ -74,7 +74,8 @@ mod tests {
         out.clear();
         put_startup(&mut out, &target);
         assert!(out.ends_with(
-            b"options\0-c a=b\0application_name\0x\0client_encoding\0UTF8\0standard_conforming_strings\0on\0\0"
+            b"options\0-c \
+              a=b\0application_name\0x\0client_encoding\0UTF8\0standard_conforming_strings\0on\0\0"
         ));
         target.startup_settings = vec![("options".to_owned(), "-c application_name=x".to_owned())];
         out.clear();

@@ -58,8 +58,8 @@ fn put_int(out: &mut Vec<u8>, number: i64) {
     let _ = write!(out, "{number}");
 }
 
-/// The shortest text that is read back as the same number; without an exponent if that is readable, so that a whole
-/// number also suits an integer column.
+/// The shortest text that is read back as the same number; without an exponent if that is readable,
+/// so that a whole number also suits an integer column.
 fn put_double(out: &mut Vec<u8>, number: f64) {
     let size = number.abs();
     let _ = if size == 0.0 || (1e-5..1e16).contains(&size) || !number.is_finite() {
@@ -69,10 +69,10 @@ fn put_double(out: &mut Vec<u8>, number: f64) {
     };
 }
 
-/// A string literal for `standard_conforming_strings = on`, which the login sets: only quotes are doubled.
-/// Text in PostgreSQL has no zero byte. Sent unescaped, it would end the whole statement. Written as an escape, the
-/// server refuses the statement (SQLSTATE 22021), as it does for a parameter of a prepared one, and the session remains
-/// usable.
+/// A string literal for `standard_conforming_strings = on`, which the login sets: only quotes are
+/// doubled. Text in PostgreSQL has no zero byte. Sent unescaped, it would end the whole statement.
+/// Written as an escape, the server refuses the statement (SQLSTATE 22021), as it does for a
+/// parameter of a prepared one, and the session remains usable.
 fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
     if text.contains(&0) {
         out.extend_from_slice(b"E'\\000'");

@@ -1,5 +1,5 @@
-//! Messages, and the integers and strings inside them. Every read is checked: a malformed message is an error, not a
-//! panic.
+//! Messages, and the integers and strings inside them. Every read is checked: a malformed message
+//! is an error, not a panic.
 
 use crate::DriverError;
 
@@ -86,12 +86,14 @@ pub(crate) fn put_message(out: &mut Vec<u8>, kind: u8, fill: impl FnOnce(&mut Ve
     put_counted(out, LENGTH_BYTES, fill);
 }
 
-/// Appends a length and what `fill` appends. `own_bytes`: how many of its own bytes the length includes.
+/// Appends a length and what `fill` appends. `own_bytes`: how many of its own bytes the length
+/// includes.
 pub(crate) fn put_counted(out: &mut Vec<u8>, own_bytes: usize, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; LENGTH_BYTES]);
     fill(out);
-    // A message of 4 GB is impossible: values are counted in 32 bits, and servers refuse more than 1 GB.
+    // A message of 4 GB is impossible: values are counted in 32 bits, and servers refuse more than
+    // 1 GB.
     let length = (out.len() - start - LENGTH_BYTES + own_bytes) as u32;
     out[start..start + LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
 }

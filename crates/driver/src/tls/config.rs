@@ -19,7 +19,8 @@ const AUTHORITIES_MAX: usize = 10_000;
 /// Certificates from the client's to its authority; one or two is usual.
 const CHAIN_MAX: usize = 100;
 
-/// The TLS configuration of one target: trusted certificates, and protocol versions. Cheap to clone.
+/// The TLS configuration of one target: trusted certificates, and protocol versions. Cheap to
+/// clone.
 #[derive(Debug, Clone)]
 pub struct TlsClient {
     pub(super) config: Arc<ClientConfig>,
@@ -27,15 +28,16 @@ pub struct TlsClient {
 }
 
 impl TlsClient {
-    /// Reads the authorities, if the mode needs them or a file is named, and the client's own certificate, if there is
-    /// one. `None`: the mode is off.
+    /// Reads the authorities, if the mode needs them or a file is named, and the client's own
+    /// certificate, if there is one. `None`: the mode is off.
     pub fn new(tls: &Tls) -> Result<Option<Self>, TlsError> {
         if tls.mode == TlsMode::Off {
             return Ok(None);
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let algorithms = provider.signature_verification_algorithms;
-        // A named file is read even if the mode checks no authorities: otherwise a wrong path would never be noticed.
+        // A named file is read even if the mode checks no authorities: otherwise a wrong path would
+        // never be noticed.
         let named = tls.ca.as_deref().map(file_roots).transpose()?;
         let trust = match tls.mode {
             TlsMode::Off | TlsMode::Preferred | TlsMode::Required => CertificateTrust::Any,
@@ -65,7 +67,8 @@ impl TlsClient {
                 ));
             }
         };
-        // No resumption, so that the last of a thousand clients connects in the same way as the first.
+        // No resumption, so that the last of a thousand clients connects in the same way as the
+        // first.
         config.resumption = Resumption::disabled();
         Ok(Some(Self { config: Arc::new(config), mode: tls.mode }))
     }

@@ -54,8 +54,8 @@ impl TlsError {
                 wanted: expected.to_str().into_owned(),
                 found: presented.iter().map(|name| bare_name(name)).collect(),
             },
-            // A bad signature: the authority has the name of a known one, but another key. Servers that make their own
-            // certificates all use the same authority name.
+            // A bad signature: the authority has the name of a known one, but another key. Servers
+            // that make their own certificates all use the same authority name.
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                 Self::UnknownAuthority
             }
@@ -84,37 +84,43 @@ impl TlsError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotOffered => Some(
-                "turn TLS on in the server, or connect without it: tls=off (tls=preferred encrypts if the server supports it)",
+                "turn TLS on in the server, or connect without it: tls=off (tls=preferred encrypts \
+                 if the server supports it)",
             ),
             Self::Authorities { .. } => {
                 Some("name a PEM file with the authority's certificate: ca=FILE")
             }
             Self::ClientCertificate { .. } => Some(
-                "name PEM files with the client's certificate and its private key: cert=FILE and key=FILE",
+                "name PEM files with the client's certificate and its private key: cert=FILE and \
+                 key=FILE",
             ),
             Self::OtherName { .. } | Self::NoSuchName(_) => Some(
-                "connect to a name in the certificate; tls=verify-ca checks the signature and not the name",
+                "connect to a name in the certificate; tls=verify-ca checks the signature and not \
+                 the name",
             ),
             Self::UnknownAuthority | Self::AuthorityAsServer => Some(
-                "name the authority's certificate with ca=FILE (MySQL writes its own to ca.pem in the datadir); \
-                 tls=required encrypts with any certificate",
+                "name the authority's certificate with ca=FILE (MySQL writes its own to ca.pem in \
+                 the datadir); tls=required encrypts with any certificate",
             ),
             Self::Dates(_) => {
                 Some("give the server a new certificate; tls=required accepts it unchecked")
             }
             Self::BadCertificate(_) => Some(
-                "sign it again with a subjectAltName (`openssl x509 -req -extfile ...`); tls=required accepts it unchecked",
+                "sign it again with a subjectAltName (`openssl x509 -req -extfile ...`); \
+                 tls=required accepts it unchecked",
             ),
             Self::Refused(alert) if alert == "HandshakeFailure" => Some(
-                "server and client have no cipher in common: truetps supports TLS 1.2 only with ECDHE, which servers built \
-                 with OpenSSL 1.0 may lack (MySQL 8.0.15 does); connect with tls=off",
+                "server and client have no cipher in common: truetps supports TLS 1.2 only with \
+                 ECDHE, which servers built with OpenSSL 1.0 may lack (MySQL 8.0.15 does); connect \
+                 with tls=off",
             ),
             Self::OldProtocol => Some(
-                "enable TLS 1.2 in the server (tls_version=TLSv1.2; servers built with yaSSL cannot), or connect with \
-                 tls=off",
+                "enable TLS 1.2 in the server (tls_version=TLSv1.2; servers built with yaSSL \
+                 cannot), or connect with tls=off",
             ),
             Self::Refused(alert) if alert.contains("Certificate") => Some(
-                "the server may require a client certificate, or another one: cert=FILE and key=FILE",
+                "the server may require a client certificate, or another one: cert=FILE and \
+                 key=FILE",
             ),
             Self::Refused(_) | Self::Other(_) => None,
         }

@@ -11,13 +11,14 @@ use crate::{DriverError, Endpoint};
 /// How much plain text is read from the library at once: one record.
 const READ_BYTES: usize = 16 << 10;
 
-/// Size to which each of the layer's buffers shrinks: sessions are many, large statements and replies are rare.
+/// Size to which each of the layer's buffers shrinks: sessions are many, large statements and
+/// replies are rare.
 const BUFFER_BYTES_KEPT: usize = 16 << 10;
 
 /// The TLS of one connection, between the socket's bytes and the session's.
 ///
-/// The session never writes to the buffer that goes to the socket: its output is kept in a buffer of the layer until it
-/// is encrypted, and is dropped if the session fails.
+/// The session never writes to the buffer that goes to the socket: its output is kept in a buffer
+/// of the layer until it is encrypted, and is dropped if the session fails.
 ///
 /// About 20 KB: box it if sessions are many.
 pub struct TlsLayer {
@@ -29,8 +30,8 @@ pub struct TlsLayer {
 }
 
 impl TlsLayer {
-    /// Begins the handshake: appends to `out` what must be sent first. `endpoint` has the name that the certificate
-    /// must be for.
+    /// Begins the handshake: appends to `out` what must be sent first. `endpoint` has the name that
+    /// the certificate must be for.
     pub fn client(
         client: &TlsClient,
         endpoint: &Endpoint,
@@ -39,7 +40,8 @@ impl TlsLayer {
         let name = client.server_name(endpoint)?;
         let mut connection =
             ClientConnection::new(client.config.clone(), name).map_err(TlsError::of_rustls)?;
-        // One statement is in flight: it bounds the bytes that wait for encryption, which must not be cut off.
+        // One statement is in flight: it bounds the bytes that wait for encryption, which must not
+        // be cut off.
         connection.set_buffer_limit(None);
         let mut layer = Self { connection, heard: Vec::new(), said: Vec::new() };
         layer.take_encrypted(out);
@@ -51,8 +53,9 @@ impl TlsLayer {
         self.connection.is_handshaking()
     }
 
-    /// Takes all bytes received from the socket, which may be cut anywhere. `answer` gets the decrypted bytes, and
-    /// appends the reply; see [`TlsLayer::append_encrypted`]. Appends to `out` what must be sent now.
+    /// Takes all bytes received from the socket, which may be cut anywhere. `answer` gets the
+    /// decrypted bytes, and appends the reply; see [`TlsLayer::append_encrypted`]. Appends to `out`
+    /// what must be sent now.
     pub fn on_bytes<T>(
         &mut self,
         cipher: &[u8],
@@ -68,7 +71,8 @@ impl TlsLayer {
         answered
     }
 
-    /// Encrypts what `say` appends, and appends the result to `out`. If `say` fails, nothing of it is sent.
+    /// Encrypts what `say` appends, and appends the result to `out`. If `say` fails, nothing of it
+    /// is sent.
     pub fn append_encrypted<T, E>(
         &mut self,
         out: &mut Vec<u8>,
@@ -97,8 +101,8 @@ impl TlsLayer {
         out: &mut Vec<u8>,
     ) -> Result<(), DriverError> {
         while !cipher.is_empty() {
-            // Reading from memory cannot fail; the library refuses more only while plain text waits, which is taken in
-            // each turn.
+            // Reading from memory cannot fail; the library refuses more only while plain text
+            // waits, which is taken in each turn.
             let taken = self
                 .connection
                 .read_tls(&mut cipher)
@@ -135,7 +139,8 @@ impl TlsLayer {
     }
 }
 
-/// Appends what `say` appends, unencrypted, for a session without TLS; appends nothing if `say` fails.
+/// Appends what `say` appends, unencrypted, for a session without TLS; appends nothing if `say`
+/// fails.
 pub(crate) fn say_plain<T, E>(
     out: &mut Vec<u8>,
     say: impl FnOnce(&mut Vec<u8>) -> Result<T, E>,

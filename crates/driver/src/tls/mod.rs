@@ -4,8 +4,8 @@
 //!
 //! 1. [`TlsClient::new`] reads the authorities once, for all sessions of a target.
 //! 2. [`TlsLayer::client`] begins the handshake when the server has agreed to it.
-//! 3. From then on all received bytes go through [`TlsLayer::on_bytes`], and all sent bytes through that or
-//!    [`TlsLayer::append_encrypted`]. Bytes to send wait until the handshake is complete.
+//! 3. From then on all received bytes go through [`TlsLayer::on_bytes`], and all sent bytes through
+//!    that or [`TlsLayer::append_encrypted`]. Bytes to send wait until the handshake is complete.
 //!
 //! A session without TLS has no layer, and copies nothing.
 

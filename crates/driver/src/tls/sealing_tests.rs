@@ -1,4 +1,5 @@
-//! What a client sends once TLS was agreed on: over a real socket, to servers that ask and fail in one record.
+//! What a client sends once TLS was agreed on: over a real socket, to servers that ask and fail in
+//! one record.
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -29,8 +30,9 @@ fn target(dialect: SqlDialect, port: u16, ca: &Path) -> Target {
     }
 }
 
-/// Logs in at a server that speaks as `begins` until TLS begins, behind so many bytes of the client, and then answers to
-/// the login with `answer`. Returns the error, and all that the client sent from TLS on.
+/// Logs in at a server that speaks as `begins` until TLS begins, behind so many bytes of the
+/// client, and then answers to the login with `answer`. Returns the error, and all that the client
+/// sent from TLS on.
 fn refusal(
     dialect: SqlDialect,
     begins: &'static [u8],

@@ -1,4 +1,5 @@
-//! A TLS server for tests: certificates of its own authority, and scripts that run over a real socket.
+//! A TLS server for tests: certificates of its own authority, and scripts that run over a real
+//! socket.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -87,8 +88,8 @@ impl Write for Heard {
     }
 }
 
-/// Accepts one client on a port of its own, which is returned, and runs the script for it; then reads what else the
-/// client sends. The thread returns all that came.
+/// Accepts one client on a port of its own, which is returned, and runs the script for it; then
+/// reads what else the client sends. The thread returns all that came.
 pub(crate) fn serve(
     script: impl FnOnce(&mut Heard) + Send + 'static,
 ) -> (u16, JoinHandle<Vec<u8>>) {

@@ -29,7 +29,8 @@ fn hear(
     })
 }
 
-/// Talks `piece` bytes at a time; the server sends back what it hears. Returns what comes back of `text`.
+/// Talks `piece` bytes at a time; the server sends back what it hears. Returns what comes back of
+/// `text`.
 fn echo(
     client: &TlsClient,
     host: &str,

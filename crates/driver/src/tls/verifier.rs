@@ -21,10 +21,12 @@ pub(super) struct CertificateCheck {
 pub(super) enum CertificateTrust {
     /// All: the default of MySQL's clients. It protects only against passive listeners.
     ///
-    /// Signatures are not checked either: an attacker in the middle could always present a certificate with a key of
-    /// the attacker's own. So certificates of X.509 version 1 work, which the manual's `openssl` commands used to make.
+    /// Signatures are not checked either: an attacker in the middle could always present a
+    /// certificate with a key of the attacker's own. So certificates of X.509 version 1 work, which
+    /// the manual's `openssl` commands used to make.
     Any,
-    /// All that a known authority has signed; if names are checked, only certificates for the server's name.
+    /// All that a known authority has signed; if names are checked, only certificates for the
+    /// server's name.
     Authorities { roots: Roots, checks_name: bool },
 }
 
@@ -83,8 +85,9 @@ impl ServerCertVerifier for CertificateCheck {
             algorithms,
         ) {
             Ok(()) => {}
-            // The server shows an authority's certificate as its own, which it may where the user has named that very
-            // certificate: self-signed ones are often made so. Its dates were checked before this error.
+            // The server shows an authority's certificate as its own, which it may where the user
+            // has named that very certificate: self-signed ones are often made so. Its dates were
+            // checked before this error.
             Err(error)
                 if is_authority_as_server(&error) && roots.certificates.contains(end_entity) => {}
             Err(error) => return Err(error),

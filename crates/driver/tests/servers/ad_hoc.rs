@@ -56,24 +56,29 @@ fn text(value: &[u8]) -> impl FnOnce(&mut Vec<u8>) {
     move |out| out.extend_from_slice(value)
 }
 
-const TYPES: &str = "CREATE TABLE types (id INT PRIMARY KEY, t TINYINT, tu TINYINT UNSIGNED, s SMALLINT, su SMALLINT \
-    UNSIGNED, m MEDIUMINT, mu MEDIUMINT UNSIGNED, i INT, iu INT UNSIGNED, b BIGINT, bu BIGINT UNSIGNED, z INT(6) \
-    ZEROFILL, f FLOAT, fd FLOAT(9,3), d DOUBLE, dd DOUBLE(12,2), n DECIMAL(30,10), y YEAR, da DATE, ti TIME, t6 TIME(6), \
-    dt DATETIME, d3 DATETIME(3), ts TIMESTAMP(6) NULL, bi BIT(9), c CHAR(5), v VARCHAR(100), vb VARBINARY(100), tx TEXT, \
-    bl BLOB, e ENUM('x','why'), se SET('a','b'), j JSON)";
+const TYPES: &str = "CREATE TABLE types (id INT PRIMARY KEY, t TINYINT, tu TINYINT UNSIGNED, s \
+    SMALLINT, su SMALLINT UNSIGNED, m MEDIUMINT, mu MEDIUMINT UNSIGNED, i INT, iu INT UNSIGNED, b \
+    BIGINT, bu BIGINT UNSIGNED, z INT(6) ZEROFILL, f FLOAT, fd FLOAT(9,3), d DOUBLE, dd \
+    DOUBLE(12,2), n DECIMAL(30,10), y YEAR, da DATE, ti TIME, t6 TIME(6), dt DATETIME, d3 \
+    DATETIME(3), ts TIMESTAMP(6) NULL, bi BIT(9), c CHAR(5), v VARCHAR(100), vb VARBINARY(100), tx \
+    TEXT, bl BLOB, e ENUM('x','why'), se SET('a','b'), j JSON)";
 
 const ROWS: [&str; 4] = [
-    "0, -128, 255, -32768, 65535, -8388608, 16777215, -2147483648, 4294967295, -9223372036854775808, \
-     18446744073709551615, 42, 0.1, 123456.789, 0.1, -0.005, -12345678901234567890.0123456789, 2155, '9999-12-31', \
-     '-838:59:59', '838:59:58.999999', '9999-12-31 23:59:59', '2024-02-29 01:02:03.456', '2024-02-29 01:02:03.000009', \
-     b'101010101', 'abc', 'it''s \\0 é', x'00ff', 'text', x'fe00', 'why', 'a,b', '{\"a\": [1, null]}'",
-    "1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1901, '0000-00-00', '00:00:00', '-00:00:00.000001', \
-     '0000-00-00 00:00:00', '2024-01-01', NULL, b'0', '', '', '', '', '', 'x', '', '1'",
-    "2, 127, 1, 32767, 1, 8388607, 1, 2147483647, 1, 9223372036854775807, 1, 1234567, 3.4e38, -1, 1.7976931348623157e308, \
-     99.995, 1, 0, '2024-01-02', '30:00:00', '23:59:59.5', '2024-01-02', '2024-01-02 00:00:00.001', \
-     '2024-01-02 10:11:12', b'1', 'x', REPEAT('y', 100), NULL, REPEAT('z', 60000), REPEAT('w', 300), NULL, NULL, NULL",
-    "3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
+    "0, -128, 255, -32768, 65535, -8388608, 16777215, -2147483648, 4294967295, \
+     -9223372036854775808, 18446744073709551615, 42, 0.1, 123456.789, 0.1, -0.005, \
+     -12345678901234567890.0123456789, 2155, '9999-12-31', '-838:59:59', '838:59:58.999999', \
+     '9999-12-31 23:59:59', '2024-02-29 01:02:03.456', '2024-02-29 01:02:03.000009', b'101010101', \
+     'abc', 'it''s \\0 é', x'00ff', 'text', x'fe00', 'why', 'a,b', '{\"a\": [1, null]}'",
+    "1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1901, '0000-00-00', '00:00:00', \
+     '-00:00:00.000001', '0000-00-00 00:00:00', '2024-01-01', NULL, b'0', '', '', '', '', '', 'x', \
+     '', '1'",
+    "2, 127, 1, 32767, 1, 8388607, 1, 2147483647, 1, 9223372036854775807, 1, 1234567, 3.4e38, -1, \
+     1.7976931348623157e308, 99.995, 1, 0, '2024-01-02', '30:00:00', '23:59:59.5', '2024-01-02', \
+     '2024-01-02 00:00:00.001', '2024-01-02 10:11:12', b'1', 'x', REPEAT('y', 100), NULL, \
+     REPEAT('z', 60000), REPEAT('w', 300), NULL, NULL, NULL",
+    "3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+     NULL, NULL",
 ];
 
 fn binary_rows_become_the_text_that_the_server_would_have_sent(server: &Server) {
@@ -95,8 +100,8 @@ fn binary_rows_become_the_text_that_the_server_would_have_sent(server: &Server) 
     }
     assert_eq!(as_text, as_binary);
     let expressions = "SELECT 1.5, 1e0, PI(), SIN(1), NOW() > 0, TIMEDIFF('10:00', '11:00:00.5'), \
-            CAST('2024-01-01 10:00' AS DATETIME(2)), NULL, 'a', -1, 18446744073709551615, 0x41, DATE('2024-01-02'), \
-            ADDTIME('1:00', '0:00:00.25'), SEC_TO_TIME(1.5), 1/3, 2.0E-5, TRUE";
+            CAST('2024-01-01 10:00' AS DATETIME(2)), NULL, 'a', -1, 18446744073709551615, 0x41, \
+            DATE('2024-01-02'), ADDTIME('1:00', '0:00:00.25'), SEC_TO_TIME(1.5), 1/3, 2.0E-5, TRUE";
     assert_eq!(link.sets(expressions), link.prepared_sets(expressions));
 }
 
@@ -153,7 +158,10 @@ fn several_statements_and_one_that_fails(server: &Server) {
     assert_eq!((reply.error.unwrap().code, sets.len()), (1242, 1));
     assert_eq!(link.sets("SELECT 9")[0].2, [texts(&["9"])]);
 
-    link.sets("CREATE PROCEDURE p() BEGIN SELECT 1.5 AS a; UPDATE t SET b = 0; SELECT a, 'x' FROM t ORDER BY a; END");
+    link.sets(
+        "CREATE PROCEDURE p() BEGIN SELECT 1.5 AS a; UPDATE t SET b = 0; SELECT a, 'x' FROM \
+               t ORDER BY a; END",
+    );
     let expect = [
         (0, 1, vec![texts(&["1.5"])]),
         (0, 2, vec![texts(&["1", "x"]), texts(&["2", "x"]), texts(&["3", "x"])]),

@@ -249,8 +249,8 @@ fn several_results_and_a_file_that_is_not_sent() {
     server.run(&[
         "CREATE DATABASE d",
         "CREATE TABLE d.t (a INT)",
-        "CREATE PROCEDURE d.p() BEGIN SELECT 1 AS a; SELECT 2 AS b, 3 AS c UNION SELECT 4, 5; INSERT INTO d.t VALUES (1); \
-         END",
+        "CREATE PROCEDURE d.p() BEGIN SELECT 1 AS a; SELECT 2 AS b, 3 AS c UNION SELECT 4, 5; \
+         INSERT INTO d.t VALUES (1); END",
     ]);
     let mut client = connect(&server.socket("root", "")).unwrap();
     let result = client.query("CALL d.p()").unwrap();
@@ -309,7 +309,8 @@ fn plugins_of_mariadb() {
     server.run(&["INSTALL SONAME 'auth_ed25519'"]);
     server.run(&[
         "CREATE USER ed@'%' IDENTIFIED VIA ed25519 USING PASSWORD('s3cret')",
-        "CREATE USER two@'%' IDENTIFIED VIA ed25519 USING PASSWORD('a') OR mysql_native_password USING PASSWORD('b')",
+        "CREATE USER two@'%' IDENTIFIED VIA ed25519 USING PASSWORD('a') OR mysql_native_password \
+         USING PASSWORD('b')",
     ]);
     for target in [
         server.tcp("ed:s3cret", "?tls=off"),
@@ -325,7 +326,8 @@ fn plugins_of_mariadb() {
     passwords_of_every_length(&server, &["ed25519", "mysql_native_password"]);
 }
 
-/// MariaDB 11.6 and later. The server is 11.8.4 or later, which sends the salt in another form than those before.
+/// MariaDB 11.6 and later. The server is 11.8.4 or later, which sends the salt in another form than
+/// those before.
 #[test]
 fn parsec_of_mariadb() {
     let Some(binary) = mariadb_with_plugins("parsec_of_mariadb") else { return };
@@ -333,7 +335,8 @@ fn parsec_of_mariadb() {
     server.run(&[
         "INSTALL SONAME 'auth_parsec'",
         "CREATE USER par@'%' IDENTIFIED VIA parsec USING PASSWORD('s3cret')",
-        "CREATE USER two@'%' IDENTIFIED VIA parsec USING PASSWORD('a') OR mysql_native_password USING PASSWORD('b')",
+        "CREATE USER two@'%' IDENTIFIED VIA parsec USING PASSWORD('a') OR mysql_native_password \
+         USING PASSWORD('b')",
     ]);
     for target in [
         server.tcp("par:s3cret", "?tls=off"),

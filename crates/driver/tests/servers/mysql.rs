@@ -128,7 +128,8 @@ fn log_in_with_all_passwords(name: &str, server: &Server) {
                 server.socket("acc", "&tls=required"),
             ] {
                 server.run(&["FLUSH PRIVILEGES"]);
-                // Those that are fetched of older versions offer no TLS, or no cipher that is spoken here.
+                // Those that are fetched of older versions offer no TLS, or no cipher that is
+                // spoken here.
                 if !target.tls.mode.is_required() || name == "mysql-9.7" {
                     log_in_twice(&target, password, plugin);
                 }
@@ -188,7 +189,8 @@ fn a_server_without_a_key_is_no_wrong_password() {
             );
             assert!(error.hint().unwrap().contains("auto_generate_rsa_keys=ON"), "{name}");
         }
-        // An account that the server remembers needs no key; before 8.0 there is none of this plugin.
+        // An account that the server remembers needs no key; before 8.0 there is none of this
+        // plugin.
         if connect(&server.socket("caching_sha2_password:right", "")).is_ok() {
             connect(&server.tcp("caching_sha2_password:right", "?tls=off")).unwrap();
         }

@@ -116,7 +116,8 @@ fn several_results_and_none() {
     let Some(server) = server("several_results_and_none") else { return };
     let mut driven = Driven::log_in(&server.target(), &[], false).unwrap();
     let all = format!(
-        "{TABLE}; INSERT INTO t (id) VALUES (1), (2); SELECT * FROM t; UPDATE t SET i = 0 WHERE id = 1;"
+        "{TABLE}; INSERT INTO t (id) VALUES (1), (2); SELECT * FROM t; UPDATE t SET i = 0 WHERE id \
+         = 1;"
     );
     let reply = driven.sql(&format!("{all} DELETE FROM t; SELECT 1"));
     assert_eq!((reply.error, reply.affected_rows, reply.rows), (None, 2 + 1 + 2, 2 + 1));

@@ -195,7 +195,8 @@ proptest! {
         stream in stream(),
         places in vec(0..=1000_usize, 0..5),
     ) {
-        // The answer to a request for TLS is one byte and nothing may come with it: there pieces do matter.
+        // The answer to a request for TLS is one byte and nothing may come with it: there pieces do
+        // matter.
         let whole = outcome(session(start, keeps_rows), &[&stream]);
         let bytes: Vec<&[u8]> = stream.chunks(1).collect();
         if matches!(start, Start::TlsAsked) {

@@ -11,7 +11,8 @@ const METHODS: [(&str, &str); 5] = [
     ("md5_user", "md5"),
     ("scram_user", "scram-sha-256"),
 ];
-/// A letter beyond ASCII, a blank, and a quote. The letter has two forms in Unicode, and SCRAM makes them one.
+/// A letter beyond ASCII, a blank, and a quote. The letter has two forms in Unicode, and SCRAM
+/// makes them one.
 const PASSWORD: &str = "pä'ss wörd Ⅸ";
 
 fn server(test: &str, settings: &[(&str, &str)]) -> Option<PostgresServer> {
@@ -117,7 +118,8 @@ fn a_statement_that_cannot_be_prepared_is_named() {
     let statements = ["SELECT 1", "SELECT * FROM nowhere WHERE id = ?"];
     let error =
         Driven::log_in(&server.target(), &statements, true).map(drop).unwrap_err().to_string();
-    let expect = "relation \"nowhere\" does not exist; statement: SELECT * FROM nowhere WHERE id = ? (SQLSTATE 42P01)";
+    let expect = "relation \"nowhere\" does not exist; statement: SELECT * FROM nowhere WHERE id = \
+                  ? (SQLSTATE 42P01)";
     assert_eq!(error, expect);
     let many = format!("SELECT {}", vec!["?"; 65_536].join(","));
     let error = Driven::log_in(&server.target(), &[&many], true).map(drop).unwrap_err().to_string();

@@ -12,7 +12,8 @@ use crate::postgres_common::{Driven, client, refusal};
 const PASSWORD: &str = "secret";
 const SEES_TLS: &str = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
 
-/// A server with a certificate for `localhost`, and the files with its authority and with another one.
+/// A server with a certificate for `localhost`, and the files with its authority and with another
+/// one.
 struct Secure {
     server: PostgresServer,
     ca: PathBuf,

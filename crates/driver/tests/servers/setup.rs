@@ -1,4 +1,5 @@
-//! Statements that set sessions up, on real servers: there before anything else, and after each new login.
+//! Statements that set sessions up, on real servers: there before anything else, and after each new
+//! login.
 
 use std::sync::Arc;
 use std::time::Instant;

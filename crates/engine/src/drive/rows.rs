@@ -1,4 +1,5 @@
-//! Rows whose answers are kept: what an answer means, when a row is sent again, and when waiting for it ends.
+//! Rows whose answers are kept: what an answer means, when a row is sent again, and when waiting
+//! for it ends.
 
 use std::io;
 use std::time::Duration;
@@ -13,7 +14,8 @@ use crate::reconnect::spread;
 use crate::rows::{AnswerWriter, RowAttempts};
 use crate::worker::LOOK;
 
-/// Pause before a row is sent again, if the service does not ask for one; each further pause is twice as long.
+/// Pause before a row is sent again, if the service does not ask for one; each further pause is
+/// twice as long.
 const RESEND_PAUSE: Duration = Duration::from_millis(50);
 const RESEND_PAUSE_MAX: Duration = Duration::from_secs(5);
 

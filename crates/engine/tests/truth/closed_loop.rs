@@ -83,7 +83,8 @@ fn response_times_of_a_steady_closed_loop_fill_its_time() {
     assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
 }
 
-/// Three of four clients wait for longer than is measured: two are answered in the drain, one never.
+/// Three of four clients wait for longer than is measured: two are answered in the drain, one
+/// never.
 #[test]
 fn clients_that_finish_nothing_are_counted() {
     let server = FakeServer::start(
@@ -133,7 +134,8 @@ fn a_silent_server_does_not_hold_the_engine() {
     assert!(began.elapsed() < Duration::from_secs(20));
 }
 
-/// A client that has logged in and is lost while others still connect is one failed client, counted once.
+/// A client that has logged in and is lost while others still connect is one failed client, counted
+/// once.
 #[test]
 fn clients_lost_while_others_connect_are_counted_once() {
     let server = FakeServer::start(

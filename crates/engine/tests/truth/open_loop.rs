@@ -45,8 +45,9 @@ fn stalling(from: Duration, to: Duration) -> FakeServer {
     )
 }
 
-/// 1,000 a second for 6 s with a stall of 2 s: 2,000 starts fall into it, with response times evenly from 0 to 2 s. So
-/// the slowest 1 % of 6,000 took more than 1.94 s. A generator that waits with the server would show 16 slow ones.
+/// 1,000 a second for 6 s with a stall of 2 s: 2,000 starts fall into it, with response times
+/// evenly from 0 to 2 s. So the slowest 1 % of 6,000 took more than 1.94 s. A generator that waits
+/// with the server would show 16 slow ones.
 #[test]
 fn a_stall_of_two_seconds_is_in_the_response_times_and_in_no_loss() {
     let _machine = quiet_machine();
@@ -66,7 +67,8 @@ fn a_stall_of_two_seconds_is_in_the_response_times_and_in_no_loss() {
     assert!((1_850_000.0..2_300_000.0).contains(&p99_us), "{p99_us}");
     let p50_us = outcome.measured.as_ref().unwrap().response.response_us_p50.unwrap();
     assert!(p50_us < 100_000.0, "two thirds of the starts met no stall: {p50_us}");
-    // Only 16 transactions were at the server in the stall; for the others the server was quick once they got there.
+    // Only 16 transactions were at the server in the stall; for the others the server was quick
+    // once they got there.
     assert!(figures.service_us_p95.unwrap() < 100_000.0, "{figures:?}");
     assert!(figures.lag_us_p99.unwrap() > 1_800_000.0, "{figures:?}");
     // Their wait is not the generator's fault.
@@ -191,7 +193,8 @@ fn threads_of_one_client_follow_their_schedules() {
     assert!(figures.late_us_p50.unwrap() < 20_000.0, "{figures:?}");
 }
 
-/// No worker counts so many starts as fast as they are due: a run that waited until all are counted would end in days.
+/// No worker counts so many starts as fast as they are due: a run that waited until all are counted
+/// would end in days.
 #[test]
 fn a_schedule_too_fast_to_count_ends_in_time_and_when_stopped() {
     for of in [RateOf::All, RateOf::EachClient] {

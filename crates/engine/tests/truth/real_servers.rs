@@ -163,8 +163,11 @@ fn mariadb_sees_each_connection_come_and_go() {
         "SET @n=7",
     ]);
     for (prepared, mode) in WAYS {
-        root.execute("CREATE OR REPLACE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, c BIGINT, a INT, n INT)")
-            .unwrap();
+        root.execute(
+            "CREATE OR REPLACE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, c BIGINT, a \
+                      INT, n INT)",
+        )
+        .unwrap();
         let (before, aborted) =
             (status(&mut root, "Connections"), status(&mut root, "Aborted_clients"));
         let insert = "INSERT INTO t (c, a, n) VALUES (CONNECTION_ID(), @@autocommit, @n)";

@@ -204,7 +204,8 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
     assert!(error.first_message.ends_with("setup statement: SET AUTOCOMMIT=0"), "{error:?}");
 }
 
-/// As many clients as the server takes: each goodbye is dealt with a little later than the next hello.
+/// As many clients as the server takes: each goodbye is dealt with a little later than the next
+/// hello.
 #[test]
 fn a_server_that_is_full_gets_a_moment() {
     const CLIENTS: usize = 4;

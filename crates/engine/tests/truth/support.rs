@@ -70,7 +70,8 @@ pub(crate) fn drive_simply(server: &FakeServer, load: &LoadSpec) -> (RunOutcome,
     (outcome, kept)
 }
 
-/// The series as a whole obeys the equations, and the measured totals are the sum of its measure phase.
+/// The series as a whole obeys the equations, and the measured totals are the sum of its measure
+/// phase.
 pub(crate) fn check_equations(outcome: &RunOutcome, kept: &Kept) {
     let mut all: Option<Counts> = None;
     let mut measured: Option<Counts> = None;

@@ -81,7 +81,8 @@ fn parse_tokens(text: &str) -> Result<Vec<String>, String> {
     }
     if let Some(index) = tokens.iter().position(|token| token.len() < TOKEN_BYTES_MIN) {
         return Err(format!(
-            "token {} has fewer than {TOKEN_BYTES_MIN} characters; commas, blanks and new lines separate tokens",
+            "token {} has fewer than {TOKEN_BYTES_MIN} characters; commas, blanks and new lines \
+             separate tokens",
             index + 1
         ));
     }
@@ -111,8 +112,8 @@ fn are_equal(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && differences == 0
 }
 
-/// Whether the request names one host, as HTTP demands; and, if only this host reaches the gateway (`is_local`), whether
-/// it names this one.
+/// Whether the request names one host, as HTTP demands; and, if only this host reaches the gateway
+/// (`is_local`), whether it names this one.
 pub(super) fn check_host<B>(
     request: &Request<B>,
     is_local: bool,
@@ -142,8 +143,8 @@ pub(super) fn check_host<B>(
     }
 }
 
-/// A page in a browser on this host may name a host of its own that leads here; it cannot name an address, or
-/// `localhost`.
+/// A page in a browser on this host may name a host of its own that leads here; it cannot name an
+/// address, or `localhost`.
 fn is_this_host(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.parse::<u16>().is_ok() => name,

@@ -69,8 +69,8 @@ impl RowStatus {
         }
     }
 
-    /// The text of the server is for the client of the row only where it is about its values: others name accounts and
-    /// objects that are not the client's business.
+    /// The text of the server is for the client of the row only where it is about its values:
+    /// others name accounts and objects that are not the client's business.
     fn refused(error: &ServerError) -> Self {
         let class = FaultClass::of(error);
         let text = match class {

@@ -1,5 +1,5 @@
-//! Batches: a row a line. Lines are read in slices between which other requests have their turn, and the answers are
-//! written as text only while they are sent.
+//! Batches: a row a line. Lines are read in slices between which other requests have their turn,
+//! and the answers are written as text only while they are sent.
 
 use std::time::Instant;
 

@@ -1,5 +1,6 @@
-//! Bodies of answers. They are handed over in pieces, so that a client that does not read holds little memory, and hold
-//! what their request was given (room, its count) until the last piece is taken.
+//! Bodies of answers. They are handed over in pieces, so that a client that does not read holds
+//! little memory, and hold what their request was given (room, its count) until the last piece is
+//! taken.
 
 use std::io;
 use std::pin::Pin;
@@ -32,7 +33,8 @@ impl GatewayBody {
         Self { content: Content::Lines(Box::new(lines)), open: None, end: None }
     }
 
-    /// Keeps the request open until the answer is written, and ends an answer that takes longer than `time`.
+    /// Keeps the request open until the answer is written, and ends an answer that takes longer
+    /// than `time`.
     pub(super) fn hold(&mut self, request: UnansweredRequest, time: Duration) {
         self.open = Some(request);
         self.end = (self.left() > PIECE_BYTES).then(|| AnswerEnd::after(time));
@@ -79,8 +81,8 @@ impl Body for GatewayBody {
     }
 }
 
-/// Texts that are made again for each request, such as figures. Answers that wait for their clients share them: only so
-/// many are kept, and then the newest of them is given again.
+/// Texts that are made again for each request, such as figures. Answers that wait for their clients
+/// share them: only so many are kept, and then the newest of them is given again.
 pub(super) struct SharedTexts(Mutex<Vec<Weak<String>>>);
 
 const TEXTS_MAX: usize = 16;

@@ -1,5 +1,5 @@
-//! Connections: accepted, encrypted if there are certificates, ended if they wait for too long, and when the gateway
-//! stops.
+//! Connections: accepted, encrypted if there are certificates, ended if they wait for too long, and
+//! when the gateway stops.
 
 use std::net::IpAddr;
 use std::pin::pin;
@@ -203,8 +203,8 @@ async fn until_stopped(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-/// Until it has had no request for so long. This includes connections that are silent from the start, whatever they
-/// have sent of a request.
+/// Until it has had no request for so long. This includes connections that are silent from the
+/// start, whatever they have sent of a request.
 async fn until_idle(connection: &PeerConnection, idle_time: Duration) {
     loop {
         let since = connection.waits_since().map_or_else(Instant::now, Instant::from_std);

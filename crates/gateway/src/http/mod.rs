@@ -56,7 +56,8 @@ impl GatewayApp {
     ) -> Result<GatewayResponse, h2::Error> {
         let Some(open) = connection.begin_request() else {
             if request.version() == Version::HTTP_2 {
-                // An answer might wait for its client as the others do. Clients may send a refused stream again.
+                // An answer might wait for its client as the others do. Clients may send a refused
+                // stream again.
                 return Err(h2::Reason::REFUSED_STREAM.into());
             }
             if matches!(request.uri().path(), "/healthz" | "/readyz") {
@@ -72,7 +73,8 @@ impl GatewayApp {
         Ok(response)
     }
 
-    /// Requests are borrowed: they are large, and would be moved through each of the functions that read them.
+    /// Requests are borrowed: they are large, and would be moved through each of the functions that
+    /// read them.
     async fn answer(
         &self,
         door: Door,
@@ -84,7 +86,8 @@ impl GatewayApp {
         }
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         if is_read && !request.body().is_end_stream() {
-            // It has no meaning. A mistake in it is found before the answer, which would end the stream.
+            // It has no meaning. A mistake in it is found before the answer, which would end the
+            // stream.
             let body = Box::pin(receive::discard(request.body_mut(), self.limits.row_kb << 10));
             let _ = timeout(self.body_time(), body).await;
         }

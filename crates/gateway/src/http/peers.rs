@@ -1,5 +1,6 @@
-//! Open connections, counted by peer. Where there are as many as there may be, a new one takes the place of one that
-//! waits: of one that was silent since its start, else of one that is idle between requests.
+//! Open connections, counted by peer. Where there are as many as there may be, a new one takes the
+//! place of one that waits: of one that was silent since its start, else of one that is idle
+//! between requests.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;

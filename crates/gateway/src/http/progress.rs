@@ -1,4 +1,5 @@
-//! Clients that do not read: a time limit for the progress of writes, and one for each request of HTTP/2.
+//! Clients that do not read: a time limit for the progress of writes, and one for each request of
+//! HTTP/2.
 
 use std::future::Future;
 use std::io;
@@ -71,8 +72,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ProgressStream<S> {
     }
 }
 
-/// Runs the requests of HTTP/2. A client whose window is closed takes no answer, and its connection stays alive: the
-/// stream is reset when the longest time of a request is over.
+/// Runs the requests of HTTP/2. A client whose window is closed takes no answer, and its connection
+/// stays alive: the stream is reset when the longest time of a request is over.
 #[derive(Clone)]
 pub(super) struct StreamExecutor {
     pub(super) request_time: Duration,

@@ -1,5 +1,6 @@
-//! A future beside a busy one. A task polls all that it waits for at each wake-up; this one is polled only after it was
-//! woken itself, because time limits and signals of a connection come once, and its requests thousands of times.
+//! A future beside a busy one. A task polls all that it waits for at each wake-up; this one is
+//! polled only after it was woken itself, because time limits and signals of a connection come
+//! once, and its requests thousands of times.
 
 use std::future::Future;
 use std::pin::Pin;

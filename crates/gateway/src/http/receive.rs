@@ -1,4 +1,5 @@
-//! Bodies of requests: received within their limits of length and time, with room that is taken as they arrive.
+//! Bodies of requests: received within their limits of length and time, with room that is taken as
+//! they arrive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +32,8 @@ pub(super) struct ReceivedBody {
     pub(super) room: HeldRoom,
 }
 
-/// Leaves nothing of the request: the next one of its connection is read into the same buffer, if no part of it is used.
+/// Leaves nothing of the request: the next one of its connection is read into the same buffer, if
+/// no part of it is used.
 pub(super) async fn read_body(
     limits: BodyLimits,
     room: &Arc<PeerRoom>,
@@ -70,7 +72,8 @@ pub(super) async fn read_body(
     received
 }
 
-/// Reads what is left of a body that is not used: a client that is sending does not see an answer before.
+/// Reads what is left of a body that is not used: a client that is sending does not see an answer
+/// before.
 pub(super) async fn discard(body: &mut Incoming, mut most: usize) {
     while let Some(Ok(frame)) = body.frame().await {
         let Some(left) = most.checked_sub(frame.data_ref().map_or(0, Bytes::len)) else { return };
@@ -142,7 +145,8 @@ pub(super) fn content_length(request: &Request<Incoming>) -> Option<usize> {
     request.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// The value of a header that may be there once: what reads the first of two may differ from what reads the last.
+/// The value of a header that may be there once: what reads the first of two may differ from what
+/// reads the last.
 pub(super) fn one_header<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,

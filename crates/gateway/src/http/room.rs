@@ -1,5 +1,5 @@
-//! What requests may hold at the same time: all requests, and the requests of one peer. Room is taken as bytes arrive,
-//! and given back when the answer has been written.
+//! What requests may hold at the same time: all requests, and the requests of one peer. Room is
+//! taken as bytes arrive, and given back when the answer has been written.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

@@ -58,7 +58,8 @@ async fn read_row(
         lines: None,
         time: app.body_time(),
     };
-    // Also if it will be refused: after an answer to half a request the connection would have to be closed.
+    // Also if it will be refused: after an answer to half a request the connection would have to be
+    // closed.
     let body = read_body(limits, &connection.room, request).await?;
     table.queue.check(0).map_err(RowStatus::of_refusal)?;
     // Another text than ASCII is as none.
@@ -140,8 +141,8 @@ fn read_columns(
     columns.read_row(json, key).map_err(ReadError::Row)
 }
 
-/// A row that is wrong for what is known of the table may be right after an ALTER TABLE: it is refused for good only if
-/// the definition was read within the last second.
+/// A row that is wrong for what is known of the table may be right after an ALTER TABLE: it is
+/// refused for good only if the definition was read within the last second.
 async fn wait_for_definition(table: &ServedTable) -> Result<(), RowStatus> {
     for _ in 0..DEFINITION_LOOKS {
         match table.queue.definition_state() {

@@ -111,7 +111,8 @@ fn requests_that_are_no_rows() {
         assert_eq!(client.send(path, &row(1, 1), headers).status, status, "{path} {headers}");
     }
     assert_eq!(client.get("/metrics").status, 401);
-    let head = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer 0123456789abcdef\r\n\r\n";
+    let head = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer \
+                0123456789abcdef\r\n\r\n";
     let mut metrics = || {
         client.write(head.as_bytes()).unwrap();
         client.answer().unwrap().body
@@ -129,7 +130,8 @@ fn requests_that_are_no_rows() {
     assert_eq!(client.answer().unwrap().status, 421);
 }
 
-/// A row goes to one host, with one key: what reads the first of two headers may differ from what reads the last.
+/// A row goes to one host, with one key: what reads the first of two headers may differ from what
+/// reads the last.
 #[test]
 fn a_request_that_can_be_read_in_two_ways_is_refused() {
     let Some(database) = TestDatabase::start("ambiguous requests") else { return };

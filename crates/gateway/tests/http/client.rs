@@ -61,7 +61,8 @@ impl HttpClient {
     pub(crate) fn start(&mut self, path: &str, body: &str, headers: &str) {
         let length = body.len();
         let text = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n{body}"
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: \
+             {length}\r\n\r\n{body}"
         );
         self.write(text.as_bytes()).unwrap();
     }

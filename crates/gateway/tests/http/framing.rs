@@ -1,4 +1,5 @@
-//! Requests whose frames are odd: each has one answer, and the bytes that follow are no second request.
+//! Requests whose frames are odd: each has one answer, and the bytes that follow are no second
+//! request.
 
 use crate::gateway::{TestDatabase, client};
 

@@ -26,8 +26,8 @@ impl TestDatabase {
         running.connect(SOON).unwrap().execute("CREATE DATABASE gateway").unwrap();
         let database = Self { running, _sandbox: sandbox, _home: home };
         database.run(
-            "CREATE TABLE readings (client INT NOT NULL, seq BIGINT NOT NULL, text VARCHAR(20) NULL, \
-             PRIMARY KEY (client, seq)) CHARACTER SET utf8mb4",
+            "CREATE TABLE readings (client INT NOT NULL, seq BIGINT NOT NULL, text VARCHAR(20) \
+             NULL, PRIMARY KEY (client, seq)) CHARACTER SET utf8mb4",
         );
         database.run(
             "CREATE TABLE events (id VARCHAR(64) NOT NULL PRIMARY KEY, text VARCHAR(20) NOT NULL)",

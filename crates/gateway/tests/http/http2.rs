@@ -81,7 +81,8 @@ fn rows_on_one_connection_are_answered_apart() {
     assert_eq!((stored, database.count()), (streams, 50));
 }
 
-/// Its connection answers pings and stays alive, so that only the time of a request ends the stream.
+/// Its connection answers pings and stays alive, so that only the time of a request ends the
+/// stream.
 #[test]
 fn an_answer_that_is_not_taken_is_reset() {
     let Some(database) = TestDatabase::start("HTTP/2 without a window") else { return };

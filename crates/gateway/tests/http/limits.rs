@@ -21,7 +21,11 @@ fn slow_clients_are_ended_and_others_are_served() {
         })
         .collect();
     let mut half = client(&gateway);
-    half.write(b"POST /v1/readings HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{").unwrap();
+    half.write(
+        b"POST /v1/readings HTTP/1.1\r\nhost: localhost\r\ncontent-type: \
+                 application/json\r\ncontent-length: 50\r\n\r\n{",
+    )
+    .unwrap();
     let mut fast = client(&gateway);
     assert_eq!(fast.post("/v1/readings", &row(1, 1)).status, 200);
     assert_eq!(half.answer().unwrap().status, 408);
@@ -84,7 +88,8 @@ fn a_head_that_is_too_long_is_refused() {
     assert_eq!(client(&gateway).send("/v1/readings", "{}", &many).status, 431);
 }
 
-/// The database does not take rows: those that wait are bounded, and the others are refused at once.
+/// The database does not take rows: those that wait are bounded, and the others are refused at
+/// once.
 #[test]
 fn overload_is_refused_early() {
     let Some(database) = TestDatabase::start("overload") else { return };
@@ -110,7 +115,8 @@ fn overload_is_refused_early() {
         (429, true),
         "{refused:?}"
     );
-    // Many libraries send head and body apart: the body of a refused row does not end the connection.
+    // Many libraries send head and body apart: the body of a refused row does not end the
+    // connection.
     let (body, head) = (row(901, 1), "host: localhost\r\ncontent-type: application/json\r\n");
     let length = body.len();
     late.write(
@@ -215,7 +221,8 @@ fn bodies_of_batches_do_not_refuse_rows() {
     let body = " ".repeat(1_000_000);
     let mut held: Vec<_> = (0..4).map(|_| client(&gateway)).collect();
     for client in &mut held {
-        let head = "POST /v1/readings/batch HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\n";
+        let head = "POST /v1/readings/batch HTTP/1.1\r\nhost: localhost\r\ncontent-type: \
+                    application/x-ndjson\r\n";
         client
             .write(format!("{head}content-length: {}\r\n\r\n{body}", body.len() + 1).as_bytes())
             .unwrap();

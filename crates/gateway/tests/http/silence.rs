@@ -1,4 +1,5 @@
-//! Clients that send nothing, or read nothing: their connections end, and their addresses take no others' place.
+//! Clients that send nothing, or read nothing: their connections end, and their addresses take no
+//! others' place.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

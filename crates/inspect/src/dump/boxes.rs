@@ -1,8 +1,10 @@
-//! Results in columns of a fixed width: boxes of `mysql`, aligned ones of `psql`, and tables of Markdown.
+//! Results in columns of a fixed width: boxes of `mysql`, aligned ones of `psql`, and tables of
+//! Markdown.
 
 use super::row::{DumpRow, checked, columns_of, record};
 
-/// Rows between `|`, below a header and a rule: `+---+` of `mysql -t` and of `psql` with `border=2`, `|---|` of Markdown.
+/// Rows between `|`, below a header and a rule: `+---+` of `mysql -t` and of `psql` with
+/// `border=2`, `|---|` of Markdown.
 pub(super) fn boxed(text: &str) -> Option<Vec<DumpRow>> {
     let lines: Vec<_> = text.lines().map(unquoted).collect();
     let (mut records, mut at) = (Vec::new(), 0);
@@ -143,8 +145,8 @@ impl ColumnRows {
         is_regular.then(|| cells.collect())?
     }
 
-    /// A cell's text, and what joins the next line to it: `psql` marks the end of a line in a value by `+`, and a value
-    /// that is too wide for the terminal by `.`.
+    /// A cell's text, and what joins the next line to it: `psql` marks the end of a line in a value
+    /// by `+`, and a value that is too wide for the terminal by `.`.
     fn part(&self, column: usize, cell: &str) -> (String, Option<&'static str>) {
         let start = column.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
         let width = self.ends.get(column).copied().unwrap_or(self.width) - start;

@@ -86,7 +86,8 @@ mod tests {
                 {"ParameterName": "autocommit", "Source": "engine-default"}], "Marker": "x"}"#,
             r#"{"settings": {"databaseFlags": [{"name": "sync_binlog", "value": "7"}], "tier": "db-1"}}"#,
             r#"[{"Variable_name": "sync_binlog", "Value": "7"}]"#,
-            "{\n    \"Variable_name\": \"sync_binlog\",\n    \"Value\": \"7\"\n}\n1 row in set (0.0020 sec)\n",
+            "{\n    \"Variable_name\": \"sync_binlog\",\n    \"Value\": \"7\"\n}\n1 row in set \
+             (0.0020 sec)\n",
         ] {
             assert_eq!(found(text), expect, "{text}");
         }

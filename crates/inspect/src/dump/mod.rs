@@ -1,5 +1,5 @@
-//! Settings as people have them without a server at hand: what clients print of its variables, what a server or a cloud
-//! keeps in JSON, and what `--print-defaults` says.
+//! Settings as people have them without a server at hand: what clients print of its variables, what
+//! a server or a cloud keeps in JSON, and what `--print-defaults` says.
 
 mod arguments;
 mod boxes;
@@ -67,7 +67,8 @@ fn no_source(
     Err(InspectError::NoSource { path: path.to_owned(), what, hint })
 }
 
-/// The settings of all results. Of several servers, or before and after a change, there is no telling which one is meant.
+/// The settings of all results. Of several servers, or before and after a change, there is no
+/// telling which one is meant.
 fn settings_of(path: &Path, records: &[DumpRow]) -> Result<DumpedSettings, InspectError> {
     let mut settings = DumpedSettings::new();
     for (name, found) in records.iter().filter_map(setting) {

@@ -97,7 +97,8 @@ pub(super) fn is_counter(record: &DumpRow) -> bool {
     is_capital && !CAPITAL_NAMES.contains(&name)
 }
 
-/// `None`: a row of something else, a secret, a state, or a line of a file that another one replaces.
+/// `None`: a row of something else, a secret, a state, or a line of a file that another one
+/// replaces.
 pub(super) fn setting(record: &DumpRow) -> Option<(String, SideValue)> {
     let is_replaced = cell(record, &["applied"]) == Some("f")
         && cell(record, &["error"]).is_none_or(str::is_empty);

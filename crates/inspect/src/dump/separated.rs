@@ -1,4 +1,5 @@
-//! Results with a character between the cells: `mysql -B`, `psql -A`, `--csv`, and what other clients export.
+//! Results with a character between the cells: `mysql -B`, `psql -A`, `--csv`, and what other
+//! clients export.
 
 use super::boxes::inner;
 use super::row::{DumpRow, are_columns, checked, columns_of, is_known, is_name, record};
@@ -92,8 +93,8 @@ fn rows_of(text: &str, separator: char) -> Vec<Vec<String>> {
     }
 }
 
-/// Rows of CSV: a quoted cell may have separators, ends of lines, and quotes written twice. Clients that quote nothing
-/// write quotes inside of a cell.
+/// Rows of CSV: a quoted cell may have separators, ends of lines, and quotes written twice. Clients
+/// that quote nothing write quotes inside of a cell.
 fn quoted_rows(text: &str, separator: char) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell, mut is_quoted) =
         (Vec::new(), Vec::new(), String::new(), false);

@@ -172,19 +172,24 @@ mod tests {
         assert!(read > 1_000, "{read}");
     }
 
-    /// What the forms have difficulties with; the clients' own output is read by a test with servers.
+    /// What the forms have difficulties with; the clients' own output is read by a test with
+    /// servers.
     #[test]
     fn odd_cells() {
-        let boxed = "mysql> show variables;\n+---+---+\n| Variable_name | Value |\n+---+---+\n| ft | + -><()~*:\"\"&| |\n\
+        let boxed = "mysql> show variables;\n+---+---+\n| Variable_name | Value |\n+---+---+\n| ft \
+                     | + -><()~*:\"\"&| |\n\
                      | init | a\nb |\n| empty |  |\n+---+---+\n2 rows in set (0.00 sec)\n";
         assert_eq!(cells(boxed), [["ft", "+ -><()~*:\"\"&|"], ["init", "a\nb"], ["empty", ""]]);
-        let vertical = "*** 1. row ***\nVariable_name: init\n        Value: SET a=':'\nb 2\n*** 2. row ***\nVariable_name: e\n        Value: \n";
+        let vertical = "*** 1. row ***\nVariable_name: init\n        Value: SET a=':'\nb 2\n*** 2. \
+                        row ***\nVariable_name: e\n        Value: \n";
         assert_eq!(cells(vertical), [["init", "SET a=':'\nb 2"], ["e", ""]]);
         assert_eq!(cells("Variable_name\tValue\nx\ta\\nb\\\\c\\t\n"), [["x", "a\nb\\c\t"]]);
         assert_eq!(cells("name,setting\nx,\"a,\"\"b\"\"\nc\"\n"), [["x", "a,\"b\"\nc"]]);
-        let aligned = " name | setting \n------+---------\n a    | x|y\n b    | one    +\n      | two\n(2 rows)\n";
+        let aligned = " name | setting \n------+---------\n a    | x|y\n b    | one    +\n      | \
+                       two\n(2 rows)\n";
         assert_eq!(cells(aligned), [["a", "x|y"], ["b", "one\ntwo"]]);
-        let xml = "<?xml?>\n<resultset statement=\"x\">\n<row>\n<field name=\"Variable_name\">a</field>\n\
+        let xml = "<?xml?>\n<resultset statement=\"x\">\n<row>\n<field \
+                   name=\"Variable_name\">a</field>\n\
                    <field name=\"Value\">&lt;&amp;amp;</field>\n</row></resultset>";
         assert_eq!(cells(xml), [["a", "<&amp;"]]);
         for other in [

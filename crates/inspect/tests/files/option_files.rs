@@ -56,7 +56,8 @@ fn what_is_skipped_with_a_value_is_off() {
     assert!(verdict.contains("torn pages"), "{verdict}");
 }
 
-/// One of PostgreSQL against a MySQL says nothing of MySQL's settings, which have defaults that it does not name.
+/// One of PostgreSQL against a MySQL says nothing of MySQL's settings, which have defaults that it
+/// does not name.
 #[test]
 fn a_file_of_the_other_family_is_not_judged_by_it() {
     let compared = |text: &str, like: &SettingsSide| {

@@ -1,6 +1,8 @@
-//! Two servers as they were installed: what explains their throughput stands before what merely differs.
+//! Two servers as they were installed: what explains their throughput stands before what merely
+//! differs.
 //!
-//! The captures were taken from servers with only the paths of their files set; paths and identities are left out.
+//! The captures were taken from servers with only the paths of their files set; paths and
+//! identities are left out.
 
 use std::path::Path;
 
@@ -18,7 +20,8 @@ fn the_binlog_is_why_mysql_5_7_and_8_0_differ() {
     assert!(old.settings.len() > 400 && new.settings.len() > 400);
     let found = diff(&old, &new);
     let first: Vec<_> = found.shown().take(5).map(|difference| difference.name.as_str()).collect();
-    // Then defaults that have changed. What one version merely has, at its default, stands behind all of them.
+    // Then defaults that have changed. What one version merely has, at its default, stands behind
+    // all of them.
     assert_eq!(
         first,
         [

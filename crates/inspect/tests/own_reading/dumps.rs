@@ -1,4 +1,5 @@
-//! What the clients print of a server's settings, beside the settings that the server itself reports.
+//! What the clients print of a server's settings, beside the settings that the server itself
+//! reports.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +38,8 @@ fn variables(server: &RunningServer) -> BTreeMap<String, String> {
     effective_variables(&mut server.connect(Duration::from_mins(1)).unwrap()).unwrap()
 }
 
-/// Nearly all variables of the server, with their values: those that no report shows, and states, are left out.
+/// Nearly all variables of the server, with their values: those that no report shows, and states,
+/// are left out.
 fn check(
     side: &SettingsSide,
     of_server: &BTreeMap<String, String>,
@@ -60,7 +62,8 @@ fn check(
     }
 }
 
-/// Nothing that could matter differs from what truetps itself reads of the server, which is the same one.
+/// Nothing that could matter differs from what truetps itself reads of the server, which is the
+/// same one.
 fn check_same(server: &RunningServer, side: &SettingsSide, schema: &str, form: &str) {
     let mut asked = side_of_server(&server.target(schema)).unwrap();
     // A status, which no dump of variables has.
@@ -163,7 +166,8 @@ fn settings_as_psql_prints_them() {
     }
 }
 
-/// As they are copied from a session of the client, with statements, several results, and the lines below each.
+/// As they are copied from a session of the client, with statements, several results, and the lines
+/// below each.
 #[test]
 fn results_of_a_session() {
     let Some(binary) = mariadb("results_of_a_session") else { return };
@@ -179,9 +183,10 @@ fn results_of_a_session() {
         String::from_utf8(output.stdout).unwrap()
     };
     // The last name of each result is beside the line that counts its rows.
-    let three = "SHOW GLOBAL VARIABLES LIKE 'sync%'; SHOW GLOBAL VARIABLES LIKE 'ft%'; SHOW GLOBAL VARIABLES LIKE 'wait%'";
-    let columns = "SELECT VARIABLE_NAME, GLOBAL_VALUE, DEFAULT_VALUE FROM information_schema.SYSTEM_VARIABLES \
-                   WHERE GLOBAL_VALUE IS NOT NULL";
+    let three = "SHOW GLOBAL VARIABLES LIKE 'sync%'; SHOW GLOBAL VARIABLES LIKE 'ft%'; SHOW GLOBAL \
+                 VARIABLES LIKE 'wait%'";
+    let columns = "SELECT VARIABLE_NAME, GLOBAL_VALUE, DEFAULT_VALUE FROM \
+                   information_schema.SYSTEM_VARIABLES WHERE GLOBAL_VALUE IS NOT NULL";
     for form in ["--table", "--vertical"] {
         check(
             &read(home.folder(), printed(form, "SHOW GLOBAL VARIABLES").as_bytes()),
@@ -395,8 +400,9 @@ fn what_a_mysql_keeps_and_prints() {
 #[test]
 fn what_is_no_source_of_settings() {
     let dir = tempfile::tempdir().unwrap();
-    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258d\
-                   aaa5e2ca24d17e2393\nsize 12345\n";
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid \
+                   sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize \
+                   12345\n";
     let unknown = "Variable_name\tValue\nx\t7\ny\t8\n";
     for (text, expect) in [
         (pointer, "is a pointer of Git LFS"),

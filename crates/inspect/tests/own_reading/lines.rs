@@ -134,18 +134,26 @@ const FILES: [&[u8]; 26] = [
     b"innodb_flush_log_at_trx_commit=2\n[mysqld]\nmax_connections=200\n",
     b"[mysqld]\nsync_binlog=17\n",
     // A server's file of a distribution.
-    b"#\n# These groups are read by MariaDB server.\n\n# this is read by the standalone daemon and embedded servers\n\
-      [server]\n\n# this is only for the mysqld standalone daemon\n[mysqld]\n\n#\n# * Basic Settings\n#\n\npid-file \
-                     = /run/mysqld/mysqld.pid\nbasedir                 = /usr\n#datadir                 = /var/lib/mysql\n\
-      bind-address            = 127.0.0.1\n#key_buffer_size        = 128M\nexpire_logs_days        = 10\n\
-      character-set-server     = utf8mb4\ncharacter-set-collations = utf8mb4=uca1400_ai_ci\n\n[embedded]\nx=1\n[mariadb]\n\
+    b"#\n# These groups are read by MariaDB server.\n\n# this is read by the standalone daemon and \
+      embedded servers\n\
+      [server]\n\n# this is only for the mysqld standalone daemon\n[mysqld]\n\n#\n# * Basic \
+      Settings\n#\n\npid-file = /run/mysqld/mysqld.pid\nbasedir                 = \
+      /usr\n#datadir                 = /var/lib/mysql\n\
+      bind-address            = 127.0.0.1\n#key_buffer_size        = 128M\nexpire_logs_days        \
+      = 10\n\
+      character-set-server     = utf8mb4\ncharacter-set-collations = \
+      utf8mb4=uca1400_ai_ci\n\n[embedded]\nx=1\n[mariadb]\n\
       y=1\n[mariadb-10.11]\nz=1\n",
     // Of a hosting panel, with a client's part.
-    b"[client]\nport = 3306\nsocket = /tmp/mysql.sock\n[mysqld]\nport\t\t= 3306\nskip-name-resolve\n#skip-networking\n\
-      max_allowed_packet = 100G\nsql-mode=NO_ENGINE_SUBSTITUTION,STRICT_TRANS_TABLES\nlog-bin=mysql-bin\n\
-      binlog_format=mixed\n[mysqldump]\nquick\n[myisamchk]\nkey_buffer_size = 20M\n[mysqlhotcopy]\ninteractive-timeout\n",
+    b"[client]\nport = 3306\nsocket = /tmp/mysql.sock\n[mysqld]\nport\t\t= \
+      3306\nskip-name-resolve\n#skip-networking\n\
+      max_allowed_packet = \
+      100G\nsql-mode=NO_ENGINE_SUBSTITUTION,STRICT_TRANS_TABLES\nlog-bin=mysql-bin\n\
+      binlog_format=mixed\n[mysqldump]\nquick\n[myisamchk]\nkey_buffer_size = \
+      20M\n[mysqlhotcopy]\ninteractive-timeout\n",
     // Of Windows.
-    b"# Notes\r\n\r\n[mysqld]\r\nport=3306\r\n# Path\r\ndatadir=C:/ProgramData/MySQL/MySQL Server 8.0\\Data\r\n\
+    b"# Notes\r\n\r\n[mysqld]\r\nport=3306\r\n# Path\r\ndatadir=C:/ProgramData/MySQL/MySQL Server \
+      8.0\\Data\r\n\
       default_authentication_plugin=caching_sha2_password\r\nsql-mode=\"STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION\"\r\n",
     b"\xef\xbb\xbf[mysqld]\nmax_connections=7\n",
     b"\xef\xbb\xbf# my.ini\n[mysqld]\nmax_connections=7\n",
@@ -155,7 +163,8 @@ const FILES: [&[u8]; 26] = [
     b"[mysqld]\nplugin-load-add=auth_socket.so\nloose-group_replication_group_name=\"aaaa-bb\"\n\
       init_connect='SET NAMES utf8mb4; SET autocommit=1'\nlog_error_verbosity=2\n",
     b"[mysqld]\n<<<<<<< HEAD\nmax_connections=100\n=======\nmax_connections=200\n>>>>>>> tuning\n",
-    b"  [mysqld]\n  # indented\n    max_connections   =   500   # for the pool\n    wait_timeout=28800;\n",
+    b"  [mysqld]\n  # indented\n    max_connections   =   500   # for the pool\n    \
+      wait_timeout=28800;\n",
     b"---\nmysqld:\n  max_connections: 7\n",
     b"[mysqld]\nmax_connections: 7\nmax_connections 7\n\"max_connections\"=7\n",
     b"",
@@ -209,8 +218,8 @@ fn check_words(servers: &[ServerBinary], cases: &[Vec<u8>]) {
     check_all(&all, |(server, case), dir| compare(server, case, dir));
 }
 
-/// Files that servers take, as one file, since a process of a server takes longer than its reading; each alone where that
-/// one differs.
+/// Files that servers take, as one file, since a process of a server takes longer than its reading;
+/// each alone where that one differs.
 fn check_joined(test: &str, cases: &[Vec<u8>]) {
     let dir = open_folder();
     let joined = cases.concat();

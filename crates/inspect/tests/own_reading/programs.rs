@@ -21,7 +21,8 @@ pub(crate) fn mysql_family(test: &str) -> Vec<ServerBinary> {
     mariadb(test).into_iter().chain(fetched).collect()
 }
 
-/// A program run as the user that servers run as, without a login or option file of the user who runs the tests.
+/// A program run as the user that servers run as, without a login or option file of the user who
+/// runs the tests.
 #[expect(clippy::disallowed_methods, reason = "the servers' own programs")]
 pub(crate) fn output_of(program: &Path, words: &[&str]) -> Output {
     let user = ServerUser::choose();
@@ -165,18 +166,21 @@ fn known_difference(
 ) -> bool {
     let has_note = |part: &str| notes.iter().any(|note| note.contains(part));
     match ours {
-        // What no report could show; and lines of which servers read a part that depends on their version.
+        // What no report could show; and lines of which servers read a part that depends on their
+        // version.
         Err(OptionFileError::Encoding { .. } | OptionFileError::Cut { .. }) => true,
         // Of a line without a name, they print what is in memory before it; none starts with it.
         Err(OptionFileError::Line { fault, .. }) => fault.contains("no name"),
         Err(_) => false,
-        // It may be read by a program that drops the mark, as Windows' editors write it; a note says so.
+        // It may be read by a program that drops the mark, as Windows' editors write it; a note
+        // says so.
         Ok(_) if text.starts_with(b"\xef\xbb\xbf") => {
             has_note("byte order mark") && servers.is_none()
         }
         // The file may be a copy from a host that has the folder.
         Ok(_) if servers.is_none() => has_note("!includedir"),
-        // Whether a server is built with NDB is not known by its version; a note says so. 9.7 of Debian is.
+        // Whether a server is built with NDB is not known by its version; a note says so. 9.7 of
+        // Debian is.
         Ok(_) if text.windows(13).any(|part| part.eq_ignore_ascii_case(b"mysql_cluster")) => {
             binary.flavour == Flavour::Mysql && binary.version.major >= 9
         }

@@ -1,4 +1,5 @@
-//! Which values a server has with a file: what truetps takes of it for a private server, beside the program's own report.
+//! Which values a server has with a file: what truetps takes of it for a private server, beside the
+//! program's own report.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,7 +50,8 @@ const VALUES: [&str; 30] = [
     "1024 # a comment",
 ];
 
-/// Lines that mean something to a name, a word, a list or a text; and what is valid beside another line only.
+/// Lines that mean something to a name, a word, a list or a text; and what is valid beside another
+/// line only.
 const LINES: [&str; 59] = [
     "max-connections=77",
     "max_connections 77",

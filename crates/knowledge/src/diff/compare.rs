@@ -28,7 +28,8 @@ pub fn diff(a: &SettingsSide, b: &SettingsSide) -> Diff {
             (Some(one), Some(other)) if is_same(name, one, other) && !works_in_one(name, a, b) => {
                 same += 1;
             }
-            // A setting that is missing in an option file may have any value. Two option files are compared as they are.
+            // A setting that is missing in an option file may have any value. Two option files are
+            // compared as they are.
             (None, Some(_)) if !a.is_complete && b.is_complete => not_compared += 1,
             (Some(_), None) if !b.is_complete && a.is_complete => not_compared += 1,
             _ => differences.push(difference(name, &of_a, &of_b)),
@@ -46,7 +47,8 @@ pub fn diff(a: &SettingsSide, b: &SettingsSide) -> Diff {
 /// A side, with what its settings together promise.
 struct JudgedSide<'a> {
     side: &'a SettingsSide,
-    /// The server whose rules are used to read the settings: an option file is read as of the other side's server.
+    /// The server whose rules are used to read the settings: an option file is read as of the other
+    /// side's server.
     flavour: Option<Flavour>,
     durability: Option<Durability>,
     platform: Option<&'static Platform>,
@@ -112,8 +114,8 @@ fn placed(
     other: &SettingsSide,
 ) -> Placed {
     let side = seen.side;
-    // The knowledge base's default has precedence over the server's, which for MariaDB may have been
-    // computed at its start.
+    // The knowledge base's default has precedence over the server's, which for MariaDB may have
+    // been computed at its start.
     let default =
         setting.and_then(|setting| side.span_of(setting)).and_then(|span| span.default.clone());
     let Some(found) = side.settings.get(name) else {
@@ -143,8 +145,8 @@ fn placed(
     }
 }
 
-/// What the value means for a process crash and for a power cut. What it promises alone gives way to what all settings of
-/// the side promise together.
+/// What the value means for a process crash and for a power cut. What it promises alone gives way
+/// to what all settings of the side promise together.
 fn crashes(
     name: &str,
     setting: Option<&Setting>,

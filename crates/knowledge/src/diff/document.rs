@@ -63,7 +63,8 @@ pub struct Diff {
     pub schema_version: u32,
     pub a: SideFacts,
     pub b: SideFacts,
-    /// Known ones first, most likely to matter first; then unknown ones; then those that are folded away.
+    /// Known ones first, most likely to matter first; then unknown ones; then those that are folded
+    /// away.
     pub differences: Vec<Difference>,
     /// Settings that both have with the same value.
     pub same: usize,

@@ -19,8 +19,8 @@ pub(super) fn switched_off(setting: Option<&Setting>, side: &SettingsSide) -> Op
     is_off(found).then(|| format!("{needs} is {found}"))
 }
 
-/// A path of an option file turns the binlog on, and its variable says ON. MySQL before 8.0 says nothing where it flushes
-/// with fsync.
+/// A path of an option file turns the binlog on, and its variable says ON. MySQL before 8.0 says
+/// nothing where it flushes with fsync.
 pub(super) fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
     let unit = one.unit.as_deref().or(other.unit.as_deref()).or_else(|| postgres_unit(name));
     // What clients print in columns has lost blanks at its ends.

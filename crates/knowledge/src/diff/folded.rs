@@ -79,7 +79,8 @@ fn is_at_default(name: &str, a: &Placed, b: &Placed) -> bool {
     })
 }
 
-/// Files of two servers lie in different folders: what may matter is whether they share a disk with the data.
+/// Files of two servers lie in different folders: what may matter is whether they share a disk with
+/// the data.
 fn same_folder(name: &str, a: &SettingsSide, b: &SettingsSide) -> Option<&'static str> {
     if !is_path(name) {
         return None;
@@ -97,8 +98,9 @@ fn is_inside_data(name: &str, side: &SettingsSide) -> Option<bool> {
     )
 }
 
-/// Whether a user has set it, as far as is known: each line of an option file, and what a server says to be neither
-/// its default nor its own choice. Servers that do not say where a value is from leave it open.
+/// Whether a user has set it, as far as is known: each line of an option file, and what a server
+/// says to be neither its default nor its own choice. Servers that do not say where a value is from
+/// leave it open.
 fn is_chosen(name: &str, side: &SettingsSide) -> bool {
     side.settings.get(name).is_some_and(|found| {
         let origin = found.origin.as_deref();
@@ -111,7 +113,8 @@ const REDO_FILE_SIZE: &str = "innodb_log_file_size";
 const REDO_FILES: &str = "innodb_log_files_in_group";
 const REDO_SIZE: [&str; 3] = [REDO_CAPACITY, REDO_FILE_SIZE, REDO_FILES];
 
-/// One side has the size of the redo log in one setting, the other one in two, and it is the same size.
+/// One side has the size of the redo log in one setting, the other one in two, and it is the same
+/// size.
 fn same_redo_size(a: &SettingsSide, b: &SettingsSide) -> bool {
     let [a_has_capacity, b_has_capacity] =
         [a, b].map(|side| side.settings.contains_key(REDO_CAPACITY));

@@ -1,7 +1,7 @@
 //! What differs between the settings of two servers, most likely to matter first.
 //!
-//! `compare` makes the `document`: which settings differ (`equal`), in which order (`order`), which of them are folded
-//! away and why (`folded`), and what is noted on each side (`notes`).
+//! `compare` makes the `document`: which settings differ (`equal`), in which order (`order`), which
+//! of them are folded away and why (`folded`), and what is noted on each side (`notes`).
 
 mod compare;
 mod document;

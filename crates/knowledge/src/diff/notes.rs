@@ -39,8 +39,8 @@ fn unknown_name(name: &str, server: &SettingsSide) -> Option<String> {
     let near = near_matches(name, server.settings.keys().map(String::as_str));
     let near = near.first()?;
     Some(format!(
-        "the other server has no setting {name}; did you mean {near}? A server does not start with an \
-         unknown name in its file"
+        "the other server has no setting {name}; did you mean {near}? A server does not start with \
+         an unknown name in its file"
     ))
 }
 

@@ -11,8 +11,9 @@ use crate::setting::{Changeability, Setting, find_setting};
 pub(super) type Order<'a> =
     (Option<&'a str>, bool, bool, Reverse<u32>, Option<Changeability>, &'a str);
 
-/// Shown before folded, known before unknown; then values that a user has chosen before values that only
-/// one version has, then by likely effect, and dynamic settings before settings that need a restart.
+/// Shown before folded, known before unknown; then values that a user has chosen before values that
+/// only one version has, then by likely effect, and dynamic settings before settings that need a
+/// restart.
 pub(super) fn order(one: &Difference) -> Order<'_> {
     let score = find_setting(&one.name).map_or(0, Setting::score);
     (
@@ -25,7 +26,8 @@ pub(super) fn order(one: &Difference) -> Order<'_> {
     )
 }
 
-/// A setting that is listed only because of its switch is put behind that switch: alone it would seem not to differ.
+/// A setting that is listed only because of its switch is put behind that switch: alone it would
+/// seem not to differ.
 pub(super) fn beside_their_switches(sorted: Vec<Difference>) -> Vec<Difference> {
     let shown: BTreeSet<String> =
         sorted.iter().filter(|one| one.folded.is_none()).map(|one| one.name.clone()).collect();

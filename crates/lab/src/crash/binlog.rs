@@ -1,7 +1,7 @@
 //! The rows of a crash in the server's binlog: what a replica would have.
 //!
-//! The files are read and not the server's answers: after a crash the last file may end in the middle of an event, at which
-//! MariaDB answers with an error instead of the events before it.
+//! The files are read and not the server's answers: after a crash the last file may end in the
+//! middle of an event, at which MariaDB answers with an error instead of the events before it.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -54,8 +54,8 @@ pub(crate) fn binlog_basename(client: &mut Client) -> Result<Option<PathBuf>, Dr
     Ok(client.query_value("SELECT @@GLOBAL.log_bin_basename")?.map(PathBuf::from))
 }
 
-/// Compares the rows of a crash in the table with its transactions in the binlog, and removes the files that were read.
-/// `None`: the server has no binlog, or an encrypted or compressed one.
+/// Compares the rows of a crash in the table with its transactions in the binlog, and removes the
+/// files that were read. `None`: the server has no binlog, or an encrypted or compressed one.
 pub(crate) fn compare_binlog(
     client: &mut Client,
     present: &[u64],
@@ -118,7 +118,8 @@ impl BinlogContent {
             WalkStop::Zeros if is_newest => {}
             _ => self.torn_files += 1,
         }
-        // A crash leaves a transaction without its end only at the end of a file, and its number is used again.
+        // A crash leaves a transaction without its end only at the end of a file, and its number is
+        // used again.
         let (mut pending, mut gtid) = (Vec::new(), None);
         for (kind, body) in events {
             let next_gtid = match kind {

@@ -1,4 +1,5 @@
-//! The clients of a crash: each inserts rows of its own keys until its connection breaks, and notes every answer.
+//! The clients of a crash: each inserts rows of its own keys until its connection breaks, and notes
+//! every answer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -24,9 +25,9 @@ pub(crate) struct CrashLoad {
     pub(crate) early: Option<DriverError>,
 }
 
-/// Runs the clients until `crash` has ended the server. The first key is `first_key`; the clock of all rows is `clock`.
-/// `crash` calls its argument before it does what the server may answer with errors. Returns the rows, and what `crash`
-/// returned.
+/// Runs the clients until `crash` has ended the server. The first key is `first_key`; the clock of
+/// all rows is `clock`. `crash` calls its argument before it does what the server may answer with
+/// errors. Returns the rows, and what `crash` returned.
 pub(crate) fn load_until<T>(
     target: &Target,
     clients: u32,
@@ -58,7 +59,8 @@ pub(crate) fn load_until<T>(
     }))
 }
 
-/// Where the server logs rows and not statements, it notes the statements as well, so that its binlog can be compared.
+/// Where the server logs rows and not statements, it notes the statements as well, so that its
+/// binlog can be compared.
 fn connect(target: &Target) -> Result<Client, DriverError> {
     let mut client = Client::connect(target, TIMEOUT)?;
     if client.dialect() == SqlDialect::Mysql {

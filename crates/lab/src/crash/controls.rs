@@ -1,5 +1,5 @@
-//! What the settings of a configuration promise, and the configurations that every crash experiment needs to be believed:
-//! one that loses nothing, and one that must lose something.
+//! What the settings of a configuration promise, and the configurations that every crash experiment
+//! needs to be believed: one that loses nothing, and one that must lose something.
 
 use indexmap::IndexMap;
 use truetps_knowledge::{Durability, Loss};

@@ -25,7 +25,8 @@ pub(crate) struct LossCount {
     pub(crate) holes: u64,
 }
 
-/// `crashed`: when the crash began, on the clock of the rows. The server may answer until it is dead, a moment later.
+/// `crashed`: when the crash began, on the clock of the rows. The server may answer until it is
+/// dead, a moment later.
 pub(crate) fn count_loss(sent: &[SentRow], present: &[u64], crashed: Duration) -> LossCount {
     let present: BTreeSet<u64> = present.iter().copied().collect();
     let attempted: BTreeSet<u64> = sent.iter().map(|row| row.key).collect();

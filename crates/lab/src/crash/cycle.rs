@@ -26,7 +26,8 @@ use crate::trial::tables::SCHEMA;
 const LOAD_MIN: Duration = Duration::from_millis(1200);
 /// The crash falls anywhere in a second: some settings flush once in one.
 const PHASE: Duration = Duration::from_secs(1);
-/// A crash at a step falls on one of its next occurrences, at once or a little later: while the server waits for the disk.
+/// A crash at a step falls on one of its next occurrences, at once or a little later: while the
+/// server waits for the disk.
 const OCCURRENCES: u64 = 4;
 const STEP_DELAY: Duration = Duration::from_millis(3);
 const STOP_LOOK: Duration = Duration::from_millis(50);
@@ -137,7 +138,8 @@ impl CrashedServer<'_> {
                 }
                 let at = clock.elapsed();
                 let blocks_lost = cut_first.map_or(Ok(0), |crash| self.sandbox.cut_disk(crash))?;
-                // Otherwise dead before the disk loses anything: nothing is acknowledged that the disk has not.
+                // Otherwise dead before the disk loses anything: nothing is acknowledged that the
+                // disk has not.
                 server.kill()?;
                 Ok::<_, LabError>(is_complete.then_some((at, blocks_lost)))
             })?;
@@ -171,7 +173,8 @@ impl CrashedServer<'_> {
                 server.ask_to_stop().map_err(|source| LabError::CrashStep { step, source })?;
                 watch.wait(CrashStep::Close, 1, &is_dead)
             }
-            // What is not filled, is written by commits; and a recovery has something to do after one.
+            // What is not filled, is written by commits; and a recovery has something to do after
+            // one.
             CrashStep::Fill if self.cell.configuration.prealloc().is_none() => {
                 watch.wait(CrashStep::Commit, count, &is_dead)
             }
@@ -192,7 +195,8 @@ impl CrashedServer<'_> {
         watch.map(Some).map_err(recovery_failed)
     }
 
-    /// The server starts, and the disk fails while it changes its binlogs. Returns the blocks that the cache lost.
+    /// The server starts, and the disk fails while it changes its binlogs. Returns the blocks that
+    /// the cache lost.
     fn crash_in_recovery(
         &self,
         disk_crash: DiskCrash,
@@ -204,7 +208,8 @@ impl CrashedServer<'_> {
             let starting = scope.spawn(|| self.sandbox.start(&self.options));
             let waited = watch.wait(CrashStep::Recovery, count, &|| starting.is_finished());
             let cut = self.sandbox.cut_disk(disk_crash);
-            // It acknowledges nothing to anyone, so that it may go on without its disk; it need not succeed.
+            // It acknowledges nothing to anyone, so that it may go on without its disk; it need not
+            // succeed.
             if let Ok(server) = starting.join().expect("a start does not panic") {
                 server.kill()?;
             }

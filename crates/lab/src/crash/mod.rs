@@ -1,8 +1,9 @@
 //! Crashes: how much of what a server has acknowledged is gone afterwards.
 //!
-//! Each configuration gets a private server of its own, which is crashed again and again under load. The order within a
-//! crash decides whether its result is true: the server dies first, so that no answer comes from a machine that is already
-//! dead; then the disk loses what it loses, and the file system is mounted anew, so that nothing is read from memory.
+//! Each configuration gets a private server of its own, which is crashed again and again under
+//! load. The order within a crash decides whether its result is true: the server dies first, so
+//! that no answer comes from a machine that is already dead; then the disk loses what it loses, and
+//! the file system is mounted anew, so that nothing is read from memory.
 
 mod binlog;
 mod clients;
@@ -50,13 +51,15 @@ pub struct CrashOptions {
     pub clients: u32,
     /// Share of the sectors in a disk's cache that survive a power cut.
     pub survival: f64,
-    /// Steps of the work on binlogs at which the plan's configurations are crashed; empty: at random times.
+    /// Steps of the work on binlogs at which the plan's configurations are crashed; empty: at
+    /// random times.
     pub steps: Vec<CrashStep>,
     /// The disk fails before the server dies.
     pub is_live: bool,
 }
 
-/// Crashes the configurations of a plan and the controls, and records each crash before the next one.
+/// Crashes the configurations of a plan and the controls, and records each crash before the next
+/// one.
 pub fn crash(
     request: &ExperimentRequest<'_>,
     options: &CrashOptions,
@@ -256,7 +259,8 @@ impl<'a> CrashLaboratory<'a> {
         Ok((crashed, server))
     }
 
-    /// Notes what is the same for all servers: the disk, which is measured first, and the check of tables.
+    /// Notes what is the same for all servers: the disk, which is measured first, and the check of
+    /// tables.
     fn note_facts(
         &mut self,
         disk: Option<&str>,

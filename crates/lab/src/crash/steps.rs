@@ -1,5 +1,6 @@
-//! When a server works at a step of its binlogs. The kernel reports what happens in their folder (inotify), so that nothing of
-//! the server is changed; a report comes within a tenth of a millisecond, and a sync on an emulated disk takes longer.
+//! When a server works at a step of its binlogs. The kernel reports what happens in their folder
+//! (inotify), so that nothing of the server is changed; a report comes within a tenth of a
+//! millisecond, and a sync on an emulated disk takes longer.
 
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;

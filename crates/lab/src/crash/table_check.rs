@@ -21,7 +21,8 @@ impl TableCheck {
             return Ok(Some(Self::CheckTable));
         }
         // The check of a table is newer than the one of an index.
-        let known = "SELECT 1 FROM pg_available_extension_versions WHERE name = 'amcheck' AND version >= '1.3'";
+        let known = "SELECT 1 FROM pg_available_extension_versions WHERE name = 'amcheck' AND \
+                     version >= '1.3'";
         Ok((!client.query(known)?.rows.is_empty()).then_some(Self::Amcheck))
     }
 

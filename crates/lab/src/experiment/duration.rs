@@ -6,8 +6,8 @@ use truetps_knowledge::{Changeability, find_setting};
 use truetps_plan::{DatadirState, Plan};
 use truetps_record::{DISK, SERVER, ScheduledTrial, TABLE_ROWS};
 
-/// Times of each step on an ordinary machine. Used only for the estimate before the first trial; later estimates use
-/// the measured times.
+/// Times of each step on an ordinary machine. Used only for the estimate before the first trial;
+/// later estimates use the measured times.
 const RESET_S_PER_MILLION_ROWS: f64 = 3.5;
 const RESET_S: f64 = 0.1;
 const CONNECT_S_PER_SESSION: f64 = 0.0003;
@@ -17,8 +17,8 @@ const RESTART_S: f64 = 3.5;
 const PREPARE_S: f64 = 6.0;
 /// Before the first trial the server is started once with each level, to find derived settings.
 const LEVEL_START_S: f64 = 1.5;
-/// Overhead of a trial besides load and refill: writing pages, draining and disconnecting clients, reading the server's
-/// variables, writing records.
+/// Overhead of a trial besides load and refill: writing pages, draining and disconnecting clients,
+/// reading the server's variables, writing records.
 const AROUND_A_TRIAL_S: f64 = 0.4;
 const LOAD_S_PER_MILLION_ROWS: f64 = 10.0;
 
@@ -32,8 +32,8 @@ pub fn estimate(plan: &Plan, schedule: &[ScheduledTrial]) -> Duration {
     trials + Duration::from_secs_f64(prepare_s + LEVEL_START_S * levels as f64)
 }
 
-/// Number of datadirs to fill: one for each server and each combination of start-only levels, as far as that is known
-/// without a server.
+/// Number of datadirs to fill: one for each server and each combination of start-only levels, as
+/// far as that is known without a server.
 fn servers_made(plan: &Plan) -> usize {
     plan.factors
         .iter()
@@ -108,7 +108,8 @@ mod tests {
     fn starts_of_servers_take_their_time() {
         let of = |factor: &str| {
             let text = format!(
-                "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[factors]\n{factor}\nconnections = [1, 8]\n"
+                "name = \"p\"\nabout = \"a\"\n[workload]\nname = \
+                 \"insert\"\n[factors]\n{factor}\nconnections = [1, 8]\n"
             );
             let plan = Plan::parse(&text).unwrap();
             let trials = schedule(&plan);
@@ -137,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_estimate_follows_the_pace() {
-        let text = "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[factors]\nconnections = [1, 8]\n\
+        let text = "name = \"p\"\nabout = \"a\"\n[workload]\nname = \
+                    \"insert\"\n[factors]\nconnections = [1, 8]\n\
                     [design]\nblocks = 2\naa_pair = false\n";
         let plan = Plan::parse(text).unwrap();
         let trials = schedule(&plan);

@@ -36,7 +36,8 @@ use crate::trial::evidence::{ServerState, TrialEvidence};
 use crate::trial::ready_server::ReadyServer;
 use crate::trial::server_provider::{ServerProvider, ServerSource};
 
-/// After this many invalid trials in a row the experiment ends: the remaining trials would fail, too.
+/// After this many invalid trials in a row the experiment ends: the remaining trials would fail,
+/// too.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
 /// The largest value of the servers' `max_prepared_stmt_count`.
 const PREPARED_STATEMENTS_MAX: u64 = 1_048_576;
@@ -130,8 +131,8 @@ pub(crate) struct PreparedExperiment<'a> {
 }
 
 impl<'a> PreparedExperiment<'a> {
-    /// Checks everything that can be checked, then prepares the servers; records go below `records`. After an error
-    /// nothing has been measured.
+    /// Checks everything that can be checked, then prepares the servers; records go below
+    /// `records`. After an error nothing has been measured.
     pub(crate) fn set_up(
         request: &'a ExperimentRequest<'a>,
         records: &Path,
@@ -401,8 +402,8 @@ impl<'a> PreparedExperiment<'a> {
         Ok(trial)
     }
 
-    /// The statements of this trial's clients: a factor may change the workload, and another server may use another
-    /// dialect.
+    /// The statements of this trial's clients: a factor may change the workload, and another server
+    /// may use another dialect.
     fn workload_of(&self, scheduled: &ScheduledTrial) -> Result<Arc<dyn Workload>, LabError> {
         let (plan, source) = (self.request.plan, &self.request.source);
         let dialect = source.dialect(scheduled.configuration.server());
@@ -453,7 +454,8 @@ pub(crate) fn missing<'e>(
     Ok(missing)
 }
 
-/// Tells the other parts how this one ended, and learns how they did: why the whole load is no evidence.
+/// Tells the other parts how this one ended, and learns how they did: why the whole load is no
+/// evidence.
 fn end_round(meeting: &RefCell<Meeting<'_>>, evidence: &TrialEvidence) -> Option<String> {
     let own = evidence.validity().reason().map(ToString::to_string);
     meeting.borrow_mut().end_round(own.as_deref()).map(|problem| problem.to_string())

@@ -139,7 +139,8 @@ pub(crate) fn prepare_external_server<'a>(
         return join_parts(request, external, records, listener);
     }
     if request.plan.probe.waits {
-        let text = "probe.waits has an effect on private servers only: the instrumentation of this one is left unchanged";
+        let text = "probe.waits has an effect on private servers only: the instrumentation of this \
+                    one is left unchanged";
         listener.warn(text.to_owned());
     }
     listener.event(&ExperimentEvent::Preparing(format!("logging in to {}", external.target)));
@@ -209,7 +210,8 @@ fn join_parts<'a>(
     })
 }
 
-/// Whether this host has enough memory for each configuration: a factor may decide how much is used.
+/// Whether this host has enough memory for each configuration: a factor may decide how much is
+/// used.
 fn check_room(plan: &Plan, fixed: &Settings) -> Result<(), LabError> {
     let host = HostLimits::read();
     for configuration in plan.configurations() {

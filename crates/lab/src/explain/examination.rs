@@ -37,8 +37,8 @@ pub(crate) struct Examined {
     pub(crate) notes: [Vec<String>; 2],
 }
 
-/// Starts both sides once, compares them, and prepares private servers for their mixtures. Nothing has been measured after an
-/// error.
+/// Starts both sides once, compares them, and prepares private servers for their mixtures. Nothing
+/// has been measured after an error.
 pub(crate) fn prepare_mixtures<'a>(
     request: &ExperimentRequest<'a>,
     home: &'a Home,
@@ -100,7 +100,8 @@ fn catalogues(
     Ok(catalogues)
 }
 
-/// Whether this host has the memory for the sides of a program, with what truetps would choose for it.
+/// Whether this host has the memory for the sides of a program, with what truetps would choose for
+/// it.
 fn check_sides(
     sides: &[ExplainSide; 2],
     program: usize,
@@ -180,8 +181,8 @@ fn examine(
     Ok(Examined { factors, suspects, left_out, notes })
 }
 
-/// Those whose values both programs take: each program is started with the values of the other side. A value that one version
-/// alone takes is part of the version.
+/// Those whose values both programs take: each program is started with the values of the other
+/// side. A value that one version alone takes is part of the version.
 fn crossed(
     servers: &PrivateServers<'_>,
     catalogues: &[Catalogue],
@@ -256,7 +257,8 @@ impl Crossing<'_> {
     }
 }
 
-/// Finds out how each candidate can be changed, on a server of each program. Followers of dynamic settings join them; what a server refuses is left out.
+/// Finds out how each candidate can be changed, on a server of each program. Followers of dynamic
+/// settings join them; what a server refuses is left out.
 fn classify(
     servers: &mut PrivateServers<'_>,
     live: &mut [SideServer],
@@ -279,9 +281,10 @@ fn classify(
     Ok(kept)
 }
 
-/// A variable that no user has set, and that differs all the same, follows from one that a user has set. Where the latter is
-/// changed on the running server, the former has to be changed with it; where that is not possible, both need a start, and
-/// the server derives one from the other as it does for the user.
+/// A variable that no user has set, and that differs all the same, follows from one that a user has
+/// set. Where the latter is changed on the running server, the former has to be changed with it;
+/// where that is not possible, both need a start, and the server derives one from the other as it
+/// does for the user.
 fn join_followers(
     servers: &mut PrivateServers<'_>,
     live: &[SideServer],

@@ -10,11 +10,13 @@ use truetps_record::{
 use crate::explain::ExplainSide;
 use crate::explain::differences::Candidate;
 
-/// With more differences than this, the design takes long: the ones that are least likely to matter become one.
+/// With more differences than this, the design takes long: the ones that are least likely to matter
+/// become one.
 const OWN_FACTORS_MAX: usize = 24;
 const SUSPECTS_MAX: usize = 3;
 
-/// Differences that are no settings: the program, the load, the workload and the disk. The plan has both levels of each.
+/// Differences that are no settings: the program, the load, the workload and the disk. The plan has
+/// both levels of each.
 pub(crate) fn load_factors(plan: &Plan, sides: &[ExplainSide; 2]) -> Vec<ExplainedFactor> {
     let mut factors = Vec::new();
     for (name, levels) in plan.factors.iter().filter(|(_, levels)| levels.len() > 1) {

@@ -1,7 +1,8 @@
-//! Which of the differences between two configurations makes their results differ: an experiment that plans as it goes.
+//! Which of the differences between two configurations makes their results differ: an experiment
+//! that plans as it goes.
 //!
-//! [`truetps_causes`] decides which mixtures of the two are measured; here they become trials. Everything is recorded as it
-//! is measured: the same findings follow from the folder alone.
+//! [`truetps_causes`] decides which mixtures of the two are measured; here they become trials.
+//! Everything is recorded as it is measured: the same findings follow from the folder alone.
 
 mod differences;
 mod examination;
@@ -61,8 +62,8 @@ pub struct ExplainOptions {
     pub asked: Asked,
 }
 
-/// Runs a new investigation. The plan of the request has one level of each factor that is not a difference, and both
-/// levels of the others that are no settings of the server.
+/// Runs a new investigation. The plan of the request has one level of each factor that is not a
+/// difference, and both levels of the others that are no settings of the server.
 pub fn explain(
     request: &ExperimentRequest<'_>,
     sides: &[ExplainSide; 2],

@@ -1,7 +1,7 @@
 //! What truetps chooses for a server of `explain`: only what neither side sets.
 //!
-//! A user who compares a file that sets the buffer pool with one that does not asks about the server's default, and not about
-//! the pool that truetps would choose.
+//! A user who compares a file that sets the buffer pool with one that does not asks about the
+//! server's default, and not about the pool that truetps would choose.
 
 use truetps_knowledge::find_setting;
 use truetps_record::{ServerFacts, Version, same_setting};
@@ -9,12 +9,12 @@ use truetps_sandbox::{Catalogue, Settings, decides};
 
 use crate::explain::ExplainSide;
 
-/// Without these the load or the server fails where the default is too small: a side that does not set them has the value of
-/// truetps.
+/// Without these the load or the server fails where the default is too small: a side that does not
+/// set them has the value of truetps.
 const FOR_THE_LOAD: [&str; 3] = ["max_connections", "max_prepared_stmt_count", "server_id"];
 
-/// Takes what one of the sides sets out of what truetps has chosen for a program: where the other side does not set it, the
-/// server uses its own default.
+/// Takes what one of the sides sets out of what truetps has chosen for a program: where the other
+/// side does not set it, the server uses its own default.
 pub(crate) fn leave_to_server(
     sides: &[ExplainSide; 2],
     facts: &mut ServerFacts,

@@ -7,8 +7,8 @@ use truetps_record::{ExplainedFactor, SettingValue, same_setting};
 /// The levels of a factor by name: of A and of B.
 type SideLevels<'a> = BTreeMap<&'a str, (&'a SettingValue, &'a SettingValue)>;
 
-/// How the differences that are measured now are others than then. Their order, and how they are called and joined in
-/// words, does not matter: the findings follow from the record.
+/// How the differences that are measured now are others than then. Their order, and how they are
+/// called and joined in words, does not matter: the findings follow from the record.
 pub(super) fn other_factors(then: &[ExplainedFactor], now: &[ExplainedFactor]) -> Option<String> {
     let (before, after) =
         (then.iter().map(levels).collect::<Vec<_>>(), now.iter().map(levels).collect::<Vec<_>>());
@@ -104,12 +104,15 @@ mod tests {
         check(
             &both[..1],
             &[other],
-            "the difference sync_binlog (0 and 1) was measured, which is sync_binlog (0 and 100) now",
+            "the difference sync_binlog (0 and 1) was measured, which is sync_binlog (0 and 100) \
+             now",
         );
-        // Two settings that were one factor are two now: mixtures of one say nothing about the other.
+        // Two settings that were one factor are two now: mixtures of one say nothing about the
+        // other.
         let joined = factor(&[("log_bin", "OFF", "ON"), ("sync_binlog", "0", "1")]);
         let apart = [factor(&[("log_bin", "OFF", "ON")]), sync];
-        let expect = "the difference log_bin (OFF and ON) with sync_binlog (0 and 1) was measured, which is log_bin (OFF and ON) now";
+        let expect = "the difference log_bin (OFF and ON) with sync_binlog (0 and 1) was measured, \
+                      which is log_bin (OFF and ON) now";
         check(&[joined], &apart, expect);
     }
 }

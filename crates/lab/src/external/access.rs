@@ -1,4 +1,5 @@
-//! Checks before any change: whether the server accepts writes, whether it is one server, and who else uses it.
+//! Checks before any change: whether the server accepts writes, whether it is one server, and who
+//! else uses it.
 
 use std::time::Duration;
 
@@ -68,8 +69,8 @@ pub(crate) fn look_around(
     }
 }
 
-/// Settings are set on one server, so there must be only one: behind all addresses, and behind each address. A proxy
-/// may send reads to another server than writes.
+/// Settings are set on one server, so there must be only one: behind all addresses, and behind each
+/// address. A proxy may send reads to another server than writes.
 fn one_server(client: &mut Client, target: &Target) -> Result<(), ExternalError> {
     let first = Identity::ask(client)?.id;
     for endpoint in &target.endpoints {
@@ -102,8 +103,8 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ExternalError>
     Ok(())
 }
 
-/// Whether the server lists a session of these numbers. Every account sees its own threads; a proxy reports a connection
-/// number that the server does not know.
+/// Whether the server lists a session of these numbers. Every account sees its own threads; a proxy
+/// reports a connection number that the server does not know.
 pub(crate) fn is_listed(client: &mut Client, ids: &ConnectionIds) -> Result<bool, DriverError> {
     let threads = client.query("SELECT id FROM information_schema.processlist")?.rows;
     let mut numbers =
@@ -178,8 +179,9 @@ fn status(client: &mut Client, name: &str) -> Result<f64, DriverError> {
     Ok(status_value(client, name)?.unwrap_or(0) as f64)
 }
 
-/// Threads that run user statements, including truetps's own; replication threads are counted apart, because they run
-/// on an idle replica, too. An account that may not see threads gets the server's own number.
+/// Threads that run user statements, including truetps's own; replication threads are counted
+/// apart, because they run on an idle replica, too. An account that may not see threads gets the
+/// server's own number.
 fn threads_at_work(client: &mut Client) -> Result<f64, DriverError> {
     let replication = "(user = 'system user' OR command LIKE 'Binlog Dump%')";
     let at_work = format!("(NOT {replication} AND command NOT IN ('Sleep', 'Daemon'))");
@@ -194,9 +196,9 @@ fn threads_at_work(client: &mut Client) -> Result<f64, DriverError> {
 }
 
 fn others_mysql(client: &mut Client) -> Result<Vec<String>, ExternalError> {
-    let sql = "SELECT user, COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() \
-               AND user NOT IN ('system user', 'event_scheduler', 'rdsadmin') AND command NOT LIKE 'Binlog Dump%' \
-               AND command <> 'Daemon' GROUP BY user ORDER BY user";
+    let sql = "SELECT user, COUNT(*) FROM information_schema.processlist WHERE id <> \
+               CONNECTION_ID() AND user NOT IN ('system user', 'event_scheduler', 'rdsadmin') AND \
+               command NOT LIKE 'Binlog Dump%' AND command <> 'Daemon' GROUP BY user ORDER BY user";
     let mut said = Vec::from_iter(sessions_of_others(client.query(sql)?.rows));
     let before = status(client, "Queries")?;
     std::thread::sleep(WATCH);
@@ -204,8 +206,8 @@ fn others_mysql(client: &mut Client) -> Result<Vec<String>, ExternalError> {
     let a_second = (status(client, "Queries")? - before - 2.0).max(0.0) / WATCH.as_secs_f64();
     if a_second > BUSY_QUESTIONS || running > 2.0 {
         said.push(format!(
-            "others use this server now: {a_second:.0} statements a second, {running} threads running; the test will slow \
-             them down, and they will distort the result"
+            "others use this server now: {a_second:.0} statements a second, {running} threads \
+             running; the test will slow them down, and they will distort the result"
         ));
     }
     Ok(said)
@@ -249,13 +251,13 @@ fn create_right_postgres(client: &mut Client) -> Result<(), ExternalError> {
 }
 
 fn others_postgres(client: &mut Client) -> Result<Vec<String>, ExternalError> {
-    let sql = "SELECT usename::text, COUNT(*)::text FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
-               AND backend_type = 'client backend' GROUP BY 1 ORDER BY 1";
+    let sql = "SELECT usename::text, COUNT(*)::text FROM pg_stat_activity WHERE pid <> \
+               pg_backend_pid() AND backend_type = 'client backend' GROUP BY 1 ORDER BY 1";
     Ok(Vec::from_iter(sessions_of_others(client.query(sql)?.rows)))
 }
 
-/// The schema in which an unqualified CREATE TABLE creates its tables in the user's database; refused without the right
-/// to do so.
+/// The schema in which an unqualified CREATE TABLE creates its tables in the user's database;
+/// refused without the right to do so.
 pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, ExternalError> {
     let Some(namespace) = inside.query_value("SELECT current_schema()")? else {
         let what = "create tables here: no schema of its search_path exists".to_owned();

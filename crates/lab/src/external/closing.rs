@@ -1,5 +1,5 @@
-//! A PostgreSQL database is closed before it is dropped, so that no other user creates a table between the last check
-//! and DROP DATABASE, which deletes all tables.
+//! A PostgreSQL database is closed before it is dropped, so that no other user creates a table
+//! between the last check and DROP DATABASE, which deletes all tables.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,9 @@ use truetps_driver::{Client, DriverError};
 
 use super::control::CLIENT_TIMEOUT;
 
-const END_OTHERS: &str = "SELECT pg_catalog.pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE datname = current_database() \
-                          AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+const END_OTHERS: &str = "SELECT pg_catalog.pg_terminate_backend(pid)::text FROM pg_stat_activity \
+                          WHERE datname = current_database() AND pid <> pg_backend_pid() AND \
+                          backend_type = 'client backend'";
 
 /// The statement sent by [`close`].
 pub(crate) fn close_sql(database: &str) -> [String; 2] {
@@ -24,8 +25,8 @@ pub(crate) fn open(outside: &mut Client, database: &str) -> Result<(), DriverErr
     outside.execute(&alter_sql(database, true)).map(drop)
 }
 
-/// Refuses new sessions and ends all except `inside`, as DROP DATABASE … WITH (FORCE) does. False: the account may not
-/// do that; the database is open as before.
+/// Refuses new sessions and ends all except `inside`, as DROP DATABASE … WITH (FORCE) does. False:
+/// the account may not do that; the database is open as before.
 pub(crate) fn close(
     outside: &mut Client,
     inside: &mut Client,

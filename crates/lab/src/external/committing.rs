@@ -1,5 +1,5 @@
-//! Sessions whose statements are committed as truetps says, and concern the schema of the run, whatever the server or the
-//! account has set.
+//! Sessions whose statements are committed as truetps says, and concern the schema of the run,
+//! whatever the server or the account has set.
 
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::SqlDialect;
@@ -10,7 +10,8 @@ use crate::trial::sql_names::identifier;
 /// Unknown variable: not all servers that speak MySQL's protocol have all of them.
 const UNKNOWN: u16 = 1193;
 
-/// Statements after a login. The server's `init_connect` may have begun a transaction, which would never end.
+/// Statements after a login. The server's `init_connect` may have begun a transaction, which would
+/// never end.
 pub(crate) fn setup_sql(dialect: SqlDialect) -> &'static [&'static str] {
     match dialect {
         SqlDialect::Mysql => &[
@@ -24,8 +25,8 @@ pub(crate) fn setup_sql(dialect: SqlDialect) -> &'static [&'static str] {
 
 /// Has the sessions of a target begin with them, after what they begin with already.
 ///
-/// A server of the MySQL family runs `init_connect` after it has chosen the schema of the login: a `USE` in it would have
-/// truetps empty and drop tables of the same names in another schema.
+/// A server of the MySQL family runs `init_connect` after it has chosen the schema of the login: a
+/// `USE` in it would have truetps empty and drop tables of the same names in another schema.
 pub(crate) fn set_up(target: &mut Target) {
     target.setup.extend(setup_sql(target.dialect).iter().map(|sql| (*sql).to_owned()));
     if let (SqlDialect::Mysql, Some(schema)) = (target.dialect, &target.login.database) {

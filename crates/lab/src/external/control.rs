@@ -13,8 +13,8 @@ pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// First statements of such a session, after [`committing::set_up`].
 ///
-/// String literals are written with backslash escapes, which NO_BACKSLASH_ESCAPES turns off; and the session is idle
-/// during each trial while it holds a lock.
+/// String literals are written with backslash escapes, which NO_BACKSLASH_ESCAPES turns off; and
+/// the session is idle during each trial while it holds a lock.
 const CONTROL_SETUP: [&str; 2] = [
     "SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
     "SET SESSION wait_timeout = 604800",

@@ -8,11 +8,12 @@ use truetps_record::{did_you_mean, near_matches};
 
 use super::journal_name::is_journal_name;
 
-/// What to do about a setting that this server does not let be set. A plan that truetps contains is changed in a copy.
-pub(crate) const NOT_SETTABLE: &str = "omit --dsn to measure it on a private server, or remove the setting from the plan \
-    (of a plan that truetps contains: `truetps plan show NAME > my-plan.toml`, remove it there, and run \
-    `truetps sweep my-plan.toml --dsn ...`); or compare levels without a plan: `truetps sweep insert --vary \
-    NAME=LEVEL,LEVEL --dsn ...`";
+/// What to do about a setting that this server does not let be set. A plan that truetps contains is
+/// changed in a copy.
+pub(crate) const NOT_SETTABLE: &str = "omit --dsn to measure it on a private server, or remove the \
+    setting from the plan (of a plan that truetps contains: `truetps plan show NAME > \
+    my-plan.toml`, remove it there, and run `truetps sweep my-plan.toml --dsn ...`); or compare \
+    levels without a plan: `truetps sweep insert --vary NAME=LEVEL,LEVEL --dsn ...`";
 
 #[derive(Debug, Error)]
 pub enum ExternalError {
@@ -34,7 +35,8 @@ pub enum ExternalError {
     Level { name: String, value: String, problem: String },
     #[error("the account may not {what}")]
     Privilege { what: String, grant: String },
-    /// In the schema that truetps would create. `in_address`: the schema of the DSN, which is used only on request.
+    /// In the schema that truetps would create. `in_address`: the schema of the DSN, which is used
+    /// only on request.
     #[error("the account may not {what}{}", unused_schema(in_address.as_deref()))]
     MakesNoSchema { what: String, grant: String, in_address: Option<String> },
     #[error("the server accepts no writes: {reason}")]
@@ -53,14 +55,17 @@ pub enum ExternalError {
         "this is another server than in the journal ({was}): the run's schema `{schema}` is not here"
     )]
     NoMark { was: String, schema: String },
-    #[error("the schema `{schema}` was created by a killed run, when this server, or the original that it is a copy of, had another name, port or folder: {}", path.display())]
+    #[error("the schema `{schema}` was created by a killed run, when this server, or the original \
+             that it is a copy of, had another name, port or folder: {}", path.display())]
     LeftByMoved { schema: String, path: PathBuf },
     #[error(
-        "the server was restarted, or is another one: nothing proves that it is the one in the journal"
+        "the server was restarted, or is another one: nothing proves that it is the one in the \
+         journal"
     )]
     MaybeOther { path: PathBuf },
     #[error(
-        "{at} is another server ({found}) than the first address ({first}); settings would be set on one only"
+        "{at} is another server ({found}) than the first address ({first}); settings would be set \
+         on one only"
     )]
     SeveralServers { at: Endpoint, first: String, found: String },
     #[error(
@@ -83,13 +88,15 @@ pub enum ExternalError {
     #[error("the schema `{schema}` belongs to the server itself: truetps does not use it")]
     SystemSchema { schema: String },
     #[error(
-        "in your schema truetps creates only tables of the workload, their indexes and rows; refused: {sql}"
+        "in your schema truetps creates only tables of the workload, their indexes and rows; \
+         refused: {sql}"
     )]
     NotOnlyTables { sql: String },
     #[error("session {session} of the run is still running its statement")]
     StillBusy { session: u64 },
     #[error(
-        "the table `{table}` in the schema `{schema}` is not the one that the run created; left unchanged"
+        "the table `{table}` in the schema `{schema}` is not the one that the run created; left \
+         unchanged"
     )]
     OtherTable { schema: String, table: String },
     #[error("the account no longer sees the tables of the schema `{schema}`")]
@@ -147,14 +154,17 @@ impl ExternalError {
                 "name the server in the journal with --dsn, by an address that leads to no other"
             }
             Self::SeveralServers { .. } | Self::BehindProxy { .. } => {
-                "name one server, by an address that leads to no other, or remove the settings from the plan"
+                "name one server, by an address that leads to no other, or remove the settings \
+                 from the plan"
             }
             Self::NoJournal { .. } => {
-                "journals are in $XDG_STATE_HOME/truetps/journals, or ~/.local/state/truetps/journals: point XDG_STATE_HOME to \
-                 a permanent folder of yours"
+                "journals are in $XDG_STATE_HOME/truetps/journals, or \
+                 ~/.local/state/truetps/journals: point XDG_STATE_HOME to a permanent folder of \
+                 yours"
             }
             Self::Damaged { path, .. } if !is_journal_name(path) => {
-                "name the file that the run printed at its start, after \"journal for `truetps server restore`:\""
+                "name the file that the run printed at its start, after \"journal for `truetps \
+                 server restore`:\""
             }
             Self::NoSchema { .. } => "omit the flag: truetps then creates the schema and drops it",
             Self::SystemSchema { .. } => "name another schema with --schema, or omit the flag",
@@ -162,10 +172,12 @@ impl ExternalError {
                 "truetps creates and drops its tables itself: name an empty schema"
             }
             Self::NotOnlyTables { .. } => {
-                "use one statement in each text, of CREATE TABLE without IF NOT EXISTS, CREATE INDEX, ALTER TABLE and INSERT; or omit --i-own-this-schema"
+                "use one statement in each text, of CREATE TABLE without IF NOT EXISTS, CREATE \
+                 INDEX, ALTER TABLE and INSERT; or omit --i-own-this-schema"
             }
             Self::ReadOnly { .. } => {
-                "name a server that accepts writes, such as the source of this one, or make this one writable"
+                "name a server that accepts writes, such as the source of this one, or make this \
+                 one writable"
             }
             Self::Unknown { .. } => {
                 "SHOW GLOBAL VARIABLES lists the server's variables, SHOW ALL those in PostgreSQL"
@@ -181,28 +193,32 @@ impl ExternalError {
         Some(match self {
             Self::Privilege { grant, .. } => format!("as an administrator: {grant}"),
             Self::MakesNoSchema { grant, in_address, .. } => format!(
-                "let the run create its tables in a schema of the account, and drop only these: --schema {} \
-                 --i-own-this-schema; or, as an administrator: {grant}",
+                "let the run create its tables in a schema of the account, and drop only these: \
+                 --schema {} --i-own-this-schema; or, as an administrator: {grant}",
                 in_address.as_deref().unwrap_or("NAME")
             ),
             Self::Unfinished { path, .. } => {
                 format!("restore it with: truetps server restore --journal '{}'", path.display())
             }
             Self::OtherOrMoved { path, .. } | Self::LeftByMoved { path, .. } => format!(
-                "this server has no unique id. If it is the one in the journal, run: truetps server restore \
-                 --journal '{}' --dsn DSN --same-server. After restoring by hand, remove the file",
+                "this server has no unique id. If it is the one in the journal, run: truetps \
+                 server restore --journal '{}' --dsn DSN --same-server. After restoring by hand, \
+                 remove the file",
                 path.display()
             ),
             Self::MaybeOther { path } => format!(
-                "if it is the same one, run: truetps server restore --journal '{}'. It restores what still has a value of the run",
+                "if it is the same one, run: truetps server restore --journal '{}'. It restores \
+                 what still has a value of the run",
                 path.display()
             ),
             Self::Damaged { path, .. } => format!(
-                "it may concern another server; read it, and move it away if there is nothing to restore: {}",
+                "it may concern another server; read it, and move it away if there is nothing to \
+                 restore: {}",
                 path.display()
             ),
             Self::Untrusted { path, .. } => format!(
-                "check that it has the settings of the run, make yourself its owner, then run: chmod go-w '{}'",
+                "check that it has the settings of the run, make yourself its owner, then run: \
+                 chmod go-w '{}'",
                 path.display()
             ),
             _ => return None,

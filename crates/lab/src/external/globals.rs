@@ -108,7 +108,8 @@ pub(super) fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
 }
 
-/// Refuses invalid names, variables of the load's own sessions, those that identify the server, and changes that no SET can undo.
+/// Refuses invalid names, variables of the load's own sessions, those that identify the server, and
+/// changes that no SET can undo.
 pub(crate) fn check_name(name: &str) -> Result<(), ExternalError> {
     if name.is_empty() || !is_plain(name) {
         return Err(ExternalError::unknown(name));
@@ -125,8 +126,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), ExternalError> {
     }
 }
 
-/// Refuses variables known not to be settable on a running server, and unknown ones: the server may accept the SET, but
-/// whether it can be restored is unknown.
+/// Refuses variables known not to be settable on a running server, and unknown ones: the server may
+/// accept the SET, but whether it can be restored is unknown.
 pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), ExternalError> {
     let change = Version::parse(&server.version).and_then(|version| {
         find_setting(&name.to_lowercase())?.span(server.flavour, &version).map(|span| span.change)
@@ -170,7 +171,8 @@ pub(crate) fn value(client: &mut Client, name: &str) -> Result<String, ExternalE
     }
 }
 
-/// All variables that a SET may change: without session bookkeeping, and without those that change by themselves.
+/// All variables that a SET may change: without session bookkeeping, and without those that change
+/// by themselves.
 pub(crate) fn all(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     let mut all = truetps_driver::server_settings(client)?;
     // SET cannot change a status.
@@ -229,7 +231,8 @@ pub(crate) fn is_ours(entry: &JournalEntry, found: &str) -> bool {
     entry.pending || entry.ours.iter().any(|ours| same_setting(ours, found))
 }
 
-/// Restores a variable if it has a value of the run. `restarted`: the server has forgotten what was set.
+/// Restores a variable if it has a value of the run. `restarted`: the server has forgotten what was
+/// set.
 pub(crate) fn restore_variable(
     client: &mut Client,
     entry: &JournalEntry,
@@ -281,15 +284,18 @@ mod tests {
     fn the_narrowest_privilege_is_named() {
         for (message, expected) in [
             (
-                "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN privilege(s) for this",
+                "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN \
+                 privilege(s) for this",
                 "SYSTEM_VARIABLES_ADMIN",
             ),
             (
-                "Access denied; you need (at least one of) the SUPER, BINLOG ADMIN privilege(s) for this",
+                "Access denied; you need (at least one of) the SUPER, BINLOG ADMIN privilege(s) \
+                 for this",
                 "BINLOG ADMIN",
             ),
             (
-                "Access denied; you need (at least one of) the SUPER privilege(s) for this operation",
+                "Access denied; you need (at least one of) the SUPER privilege(s) for this \
+                 operation",
                 "SUPER",
             ),
             ("odd", "SUPER"),
@@ -314,7 +320,8 @@ mod tests {
     #[test]
     fn each_level_is_tried_once() {
         let plan = Plan::parse(
-            "name = \"p\"\nabout = \"a\"\n[server.settings]\nfixed = 1\n[workload]\nname = \"insert\"\n[factors]\n\
+            "name = \"p\"\nabout = \"a\"\n[server.settings]\nfixed = 1\n[workload]\nname = \
+             \"insert\"\n[factors]\n\
              one = [1, 2, 0]\ntwo = [1, 0]\nconnections = [1, 2]\n",
         )
         .unwrap();

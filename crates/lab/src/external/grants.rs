@@ -7,7 +7,8 @@ use truetps_workload::Workload;
 use super::error::ExternalError;
 use super::privileges::Privileges;
 
-/// Privileges that every run needs in its schema; the rest depends on the statements of its workload.
+/// Privileges that every run needs in its schema; the rest depends on the statements of its
+/// workload.
 const NEEDED: [&str; 4] = ["CREATE", "DROP", "SELECT", "INSERT"];
 const NEEDED_BY_SOME: [(&str, &str); 5] = [
     ("UPDATE", "UPDATE"),
@@ -146,8 +147,8 @@ pub(crate) fn is_without_limit(client: &mut Client) -> Result<bool, DriverError>
     Ok(everywhere.any(|grant| grant.has("SUPER") || grant.has("CONNECTION ADMIN")))
 }
 
-/// Whether the account sees other users' sessions. If SHOW GRANTS is refused (skip_grant_tables), everything is
-/// allowed.
+/// Whether the account sees other users' sessions. If SHOW GRANTS is refused (skip_grant_tables),
+/// everything is allowed.
 pub(crate) fn may_see_all_sessions(client: &mut Client) -> Result<bool, DriverError> {
     match shown_grants(client) {
         Ok(shown) => Ok(shown.iter().any(|grant| grant.gives_everywhere("PROCESS"))),
@@ -188,7 +189,8 @@ pub(crate) fn check(
         if schema_is_theirs {
             return Err(ExternalError::Privilege { what, grant });
         }
-        // An existing schema may be hidden from the account; DROP on another user's schema must not be granted.
+        // An existing schema may be hidden from the account; DROP on another user's schema must not
+        // be granted.
         let grant = format!("only if no schema of this name exists:  {grant}");
         return Err(ExternalError::MakesNoSchema { what, grant, in_address: None });
     }
@@ -196,7 +198,8 @@ pub(crate) fn check(
     Ok(Vec::new())
 }
 
-/// Refuses global variables that the account may not set; names the narrowest sufficient privileges.
+/// Refuses global variables that the account may not set; names the narrowest sufficient
+/// privileges.
 fn check_sets(
     client: &mut Client,
     grants: &[Grant],
@@ -281,7 +284,8 @@ mod tests {
     fn what_is_needed_is_what_is_sent() {
         let of = |name: &str| {
             let plan = truetps_plan::Plan::parse(&format!(
-                "name = 'p'\nabout = 'a'\n[workload]\nname = '{name}'\n[factors]\nconnections = [1]\n"
+                "name = 'p'\nabout = 'a'\n[workload]\nname = '{name}'\n[factors]\nconnections = \
+                 [1]\n"
             ));
             let spec = plan.unwrap().workload;
             needed(&*truetps_workload::build(&spec, truetps_record::SqlDialect::Mysql, 1).unwrap())

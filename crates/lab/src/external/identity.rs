@@ -9,7 +9,8 @@ use super::error::ExternalError;
 /// What identifies a server, whatever address leads to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
-    /// `server_uuid`; without one, host, port, datadir and other available parts; on PostgreSQL the system identifier.
+    /// `server_uuid`; without one, host, port, datadir and other available parts; on PostgreSQL the
+    /// system identifier.
     pub id: String,
     /// No other server has this id. Name, port and folder may be equal in two containers.
     pub is_unique: bool,
@@ -51,14 +52,16 @@ impl Identity {
         is_of_parts(&self.id)
     }
 
-    /// Whether the server was restarted since this identity was read, judging by its current start time. The start time
-    /// may also be earlier: the clock may have been set back before the restart.
+    /// Whether the server was restarted since this identity was read, judging by its current start
+    /// time. The start time may also be earlier: the clock may have been set back before the
+    /// restart.
     pub(crate) fn was_restarted(&self, now: &Self) -> bool {
         (now.started_s - self.started_s).abs() > START_TOLERANCE_S
     }
 }
 
-/// Parts of the id of a server without a unique one: each may change while the server stays the same.
+/// Parts of the id of a server without a unique one: each may change while the server stays the
+/// same.
 const PARTS: [&str; 5] = ["host name", "port", "data folder", "server_id", "server_uid"];
 
 /// Prefix of the address of a PostgreSQL whose system identifier may not be read.
@@ -97,8 +100,8 @@ fn of_postgres(client: &mut Client) -> Result<(String, bool), ExternalError> {
     Ok((format!("{ADDRESS}{}", client.query_value(sql)?.unwrap_or_default()), false))
 }
 
-/// The identity of MariaDB, or of MySQL before 5.6: parts that may be equal in two containers, and the identifier that
-/// newer versions derive from the network card.
+/// The identity of MariaDB, or of MySQL before 5.6: parts that may be equal in two containers, and
+/// the identifier that newer versions derive from the network card.
 fn of_parts(client: &mut Client) -> Result<(String, bool), ExternalError> {
     let sql = "SELECT CONCAT_WS(':', @@hostname, @@port, @@datadir, @@GLOBAL.server_id)";
     let parts = client.query_value(sql)?.ok_or(ExternalError::NoAnswer { sql })?;
@@ -117,7 +120,8 @@ fn optional(client: &mut Client, sql: &str) -> Result<Option<String>, DriverErro
     }
 }
 
-/// Whether the server reports that it has no such variable, table or function, or that this account may not read it.
+/// Whether the server reports that it has no such variable, table or function, or that this account
+/// may not read it.
 fn has_none(error: &ServerError) -> bool {
     const NUMBERS: [u16; 9] = [1044, 1049, 1109, 1142, 1146, 1193, 1227, 1682, 3167];
     const STATES: [&str; 2] = ["42501", "42883"];
@@ -128,12 +132,14 @@ fn has_none(error: &ServerError) -> bool {
     }
 }
 
-/// One statement reads both numbers at one moment: their difference is the constant that the server keeps, even if its
-/// clock is changed.
+/// One statement reads both numbers at one moment: their difference is the constant that the server
+/// keeps, even if its clock is changed.
 fn started_s(client: &mut Client) -> Result<f64, ExternalError> {
     const MYSQL: [&str; 2] = [
-        "SELECT UNIX_TIMESTAMP() - variable_value FROM performance_schema.global_status WHERE variable_name = 'Uptime'",
-        "SELECT UNIX_TIMESTAMP() - variable_value FROM information_schema.global_status WHERE variable_name = 'UPTIME'",
+        "SELECT UNIX_TIMESTAMP() - variable_value FROM performance_schema.global_status WHERE \
+         variable_name = 'Uptime'",
+        "SELECT UNIX_TIMESTAMP() - variable_value FROM information_schema.global_status WHERE \
+         variable_name = 'UPTIME'",
     ];
     const POSTGRES: [&str; 1] = ["SELECT extract(epoch FROM pg_postmaster_start_time())::text"];
     let questions = if client.dialect() == SqlDialect::Mysql { &MYSQL[..] } else { &POSTGRES[..] };

@@ -1,8 +1,9 @@
-//! The journal of an external run: the original settings of a server, and what was created in it. It is on disk before
-//! the first change, and is deleted once everything is restored.
+//! The journal of an external run: the original settings of a server, and what was created in it.
+//! It is on disk before the first change, and is deleted once everything is restored.
 //!
-//! One file for each server and schema, beside a lock that the operating system releases however a process ends: a
-//! journal whose lock is free was left by a killed run. Journals contain no passwords.
+//! One file for each server and schema, beside a lock that the operating system releases however a
+//! process ends: a journal whose lock is free was left by a killed run. Journals contain no
+//! passwords.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -47,11 +48,11 @@ pub struct LeftSchema {
     pub is_theirs: bool,
     /// The PostgreSQL schema, inside the user's database, that has the tables.
     pub namespace: Option<String>,
-    /// All tables and views that the run creates, listed before the first: other tables in a schema of the run belong
-    /// to other users.
+    /// All tables and views that the run creates, listed before the first: other tables in a schema
+    /// of the run belong to other users.
     pub planned: Vec<String>,
-    /// In a user's schema, tables that are being created: they may exist and be empty. In a schema of the run, the
-    /// mark: the schema itself is being created.
+    /// In a user's schema, tables that are being created: they may exist and be empty. In a schema
+    /// of the run, the mark: the schema itself is being created.
     pub making: Vec<String>,
     /// In a user's schema, tables that were created; in a schema of the run, the mark.
     pub made: Vec<String>,
@@ -65,7 +66,8 @@ pub struct JournalEntry {
     pub ours: Vec<String>,
     /// A SET is in progress: any value found may be the server's adjustment of it.
     pub pending: bool,
-    /// The value at the start of the run, if the server was restarted since with another value of its own.
+    /// The value at the start of the run, if the server was restarted since with another value of
+    /// its own.
     pub earlier: Vec<String>,
 }
 
@@ -159,8 +161,8 @@ pub(super) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Why a journal may have been written by another user. Its contents are sent to a server with administrator
-/// privileges.
+/// Why a journal may have been written by another user. Its contents are sent to a server with
+/// administrator privileges.
 pub(super) fn distrust(file: &Metadata) -> Option<String> {
     let us = geteuid().as_raw();
     if ![0, us].contains(&file.uid()) {

@@ -1,7 +1,8 @@
 //! Journals on disk: who holds one, and that it exists when it is needed.
 //!
-//! All checks, locking and removal of files happen under one lock of the folder, which is held for moments. A lock file
-//! is removed only together with its journal, and never because of an error: a live run may hold it.
+//! All checks, locking and removal of files happen under one lock of the folder, which is held for
+//! moments. A lock file is removed only together with its journal, and never because of an error: a
+//! live run may hold it.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -53,7 +54,8 @@ impl OpenJournal {
             open.remove_beside();
             return Err(error);
         }
-        // Some file systems impose modes and owners: a journal that is not trusted cannot be used to restore.
+        // Some file systems impose modes and owners: a journal that is not trusted cannot be used
+        // to restore.
         if let Err(error) = Journal::read(&open.path) {
             let _ = fs::remove_file(&open.path);
             open.remove_beside();
@@ -78,8 +80,8 @@ impl OpenJournal {
         Ok(Self { path: path.to_owned(), lock, journal, is_leaving: true, unwritten: None })
     }
 
-    /// Replaces the file; it is on disk when this returns. While leaving, a failure is kept for [`Self::finish`] to
-    /// report: the old file also says what to restore.
+    /// Replaces the file; it is on disk when this returns. While leaving, a failure is kept for
+    /// [`Self::finish`] to report: the old file also says what to restore.
     pub(crate) fn write(&mut self) -> Result<(), ExternalError> {
         let first = self.replace();
         // The disk space reserved for this.
@@ -115,7 +117,8 @@ impl OpenJournal {
         File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()
     }
 
-    /// The file with the numbers of the run's sessions: see [`truetps_driver::ConnectionIds::copy_to`].
+    /// The file with the numbers of the run's sessions: see
+    /// [`truetps_driver::ConnectionIds::copy_to`].
     pub(crate) fn sessions_file(&self) -> Option<File> {
         let path = self.path.with_extension(SESSIONS);
         open_no_link(File::options().append(true).create(true).mode(0o600), &path).ok()
@@ -139,7 +142,8 @@ impl OpenJournal {
         write_synced(&path, &vec![0; BYTES]).map_err(|error| problem(&path, &error))
     }
 
-    /// The lock is removed if it no longer protects a journal: it may protect the original of a copy.
+    /// The lock is removed if it no longer protects a journal: it may protect the original of a
+    /// copy.
     fn remove_beside(&self) {
         let _ = fs::remove_file(self.spare());
         let _ = fs::remove_file(self.path.with_extension(SESSIONS));
@@ -148,11 +152,12 @@ impl OpenJournal {
         }
     }
 
-    /// Nothing is left to restore. `keep`: a variable was left with a value set by another session, and the file, under
-    /// a new name, is the only record of the original value.
+    /// Nothing is left to restore. `keep`: a variable was left with a value set by another session,
+    /// and the file, under a new name, is the only record of the original value.
     pub(crate) fn finish(self, keep: bool) -> Result<Option<PathBuf>, ExternalError> {
         if !self.path.exists() && self.lock.metadata().is_ok_and(|lock| lock.nlink() == 0) {
-            // The user removed the folder. If the disk was unmounted, the lock is still in its folder.
+            // The user removed the folder. If the disk was unmounted, the lock is still in its
+            // folder.
             return Ok(None);
         }
         let was_unmounted = self.was_unmounted();
@@ -192,7 +197,8 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Two runs that set variables of one server would each restore the other's values. Creates no file.
+/// Two runs that set variables of one server would each restore the other's values. Creates no
+/// file.
 pub(crate) fn refuse_unfinished(
     folder: &Path,
     ours: &Journal,
@@ -265,8 +271,8 @@ pub fn unfinished(folder: &Path) -> Result<LeftJournals, ExternalError> {
     Ok(found)
 }
 
-/// Removes temporary files of processes killed while writing a journal: a live writer holds the journal's lock. The
-/// caller holds the folder's lock.
+/// Removes temporary files of processes killed while writing a journal: a live writer holds the
+/// journal's lock. The caller holds the folder's lock.
 fn remove_half_written(folder: &Path) {
     for path in files(folder, "tmp").unwrap_or_default() {
         if is_journal_name(&path) && matches!(is_held(&path), Ok(false)) {
@@ -324,7 +330,8 @@ fn is_held(journal: &Path) -> Result<bool, ExternalError> {
     }
 }
 
-/// Opens a lock. A full or read-only disk takes no new file: then an existing lock is opened for reading, or `instead`.
+/// Opens a lock. A full or read-only disk takes no new file: then an existing lock is opened for
+/// reading, or `instead`.
 fn open_lock(path: &Path, instead: &Path) -> io::Result<File> {
     match open_no_link(File::options().write(true).create(true).truncate(false).mode(0o600), path) {
         Err(error) if takes_no_file(&error) => {
@@ -346,7 +353,8 @@ fn takes_no_file(error: &io::Error) -> bool {
 const FOLDER_LOCK: &str = ".lock";
 /// Disk space reserved for a journal.
 const SPARE: &str = "spare";
-/// The text of a file written by this user or by root, as a journal is; see `journal.rs`. Links are not followed.
+/// The text of a file written by this user or by root, as a journal is; see `journal.rs`. Links are
+/// not followed.
 fn read_trusted(path: &Path) -> io::Result<String> {
     const BYTES_MAX: u64 = 64 << 20;
     let file = open_no_link(File::options().read(true), path)?;
@@ -361,7 +369,8 @@ fn read_trusted(path: &Path) -> io::Result<String> {
 /// Numbers of the run's sessions.
 const SESSIONS: &str = "sessions";
 
-/// It is held for moments only: a process that holds it longer was stopped, or the file system has lost the lock.
+/// It is held for moments only: a process that holds it longer was stopped, or the file system has
+/// lost the lock.
 const FOLDER_LOCK_WAIT: Duration = Duration::from_secs(30);
 
 fn lock_folder(folder: &Path) -> Result<File, ExternalError> {

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use truetps_record::fnv1a;
 
-/// One name for each server and schema: the readable part, and a hash for characters that a file name cannot have.
+/// One name for each server and schema: the readable part, and a hash for characters that a file
+/// name cannot have.
 pub(super) fn file_name(server: &str, schema: &str) -> String {
     let both = [server.as_bytes(), &[0], schema.as_bytes()].concat();
     format!("{}--{}--{:016x}.json", slug(server), slug(schema), fnv1a(&both))

@@ -1,5 +1,6 @@
-//! Estimates how much the load writes to the logs of an external server, during its first trial: from the counters that
-//! the probe reads anyway, or at the end of the trial if the probe does not have them.
+//! Estimates how much the load writes to the logs of an external server, during its first trial:
+//! from the counters that the probe reads anyway, or at the end of the trial if the probe does not
+//! have them.
 
 use truetps_plan::Plan;
 use truetps_record::{
@@ -8,9 +9,11 @@ use truetps_record::{
 
 use super::log_volume::volume_text;
 
-/// Length of load that is measured before the rest is estimated. Probe readings are milliseconds early or late.
+/// Length of load that is measured before the rest is estimated. Probe readings are milliseconds
+/// early or late.
 const FIRST_LOOK_MS: f64 = 950.0;
-/// A load that writes this many times the reported rate, and this much more a second, is reported again.
+/// A load that writes this many times the reported rate, and this much more a second, is reported
+/// again.
 const MUCH_MORE: u64 = 2;
 const MUCH_MORE_BYTES: u64 = 1 << 20;
 
@@ -53,7 +56,9 @@ impl LoadVolume {
         Self {
             log_bin: facts.replication.log_bin,
             note: (!plan.probe.enabled).then(|| {
-                "the probe is off: the load's writes to the server's logs are known after the first trial".to_owned()
+                "the probe is off: the load's writes to the server's logs are known after the \
+                 first trial"
+                    .to_owned()
             }),
             load_s: load.measure_transactions.is_none().then_some(load.warm_up_s + load.measure_s),
             trials_left: None,
@@ -101,7 +106,8 @@ impl LoadVolume {
         self.tell(written.times(1e3 / took_ms), "the load writes about")
     }
 
-    /// The load has ended, and the server has written this much since the last one. Reports what the probe did not see.
+    /// The load has ended, and the server has written this much since the last one. Reports what
+    /// the probe did not see.
     pub(crate) fn end(&mut self, logged: Option<&LogVolume>) -> Option<String> {
         let left = self.trials_left.map(|trials| trials.saturating_sub(1));
         self.trials_left = left;
@@ -125,7 +131,8 @@ impl LoadVolume {
     }
 
     fn tell(&mut self, a_second: LogVolume, verb: &str) -> Option<String> {
-        // With innodb_flush_log_at_trx_commit=0 or 2 the redo log of a binlog that grows is written later.
+        // With innodb_flush_log_at_trx_commit=0 or 2 the redo log of a binlog that grows is written
+        // later.
         let is_later = a_second.redo_bytes == Some(0) && a_second.binlog_bytes > Some(0);
         let a_second =
             LogVolume { redo_bytes: a_second.redo_bytes.filter(|_| !is_later), ..a_second };
@@ -170,7 +177,8 @@ mod tests {
     const MIB: f64 = 1024.0 * 1024.0;
 
     fn volume(log_bin: bool) -> LoadVolume {
-        let toml = "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[load]\nwarm_up_s = 2\nmeasure_s = 8\n\
+        let toml = "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[load]\nwarm_up_s \
+                    = 2\nmeasure_s = 8\n\
                     [factors]\nconnections = [1]\n";
         let replication = Replication { log_bin: Some(log_bin), ..Replication::default() };
         let facts = ExternalFacts { replication, ..ExternalFacts::default() };
@@ -202,8 +210,9 @@ mod tests {
         // Bytes written before the load begins are not counted.
         assert_eq!(volume.sample(&header(), &sample(0.0, &both(100.0, 1000.0))), None);
         assert_eq!(volume.sample(&header(), &sample(500.0, &both(101.0, 1002.0))), None);
-        let text = "the load writes about 2.0 MiB of binlog and 4.0 MiB of redo log or WAL a second: about 60.0 MiB of \
-                    binlog and 120.0 MiB of redo log or WAL until the end of the experiment, in addition to the refills";
+        let text = "the load writes about 2.0 MiB of binlog and 4.0 MiB of redo log or WAL a \
+                    second: about 60.0 MiB of binlog and 120.0 MiB of redo log or WAL until the \
+                    end of the experiment, in addition to the refills";
         assert_eq!(
             volume.sample(&header(), &sample(1000.0, &both(102.0, 1004.0))).as_deref(),
             Some(text)

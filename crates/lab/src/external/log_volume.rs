@@ -52,16 +52,17 @@ impl<'a> Filling<'a> {
             format!("each of {} trials", self.trials)
         };
         format!(
-            "filling the tables {verb} {} to the server's logs; {trials} refills them, which writes about {}, in addition to what the \
-             load itself writes (estimated when it runs; the report has the total)",
+            "filling the tables {verb} {} to the server's logs; {trials} refills them, which \
+             writes about {}, in addition to what the load itself writes (estimated when it runs; \
+             the report has the total)",
             volume_text(&once.times(COPIES)),
             volume_text(once)
         )
     }
 }
 
-/// Bytes written by one copy of all rows, given the inserted rows and the bytes written. Copied rows are logged like
-/// inserted ones.
+/// Bytes written by one copy of all rows, given the inserted rows and the bytes written. Copied
+/// rows are logged like inserted ones.
 fn once(so_far: &LogVolume, filled: &Filled) -> LogVolume {
     so_far.times(filled.of as f64 / (filled.rows + filled.copied) as f64)
 }

@@ -1,5 +1,5 @@
-//! A mark in the run's schema, so that a schema of the same name on another server behind the same address is never
-//! taken for it.
+//! A mark in the run's schema, so that a schema of the same name on another server behind the same
+//! address is never taken for it.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -25,12 +25,14 @@ impl Mark {
         Self { id: id.to_owned() }
     }
 
-    /// The comment of tables that are created in a user's schema. It contains no character with a meaning in SQL.
+    /// The comment of tables that are created in a user's schema. It contains no character with a
+    /// meaning in SQL.
     pub(crate) fn signature(&self) -> String {
         format!("truetps {}", self.id)
     }
 
-    /// A connection limit that a PostgreSQL database has from its creation on, and that is never reached.
+    /// A connection limit that a PostgreSQL database has from its creation on, and that is never
+    /// reached.
     pub(crate) fn connection_limit(&self) -> u64 {
         const LEAST: u64 = 1_000_000_000;
         LEAST + fnv1a(self.id.as_bytes()) % LEAST
@@ -57,7 +59,8 @@ impl Mark {
     pub(crate) fn is_in(&self, client: &mut Client, table: &str) -> Result<bool, DriverError> {
         match client.query_value(&Self::question(table)) {
             Ok(found) => Ok(found.as_deref() == Some(self.id.as_str())),
-            // A schema without the table belongs to another user. A refused or interrupted query proves nothing.
+            // A schema without the table belongs to another user. A refused or interrupted query
+            // proves nothing.
             Err(DriverError::Server(error)) if says_absent(&error) => Ok(false),
             Err(error) => Err(error),
         }

@@ -1,16 +1,20 @@
-//! Runs on an external server: identify the server, check everything before the first change, set its variables, and
-//! restore them, however this process ends.
+//! Runs on an external server: identify the server, check everything before the first change, set
+//! its variables, and restore them, however this process ends.
 //!
-//! - `survey`: all checks before a change; `access`, `grants`, `privileges`: what the account may do, and who else uses
-//!   the server; `room`: whether it has sessions for the clients; `replication`: who receives what is written;
-//!   `log_volume`: how much that is; `load_volume`: how much of it the load writes.
-//! - `journal`, `journal_file`, `journal_name`: the original state, on disk before the first change.
-//! - `settings_lease`: the settings of a run, from its journal to the last restored one; `restoring`: how they are
-//!   restored.
-//! - `schema`, `relations`, `mark`, `owned_sql`: where tables are created, and how they are recognised later;
-//!   `closing`: before a database is dropped.
-//! - `session`: a run; `rehearsal`: what a run would send; `plan_check`: whether it could; `restore`: what a killed run left.
-//! - `control`: sessions that create and set things; `committing`: what each session sets first; `sessions`: which sessions belong to the run, and how they are ended.
+//! - `survey`: all checks before a change; `access`, `grants`, `privileges`: what the account may
+//!   do, and who else uses the server; `room`: whether it has sessions for the clients;
+//!   `replication`: who receives what is written; `log_volume`: how much that is; `load_volume`:
+//!   how much of it the load writes.
+//! - `journal`, `journal_file`, `journal_name`: the original state, on disk before the first
+//!   change.
+//! - `settings_lease`: the settings of a run, from its journal to the last restored one;
+//!   `restoring`: how they are restored.
+//! - `schema`, `relations`, `mark`, `owned_sql`: where tables are created, and how they are
+//!   recognised later; `closing`: before a database is dropped.
+//! - `session`: a run; `rehearsal`: what a run would send; `plan_check`: whether it could;
+//!   `restore`: what a killed run left.
+//! - `control`: sessions that create and set things; `committing`: what each session sets first;
+//!   `sessions`: which sessions belong to the run, and how they are ended.
 //! - `parts`: a load that several generators make together.
 //! - `globals`, `session_settings`: one variable; `identity`: which server.
 

@@ -1,5 +1,6 @@
-//! Statements that a workload may send to create and fill its tables in a user's schema: only statements that affect
-//! those tables and nothing else. The statements of the load are not checked: the user wants them measured.
+//! Statements that a workload may send to create and fill its tables in a user's schema: only
+//! statements that affect those tables and nothing else. The statements of the load are not
+//! checked: the user wants them measured.
 
 use truetps_files::split_sql;
 use truetps_record::SqlDialect;
@@ -67,7 +68,8 @@ fn is_allowed(sql: &str, tables: &[String]) -> bool {
     }
 }
 
-/// Names of the tables and views that a text creates. An extra name only reserves that name in the run's schema.
+/// Names of the tables and views that a text creates. An extra name only reserves that name in the
+/// run's schema.
 pub(crate) fn made_by(sql: &str) -> Vec<String> {
     let names = whole_names(sql).into_iter().map(|name| {
         let table = name.rsplit('.').next().unwrap_or(&name);
@@ -88,7 +90,8 @@ pub(crate) fn made_elsewhere(sql: &str) -> Vec<String> {
 const QUOTES: [char; 2] = ['`', '"'];
 
 fn whole_names(sql: &str) -> Vec<String> {
-    /// `OR REPLACE ALGORITHM = MERGE DEFINER = a SQL SECURITY INVOKER` and similar clauses precede the word.
+    /// `OR REPLACE ALGORITHM = MERGE DEFINER = a SQL SECURITY INVOKER` and similar clauses precede
+    /// the word.
     const BEFORE_MAX: usize = 16;
     let spaced = sql.replace('(', " ( ").replace(';', " ; ");
     let words: Vec<_> = spaced.split_whitespace().collect();
@@ -122,7 +125,8 @@ mod tests {
         for (sql, names) in [
             ("CREATE TABLE t (v INT); create table if not exists `u`(v INT)", &["t", "u"][..]),
             (
-                "CREATE OR REPLACE ALGORITHM = MERGE SQL SECURITY INVOKER VIEW truetps.v AS SELECT 1",
+                "CREATE OR REPLACE ALGORITHM = MERGE SQL SECURITY INVOKER VIEW truetps.v AS SELECT \
+                 1",
                 &["v"],
             ),
             ("DO $$ BEGIN CREATE MATERIALIZED VIEW m AS SELECT 1; END $$", &["m"]),

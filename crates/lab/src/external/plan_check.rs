@@ -1,6 +1,6 @@
-//! `truetps plan check --dsn`: whether a plan can run on an external server. Changes nothing in the server: levels of
-//! session settings are tried in a session of its own, levels of global variables are compared with what the server
-//! says about them.
+//! `truetps plan check --dsn`: whether a plan can run on an external server. Changes nothing in the
+//! server: levels of session settings are tried in a session of its own, levels of global variables
+//! are compared with what the server says about them.
 
 use truetps_driver::{Client, DriverError};
 use truetps_plan::Plan;
@@ -72,12 +72,13 @@ impl Allowed {
         let sql = match (client.dialect(), server.flavour) {
             (SqlDialect::Postgres, _) => return Ok(Self::default()),
             (_, Flavour::Mariadb) => format!(
-                "SELECT numeric_min_value, numeric_max_value, enum_value_list FROM information_schema.system_variables \
-                 WHERE variable_name = '{name}' AND variable_type NOT IN ('SET', 'FLAGSET')"
+                "SELECT numeric_min_value, numeric_max_value, enum_value_list FROM \
+                 information_schema.system_variables WHERE variable_name = '{name}' AND \
+                 variable_type NOT IN ('SET', 'FLAGSET')"
             ),
             _ => format!(
-                "SELECT NULLIF(min_value, 0), NULLIF(max_value, 0), NULL FROM performance_schema.variables_info \
-                 WHERE variable_name = '{name}'"
+                "SELECT NULLIF(min_value, 0), NULLIF(max_value, 0), NULL FROM \
+                 performance_schema.variables_info WHERE variable_name = '{name}'"
             ),
         };
         let rows = match client.query(&sql) {

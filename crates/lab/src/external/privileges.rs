@@ -1,7 +1,7 @@
 //! The narrowest privilege with which an account can set a global variable.
 //!
-//! MariaDB 10.5 and later have one for each kind of variable (`knowledge::mariadb_privilege`); a test checks them against
-//! a server.
+//! MariaDB 10.5 and later have one for each kind of variable (`knowledge::mariadb_privilege`); a
+//! test checks them against a server.
 
 use truetps_driver::{Client, DriverError};
 use truetps_knowledge::{Version, mariadb_privilege};
@@ -95,8 +95,9 @@ mod tests {
             ));
             let mut low = Client::connect(&target.unwrap(), Duration::from_secs(20)).unwrap();
             let privileges = Privileges::of(&mut low).unwrap();
-            let sql = "SELECT LOWER(variable_name) FROM information_schema.system_variables WHERE read_only = 'NO' AND \
-                       variable_scope = 'GLOBAL' AND variable_name NOT LIKE '%.%'";
+            let sql = "SELECT LOWER(variable_name) FROM information_schema.system_variables WHERE \
+                       read_only = 'NO' AND variable_scope = 'GLOBAL' AND variable_name NOT LIKE \
+                       '%.%'";
             let mut asked = 0;
             for row in root.query(sql).unwrap().rows {
                 let name = row[0].clone().unwrap();

@@ -23,27 +23,34 @@ use crate::trial::setting::set_sql;
 /// What the rehearsal itself sends, by kind.
 const READS_MYSQL: &[&str] = &[
     "ROLLBACK, and SET SESSION of what a run sets in its own sessions first",
-    "SELECT of @@version, @@version_comment, @@autocommit, @@completion_type, @@sql_log_bin, @@log_bin, @@hostname, @@port, @@datadir, @@GLOBAL.server_uuid, server_id \
-     and server_uid, and of each setting of the plan, global and of the session",
+    "SELECT of @@version, @@version_comment, @@autocommit, @@completion_type, @@sql_log_bin, \
+     @@log_bin, @@hostname, @@port, @@datadir, @@GLOBAL.server_uuid, server_id and server_uid, and \
+     of each setting of the plan, global and of the session",
     "SELECT CURRENT_USER(), CURRENT_ROLE(), UNIX_TIMESTAMP(), IS_FREE_LOCK(); SHOW GRANTS",
     "SHOW GLOBAL VARIABLES and SHOW SESSION VARIABLES, all of them, and LIKE 'max_connections'",
-    "SHOW ALL SLAVES STATUS, SHOW REPLICA STATUS or SHOW SLAVE STATUS; SHOW GLOBAL STATUS of Queries, Threads_running, \
-     Threads_connected, Slaves_connected, Innodb_os_log_written, Binlog_bytes_written, wsrep_ready, wsrep_cluster_size, Innodb_redo_log_enabled and Rpl_semi_sync_*_status",
-    "SELECT from information_schema.processlist, schemata, tables and global_status, performance_schema.global_status and \
-     replication_group_members",
-    "START TRANSACTION and ROLLBACK, with a SELECT between them, where settings are to be set: a proxy would show there",
+    "SHOW ALL SLAVES STATUS, SHOW REPLICA STATUS or SHOW SLAVE STATUS; SHOW GLOBAL STATUS of \
+     Queries, Threads_running, Threads_connected, Slaves_connected, Innodb_os_log_written, \
+     Binlog_bytes_written, wsrep_ready, wsrep_cluster_size, Innodb_redo_log_enabled and \
+     Rpl_semi_sync_*_status",
+    "SELECT from information_schema.processlist, schemata, tables and global_status, \
+     performance_schema.global_status and replication_group_members",
+    "START TRANSACTION and ROLLBACK, with a SELECT between them, where settings are to be set: a \
+     proxy would show there",
 ];
 const READS_POSTGRES: &[&str] = &[
-    "SELECT version(), pg_is_in_recovery(), pg_postmaster_start_time(), pg_backend_pid(); SHOW of transaction_read_only and its default",
-    "SELECT from pg_settings, pg_roles, pg_database, pg_stat_activity, pg_stat_replication, pg_replication_slots, pg_control_system(); \
-     SHOW archive_mode",
-    "SELECT current_schema(), has_schema_privilege() and from pg_class and pg_namespace, in a database that is yours",
+    "SELECT version(), pg_is_in_recovery(), pg_postmaster_start_time(), pg_backend_pid(); SHOW of \
+     transaction_read_only and its default",
+    "SELECT from pg_settings, pg_roles, pg_database, pg_stat_activity, pg_stat_replication, \
+     pg_replication_slots, pg_control_system(); SHOW archive_mode",
+    "SELECT current_schema(), has_schema_privilege() and from pg_class and pg_namespace, in a \
+     database that is yours",
 ];
 /// Queries of the probe, as far as the server supports them and the account has the privileges.
-const PROBE_MYSQL: &str = "SHOW GLOBAL STATUS; SHOW REPLICA STATUS; SELECT from information_schema.innodb_metrics, innodb_trx and \
-                           processlist, and from performance_schema";
-const PROBE_POSTGRES: &str = "SELECT from pg_stat_wal, pg_stat_database, pg_stat_bgwriter, pg_stat_checkpointer, pg_stat_io, \
-                              pg_stat_activity and pg_locks";
+const PROBE_MYSQL: &str = "SHOW GLOBAL STATUS; SHOW REPLICA STATUS; SELECT from \
+                           information_schema.innodb_metrics, innodb_trx and processlist, and from \
+                           performance_schema";
+const PROBE_POSTGRES: &str = "SELECT from pg_stat_wal, pg_stat_database, pg_stat_bgwriter, \
+                              pg_stat_checkpointer, pg_stat_io, pg_stat_activity and pg_locks";
 /// Statements that fill tables are longer than this, and are cut to this length.
 const SHOWN_MAX: usize = 400;
 
@@ -88,7 +95,8 @@ pub fn rehearse(
             if target.dialect == SqlDialect::Mysql { PROBE_MYSQL } else { PROBE_POSTGRES },
         );
         sent.push(format!(
-            "-- during the load, every {seconds} s in one more session (--no-probe: none), read-only: {asks}"
+            "-- during the load, every {seconds} s in one more session (--no-probe: none), \
+             read-only: {asks}"
         ));
     }
     if part.is_first() {
@@ -111,8 +119,9 @@ fn preparation(
     let tables = found.schema.tables_of(workload);
     sent.extend(tables.load_outline());
     sent.push(format!(
-        "-- the tables have about {:.1} MB: binlog (with log_bin = ON) and redo log or WAL get at least twice that, and once more \
-         before each of {} trials; the volume of the load itself is read from the server's counters while it runs",
+        "-- the tables have about {:.1} MB: binlog (with log_bin = ON) and redo log or WAL get at \
+         least twice that, and once more before each of {} trials; the volume of the load itself \
+         is read from the server's counters while it runs",
         tables.data_bytes() as f64 / 3e6,
         schedule(plan).len()
     ));

@@ -1,4 +1,5 @@
-//! Who receives what is written to an external server: replicas, clusters, slots, archives. Only reads.
+//! Who receives what is written to an external server: replicas, clusters, slots, archives. Only
+//! reads.
 
 use std::time::Duration;
 
@@ -11,11 +12,13 @@ use crate::trial::server_status::{allowed, is_on, number, shown, status_value};
 /// "Access denied; you need … privilege".
 const NO_PRIVILEGE: u16 = 1227;
 
-/// Time limit of the login and of each query, before the load of a program that must run regardless of the result.
+/// Time limit of the login and of each query, before the load of a program that must run regardless
+/// of the result.
 const BRIEF_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A one-line warning before another program's load on a server that truetps did not start. Uses a session of its own
-/// and closes it. `None` also if the server cannot be queried: the load will report the error.
+/// A one-line warning before another program's load on a server that truetps did not start. Uses a
+/// session of its own and closes it. `None` also if the server cannot be queried: the load will
+/// report the error.
 pub fn replication_warning(target: &Target) -> Option<String> {
     let mut target = Target { setup: Vec::new(), connections: None, ..target.clone() };
     if target.dialect == SqlDialect::Mysql {
@@ -69,8 +72,8 @@ fn is_replica(client: &mut Client) -> Result<Option<bool>, DriverError> {
     Ok(if is_denied { None } else { Some(false) })
 }
 
-/// MariaDB counts replicas in a status that every account may read. On other servers truetps counts the threads that
-/// send the binlog to them, which requires PROCESS.
+/// MariaDB counts replicas in a status that every account may read. On other servers truetps counts
+/// the threads that send the binlog to them, which requires PROCESS.
 fn replicas(client: &mut Client) -> Result<Option<u64>, DriverError> {
     let counted = status_value(client, "Slaves_connected")?;
     let sql =
@@ -93,7 +96,8 @@ fn cluster_members(client: &mut Client) -> Result<Option<u64>, DriverError> {
     {
         return Ok(Some(0));
     }
-    let sql = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'";
+    let sql = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE \
+               member_state = 'ONLINE'";
     number(client, sql)
 }
 
@@ -126,22 +130,24 @@ pub(crate) fn warnings(found: &Replication, dialect: SqlDialect) -> Vec<String> 
     };
     let replica = match found.is_replica {
         Some(true) => Some(
-            "this server is a replica: it applies its source's changes during the load, and what is written here is not in its \
-             source",
+            "this server is a replica: it applies its source's changes during the load, and what \
+             is written here is not in its source",
         ),
         Some(false) => None,
         None => Some(
-            "the account may not see whether this server is a replica (REPLICATION CLIENT, or REPLICA MONITOR)",
+            "the account may not see whether this server is a replica (REPLICATION CLIENT, or \
+             REPLICA MONITOR)",
         ),
     };
     let cluster = match found.cluster_members {
         Some(members) if members > 1 => Some(format!(
-            "this server is one of {members} of a cluster (Galera, group replication): each commit waits for other members"
+            "this server is one of {members} of a cluster (Galera, group replication): each commit \
+             waits for other members"
         )),
         Some(_) => None,
         None => Some(
-            "this server is configured for group replication; how many members it has is unknown: the account lacks \
-             SELECT on performance_schema"
+            "this server is configured for group replication; how many members it has is unknown: \
+             the account lacks SELECT on performance_schema"
                 .to_owned(),
         ),
     };
@@ -184,7 +190,8 @@ fn of_postgres(found: &Replication) -> Vec<String> {
     match &found.slots {
         None => {
             all.push(
-                "whether replication slots keep the WAL of the load is unknown: the account lacks the privilege"
+                "whether replication slots keep the WAL of the load is unknown: the account lacks \
+                 the privilege"
                     .to_owned(),
             );
         }
@@ -195,8 +202,8 @@ fn of_postgres(found: &Replication) -> Vec<String> {
             });
             if !idle.is_empty() {
                 all.push(format!(
-                    "replication slots that no consumer reads ({idle}) keep all WAL of the load on the disk until one does \
-                     (or up to max_slot_wal_keep_size)"
+                    "replication slots that no consumer reads ({idle}) keep all WAL of the load on \
+                     the disk until one does (or up to max_slot_wal_keep_size)"
                 ));
             }
             if !active.is_empty() {
@@ -229,8 +236,8 @@ mod tests {
         let said = |found: &Replication, dialect| warnings(found, dialect).join("\n");
         assert_eq!(
             said(&found, SqlDialect::Mysql),
-            "log_bin = ON: the tables and the load are written to the binlog, with a GTID for each transaction; whether \
-             replicas follow this server is unknown: the account lacks PROCESS"
+            "log_bin = ON: the tables and the load are written to the binlog, with a GTID for each \
+             transaction; whether replicas follow this server is unknown: the account lacks PROCESS"
         );
         found.replicas = Some(2);
         assert!(

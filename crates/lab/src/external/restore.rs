@@ -28,8 +28,8 @@ pub enum IdentityProof {
     SameServer,
 }
 
-/// Restores the settings of this journal where the server still has the value set by the run. It may be repeated at any
-/// time.
+/// Restores the settings of this journal where the server still has the value set by the run. It
+/// may be repeated at any time.
 pub fn restore(path: &Path, target: &Target, proof: IdentityProof) -> Result<Restored, LabError> {
     let mut open = OpenJournal::take(path)?;
     check(path, &open.journal, target.dialect)?;
@@ -46,7 +46,8 @@ pub fn restore(path: &Path, target: &Target, proof: IdentityProof) -> Result<Res
                 }
                 .into());
             }
-            // A run leaves its mark before it sets anything: without the mark there is nothing to restore here.
+            // A run leaves its mark before it sets anything: without the mark there is nothing to
+            // restore here.
             if !Schema::of_killed_run(target, &open.journal.schema)
                 .server
                 .is_marked_there(&mut client)?

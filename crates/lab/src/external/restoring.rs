@@ -1,6 +1,7 @@
 //! Restores everything in a journal: used by the run itself, and by the restore after a killed run.
 //!
-//! A variable that fails does not stop the others, and one that changes because another is restored is restored again.
+//! A variable that fails does not stop the others, and one that changes because another is restored
+//! is restored again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +33,8 @@ pub struct Restored {
 /// What became of a variable, or why it failed.
 type Known = Result<RestoreOutcome, String>;
 
-/// Restores everything set by the run, in reverse order. Restored entries leave the journal, which the caller writes;
-/// an error of the connection or the journal leaves all entries.
+/// Restores everything set by the run, in reverse order. Restored entries leave the journal, which
+/// the caller writes; an error of the connection or the journal leaves all entries.
 pub(crate) fn restore_settings(
     client: &mut Client,
     open: &mut OpenJournal,
@@ -53,7 +54,8 @@ pub(crate) fn restore_settings(
             }
             Ok(RestoreOutcome::Left { found }) => {
                 restored.left.push(left_text(entry, found, restarted));
-                // Unless another file keeps the journal, it is the only record of the original value.
+                // Unless another file keeps the journal, it is the only record of the original
+                // value.
                 remaining.push(entry.clone());
             }
             Ok(RestoreOutcome::Adjusted { found }) => {
@@ -137,7 +139,8 @@ fn is_of_connection(error: &ExternalError) -> bool {
     matches!(error, ExternalError::Ask(error) if !matches!(error, DriverError::Server(_)))
 }
 
-/// Variables that the run did not set, as far as it knows, and whose value differs from the original one.
+/// Variables that the run did not set, as far as it knows, and whose value differs from the
+/// original one.
 fn still_differing(client: &mut Client, open: &OpenJournal) -> Result<Vec<String>, ExternalError> {
     let journal = &open.journal;
     if journal.before.is_empty() {
@@ -163,10 +166,12 @@ fn left_text(entry: &JournalEntry, found: &str, restarted: bool) -> String {
             ""
         };
         return format!(
-            "{name} is {found} since the server was restarted{as_set}; left unchanged; before the run it was {original}"
+            "{name} is {found} since the server was restarted{as_set}; left unchanged; before the \
+             run it was {original}"
         );
     }
     format!(
-        "{name} was changed to {found} by another session; left unchanged; before the run it was {original}"
+        "{name} was changed to {found} by another session; left unchanged; before the run it was \
+         {original}"
     )
 }

@@ -1,5 +1,5 @@
-//! Whether a shared server has enough sessions for the clients of a run. If they used all, no other session could log
-//! in.
+//! Whether a shared server has enough sessions for the clients of a run. If they used all, no other
+//! session could log in.
 
 use truetps_driver::{Client, ConnectionIds, DriverError, QueryResult, Target};
 use truetps_plan::Plan;
@@ -11,7 +11,8 @@ use super::grants;
 use crate::error::LabError;
 use crate::trial::server_status::{shown, status_value};
 
-/// Sessions that stay free, besides those reserved for administrators: for connections opened by others during the run.
+/// Sessions that stay free, besides those reserved for administrators: for connections opened by
+/// others during the run.
 const KEPT_FREE: u64 = 3;
 
 /// Sessions of one server.
@@ -35,7 +36,8 @@ impl Room {
     }
 }
 
-/// Refuses a run that would use every session of the server. Of several servers only the first is checked.
+/// Refuses a run that would use every session of the server. Of several servers only the first is
+/// checked.
 pub(crate) fn check(client: &mut Client, target: &Target, plan: &Plan) -> Result<(), LabError> {
     let clients = u64::from(plan.connections_max()).div_ceil(target.endpoints.len() as u64);
     // An account that may not read the numbers fails in the first trial at the latest.
@@ -64,8 +66,8 @@ fn room_of_account(client: &mut Client) -> Result<Option<Room>, DriverError> {
         return Ok(None);
     }
     // The session's value is the account's own limit, or the global one if it has none.
-    let sql = "SELECT @@SESSION.max_user_connections, (SELECT COUNT(*) FROM information_schema.processlist \
-               WHERE user = SUBSTRING_INDEX(USER(), '@', 1))";
+    let sql = "SELECT @@SESSION.max_user_connections, (SELECT COUNT(*) FROM \
+               information_schema.processlist WHERE user = SUBSTRING_INDEX(USER(), '@', 1))";
     let room = match client.query(sql) {
         Ok(result) => Room::of(result).filter(|room| room.max > 0),
         // The first trial decides.
@@ -76,8 +78,8 @@ fn room_of_account(client: &mut Client) -> Result<Option<Room>, DriverError> {
 }
 
 fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
-    // PostgreSQL background workers have no database, or do not count as client sessions. An account without the
-    // privilege sees less of the workers of other accounts.
+    // PostgreSQL background workers have no database, or do not count as client sessions. An
+    // account without the privilege sees less of the workers of other accounts.
     let sql = match client.dialect() {
         SqlDialect::Mysql => {
             let max =
@@ -86,17 +88,18 @@ fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
             return Ok(max.zip(in_use).map(|(max, in_use)| Room { max, in_use }));
         }
         SqlDialect::Postgres => {
-            "SELECT (SELECT sum(CASE name WHEN 'max_connections' THEN setting::int ELSE -setting::int END) \
-             FROM pg_settings WHERE name IN ('max_connections', 'superuser_reserved_connections', \
-             'reserved_connections'))::text, (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL \
-             AND coalesce(backend_type, 'client backend') = 'client backend')::text"
+            "SELECT (SELECT sum(CASE name WHEN 'max_connections' THEN setting::int ELSE \
+             -setting::int END) FROM pg_settings WHERE name IN ('max_connections', \
+             'superuser_reserved_connections', 'reserved_connections'))::text, (SELECT count(*) \
+             FROM pg_stat_activity WHERE datid IS NOT NULL AND coalesce(backend_type, 'client \
+             backend') = 'client backend')::text"
         }
     };
     Ok(Room::of(client.query(sql)?))
 }
 
-/// Whether this is the server itself. Behind a proxy clients may share sessions, and the proxy decides how many there
-/// are.
+/// Whether this is the server itself. Behind a proxy clients may share sessions, and the proxy
+/// decides how many there are.
 fn is_the_server(client: &mut Client, target: &Target) -> Result<bool, DriverError> {
     let ids = ConnectionIds::default();
     let one = Target {

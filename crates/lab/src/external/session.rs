@@ -1,5 +1,5 @@
-//! A run on an external server: creates a schema there, or tables in an existing one, sets the plan's settings, and
-//! restores both.
+//! A run on an external server: creates a schema there, or tables in an existing one, sets the
+//! plan's settings, and restores both.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -27,8 +27,8 @@ use crate::trial::ready_server::{ReadyServer, TrialServer};
 use crate::trial::server_provider::{ExternalServer, ServerProvider};
 use crate::trial::tables::Tables;
 
-/// A restarting server must be back within this time: InnoDB may have much to recover, and settings stay changed unless
-/// truetps waits.
+/// A restarting server must be back within this time: InnoDB may have much to recover, and settings
+/// stay changed unless truetps waits.
 const RETURN_WAIT: Duration = Duration::from_mins(10);
 
 /// State of a server that may be restarted at any time.
@@ -64,8 +64,8 @@ pub(crate) struct ExternalSession<'a> {
 }
 
 impl<'a> ExternalSession<'a> {
-    /// Checks that the server accepts everything in the plan, writes the journal, creates the schema, and tries the
-    /// levels of settings.
+    /// Checks that the server accepts everything in the plan, writes the journal, creates the
+    /// schema, and tries the levels of settings.
     pub(crate) fn enter(
         plan: &'a Plan,
         stop: &'a AtomicBool,
@@ -140,7 +140,8 @@ impl<'a> ExternalSession<'a> {
         session_settings::try_levels(&self.schema.server.inside, &self.scopes, self.plan)
     }
 
-    /// Moves the session into the schema; a PostgreSQL session cannot move, and is replaced by another.
+    /// Moves the session into the schema; a PostgreSQL session cannot move, and is replaced by
+    /// another.
     fn use_schema(&mut self) -> Result<(), LabError> {
         if let (SqlDialect::Mysql, Some(client)) = (self.inside.dialect, &mut self.client) {
             client.execute(&format!("USE {}", self.schema.server.name.quoted()))?;
@@ -182,15 +183,16 @@ impl<'a> ExternalSession<'a> {
         }
         for name in tables.refilled_whole(client)? {
             listener.warn(format!(
-                "the table `{name}` has no primary key by which its rows can be copied in parts: before each trial it is \
-                 refilled in one transaction"
+                "the table `{name}` has no primary key by which its rows can be copied in parts: \
+                 before each trial it is refilled in one transaction"
             ));
         }
         self.is_loaded = true;
         Ok(())
     }
 
-    /// A new session, in the run's schema. If the connection was lost, waits for the server, which may be restarting.
+    /// A new session, in the run's schema. If the connection was lost, waits for the server, which
+    /// may be restarting.
     fn reconnect(&mut self, listener: &mut dyn Listener) -> Result<Client, LabError> {
         let mut client = self.connect_again(self.presence == ServerPresence::Lost, listener)?;
         if let Some(lease) = &mut self.lease {
@@ -247,8 +249,9 @@ impl<'a> ExternalSession<'a> {
         client
     }
 
-    /// Global settings are restored first: they affect all users. The journal stays until everything is done. The
-    /// session that set them restores them; if it is gone, another one does.
+    /// Global settings are restored first: they affect all users. The journal stays until
+    /// everything is done. The session that set them restores them; if it is gone, another one
+    /// does.
     fn clean_up(
         &mut self,
         mut lease: SettingsLease,
@@ -280,7 +283,8 @@ impl<'a> ExternalSession<'a> {
                 drop(gone);
                 let is_awaited = self.presence == ServerPresence::Lost || lease.sets_anything();
                 let outside = control(&self.schema.server.outside);
-                // A user who does not want to wait ends the program; its last message names the journal.
+                // A user who does not want to wait ends the program; its last message names the
+                // journal.
                 let mut client =
                     connect_patiently(&outside, is_awaited, &AtomicBool::new(false), listener)?;
                 lease.verify_server(&mut client)?;
@@ -345,7 +349,8 @@ impl ServerProvider for ExternalSession<'_> {
         notes.extend(lease.end_sessions(client)?);
         schema.check_signatures(client)?;
         notes.extend(tables.refill(client)?);
-        // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
+        // One server behind several addresses, or a PostgreSQL with a process for each session, is
+        // not one process.
         let is_one = inside.dialect == SqlDialect::Mysql
             && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
         let pid = if is_one { client.peer_pid() } else { None };
@@ -362,8 +367,8 @@ impl ServerProvider for ExternalSession<'_> {
         }))
     }
 
-    /// Why the trial that just ended is invalid. If the server cannot be asked whether it stayed the same, the trial is
-    /// invalid, too.
+    /// Why the trial that just ended is invalid. If the server cannot be asked whether it stayed
+    /// the same, the trial is invalid, too.
     fn trouble(
         &mut self,
         configuration: &Configuration,
@@ -384,8 +389,8 @@ impl ServerProvider for ExternalSession<'_> {
         }
     }
 
-    /// Restores the settings and drops what belongs to the run. An error says why that failed: the server has become
-    /// read-only, or is gone.
+    /// Restores the settings and drops what belongs to the run. An error says why that failed: the
+    /// server has become read-only, or is gone.
     fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
         let lease = self.lease.take()?;
         let journal = lease.journal.path.clone();
@@ -446,8 +451,8 @@ fn check_with(
     Ok(lease.trouble(client, plan, configuration)?)
 }
 
-/// A server that refuses the account, or that has no such schema, is reachable: it may be another one. If it has only
-/// too many sessions of the account, the sessions of the load are ending.
+/// A server that refuses the account, or that has no such schema, is reachable: it may be another
+/// one. If it has only too many sessions of the account, the sessions of the load are ending.
 fn is_there(refused: &ServerError) -> bool {
     let state = refused.sqlstate.as_str();
     (state.starts_with("28") || state == "42000" || state == "3D000") && !refused.is_session_limit()

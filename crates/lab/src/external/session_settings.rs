@@ -1,5 +1,5 @@
-//! Session settings on an external server: they are set in the sessions of the load alone. Other sessions are not
-//! affected, and nothing has to be restored.
+//! Session settings on an external server: they are set in the sessions of the load alone. Other
+//! sessions are not affected, and nothing has to be restored.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
-//! Sessions of a run that remain in its server after a trial or the run has ended: their statements would continue and
-//! keep locks. Only sessions proved to be the run's are ended: on PostgreSQL by a name unique to the run; on the MySQL
-//! family, where sessions have no names, by number, account and schema together. Each server numbers its sessions by
-//! itself, so that a number proves nothing where an address may lead to several servers: see [`OwnSessions::is_proof`].
+//! Sessions of a run that remain in its server after a trial or the run has ended: their statements
+//! would continue and keep locks. Only sessions proved to be the run's are ended: on PostgreSQL by
+//! a name unique to the run; on the MySQL family, where sessions have no names, by number, account
+//! and schema together. Each server numbers its sessions by itself, so that a number proves nothing
+//! where an address may lead to several servers: see [`OwnSessions::is_proof`].
 
 use std::time::{Duration, Instant};
 
@@ -23,9 +24,9 @@ pub(crate) struct OwnSessions {
     pub(crate) name: String,
     /// The schema of the load's sessions.
     pub(crate) schema: String,
-    /// Whether number, account and schema prove that a session belongs to the run: all sessions are in one server, and
-    /// no other session has a reason to use the schema. A user's schema may have other sessions of the account, so that
-    /// only a socket of this machine is proof.
+    /// Whether number, account and schema prove that a session belongs to the run: all sessions are
+    /// in one server, and no other session has a reason to use the schema. A user's schema may have
+    /// other sessions of the account, so that only a socket of this machine is proof.
     pub(crate) is_proof: bool,
     /// The session that held the run's settings, according to the journal of the same server.
     pub(crate) control: Option<u64>,
@@ -38,8 +39,8 @@ impl OwnSessions {
             .then(|| format!("SET application_name = {}", text_literal(dialect, name)))
     }
 
-    /// Ends all except the client's own, waits for their end, and returns the numbers of those that remain. The client
-    /// is connected with `ids`.
+    /// Ends all except the client's own, waits for their end, and returns the numbers of those that
+    /// remain. The client is connected with `ids`.
     pub(crate) fn end(&self, client: &mut Client) -> Result<Vec<u64>, DriverError> {
         end_listed(client, IDLE_GRACE, &|client| self.list(client))
     }
@@ -47,9 +48,9 @@ impl OwnSessions {
     fn list(&self, client: &mut Client) -> Result<Vec<ServerSession>, DriverError> {
         if client.dialect() == SqlDialect::Postgres {
             let sql = format!(
-                "SELECT pid::text, '', '', '', CASE state WHEN 'idle' THEN 'Sleep' ELSE state END, '', '', query \
-                 FROM pg_stat_activity \
-                 WHERE application_name = {} AND usename = session_user AND pid <> pg_backend_pid()",
+                "SELECT pid::text, '', '', '', CASE state WHEN 'idle' THEN 'Sleep' ELSE state END, \
+                 '', '', query FROM pg_stat_activity WHERE application_name = {} AND usename = \
+                 session_user AND pid <> pg_backend_pid()",
                 text_literal(SqlDialect::Postgres, &self.name)
             );
             return Ok(client
@@ -80,8 +81,8 @@ pub(crate) fn end_one(client: &mut Client, id: u64) -> Result<bool, DriverError>
     Ok(!left?.is_empty())
 }
 
-/// Ends the listed sessions until none is listed, for a limited time. Also waits for sessions that this account may not
-/// end.
+/// Ends the listed sessions until none is listed, for a limited time. Also waits for sessions that
+/// this account may not end.
 fn end_listed(
     client: &mut Client,
     idle_grace: Duration,
@@ -118,8 +119,8 @@ pub(crate) fn left_text(dialect: SqlDialect, id: u64, name: &str) -> String {
         SqlDialect::Mysql => format!("KILL {id}"),
         // Process numbers are used again: the name is the run's alone.
         SqlDialect::Postgres => format!(
-            "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE pid = {id} AND \
-             application_name = {}",
+            "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE \
+             pid = {id} AND application_name = {}",
             text_literal(dialect, name)
         ),
     };

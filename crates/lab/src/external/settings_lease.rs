@@ -23,8 +23,8 @@ use crate::trial::tables::MadeSchema;
 pub(crate) const LOCK_IS_FREE: &str = "SELECT IS_FREE_LOCK('truetps.settings')";
 pub(crate) const TAKE_LOCK: &str = "SELECT GET_LOCK('truetps.settings', 0)";
 
-/// Variables that servers change when another one is set. Others are found when the levels are tried; these are known
-/// before the first SET, and so are journalled before it.
+/// Variables that servers change when another one is set. Others are found when the levels are
+/// tried; these are known before the first SET, and so are journalled before it.
 const MOVES_WITH: [(&str, &str); 2] = [
     ("innodb_io_capacity", "innodb_io_capacity_max"),
     ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"),
@@ -46,7 +46,8 @@ impl SettingsLease {
         Self { journal, scopes, companions: BTreeMap::new(), sessions }
     }
 
-    /// Ends the sessions of earlier trials: see [`OwnSessions::end`]. Returns messages about those that remain.
+    /// Ends the sessions of earlier trials: see [`OwnSessions::end`]. Returns messages about those
+    /// that remain.
     pub(crate) fn end_sessions(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
         let left = self.sessions.end(client)?;
         Ok(left
@@ -64,8 +65,8 @@ impl SettingsLease {
         &mut self.journal.journal
     }
 
-    /// Journals tables of a user's schema as they are created; of a schema of the run only its mark, which is created
-    /// with the schema.
+    /// Journals tables of a user's schema as they are created; of a schema of the run only its
+    /// mark, which is created with the schema.
     pub(crate) fn note(&mut self, made: &MadeSchema<'_>) -> Result<(), ExternalError> {
         let schema: &mut LeftSchema = &mut self.journal().schema;
         let (MadeSchema::Begins(names) | MadeSchema::Ends(names)) = made;
@@ -96,9 +97,11 @@ impl SettingsLease {
         self.journal.journal.settings.is_empty()
     }
 
-    /// Checks that this session is at the measured server. Returns a note if the server was restarted since.
+    /// Checks that this session is at the measured server. Returns a note if the server was
+    /// restarted since.
     ///
-    /// The session's number alone proves nothing: another server, or this one after a restart, counts from 1 again.
+    /// The session's number alone proves nothing: another server, or this one after a restart,
+    /// counts from 1 again.
     pub(crate) fn verify_server(
         &mut self,
         client: &mut Client,
@@ -126,9 +129,9 @@ impl SettingsLease {
         Ok(restarted.then(|| "the server was restarted".to_owned()))
     }
 
-    /// A restarted server has forgotten what was set: its current values are the ones to restore at the end. But a
-    /// current value equal to the run's may have been made permanent by mistake: then the original value before the run
-    /// stays the one to restore.
+    /// A restarted server has forgotten what was set: its current values are the ones to restore at
+    /// the end. But a current value equal to the run's may have been made permanent by mistake:
+    /// then the original value before the run stays the one to restore.
     fn after_restart(&mut self, client: &mut Client, now: &Identity) -> Result<(), ExternalError> {
         let sets = self.sets_anything();
         let journal = self.journal();
@@ -149,8 +152,8 @@ impl SettingsLease {
         self.journal.write()
     }
 
-    /// Journals the server's values, checks that each can be set, then tries each level once: refused and adjusted
-    /// levels are found before tables are filled.
+    /// Journals the server's values, checks that each can be set, then tries each level once:
+    /// refused and adjusted levels are found before tables are filled.
     pub(crate) fn try_levels(
         &mut self,
         client: &mut Client,
@@ -182,7 +185,8 @@ impl SettingsLease {
         self.restore_until_the_first_trial(client)
     }
 
-    /// Restores the original values until the first trial. That trial handles changes by other sessions since then.
+    /// Restores the original values until the first trial. That trial handles changes by other
+    /// sessions since then.
     fn restore_until_the_first_trial(&mut self, client: &mut Client) -> Result<(), LabError> {
         let entries = self.journal.journal.settings.clone();
         let mut restored = Restored::default();
@@ -211,7 +215,8 @@ impl SettingsLease {
         }
     }
 
-    /// All other variables changed by the first SET of a level changed because of it, and are restored with it.
+    /// All other variables changed by the first SET of a level changed because of it, and are
+    /// restored with it.
     fn note_companions(
         &mut self,
         client: &mut Client,
@@ -224,7 +229,8 @@ impl SettingsLease {
             let Some(was) = before.get(&other).filter(|was| !same_setting(was, &is)) else {
                 continue;
             };
-            // A variable that no run sets was changed by another session: it is reported at the end.
+            // A variable that no run sets was changed by another session: it is reported at the
+            // end.
             if other.eq_ignore_ascii_case(name) || globals::check_name(&other).is_err() {
                 continue;
             }
@@ -310,7 +316,8 @@ impl SettingsLease {
         for other in &companions {
             let found = globals::value(client, other)?;
             if let Some(entry) = self.entry(other) {
-                // A value set by another session does not belong to the run, even if the variable can move.
+                // A value set by another session does not belong to the run, even if the variable
+                // can move.
                 entry.pending |=
                     same_setting(&entry.original, &found) || globals::is_ours(entry, &found);
             }
@@ -318,11 +325,13 @@ impl SettingsLease {
         self.journal.write()?;
         let result = set_global(client, name, level);
         let result = match result {
-            // It may still take effect: the entry stays pending, and the next session ends this one first.
+            // It may still take effect: the entry stays pending, and the next session ends this one
+            // first.
             Err(error) if error.is_of_connection() => return Err(error.into()),
             other => other,
         };
-        // Adjusted values, of the variable and of those that change with it, belong to the run, too.
+        // Adjusted values, of the variable and of those that change with it, belong to the run,
+        // too.
         for moved in companions.iter().map(String::as_str).chain([name]) {
             let made = globals::value(client, moved)?;
             if let Some(entry) =
@@ -350,7 +359,8 @@ impl SettingsLease {
         Ok(())
     }
 
-    /// Why the trial that just ended on this configuration is invalid: another session changed one of its settings.
+    /// Why the trial that just ended on this configuration is invalid: another session changed one
+    /// of its settings.
     pub(crate) fn trouble(
         &mut self,
         client: &mut Client,
@@ -378,8 +388,8 @@ impl SettingsLease {
     }
 }
 
-/// Restoring is done: removes the journal, or writes what could not be restored to it. A journal that cannot be written
-/// is a failure, too: it is no longer true.
+/// Restoring is done: removes the journal, or writes what could not be restored to it. A journal
+/// that cannot be written is a failure, too: it is no longer true.
 pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) {
     if restored.failed.is_empty() {
         let unwritten = journal
@@ -421,8 +431,8 @@ pub(crate) fn take_lock(client: &mut Client) -> Result<(), ExternalError> {
     if taken.as_deref() == Some("1") { Ok(()) } else { Err(ExternalError::SetElsewhere) }
 }
 
-/// An abandoned session may still be busy with a SET, which would take effect after everything was restored: it is
-/// ended, and its end is awaited.
+/// An abandoned session may still be busy with a SET, which would take effect after everything was
+/// restored: it is ended, and its end is awaited.
 fn end_session(client: &mut Client, session: Option<u64>) -> Result<(), ExternalError> {
     match session {
         Some(session) if end_one(client, session)? => Err(ExternalError::StillBusy { session }),

@@ -64,7 +64,8 @@ pub(crate) fn survey(
     let mut journal = Journal::new(tool_version, identity, target.to_string(), named.record());
     // Leftovers of a killed run are reported before anything that they may have caused.
     refuse_unfinished(journals, &journal, sets)?;
-    // Before privileges on it are requested: no privilege should be granted on a schema that is refused anyway.
+    // Before privileges on it are requested: no privilege should be granted on a schema that is
+    // refused anyway.
     if !schema_is_theirs {
         check_schema(client, &mut named, external, workload)?;
     }
@@ -194,7 +195,8 @@ fn on_platform(
     Ok(idle.collect())
 }
 
-/// What the levels mean for the commits of all sessions during the run, if it is less durable than the current setting.
+/// What the levels mean for the commits of all sessions during the run, if it is less durable than
+/// the current setting.
 fn durability(
     client: &mut Client,
     plan: &Plan,

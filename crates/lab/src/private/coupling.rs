@@ -1,9 +1,10 @@
 //! Settings that the server derives from another setting.
 //!
 //! Some servers derive one setting from another, and only at start: MariaDB started with
-//! `innodb_flush_log_at_trx_commit=2` also turns `innodb_log_file_buffering` on; `SET GLOBAL` does not. A level set on
-//! a running server would then be another configuration than the same level in an option file, and the option file is
-//! what the user means. So the server is started once with each level, and each trial also sets the derived settings.
+//! `innodb_flush_log_at_trx_commit=2` also turns `innodb_log_file_buffering` on; `SET GLOBAL` does
+//! not. A level set on a running server would then be another configuration than the same level in
+//! an option file, and the option file is what the user means. So the server is started once with
+//! each level, and each trial also sets the derived settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +23,8 @@ pub(crate) struct Started {
 
 /// Compares a start with each level to a start without any.
 ///
-/// `base` and `base_again` are two equal starts: what differs between them (identities, counters) is ignored. Factors
-/// and settings fixed by the plan are never included: the plan's values apply.
+/// `base` and `base_again` are two equal starts: what differs between them (identities, counters)
+/// is ignored. Factors and settings fixed by the plan are never included: the plan's values apply.
 pub(crate) fn find(
     plan: &Plan,
     server: Option<&str>,
@@ -69,7 +70,8 @@ mod tests {
     #[test]
     fn what_comes_along_is_found_and_what_changes_by_itself_is_not() {
         let plan = Plan::parse(
-            "name = \"p\"\nabout = \"a\"\n[server.settings]\nfixed = 1\n[workload]\nname = \"insert\"\n[factors]\n\
+            "name = \"p\"\nabout = \"a\"\n[server.settings]\nfixed = 1\n[workload]\nname = \
+             \"insert\"\n[factors]\n\
              flush = [1, 2]\nconnections = [1]\n",
         )
         .unwrap();

@@ -1,4 +1,5 @@
-//! Binlog preallocation as a factor: a private server preloads the library, which is switched on or off for each trial.
+//! Binlog preallocation as a factor: a private server preloads the library, which is switched on or
+//! off for each trial.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,12 +26,12 @@ const OBEYS_WITHIN: Duration = Duration::from_secs(10);
 /// A slow disk takes long to be filled.
 const FILLED_WITHIN: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(5);
-/// More writes than this of the other level make a trial something between on and off. A few are of the file's beginning and
-/// end, and of the fifth of a second in which the library counts them.
+/// More writes than this of the other level make a trial something between on and off. A few are of
+/// the file's beginning and end, and of the fifth of a second in which the library counts them.
 const OTHER_SHARE_MAX: f64 = 0.05;
 
-/// What the server of a configuration is started with. Where the level is off, that is the library of another level: servers
-/// of one mode are one process, and only the switch differs.
+/// What the server of a configuration is started with. Where the level is off, that is the library
+/// of another level: servers of one mode are one process, and only the switch differs.
 pub(crate) fn mode_at_start(plan: &Plan, configuration: &Configuration) -> Option<PreallocMode> {
     let levels = plan.factors.get(PREALLOC)?;
     configuration
@@ -58,8 +59,8 @@ fn basename(datadir: &Path, settings: &Settings) -> PathBuf {
     datadir.join(binlog_name(settings))
 }
 
-/// The way from the datadir to the folder of the private server, which belongs to truetps: the loader takes a blank in a
-/// path for its end, and servers are started in their datadir.
+/// The way from the datadir to the folder of the private server, which belongs to truetps: the
+/// loader takes a blank in a path for its end, and servers are started in their datadir.
 fn from_datadir(sandbox: &Sandbox) -> PathBuf {
     let datadir = sandbox.datadir();
     let below =

@@ -1,4 +1,5 @@
-//! Private servers for mixtures of two configurations: any combination of levels may come, and most of them share their data.
+//! Private servers for mixtures of two configurations: any combination of levels may come, and most
+//! of them share their data.
 
 use indexmap::IndexMap;
 use truetps_driver::Client;
@@ -11,7 +12,8 @@ use crate::private::private_servers::{CLIENT_TIMEOUT, PrivateServers, StartLevel
 use crate::private::private_setting;
 use crate::trial::setting::Changeable;
 
-/// Settings that a running server accepts at once, and follows later: it resizes its buffer pool while transactions run.
+/// Settings that a running server accepts at once, and follows later: it resizes its buffer pool
+/// while transactions run.
 const FOLLOWED_LATER: [&str; 1] = ["innodb_buffer_pool_size"];
 
 /// A server that was started with the settings of one side.
@@ -53,7 +55,8 @@ impl SideServer {
 }
 
 impl PrivateServers<'_> {
-    /// Servers are prepared when a trial needs them, and share their data unless a setting binds it.
+    /// Servers are prepared when a trial needs them, and share their data unless a setting binds
+    /// it.
     #[must_use]
     pub(crate) fn for_mixtures(mut self) -> Self {
         self.is_of_mixtures = true;

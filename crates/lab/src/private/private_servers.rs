@@ -1,8 +1,8 @@
 //! The private servers of an experiment.
 //!
-//! One *prepared server* for each combination of settings that need a restart: a sandbox whose datadir holds the loaded
-//! tables and a redo log filled once. One server runs at a time. Settings that a running server accepts are set before
-//! each trial.
+//! One *prepared server* for each combination of settings that need a restart: a sandbox whose
+//! datadir holds the loaded tables and a redo log filled once. One server runs at a time. Settings
+//! that a running server accepts are set before each trial.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -183,8 +183,8 @@ impl<'a> PrivateServers<'a> {
         Ok(())
     }
 
-    /// Finds out which factors need a restart and which settings levels derive, and has every level accepted: every
-    /// refusal happens here. Returns a server started without any level.
+    /// Finds out which factors need a restart and which settings levels derive, and has every level
+    /// accepted: every refusal happens here. Returns a server started without any level.
     fn examine(
         &mut self,
         server_index: usize,
@@ -222,9 +222,9 @@ impl<'a> PrivateServers<'a> {
         Ok((sandbox, live))
     }
 
-    /// Sets every level of every factor in both directions, and sorts the factors by whether that works: trials are in
-    /// random order, and some settings cannot be changed back. Returns the levels that a running server refuses and
-    /// that a start may accept.
+    /// Sets every level of every factor in both directions, and sorts the factors by whether that
+    /// works: trials are in random order, and some settings cannot be changed back. Returns the
+    /// levels that a running server refuses and that a start may accept.
     fn try_levels(
         &mut self,
         server_index: usize,
@@ -254,8 +254,8 @@ impl<'a> PrivateServers<'a> {
         Ok(refused)
     }
 
-    /// Starts a server with each level of each dynamic factor, and keeps the derived settings. Returns a server started
-    /// without any level.
+    /// Starts a server with each level of each dynamic factor, and keeps the derived settings.
+    /// Returns a server started without any level.
     fn find_couplings(
         &mut self,
         server_index: usize,
@@ -282,8 +282,8 @@ impl<'a> PrivateServers<'a> {
         let base_again = effective_variables(&mut client)?;
         let name = self.server_level(server_index);
         let found = coupling::find(self.plan, name.as_deref(), base, &base_again, &started);
-        // Both directions: MariaDB with a buffered log (`innodb_log_file_buffering`) accepts OFF without an error and
-        // leaves it ON.
+        // Both directions: MariaDB with a buffered log (`innodb_log_file_buffering`) accepts OFF
+        // without an error and leaves it ON.
         for coupling in found.iter().chain(found.iter().rev()) {
             let value = SettingValue::Text(coupling.value.clone());
             // A derived setting that cannot be set later makes its factor one that needs a restart.
@@ -452,7 +452,8 @@ impl<'a> PrivateServers<'a> {
         };
         if !disk.is_held() {
             listener.warn(format!(
-                "disk {name}: writing a page and flushing it takes {:.2} ms here, and {:.2} ms by the profile",
+                "disk {name}: writing a page and flushing it takes {:.2} ms here, and {:.2} ms by \
+                 the profile",
                 disk.overwrite_us_p50 / 1e3,
                 disk.planned_overwrite_us / 1e3
             ));
@@ -501,7 +502,8 @@ impl<'a> PrivateServers<'a> {
         configuration: &Configuration,
     ) -> Result<LiveServer, LabError> {
         let mut live = self.live_on(prepared_index, levels)?;
-        // Before the tables are filled: a setting may decide how they are filled and what is cached.
+        // Before the tables are filled: a setting may decide how they are filled and what is
+        // cached.
         self.set_dynamic(&mut live.client, configuration)?;
         if let Some(switch) = &live.prealloc {
             switch.set(&mut live.client, configuration.prealloc())?;
@@ -547,8 +549,8 @@ impl<'a> PrivateServers<'a> {
         Ok(())
     }
 
-    /// The server prepared for these settings: the running one, or a new start. If some trials need a restart, all get
-    /// one, so that none inherits caches or other state from the trial before.
+    /// The server prepared for these settings: the running one, or a new start. If some trials need
+    /// a restart, all get one, so that none inherits caches or other state from the trial before.
     fn live_on(
         &mut self,
         prepared_index: usize,
@@ -589,7 +591,8 @@ impl<'a> PrivateServers<'a> {
         Ok(LiveServer { prepared_index, server, target, client, prealloc, notes })
     }
 
-    /// Stops the running server. With fresh copies its data is deleted, so that no clean shutdown is needed.
+    /// Stops the running server. With fresh copies its data is deleted, so that no clean shutdown
+    /// is needed.
     fn stop_live(&mut self) -> Result<(), LabError> {
         let Some(live) = self.live.take() else { return Ok(()) };
         drop(live.client);

@@ -13,7 +13,8 @@ use crate::trial::setting::{Changeable, SettingError, set_global, verify};
 const RELOAD_WAIT: Duration = Duration::from_secs(5);
 const RELOAD_PAUSE: Duration = Duration::from_millis(2);
 
-/// Sets a variable for all existing and new sessions. [`Changeable::AtStart`]: it can only be given at server start.
+/// Sets a variable for all existing and new sessions. [`Changeable::AtStart`]: it can only be given
+/// at server start.
 pub(crate) fn set(
     client: &mut Client,
     name: &str,
@@ -40,8 +41,8 @@ pub(crate) fn check(
     }
 }
 
-/// The settings of the start are in a file, and ALTER SYSTEM overrides it. Sessions apply a reload one by one: the
-/// session of `client` after the postmaster, whose values new sessions get.
+/// The settings of the start are in a file, and ALTER SYSTEM overrides it. Sessions apply a reload
+/// one by one: the session of `client` after the postmaster, whose values new sessions get.
 fn alter_system(
     client: &mut Client,
     name: &str,
@@ -53,7 +54,8 @@ fn alter_system(
         "SELECT context FROM pg_settings WHERE lower(name) = lower('{name}')"
     ));
     let context = context.map_err(|source| SettingError::Ask { name: name.to_owned(), source })?;
-    // Other contexts are read at server start or session start, or cannot be set on a running server.
+    // Other contexts are read at server start or session start, or cannot be set on a running
+    // server.
     if !matches!(context.as_deref(), Some("sighup" | "superuser" | "user")) {
         return Ok(Changeable::AtStart);
     }

@@ -57,7 +57,8 @@ impl TrialEvidence {
         }
     }
 
-    /// Whether the next trial can use the same server: an invalid trial may have left sessions that hang in it.
+    /// Whether the next trial can use the same server: an invalid trial may have left sessions that
+    /// hang in it.
     pub(crate) fn is_server_usable(&self) -> bool {
         self.server == ServerState::Answers && !matches!(self.load, Validity::Invalid(_))
     }

@@ -1,4 +1,5 @@
-//! Reads from a server's own counters, over one session, how much it writes to its binlog and redo log.
+//! Reads from a server's own counters, over one session, how much it writes to its binlog and redo
+//! log.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +24,9 @@ enum Binlog {
 }
 
 const STATUS: &str = "Binlog_bytes_written";
-const INSTRUMENT: &str = "SELECT SUM_NUMBER_OF_BYTES_WRITE FROM performance_schema.file_summary_by_event_name \
-                          WHERE EVENT_NAME = 'wait/io/file/sql/binlog'";
+const INSTRUMENT: &str = "SELECT SUM_NUMBER_OF_BYTES_WRITE FROM \
+                          performance_schema.file_summary_by_event_name WHERE EVENT_NAME = \
+                          'wait/io/file/sql/binlog'";
 const WAL: &str = "SELECT pg_catalog.pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text";
 
 /// Reads the counters of one server.

@@ -1,5 +1,5 @@
-//! What a trial needs of a server, whether truetps started it or not: see the crate's page. The load itself is the crate
-//! `trial`.
+//! What a trial needs of a server, whether truetps started it or not: see the crate's page. The
+//! load itself is the crate `trial`.
 
 pub(crate) mod evidence;
 pub(crate) mod log_reader;

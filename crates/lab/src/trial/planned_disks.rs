@@ -21,7 +21,8 @@ pub struct PlannedDisks {
 }
 
 impl PlannedDisks {
-    /// Finds the profiles of a plan, if this machine can mount disks. `helper`: the program of truetps, which runs the disks.
+    /// Finds the profiles of a plan, if this machine can mount disks. `helper`: the program of
+    /// truetps, which runs the disks.
     pub fn of(plan: &Plan, helper: PathBuf) -> Result<Self, DiskError> {
         let names = plan.disk_names();
         let level = if names.is_empty() { LabLevel::Block } else { choose_level()? };

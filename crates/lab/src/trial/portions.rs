@@ -1,5 +1,6 @@
-//! Copies rows of a table to another in transactions of bounded size. On an external server, replicas, clusters and the
-//! undo log would otherwise have to process one transaction as large as the table.
+//! Copies rows of a table to another in transactions of bounded size. On an external server,
+//! replicas, clusters and the undo log would otherwise have to process one transaction as large as
+//! the table.
 
 use truetps_driver::{Client, DriverError};
 use truetps_record::SqlDialect;
@@ -11,7 +12,8 @@ pub(crate) const BYTES_MAX: u64 = 4 << 20;
 /// The limit for a part of a PostgreSQL table, in 8 KiB pages.
 pub(crate) const PAGES_MAX: u64 = 128;
 
-/// Older PostgreSQL reads the whole table for `ctid >= …`, and single rows for a list of all row positions of a page.
+/// Older PostgreSQL reads the whole table for `ctid >= …`, and single rows for a list of all row
+/// positions of a page.
 const TID_RANGES_SINCE: u32 = 140_000;
 
 /// Types whose values sort the same by ORDER BY and by comparison with a user variable.
@@ -35,7 +37,8 @@ const ORDERED_TYPES: [&str; 12] = [
 pub(crate) enum TableParts {
     /// By ranges of the primary key's columns, quoted, of so many rows.
     Key { columns: Vec<String>, rows: u64 },
-    /// By ranges of pages. `has_tid_ranges`: the server finds a range of pages without reading the whole table.
+    /// By ranges of pages. `has_tid_ranges`: the server finds a range of pages without reading the
+    /// whole table.
     Pages { has_tid_ranges: bool },
     /// The table has no primary key that can divide it.
     Whole,
@@ -53,10 +56,10 @@ impl TableParts {
             });
         }
         let sql = format!(
-            "SELECT s.column_name, c.data_type FROM information_schema.statistics s JOIN information_schema.columns c \
-             ON c.table_schema = s.table_schema AND c.table_name = s.table_name AND c.column_name = s.column_name \
-             WHERE s.table_schema = DATABASE() AND s.table_name = '{from}' AND s.index_name = 'PRIMARY' \
-             ORDER BY s.seq_in_index"
+            "SELECT s.column_name, c.data_type FROM information_schema.statistics s JOIN \
+             information_schema.columns c ON c.table_schema = s.table_schema AND c.table_name = \
+             s.table_name AND c.column_name = s.column_name WHERE s.table_schema = DATABASE() AND \
+             s.table_name = '{from}' AND s.index_name = 'PRIMARY' ORDER BY s.seq_in_index"
         );
         let columns = client.query(&sql)?.rows.into_iter().map(|row| {
             let mut cells = row.into_iter().flatten();
@@ -69,7 +72,8 @@ impl TableParts {
         })
     }
 
-    /// Copies all rows. `go_on` gets the number of rows of each finished part; false: stopped by `go_on`.
+    /// Copies all rows. `go_on` gets the number of rows of each finished part; false: stopped by
+    /// `go_on`.
     pub(crate) fn copy(
         &self,
         client: &mut Client,
@@ -177,8 +181,9 @@ fn of_pages(first: u64, end: Option<u64>, has_tid_ranges: bool) -> String {
         }
         // A page header takes 24 bytes, and each row at least 28.
         Some(end) => format!(
-            "ctid = ANY (ARRAY(SELECT pg_catalog.format('(%s,%s)', page, item)::tid FROM pg_catalog.generate_series({first}, {}) AS page, \
-             generate_series(1, (current_setting('block_size')::int - 24) / 28) AS item))",
+            "ctid = ANY (ARRAY(SELECT pg_catalog.format('(%s,%s)', page, item)::tid FROM \
+             pg_catalog.generate_series({first}, {}) AS page, generate_series(1, \
+             (current_setting('block_size')::int - 24) / 28) AS item))",
             end - 1
         ),
     }
@@ -192,7 +197,8 @@ fn copy_by_pages(
     go_on: &mut dyn FnMut(&mut Client, u64) -> bool,
 ) -> Result<bool, DriverError> {
     let sql = format!(
-        "SELECT (pg_catalog.pg_relation_size('{from}') / pg_catalog.current_setting('block_size')::bigint)::text"
+        "SELECT (pg_catalog.pg_relation_size('{from}') / \
+         pg_catalog.current_setting('block_size')::bigint)::text"
     );
     let pages =
         client.query_value(&sql)?.and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX);
@@ -256,7 +262,8 @@ mod tests {
         [before, bytes()]
     }
 
-    /// MariaDB's bulk load leaves that to the first INSERT, which waits for three flushes a megabyte.
+    /// MariaDB's bulk load leaves that to the first INSERT, which waits for three flushes a
+    /// megabyte.
     #[test]
     fn the_first_insert_into_a_filled_table_does_not_extend_its_file() {
         let Some(binary) = mariadb("the_first_insert_into_a_filled_table") else { return };
@@ -265,7 +272,8 @@ mod tests {
         let server = sandbox.start(&StartOptions::new(Settings::default())).unwrap();
         let mut client = server.connect(Duration::from_secs(20)).unwrap();
         let plan = truetps_plan::Plan::parse(
-            "name = \"i\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\ntable_rows = 60000\n[factors]\nconnections = [1]\n",
+            "name = \"i\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\ntable_rows = \
+             60000\n[factors]\nconnections = [1]\n",
         )
         .unwrap();
         let workload = truetps_workload::build(&plan.workload, client.dialect(), 1).unwrap();
@@ -353,7 +361,8 @@ connections = [1]
                 "SELECT CONCAT(COUNT(*), '/', SUM(CRC32(CONCAT_WS(',', a, b, c)))) FROM pairs",
             );
             let largest = largest_transaction(&mut client);
-            // MariaDB logs the statement, too. The table in one transaction is 3 MB, and 5 MB with the statements.
+            // MariaDB logs the statement, too. The table in one transaction is 3 MB, and 5 MB with
+            // the statements.
             assert!((200_000..2_500_000).contains(&largest), "{}: {largest}", binary.version_text);
         }
     }
@@ -369,7 +378,8 @@ connections = [1]
         );
         for table in ["pairs", "pairs_pristine"] {
             let sql = format!(
-                "SELECT max(n)::text FROM (SELECT count(*) AS n FROM {table} GROUP BY xmin::text) AS t"
+                "SELECT max(n)::text FROM (SELECT count(*) AS n FROM {table} GROUP BY xmin::text) \
+                 AS t"
             );
             let largest: u64 = client.query_value(&sql).unwrap().unwrap().parse().unwrap();
             assert!((100..=ROWS_MAX).contains(&largest), "{table}: {largest}");

@@ -26,7 +26,8 @@ const LOG_LINES_QUOTED: usize = 3;
 
 /// A server in its initial state, for one trial.
 pub(crate) trait ReadyServer<'l> {
-    /// The address that the load connects to, and the process id of the server if it is one process of this host.
+    /// The address that the load connects to, and the process id of the server if it is one process
+    /// of this host.
     fn address(&self) -> (&'l Target, Option<u32>);
 
     /// Settings of the load's sessions that replace the server's, as such a session shows them.
@@ -57,8 +58,8 @@ pub(crate) trait ReadyServer<'l> {
         None
     }
 
-    /// Whether other sessions may have changed or restarted it: [`crate::trial::server_provider::ServerProvider::trouble`]
-    /// checks that.
+    /// Whether other sessions may have changed or restarted it:
+    /// [`crate::trial::server_provider::ServerProvider::trouble`] checks that.
     fn is_external(&self) -> bool;
 
     /// Writes its option file, log and variables.
@@ -168,8 +169,8 @@ impl TrialServer<'_> {
         Some(self.server.as_ref()?.error_log_tail(LOG_LINES_QUOTED))
     }
 
-    /// A trivial query. A healthy server may have closed a session that was idle for a whole trial: a new session asks
-    /// once more.
+    /// A trivial query. A healthy server may have closed a session that was idle for a whole trial:
+    /// a new session asks once more.
     fn ask(&mut self) -> Result<(), DriverError> {
         match self.client.query_value("SELECT 1") {
             Err(error) if is_closed(&error) => {

@@ -17,7 +17,8 @@ use crate::trial::ready_server::ReadyServer;
 pub struct ServerProgram {
     pub name: Option<String>,
     pub binary: ServerBinary,
-    /// Settings of the user's own option file: they replace settings that truetps chooses, and the plan's replace them.
+    /// Settings of the user's own option file: they replace settings that truetps chooses, and the
+    /// plan's replace them.
     pub base: Vec<(String, String)>,
 }
 
@@ -32,9 +33,11 @@ impl ServerProgram {
 /// The source of the servers.
 #[derive(Clone, Copy)]
 pub enum ServerSource<'a> {
-    /// Servers of these programs, started for the experiment: one, or one for each level of the factor `server`.
+    /// Servers of these programs, started for the experiment: one, or one for each level of the
+    /// factor `server`.
     Private { home: &'a Home, programs: &'a [ServerProgram], disks: &'a PlannedDisks },
-    /// A running server. The tables are in a schema that is created for them and dropped at the end.
+    /// A running server. The tables are in a schema that is created for them and dropped at the
+    /// end.
     Given(&'a ExternalServer),
 }
 
@@ -65,7 +68,8 @@ pub struct ExternalServer {
     pub parts_secret: Option<Password>,
 }
 
-/// Gives each trial a server in its initial state: a private one, the external one, or a script's in tests.
+/// Gives each trial a server in its initial state: a private one, the external one, or a script's
+/// in tests.
 pub(crate) trait ServerProvider {
     /// Settings derived from the levels of dynamic factors.
     fn couplings(&self) -> &[Coupling] {
@@ -89,8 +93,8 @@ pub(crate) trait ServerProvider {
         listener: &mut dyn Listener,
     ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError>;
 
-    /// Why the trial that just ended is invalid: an external server was restarted, or another session changed a
-    /// setting.
+    /// Why the trial that just ended is invalid: an external server was restarted, or another
+    /// session changed a setting.
     fn trouble(
         &mut self,
         _configuration: &Configuration,
@@ -99,8 +103,8 @@ pub(crate) trait ServerProvider {
         None
     }
 
-    /// The server died, hangs, or ran an invalid trial: the next trial gets another server, or at least a new
-    /// connection.
+    /// The server died, hangs, or ran an invalid trial: the next trial gets another server, or at
+    /// least a new connection.
     fn discard(&mut self);
 
     /// The experiment is over: restores and cleans up an external server. Returns why that failed.

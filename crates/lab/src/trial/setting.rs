@@ -7,12 +7,13 @@ use truetps_record::{SettingValue, same_setting};
 
 /// "Variable is a read only variable", and also "is a GLOBAL variable".
 pub(crate) const READ_ONLY_VARIABLE: u16 = 1238;
-/// "The value of GTID_MODE can only be changed one step at a time": a start takes each of its values.
+/// "The value of GTID_MODE can only be changed one step at a time": a start takes each of its
+/// values.
 const IN_STEPS: u16 = 1788;
 /// "Incorrect argument type to variable".
 pub(crate) const WRONG_TYPE: u16 = 1232;
-/// "Incorrect arguments to SET": a running server cannot change from its current value to this one. MySQL reports this
-/// for `innodb_doublewrite` between ON and OFF.
+/// "Incorrect arguments to SET": a running server cannot change from its current value to this one.
+/// MySQL reports this for `innodb_doublewrite` between ON and OFF.
 const WRONG_ARGUMENTS: u16 = 1210;
 /// "Variable can't be set to the value": now, or never.
 const WRONG_VALUE: u16 = 1231;
@@ -53,7 +54,8 @@ impl SettingError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Changed { name, found, .. } => Some(format!(
-                "write `{name} = {found}`, or another value that it accepts; another setting of the plan may have caused this"
+                "write `{name} = {found}`, or another value that it accepts; another setting of \
+                 the plan may have caused this"
             )),
             Self::Refused { name, source: DriverError::Server(error), .. }
                 if is_of_level(error) =>
@@ -112,7 +114,8 @@ pub(crate) fn set_sql(name: &str, value: &SettingValue) -> String {
     format!("SET GLOBAL {name} = {}", literal(value))
 }
 
-/// The server must have the requested value: a silently adjusted setting would make every label in the report wrong.
+/// The server must have the requested value: a silently adjusted setting would make every label in
+/// the report wrong.
 pub(crate) fn verify(
     client: &mut Client,
     name: &str,
@@ -151,7 +154,8 @@ pub(crate) fn literal_of_text(text: &str) -> String {
     if is_number { text.to_owned() } else { quoted(text) }
 }
 
-/// For MySQL-family sessions in which a backslash is an escape character, as it is without `NO_BACKSLASH_ESCAPES`.
+/// For MySQL-family sessions in which a backslash is an escape character, as it is without
+/// `NO_BACKSLASH_ESCAPES`.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

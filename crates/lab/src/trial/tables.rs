@@ -14,14 +14,15 @@ use crate::trial::setting::literal_of_text;
 /// Schema of all tables of truetps, except on a private PostgreSQL, which has one database.
 pub(crate) const SCHEMA: &str = "truetps";
 
-/// Time limit of a statement that loads or refills, with an addition for each million rows: enough for a slow disk, and
-/// an end for a server that hangs.
+/// Time limit of a statement that loads or refills, with an addition for each million rows: enough
+/// for a slow disk, and an end for a server that hangs.
 const PATIENCE: Duration = Duration::from_mins(2);
 const PATIENCE_PER_MILLION_ROWS: Duration = Duration::from_mins(2);
-/// Limits the wait for changed pages to be written where the server cannot be ordered to write them.
+/// Limits the wait for changed pages to be written where the server cannot be ordered to write
+/// them.
 const FLUSH_WAIT: Duration = Duration::from_secs(30);
-/// The last rows of a table of a private server, more than a page and more than the loading statements hold: see
-/// [`Tables::part_rows`].
+/// The last rows of a table of a private server, more than a page and more than the loading
+/// statements hold: see [`Tables::part_rows`].
 const ORDINARY_ROWS: u64 = 2_000;
 /// Sessions of the previous trial must have ended within this time.
 const SESSIONS_WAIT: Duration = Duration::from_secs(10);
@@ -78,7 +79,8 @@ impl Tables {
         }
     }
 
-    /// In a user's PostgreSQL database: unqualified names may be other tables, depending on the search path.
+    /// In a user's PostgreSQL database: unqualified names may be other tables, depending on the
+    /// search path.
     #[must_use]
     pub(crate) fn in_namespace(self, prefix: &str) -> Self {
         Self { prefix: prefix.to_owned(), ..self }
@@ -90,8 +92,9 @@ impl Tables {
         Self { signature, ..self }
     }
 
-    /// Creates and fills the tables. `progress` gets the number of inserted rows, may query the server, and returns
-    /// whether to continue; false: stopped by `progress`. `ledger` gets each table before and after it is created.
+    /// Creates and fills the tables. `progress` gets the number of inserted rows, may query the
+    /// server, and returns whether to continue; false: stopped by `progress`. `ledger` gets each
+    /// table before and after it is created.
     pub(crate) fn load(
         &self,
         client: &mut Client,
@@ -117,7 +120,8 @@ impl Tables {
             })? {
                 return Ok(false);
             }
-            // Before the statements that follow a filling: they run again after each refill from this copy.
+            // Before the statements that follow a filling: they run again after each refill from
+            // this copy.
             if self.keep_pristine {
                 let copy = [pristine(table)];
                 ledger(&MadeSchema::Begins(&copy))?;
@@ -139,8 +143,8 @@ impl Tables {
         Ok(true)
     }
 
-    /// Inserts the rows, on an external server in transactions of bounded size; `go_on` gets the number of rows of each
-    /// statement.
+    /// Inserts the rows, on an external server in transactions of bounded size; `go_on` gets the
+    /// number of rows of each statement.
     fn fill(
         &self,
         client: &mut Client,
@@ -169,14 +173,16 @@ impl Tables {
         Ok(true)
     }
 
-    /// Whether replicas, or the undo log of other sessions, may have to process what fills the tables.
+    /// Whether replicas, or the undo log of other sessions, may have to process what fills the
+    /// tables.
     fn is_bounded(&self) -> bool {
         matches!(self.ownership, Ownership::External(_))
     }
 
-    /// Rows of one transaction that fills a table. On a private server all but the last rows are one: MariaDB loads an
-    /// empty table in bulk, which does not reserve the free pages that the first ordinary INSERT needs. Without these last
-    /// rows that INSERT would extend the file half a dozen times, and flush it three times each, in some measure phase.
+    /// Rows of one transaction that fills a table. On a private server all but the last rows are
+    /// one: MariaDB loads an empty table in bulk, which does not reserve the free pages that the
+    /// first ordinary INSERT needs. Without these last rows that INSERT would extend the file half
+    /// a dozen times, and flush it three times each, in some measure phase.
     fn part_rows(&self, table: &Table) -> u64 {
         if self.is_bounded() {
             portions::rows_max(table)
@@ -197,7 +203,8 @@ impl Tables {
         Ok(TableParts::Whole)
     }
 
-    /// Loaded tables of an external server that are refilled in one transaction although they are large.
+    /// Loaded tables of an external server that are refilled in one transaction although they are
+    /// large.
     pub(crate) fn refilled_whole(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
         let mut whole = Vec::new();
         for table in self
@@ -212,8 +219,8 @@ impl Tables {
         Ok(whole)
     }
 
-    /// Tables that exist after the statements of table `n` have run. If one text creates several tables, all of them
-    /// belong to the first.
+    /// Tables that exist after the statements of table `n` have run. If one text creates several
+    /// tables, all of them belong to the first.
     fn made_with(&self, n: usize) -> Vec<String> {
         if self.list[n].create_sql().is_empty() {
             return Vec::new();
@@ -222,8 +229,8 @@ impl Tables {
         std::iter::once(&self.list[n]).chain(others).map(|table| table.name.clone()).collect()
     }
 
-    /// Resets the tables to their state after [`Self::load`]: truncated, refilled, flushed. What took too long is
-    /// returned as a note.
+    /// Resets the tables to their state after [`Self::load`]: truncated, refilled, flushed. What
+    /// took too long is returned as a note.
     pub(crate) fn refill(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
         client.set_timeout(self.patience())?;
         self.enter(client)?;
@@ -232,7 +239,8 @@ impl Tables {
             let copy = pristine(table);
             self.parts(client, table, &copy)?.copy(client, &copy, &table.name, &mut |_, _| true)?;
             execute_all(client, table.after_load_sql())?;
-            // With statistics of the emptied table, the optimiser would read the whole refilled one.
+            // With statistics of the emptied table, the optimiser would read the whole refilled
+            // one.
             client.execute(&self.analyze_sql(table))?;
         }
         if self.ownership == Ownership::Private(SqlDialect::Mysql) {
@@ -284,8 +292,8 @@ impl Tables {
         format!("{} -- in transactions by ranges of {parts}", portions::whole_sql(from, to))
     }
 
-    /// Writes all changed pages, so that no trial pays for the pages of the refill before it. Returns a note about
-    /// pages that remain. An external server writes them when it decides to.
+    /// Writes all changed pages, so that no trial pays for the pages of the refill before it.
+    /// Returns a note about pages that remain. An external server writes them when it decides to.
     pub(crate) fn flush(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
         let Ownership::Private(dialect) = self.ownership else { return Ok(None) };
         client.set_timeout(self.patience())?;
@@ -301,7 +309,8 @@ impl Tables {
         }
     }
 
-    /// Approximate disk space of the tables: loaded, as pristine copies, and as much again for rows added by trials.
+    /// Approximate disk space of the tables: loaded, as pristine copies, and as much again for rows
+    /// added by trials.
     pub(crate) fn data_bytes(&self) -> u64 {
         const COPIES: u64 = 3;
         self.list.iter().map(Table::data_bytes).sum::<u64>().saturating_mul(COPIES)
@@ -322,9 +331,10 @@ impl Tables {
         PATIENCE_PER_MILLION_ROWS.mul_f64(rows as f64 / 1e6)
     }
 
-    /// On a private server checks are off, so that an empty table is filled by sorted bulk load where the server
-    /// supports it, and nothing is written to the binlog. On an external server the session is in its schema already;
-    /// tables may refer to each other there, too, and the MySQL family truncates such tables only without that check.
+    /// On a private server checks are off, so that an empty table is filled by sorted bulk load
+    /// where the server supports it, and nothing is written to the binlog. On an external server
+    /// the session is in its schema already; tables may refer to each other there, too, and the
+    /// MySQL family truncates such tables only without that check.
     fn enter(&self, client: &mut Client) -> Result<(), DriverError> {
         if self.ownership == Ownership::Private(SqlDialect::Mysql) {
             client.execute(&format!("USE {SCHEMA}"))?;
@@ -343,8 +353,8 @@ impl Tables {
         }
     }
 
-    /// PostgreSQL truncates tables that refer to each other in one statement only; the MySQL family truncates one table
-    /// per statement.
+    /// PostgreSQL truncates tables that refer to each other in one statement only; the MySQL family
+    /// truncates one table per statement.
     fn truncate_sql(&self) -> Vec<String> {
         let names: Vec<_> =
             self.list.iter().map(|table| format!("{}{}", self.prefix, table.name)).collect();
@@ -401,7 +411,8 @@ pub(crate) fn pristine_name(table: &str) -> String {
     format!("{table}_pristine")
 }
 
-/// Waits, for a limited time, until only `client` is connected. Returns a note about sessions that remain.
+/// Waits, for a limited time, until only `client` is connected. Returns a note about sessions that
+/// remain.
 pub(crate) fn wait_for_quiet(client: &mut Client) -> Result<Option<String>, DriverError> {
     let left = wait_until_at_most(client, sessions, 1, SESSIONS_WAIT)?;
     Ok(left.map(|n| {
@@ -418,7 +429,8 @@ fn sessions(client: &mut Client) -> Result<Option<u64>, DriverError> {
     Ok(client.query_value(sql)?.and_then(|text| text.parse().ok()))
 }
 
-/// Waits, for a limited time, until a number has fallen to `most`; returns the number if it has not.
+/// Waits, for a limited time, until a number has fallen to `most`; returns the number if it has
+/// not.
 fn wait_until_at_most(
     client: &mut Client,
     ask: impl Fn(&mut Client) -> Result<Option<u64>, DriverError>,

@@ -1,5 +1,5 @@
-//! The server's own count of transactions that write: where it is smaller than the number of commits that the clients
-//! had an answer for, they were no commits.
+//! The server's own count of transactions that write: where it is smaller than the number of
+//! commits that the clients had an answer for, they were no commits.
 
 use truetps_driver::{Client, Target};
 use truetps_record::{NoEvidence, SqlDialect, Trial, Validity};
@@ -13,8 +13,8 @@ impl WriteCount {
         Self(if target.endpoints.len() == 1 { read(client) } else { None })
     }
 
-    /// Makes a valid trial invalid whose server began fewer writing transactions than its clients committed. Others may
-    /// write, too, so that more of them say nothing.
+    /// Makes a valid trial invalid whose server began fewer writing transactions than its clients
+    /// committed. Others may write, too, so that more of them say nothing.
     pub(crate) fn judge(&self, client: &mut Client, trial: &mut Trial) {
         let writes_always = trial
             .profile

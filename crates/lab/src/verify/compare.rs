@@ -1,4 +1,5 @@
-//! The comparison of a run: the log of answers and the table, each read once and spread over buckets.
+//! The comparison of a run: the log of answers and the table, each read once and spread over
+//! buckets.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! Compares the rows of a table with the answers that clients got for them. Pure, but for the buckets that it is given.
+//! Compares the rows of a table with the answers that clients got for them. Pure, but for the
+//! buckets that it is given.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,8 @@ const EXAMPLES_MAX: usize = 10;
 /// What is compared, and what was found so far.
 pub(crate) struct RowComparer {
     identity: RowIdentity,
-    /// The log has all rows that were sent. In an incomplete one, a row with the payload of its key was sent all the same:
-    /// none but a client can know it.
+    /// The log has all rows that were sent. In an incomplete one, a row with the payload of its key
+    /// was sent all the same: none but a client can know it.
     log_is_complete: bool,
     pub(crate) counts: RowCounts,
     /// When the lost rows were acknowledged: first and last.

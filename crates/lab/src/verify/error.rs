@@ -19,7 +19,8 @@ pub enum VerifyError {
     )]
     NoKey { table: String },
     #[error(
-        "the key of the table `{table}` has the column `{column}` of the type {kind}, by which rows are not read in order"
+        "the key of the table `{table}` has the column `{column}` of the type {kind}, by which \
+         rows are not read in order"
     )]
     KeyType { table: String, column: String, kind: String },
     #[error(
@@ -37,7 +38,8 @@ pub enum VerifyError {
     #[error("temporary files of the comparison: {0}")]
     Spool(io::Error),
     #[error(
-        "--kill needs a server that truetps has started: a private one, or one of `truetps server start`"
+        "--kill needs a server that truetps has started: a private one, or one of `truetps server \
+         start`"
     )]
     NothingToKill,
     #[error("the server did not start again after it was killed: {0}")]
@@ -54,20 +56,30 @@ impl VerifyError {
             Self::Service(error) | Self::Read(error) => return error.hint(),
             Self::Denied { source, .. } => return source.hint(),
             Self::NoTable { .. } => {
-                "name it as --table schema.table; `truetps verify --help` shows the columns that it needs".to_owned()
+                "name it as --table schema.table; `truetps verify --help` shows the columns that \
+                 it needs"
+                    .to_owned()
             }
             Self::NoColumn { .. } => "name the columns with --key and --payload".to_owned(),
             Self::NoKey { table } => {
-                format!("add one: ALTER TABLE {table} ADD COLUMN id BIGINT AUTO_INCREMENT PRIMARY KEY")
+                format!(
+                    "add one: ALTER TABLE {table} ADD COLUMN id BIGINT AUTO_INCREMENT PRIMARY \
+                         KEY"
+                )
             }
             Self::KeyType { .. } => {
-                "a key of integers, texts, binary strings, dates or UUIDs is read in order".to_owned()
+                "a key of integers, texts, binary strings, dates or UUIDs is read in order"
+                    .to_owned()
             }
-            Self::NotEmpty { table } => format!("empty it, or name an empty copy: CREATE TABLE copy LIKE {table}"),
+            Self::NotEmpty { table } => format!(
+                "empty it, or name an empty copy: CREATE TABLE \
+                                                 copy LIKE {table}"
+            ),
             Self::NoRoom { room, .. } => format!("use --payload-bytes {room} or less"),
             Self::NothingToKill => "leave --kill out, or name the server with --server".to_owned(),
             Self::ServerGone => {
-                "verify a server of `truetps server start`, or one of --dsn: its table remains".to_owned()
+                "verify a server of `truetps server start`, or one of --dsn: its table remains"
+                    .to_owned()
             }
             Self::Spool(_) => "free some space in the folder of --runs".to_owned(),
             Self::NotRestarted(_) | Self::NoVerification => return None,

@@ -1,7 +1,9 @@
-//! `truetps verify`: rows are sent to a service or a server, every answer is kept, and the table is compared with them.
+//! `truetps verify`: rows are sent to a service or a server, every answer is kept, and the table is
+//! compared with them.
 //!
-//! The order makes the result true: an answer is in the log before it counts, the load has ended and every answer is known
-//! before the table is read, and only then the verdict is written. What is on disk is enough for another comparison.
+//! The order makes the result true: an answer is in the log before it counts, the load has ended
+//! and every answer is known before the table is read, and only then the verdict is written. What
+//! is on disk is enough for another comparison.
 
 mod answer_log;
 mod compare;
@@ -62,7 +64,8 @@ const CLOSED_RATE: f64 = 20_000.0;
 pub enum TableServer<'a> {
     /// In a private server of this program; the table is made by truetps.
     Private { home: &'a Home, program: &'a ServerProgram, disks: &'a PlannedDisks },
-    /// In a server that truetps did not start: the table is only read, and written where rows are sent as SQL.
+    /// In a server that truetps did not start: the table is only read, and written where rows are
+    /// sent as SQL.
     Given { target: &'a Target, table: VerifiedTable },
     /// In a server of `truetps server start`.
     Named { place: &'a NamedPlace, target: &'a Target, table: VerifiedTable },

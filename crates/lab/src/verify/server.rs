@@ -1,4 +1,5 @@
-//! The server that has the table, and how it is killed and started again. Only servers that truetps has started are.
+//! The server that has the table, and how it is killed and started again. Only servers that truetps
+//! has started are.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -1,4 +1,5 @@
-//! Rows on disk, spread over buckets by their keys: each bucket fits into memory, however many rows there are.
+//! Rows on disk, spread over buckets by their keys: each bucket fits into memory, however many rows
+//! there are.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};

@@ -1,4 +1,5 @@
-//! The table that has the rows: whether it can be verified, and the statements that write and read it.
+//! The table that has the rows: whether it can be verified, and the statements that write and read
+//! it.
 
 use truetps_driver::{Client, DriverError, Statement, StatementError};
 use truetps_record::{KeyColumn, SqlDialect, VerifiedTable, near_matches};
@@ -68,7 +69,8 @@ impl SurveyedTable {
         Ok(Self { dialect, table, pages, is_padded, payload_room })
     }
 
-    /// Whether rows can be sent to it: it is empty, has room for payloads, and may be read, and written if `is_written`.
+    /// Whether rows can be sent to it: it is empty, has room for payloads, and may be read, and
+    /// written if `is_written`.
     pub(crate) fn check(
         &self,
         client: &mut Client,
@@ -140,8 +142,8 @@ impl SurveyedTable {
         ))
     }
 
-    /// Reads a page: the columns of the order, of the key, and the payload. The first page has no parameters; each other one
-    /// has values of the row before it ([`SurveyedTable::page_params`]).
+    /// Reads a page: the columns of the order, of the key, and the payload. The first page has no
+    /// parameters; each other one has values of the row before it ([`SurveyedTable::page_params`]).
     pub(crate) fn page(&self, is_first: bool) -> String {
         let names: Vec<_> =
             self.pages.iter().map(|column| identifier(self.dialect, &column.name)).collect();
@@ -201,8 +203,8 @@ fn find<'a>(
 
 fn columns(client: &mut Client, table: &VerifiedTable) -> Result<Vec<FoundColumn>, LabError> {
     let sql = format!(
-        "SELECT column_name, data_type, character_maximum_length FROM information_schema.columns WHERE table_schema = {} \
-         AND table_name = {} ORDER BY ordinal_position",
+        "SELECT column_name, data_type, character_maximum_length FROM information_schema.columns \
+         WHERE table_schema = {} AND table_name = {} ORDER BY ordinal_position",
         schema_value(client.dialect(), table),
         text_literal(client.dialect(), &table.table)
     );
@@ -236,16 +238,19 @@ fn unique_keys(client: &mut Client, table: &VerifiedTable) -> Result<Vec<Vec<Str
     let (schema, name) = (schema_value(dialect, table), text_literal(dialect, &table.table));
     let sql = match dialect {
         SqlDialect::Mysql => format!(
-            "SELECT index_name, column_name, nullable = 'YES' OR sub_part IS NOT NULL OR column_name IS NULL FROM \
-             information_schema.statistics WHERE table_schema = {schema} AND table_name = {name} AND non_unique = 0 \
-             ORDER BY index_name <> 'PRIMARY', index_name, seq_in_index"
+            "SELECT index_name, column_name, nullable = 'YES' OR sub_part IS NOT NULL OR \
+             column_name IS NULL FROM information_schema.statistics WHERE table_schema = {schema} \
+             AND table_name = {name} AND non_unique = 0 ORDER BY index_name <> 'PRIMARY', \
+             index_name, seq_in_index"
         ),
         SqlDialect::Postgres => format!(
-            "SELECT i.indexrelid::regclass::text, a.attname, NOT coalesce(a.attnotnull, false) FROM pg_index i JOIN pg_class c \
-             ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace CROSS JOIN LATERAL \
-             pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, place) LEFT JOIN pg_attribute a ON a.attrelid = c.oid \
-             AND a.attnum = k.number WHERE n.nspname = {schema} AND c.relname = {name} AND i.indisunique AND i.indpred IS \
-             NULL AND i.indisvalid AND k.place <= i.indnkeyatts ORDER BY NOT i.indisprimary, 1, k.place"
+            "SELECT i.indexrelid::regclass::text, a.attname, NOT coalesce(a.attnotnull, false) \
+             FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = \
+             c.relnamespace CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY \
+             AS k(number, place) LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = \
+             k.number WHERE n.nspname = {schema} AND c.relname = {name} AND i.indisunique AND \
+             i.indpred IS NULL AND i.indisvalid AND k.place <= i.indnkeyatts ORDER BY NOT \
+             i.indisprimary, 1, k.place"
         ),
     };
     let mut keys: Vec<(String, Vec<String>, bool)> = Vec::new();
@@ -315,8 +320,8 @@ pub(crate) fn create_own_table(
         SqlDialect::Mysql => {
             client.execute(&format!("CREATE DATABASE IF NOT EXISTS {schema}"))?;
             client.execute(&format!(
-                "CREATE TABLE {schema}.{OWN_TABLE} ({columns}, {payload} CHARACTER SET ascii NOT NULL, PRIMARY KEY (client, \
-                 seq)) ENGINE=InnoDB"
+                "CREATE TABLE {schema}.{OWN_TABLE} ({columns}, {payload} CHARACTER SET ascii NOT \
+                 NULL, PRIMARY KEY (client, seq)) ENGINE=InnoDB"
             ))?;
         }
         SqlDialect::Postgres => {
@@ -349,8 +354,8 @@ mod tests {
         let mysql = surveyed(SqlDialect::Mysql, &["a", "b"]);
         assert_eq!(
             mysql.page(false),
-            "SELECT `a`, `b`, `client`, `seq`, `payload` FROM `s``s`.`verified_rows` WHERE (`a` > ?) OR (`a` = ? AND `b` > ?) \
-             ORDER BY `a`, `b` LIMIT 10000"
+            "SELECT `a`, `b`, `client`, `seq`, `payload` FROM `s``s`.`verified_rows` WHERE (`a` > \
+             ?) OR (`a` = ? AND `b` > ?) ORDER BY `a`, `b` LIMIT 10000"
         );
         assert_eq!(mysql.page_params(), [0, 0, 1]);
         let postgres = surveyed(SqlDialect::Postgres, &["a", "b"]);

@@ -32,7 +32,8 @@ impl LoopFileSystem {
         };
     }
 
-    /// Options that make an ext4 commit its journal by syncs alone, and not by time; an xfs does that each 30 s.
+    /// Options that make an ext4 commit its journal by syncs alone, and not by time; an xfs does
+    /// that each 30 s.
     fn mount_options(self) -> &'static [&'static str] {
         match self {
             Self::Ext4 => &["-t", "ext4", "-o", "commit=300"],
@@ -117,7 +118,8 @@ impl LoopDisk {
         line.split_whitespace().nth(18).unwrap().parse().unwrap()
     }
 
-    /// What is on the device now, and not only in the memory of the system. Nothing may write to it.
+    /// What is on the device now, and not only in the memory of the system. Nothing may write to
+    /// it.
     pub(crate) fn keep_device(&self) {
         run_well("cp", &["--sparse=always", path(&self.image), path(&self.kept())]);
     }

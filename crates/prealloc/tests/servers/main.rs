@@ -1,4 +1,5 @@
-//! Real servers with the library preloaded: each server of `scripts/servers.toml` that has `preallocation`.
+//! Real servers with the library preloaded: each server of `scripts/servers.toml` that has
+//! `preallocation`.
 //!
 //! `TRUETPS_TEST_KILLS` is the number of kills under load for each server; 4 without it.
 

@@ -1,7 +1,8 @@
 //! New binlogs and their index keep their names in a crash of the system.
 //!
-//! A commit of a growing binlog also commits to the journal what happened before in the same file system, and servers rely on
-//! that: MySQL renames a new index without a sync of the folder. A commit into zeros commits nothing of that.
+//! A commit of a growing binlog also commits to the journal what happened before in the same file
+//! system, and servers rely on that: MySQL renames a new index without a sync of the folder. A
+//! commit into zeros commits nothing of that.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,8 +34,8 @@ pub(crate) fn a_new_binlog_is_durable_with_its_index_elsewhere(server: &FetchedS
     }
 }
 
-/// A prepared file is used, one row is acknowledged, and the system crashes. The next file is prepared so slowly that nothing
-/// of this library syncs in between.
+/// A prepared file is used, one row is acknowledged, and the system crashes. The next file is
+/// prepared so slowly that nothing of this library syncs in between.
 fn crash_behind_a_rotation(mut bench: Bench, kind: LoopFileSystem) {
     let Some(mut disk) = LoopDisk::for_binlogs(&mut bench, kind, 128) else { return };
     bench.options = "mode=pool;files=1;file_mib=16;rate_mib=8;free_floor_mib=16";

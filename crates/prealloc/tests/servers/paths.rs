@@ -51,7 +51,8 @@ pub(crate) fn a_link_to_the_folder_and_an_index_elsewhere(server: &FetchedServer
     assert!(own.into_iter().all(|name| !name.to_string_lossy().contains("prealloc")));
 }
 
-/// Aria's log has names of the same form as binlogs, and the contents that it has without the library.
+/// Aria's log has names of the same form as binlogs, and the contents that it has without the
+/// library.
 pub(crate) fn the_log_of_aria_is_as_without(server: &FetchedServer) {
     let both = [true, false].map(|has_library| {
         let bench = Bench::new(server);
@@ -81,8 +82,9 @@ pub(crate) fn the_log_of_aria_is_as_without(server: &FetchedServer) {
     assert_eq!(with, without);
 }
 
-/// Copies a program in another process: a descriptor that this one has open for writing may be inherited by the server
-/// of another test, and a program that is open for writing cannot be started.
+/// Copies a program in another process: a descriptor that this one has open for writing may be
+/// inherited by the server of another test, and a program that is open for writing cannot be
+/// started.
 pub(crate) fn copy_program(from: impl AsRef<OsStr>, to: &Path) {
     #[expect(clippy::disallowed_methods, reason = "a program that ends at once")]
     let status = std::process::Command::new("cp").arg(from).arg(to).status().unwrap();
@@ -113,7 +115,8 @@ fn children_do_not_load_it() {
     assert!(others.contains("LD_PRELOAD=/lib/other-not-there.so\n"), "{others}");
 }
 
-/// A program of the server's name reads the index: before that, a file of zeros is trimmed, unless it is open elsewhere.
+/// A program of the server's name reads the index: before that, a file of zeros is trimmed, unless
+/// it is open elsewhere.
 #[test]
 fn a_file_that_is_open_elsewhere_is_not_trimmed() {
     let dir = tempfile::tempdir().unwrap();

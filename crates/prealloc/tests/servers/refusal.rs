@@ -104,7 +104,8 @@ pub(crate) fn encrypted_files_are_left_alone(server: &FetchedServer) {
     assert!(running.stop(SOON).unwrap().clean);
 }
 
-/// The server with keys in this folder, and the settings that encrypt its binlogs. `None`: it has no plugin for keys.
+/// The server with keys in this folder, and the settings that encrypt its binlogs. `None`: it has
+/// no plugin for keys.
 fn with_keys(
     server: &FetchedServer,
     keys: &Path,
@@ -132,8 +133,8 @@ fn with_keys(
     })
 }
 
-/// MySQL reads what component keeps its keys beside its program, and the component's settings beside that: both folders are
-/// copied, and the rest is linked.
+/// MySQL reads what component keeps its keys beside its program, and the component's settings
+/// beside that: both folders are copied, and the rest is linked.
 fn with_keyring(server: &FetchedServer, folder: &Path, user: &ServerUser) -> FetchedServer {
     let basedir = folder.join("usr");
     for parts in ["bin", "sbin", "lib/mysql/plugin"] {

@@ -41,25 +41,26 @@ fn settings(bench: &mut Bench, id: &str, port: &str) {
 fn replicate(client: &mut Client, server: &FetchedServer, port: &str) {
     let words = match server.name {
         "mysql-9.7" => [
-            "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_USER='repl', SOURCE_PASSWORD='secret', \
-             SOURCE_SSL=0, SOURCE_CONNECT_RETRY=1, SOURCE_RETRY_COUNT=1000, SOURCE_AUTO_POSITION=1, \
-             GET_SOURCE_PUBLIC_KEY=1, SOURCE_PORT=",
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_USER='repl', \
+             SOURCE_PASSWORD='secret', SOURCE_SSL=0, SOURCE_CONNECT_RETRY=1, \
+             SOURCE_RETRY_COUNT=1000, SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, SOURCE_PORT=",
             "START REPLICA",
         ],
         "mysql-8.0" => [
-            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_USER='repl', MASTER_PASSWORD='secret', \
-             MASTER_CONNECT_RETRY=1, MASTER_AUTO_POSITION=1, GET_MASTER_PUBLIC_KEY=1, MASTER_PORT=",
+            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_USER='repl', \
+             MASTER_PASSWORD='secret', MASTER_CONNECT_RETRY=1, MASTER_AUTO_POSITION=1, \
+             GET_MASTER_PUBLIC_KEY=1, MASTER_PORT=",
             "START SLAVE",
         ],
         "mysql-5.7" => [
-            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_USER='repl', MASTER_PASSWORD='secret', \
-             MASTER_CONNECT_RETRY=1, MASTER_AUTO_POSITION=1, MASTER_PORT=",
+            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_USER='repl', \
+             MASTER_PASSWORD='secret', MASTER_CONNECT_RETRY=1, MASTER_AUTO_POSITION=1, MASTER_PORT=",
             "START SLAVE",
         ],
         _ => [
-            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_USER='repl', MASTER_PASSWORD='secret', \
-             MASTER_SSL=0, MASTER_SSL_VERIFY_SERVER_CERT=0, MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos, \
-             MASTER_PORT=",
+            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_USER='repl', \
+             MASTER_PASSWORD='secret', MASTER_SSL=0, MASTER_SSL_VERIFY_SERVER_CERT=0, \
+             MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos, MASTER_PORT=",
             "START SLAVE",
         ],
     };
@@ -141,8 +142,8 @@ pub(crate) fn a_replica_follows_over_rotations_and_kills(server: &FetchedServer)
     replica.assert_all_sound();
 }
 
-/// Leaves what a server leaves that is killed between two writes of a group: the event at its head, with the number that
-/// the next group will have, and a part of another event.
+/// Leaves what a server leaves that is killed between two writes of a group: the event at its head,
+/// with the number that the next group will have, and a part of another event.
 fn open_a_group(newest: &Path) {
     const GTID: u8 = 162;
     let mut bytes = std::fs::read(newest).unwrap();
@@ -177,7 +178,8 @@ fn open_a_group(newest: &Path) {
     std::fs::write(newest, bytes).unwrap();
 }
 
-/// Relay logs are files of the same kind, and end where the server says: none of them has zeros ahead.
+/// Relay logs are files of the same kind, and end where the server says: none of them has zeros
+/// ahead.
 fn assert_relay_logs_are_real(reader: &mut Client, server: &FetchedServer, replica: &Bench) {
     let words = if server.name == "mysql-9.7" {
         ["STOP REPLICA", "SHOW REPLICA"]
@@ -198,7 +200,8 @@ fn assert_relay_logs_are_real(reader: &mut Client, server: &FetchedServer, repli
     assert!(logs.iter().all(|bytes| !bytes.ends_with(&[0; 64])), "no zeros are ahead");
 }
 
-/// A semi-synchronous replica has every row that its primary has acknowledged, when the primary is dead.
+/// A semi-synchronous replica has every row that its primary has acknowledged, when the primary is
+/// dead.
 pub(crate) fn a_semi_synchronous_replica_has_all_acknowledged_rows(server: &FetchedServer) {
     let (mut primary, mut replica) = (Bench::new(server), Bench::new(server));
     let port = free_port().to_string();

@@ -89,7 +89,8 @@ pub(crate) fn the_fill_leaves_free_space(server: &FetchedServer) {
     bench.assert_all_sound();
 }
 
-/// The disk becomes full while zeros are ahead of the server: it writes into them, and then behaves as without the library.
+/// The disk becomes full while zeros are ahead of the server: it writes into them, and then behaves
+/// as without the library.
 pub(crate) fn a_full_disk_loses_nothing(server: &FetchedServer) {
     let survives = [false, true].map(|has_library| survives_a_full_disk(server, has_library));
     assert_eq!(survives[0], survives[1]);
@@ -126,7 +127,8 @@ fn survives_a_full_disk(server: &FetchedServer, has_library: bool) -> Option<boo
     let (table, binlogs) = (keys_in_table(&mut client), keys_in_binlogs(&bench));
     assert!(acknowledged.is_subset(&table), "{}", bench.log());
     assert!(table.is_subset(&binlogs), "{}", bench.log());
-    // The disk may have become full between a statement and its commit: such a group is none to servers and replicas.
+    // The disk may have become full between a statement and its commit: such a group is none to
+    // servers and replicas.
     assert!(binlogs.difference(&table).count() <= 1, "{}", bench.log());
     client.execute("INSERT INTO t.k VALUES (77777777, 'x')").unwrap();
     drop(client);

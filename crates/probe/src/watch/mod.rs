@@ -1,7 +1,8 @@
-//! The activity of a server and its host during a measurement: readings, without any thread or clock of their own.
+//! The activity of a server and its host during a measurement: readings, without any thread or
+//! clock of their own.
 //!
-//! [`ServerWatch`] has one session and queries its server; [`HostWatch`] reads /proc and /sys. Both return a
-//! [`ProbeReading`] on request, and [`Changes`] removes the unchanged values from it.
+//! [`ServerWatch`] has one session and queries its server; [`HostWatch`] reads /proc and /sys. Both
+//! return a [`ProbeReading`] on request, and [`Changes`] removes the unchanged values from it.
 
 mod changes;
 mod disk;

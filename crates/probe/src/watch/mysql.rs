@@ -11,8 +11,8 @@ const LOCK_WAITS: &str =
     "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
 
 /// Sessions that do no work for a client, or wait for one.
-const NOT_AT_WORK: &str = "('Sleep', 'Daemon', 'Connect', 'Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', \
-                           'Slave_worker')";
+const NOT_AT_WORK: &str = "('Sleep', 'Daemon', 'Connect', 'Binlog Dump', 'Binlog Dump GTID', \
+                           'Slave_IO', 'Slave_SQL', 'Slave_worker')";
 const NO_USERS: &str = "('system user', 'event_scheduler')";
 
 /// Instruments of the files that show where bytes and syncs go.
@@ -25,10 +25,12 @@ pub(crate) const PLACES: &[&str] =
     &["status", "metric", "file", "wait", "session", LOCK_WAITS_PLACE, "replica"];
 
 /// The account's session limit, or -1, and its current sessions.
-pub(crate) const ROOM: &str = "SELECT IF(@@SESSION.max_user_connections = 0, -1, @@SESSION.max_user_connections), \
-                               (SELECT COUNT(*) FROM information_schema.processlist \
-                               WHERE user = SUBSTRING_INDEX(USER(), '@', 1))";
-/// The server's session limit, and its current sessions; an account without PROCESS sees only its own.
+pub(crate) const ROOM: &str = "SELECT IF(@@SESSION.max_user_connections = 0, -1, \
+                               @@SESSION.max_user_connections), (SELECT COUNT(*) FROM \
+                               information_schema.processlist WHERE user = SUBSTRING_INDEX(USER(), \
+                               '@', 1))";
+/// The server's session limit, and its current sessions; an account without PROCESS sees only its
+/// own.
 pub(crate) const SERVER_ROOM: &str = "SELECT @@GLOBAL.max_connections, \
                                       (SELECT COUNT(*) FROM information_schema.processlist \
                                       WHERE user NOT IN ('system user', 'event_scheduler'))";
@@ -74,8 +76,10 @@ fn status() -> ProbeQuestion {
 fn metrics() -> [ProbeQuestion; 2] {
     ["STATUS = 'enabled'", "ENABLED = 1"].map(|is_enabled| {
         let names = sql_in_list(names_of(&SIGNALS.metric));
-        let sql =
-            format!("SELECT NAME, COUNT FROM information_schema.innodb_metrics WHERE {is_enabled} AND NAME IN {names}");
+        let sql = format!(
+            "SELECT NAME, COUNT FROM information_schema.innodb_metrics WHERE {is_enabled} \
+                     AND NAME IN {names}"
+        );
         ProbeQuestion::new("metric", sql, AnswerShape::Pairs, &SIGNALS.metric)
     })
 }
@@ -89,7 +93,8 @@ fn performance_schema(client: &mut Client) -> Result<Result<(), String>, DriverE
         Some("ON" | "1") => {}
         Some(_) => return Ok(Err("performance_schema is OFF".to_owned())),
     }
-    let consumer = "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'global_instrumentation'";
+    let consumer = "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = \
+                    'global_instrumentation'";
     match server_said(client.query_value(consumer))? {
         Err(why) => Ok(Err(why.to_string())),
         Ok(Some(enabled)) if enabled == "NO" => {
@@ -113,12 +118,12 @@ fn files(client: &mut Client) -> Result<Offer, DriverError> {
     if names.is_empty() {
         return Ok(Offer::absent("file", "its instruments in performance_schema are off"));
     }
-    let old = "COUNT_WRITE AS writes, SUM_NUMBER_OF_BYTES_WRITE AS write_bytes, COUNT_READ AS `reads`, \
-               SUM_NUMBER_OF_BYTES_READ AS read_bytes";
+    let old = "COUNT_WRITE AS writes, SUM_NUMBER_OF_BYTES_WRITE AS write_bytes, COUNT_READ AS \
+               `reads`, SUM_NUMBER_OF_BYTES_READ AS read_bytes";
     // Times are in picoseconds.
     let new = format!(
-        "{old}, COUNT_MISC AS misc, SUM_TIMER_WRITE / 1000000 AS write_us, SUM_TIMER_READ / 1000000 AS read_us, \
-         SUM_TIMER_MISC / 1000000 AS misc_us"
+        "{old}, COUNT_MISC AS misc, SUM_TIMER_WRITE / 1000000 AS write_us, SUM_TIMER_READ / \
+         1000000 AS read_us, SUM_TIMER_MISC / 1000000 AS misc_us"
     );
     Ok(Offer::ask([new.as_str(), old].map(|columns| {
         let names = sql_in_list(&names);
@@ -135,14 +140,15 @@ fn waits() -> ProbeQuestion {
     ProbeQuestion::new("wait", sql, AnswerShape::Named { names: 1 }, &SIGNALS.wait)
 }
 
-/// From `performance_schema.threads`, without any lock, if it is on; otherwise from the process list, in which an
-/// account without PROCESS sees only itself.
+/// From `performance_schema.threads`, without any lock, if it is on; otherwise from the process
+/// list, in which an account without PROCESS sees only itself.
 fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError> {
     let shape = AnswerShape::States { columns: 1, none: "(none)" };
     let threads = format!(
-        "SELECT PROCESSLIST_STATE, COUNT(*) FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' \
-         AND PROCESSLIST_ID <> CONNECTION_ID() AND PROCESSLIST_COMMAND NOT IN {NOT_AT_WORK} \
-         AND COALESCE(PROCESSLIST_USER, '') NOT IN {NO_USERS} GROUP BY PROCESSLIST_STATE"
+        "SELECT PROCESSLIST_STATE, COUNT(*) FROM performance_schema.threads WHERE TYPE = \
+         'FOREGROUND' AND PROCESSLIST_ID <> CONNECTION_ID() AND PROCESSLIST_COMMAND NOT IN \
+         {NOT_AT_WORK} AND COALESCE(PROCESSLIST_USER, '') NOT IN {NO_USERS} GROUP BY \
+         PROCESSLIST_STATE"
     );
     let processes = format!(
         "SELECT STATE, COUNT(*) FROM information_schema.processlist WHERE ID <> CONNECTION_ID() \

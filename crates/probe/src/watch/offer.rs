@@ -28,7 +28,8 @@ impl Offer {
     }
 }
 
-/// Separates an error of the server, with its reason, from a lost session, even if the server reported the loss.
+/// Separates an error of the server, with its reason, from a lost session, even if the server
+/// reported the loss.
 pub(crate) fn server_said<T>(
     answer: Result<T, DriverError>,
 ) -> Result<Result<T, ServerError>, DriverError> {
@@ -41,7 +42,8 @@ pub(crate) fn server_said<T>(
     }
 }
 
-/// The server does not know the statement, the table or the column: another version needs another query.
+/// The server does not know the statement, the table or the column: another version needs another
+/// query.
 fn is_other_form(error: &ServerError) -> bool {
     const NUMBERS: [u16; 4] = [1054, 1064, 1109, 1146];
     const STATES: [&str; 3] = ["42601", "42703", "42P01"];
@@ -52,8 +54,8 @@ fn is_other_form(error: &ServerError) -> bool {
     }
 }
 
-/// Why a server answers none of several forms of a query: the first refusal of a form that it knows, else the first
-/// refusal.
+/// Why a server answers none of several forms of a query: the first refusal of a form that it
+/// knows, else the first refusal.
 pub(crate) fn why_refused(refusals: &[ServerError]) -> Option<String> {
     let understood = refusals.iter().find(|error| !is_other_form(error));
     understood.or(refusals.first()).map(ToString::to_string)

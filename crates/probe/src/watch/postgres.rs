@@ -1,4 +1,5 @@
-//! Queries of a PostgreSQL server: this file has all statements. Versions 13 to 18 have different views; all are tried.
+//! Queries of a PostgreSQL server: this file has all statements. Versions 13 to 18 have different
+//! views; all are tried.
 
 use truetps_driver::{Client, DriverError};
 
@@ -18,7 +19,8 @@ pub(crate) const PLACES: &[&str] = &[
     "pg_locks",
 ];
 
-/// Columns with times that are zero while these settings are off. From version 18 on, `pg_stat_io` includes the WAL.
+/// Columns with times that are zero while these settings are off. From version 18 on, `pg_stat_io`
+/// includes the WAL.
 const TIMED: [(&str, &[&str], &[&str]); 3] = [
     ("pg_stat_database", &["blk_read_time", "blk_write_time"], &["track_io_timing"]),
     ("pg_stat_wal", &["wal_write_time", "wal_sync_time"], &["track_wal_io_timing"]),
@@ -30,20 +32,24 @@ const TIMED: [(&str, &[&str], &[&str]); 3] = [
 ];
 
 /// Whether the account sees the state of all users' sessions.
-const SEES_ALL: &str = "SELECT rolsuper OR pg_catalog.pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') FROM pg_roles \
-                        WHERE rolname = current_user";
+const SEES_ALL: &str = "SELECT rolsuper OR pg_catalog.pg_has_role(current_user, \
+                        'pg_read_all_stats', 'USAGE') FROM pg_roles WHERE rolname = current_user";
 
-const SESSIONS: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_stat_activity \
-                        WHERE backend_type = 'client backend' AND state = 'active' AND pid <> pg_backend_pid() GROUP BY 1, 2";
+const SESSIONS: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_stat_activity WHERE \
+                        backend_type = 'client backend' AND state = 'active' AND pid <> \
+                        pg_backend_pid() GROUP BY 1, 2";
 
-/// Writes and flushes of the WAL and of tables, all kinds of processes together. Version 18 has the WAL here, too.
-const IO: &str = "SELECT object, context, sum(writes) AS writes, sum(write_time) AS write_time, sum(fsyncs) AS fsyncs, \
-                  sum(fsync_time) AS fsync_time, sum(extends) AS extends, sum(extend_time) AS extend_time, \
-                  sum(WRITE_BYTES) / pg_catalog.current_setting('block_size')::numeric AS write_pages, \
-                  sum(EXTEND_BYTES) / pg_catalog.current_setting('block_size')::numeric AS extend_pages \
-                  FROM pg_stat_io WHERE object IN ('relation', 'wal') GROUP BY 1, 2";
+/// Writes and flushes of the WAL and of tables, all kinds of processes together. Version 18 has the
+/// WAL here, too.
+const IO: &str = "SELECT object, context, sum(writes) AS writes, sum(write_time) AS write_time, \
+                  sum(fsyncs) AS fsyncs, sum(fsync_time) AS fsync_time, sum(extends) AS extends, \
+                  sum(extend_time) AS extend_time, sum(WRITE_BYTES) / \
+                  pg_catalog.current_setting('block_size')::numeric AS write_pages, \
+                  sum(EXTEND_BYTES) / pg_catalog.current_setting('block_size')::numeric AS \
+                  extend_pages FROM pg_stat_io WHERE object IN ('relation', 'wal') GROUP BY 1, 2";
 
-/// Bytes of writes and of extensions, from version 18 on and before: from then on one of them may be several pages.
+/// Bytes of writes and of extensions, from version 18 on and before: from then on one of them may
+/// be several pages.
 const IO_BYTES: [[&str; 2]; 2] =
     [["write_bytes", "extend_bytes"], ["writes * op_bytes", "extends * op_bytes"]];
 
@@ -51,14 +57,15 @@ const LSN: &str = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS insert_
                    pg_current_wal_flush_lsn() - '0/0'::pg_lsn AS flush_bytes";
 
 /// The account's session limit, or -1, and its current sessions.
-pub(crate) const ROOM: &str = "SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END, \
-                               (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user) FROM pg_roles \
-                               WHERE rolname = current_user";
+pub(crate) const ROOM: &str = "SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END, (SELECT \
+                               count(*) FROM pg_stat_activity WHERE usename = current_user) FROM \
+                               pg_roles WHERE rolname = current_user";
 /// The server's session limit, and its current sessions.
-pub(crate) const SERVER_ROOM: &str = "SELECT pg_catalog.current_setting('max_connections')::int \
-     - CASE WHEN rolsuper THEN 0 ELSE pg_catalog.current_setting('superuser_reserved_connections')::int END, \
-     (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') FROM pg_roles \
-     WHERE rolname = current_user";
+pub(crate) const SERVER_ROOM: &str = "SELECT pg_catalog.current_setting('max_connections')::int - \
+     CASE WHEN rolsuper THEN 0 ELSE \
+     pg_catalog.current_setting('superuser_reserved_connections')::int END, (SELECT count(*) FROM \
+     pg_stat_activity WHERE backend_type = 'client backend') FROM pg_roles WHERE rolname = \
+     current_user";
 
 /// What to query. An error is a connection's; signals that the server refuses are absent.
 pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
@@ -114,7 +121,8 @@ fn untimed(
 
 fn has_column(client: &mut Client, view: &str, column: &str) -> Result<bool, DriverError> {
     let sql = format!(
-        "SELECT count(*) FROM pg_attribute WHERE attrelid = pg_catalog.to_regclass('pg_catalog.{view}')::oid AND attname = '{column}'"
+        "SELECT count(*) FROM pg_attribute WHERE attrelid = \
+         pg_catalog.to_regclass('pg_catalog.{view}')::oid AND attname = '{column}'"
     );
     Ok(server_said(client.query_value(&sql))?.ok().flatten().is_some_and(|count| count != "0"))
 }

@@ -15,8 +15,8 @@ pub(crate) fn read(reading: &mut ProbeReading) {
     }
 }
 
-/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in microseconds. `full` has no meaning for the CPU of a whole
-/// host: kernels write zero.
+/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in microseconds. `full` has no meaning for
+/// the CPU of a whole host: kernels write zero.
 fn read_pressure(resource: &str, text: &str, reading: &mut ProbeReading) {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
@@ -34,7 +34,8 @@ mod tests {
 
     #[test]
     fn totals_are_taken() {
-        let text = "some avg10=0.00 avg60=0.01 avg300=0.00 total=151\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+        let text = "some avg10=0.00 avg60=0.01 avg300=0.00 total=151\nfull avg10=0.00 avg60=0.00 \
+                    avg300=0.00 total=7\n";
         let mut reading = ProbeReading::default();
         read_pressure("io", text, &mut reading);
         read_pressure("cpu", text, &mut reading);

@@ -1,4 +1,5 @@
-//! CPU time, memory and I/O of processes: the load generator, and a server with one process or one for each session.
+//! CPU time, memory and I/O of processes: the load generator, and a server with one process or one
+//! for each session.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +17,8 @@ pub(crate) struct Processes {
     /// The prefix of the names.
     what: &'static str,
     pid: u32,
-    /// When the server's process began, which detects a reused process number. `None`: it was already gone.
+    /// When the server's process began, which detects a reused process number. `None`: it was
+    /// already gone.
     started: Option<u64>,
     has_children: bool,
     switches: Switches,
@@ -58,7 +60,8 @@ impl Processes {
         match threads_of(&pids) {
             Err(threads) => {
                 let why = format!(
-                    "it has more than {THREADS_MAX} threads ({threads}), and looking at each would cost too much"
+                    "it has more than {THREADS_MAX} threads ({threads}), and looking at each would \
+                     cost too much"
                 );
                 reading.absent(&name, why);
             }
@@ -127,7 +130,8 @@ fn threads_of(pids: &[u32]) -> Result<Vec<String>, usize> {
     if paths.len() > THREADS_MAX { Err(paths.len()) } else { Ok(paths) }
 }
 
-/// Bytes that a process read from disks and wrote to them, including its ended threads and children.
+/// Bytes that a process read from disks and wrote to them, including its ended threads and
+/// children.
 fn io_of(pid: u32) -> Option<(f64, f64)> {
     parse_io(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
 }
@@ -150,7 +154,8 @@ fn field(text: &str, name: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
 }
 
-/// Adds up the threads' counts. A thread that ends takes its count with it, but the sum must not fall.
+/// Adds up the threads' counts. A thread that ends takes its count with it, but the sum must not
+/// fall.
 #[derive(Debug, Default)]
 struct Switches {
     last: BTreeMap<String, f64>,
@@ -206,7 +211,8 @@ mod tests {
         let status = "Name:\tmariadbd\nThreads:\t8\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t7\n";
         assert_eq!(parse_switches(status), Some(157.0));
         assert_eq!(parse_switches("Name:\tx\n"), None);
-        let io = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n";
+        let io = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: \
+                  8192\ncancelled_write_bytes: 0\n";
         assert_eq!(parse_io(io), Some((4096.0, 8192.0)));
     }
 }

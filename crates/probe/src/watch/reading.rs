@@ -11,7 +11,8 @@ pub type ProbeValues = BTreeMap<String, f64>;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProbeReading {
     pub values: ProbeValues,
-    /// Signals that exist but could not be read this time, and signals that turned out not to exist.
+    /// Signals that exist but could not be read this time, and signals that turned out not to
+    /// exist.
     pub absent: Vec<AbsentSignal>,
 }
 

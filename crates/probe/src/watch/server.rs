@@ -15,7 +15,8 @@ use crate::watch::{mysql, postgres};
 
 /// Time limit of the first login.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// Time limit of an answer, after which the session is lost. Until then an answer is late, but valid.
+/// Time limit of an answer, after which the session is lost. Until then an answer is late, but
+/// valid.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Shortest time between two attempts to restore a lost session.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -37,7 +38,8 @@ pub struct ServerWatch {
     version: String,
     /// When a lost session may be restored.
     next_try: Instant,
-    /// Traffic of earlier sessions: the server's traffic counters include it, but it is not the load's.
+    /// Traffic of earlier sessions: the server's traffic counters include it, but it is not the
+    /// load's.
     traffic_before: Traffic,
 }
 
@@ -51,7 +53,8 @@ impl fmt::Debug for ServerWatch {
 }
 
 impl ServerWatch {
-    /// Logs in and finds out what can be read, and what is absent. Takes at most a few seconds if the server hangs.
+    /// Logs in and finds out what can be read, and what is absent. Takes at most a few seconds if
+    /// the server hangs.
     ///
     /// # Errors
     ///
@@ -135,8 +138,8 @@ impl ServerWatch {
         (!self.version.is_empty()).then(|| Flavour::from_version_text(&self.version))
     }
 
-    /// Whether the session limits of the account and of the server allow this many further sessions besides the current
-    /// ones, which include this session. Yes, if the limits are unknown.
+    /// Whether the session limits of the account and of the server allow this many further sessions
+    /// besides the current ones, which include this session. Yes, if the limits are unknown.
     pub fn leaves_room_for(&mut self, clients: u32) -> bool {
         let questions = match self.target.dialect {
             SqlDialect::Mysql => [mysql::ROOM, mysql::SERVER_ROOM],
@@ -156,8 +159,8 @@ impl ServerWatch {
         server_settings(self.client.as_mut()?).ok()
     }
 
-    /// Queries everything once, in a new session if the last one was ended. `None`: the server has not answered; a
-    /// later reading tries to make a new session.
+    /// Queries everything once, in a new session if the last one was ended. `None`: the server has
+    /// not answered; a later reading tries to make a new session.
     pub fn read(&mut self) -> Option<ProbeReading> {
         self.ask_all().or_else(|| self.ask_all())
     }
@@ -237,7 +240,8 @@ fn understood(
     Ok(Err(AbsentSignal { what: what.to_owned(), why }))
 }
 
-/// An account may see a table without its rows. Sessions and waits are legitimately empty while the server is idle.
+/// An account may see a table without its rows. Sessions and waits are legitimately empty while the
+/// server is idle.
 fn is_empty(question: &ProbeQuestion, answer: &truetps_driver::QueryResult) -> bool {
     let mut values = ProbeValues::new();
     question.read_values(answer, &mut values);

@@ -25,8 +25,8 @@ pub(crate) enum AnswerShape {
     Columns { without: Vec<&'static str> },
     /// This number of name columns, and value columns after them: `what.name.name.column`.
     Named { names: usize },
-    /// This number of columns that describe a state, and one with its number of sessions: `what.state`, or
-    /// `what.type:event`.
+    /// This number of columns that describe a state, and one with its number of sessions:
+    /// `what.state`, or `what.type:event`.
     States { columns: usize, none: &'static str },
     /// One number: its name is `what` itself.
     Single(SignalKind, SignalUnit),

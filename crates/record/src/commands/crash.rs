@@ -45,7 +45,8 @@ impl fmt::Display for CrashKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CrashStep {
-    /// Zeros are written ahead of the server, or into a prepared file. Where nothing is filled, it is a commit.
+    /// Zeros are written ahead of the server, or into a prepared file. Where nothing is filled, it
+    /// is a commit.
     Fill,
     /// A new file gets its name: it is made, or a prepared one is renamed.
     Name,
@@ -107,7 +108,8 @@ pub enum CrashRole {
     LosesSome,
 }
 
-/// Rows of a crash in the server's binlog and in its table: what a replica has more and less than a server that was crashed.
+/// Rows of a crash in the server's binlog and in its table: what a replica has more and less than a
+/// server that was crashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinlogDifference {
     /// In the binlog, each in a transaction with its end.
@@ -152,7 +154,8 @@ pub struct CrashRecord {
     pub recovered: u64,
     /// There, and never sent.
     pub unexpected: u64,
-    /// There, although a row that was acknowledged earlier is lost: more than one a client would be a fault.
+    /// There, although a row that was acknowledged earlier is lost: more than one a client would be
+    /// a fault.
     pub holes: u64,
     /// Blocks of 4 KiB of which the disk's cache lost something.
     pub blocks_lost: u64,
@@ -163,7 +166,8 @@ pub struct CrashRecord {
     /// `None`: the server has no binlog, or one that cannot be read.
     #[serde(default)]
     pub binlog: Option<BinlogDifference>,
-    /// Whether the settings promise, by the server's documentation, that nothing is lost. `None`: not known.
+    /// Whether the settings promise, by the server's documentation, that nothing is lost. `None`:
+    /// not known.
     pub promises_all_kept: Option<bool>,
 }
 
@@ -182,12 +186,14 @@ pub struct CrashRun {
     /// Crashes of each kind, and at each step, of each configuration.
     pub crashes: u32,
     pub kinds: Vec<CrashKind>,
-    /// Share of the sectors in the disk's cache that survive a power cut, each by chance: writes are torn.
+    /// Share of the sectors in the disk's cache that survive a power cut, each by chance: writes
+    /// are torn.
     pub survival: f64,
     /// Steps of the work on binlogs at which crashes fall, as many at each. Empty: at random times.
     #[serde(default)]
     pub steps: Vec<CrashStep>,
-    /// The disk fails while the server runs, and answers after that are not counted. `false`: the server is killed first.
+    /// The disk fails while the server runs, and answers after that are not counted. `false`: the
+    /// server is killed first.
     #[serde(default)]
     pub is_live: bool,
     pub host: HostFacts,

@@ -63,7 +63,8 @@ pub struct ExplainedSide {
     pub notes: Vec<String>,
 }
 
-/// An experiment that asks which differences between A and B make their results differ. Its trials are like any others.
+/// An experiment that asks which differences between A and B make their results differ. Its trials
+/// are like any others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     pub schema_version: u32,

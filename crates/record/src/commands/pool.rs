@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Asked;
 
-/// The rule of thumb "cores × 2 + effective spindles" for the server's host, with one spindle: a host's facts name one
-/// device, and a solid state disk counts as one. It is shown beside what was measured, and decides nothing.
+/// The rule of thumb "cores × 2 + effective spindles" for the server's host, with one spindle: a
+/// host's facts name one device, and a solid state disk counts as one. It is shown beside what was
+/// measured, and decides nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolRule {
     pub cores: u32,
@@ -19,8 +20,8 @@ impl PoolRule {
     }
 }
 
-/// An experiment that searches the number of connections for a pool. Its trials are like any others, and their order
-/// follows from this and from their results.
+/// An experiment that searches the number of connections for a pool. Its trials are like any
+/// others, and their order follows from this and from their results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PoolRecord {
     pub schema_version: u32,

@@ -35,18 +35,21 @@ pub struct AnsweredRow {
     pub at_ms: u64,
 }
 
-/// The request has not arrived completely (408), or too early to be processed (425): the same request may succeed later.
+/// The request has not arrived completely (408), or too early to be processed (425): the same
+/// request may succeed later.
 const OPEN_STATUSES: [u16; 2] = [408, 425];
-/// Errors of servers of the MySQL family after which a statement may be committed all the same: it was interrupted, its
-/// commit failed half-way, or its time was over (4012: OceanBase; 1105, 9001, 9002, 9005: TiDB).
+/// Errors of servers of the MySQL family after which a statement may be committed all the same: it
+/// was interrupted, its commit failed half-way, or its time was over (4012: OceanBase; 1105, 9001,
+/// 9002, 9005: TiDB).
 pub const MAY_BE_COMMITTED: [u16; 17] = [
     1053, 1105, 1158, 1159, 1160, 1161, 1180, 1317, 1927, 1969, 3024, 3169, 4012, 4031, 9001, 9002,
     9005,
 ];
 
 impl RowAnswer {
-    /// What a failed attempt says of its row. A service refuses a row with a status of 400 to 499; 429, 5xx and a broken
-    /// connection leave open whether it was saved. A server's error undoes its statement.
+    /// What a failed attempt says of its row. A service refuses a row with a status of 400 to 499;
+    /// 429, 5xx and a broken connection leave open whether it was saved. A server's error undoes
+    /// its statement.
     pub fn of_failure(class: ErrorClass, code: u16) -> Self {
         match class {
             ErrorClass::HttpStatus

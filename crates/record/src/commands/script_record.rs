@@ -72,8 +72,9 @@ pub struct ScriptRun {
     pub answers_ready: Option<AnswersReady>,
 }
 
-/// For how long the answers of an event lay ready while other clients of the thread had their turns, on average. It is part
-/// of the event's response time. A thread sees an answer only between two turns.
+/// For how long the answers of an event lay ready while other clients of the thread had their
+/// turns, on average. It is part of the event's response time. A thread sees an answer only between
+/// two turns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnswersReady {
     pub us_least: f64,

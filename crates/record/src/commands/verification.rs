@@ -1,4 +1,5 @@
-//! `verification.json`: whether every row that was acknowledged is in the table, once and unchanged.
+//! `verification.json`: whether every row that was acknowledged is in the table, once and
+//! unchanged.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +28,8 @@ impl RowFault {
 
 /// Counts of rows.
 ///
-/// `attempted = acknowledged + refused + unknown`, `unknown = unknown_present + unknown_absent`, `lost + changed <=
-/// acknowledged + unknown_present`. A row may be both doubled and changed.
+/// `attempted = acknowledged + refused + unknown`, `unknown = unknown_present + unknown_absent`,
+/// `lost + changed <= acknowledged + unknown_present`. A row may be both doubled and changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowCounts {
     /// Rows that clients have sent, each once however often.
@@ -109,8 +110,8 @@ pub struct RowComparison {
     /// When the first of the lost rows was acknowledged, and the last, since the run's start.
     #[serde(default)]
     pub lost_ms: Option<(u64, u64)>,
-    /// From the acknowledgement of a lost row to the next kill of the server, the longest. `None`: no row was lost before
-    /// a kill.
+    /// From the acknowledgement of a lost row to the next kill of the server, the longest. `None`:
+    /// no row was lost before a kill.
     #[serde(default)]
     pub loss_window_ms: Option<u64>,
     pub log: AnswerLogState,

@@ -35,10 +35,12 @@ pub fn is_workload_factor(name: &str) -> bool {
     [HOT_ROWS, KEY, TABLE_ROWS, ROWS_PER_INSERT].contains(&name)
 }
 
-/// A factor that is neither a load factor nor a [workload factor](is_workload_factor): which named server is measured.
+/// A factor that is neither a load factor nor a [workload factor](is_workload_factor): which named
+/// server is measured.
 pub const SERVER: &str = "server";
 
-/// A factor that is neither a setting of the server nor of the load: which emulated disk a private server is on.
+/// A factor that is neither a setting of the server nor of the load: which emulated disk a private
+/// server is on.
 pub const DISK: &str = "disk";
 
 /// Whether a factor is a setting of the server.
@@ -70,7 +72,8 @@ impl Configuration {
         self.levels.get(RATE)?.as_number()
     }
 
-    /// Number of sessions: a positive number in every plan, schedule and trial that was read from a file.
+    /// Number of sessions: a positive number in every plan, schedule and trial that was read from a
+    /// file.
     pub fn connections(&self) -> u32 {
         let level = self.levels.get(CONNECTIONS).and_then(SettingValue::as_connections);
         level.expect("plans and records are checked where they are read")

@@ -28,14 +28,14 @@ pub struct ScheduledTrial {
     pub position: u32,
     pub role: TrialRole,
     pub configuration: Configuration,
-    /// What an explanation measures with it: the factors with the level of B as a hexadecimal number, the first factor in its
-    /// lowest bit.
+    /// What an explanation measures with it: the factors with the level of B as a hexadecimal
+    /// number, the first factor in its lowest bit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixture: Option<String>,
 }
 
-/// A variable that a server derives from a factor's level when it starts, without being asked. Trials of that level
-/// have it too.
+/// A variable that a server derives from a factor's level when it starts, without being asked.
+/// Trials of that level have it too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coupling {
     /// Which server derives it, if the server is a factor.
@@ -87,16 +87,20 @@ pub struct Experiment {
     /// Folder of private servers; `None` for an external server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox_dir: Option<String>,
-    /// Address of an external server: a DSN without password; in older records of sysbench, slap and mtls the endpoint
-    /// alone. `None` for private servers, and for a script that never connected.
+    /// Address of an external server: a DSN without password; in older records of sysbench, slap
+    /// and mtls the endpoint alone. `None` for private servers, and for a script that never
+    /// connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_address: Option<String>,
-    /// Planned before the first trial starts. A search for a rate or a pool, and an explanation, plan as they go.
+    /// Planned before the first trial starts. A search for a rate or a pool, and an explanation,
+    /// plan as they go.
     pub schedule: Vec<ScheduledTrial>,
-    /// Blocks that were added after trials had been measured, when their results may already have been read.
+    /// Blocks that were added after trials had been measured, when their results may already have
+    /// been read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<Extension>,
-    /// Whether the trials of each block are in random order. `false` if a personality keeps the order of its original.
+    /// Whether the trials of each block are in random order. `false` if a personality keeps the
+    /// order of its original.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub random_order: bool,
     /// Set if the experiment searches the highest rate that meets these objectives.
@@ -119,7 +123,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// In schema version 1 the folder of private servers and the address of an external one were one text.
+    /// In schema version 1 the folder of private servers and the address of an external one were
+    /// one text.
     pub fn upgrade(&mut self) {
         if self.schema_version > 1 {
             return;

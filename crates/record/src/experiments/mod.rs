@@ -1,5 +1,6 @@
-//! What is measured, and in which order: `experiment.json` (`experiment`), the factors and levels of a trial
-//! (`configuration`), the parts of a load on several machines (`part`), what a user demands (`slo`).
+//! What is measured, and in which order: `experiment.json` (`experiment`), the factors and levels
+//! of a trial (`configuration`), the parts of a load on several machines (`part`), what a user
+//! demands (`slo`).
 
 pub(crate) mod configuration;
 pub(crate) mod experiment;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Part `index` of `of` parts, counted from 0. What is numbered (clients, workers) belongs to part `number mod of`.
+/// Part `index` of `of` parts, counted from 0. What is numbered (clients, workers) belongs to part
+/// `number mod of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     pub index: u32,
@@ -82,14 +83,17 @@ impl FromStr for Part {
 pub struct CommonStart {
     /// By the clock of the server, in microseconds since 1970.
     pub server_us: i64,
-    /// Half a round trip to the server: the start in this part differs from the common one by no more than this.
+    /// Half a round trip to the server: the start in this part differs from the common one by no
+    /// more than this.
     pub uncertainty_us: f64,
-    /// The server's clock less the clock of this part's host. It is not used: clocks of hosts need not agree.
+    /// The server's clock less the clock of this part's host. It is not used: clocks of hosts need
+    /// not agree.
     pub clock_offset_us: f64,
 }
 
 impl CommonStart {
-    /// A part whose clock is known less exactly starts too far from the others: half of a bucket of an interval.
+    /// A part whose clock is known less exactly starts too far from the others: half of a bucket of
+    /// an interval.
     pub const UNCERTAINTY_MAX: Duration = Duration::from_millis(50);
 
     /// Why this is not a start together with another part's.

@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A command that is no experiment of a plan, and whose runs are recorded as one: programs whose command lines truetps
-/// accepts, and `verify`. Displayed as the start of
-/// that command line: `truetps slap`.
+/// A command that is no experiment of a plan, and whose runs are recorded as one: programs whose
+/// command lines truetps accepts, and `verify`. Displayed as the start of that command line:
+/// `truetps slap`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Personality {

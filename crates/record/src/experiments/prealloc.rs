@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::SettingValue;
 
-/// A factor that is neither a setting of the server nor of the load: `0` is off, a number is that many prepared files, and
-/// `ahead` fills the active file ahead of its writes.
+/// A factor that is neither a setting of the server nor of the load: `0` is off, a number is that
+/// many prepared files, and `ahead` fills the active file ahead of its writes.
 pub const PREALLOC: &str = "prealloc";
 
 /// Prepared files at most.

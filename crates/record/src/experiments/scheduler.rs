@@ -13,7 +13,8 @@ const SCHEDULERS: [(&str, Option<&str>); 3] = [
 const AUTO: &str = "auto";
 
 impl Part {
-    /// Reads `I/N`, `auto` or `auto/N`. `variable`: the environment, where schedulers number their processes.
+    /// Reads `I/N`, `auto` or `auto/N`. `variable`: the environment, where schedulers number their
+    /// processes.
     pub fn choose(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let of = match text.split_once('/') {
             None if text == AUTO => None,
@@ -70,7 +71,8 @@ mod tests {
             &indexed,
             Err("JOB_COMPLETION_INDEX is 7, of how many is not known: write --part auto/N"),
         );
-        let none = "none of SLURM_PROCID, OMPI_COMM_WORLD_RANK, JOB_COMPLETION_INDEX is set: write --part I/N";
+        let none = "none of SLURM_PROCID, OMPI_COMM_WORLD_RANK, JOB_COMPLETION_INDEX is set: write \
+                    --part I/N";
         check("auto", &[], Err(none));
     }
 }

@@ -42,8 +42,8 @@ const UNITS_US: [(&str, f64); 6] =
     [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6), ("min", 6e7), ("h", 3.6e9)];
 
 impl Slo {
-    /// The first condition that these figures break, with the figure itself; `None` where all hold. A figure that was not
-    /// measured breaks its condition.
+    /// The first condition that these figures break, with the figure itself; `None` where all hold.
+    /// A figure that was not measured breaks its condition.
     pub fn broken_by(&self, measured: &Measured) -> Option<String> {
         self.conditions.iter().find_map(|condition| {
             let (_, value) = FIGURES.iter().find(|(figure, _)| *figure == condition.figure)?;

@@ -1,5 +1,5 @@
-//! Samples have only the values that changed; the decoder adds the others, one sample after the other: while a server
-//! is watched, and when a file is read.
+//! Samples have only the values that changed; the decoder adds the others, one sample after the
+//! other: while a server is watched, and when a file is read.
 
 use std::collections::BTreeMap;
 
@@ -23,13 +23,14 @@ pub struct DecodedValue {
     /// The event or state that the value is about; else its name.
     pub subject: String,
     pub now: ProbePoint,
-    /// The point before. `None`: there is no earlier one, and it is unknown whether the value was zero.
+    /// The point before. `None`: there is no earlier one, and it is unknown whether the value was
+    /// zero.
     pub before: Option<ProbePoint>,
 }
 
 impl DecodedValue {
-    /// Growth in a millisecond since the point before. `None` if there is none, or the value fell: its server was
-    /// restarted.
+    /// Growth in a millisecond since the point before. `None` if there is none, or the value fell:
+    /// its server was restarted.
     pub fn growth_per_ms(&self) -> Option<f64> {
         let before = self.before?;
         let growth = self.now.value - before.value;
@@ -46,7 +47,8 @@ struct SourceState {
     /// Present values, also from late readings.
     present: BTreeMap<String, f64>,
     decoded: BTreeMap<String, DecodedValue>,
-    /// Values that cannot be read, each with the time of the last point before that; `None` if there was none.
+    /// Values that cannot be read, each with the time of the last point before that; `None` if
+    /// there was none.
     lost: Vec<(AbsentSignal, Option<f64>)>,
     is_reset: bool,
 }
@@ -58,8 +60,9 @@ impl ProbeDecoder {
         Self { signals: header.signals.clone(), server: state.clone(), host: state }
     }
 
-    /// Takes the next sample. Whether it is a point of its source: a late reading is none, and its values count from the
-    /// next point on; nor is a reading that does not follow the one before, as in an edited file.
+    /// Takes the next sample. Whether it is a point of its source: a late reading is none, and its
+    /// values count from the next point on; nor is a reading that does not follow the one before,
+    /// as in an edited file.
     pub fn decode(&mut self, sample: &ProbeSample) -> bool {
         let state = match sample.source {
             ProbeSource::Server => &mut self.server,
@@ -114,8 +117,8 @@ impl ProbeDecoder {
         state.decoded.get(name).filter(|value| Some(value.now.at_ms) == state.at_ms)
     }
 
-    /// Whether most status counters of a source have fallen at its last point: its server was restarted, or all were
-    /// reset.
+    /// Whether most status counters of a source have fallen at its last point: its server was
+    /// restarted, or all were reset.
     pub fn is_reset(&self, source: ProbeSource) -> bool {
         self.state(source).is_reset
     }
@@ -157,7 +160,8 @@ impl SourceState {
         self.lost.retain(|(signal, _)| !self.present.keys().any(|name| signal.is_about(name)));
     }
 
-    /// The last point at which a value that has none yet could have been read, and was zero as it was not listed.
+    /// The last point at which a value that has none yet could have been read, and was zero as it
+    /// was not listed.
     fn last_read_ms(&self, name: &str) -> Option<f64> {
         let lost = self.lost.iter().find(|(signal, _)| signal.is_about(name));
         lost.map_or(self.at_ms, |(_, read_ms)| *read_ms)

@@ -1,5 +1,5 @@
-//! Whether a watched server answers, decided from the times of its readings: [`Responsiveness`] while it is watched, and
-//! on its record. Both find the same outages.
+//! Whether a watched server answers, decided from the times of its readings: [`Responsiveness`]
+//! while it is watched, and on its record. Both find the same outages.
 
 use crate::probe::samples::SLOW_MS;
 use crate::{ProbeSeries, ProbeSource, Suspension, TimeSpan};
@@ -27,7 +27,8 @@ impl Responsiveness {
         Self { interval_ms: interval_ms.max(1.0), due_ms: 0.0, not_asked_ms: f64::NEG_INFINITY }
     }
 
-    /// A reading was answered. Returns the outage that it has ended, if any: from when the unanswered query was due.
+    /// A reading was answered. Returns the outage that it has ended, if any: from when the
+    /// unanswered query was due.
     pub fn answered(&mut self, began_ms: f64, to_ms: f64) -> Option<TimeSpan> {
         let from_ms = self.due_ms.min(began_ms).max(self.not_asked_ms.min(to_ms));
         self.due_ms = ((to_ms / self.interval_ms).floor() + 1.0) * self.interval_ms;
@@ -46,7 +47,8 @@ impl Responsiveness {
 }
 
 impl ProbeSeries {
-    /// From the zero of the clock (or the first reading, if that was sooner) to the end of the last reading.
+    /// From the zero of the clock (or the first reading, if that was sooner) to the end of the last
+    /// reading.
     pub fn length_ms(&self) -> f64 {
         let middles = self.all_readings().map(|one| f64::midpoint(one.from_ms, one.to_ms));
         self.end_ms() - middles.fold(0.0, f64::min)
@@ -61,9 +63,9 @@ impl ProbeSeries {
         self.readings(ProbeSource::Server).iter().chain(self.readings(ProbeSource::Host))
     }
 
-    /// When the server did not answer. Its state during a suspension of truetps is unknown. Version 1 did not record
-    /// suspensions: there they are derived from the host's readings, which are always possible: the host was not read
-    /// for longer than a busy host explains.
+    /// When the server did not answer. Its state during a suspension of truetps is unknown. Version
+    /// 1 did not record suspensions: there they are derived from the host's readings, which are
+    /// always possible: the host was not read for longer than a busy host explains.
     pub fn outages(&self, suspensions: &[Suspension]) -> Vec<TimeSpan> {
         let mut answers = Responsiveness::new(self.interval_ms);
         let mut outages = Vec::new();
@@ -95,7 +97,8 @@ impl ProbeSeries {
         pauses
     }
 
-    /// Whether the server answered when the probe ended. `was_asked`: it was queried at that moment.
+    /// Whether the server answered when the probe ended. `was_asked`: it was queried at that
+    /// moment.
     pub(crate) fn answers_at_end(&self, suspensions: &[Suspension], was_asked: bool) -> bool {
         let end_ms = self.end_ms();
         let server = self.readings(ProbeSource::Server).last();
@@ -170,7 +173,8 @@ mod tests {
     fn a_reading_that_hangs_and_questions_without_an_answer_are_one_silence() {
         let hung = timings(&[(0.0, 4.0), (1000.0, 3500.0), (4000.0, 4005.0)], 0..=4);
         assert_eq!(spans(&hung.outages(&[])), [(1000.0, 3500.0)]);
-        // The session was lost after ten seconds, and the server answered in the middle of the next try.
+        // The session was lost after ten seconds, and the server answered in the middle of the next
+        // try.
         let lost = timings(&[(0.0, 4.0), (13_000.0, 14_500.0), (15_000.0, 15_004.0)], 0..=15);
         assert_eq!(spans(&lost.outages(&[])), [(1000.0, 14_500.0)]);
         assert!(lost.answers_at_end(&[], true));
@@ -197,7 +201,8 @@ mod tests {
         assert!(late.answers_at_end(&[], true));
     }
 
-    /// A host that is read late is no suspension: the live view, which has no later reading, shows an outage, too.
+    /// A host that is read late is no suspension: the live view, which has no later reading, shows
+    /// an outage, too.
     #[test]
     fn a_record_with_suspensions_has_the_outages_of_the_live_view() {
         let server = [(0.0, 4.0), (1000.0, 1004.0), (2000.0, 8999.0), (9005.0, 9010.0)];

@@ -17,7 +17,8 @@ pub struct ProbeRun {
     /// The server's address, without a password.
     pub target: String,
     pub server: ServerFacts,
-    /// Name of the managed or distributed server that its settings show. `None`: an ordinary one, or unknown.
+    /// Name of the managed or distributed server that its settings show. `None`: an ordinary one,
+    /// or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
     /// Name of the host that truetps ran on.
@@ -41,7 +42,8 @@ pub struct ProbeSummary {
     pub run: ProbeRun,
     /// From the start of the probe to the last reading.
     pub length_ms: f64,
-    /// Samples of the server; 0 if it could not be queried. Late samples, whose time is unknown, are not counted.
+    /// Samples of the server; 0 if it could not be queried. Late samples, whose time is unknown,
+    /// are not counted.
     pub samples: usize,
     /// When the server did not answer, in order.
     pub outages: Vec<TimeSpan>,
@@ -49,7 +51,8 @@ pub struct ProbeSummary {
     pub no_answer_ms: f64,
     /// Whether it answered when the probe ended.
     pub answers_at_end: bool,
-    /// Readings at which its counters had fallen: the server was restarted, or the counters were reset.
+    /// Readings at which its counters had fallen: the server was restarted, or the counters were
+    /// reset.
     pub resets_ms: Vec<f64>,
     /// Counters that have grown.
     pub counters: BTreeMap<String, CounterSummary>,
@@ -80,7 +83,8 @@ impl ProbeSummary {
     pub fn of(run: ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Self {
         let outages = series.outages(&run.suspensions);
         let damage = damage(&run, series, has_bytes);
-        // A probe that was killed did not query once more, and a lost line may have been the answer.
+        // A probe that was killed did not query once more, and a lost line may have been the
+        // answer.
         let was_asked = run.ended_at.is_some() && damage.is_none();
         let mut summary = Self {
             schema_version: SCHEMA_VERSION,

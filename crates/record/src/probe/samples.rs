@@ -1,10 +1,11 @@
 //! `probe.jsonl`: what server and host did during a trial, on the engine's clock.
 //!
-//! The first line is the [`ProbeHeader`]; each further line is a [`ProbeSample`]. Values have the server's own names,
-//! prefixed with their source (`status.Innodb_os_log_written`, `host.context_switches`); the header says what they are.
-//! A sample holds only the values that changed since the previous sample of the same [`ProbeSource`];
-//! [`ProbeDecoder`](crate::ProbeDecoder) fills in the others. A value that could be read before and no longer can is named in
-//! [`ProbeSample::lost`], so that it is not taken for unchanged.
+//! The first line is the [`ProbeHeader`]; each further line is a [`ProbeSample`]. Values have the
+//! server's own names, prefixed with their source (`status.Innodb_os_log_written`,
+//! `host.context_switches`); the header says what they are. A sample holds only the values that
+//! changed since the previous sample of the same [`ProbeSource`];
+//! [`ProbeDecoder`](crate::ProbeDecoder) fills in the others. A value that could be read before and
+//! no longer can is named in [`ProbeSample::lost`], so that it is not taken for unchanged.
 
 use std::collections::BTreeMap;
 
@@ -58,14 +59,15 @@ impl AbsentSignal {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeSample {
     pub source: ProbeSource,
-    /// Middle of the reading, on the clock of [`Interval::start_ms`](crate::Interval::start_ms); negative before the first
-    /// transaction.
+    /// Middle of the reading, on the clock of [`Interval::start_ms`](crate::Interval::start_ms);
+    /// negative before the first transaction.
     pub at_ms: f64,
     /// How long the reading took.
     pub took_ms: f64,
     /// What has changed since the last sample of this source; the first sample has all values.
     pub values: BTreeMap<String, f64>,
-    /// Sources (or single names) whose values are absent from this sample on, until a later sample has them again.
+    /// Sources (or single names) whose values are absent from this sample on, until a later sample
+    /// has them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<AbsentSignal>,
 }

@@ -40,8 +40,8 @@ pub struct ProbeSeries {
 }
 
 impl ProbeSeries {
-    /// Parses the lines of a file. A last line that was cut off is ignored, as is a malformed line: its values are
-    /// measured again a second later. `None` if the header is malformed.
+    /// Parses the lines of a file. A last line that was cut off is ignored, as is a malformed line:
+    /// its values are measured again a second later. `None` if the header is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let whole = text.rfind('\n').map_or(0, |at| at + 1);
         let mut lines = text[..whole].lines();
@@ -67,7 +67,8 @@ impl ProbeSeries {
         self.times.values().filter_map(|times| times.last().copied()).reduce(f64::max)
     }
 
-    /// Whether the server is a MariaDB. Where the file has no flavour, a value that MariaDB alone has decides.
+    /// Whether the server is a MariaDB. Where the file has no flavour, a value that MariaDB alone
+    /// has decides.
     pub fn is_mariadb(&self) -> bool {
         const OF_MARIADB: &str = "status.Binlog_group_commit_trigger_count";
         self.flavour.map_or_else(
@@ -102,7 +103,8 @@ impl ProbeSeries {
         series
     }
 
-    /// The last two points of each value of the server, during a probe. `None` before its second reading.
+    /// The last two points of each value of the server, during a probe. `None` before its second
+    /// reading.
     pub fn of_last_points(header: &ProbeHeader, decoder: &ProbeDecoder) -> Option<Self> {
         let source = ProbeSource::Server;
         let at_ms = decoder.at_ms(source)?;
@@ -174,9 +176,9 @@ impl ProbeSeries {
         self.values.values().filter(move |series| series.signal.kind == kind)
     }
 
-    /// Growth of a counter from one time to another, interpolated between samples. `None` if it was not read before (or
-    /// at) the first time or after (or at) the second one, within `slack_ms`, or if it fell because the server was
-    /// restarted.
+    /// Growth of a counter from one time to another, interpolated between samples. `None` if it was
+    /// not read before (or at) the first time or after (or at) the second one, within `slack_ms`,
+    /// or if it fell because the server was restarted.
     pub fn growth(&self, name: &str, from_ms: f64, to_ms: f64, slack_ms: f64) -> Option<f64> {
         let points = self.points(name);
         let growth = value_at(points, to_ms, slack_ms)? - value_at(points, from_ms, slack_ms)?;
@@ -184,7 +186,8 @@ impl ProbeSeries {
     }
 }
 
-/// A value between two samples. Up to `slack_ms` before the first or after the last sample, the value of that sample.
+/// A value between two samples. Up to `slack_ms` before the first or after the last sample, the
+/// value of that sample.
 fn value_at(points: &[ProbePoint], at_ms: f64, slack_ms: f64) -> Option<f64> {
     let after = points.partition_point(|point| point.at_ms < at_ms);
     let (before, after) =

@@ -1,9 +1,10 @@
-//! The values that a probe reads: source, kind and unit of each, as the header of `probe.jsonl` lists them.
+//! The values that a probe reads: source, kind and unit of each, as the header of `probe.jsonl`
+//! lists them.
 
 use serde::{Deserialize, Serialize};
 
-/// What was read: server or host. Each has its own readings: a server that hangs must not keep the host from being
-/// read.
+/// What was read: server or host. Each has its own readings: a server that hangs must not keep the
+/// host from being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeSource {
@@ -17,12 +18,13 @@ pub enum ProbeSource {
 pub enum SignalKind {
     /// Grows. A user may reset it alone.
     Counter,
-    /// Grows, and falls only with the other counters of its server: after a restart, or when all are reset.
+    /// Grows, and falls only with the other counters of its server: after a restart, or when all
+    /// are reset.
     StatusCounter,
     /// A present amount.
     Gauge,
-    /// Grows with the waits on an event that have ended: their number, or their time. An event is not listed before its
-    /// first wait.
+    /// Grows with the waits on an event that have ended: their number, or their time. An event is
+    /// not listed before its first wait.
     Wait,
     /// Sessions in a state. A state without sessions is not listed.
     State,
@@ -78,7 +80,8 @@ pub struct Signal {
 pub struct SignalGroup {
     #[serde(flatten)]
     pub signal: Signal,
-    /// A `*` stands for one or more characters: the subject of the value, such as an event or a state.
+    /// A `*` stands for one or more characters: the subject of the value, such as an event or a
+    /// state.
     pub names: Vec<String>,
 }
 
@@ -126,8 +129,8 @@ impl SignalRegistry {
             .flat_map(|group| group.names.iter().map(move |entry| (group.signal, entry.as_str())))
     }
 
-    /// The value of this name, and its subject: the part of the name that a `*` stands for, or all of it. The entry
-    /// with most characters besides the `*` decides.
+    /// The value of this name, and its subject: the part of the name that a `*` stands for, or all
+    /// of it. The entry with most characters besides the `*` decides.
     pub fn find<'a>(&self, name: &'a str) -> Option<(Signal, &'a str)> {
         self.entry_of(name).map(|(signal, _, subject)| (signal, subject))
     }

@@ -1,4 +1,5 @@
-//! A server's settings, hardware and software at one moment: a document that can be kept and compared.
+//! A server's settings, hardware and software at one moment: a document that can be kept and
+//! compared.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +22,8 @@ pub struct Capture {
     pub captured_at: String,
     pub server: ServerFacts,
     pub variables: BTreeMap<String, CapturedVariable>,
-    /// Status variables that change what settings mean: those about the redo log, and about commits that wait for a
-    /// replica.
+    /// Status variables that change what settings mean: those about the redo log, and about commits
+    /// that wait for a replica.
     #[serde(default)]
     pub status: BTreeMap<String, String>,
     #[serde(default)]
@@ -32,8 +33,8 @@ pub struct Capture {
     /// `None` if the server is on another host, or its host is unknown.
     #[serde(default)]
     pub host: Option<HostFacts>,
-    /// What a commit on this server survives, in one line, as judged by the truetps that captured it. For readers: a
-    /// comparison judges the variables itself.
+    /// What a commit on this server survives, in one line, as judged by the truetps that captured
+    /// it. For readers: a comparison judges the variables itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<String>,
     /// What could not be read, and why.
@@ -86,7 +87,8 @@ pub enum CaptureError {
     #[error("is not a capture: {0}")]
     Other(String),
     #[error(
-        "written by a newer truetps (schema version {found}; this one reads up to {CAPTURE_SCHEMA_VERSION})"
+        "written by a newer truetps (schema version {found}; this one reads up to \
+         {CAPTURE_SCHEMA_VERSION})"
     )]
     Newer { found: u64 },
     #[error("is cut off or was changed by hand: {0}")]

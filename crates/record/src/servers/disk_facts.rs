@@ -12,7 +12,8 @@ const TOLERANCE: f64 = 0.1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiskLevel {
-    /// The device: the file system on it is a real one. Folders of the first versions have no other.
+    /// The device: the file system on it is a real one. Folders of the first versions have no
+    /// other.
     #[default]
     Block,
     /// The file system: its journal is modelled, and metadata is never lost.
@@ -29,7 +30,8 @@ impl DiskLevel {
     }
 }
 
-/// An emulated disk, as it was measured before its first trial: one client that writes pages of 4 KiB and flushes each.
+/// An emulated disk, as it was measured before its first trial: one client that writes pages of 4
+/// KiB and flushes each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DiskFacts {
     /// The name that the plan has for it.

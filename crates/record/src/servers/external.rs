@@ -18,7 +18,8 @@ pub struct Replication {
     pub is_replica: Option<bool>,
     /// Connected replicas, or standbys.
     pub replicas: Option<u64>,
-    /// Members of a Galera cluster or of a replication group, this server included; 0: it is in none.
+    /// Members of a Galera cluster or of a replication group, this server included; 0: it is in
+    /// none.
     pub cluster_members: Option<u64>,
     /// Whether a server of the MySQL family has a binlog; `false` elsewhere.
     pub log_bin: Option<bool>,
@@ -38,8 +39,8 @@ pub struct ReplicationSlot {
     pub is_active: bool,
 }
 
-/// What a server wrote to its logs, by its own counters: for the load, the filling of its tables, and all other users.
-/// `None`: the account may not see it.
+/// What a server wrote to its logs, by its own counters: for the load, the filling of its tables,
+/// and all other users. `None`: the account may not see it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogVolume {
     /// 0 where there is no binlog.

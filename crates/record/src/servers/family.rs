@@ -18,9 +18,11 @@ pub enum Family {
 /// The SQL and the protocol of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlDialect {
-    /// Backslashes in strings, names in backticks, `#` and `-- ` before comments, `/*! … */` that the server reads.
+    /// Backslashes in strings, names in backticks, `#` and `-- ` before comments, `/*! … */` that
+    /// the server reads.
     Mysql,
-    /// Backslashes in `E'…'` alone, `$tag$…$tag$`, `--` before comments, `/* /* */ */` inside one another.
+    /// Backslashes in `E'…'` alone, `$tag$…$tag$`, `--` before comments, `/* /* */ */` inside one
+    /// another.
     Postgres,
 }
 

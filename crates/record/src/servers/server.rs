@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Family of a server, taken from its version text, never from a file name: on many systems `mysqld` is a link to
-/// `mariadbd`.
+/// Family of a server, taken from its version text, never from a file name: on many systems
+/// `mysqld` is a link to `mariadbd`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Flavour {
@@ -18,8 +18,8 @@ pub enum Flavour {
 impl Flavour {
     pub const ALL: [Self; 4] = [Self::Mysql, Self::Mariadb, Self::Percona, Self::Postgresql];
 
-    /// Reads `mariadbd  Ver 10.11.6-MariaDB …`, `mysqld  Ver 8.0.15 for Linux … (MySQL Community Server - GPL)`, or
-    /// what `SELECT CONCAT(@@version, ' ', @@version_comment)` answers.
+    /// Reads `mariadbd  Ver 10.11.6-MariaDB …`, `mysqld Ver 8.0.15 for Linux … (MySQL Community
+    /// Server - GPL)`, or  what `SELECT CONCAT(@@version, ' ', @@version_comment)` answers.
     pub fn from_version_text(text: &str) -> Self {
         let lower = text.to_lowercase();
         if lower.contains("mariadb") {
@@ -56,7 +56,8 @@ pub struct ServerFacts {
     pub version: String,
     /// The whole version text that the program prints.
     pub version_text: String,
-    /// Settings that the private server was given, apart from the plan's and the factors: option name, value.
+    /// Settings that the private server was given, apart from the plan's and the factors: option
+    /// name, value.
     pub chosen_settings: Vec<(String, String)>,
     /// Names of those that the user's option file sets; the others are truetps's own choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -64,7 +65,8 @@ pub struct ServerFacts {
 }
 
 impl ServerFacts {
-    /// The facts of a server that reports this text. The number is the numeric start of the first word that begins with a digit.
+    /// The facts of a server that reports this text. The number is the numeric start of the first
+    /// word that begins with a digit.
     pub fn from_version_text(text: &str) -> Self {
         let number =
             text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
@@ -101,7 +103,8 @@ mod tests {
         check("8.0.31-google (Google)", "8.0.31");
         check("8.0.40-rds Source distribution", "8.0.40");
         check(
-            "8.0.11-TiDB-v8.5.0 TiDB Server (Apache License 2.0) Community Edition, MySQL 8.0 compatible",
+            "8.0.11-TiDB-v8.5.0 TiDB Server (Apache License 2.0) Community Edition, MySQL 8.0 \
+             compatible",
             "8.0.11",
         );
         check("5.7.25-OceanBase-v4.2.1.0 OceanBase 4.2.1.0 (r1)", "5.7.25");

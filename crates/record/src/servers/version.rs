@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// The numbers of a version: `10.11.19`. One that is shorter stands for its first release: 8.0 is not after 8.0.30.
+/// The numbers of a version: `10.11.19`. One that is shorter stands for its first release: 8.0 is
+/// not after 8.0.30.
 #[derive(Debug, Clone)]
 pub struct Version(Vec<u32>);
 

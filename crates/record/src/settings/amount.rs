@@ -1,5 +1,5 @@
-//! Amounts as PostgreSQL writes them: the server counts in the setting's unit (16384 of `8kB`), while files and plans
-//! may use other units.
+//! Amounts as PostgreSQL writes them: the server counts in the setting's unit (16384 of `8kB`),
+//! while files and plans may use other units.
 
 const BYTES: [(&str, f64); 5] = [
     ("B", 1.0),
@@ -33,7 +33,8 @@ pub fn unit_bytes(unit: &str) -> Option<f64> {
     factor(unit).filter(|(is_bytes, _)| *is_bytes).map(|(_, each)| each)
 }
 
-/// A number in the setting's own unit, which also applies to a text without a unit: `1GB` is 131072 of `8kB`.
+/// A number in the setting's own unit, which also applies to a text without a unit: `1GB` is 131072
+/// of `8kB`.
 pub fn amount_in(text: &str, unit: &str) -> Option<f64> {
     let (number, suffix) = split(text)?;
     if suffix.is_empty() {
@@ -43,7 +44,8 @@ pub fn amount_in(text: &str, unit: &str) -> Option<f64> {
     (is_bytes == of_bytes).then(|| number * each / base)
 }
 
-/// Whether two texts of a setting with this unit are the same amount; `false` where the unit is not known.
+/// Whether two texts of a setting with this unit are the same amount; `false` where the unit is not
+/// known.
 pub fn same_amount(one: &str, other: &str, unit: &str) -> bool {
     match (factor(unit), amount_in(one, unit), amount_in(other, unit)) {
         (Some(_), Some(one), Some(other)) => (one - other).abs() <= one.abs() * 1e-9,

@@ -34,8 +34,8 @@ const SECRET_NAMES: [&str; 14] = [
     "file_key_management_filekey",
 ];
 
-/// Variables of the environment that may hold passwords and tokens of truetps: no process that it starts gets them, but
-/// for itself.
+/// Variables of the environment that may hold passwords and tokens of truetps: no process that it
+/// starts gets them, but for itself.
 pub const SECRET_VARIABLES: [&str; 7] = [
     "TRUETPS_PASSWORD",
     "TRUETPS_PASSWORD_A",
@@ -46,11 +46,12 @@ pub const SECRET_VARIABLES: [&str; 7] = [
     "TRUETPS_DSN",
 ];
 
-/// Endings of the names of settings that an application or an extension defines: `app.encryption_key`.
+/// Endings of the names of settings that an application or an extension defines:
+/// `app.encryption_key`.
 const CUSTOM_ENDS: [&str; 9] = ["key", "keys", "url", "uri", "dsn", "pw", "pwd", "salt", "login"];
 
-/// Whether a variable's value is left out of records. This includes switches with such a word in their name: they
-/// explain no throughput.
+/// Whether a variable's value is left out of records. This includes switches with such a word in
+/// their name: they explain no throughput.
 pub fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_lowercase();
     // Words of a full-text index.
@@ -81,8 +82,9 @@ fn has_login(value: &str) -> bool {
 /// What is shown in place of a password.
 pub const HIDDEN: &str = "***";
 
-/// A text in which addresses have no passwords: neither `scheme://user:password@host` nor `user:password@tcp(host)`, nor a
-/// `password=` that follows in the same word. Users type them where no address belongs.
+/// A text in which addresses have no passwords: neither `scheme://user:password@host` nor
+/// `user:password@tcp(host)`, nor a `password=` that follows in the same word. Users type them
+/// where no address belongs.
 pub fn without_logins(text: &str) -> Cow<'_, str> {
     let mut shown = String::new();
     for word in text.split_inclusive(|c: char| c.is_whitespace() || "`\"'".contains(c)) {

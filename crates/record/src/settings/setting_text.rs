@@ -3,8 +3,9 @@
 /// The letters behind a number, and the power of two that each stands for.
 const SUFFIXES: [(char, u32); 4] = [('K', 10), ('M', 20), ('G', 30), ('T', 40)];
 
-/// `512M` → 536870912; `0.9` → 0.9; `None` where it is not a number. A double holds every size of a disk. Servers of the MySQL
-/// family ignore what follows the letter: `512MB` and `512MiB` are `512M`.
+/// `512M` → 536870912; `0.9` → 0.9; `None` where it is not a number. A double holds every size of a
+/// disk. Servers of the MySQL family ignore what follows the letter: `512MB` and `512MiB` are
+/// `512M`.
 pub fn setting_number(text: &str) -> Option<f64> {
     let text = text.trim();
     let without_b = text.strip_suffix(['B', 'b']);
@@ -19,7 +20,8 @@ pub fn setting_number(text: &str) -> Option<f64> {
     Some(digits.parse::<f64>().ok()? * (1_u64 << shift) as f64)
 }
 
-/// Whether two texts are the same value of a setting: `ON` and 1, `512M` and its bytes, 0.9 and 0.900000.
+/// Whether two texts are the same value of a setting: `ON` and 1, `512M` and its bytes, 0.9 and
+/// 0.900000.
 pub fn same_setting(wanted: &str, found: &str) -> bool {
     if let (Some(wanted), Some(found)) = (setting_number(wanted), setting_number(found)) {
         return (wanted - found).abs() <= wanted.abs() * 1e-9;
@@ -75,8 +77,8 @@ mod tests {
         }
     }
 
-    /// As `mysqld --max_binlog_cache_size=… --verbose --help` of MySQL 5.7 and 8.0 and of MariaDB 10.11 shows them; PostgreSQL
-    /// writes its sizes so.
+    /// As `mysqld --max_binlog_cache_size=… --verbose --help` of MySQL 5.7 and 8.0 and of MariaDB
+    /// 10.11 shows them; PostgreSQL writes its sizes so.
     #[test]
     fn sizes_with_a_unit_in_letters() {
         let mib = 1_048_576.0;

@@ -20,7 +20,8 @@ pub enum SettingValue {
 }
 
 impl SettingValue {
-    /// The value as a whole number; `"512M"` and its like are bytes. `None` where it is not a number.
+    /// The value as a whole number; `"512M"` and its like are bytes. `None` where it is not a
+    /// number.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(*value),

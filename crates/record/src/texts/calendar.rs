@@ -1,8 +1,10 @@
-//! Dates as numbers, without a clock: the proleptic Gregorian calendar, in UTC, without leap seconds.
+//! Dates as numbers, without a clock: the proleptic Gregorian calendar, in UTC, without leap
+//! seconds.
 
 const DAY_S: i64 = 86_400;
 
-/// Days since 1970-01-01. By counting years from March, so that the leap day is the last of its year.
+/// Days since 1970-01-01. By counting years from March, so that the leap day is the last of its
+/// year.
 fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
@@ -24,8 +26,8 @@ fn date_of(days: i64) -> (i64, i64, i64) {
     (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
-/// Seconds since 1970-01-01 of `2024-02-29` or `2024-02-29 12:30:00`; `None` where the text is no such time. The years
-/// 1000 to 9999, which is what servers promise to hold.
+/// Seconds since 1970-01-01 of `2024-02-29` or `2024-02-29 12:30:00`; `None` where the text is no
+/// such time. The years 1000 to 9999, which is what servers promise to hold.
 pub fn parse_time(text: &str) -> Option<i64> {
     let (date, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
     let mut date = date.splitn(3, '-').map(digits);

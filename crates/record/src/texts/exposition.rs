@@ -40,7 +40,8 @@ impl MetricFamily {
         Self { name: name.to_owned(), lines }
     }
 
-    /// The labels have valid names; their values may be any text. `suffix` is of a sample of a histogram.
+    /// The labels have valid names; their values may be any text. `suffix` is of a sample of a
+    /// histogram.
     pub fn sample(&mut self, suffix: &str, labels: &[MetricLabel<'_>], value: f64) {
         self.lines.push_str(&self.name);
         self.lines.push_str(suffix);

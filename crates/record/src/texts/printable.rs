@@ -1,5 +1,5 @@
-//! Text from outside (a plan, another user's folder, a server's message), made safe to print: it cannot move the
-//! terminal's cursor or reverse the direction of the text around it.
+//! Text from outside (a plan, another user's folder, a server's message), made safe to print: it
+//! cannot move the terminal's cursor or reverse the direction of the text around it.
 
 /// Whether a terminal interprets this character, or prints what follows from right to left.
 pub fn is_obeyed(c: char) -> bool {
@@ -23,12 +23,14 @@ pub fn printable_text(text: &str) -> String {
     text.chars().map(|c| if is_obeyed(c) && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
 }
 
-/// A JSON document in which each such character is escaped. Such characters occur only in its strings.
+/// A JSON document in which each such character is escaped. Such characters occur only in its
+/// strings.
 pub fn printable_json(document: &str) -> String {
     escaped(document, |c| c == '\n', |c| format!("\\u{:04x}", u32::from(c)))
 }
 
-/// Text with `\x1b` or `\u202e` for each such character, for programs that decode backslash escapes.
+/// Text with `\x1b` or `\u202e` for each such character, for programs that decode backslash
+/// escapes.
 pub fn escaped_text(text: &str) -> String {
     escaped(
         text,

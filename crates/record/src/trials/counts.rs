@@ -12,9 +12,10 @@ use crate::ErrorClass;
 /// - `carried_in + started = ok + failed + in_flight`
 /// - `carried_in` of an interval = `in_flight` of the one before it
 ///
-/// *failed* counts transactions that ended with an error of the server or of the connection. `ignored` counts the
-/// failed ones whose error the plan ignores. A transaction that succeeded after a retry is *ok*: its repeated attempts are
-/// only in `retried`, as statements of an unfinished transaction are only in `statements`.
+/// *failed* counts transactions that ended with an error of the server or of the connection.
+/// `ignored` counts the failed ones whose error the plan ignores. A transaction that succeeded
+/// after a retry is *ok*: its repeated attempts are only in `retried`, as statements of an
+/// unfinished transaction are only in `statements`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// In flight when the stretch began.
@@ -32,8 +33,8 @@ pub struct Counts {
     /// Failed transactions whose error the plan ignores.
     #[serde(default)]
     pub ignored: u64,
-    /// Rows changed by the transactions that succeeded, as the server counts them. Omitted if 0: runs of scripts do not
-    /// count them.
+    /// Rows changed by the transactions that succeeded, as the server counts them. Omitted if 0:
+    /// runs of scripts do not count them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rows_changed: u64,
 }
@@ -124,7 +125,8 @@ impl ErrorTally {
         self.append(other.by_key.values());
     }
 
-    /// Adds errors that were counted elsewhere. A class that is already there keeps its first message.
+    /// Adds errors that were counted elsewhere. A class that is already there keeps its first
+    /// message.
     pub fn append<'a>(&mut self, errors: impl IntoIterator<Item = &'a ErrorCount>) {
         for theirs in errors {
             let ours = self.entry(theirs.class, theirs.code, &theirs.first_message);

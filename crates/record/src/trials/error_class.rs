@@ -11,8 +11,8 @@ use crate::{did_you_mean, near_matches};
 
 macro_rules! error_classes {
     ($($(#[$about:meta])* $class:ident $name:literal,)*) => {
-        /// The class of an error. Its text (`deadlock`, `other(1114)`) is the word of plans, flags, run folders and
-        /// reports.
+        /// The class of an error. Its text (`deadlock`, `other(1114)`) is the word of plans, flags,
+        /// run folders and reports.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub enum ErrorClass {
@@ -28,22 +28,24 @@ macro_rules! error_classes {
 error_classes! {
     Deadlock "deadlock",
     LockWaitTimeout "lock_wait_timeout",
-    /// A concurrent transaction won: in PostgreSQL, in MariaDB with `innodb_snapshot_isolation`, and in distributed servers,
-    /// also at COMMIT. The server has rolled the transaction back: send it again.
+    /// A concurrent transaction won: in PostgreSQL, in MariaDB with `innodb_snapshot_isolation`,
+    /// and in distributed servers, also at COMMIT. The server has rolled the transaction back: send
+    /// it again.
     SerializationFailure "serialization_failure",
     DuplicateKey "duplicate_key",
     ConnectFailed "connect_failed",
     ConnectionLost "connection_lost",
     ReadOnly "read_only",
     Protocol "protocol",
-    /// An HTTP service has too many requests (429), or cannot serve any now (503): the same request may succeed later.
+    /// An HTTP service has too many requests (429), or cannot serve any now (503): the same request
+    /// may succeed later.
     Overloaded "overloaded",
     /// Any other status of an HTTP service that is no success.
     HttpStatus "http_status",
 }
 
-/// A server's name of an error: a number of up to five digits, or an SQLSTATE. Both have the same form in a plan, so
-/// they are compared by their text.
+/// A server's name of an error: a number of up to five digits, or an SQLSTATE. Both have the same
+/// form in a plan, so they are compared by their text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerErrorCode([u8; 5]);
 
@@ -54,14 +56,15 @@ pub struct UnknownErrorClass {
 }
 
 impl ErrorClass {
-    /// The class of an error of any server: by its number and its SQLSTATE, and by the latter alone where there is no
-    /// number.
+    /// The class of an error of any server: by its number and its SQLSTATE, and by the latter alone
+    /// where there is no number.
     pub fn of_server_error(code: u16, sqlstate: &str) -> Self {
         match (code, sqlstate) {
             (0, state) => Self::of_sqlstate(state),
-            // OceanBase: changed since it was read; needs a rollback, or was killed; cannot be serialized ("6000 to 6999").
-            // The same numbers of MySQL 9, HY000, are of components for stored programs. 4012, a timeout, is not included:
-            // the transaction may be committed.
+            // OceanBase: changed since it was read; needs a rollback, or was killed; cannot be
+            // serialized ("6000 to 6999"). The same numbers of MySQL 9, HY000, are of components
+            // for stored programs. 4012, a timeout, is not included: the transaction may be
+            // committed.
             (6001 | 6002 | 6235, "25000") => Self::SerializationFailure,
             (code, state) => match Self::of_code(code) {
                 // Transaction rollback, without and with its reason: 3101 of Group Replication.
@@ -76,9 +79,10 @@ impl ErrorClass {
         match code {
             1213 => Self::Deadlock,
             1205 => Self::LockWaitTimeout,
-            // 1020 ER_CHECKREAD: the row has changed since the transaction's snapshot. The others are of TiDB, whose
-            // conflicts show at COMMIT ("Error Codes and Troubleshooting"): write conflict (9007, and 8005 of old versions),
-            // rolled back and not repeated (8002, 8022), a schema that changed meanwhile (8028).
+            // 1020 ER_CHECKREAD: the row has changed since the transaction's snapshot. The others
+            // are of TiDB, whose conflicts show at COMMIT ("Error Codes and Troubleshooting"):
+            // write conflict (9007, and 8005 of old versions), rolled back and not repeated (8002,
+            // 8022), a schema that changed meanwhile (8028).
             1020 | 8002 | 8005 | 8022 | 8028 | 9007 => Self::SerializationFailure,
             1022 | 1062 | 1586 => Self::DuplicateKey,
             1040 | 1044 | 1045 | 1049 | 1129 | 1130 | 1203 | 1226 | 1251 | 1524 | 1698 | 1820
@@ -97,7 +101,8 @@ impl ErrorClass {
     pub fn of_sqlstate(sqlstate: &str) -> Self {
         match sqlstate {
             "40P01" => Self::Deadlock,
-            // 57014 is not included: more often than a lock, it is `statement_timeout` or a cancelled statement.
+            // 57014 is not included: more often than a lock, it is `statement_timeout` or a
+            // cancelled statement.
             "55P03" => Self::LockWaitTimeout,
             "23505" => Self::DuplicateKey,
             "40001" => Self::SerializationFailure,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
 
-/// Resolution: 32 ns below 65 µs, three digits above. A finer one adds slots that each worker has to hold and add up, and
-/// below 32 ns the clock is no more exact.
+/// Resolution: 32 ns below 65 µs, three digits above. A finer one adds slots that each worker has
+/// to hold and add up, and below 32 ns the clock is no more exact.
 const LOWEST_NS: u64 = 32;
 /// One hour: no single transaction of a bounded trial lasts longer.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
@@ -16,8 +16,8 @@ pub fn new_histogram() -> Histogram {
     Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS).expect("constant bounds are valid")
 }
 
-/// The figures of a histogram that are shown and compared. Microseconds of response time; `None` if nothing was
-/// counted.
+/// The figures of a histogram that are shown and compared. Microseconds of response time; `None` if
+/// nothing was counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyFigures {
     pub response_us_mean: Option<f64>,

@@ -28,8 +28,8 @@ impl Phase {
     }
 }
 
-/// One line of `intervals.jsonl`. Times count from the moment when all clients were connected and the first
-/// transaction started.
+/// One line of `intervals.jsonl`. Times count from the moment when all clients were connected and
+/// the first transaction started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub phase: Phase,
@@ -45,12 +45,13 @@ pub struct Interval {
     /// Figures of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<OpenLoop>,
-    /// Transactions that succeeded in each [`BUCKET_MS`] of this interval, from its start. It shows bursts that `ok`
-    /// hides. The last bucket is shorter if the interval ends in it. Empty in records of older versions.
+    /// Transactions that succeeded in each [`BUCKET_MS`] of this interval, from its start. It shows
+    /// bursts that `ok` hides. The last bucket is shorter if the interval ends in it. Empty in
+    /// records of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buckets: Vec<u32>,
-    /// Gaps of at least [`BUCKET_MS`] in which no transaction of any client succeeded, and whose end is in this
-    /// interval; they may have begun in an earlier one.
+    /// Gaps of at least [`BUCKET_MS`] in which no transaction of any client succeeded, and whose
+    /// end is in this interval; they may have begun in an earlier one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<TransactionGap>,
 }
@@ -71,7 +72,8 @@ impl Interval {
         }
     }
 
-    /// Transactions of this interval that ended well in a stretch of time; of a bucket that is in it in part, that part.
+    /// Transactions of this interval that ended well in a stretch of time; of a bucket that is in
+    /// it in part, that part.
     pub fn ok_between(&self, from_ms: f64, to_ms: f64) -> f64 {
         let stretch = TimeSpan { from_ms, to_ms };
         let end_ms = self.start_ms + self.length_ms;
@@ -112,7 +114,8 @@ pub struct LatencyInterval {
     /// Since the first transaction of the trial.
     pub start_ms: f64,
     pub length_ms: f64,
-    /// Pairs by rising time: nanoseconds (the lowest value of the histogram's slot), and the number of transactions.
+    /// Pairs by rising time: nanoseconds (the lowest value of the histogram's slot), and the number
+    /// of transactions.
     pub counts: Vec<(u64, u64)>,
 }
 

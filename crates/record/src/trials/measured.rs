@@ -10,17 +10,19 @@ pub struct ResourceUse {
     /// CPU of the engine's workers, per transaction.
     pub client_cpu_us_per_tx: Option<f64>,
     pub server_cpu_us_per_tx: Option<f64>,
-    /// Largest share of the measure phase that any one worker spent on a CPU, 0 to 1: near 1, the generator limited
-    /// the figure.
+    /// Largest share of the measure phase that any one worker spent on a CPU, 0 to 1: near 1, the
+    /// generator limited the figure.
     pub worker_busy_max: Option<f64>,
-    /// Largest share of the measure phase that any one worker was ready to run and waited for a core, 0 to 1.
+    /// Largest share of the measure phase that any one worker was ready to run and waited for a
+    /// core, 0 to 1.
     #[serde(default)]
     pub worker_wait_max: Option<f64>,
     /// Share of the host's CPU time that another guest of the same machine took, 0 to 1.
     #[serde(default)]
     pub steal: Option<f64>,
     pub server_rss_bytes: Option<u64>,
-    /// Context switches of the engine's workers, per transaction. `None` in records of older versions.
+    /// Context switches of the engine's workers, per transaction. `None` in records of older
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_switches_per_tx: Option<f64>,
     /// `None` in records of older versions, and where the server is not on this host.
@@ -66,9 +68,10 @@ pub struct Measured {
     /// Open loop: whether the server kept up with the rate. `None` in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustained: Option<bool>,
-    /// Closed loop: transactions that were in flight on average by throughput and mean response time, for each
-    /// connection (Little's law). 1 in a steady state. `None` where it is not known or has no meaning: in an open loop,
-    /// with a number of transactions, with failures, and in records of older versions.
+    /// Closed loop: transactions that were in flight on average by throughput and mean response
+    /// time, for each connection (Little's law). 1 in a steady state. `None` where it is not known
+    /// or has no meaning: in an open loop, with a number of transactions, with failures, and in
+    /// records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub littles_law: Option<f64>,
     /// Why the load generator was the bottleneck; `None` where it was not.
@@ -81,13 +84,14 @@ pub struct Measured {
 pub const STEADY_WITHIN: f64 = 0.05;
 
 impl Measured {
-    /// Whether Little's law shows that response times do not describe the trial: transactions that took long were cut
-    /// off by the end of the measure phase, or began before it.
+    /// Whether Little's law shows that response times do not describe the trial: transactions that
+    /// took long were cut off by the end of the measure phase, or began before it.
     pub fn is_unsteady(&self) -> bool {
         self.littles_law.is_some_and(|ratio| (ratio - 1.0).abs() > STEADY_WITHIN)
     }
 
-    /// CPU time of the server per transaction, in microseconds. `None` where it could not be read, or was too little to measure.
+    /// CPU time of the server per transaction, in microseconds. `None` where it could not be read,
+    /// or was too little to measure.
     pub fn server_cpu_us_per_tx(&self) -> Option<f64> {
         self.resources.server_cpu_us_per_tx.filter(|us| us * self.counts.ok as f64 >= CPU_MIN_US)
     }

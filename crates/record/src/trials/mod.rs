@@ -1,6 +1,7 @@
-//! What a trial is and what came out of it: `run.json` (`trial`, `measured`) and a line of `intervals.jsonl`
-//! (`interval`), with `counts` and their equations, `histogram` and `open_loop`. `reason` words the codes of `run.json`
-//! once, for reports, progress lines and the output of compatible programs.
+//! What a trial is and what came out of it: `run.json` (`trial`, `measured`) and a line of
+//! `intervals.jsonl` (`interval`), with `counts` and their equations, `histogram` and `open_loop`.
+//! `reason` words the codes of `run.json` once, for reports, progress lines and the output of
+//! compatible programs.
 
 pub(crate) mod counts;
 pub(crate) mod drive;

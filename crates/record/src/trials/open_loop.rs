@@ -43,7 +43,8 @@ impl StartCounts {
         assert_eq!(
             self.queued_in + self.scheduled,
             started + self.skipped + self.queued,
-            "counts must obey queued_in + scheduled = started ({started}) + skipped + queued: {self:?}"
+            "counts must obey queued_in + scheduled = started ({started}) + skipped + queued: \
+             {self:?}"
         );
     }
 }
@@ -60,11 +61,13 @@ pub struct OpenLoop {
     #[serde(default)]
     pub service_us_p999: Option<f64>,
     pub service_us_max: Option<f64>,
-    /// From the scheduled start to the actual one: the wait for a client, and the generator's own lateness.
+    /// From the scheduled start to the actual one: the wait for a client, and the generator's own
+    /// lateness.
     pub lag_us_p50: Option<f64>,
     pub lag_us_p99: Option<f64>,
     pub lag_us_max: Option<f64>,
-    /// The generator's own share of the lag: only starts for which a client was free at the scheduled time.
+    /// The generator's own share of the lag: only starts for which a client was free at the
+    /// scheduled time.
     pub late_us_p50: Option<f64>,
     pub late_us_p99: Option<f64>,
     pub late_us_max: Option<f64>,

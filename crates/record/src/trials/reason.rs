@@ -37,8 +37,9 @@ impl<'de, C: DeserializeOwned> Deserialize<'de> for Reason<C> {
     }
 }
 
-/// Why a trial is invalid or partial. `error` is the first message of the server or of the operating
-/// system; `log` has the last lines of the server's log, and is absent where truetps cannot read it.
+/// Why a trial is invalid or partial. `error` is the first message of the server or of the
+/// operating system; `log` has the last lines of the server's log, and is absent where truetps
+/// cannot read it.
 #[derive(Debug, Clone, PartialEq, Error, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum NoEvidence {
@@ -162,9 +163,9 @@ pub enum GeneratorLimit {
     /// judgement.
     #[error("a worker was on a CPU for more than {:.0} % of the time", .share * 100.0)]
     WorkerBusyOver { share: f64 },
-    /// A worker that runs a script had no time left: it ran for one share and was ready, but without
-    /// a core, for the other. `useful_workers`: more that the clients and the host's cores would have
-    /// work for.
+    /// A worker that runs a script had no time left: it ran for one share and was ready, but
+    /// without a core, for the other. `useful_workers`: more that the clients and the host's cores
+    /// would have work for.
     #[error(
         "{} that runs the clients had no time left: {:.0} % running{}{}",
         full_worker(*.workers), .ran * 100.0, waiting(*.waited), more_workers(*.useful_workers)

@@ -67,8 +67,8 @@ pub struct EngineFacts {
     /// OS threads that drove the clients.
     pub workers: u32,
     pub clients: u32,
-    /// Clients that could not connect, and clients that were lost later: their connection broke and was not made again,
-    /// or their script failed.
+    /// Clients that could not connect, and clients that were lost later: their connection broke and
+    /// was not made again, or their script failed.
     pub clients_failed: u32,
     pub connect_ms: f64,
     pub protocol: Protocol,
@@ -78,17 +78,19 @@ pub struct EngineFacts {
     /// Cores that the workers were bound to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pinned_to: Vec<u32>,
-    /// Whether workers and server may run on the same cores. `None` where the server is not on this host.
+    /// Whether workers and server may run on the same cores. `None` where the server is not on this
+    /// host.
     #[serde(default)]
     pub shares_cores: Option<bool>,
     /// Connections that broke and were made again.
     #[serde(default)]
     pub reconnects: u64,
-    /// Clients that ended at least one transaction in the measure phase, well or not; `None` in older records, and where
-    /// there was no measure phase.
+    /// Clients that ended at least one transaction in the measure phase, well or not; `None` in
+    /// older records, and where there was no measure phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients_finished: Option<u32>,
-    /// When the generator did not run at all, as its process or machine was suspended: such a trial is invalid.
+    /// When the generator did not run at all, as its process or machine was suspended: such a trial
+    /// is invalid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspensions: Vec<Suspension>,
 }
@@ -129,21 +131,22 @@ pub struct Trial {
     pub validity: Validity,
     pub engine: Option<EngineFacts>,
     pub measured: Option<Measured>,
-    /// What its clients sent, in terms of the tables' keys and pages. `None` where that is not known: a script's run, a record
-    /// of an older version.
+    /// What its clients sent, in terms of the tables' keys and pages. `None` where that is not
+    /// known: a script's run, a record of an older version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<WorkloadProfile>,
     /// What a script's run alone has; `None` in records of older versions, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptRun>,
-    /// What a server of the user wrote to its logs since the trial before, or since the load of the tables began. `None`: a
-    /// private server, or it could not be asked.
+    /// What a server of the user wrote to its logs since the trial before, or since the load of the
+    /// tables began. `None`: a private server, or it could not be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logged: Option<LogVolume>,
     /// Other runs of truetps that put load on the host during this trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<OtherRun>,
-    /// Said with the trial's figures wherever they are shown: what was odd but does not make them untrue.
+    /// Said with the trial's figures wherever they are shown: what was odd but does not make them
+    /// untrue.
     pub notes: Vec<String>,
     /// The common start with the other parts; only of a part.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,5 @@
-//! Differences between two sides besides their servers' settings: the load, the server and the host.
+//! Differences between two sides besides their servers' settings: the load, the server and the
+//! host.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +22,14 @@ pub(crate) fn server(side: &ComparedSide<'_>) -> Option<String> {
     side.server().map(names::server)
 }
 
-/// Everything that differs: scripts first, then levels of factors, then what the plans say by their own keys, then server, program and host.
+/// Everything that differs: scripts first, then levels of factors, then what the plans say by their
+/// own keys, then server, program and host.
 pub(crate) fn differing(
     input: &RunComparison<'_>,
     inputs: &InputsDiffer,
 ) -> Vec<DifferingCondition> {
-    // Workload factors are shown by the workload's own keys, which a plan without that factor has as well.
+    // Workload factors are shown by the workload's own keys, which a plan without that factor has
+    // as well.
     let levels =
         input.differing_levels().into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
             let [a, b] = [&input.a, &input.b].map(|side| {
@@ -79,8 +82,8 @@ fn differing_plan_keys(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     differing.collect()
 }
 
-/// Every key of a plan that affects a trial of this side, including the levels of the workload's factors. Settings of the
-/// server have their own section, unless a side has not recorded them.
+/// Every key of a plan that affects a trial of this side, including the levels of the workload's
+/// factors. Settings of the server have their own section, unless a side has not recorded them.
 fn plan_keys(side: &ComparedSide<'_>, are_settings_known: bool) -> BTreeMap<String, String> {
     let plan = &side.run.plan;
     let mut keys = BTreeMap::new();
@@ -125,7 +128,8 @@ fn surroundings(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     differing.chain(flush).collect()
 }
 
-/// What a flush of this disk took before the trials, where one was twice as slow: a busy disk is no property of a setting.
+/// What a flush of this disk took before the trials, where one was twice as slow: a busy disk is no
+/// property of a setting.
 fn flush(a: &HostFacts, b: &HostFacts) -> Option<DifferingCondition> {
     let (a, b) = (a.flush?.us_p50, b.flush?.us_p50);
     let differs = a.max(b) > 2.0 * a.min(b);

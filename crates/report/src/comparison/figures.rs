@@ -16,10 +16,10 @@ pub(super) fn own(input: &RunComparison<'_>) -> DocumentSection {
 
 /// The cost of a transaction; `None` if neither side has any line.
 pub(super) fn ledger(input: &RunComparison<'_>) -> Option<DocumentSection> {
-    const EXPLAINED: &str = "A and B are geometric means over trials (means where a figure is zero), and so is their \
-         ratio. Intervals are 95 % each. \
-         The verdicts higher and lower need a test that allows for the number of figures in both tables, so an \
-         interval that does not include \"no change\" can still be not enough data. Equivalent: the difference is too \
+    const EXPLAINED: &str = "A and B are geometric means over trials (means where a figure is \
+         zero), and so is their ratio. Intervals are 95 % each. The verdicts higher and lower need \
+         a test that allows for the number of figures in both tables, so an interval that does not \
+         include \"no change\" can still be not enough data. Equivalent: the difference is too \
          small to matter, or the figure is next to nothing on both sides.";
     let lines = input.comparison.lines.iter().filter(|line| line.figure.is_cost());
     let known = lines.filter(|line| line.a.is_some() || line.b.is_some());
@@ -150,7 +150,8 @@ pub(crate) fn tps_row(input: &RunComparison<'_>) -> [TableEntry; 4] {
     [a, b, change, TableEntry::new(word, tone(line))]
 }
 
-/// Lines of the ledger that are shown to differ, the largest factor first: `redo log syncs 1.00 -> 0.03`.
+/// Lines of the ledger that are shown to differ, the largest factor first:
+/// `redo log syncs 1.00 -> 0.03`.
 pub(super) fn changed(input: &RunComparison<'_>) -> Vec<String> {
     let said = changed_lines(input).into_iter().filter_map(|line| {
         let [a, b] = [line.a?, line.b?].map(|value| format::figure(line.figure, value));
@@ -168,7 +169,8 @@ fn changed_lines<'a>(input: &'a RunComparison<'_>) -> Vec<&'a ComparedLine> {
     lines
 }
 
-/// How far a figure differs, in either direction. From nothing to something is the largest factor of all.
+/// How far a figure differs, in either direction. From nothing to something is the largest factor
+/// of all.
 fn distance(line: &ComparedLine) -> f64 {
     line.ratio.map_or(f64::MAX, |ratio| ratio.value.ln().abs())
 }

@@ -3,7 +3,8 @@
 use super::run_comparison::RunComparison;
 use super::{own_sql, scripts};
 
-/// How what the two ran differs. A difference of long texts takes its time: it is made once for a comparison.
+/// How what the two ran differs. A difference of long texts takes its time: it is made once for a
+/// comparison.
 pub(crate) struct InputsDiffer {
     /// `None` where a side is no run of a script.
     pub(super) scripts: Option<scripts::ScriptsDiffer>,

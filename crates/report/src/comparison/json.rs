@@ -35,7 +35,8 @@ struct ComparisonPart<'a> {
     scripts: Option<ScriptsDiffer>,
     /// SQL of the plans, by its key.
     sql: Vec<SqlDiffers>,
-    /// Settings that differ, most likely to matter first; `null` where a side has not recorded them.
+    /// Settings that differ, most likely to matter first; `null` where a side has not recorded
+    /// them.
     settings: Option<Vec<SettingPart<'a>>>,
     notes: Vec<String>,
 }

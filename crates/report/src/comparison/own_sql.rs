@@ -1,4 +1,5 @@
-//! How the SQL of two plans differs: the statements of `custom` and `sql`, and the statements that create their tables.
+//! How the SQL of two plans differs: the statements of `custom` and `sql`, and the statements that
+//! create their tables.
 
 use std::fmt::Write;
 

@@ -111,8 +111,8 @@ fn meaning(a: &WorkloadProfile, b: &WorkloadProfile) -> Option<String> {
             format!("rows of {less} go to pages that exist")
         };
         format!(
-            "{more} fills new pages all the time, which are written beside those that its deletes empty; {rest}. Pages \
-             created, written and read in the ledger say what that cost here."
+            "{more} fills new pages all the time, which are written beside those that its deletes \
+             empty; {rest}. Pages created, written and read in the ledger say what that cost here."
         )
     })
 }

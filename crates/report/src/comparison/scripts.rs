@@ -13,7 +13,8 @@ use crate::format;
 
 /// Number of shown shapes; JSON has all.
 const SHAPES_SHOWN_MAX: usize = 20;
-/// Options that are compared by the names that plans have for them, and those that only say where a run is recorded.
+/// Options that are compared by the names that plans have for them, and those that only say where a
+/// run is recorded.
 const OPTIONS_NOT_SHOWN: [&str; 7] =
     ["threads", "time", "events", "warmup_time", "rate", "runs", "report_format"];
 
@@ -70,8 +71,8 @@ pub(super) fn note(input: &RunComparison<'_>) -> Option<String> {
         [false, false] => return None,
     };
     Some(format!(
-        "{which} no record of the script's text and its statements (not recorded by the older version): whether the \
-         scripts differ is not known."
+        "{which} no record of the script's text and its statements (not recorded by the older \
+         version): whether the scripts differ is not known."
     ))
 }
 

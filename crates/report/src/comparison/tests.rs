@@ -91,7 +91,8 @@ fn a_comparison_fits_one_screen() {
 /// A transaction of B changes 100 rows: it is slower, and B writes more rows.
 #[test]
 fn other_numbers_of_rows_are_compared_in_rows() {
-    let plan = "name = \"rows\"\nabout = \"x\"\n[workload]\nname = \"bulk-insert\"\n[design]\nblocks = 4\naa_pair = false\n\
+    let plan = "name = \"rows\"\nabout = \"x\"\n[workload]\nname = \
+                \"bulk-insert\"\n[design]\nblocks = 4\naa_pair = false\n\
                 [factors]\nrows_per_insert = [1, 100]\nconnections = [8]\n";
     let fixture = Fixture::of_plan(plan).with(|trials| {
         for trial in trials.iter_mut() {
@@ -131,7 +132,8 @@ fn a_faster_side_that_loses_commits_says_so() {
     let answer: Vec<_> =
         text.lines().skip_while(|line| !line.starts_with("Answer")).take(4).collect();
     let answer = answer.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = "B risks more commits in a crash. A crash of the server process or a power failure can cost B up to about 1 s";
+    let said = "B risks more commits in a crash. A crash of the server process or a power failure \
+                can cost B up to about 1 s";
     assert!(answer.starts_with("Answer B is faster: ×") && answer.contains(said), "{text}");
 }
 
@@ -184,8 +186,8 @@ fn a_side_that_survives_less_is_reported_beside_the_verdict() {
     let text = vec![less.input()].text(TextScreen::PLAIN);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "6 and 3 trials, interleaved; a crash of the server process or a power failure can cost B up to about 1 s of \
-         acknowledged transactions (A: nothing) Fail if durability: crossed",
+        "6 and 3 trials, interleaved; a crash of the server process or a power failure can cost B \
+         up to about 1 s of acknowledged transactions (A: nothing) Fail if durability: crossed",
         "Crash A: a commit of InnoDB tables survives a process crash and a power cut, if the disk",
         "B: a process crash or a power cut can lose up to about 1 s",
     ] {
@@ -269,9 +271,11 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
     let custom = |insert: &str, low: u32| {
         format!(
             "name = \"own\"\nabout = \"x\"\n[workload]\nname = \"custom\"\n\
-             [[workload.table]]\nname = \"shop\"\ncreate = [\"CREATE TABLE shop (id INT PRIMARY KEY, k INT)\"]\n\
+             [[workload.table]]\nname = \"shop\"\ncreate = [\"CREATE TABLE shop (id INT PRIMARY \
+             KEY, k INT)\"]\n\
              [[workload.statements]]\nsql = \"\"\"DELETE FROM shop\nWHERE id = ?\"\"\"\n\
-             params = [{{ kind = \"int\", min = {low}, max = 9 }}]\n[[workload.statements]]\nsql = \"{insert}\"\n\
+             params = [{{ kind = \"int\", min = {low}, max = 9 }}]\n[[workload.statements]]\nsql = \
+             \"{insert}\"\n\
              [design]\nblocks = 1\naa_pair = false\n[factors]\nconnections = [1]\n"
         )
     };

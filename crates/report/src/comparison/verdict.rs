@@ -10,8 +10,9 @@ use super::run_comparison::{ComparedSide, RunComparison};
 use super::{conditions, figures, scripts, work};
 use crate::{format, parts, remarks};
 
-/// The name, with the levels where it has several configurations: the levels that differ between the two, and the
-/// levels of factors with several in the plan, so that no two comparisons have the same name.
+/// The name, with the levels where it has several configurations: the levels that differ between
+/// the two, and the levels of factors with several in the plan, so that no two comparisons have the
+/// same name.
 pub(crate) fn side_name(side: &ComparedSide<'_>, input: &RunComparison<'_>) -> String {
     let several =
         input.a.run.plan.configurations().len() > 1 || input.b.run.plan.configurations().len() > 1;
@@ -103,8 +104,8 @@ pub(crate) fn durability(input: &RunComparison<'_>) -> Option<String> {
             .collect();
         let whose = if missing.len() == 2 { "A and B".to_owned() } else { missing.concat() };
         return Some(format!(
-            "not known: durability cannot be judged without the settings of {whose}, which are not recorded or differ \
-             between trials"
+            "not known: durability cannot be judged without the settings of {whose}, which are not \
+             recorded or differ between trials"
         ));
     };
     if a.sentence == b.sentence {
@@ -169,7 +170,8 @@ fn missing(missing: Missing, effect: &str) -> String {
     let lacks = match missing {
         Missing::Test { alpha } => {
             format!(
-                "several figures and comparisons share the 5 % error rate, and the test at {} is not passed",
+                "several figures and comparisons share the 5 % error rate, and the test at {} is \
+                 not passed",
                 format::percent(alpha)
             )
         }
@@ -234,16 +236,16 @@ pub(crate) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<St
     }
     if comparison.pairing == Pairing::None {
         notes.push(
-            "The two were not interleaved: any change on the machine between them (another load, a fuller disk, a \
-             warmer cache) is in every difference, and in no interval. `truetps sweep` of a plan with both as levels \
-             of a factor alternates them, once per block."
+            "The two were not interleaved: any change on the machine between them (another load, a \
+             fuller disk, a warmer cache) is in every difference, and in no interval. `truetps \
+             sweep` of a plan with both as levels of a factor alternates them, once per block."
                 .to_owned(),
         );
     }
     if let Some(within) = comparison.line(Figure::Tps).and_then(|line| line.within_trials) {
         notes.push(format!(
-            "A side has a single trial, so the variation between trials is unknown. Within these trials throughput \
-             differs by {}; the interval covers the variation within them only.",
+            "A side has a single trial, so the variation between trials is unknown. Within these \
+             trials throughput differs by {}; the interval covers the variation within them only.",
             format::difference_estimate(&within)
         ));
     } else if comparison.trials_a.min(comparison.trials_b) == 1 {
@@ -258,14 +260,15 @@ pub(crate) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<St
     notes.extend(scripts::note(input));
     if comparison.generator_limited {
         notes.push(
-            "The generator limited a trial: its figures are a lower bound for the server, and the true difference may \
-             be larger, smaller or the opposite."
+            "The generator limited a trial: its figures are a lower bound for the server, and the \
+             true difference may be larger, smaller or the opposite."
                 .to_owned(),
         );
     }
     if let Some(detectable) = comparison.smallest_detectable_effect {
         notes.push(format!(
-            "A difference in throughput under {} would get a verdict less than four times out of five with these trials.",
+            "A difference in throughput under {} would get a verdict less than four times out of \
+             five with these trials.",
             format::detectable(detectable)
         ));
     }

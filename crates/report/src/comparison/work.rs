@@ -93,7 +93,8 @@ fn cut(text: &str) -> String {
     if chars.next().is_some() { format!("{begin}…") } else { begin }
 }
 
-/// Rows a second, where the two change different numbers of rows in a transaction: tps compares other work.
+/// Rows a second, where the two change different numbers of rows in a transaction: tps compares
+/// other work.
 pub(crate) fn rows(input: &RunComparison<'_>) -> Option<String> {
     let [tps, rows] =
         [Figure::Tps, Figure::RowsPerSecond].map(|figure| input.comparison.line(figure));
@@ -112,6 +113,7 @@ pub(crate) fn rows(input: &RunComparison<'_>) -> Option<String> {
     let [of_a, of_b] = [per_tx_a, per_tx_b].map(format::per_tx);
     let change = figures::change(rows);
     Some(format!(
-        "in rows {verdict}: {change} ({a} -> {b} rows/s); a transaction changed {of_a} rows on A and {of_b} on B"
+        "in rows {verdict}: {change} ({a} -> {b} rows/s); a transaction changed {of_a} rows on A \
+         and {of_b} on B"
     ))
 }

@@ -1,4 +1,5 @@
-//! Which of the differences between two configurations makes their results differ: the answer of `truetps explain`.
+//! Which of the differences between two configurations makes their results differ: the answer of
+//! `truetps explain`.
 
 mod common;
 mod counters;
@@ -28,8 +29,8 @@ pub(crate) use tables::causes_table;
 use tables::{closures_table, left_out_table, others_table, trials_table};
 pub(crate) use words::{answer, left_out_text, others_text, remedies, trust, version_text};
 
-/// Everything as an indented JSON document that ends with a line feed. Differences are natural logarithms of ratios of
-/// throughput.
+/// Everything as an indented JSON document that ends with a line feed. Differences are natural
+/// logarithms of ratios of throughput.
 pub(crate) fn explanation_json(run: &ExplainedRun) -> String {
     let factors = &run.explanation.factors;
     let trials = run
@@ -86,14 +87,16 @@ fn counters_section(run: &ExplainedRun) -> Option<DocumentSection> {
     DocumentSection::of("What moved with them", [Some(table), Some(Block::paragraph(COUNTERS))])
 }
 
-const HOW_TO_READ: &str = "alone: A with this level of B, against A. last: A with all causes, against A with all but this one. \
-    share: its part of the difference, the mean over all orders in which the causes can be added (Shapley); the shares of all \
-    causes multiply to A with all of them against A. All are ratios of throughput with 95 % intervals.";
-const COUNTERS: &str = "Of A, and of A with the cause: what the server did for a transaction. It supports an explanation, and \
-    proves none.";
-const OTHERS: &str = "effect: the mean ratio over mixtures of all other factors. A factor that is not a cause may have an effect \
-    within this interval.";
-const CLOSURES: &str = "If the causes are all, A with them is as fast as B, and B without them is as fast as A: both ratios are 1.";
+const HOW_TO_READ: &str = "alone: A with this level of B, against A. last: A with all causes, \
+    against A with all but this one. share: its part of the difference, the mean over all orders \
+    in which the causes can be added (Shapley); the shares of all causes multiply to A with all of \
+    them against A. All are ratios of throughput with 95 % intervals.";
+const COUNTERS: &str = "Of A, and of A with the cause: what the server did for a transaction. It \
+    supports an explanation, and proves none.";
+const OTHERS: &str = "effect: the mean ratio over mixtures of all other factors. A factor that is \
+    not a cause may have an effect within this interval.";
+const CLOSURES: &str = "If the causes are all, A with them is as fast as B, and B without them is \
+                        as fast as A: both ratios are 1.";
 
 fn facts(run: &ExplainedRun) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = answer(run).into_iter().map(|text| ("Answer", text)).collect();

@@ -1,4 +1,5 @@
-//! The answer where A and B do not differ in anything that can be measured: no trial, and no run folder.
+//! The answer where A and B do not differ in anything that can be measured: no trial, and no run
+//! folder.
 
 use truetps_causes::{Findings, Outcome};
 use truetps_record::Explanation;

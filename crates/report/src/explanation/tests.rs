@@ -199,7 +199,10 @@ fn words_say_what_the_design_supports() {
     let one = explained(&|mixture| Some(BASE - if mixture.has(0) { 0.6 } else { 0.0 }), ALL);
     let text = summary(&one);
     assert!(
-        text.contains("log_bin (OFF → ON) alone makes it; no effect of anything else that differs was confirmed"),
+        text.contains(
+            "log_bin (OFF → ON) alone makes it; no effect of anything else that differs \
+                       was confirmed"
+        ),
         "{text}"
     );
     assert!(text.contains("in B: skip_log_bin in the option file, and a restart"), "{text}");
@@ -366,7 +369,8 @@ fn an_effect_that_was_not_confirmed_has_its_interval() {
     let other = run.findings.others.iter_mut().find(|one| one.factor == 4).unwrap();
     other.effect = Some(LogInterval { value: 0.173, low: 0.1, high: 0.245 });
     let text = summary(&run);
-    let told = "an effect that was not confirmed, and may be chance: max_connect_errors ×1.189 [1.105, 1.278]";
+    let told = "an effect that was not confirmed, and may be chance: max_connect_errors ×1.189 \
+                [1.105, 1.278]";
     assert!(text.contains(told), "{text}");
     let rest = "no effect of anything else that differs was confirmed, and each is under 28 %.";
     assert!(!text.contains("these trials show no effect") && text.contains(rest), "{text}");

@@ -37,11 +37,13 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
     match findings.outcome {
         Outcome::NotReproduced => {
             vec![format!(
-                "No difference between A and B is reproduced: B has {ratio} of the throughput of A{tps}."
+                "No difference between A and B is reproduced: B has {ratio} of the throughput of \
+                 A{tps}."
             )]
         }
         Outcome::TooNoisy => vec![format!(
-            "This machine is too noisy for the question: B has {ratio} of the throughput of A, which may be anything."
+            "This machine is too noisy for the question: B has {ratio} of the throughput of A, \
+             which may be anything."
         )],
         Outcome::Explained => {
             vec![
@@ -61,8 +63,8 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
         Outcome::NothingFound => vec![
             format!("{whole}."),
             format!(
-                "None of the {} is confirmed to make it: the noise may hide its effect, more than two may be needed \
-                 together, or it is something that was not measured.",
+                "None of the {} is confirmed to make it: the noise may hide its effect, more than \
+                 two may be needed together, or it is something that was not measured.",
                 format::plural(run.explanation.factors.len() as u64, "difference")
             ),
         ],
@@ -145,8 +147,8 @@ fn still_needed(run: &ExplainedRun) -> Option<String> {
     Some(format!("It needs at least {trials}{time}."))
 }
 
-/// A trial's mean duration, with what is usual between two trials: the time between two commands that resume an explanation
-/// is not.
+/// A trial's mean duration, with what is usual between two trials: the time between two commands
+/// that resume an explanation is not.
 fn trial_s(run: &ExplainedRun) -> Option<f64> {
     let spans: Vec<_> = run
         .trials
@@ -372,7 +374,8 @@ fn remedy(
         }
         FactorChange::Server if role == CauseRole::OnlyTogether => {
             return Some(format!(
-                "the version matters together with another cause only: {fast} is faster than {slow} there"
+                "the version matters together with another cause only: {fast} is faster than \
+                 {slow} there"
             ));
         }
         FactorChange::Server => {
@@ -419,6 +422,9 @@ fn durability_change(run: &ExplainedRun, is_b_slower: bool) -> Option<String> {
     let (slow, fast, slow_is, fast_is) =
         if is_b_slower { (b?, a?, "B", "A") } else { (a?, b?, "A", "B") };
     (slow != fast).then(|| {
-        format!("this is no free gain: with the settings of {fast_is}, {fast}; with the settings of {slow_is}, {slow}")
+        format!(
+            "this is no free gain: with the settings of {fast_is}, {fast}; with the settings \
+                 of {slow_is}, {slow}"
+        )
     })
 }

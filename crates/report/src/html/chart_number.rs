@@ -2,7 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
-/// A number with four significant digits, without a point where it is whole: charts and their texts show no more.
+/// A number with four significant digits, without a point where it is whole: charts and their texts
+/// show no more.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChartNumber(f64);
 

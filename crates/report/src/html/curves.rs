@@ -27,9 +27,10 @@ pub(super) struct CurveChart {
 
 impl CurveChart {
     pub(super) fn throughput(input: &ReportInput, lines: &ChartLines) -> Self {
-        let points = "A point is the geometric mean over trials with its 95 % interval; the short strokes beside it \
-            are single trials";
-        let knees = "; a circle marks the knee, the fewest connections not shown to be below 95 % of the best";
+        let points = "A point is the geometric mean over trials with its 95 % interval; the short \
+            strokes beside it are single trials";
+        let knees = "; a circle marks the knee, the fewest connections not shown to be below 95 % \
+                     of the best";
         let pool_rule =
             ", and the dashed upright line the rule of thumb for pools, to compare the knees with";
         let has_rule = has_knee(input) && input.analysis.rule_connections.is_some();
@@ -52,12 +53,12 @@ impl CurveChart {
     }
 
     pub(super) fn response(input: &ReportInput, lines: &ChartLines) -> Self {
-        let points = "A point is the time within which 99 of 100 transactions ended (geometric mean over trials; the \
-            short strokes beside it are single trials)";
+        let points = "A point is the time within which 99 of 100 transactions ended (geometric \
+            mean over trials; the short strokes beside it are single trials)";
         let knees =
             ". Beyond the circled knee of the throughput, more connections only add latency";
-        let open = " Response time counts from the scheduled start of a transaction: if the server falls behind, it \
-            includes the wait.";
+        let open = " Response time counts from the scheduled start of a transaction: if the server \
+            falls behind, it includes the wait.";
         let how_to_read = format!(
             "{points}{}.{}{}",
             if has_knee(input) { knees } else { "" },

@@ -15,8 +15,8 @@ pub(crate) struct DocumentPage<'a> {
     document: &'a Document,
 }
 
-/// A row as the page has it. In a table with pictures the name, which is the last entry elsewhere, comes first: a narrow
-/// window shows a picture and what it is of.
+/// A row as the page has it. In a table with pictures the name, which is the last entry elsewhere,
+/// comes first: a narrow window shows a picture and what it is of.
 struct DocumentRow<'a> {
     name: Option<&'a TableEntry>,
     picture: Option<Forest>,

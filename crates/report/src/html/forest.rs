@@ -1,5 +1,5 @@
-//! A ratio with its interval as a small picture beside its figures: a line for the interval, a point for the value, and
-//! the range around 1 that counts as no difference.
+//! A ratio with its interval as a small picture beside its figures: a line for the interval, a
+//! point for the value, and the range around 1 that counts as no difference.
 
 use truetps_record::Estimate;
 
@@ -15,8 +15,8 @@ const REACHES: [f64; 18] = [
     1e5, 1e6,
 ];
 
-/// An interval may reach this factor beyond all values before the scale cuts it off: with two trials it can be so wide
-/// that all values would fall into one point.
+/// An interval may reach this factor beyond all values before the scale cuts it off: with two
+/// trials it can be so wide that all values would fall into one point.
 const INTERVAL_BEYOND_VALUES: f64 = 3.0;
 
 /// One logarithmic scale for all pictures of a table.

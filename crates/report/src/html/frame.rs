@@ -1,4 +1,5 @@
-//! What each page has around its content: the line at the top, the theme, what a browser may load, and the last line.
+//! What each page has around its content: the line at the top, the theme, what a browser may load,
+//! and the last line.
 
 macro_rules! asset {
     ($path:literal) => {
@@ -14,7 +15,8 @@ pub(super) struct Frame<'a> {
     /// The title of the window.
     pub(super) title: String,
     pub(super) tool_version: &'a str,
-    /// Anchor and name of each section, for the line at the top. The first is the answer, `verdict`.
+    /// Anchor and name of each section, for the line at the top. The first is the answer,
+    /// `verdict`.
     pub(super) sections: Vec<(String, String)>,
     pub(super) css: &'static str,
     /// Runs before the scripts of a page.

@@ -1,5 +1,5 @@
-//! Response times of a trial over time as a picture: time to the right, response time upwards, the darker the more
-//! transactions of a time step took so long.
+//! Response times of a trial over time as a picture: time to the right, response time upwards, the
+//! darker the more transactions of a time step took so long.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ const COLUMNS_MAX: usize = 90;
 const ROWS_MAX: u16 = 48;
 /// Bytes of all pictures in a page: about fifty of them, or hundreds of short trials.
 const BYTES_MAX: usize = 120_000;
-/// Degrees of darkness. The lightest stands for up to one of ten thousand transactions, and each further one for the same
-/// factor more, up to all of them.
+/// Degrees of darkness. The lightest stands for up to one of ten thousand transactions, and each
+/// further one for the same factor more, up to all of them.
 const DEGREES: [char; 15] =
     ['1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
 const LIGHTEST: f64 = 1e-4;
@@ -75,7 +75,8 @@ impl HeatSection {
     }
 }
 
-/// The first trial of each configuration, then the second of each, and so on, each with the index of its cell.
+/// The first trial of each configuration, then the second of each, and so on, each with the index
+/// of its cell.
 fn by_turns<'a>(input: &ReportInput<'a>) -> Vec<(usize, &'a LoadedTrial)> {
     let mut turns = Vec::new();
     for (index, cell) in input.analysis.cells.iter().enumerate() {
@@ -88,14 +89,16 @@ fn by_turns<'a>(input: &ReportInput<'a>) -> Vec<(usize, &'a LoadedTrial)> {
 }
 
 fn how_to_read(shown: usize, left_out: usize) -> String {
-    let reading = "Each column is a time step, each field the transactions of that step that took so long: the darker, the \
-                    larger their share, from one of 10 000 or fewer (lightest) to all (darkest). Two dark bands are two \
-                    kinds of transactions; a column that reaches up is a stall. The shaded part is not counted.";
+    let reading = "Each column is a time step, each field the transactions of that step that took \
+                    so long: the darker, the larger their share, from one of 10 000 or fewer \
+                    (lightest) to all (darkest). Two dark bands are two kinds of transactions; a \
+                    column that reaches up is a stall. The shaded part is not counted.";
     if left_out == 0 {
         return unbroken(reading);
     }
     unbroken(&format!(
-        "{reading} {shown} of {} are shown, to keep the page small; the others are in latency.hdr, under Raw files.",
+        "{reading} {shown} of {} are shown, to keep the page small; the others are in latency.hdr, \
+         under Raw files.",
         format::trials(shown + left_out)
     ))
 }

@@ -55,7 +55,8 @@ impl ChartLines {
     }
 }
 
-/// `innodb_flush_log_at_trx_commit=1, 50 connections`, with `, 1 000 tps` behind it where rates are a factor.
+/// `innodb_flush_log_at_trx_commit=1, 50 connections`, with `, 1 000 tps` behind it where rates are
+/// a factor.
 pub(super) fn configuration(configuration: &Configuration) -> String {
     let settings = Some(configuration.settings_label()).filter(|settings| !settings.is_empty());
     let rate = configuration.rate().map(|rate| format!("{} tps", format::rate(rate)));
@@ -63,7 +64,8 @@ pub(super) fn configuration(configuration: &Configuration) -> String {
     settings.into_iter().chain([connections]).chain(rate).collect::<Vec<_>>().join(", ")
 }
 
-/// A figure and its interval as separate texts, so that the page can show the interval in a lighter style: `5 230` and `±4.2 %`.
+/// A figure and its interval as separate texts, so that the page can show the interval in a lighter
+/// style: `5 230` and `±4.2 %`.
 pub(super) fn split_range(text: &str) -> (String, Option<String>) {
     let starts = [" ±", " [", " ("].into_iter().filter_map(|start| text.find(start));
     match starts.min() {

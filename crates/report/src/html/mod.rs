@@ -1,8 +1,9 @@
-//! `report.html`: one file that needs no network, with the same figures as the other formats and charts of them.
+//! `report.html`: one file that needs no network, with the same figures as the other formats and
+//! charts of them.
 //!
-//! The page is a compiled template (`templates/*.html`) that escapes every text it is given; each section has a module
-//! here with its content. All text and tables are in the page as they are; the script (`assets/js`) draws the
-//! charts from a block of data, [`script_data`].
+//! The page is a compiled template (`templates/*.html`) that escapes every text it is given; each
+//! section has a module here with its content. All text and tables are in the page as they are; the
+//! script (`assets/js`) draws the charts from a block of data, [`script_data`].
 
 mod chart_number;
 mod curves;

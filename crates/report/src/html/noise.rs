@@ -66,11 +66,12 @@ fn summary(noise: &[LoadNoise]) -> String {
 }
 
 fn how_to_read(noise: &Twins) -> String {
-    let reading = "Both runs of a pair are the same configuration in the same block, so their ratio should be 1 but for \
-                   noise.";
+    let reading = "Both runs of a pair are the same configuration in the same block, so their \
+                   ratio should be 1 but for noise.";
     if noise.alarm {
         format!(
-            "{reading} Here the interval does not contain 1: small effects in this experiment are not evidence."
+            "{reading} Here the interval does not contain 1: small effects in this experiment are \
+             not evidence."
         )
     } else {
         format!("{reading} The interval contains 1, as it should.")

@@ -75,9 +75,10 @@ impl PercentileSection {
             columns: COLUMNS,
             rows,
             how_to_read: unbroken(
-                "Read it from right to left: at 99.9 %, the time within which 999 of 1 000 transactions ended; at the end \
-                 of a line, the slowest one. A line that rises steeply shows that few transactions wait very long, which \
-                 a mean hides. All valid trials of a configuration are added up; only the measure phase counts.",
+                "Read it from right to left: at 99.9 %, the time within which 999 of 1 000 \
+                 transactions ended; at the end of a line, the slowest one. A line that rises \
+                 steeply shows that few transactions wait very long, which a mean hides. All valid \
+                 trials of a configuration are added up; only the measure phase counts.",
             ),
             heat: HeatSection::of(input),
             data: PercentileData { chosen: chosen(input, groups.len()), groups },
@@ -98,7 +99,8 @@ fn row(cell: &Cell, histogram: &Histogram) -> PercentileRow {
     }
 }
 
-/// Several curves: at each level of the axis, one line for each. A single one: a line for each of its levels.
+/// Several curves: at each level of the axis, one line for each. A single one: a line for each of
+/// its levels.
 fn groups(input: &ReportInput, lines: &ChartLines) -> (Vec<String>, Vec<PercentileGroup>) {
     let analysis = input.analysis;
     if let [curve] = analysis.curves.as_slice() {

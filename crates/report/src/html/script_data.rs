@@ -16,7 +16,8 @@ struct ScriptData<'a> {
     /// The factors that distinguish the curves.
     factors: &'a str,
     axis: Axis,
-    /// Connections by the rule of thumb, where a curve over connections has a knee to compare with it.
+    /// Connections by the rule of thumb, where a curve over connections has a knee to compare with
+    /// it.
     rule: Option<u32>,
     curves: Vec<CurveData<'a>>,
     #[serde(flatten)]

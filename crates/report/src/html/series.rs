@@ -1,4 +1,5 @@
-//! Series over time: which trials belong to which configuration, and their intervals for the script.
+//! Series over time: which trials belong to which configuration, and their intervals for the
+//! script.
 
 use serde::Serialize;
 use truetps_analysis::{Figure, LoadedTrial, Stall, StallKind};
@@ -11,8 +12,9 @@ use crate::ReportInput;
 use crate::format;
 use crate::generator::{LIMITED, limited_trial};
 
-/// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so
-/// that the largest page has 300 KB of them. Where there are more, neighbours are merged until they fit.
+/// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes
+/// about 25 bytes, so that the largest page has 300 KB of them. Where there are more, neighbours
+/// are merged until they fit.
 const INTERVALS_MAX: usize = 12_000;
 
 pub(super) struct SeriesSection {
@@ -53,7 +55,8 @@ struct TrialData {
     note: &'static str,
     /// The figures of its measure phase, as text.
     total: String,
-    /// Open loop: starts that the schedule had, a second, those that waited at the end of each interval, and their lag.
+    /// Open loop: starts that the schedule had, a second, those that waited at the end of each
+    /// interval, and their lag.
     #[serde(skip_serializing_if = "Option::is_none")]
     open: Option<OpenData>,
     /// Start of each interval and end of the last, in milliseconds.
@@ -129,18 +132,19 @@ impl SeriesSection {
 }
 
 fn how_to_read(merged: usize, is_open: bool) -> String {
-    let open = " The thin dotted line is the schedule's rate: where throughput is below it, starts wait and the queue \
-        grows.";
+    let open = " The thin dotted line is the schedule's rate: where throughput is below it, starts \
+        wait and the queue grows.";
     let open = if is_open { open } else { "" };
-    let reading = "Each line is one trial, each step one interval (intervals under 100 ms have no rate and are left \
-        out). It shows what an average hides: a stall, a slow start, an unusual trial. The grey part is not counted; \
-         a stall is shaded red, a dip yellow. A trial of at most three intervals has its throughput in steps of 100 ms.";
+    let reading = "Each line is one trial, each step one interval (intervals under 100 ms have no \
+        rate and are left out). It shows what an average hides: a stall, a slow start, an unusual \
+        trial. The grey part is not counted; a stall is shaded red, a dip yellow. A trial of at \
+        most three intervals has its throughput in steps of 100 ms.";
     if merged == 1 {
         return format!("{reading}{open}");
     }
     format!(
-        "{reading}{open} The series are long: each step joins {merged} intervals and shows their mean throughput, the highest of \
-         their p99s, and the slowest transaction of all."
+        "{reading}{open} The series are long: each step joins {merged} intervals and shows their \
+         mean throughput, the highest of their p99s, and the slowest transaction of all."
     )
 }
 
@@ -156,7 +160,8 @@ fn configurations(input: &ReportInput, known: &[&LoadedTrial]) -> Vec<Configurat
     data.filter(|one| !one.trials.is_empty()).collect()
 }
 
-/// The one that stalled longest; where none did, the baseline where it is fastest: what all others are compared with.
+/// The one that stalled longest; where none did, the baseline where it is fastest: what all others
+/// are compared with.
 fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
     let cells = input.analysis.cells.iter().enumerate();
     let stalled = cells.filter_map(|(index, cell)| Some((index, cell.get(Figure::Stalled)?)));
@@ -191,8 +196,8 @@ fn trial_data(loaded: &LoadedTrial, merged: usize, joined_waits: usize) -> Trial
     }
 }
 
-/// A trial with at most so many measured intervals has its throughput in buckets: of trials of 1 s, steps of a second
-/// would show nothing over time.
+/// A trial with at most so many measured intervals has its throughput in buckets: of trials of 1 s,
+/// steps of a second would show nothing over time.
 const FINE_INTERVALS_MAX: usize = 3;
 
 /// `None`: the trial has more intervals, or its record has no buckets.
@@ -293,7 +298,8 @@ fn steps(intervals: &[Interval], merged: usize) -> Vec<SeriesStep> {
     phases.flat_map(|phase| phase.chunks(merged)).filter_map(join).filter(is_drawn).collect()
 }
 
-/// A rate of less than a bucket's time is none: 50 transactions that drain within 0.5 ms would be a spike of 100,000 tps.
+/// A rate of less than a bucket's time is none: 50 transactions that drain within 0.5 ms would be a
+/// spike of 100,000 tps.
 fn is_drawn(step: &SeriesStep) -> bool {
     step.length_ms >= BUCKET_MS
 }

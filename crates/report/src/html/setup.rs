@@ -100,8 +100,8 @@ fn server(input: &ReportInput) -> FactGroup {
 }
 
 /// On a server that truetps did not start.
-const BEFORE_EXTERNAL: &str = "tables truncated and refilled from a pristine copy. The server keeps running: it may \
-    write changed pages during a trial, and its logs are not reset (refill)";
+const BEFORE_EXTERNAL: &str = "tables truncated and refilled from a pristine copy. The server \
+    keeps running: it may write changed pages during a trial, and its logs are not reset (refill)";
 
 fn before_recorded(personality: Personality) -> &'static str {
     match personality {
@@ -115,8 +115,8 @@ fn before_recorded(personality: Personality) -> &'static str {
 fn datadir(state: DatadirState) -> &'static str {
     match state {
         DatadirState::Refill => {
-            "tables truncated, refilled from a pristine copy and flushed; the server continues to run, or restarts if a factor needs \
-             it (refill)"
+            "tables truncated, refilled from a pristine copy and flushed; the server continues to \
+             run, or restarts if a factor needs it (refill)"
         }
         DatadirState::FreshCopy => {
             "server started anew on a fresh copy of a prepared datadir (fresh_copy)"

@@ -1,4 +1,5 @@
-//! The main table: each configuration with its throughput, its ratio to the baseline, and its response times.
+//! The main table: each configuration with its throughput, its ratio to the baseline, and its
+//! response times.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +34,8 @@ pub(super) struct MainTable {
     pub(super) factor: &'static str,
     pub(super) has_baseline: bool,
     pub(super) columns: usize,
-    /// The effect of each factor by itself: level, level of the baseline, ratio, its interval, pairs, verdict.
+    /// The effect of each factor by itself: level, level of the baseline, ratio, its interval,
+    /// pairs, verdict.
     pub(super) main_effects: Vec<MainEffectRow>,
     pub(super) main_effects_explained: &'static str,
     pub(super) forest_ends: (String, String),
@@ -142,9 +144,10 @@ fn how_to_read(analysis: &Analysis) -> String {
         generator::bound_explained(analysis).map(|bound| format!(" {bound}")).unwrap_or_default();
     match &analysis.baseline_label {
         Some(label) if !analysis.contrasts.is_empty() => format!(
-            "Ratios are to {label} at the same other levels, paired by block, with a 95 % interval; the picture shows them on \
-             a log scale: the upright line is 1 (no difference), the grey zone shows \
-             differences too small to matter by the plan ({}). {best}{times}{bound}",
+            "Ratios are to {label} at the same other levels, paired by block, with a 95 % \
+             interval; the picture shows them on a log scale: the upright line is 1 (no \
+             difference), the grey zone shows differences too small to matter by the plan ({}). \
+             {best}{times}{bound}",
             format::percent(analysis.smallest_effect),
         ),
         _ => format!("{best}{times}{bound}"),

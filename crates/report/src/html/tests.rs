@@ -1,5 +1,5 @@
-//! The page as a whole. `TRUETPS_KEEP_HTML=/some/folder cargo test -p truetps-report html` keeps the pages that these
-//! tests make, to be looked at in a browser.
+//! The page as a whole. `TRUETPS_KEEP_HTML=/some/folder cargo test -p truetps-report html` keeps
+//! the pages that these tests make, to be looked at in a browser.
 
 use truetps_analysis::{LoadedTrial, TrialLatency, UnreadFile};
 use truetps_record::{
@@ -321,7 +321,8 @@ fn every_shape_of_experiment_has_a_page() {
     check("open-overload.html", &Fixture::open_run(8000), "Sustained: no");
     check("open-empty.html", &Fixture::rates().with(Vec::clear), "no valid trial");
     check("empty.html", &Fixture::durability().with(Vec::clear), "no valid trial");
-    let one_level = "name = \"binlog\"\nabout = \"What does the binlog cost?\"\n[workload]\nname = \"insert\"\n\
+    let one_level = "name = \"binlog\"\nabout = \"What does the binlog cost?\"\n[workload]\nname = \
+                     \"insert\"\n\
                      [factors]\nlog_bin = [false, true]\nsync_binlog = [0, 1]\nconnections = [50]\n";
     check("one-level.html", &Fixture::of_plan(one_level), "log_bin=true sync_binlog=1");
 }
@@ -332,7 +333,8 @@ fn a_stall_is_shaded_and_explained_and_costs_stand_side_by_side() {
     let page = html(&fixture.input());
     keep("watched.html", &page);
     for part in [
-        "Stalls: 1.8 of 60.0\u{a0}s measured (3.0\u{a0}%) in 1 of 2 trials, longest 1.8\u{a0}s (trial-0002, 20.3\u{a0}s after its first transaction; waiting for redo flush).",
+        "Stalls: 1.8 of 60.0\u{a0}s measured (3.0\u{a0}%) in 1 of 2 trials, longest 1.8\u{a0}s \
+         (trial-0002, 20.3\u{a0}s after its first transaction; waiting for redo flush).",
         "<p><a href=\"#stalls-title\">Throughput broke down</a>: 1.8 of 60.0\u{a0}s measured",
         "redo flush (wait/io/file/innodb/innodb_log_file): ",
         "href=\"#ledger\">Cost</a>",

@@ -8,7 +8,8 @@ use truetps_analysis::{WaitSeries, WaitSource};
 use super::chart_number::ChartNumber;
 use crate::format;
 
-/// Figures of waits in the page, of all trials and classes together: 80 KB. Where there are more, neighbours are joined.
+/// Figures of waits in the page, of all trials and classes together: 80 KB. Where there are more,
+/// neighbours are joined.
 const FIGURES_MAX: usize = 16_000;
 
 #[derive(Serialize)]
@@ -33,8 +34,9 @@ pub(super) fn how_to_read(waits: &[&WaitSeries], joined: usize) -> Option<String
     let merged =
         if joined == 1 { String::new() } else { format!(" Each step joins {joined} readings.") };
     Some(format!(
-        "The height is how many sessions waited at a time; each colour is a class of waits, in the order of the list. {how}. \
-         A class that grows where throughput breaks down is where to look first.{merged}"
+        "The height is how many sessions waited at a time; each colour is a class of waits, in the \
+         order of the list. {how}. A class that grows where throughput breaks down is where to \
+         look first.{merged}"
     ))
 }
 
@@ -46,14 +48,15 @@ fn how_counted(all: &[&WaitSeries]) -> Option<String> {
     let sampled: BTreeSet<_> =
         timed.iter().flat_map(|waits| &waits.sampled).map(|class| class.name()).collect();
     let sampled: Vec<_> = sampled.into_iter().collect();
-    let booked = "each wait, including waits of its background threads, and counts it when it ends: a long wait is all \
-                  in the step of its end";
+    let booked = "each wait, including waits of its background threads, and counts it when it \
+                  ends: a long wait is all in the step of its end";
     Some(match (timed.len(), all.len()) {
         (_, 0) => return None,
         (0, _) => format!("The server times no waits here: its sessions were {BY_STATE}"),
         (timed, all) if timed < all => {
             format!(
-                "A server that times its waits has timed {booked}; on the other servers sessions were {BY_STATE}"
+                "A server that times its waits has timed {booked}; on the other servers sessions \
+                 were {BY_STATE}"
             )
         }
         _ if sampled.is_empty() => format!("The server has timed {booked}"),

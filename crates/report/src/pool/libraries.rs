@@ -1,5 +1,5 @@
-//! The configuration of the libraries that applications have their pools from. A longer suite runs each of them:
-//! `scripts/test-pools.sh`.
+//! The configuration of the libraries that applications have their pools from. A longer suite runs
+//! each of them: `scripts/test-pools.sh`.
 
 use truetps_pool::PoolParameters;
 use truetps_record::SqlDialect;
@@ -56,7 +56,8 @@ impl PoolLibrary {
         }
     }
 
-    /// Its configuration, with `USER`, `PASSWORD`, `HOST` and `DB` to be filled in; `None`: it is not for this server.
+    /// Its configuration, with `USER`, `PASSWORD`, `HOST` and `DB` to be filled in; `None`: it is
+    /// not for this server.
     pub(crate) fn lines(
         self,
         parameters: &PoolParameters,
@@ -77,7 +78,8 @@ impl PoolLibrary {
     }
 }
 
-/// The first login of a process, with TLS, takes longer than a user should wait for a free connection.
+/// The first login of a process, with TLS, takes longer than a user should wait for a free
+/// connection.
 fn connect_timeout_ms(parameters: &PoolParameters) -> u64 {
     const LEAST_MS: u64 = 10_000;
     parameters.acquire_timeout_ms.max(LEAST_MS)
@@ -98,7 +100,8 @@ enum JdbcLimit {
     Url,
 }
 
-/// The time for connecting, and for an answer from a server that is gone: seconds for PostgreSQL, else milliseconds.
+/// The time for connecting, and for an answer from a server that is gone: seconds for PostgreSQL,
+/// else milliseconds.
 fn jdbc(parameters: &PoolParameters, dialect: SqlDialect, limit: JdbcLimit) -> String {
     let (connect, statement) = (connect_timeout_ms(parameters), parameters.statement_timeout_ms);
     let gone = gone_timeout_ms(parameters);
@@ -201,13 +204,13 @@ fn go(parameters: &PoolParameters, dialect: SqlDialect) -> String {
         parameters;
     let open = match dialect {
         SqlDialect::Mysql => format!(
-            "db, err := sql.Open(\"mysql\", \"USER:PASSWORD@tcp(HOST:3306)/DB?timeout={}ms\
-             &readTimeout={statement_timeout_ms}ms&writeTimeout={statement_timeout_ms}ms&interpolateParams=true\")",
+            "db, err := sql.Open(\"mysql\", \
+             \"USER:PASSWORD@tcp(HOST:3306)/DB?timeout={}ms&readTimeout={statement_timeout_ms}ms&writeTimeout={statement_timeout_ms}ms&interpolateParams=true\")",
             connect_timeout_ms(parameters),
         ),
         SqlDialect::Postgres => format!(
-            "db, err := sql.Open(\"pgx\", \"postgres://USER:PASSWORD@HOST:5432/DB?connect_timeout={}\
-             &statement_timeout={statement_timeout_ms}\")",
+            "db, err := sql.Open(\"pgx\", \
+             \"postgres://USER:PASSWORD@HOST:5432/DB?connect_timeout={}&statement_timeout={statement_timeout_ms}\")",
             connect_timeout_ms(parameters).div_ceil(1_000),
         ),
     };
@@ -218,7 +221,8 @@ fn go(parameters: &PoolParameters, dialect: SqlDialect) -> String {
          db.SetMaxIdleConns({size})\n\
          db.SetConnMaxLifetime({max_lifetime_s} * time.Second)\n\
          db.SetConnMaxIdleTime(0)\n\
-         // there is no acquire timeout: the context of a call bounds the wait and the statement together\n\
+         // there is no acquire timeout: the context of a call bounds the wait and the statement \
+         together\n\
          ctx, cancel := context.WithTimeout(ctx, {} * time.Millisecond)",
         acquire_timeout_ms + statement_timeout_ms,
     )
@@ -233,13 +237,15 @@ fn sqlalchemy(parameters: &PoolParameters, dialect: SqlDialect) -> String {
         SqlDialect::Mysql => (
             "mysql+pymysql://USER:PASSWORD@HOST:3306/DB",
             format!(
-                "\"connect_timeout\": {connect_s}, \"read_timeout\": {statement_s}, \"write_timeout\": {statement_s}"
+                "\"connect_timeout\": {connect_s}, \"read_timeout\": {statement_s}, \
+                 \"write_timeout\": {statement_s}"
             ),
         ),
         SqlDialect::Postgres => (
             "postgresql+psycopg://USER:PASSWORD@HOST:5432/DB",
             format!(
-                "\"connect_timeout\": {connect_s}, \"options\": \"-c statement_timeout={statement_timeout_ms}\""
+                "\"connect_timeout\": {connect_s}, \"options\": \"-c \
+                 statement_timeout={statement_timeout_ms}\""
             ),
         ),
     };
@@ -301,8 +307,9 @@ fn mysql2(parameters: &PoolParameters) -> String {
            waitForConnections: true,\n  \
            queueLimit: {}, // the default of 0 lets the queue grow for ever\n  \
            enableKeepAlive: true,\n\
-         }})\n\
-         // there is no acquire timeout and no max lifetime; a statement: pool.query({{ sql, timeout: {statement_timeout_ms} }}, values)",
+           }})\n\
+           // there is no acquire timeout and no max lifetime; a statement: pool.query({{ sql, \
+           timeout: {statement_timeout_ms} }}, values)",
         idle_timeout_s * 1_000,
         connect_timeout_ms(parameters),
         u64::from(*size) * 10,

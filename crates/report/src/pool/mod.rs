@@ -21,8 +21,8 @@ pub(crate) use words::{answer, durability_text, parameters_text, rate_text, rule
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Everything as an indented JSON document that ends with a line feed. Times are microseconds unless their name says
-/// another unit.
+/// Everything as an indented JSON document that ends with a line feed. Times are microseconds
+/// unless their name says another unit.
 pub(crate) fn pool_json(run: &PoolRun) -> String {
     #[derive(Serialize)]
     struct PoolDocument<'a> {
@@ -98,9 +98,9 @@ pub(crate) fn document(run: &PoolRun) -> Document {
     Document::new(title(run), facts(run), sections)
 }
 
-const CURVE: &str = "tps: geometric mean of the trials, corrected for the blocks that a number was measured in. of the best: \
-    after the curve was made to rise to one peak and fall after it, so that the best is no lucky point. p99: the median of the \
-    trials.";
+const CURVE: &str = "tps: geometric mean of the trials, corrected for the blocks that a number was \
+    measured in. of the best: after the curve was made to rise to one peak and fall after it, so \
+    that the best is no lucky point. p99: the median of the trials.";
 
 pub(crate) fn title(run: &PoolRun) -> String {
     format!("{}: how many connections does it need?", run.plan.workload.kind.name())

@@ -53,8 +53,9 @@ pub(crate) fn picture(run: &PoolRun) -> Option<Block> {
     }
     let height = TOP + 2.0 * PANEL + GAP + 40.0;
     let mut svg = format!(
-        "<svg class=\"pool\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Throughput and p99 by \
-         connections; the table below has the figures\" xmlns=\"http://www.w3.org/2000/svg\">"
+        "<svg class=\"pool\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Throughput \
+         and p99 by connections; the table below has the figures\" \
+         xmlns=\"http://www.w3.org/2000/svg\">"
     );
     draw_marks(&mut svg, run, &panels);
     for panel in &panels {
@@ -104,8 +105,9 @@ fn draw_marks(svg: &mut String, run: &PoolRun, panels: &[Panel; 2]) {
         let (anchor, dx) = if x > WIDTH / 2.0 { ("end", -4.0) } else { ("start", 4.0) };
         let _ = write!(
             svg,
-            "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>\
-             <text class=\"{class}\" x=\"{:.1}\" y=\"{y}\" text-anchor=\"{anchor}\">{word} {number}</text>",
+            "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" \
+             y2=\"{bottom}\"/><text class=\"{class}\" x=\"{:.1}\" y=\"{y}\" \
+             text-anchor=\"{anchor}\">{word} {number}</text>",
             x + dx
         );
     }
@@ -158,7 +160,8 @@ fn draw_axis(svg: &mut String, curve: &[CurvePoint], height: f64) {
     }
     let _ = write!(
         svg,
-        "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">connections (log scale)</text>",
+        "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">connections (log \
+         scale)</text>",
         f64::midpoint(LEFT, WIDTH - RIGHT),
         height - 5.0
     );

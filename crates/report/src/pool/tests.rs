@@ -195,7 +195,8 @@ fn an_answer_says_what_it_is_not() {
     let said = plain(words::answer(&nothing));
     assert_eq!(
         said,
-        "No number of connections has a p99 of 10.0 ms: the shortest is 12.0 ms, with 1 connection and 100.0 tps."
+        "No number of connections has a p99 of 10.0 ms: the shortest is 12.0 ms, with 1 connection \
+         and 100.0 tps."
     );
     let none = with(|run| run.findings.outcome = PoolOutcome::NoResult);
     assert_eq!(plain(words::answer(&none)), "No trial gave a result.");
@@ -269,8 +270,8 @@ fn the_lifetime_has_its_reason() {
     assert!(reason(None)[2].starts_with("renewed in half an hour"));
 }
 
-/// `make test-pools` runs them; here, that each has the login and all its parameters, in one of the units. Go has one
-/// limit for the wait and the statement, and mysql2 one of the queue.
+/// `make test-pools` runs them; here, that each has the login and all its parameters, in one of the
+/// units. Go has one limit for the wait and the statement, and mysql2 one of the queue.
 #[test]
 fn each_configuration_has_the_login_and_the_parameters() {
     let limits =

@@ -205,8 +205,8 @@ pub(crate) fn rate_text(run: &PoolRun) -> Option<String> {
             )
         }
         None => format!(
-            "{law}; no number of connections carries that rate within the limits and with room (×{ROOM}): the most is {} \
-             tps",
+            "{law}; no number of connections carries that rate within the limits and with room \
+             (×{ROOM}): the most is {} tps",
             format::tps(most)
         ),
     })
@@ -236,8 +236,8 @@ pub(crate) fn usl_text(run: &PoolRun) -> Option<String> {
     let usl = run.findings.usl?;
     let (first, last) = (run.findings.curve.first()?, run.findings.curve.last()?);
     Some(format!(
-        "Universal Scalability Law from {} to {}: {} tps of one connection, contention σ = {:.4}, coherency κ = {:.2e}; the \
-         farthest point is {} off",
+        "Universal Scalability Law from {} to {}: {} tps of one connection, contention σ = {:.4}, \
+         coherency κ = {:.2e}; the farthest point is {} off",
         first.connections,
         last.connections,
         format::tps(usl.lambda),
@@ -247,14 +247,16 @@ pub(crate) fn usl_text(run: &PoolRun) -> Option<String> {
     ))
 }
 
-/// Where a larger share of the trials has no result, the advice is of those that happened to have one.
+/// Where a larger share of the trials has no result, the advice is of those that happened to have
+/// one.
 const FAILED_MAX: f64 = 0.1;
 
 pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
     let mut said = Vec::new();
     if run.is_foreign {
         said.push(
-            "the recorded trials are not those that the seed leads to: only the first part of them counts".to_owned(),
+            "the recorded trials are not those that the seed leads to: only the first part of them \
+             counts".to_owned(),
         );
     }
     let limited = run
@@ -341,7 +343,8 @@ pub(crate) fn parameters_text(run: &PoolRun) -> Option<String> {
         n => format!(" in each of {} processes", format::count(n.into())),
     };
     Some(format!(
-        "initial = least = most = {}{each}; max lifetime {} s, acquire timeout {} ms, statement timeout {} ms",
+        "initial = least = most = {}{each}; max lifetime {} s, acquire timeout {} ms, statement \
+         timeout {} ms",
         format::count(parameters.size.into()),
         format::count(parameters.max_lifetime_s),
         format::count(parameters.acquire_timeout_ms),
@@ -366,11 +369,12 @@ pub(crate) fn reasons(run: &PoolRun, parameters: &PoolParameters) -> Vec<[String
     let lifetime = match parameters.wait_timeout_s {
         Some(wait) if wait <= 1_800 => format!("30 s before the server's {idle} of {wait} s"),
         Some(wait) => format!(
-            "under the server's {idle} of {wait} s; renewed in half an hour, so that a new server gets its share"
+            "under the server's {idle} of {wait} s; renewed in half an hour, so that a new server \
+             gets its share"
         ),
-        None => {
-            "renewed in half an hour, so that a new server gets its share; shorter than a firewall's limit".to_owned()
-        }
+        None => "renewed in half an hour, so that a new server gets its share; shorter than a \
+             firewall's limit"
+            .to_owned(),
     };
     let acquire = match run.pool.p99_limit_us {
         Some(limit) => format!(

@@ -43,8 +43,8 @@ pub(crate) fn crash_summary(
     Screenful { title: format!("{}: {}", run.name, run.about), source, answer, parts }.draw(screen)
 }
 
-const LOST: &str = "The most acknowledged rows that were gone after one crash. \"0 (≤ 30 %)\": none was; at most that share of \
-                    crashes would lose one.";
+const LOST: &str = "The most acknowledged rows that were gone after one crash. \"0 (≤ 30 %)\": \
+                    none was; at most that share of crashes would lose one.";
 
 fn clients(run: &CrashRun) -> String {
     format::plural(run.clients.into(), "client")

@@ -54,7 +54,8 @@ struct Columns {
     durabilities: Vec<Option<Durability>>,
     /// The level of the axis at which ratios are taken: where the baseline is fastest.
     ratio_at: Option<f64>,
-    /// Rates are the axis: the schedule decides the throughput, and the highest sustained rate is the figure.
+    /// Rates are the axis: the schedule decides the throughput, and the highest sustained rate is
+    /// the figure.
     is_open: bool,
 }
 
@@ -222,7 +223,8 @@ fn legend(input: &ReportInput<'_>, columns: &Columns) -> Option<String> {
     format::joined(said, "; ")
 }
 
-/// Throughput (of an open loop: p99) at each level of the axis; those in the middle are left out where the line is short.
+/// Throughput (of an open loop: p99) at each level of the axis; those in the middle are left out
+/// where the line is short.
 fn by_level(input: &ReportInput<'_>, order: &[&Curve], screen: TextScreen) -> Option<ScreenPart> {
     let analysis = input.analysis;
     let all = names::levels(analysis);

@@ -31,8 +31,8 @@ pub(crate) fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> Str
     .draw(screen)
 }
 
-const HOW_TO_READ: &str = "Ratios of throughput. alone: added to A; last: added to A with all other causes; share: its part of the \
-                           difference.";
+const HOW_TO_READ: &str = "Ratios of throughput. alone: added to A; last: added to A with all \
+                           other causes; share: its part of the difference.";
 
 fn source(run: &ExplainedRun) -> String {
     let mut parts = names::measured_on(&run.experiment);

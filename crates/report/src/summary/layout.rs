@@ -4,7 +4,8 @@ use crate::document::DocumentTable;
 use crate::text::{FACT_WIDTH, push_code, push_whole_table, push_wrapped};
 use crate::{TextScreen, format};
 
-/// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
+/// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35
+/// lines in all.
 pub(super) const SUMMARY_LINES_MAX: usize = 29;
 
 /// The content of one screen.
@@ -202,7 +203,8 @@ impl Screenful {
     }
 }
 
-/// The part that has most to spare: first what a part shows beyond what is wanted, then whole parts that are optional.
+/// The part that has most to spare: first what a part shows beyond what is wanted, then whole parts
+/// that are optional.
 fn longest(parts: &mut [ScreenPart], screen: TextScreen) -> Option<&mut ScreenPart> {
     parts.iter_mut().filter(|part| part.shown > part.least).max_by_key(|part| {
         (part.shown > part.wanted, part.is_optional(), part.draw(screen).lines().count())

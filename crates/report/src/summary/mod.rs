@@ -1,7 +1,8 @@
-//! The short text answer of each command: one screen, at the width of the terminal. `--full` prints everything.
+//! The short text answer of each command: one screen, at the width of the terminal. `--full` prints
+//! everything.
 //!
-//! Each file here chooses what the screen of one command shows; `layout` fits it. Verdicts and their words
-//! come from the full reports.
+//! Each file here chooses what the screen of one command shows; `layout` fits it. Verdicts and
+//! their words come from the full reports.
 
 mod comparison;
 mod crashes;
@@ -165,7 +166,8 @@ fn knee_text(knee: &Knee) -> String {
     format!("{}{rises}", names::connections(knee.connections))
 }
 
-/// Whether the answer names a number of connections: one of those that were tried, and the best may lie between them.
+/// Whether the answer names a number of connections: one of those that were tried, and the best may
+/// lie between them.
 pub fn names_connections(input: &ReportInput<'_>) -> bool {
     names::levels(input.analysis).len() > 1 && connections_to_use(input).is_some()
 }

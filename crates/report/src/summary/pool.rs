@@ -31,7 +31,8 @@ pub(crate) fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: Tex
     Screenful { title: title(run), source: source(run), answer: answer(run), parts }.draw(screen)
 }
 
-/// The rows that the answer is about, with their neighbours and the ends, and the number of the others.
+/// The rows that the answer is about, with their neighbours and the ends, and the number of the
+/// others.
 fn told_rows(run: &PoolRun) -> (Vec<Vec<TableEntry>>, usize) {
     let curve = &run.findings.curve;
     let rule = run.pool.rule.map(|rule| rule.connections);

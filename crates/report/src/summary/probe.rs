@@ -11,7 +11,8 @@ use crate::{TextScreen, format, names, printable, replica_lags, waits};
 /// Waits that the screen names.
 const WAITS_MAX: usize = 5;
 
-/// Counters with their words, in the order of the table. The first name that the server has is taken; the words never change.
+/// Counters with their words, in the order of the table. The first name that the server has is
+/// taken; the words never change.
 const RATES: [(&str, &[&str], RateUnit); 12] = [
     ("commits", &COMMITS, RateUnit::Count),
     ("statements", &["status.Questions"], RateUnit::Count),
@@ -38,8 +39,9 @@ const RATES: [(&str, &[&str], RateUnit); 12] = [
     ("disk flushes", &["disk.flushes"], RateUnit::Count),
     ("server CPU", &["server.cpu_us"], RateUnit::CpuMicroseconds),
 ];
-/// Counters of commits, the best first. The counter of the binlog has transactions of users alone, and counts nothing in a server
-/// without a binlog; the handler's counts statements of a transaction, too.
+/// Counters of commits, the best first. The counter of the binlog has transactions of users alone,
+/// and counts nothing in a server without a binlog; the handler's counts statements of a
+/// transaction, too.
 pub const COMMITS: [&str; 3] =
     ["status.Binlog_commits", "status.Handler_commit", "pg_stat_database.xact_commit"];
 /// A transaction of several statements counts several times.
@@ -100,7 +102,8 @@ pub(crate) fn probe_summary(
     Screenful { title, source, answer: answer(summary, waits), parts }.draw(screen)
 }
 
-/// What the server did, whether it answered, how far a replica was behind, and what sessions waited on.
+/// What the server did, whether it answered, how far a replica was behind, and what sessions waited
+/// on.
 fn answer(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Vec<String> {
     let seconds = format::duration(std::time::Duration::from_millis(summary.length_ms as u64));
     let answers = match (summary.no_answer_ms > 0.0, summary.answers_at_end) {
@@ -115,7 +118,8 @@ fn answer(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Vec<String> {
     std::iter::once(first).chain(lags(summary)).chain(wait).collect()
 }
 
-/// `the server did 20 commits/s, 4.0 KiB/s of redo log`. A counter that has not grown is not in the summary.
+/// `the server did 20 commits/s, 4.0 KiB/s of redo log`. A counter that has not grown is not in the
+/// summary.
 fn work(summary: &ProbeSummary) -> String {
     if summary.samples < 2 {
         return "too few readings came to tell what the server did".to_owned();
@@ -142,11 +146,18 @@ fn lags(summary: &ProbeSummary) -> impl Iterator<Item = String> {
     channels.into_iter().map(|(channel, lag)| match lag {
         Some((lag, was_lost)) => {
             let mean = amount(lag.mean);
-            let stopped = if was_lost { "; for a part of the time replication did not run" } else { "" };
+            let stopped =
+                if was_lost { "; for a part of the time replication did not run" } else { "" };
             let (most, last) = (amount(lag.max), amount(lag.last));
-            format!("The replica{channel} was at most {most} s behind its source, {mean} s on average, {last} s in the last reading{stopped}.")
+            format!(
+                "The replica{channel} was at most {most} s behind its source, {mean} s on \
+                     average, {last} s in the last reading{stopped}."
+            )
         }
-        None => format!("The replica{channel} says nothing of how far it is behind its source: replication does not run."),
+        None => format!(
+            "The replica{channel} says nothing of how far it is behind its source: \
+                         replication does not run."
+        ),
     })
 }
 

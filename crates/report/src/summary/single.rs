@@ -1,4 +1,5 @@
-//! The figures of one combination of settings: a run, or numbers of connections one below the other.
+//! The figures of one combination of settings: a run, or numbers of connections one below the
+//! other.
 
 use truetps_analysis::{Axis, Figure};
 

@@ -43,8 +43,8 @@ Trust     good: identical runs differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs); a
 Trials    30 of 30 valid; 3 blocks; 5 min 30 s of trials
 ";
 
-/// Draws a screen at each width of a terminal, and for no terminal. A terminal of 40 columns has narrower tables and more
-/// lines.
+/// Draws a screen at each width of a terminal, and for no terminal. A terminal of 40 columns has
+/// narrower tables and more lines.
 pub(crate) fn check_screen(draw: impl Fn(TextScreen) -> String) {
     for width in [40, 80, 100, 160] {
         let screen = TextScreen::new(false, Some(width));
@@ -106,9 +106,11 @@ fn all() -> Vec<Fixture> {
 /// 60 combinations of settings at two numbers of connections.
 fn many_cells() -> Fixture {
     Fixture::of_plan(
-        "name = \"many\"\nabout = \"Which of sixty combinations is fastest?\"\n[workload]\nname = \"insert\"\n\
+        "name = \"many\"\nabout = \"Which of sixty combinations is fastest?\"\n[workload]\nname = \
+         \"insert\"\n\
          [design]\nblocks = 2\n[factors]\ninnodb_flush_log_at_trx_commit = [1, 2, 0]\n\
-         sync_binlog = [0, 1, 10, 100]\ninnodb_io_capacity = [100, 200, 400, 800, 1600]\nconnections = [1, 8]\n",
+         sync_binlog = [0, 1, 10, 100]\ninnodb_io_capacity = [100, 200, 400, 800, \
+         1600]\nconnections = [1, 8]\n",
     )
 }
 
@@ -133,12 +135,15 @@ fn the_screen_of_a_sweep() {
 /// Where several settings are varied, each one's own effect is what was asked.
 #[test]
 fn several_settings_begin_with_the_effect_of_each() {
-    let plan = "name = \"two\"\nabout = \"Which setting?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 3\n[factors]\n\
-                innodb_flush_log_at_trx_commit = [1, 2]\ninnodb_doublewrite = [true, false]\nconnections = [8]\n";
+    let plan = "name = \"two\"\nabout = \"Which setting?\"\n[workload]\nname = \
+                \"insert\"\n[design]\nblocks = 3\n[factors]\n\
+                innodb_flush_log_at_trx_commit = [1, 2]\ninnodb_doublewrite = [true, \
+                false]\nconnections = [8]\n";
     let fixture = Fixture::of_plan(plan);
     let text = summary_text(&fixture.input(), TextScreen::new(false, Some(100)));
     let answer = text.lines().find(|line| line.starts_with("Answer")).unwrap();
-    let first = "Answer    Each setting over all levels of the others: innodb_flush_log_at_trx_commit=2 faster than";
+    let first = "Answer    Each setting over all levels of the others: \
+                 innodb_flush_log_at_trx_commit=2 faster than";
     assert!(answer.starts_with(first), "{text}");
     assert!(text.contains("main effect of") && text.contains("innodb_doublewrite=false"), "{text}");
     let full = fixture.input().text(TextScreen::PLAIN);
@@ -163,10 +168,12 @@ fn set_rows(trials: &mut [truetps_record::Trial]) {
     }
 }
 
-/// A transaction of 100 rows is a twelfth as fast as one of a single row, and writes eight times the rows.
+/// A transaction of 100 rows is a twelfth as fast as one of a single row, and writes eight times
+/// the rows.
 #[test]
 fn rows_a_second_are_shown_where_transactions_have_several() {
-    let plan = "name = \"rows\"\nabout = \"How many rows?\"\n[workload]\nname = \"bulk-insert\"\n[design]\nblocks = 3\n\
+    let plan = "name = \"rows\"\nabout = \"How many rows?\"\n[workload]\nname = \
+                \"bulk-insert\"\n[design]\nblocks = 3\n\
                 [factors]\nrows_per_insert = [1, 100]\nconnections = [8]\n";
     let fixture = Fixture::of_plan(plan).with(|trials| set_rows(trials));
     let screen = TextScreen::new(false, Some(100));
@@ -196,7 +203,8 @@ fn rows_a_second_are_shown_where_transactions_have_several() {
     assert!(!one.contains("rows/s"), "one row a transaction: tps says it\n{one}");
 }
 
-/// Also of the configuration that runs twice in a block, where one of the two was lost, however far its trials lie apart.
+/// Also of the configuration that runs twice in a block, where one of the two was lost, however far
+/// its trials lie apart.
 #[test]
 fn one_row_a_transaction_is_never_another_number_of_rows_a_second() {
     let spread = |trials: &mut Vec<truetps_record::Trial>| {
@@ -234,7 +242,8 @@ fn many_combinations_show_the_fastest_and_count_the_others() {
     assert!(text.contains("Of 80 comparisons with the baseline: "), "{text}");
 }
 
-/// Nothing of a report is lost: what a screen leaves out stands in the full report, and what it says there, too.
+/// Nothing of a report is lost: what a screen leaves out stands in the full report, and what it
+/// says there, too.
 #[test]
 fn the_screen_names_the_full_report() {
     let fixture = many_cells();
@@ -355,7 +364,9 @@ fn settings_that_differ_fit_one_screen() {
             is_complete: true,
             settings,
             notes: vec![
-                "a note that is long enough to need more than one line at eighty columns, as some are".to_owned(),
+                "a note that is long enough to need more than one line at eighty columns, as some \
+                 are"
+                .to_owned(),
             ],
         }
     };

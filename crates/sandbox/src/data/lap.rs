@@ -1,16 +1,17 @@
 //! Makes a running server write its whole redo log once.
 //!
-//! MySQL 8.0.30 and later keeps its redo log in 32 files, deletes the spare ones at every start and creates new ones,
-//! so that overwriting them while it is stopped (`wear.rs`) has no effect: the first pass after each start is slow
-//! again. Here the server itself writes that pass, into a table that is dropped afterwards. Files written once are
-//! reused from then on.
+//! MySQL 8.0.30 and later keeps its redo log in 32 files, deletes the spare ones at every start and
+//! creates new ones, so that overwriting them while it is stopped (`wear.rs`) has no effect: the
+//! first pass after each start is slow again. Here the server itself writes that pass, into a table
+//! that is dropped afterwards. Files written once are reused from then on.
 
 use truetps_driver::{Client, DriverError};
 
 use crate::program::binary::ServerBinary;
 use crate::settings::version::ServerVersion;
 
-/// The redo of one INSERT is about as large as its data. Less than the smallest default of `max_allowed_packet`, 4 MB.
+/// The redo of one INSERT is about as large as its data. Less than the smallest default of
+/// `max_allowed_packet`, 4 MB.
 const ROW_BYTES: u64 = 4_000_000;
 /// Limit of the table's size.
 const ROWS_BETWEEN_TRUNCATES: u64 = 16;

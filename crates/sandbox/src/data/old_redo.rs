@@ -1,5 +1,6 @@
-//! MySQL before 5.6.8 does not start if its redo log has another size than configured; later servers create a new one.
-//! After a clean stop the log is not needed, so truetps removes it here, and the server creates another.
+//! MySQL before 5.6.8 does not start if its redo log has another size than configured; later
+//! servers create a new one. After a clean stop the log is not needed, so truetps removes it here,
+//! and the server creates another.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,7 +12,8 @@ use crate::program::binary::ServerBinary;
 use crate::settings::server_settings::Settings;
 use crate::system::folders::remove_file;
 
-/// A note in a datadir, and in each copy of it, from a clean stop to the next start. Servers ignore it.
+/// A note in a datadir, and in each copy of it, from a clean stop to the next start. Servers ignore
+/// it.
 const STOPPED: &str = "truetps-stopped";
 /// Names of the log files when no option changes them.
 const FILES_DEFAULT: u64 = 2;
@@ -25,7 +27,8 @@ pub(crate) fn note_stopped(datadir: &Path) -> Result<(), SandboxError> {
     made.map(|_| ()).map_err(SandboxError::io("make", &path))
 }
 
-/// Creates the process of a server whose log fits. If none was created, a log that was not needed still is not.
+/// Creates the process of a server whose log fits. If none was created, a log that was not needed
+/// still is not.
 pub(crate) fn spawn_fitted(
     binary: &ServerBinary,
     datadir: &Path,
@@ -40,8 +43,9 @@ pub(crate) fn spawn_fitted(
     })
 }
 
-/// Removes the log if the server would refuse it and does not need it. Returns whether it was not needed: the note is
-/// deleted before a server starts, because a server that is killed later needs its log.
+/// Removes the log if the server would refuse it and does not need it. Returns whether it was not
+/// needed: the note is deleted before a server starts, because a server that is killed later needs
+/// its log.
 fn fit(datadir: &Path, settings: &Settings) -> Result<bool, SandboxError> {
     let stopped = remove_file(&datadir.join(STOPPED))?;
     if stopped && !fits(datadir, settings) {

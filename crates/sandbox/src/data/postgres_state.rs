@@ -1,8 +1,8 @@
 //! The state file in a server's datadir, and the leftovers of a killed server.
 //!
-//! A PostgreSQL uses a System V shared memory segment to detect another server on its data. It has about 50 bytes, and
-//! is the only part of a server outside its folders: a killed server leaves it, and the next one on those data takes it
-//! over. It is removed together with the data.
+//! A PostgreSQL uses a System V shared memory segment to detect another server on its data. It has
+//! about 50 bytes, and is the only part of a server outside its folders: a killed server leaves it,
+//! and the next one on those data takes it over. It is removed together with the data.
 
 use std::fs;
 use std::io;
@@ -25,8 +25,9 @@ pub(crate) fn says_that_it_is_ready(datadir: &Path) -> bool {
     state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
 }
 
-/// Removes the segment that a killed server on these data left. Only a segment named by this server, owned by its user,
-/// and with no process attached is removed; a failure leaves a small segment and is ignored.
+/// Removes the segment that a killed server on these data left. Only a segment named by this
+/// server, owned by its user, and with no process attached is removed; a failure leaves a small
+/// segment and is ignored.
 pub(crate) fn forget_shared_memory(datadir: &Path, user: &ServerUser) {
     let Some(state) = read_text(&datadir.join(STATE_FILE)) else { return };
     let all = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
@@ -36,9 +37,9 @@ pub(crate) fn forget_shared_memory(datadir: &Path, user: &ServerUser) {
     }
 }
 
-/// Removes the pid file of a dead server, and its segment. The next server would do so itself, unless the dead one's
-/// parent has not waited for it yet: such a process looks alive to a PostgreSQL, possibly for ever. Nothing is removed
-/// while a process is attached to the segment.
+/// Removes the pid file of a dead server, and its segment. The next server would do so itself,
+/// unless the dead one's parent has not waited for it yet: such a process looks alive to a
+/// PostgreSQL, possibly for ever. Nothing is removed while a process is attached to the segment.
 pub(crate) fn forget_dead_server(datadir: &Path, user: &ServerUser) -> io::Result<()> {
     let path = datadir.join(STATE_FILE);
     let Some(state) = read_text(&path) else { return Ok(()) };
@@ -72,7 +73,8 @@ fn columns(all: &str) -> impl Iterator<Item = Vec<&str>> {
         .filter(|columns| columns.len() > 7)
 }
 
-/// Key and id are in line 7 of the server's own state; the kernel's list has key, id, …, attached (7th), uid (8th).
+/// Key and id are in line 7 of the server's own state; the kernel's list has key, id, …, attached
+/// (7th), uid (8th).
 fn left_behind(state: &str, all: &str, uid: u32) -> Option<String> {
     let (key, id) = named_memory(state)?;
     let uid = uid.to_string();
@@ -90,7 +92,8 @@ mod tests {
         let state = "42\n/data\n1\n5432\n/run\n\n   2097   7\nready\n";
         let line = |key: u32, attached: u32, uid: u32| {
             format!(
-                "key shmid perms size cpid lpid nattch uid\n{key} 7 600 56 42 42 {attached} {uid} 1 1 1 0 0 0 4096 0\n"
+                "key shmid perms size cpid lpid nattch uid\n{key} 7 600 56 42 42 {attached} {uid} \
+                 1 1 1 0 0 0 4096 0\n"
             )
         };
         assert_eq!(left_behind(state, &line(2097, 0, 101), 101).as_deref(), Some("7"));

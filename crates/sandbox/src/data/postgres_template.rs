@@ -43,8 +43,9 @@ pub(crate) fn build(
     check_made(&program, &datadir, ["PG_VERSION", "global/pg_control"])
 }
 
-/// Logins by the socket are trusted: it is in a folder of the server's user. If an instance also listens on a port,
-/// only accounts with a password can log in there. The files are flushed once, with the template.
+/// Logins by the socket are trusted: it is in a folder of the server's user. If an instance also
+/// listens on a port, only accounts with a password can log in there. The files are flushed once,
+/// with the template.
 fn arguments(binary: &ServerBinary, initial: &Settings, datadir: &Path) -> Vec<OsString> {
     let fixed = [
         "--auth-local=trust",

@@ -1,8 +1,9 @@
 //! Fills the WAL of a running server with reusable files.
 //!
-//! A growing WAL creates new files, each filled with zeros and flushed before its first record: the first trial would
-//! pay for that. Files of old records are renamed and overwritten, as many as `min_wal_size` allows. So that many files
-//! are started here, and a checkpoint makes them reusable. They outlive restarts.
+//! A growing WAL creates new files, each filled with zeros and flushed before its first record: the
+//! first trial would pay for that. Files of old records are renamed and overwritten, as many as
+//! `min_wal_size` allows. So that many files are started here, and a checkpoint makes them
+//! reusable. They outlive restarts.
 
 use truetps_driver::{Client, DriverError};
 

@@ -1,7 +1,9 @@
-//! Initialised datadirs, kept for reuse: one for each server program and each set of initial settings.
+//! Initialised datadirs, kept for reuse: one for each server program and each set of initial
+//! settings.
 //!
-//! A template is created beside its path and renamed, and has a list of its files with their sizes. A template that
-//! does not match its list (a full disk, a cleaner of old files, a power failure) is created again.
+//! A template is created beside its path and renamed, and has a list of its files with their sizes.
+//! A template that does not match its list (a full disk, a cleaner of old files, a power failure)
+//! is created again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -34,7 +36,8 @@ const TEMPLATES_MAX: usize = 8;
 /// Suffix of a template that is being created.
 const BUILDING: &str = ".building";
 const MANIFEST: &str = "template.json";
-/// Another process of truetps may be creating the same template: MySQL takes 2 to 5 s, longer on a busy machine.
+/// Another process of truetps may be creating the same template: MySQL takes 2 to 5 s, longer on a
+/// busy machine.
 const LOCK_TIME_LIMIT: Duration = Duration::from_mins(3);
 
 /// `template.json`: the expected files.
@@ -49,8 +52,8 @@ struct Manifest {
     files: BTreeMap<String, u64>,
 }
 
-/// Copies the template for this program and these settings to `to`, creating it first if it is missing or damaged.
-/// Returns the bytes written.
+/// Copies the template for this program and these settings to `to`, creating it first if it is
+/// missing or damaged. Returns the bytes written.
 pub(crate) fn copy_template(
     home: &Home,
     binary: &ServerBinary,
@@ -191,7 +194,8 @@ fn remove_old(home: &Home, in_use: &str) {
     }
 }
 
-/// Removes the templates of this program, and of programs below this folder, which are about to be removed.
+/// Removes the templates of this program, and of programs below this folder, which are about to be
+/// removed.
 pub(crate) fn remove_of(home: &Home, folder: &Path, program: Option<&Path>) {
     for name in names(home) {
         let made_with =

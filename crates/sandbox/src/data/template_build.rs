@@ -1,4 +1,5 @@
-//! Initialises a datadir with the server's own program, without any shell script of the distribution.
+//! Initialises a datadir with the server's own program, without any shell script of the
+//! distribution.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -127,7 +128,8 @@ fn prepare(
             Ok(None)
         }
         Way::Bootstrap(files) => {
-            // Its owner is changed after the folder in it is created: the user could change what is below.
+            // Its owner is changed after the folder in it is created: the user could change what is
+            // below.
             make_own(&datadir)?;
             make_private(&datadir.join("mysql"), user)?;
             give(&datadir, user)?;

@@ -1,12 +1,13 @@
 //! Overwrites a redo log once, so that later writes to it cost the same.
 //!
-//! A server creates its redo log with `fallocate`: the blocks are reserved but marked "unwritten", and the first write
-//! to each costs a commit of the file system's journal in addition to the flush. So a fresh log is slower during its
-//! first pass than ever after, and the configuration measured first looks worse. Overwriting the log with its own
-//! content, while the server is stopped, avoids that.
+//! A server creates its redo log with `fallocate`: the blocks are reserved but marked "unwritten",
+//! and the first write to each costs a commit of the file system's journal in addition to the
+//! flush. So a fresh log is slower during its first pass than ever after, and the configuration
+//! measured first looks worse. Overwriting the log with its own content, while the server is
+//! stopped, avoids that.
 //!
-//! MySQL 8.0.30 and later creates new files at each start, so this has no effect there, and the running server writes
-//! the whole log once instead: see `lap.rs`.
+//! MySQL 8.0.30 and later creates new files at each start, so this has no effect there, and the
+//! running server writes the whole log once instead: see `lap.rs`.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -27,8 +28,8 @@ pub struct WornIn {
     pub bytes: u64,
 }
 
-/// Overwrites the redo log of a *stopped* server with its own content, and syncs it. Does nothing, and counts no file,
-/// if the server would delete the files at its next start.
+/// Overwrites the redo log of a *stopped* server with its own content, and syncs it. Does nothing,
+/// and counts no file, if the server would delete the files at its next start.
 pub fn wear_in_redo(datadir: &Path) -> Result<WornIn, SandboxError> {
     let mut worn = WornIn::default();
     let owner = fs::metadata(datadir).map_err(SandboxError::io("look at", datadir))?.uid();
@@ -57,9 +58,9 @@ fn redo_files(datadir: &Path) -> Result<Vec<PathBuf>, SandboxError> {
     Ok(found)
 }
 
-/// Reads the redo log into the page cache. A server that buffers its log writes parts of pages, and each first write to a
-/// page that is not cached waits for a read: on a spinning disk a revolution for each ten commits. A log that was written
-/// before is cached, as long as there is memory.
+/// Reads the redo log into the page cache. A server that buffers its log writes parts of pages, and
+/// each first write to a page that is not cached waits for a read: on a spinning disk a revolution
+/// for each ten commits. A log that was written before is cached, as long as there is memory.
 pub(crate) fn cache_redo(datadir: &Path) -> Result<(), SandboxError> {
     let owner = fs::metadata(datadir).map_err(SandboxError::io("look at", datadir))?.uid();
     let mut files = redo_files(datadir)?.into_iter();
@@ -85,8 +86,8 @@ fn overwrite(path: &Path, owner: u32) -> io::Result<u64> {
         at += n as u64;
     }
     file.sync_data()?;
-    // Servers read and write the log with direct I/O; the pages written here would only take memory. A file system that
-    // cannot drop them keeps them, which does no harm.
+    // Servers read and write the log with direct I/O; the pages written here would only take
+    // memory. A file system that cannot drop them keeps them, which does no harm.
     let _ = fadvise(&file, 0, None, Advice::DontNeed);
     Ok(length)
 }

@@ -42,12 +42,19 @@ impl BinaryError {
     /// The hint for commands that name a server in another way.
     pub(crate) fn hint_by(&self, way: &str) -> String {
         match self {
-            Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => install_hint("postgresql", way),
+            Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => {
+                install_hint("postgresql", way)
+            }
             Self::NotFound { .. } => install_hint("mariadb-server-core", way),
-            Self::CannotRun { problem, .. } if problem.contains("shared libraries") => library_hint(problem, way),
-            Self::CannotRun { .. } | Self::NotAServer { .. } => format!("name another server {way}"),
+            Self::CannotRun { problem, .. } if problem.contains("shared libraries") => {
+                library_hint(problem, way)
+            }
+            Self::CannotRun { .. } | Self::NotAServer { .. } => {
+                format!("name another server {way}")
+            }
             Self::NoShareDir { .. } => {
-                "unpack the whole server, with its share/ folder (MariaDB needs mysql_system_tables.sql there)"
+                "unpack the whole server, with its share/ folder (MariaDB needs \
+                 mysql_system_tables.sql there)"
                     .to_owned()
             }
             Self::NoInitdb { .. } => format!("name the folder of the whole server {way}"),

@@ -10,7 +10,8 @@ use super::binary::BinaryError;
 #[derive(Debug, Error)]
 pub enum NamedError {
     #[error(
-        "`{name}` cannot be a server's name: 1 to 40 of a to z, 0 to 9, `.`, `_` and `-`, a letter or digit first"
+        "`{name}` cannot be a server's name: 1 to 40 of a to z, 0 to 9, `.`, `_` and `-`, a letter \
+         or digit first"
     )]
     BadName { name: String },
     #[error("a server `{name}` already exists: {what}")]
@@ -60,7 +61,8 @@ pub enum NamedError {
         "the data of `{name}` are on the disk of this host, and cannot be moved to an emulated one"
     )]
     DataOnHost { name: String },
-    #[error("the emulated disk could not be unmounted in time: {} is in use, or the disk of this host is overloaded", path.display())]
+    #[error("the emulated disk could not be unmounted in time: {} is in use, or the disk of this \
+             host is overloaded", path.display())]
     DiskInUse { path: PathBuf, pid: u32 },
     #[error("server `{name}` (pid {pid}) was killed but has not ended")]
     DoesNotEnd { name: String, pid: u32 },
@@ -69,43 +71,62 @@ pub enum NamedError {
 impl NamedError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
-            Self::Taken { name, .. } => format!("choose another name, or run `truetps server add {name} … --replace`"),
+            Self::Taken { name, .. } => format!(
+                "choose another name, or run `truetps server add \
+                                                 {name} … --replace`"
+            ),
             Self::Unknown { near, .. } if near.is_empty() => {
-                "`truetps server add NAME PATH` adds one; without PATH, the installed one".to_owned()
+                "`truetps server add NAME PATH` adds one; without PATH, the installed one"
+                    .to_owned()
             }
             Self::Runs { name, .. } => format!("stop it first: `truetps server stop {name}`"),
             Self::NotRunning { name, .. } => format!("start it: `truetps server start {name}`"),
-            Self::Port { .. } => "choose another port, or omit --port: the socket is enough on this host".to_owned(),
+            Self::Port { .. } => "choose another port, or omit --port: the socket is enough on \
+                                  this host"
+                .to_owned(),
             Self::Changed { name, .. } => {
                 format!("`truetps server add {name} … --replace` registers the present program")
             }
             Self::OtherData { name, .. } => {
-                format!("`truetps server remove {name}` also removes the data; or choose another name")
+                format!(
+                    "`truetps server remove {name}` also removes the data; or choose another \
+                         name"
+                )
             }
             Self::Mismatch { .. } => "set a value that the server accepts unchanged".to_owned(),
             Self::Initial { server, .. } => {
                 format!("run `truetps server remove {server}`, then add and start it again")
             }
             Self::Archive { .. } => {
-                "name a complete .tar, .tar.gz, .tgz or .tar.xz of a server, or the folder of an unpacked one"
+                "name a complete .tar, .tar.gz, .tgz or .tar.xz of a server, or the folder of an \
+                 unpacked one"
                     .to_owned()
             }
-            Self::OptionFile { .. } => "correct the file, or a copy of it, and name that with --my-cnf".to_owned(),
-            Self::NoSource { .. } => "name an archive, the folder of an unpacked server, or its program".to_owned(),
+            Self::OptionFile { .. } => "correct the file, or a copy of it, and name that with \
+                                        --my-cnf"
+                .to_owned(),
+            Self::NoSource { .. } => "name an archive, the folder of an unpacked server, or its \
+                                      program"
+                .to_owned(),
             Self::Program(error) => error.hint_by("as PATH of `truetps server add NAME PATH`"),
             Self::Damaged { name, .. } => {
                 format!("`truetps server remove {name} --force` removes it nevertheless")
             }
-            Self::InUse { .. } => "wait until that run has ended, or stop it with Ctrl-C".to_owned(),
+            Self::InUse { .. } => {
+                "wait until that run has ended, or stop it with Ctrl-C".to_owned()
+            }
             Self::Inside { .. } => "name the archive or the folder that it came from".to_owned(),
             Self::Foreign { .. } => "choose another name, or move that folder elsewhere".to_owned(),
-            Self::LongSocket { .. } => "name a shorter folder with --sandbox-dir, or the server shorter".to_owned(),
+            Self::LongSocket { .. } => "name a shorter folder with --sandbox-dir, or the server \
+                                        shorter"
+                .to_owned(),
             Self::DataOnHost { name } => format!(
-                "without --disk it starts on these data; `truetps server remove {name}` and `truetps server add {name} …` \
-                 begin anew"
+                "without --disk it starts on these data; `truetps server remove {name}` and \
+                 `truetps server add {name} …` begin anew"
             ),
             Self::DiskInUse { path, pid } => format!(
-                "end the processes that use it (`fuser -vm '{}'`): its process, {pid}, unmounts it then",
+                "end the processes that use it (`fuser -vm '{}'`): its process, {pid}, unmounts it \
+                 then",
                 path.display()
             ),
             Self::Unknown { .. }

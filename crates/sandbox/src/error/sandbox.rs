@@ -26,7 +26,8 @@ pub enum SandboxError {
     #[error("the folder for private servers, {}, cannot be used: {problem}", path.display())]
     Home { path: PathBuf, problem: String },
     #[error(
-        "{} is not a folder of private servers: it has no file `truetps-home`, and truetps has not created {}",
+        "{} is not a folder of private servers: it has no file `truetps-home`, and truetps has not \
+         created {}",
         path.display(), found.display()
     )]
     ForeignHome { path: PathBuf, found: PathBuf },
@@ -36,7 +37,8 @@ pub enum SandboxError {
     )]
     DiskFull { what: &'static str, path: PathBuf, needed: u64, free: u64 },
     #[error(
-        "{version_text} is too old: private servers need at least MySQL 5.5, MariaDB 10.4 or PostgreSQL 13"
+        "{version_text} is too old: private servers need at least MySQL 5.5, MariaDB 10.4 or \
+         PostgreSQL 13"
     )]
     TooOld { version_text: String },
     #[error("{} could not initialise a datadir ({how}):\n{log}", binary.display())]
@@ -106,29 +108,44 @@ impl SandboxError {
             Self::Home { .. } => Some(elsewhere.to_owned()),
             Self::ForeignHome { path, .. } => {
                 let below = path.join("truetps");
-                Some(format!("name a new or empty folder on that disk: --sandbox-dir {}", below.display()))
+                Some(format!(
+                    "name a new or empty folder on that disk: --sandbox-dir {}",
+                    below.display()
+                ))
             }
-            Self::DiskFull { .. } => {
-                Some(format!("free some space (`truetps server clean` removes leftovers), or {elsewhere}"))
-            }
-            Self::TooOld { .. } => Some("name a newer server: --basedir, or `truetps server add NAME PATH`".to_owned()),
+            Self::DiskFull { .. } => Some(format!(
+                "free some space (`truetps server clean` removes leftovers), or \
+                              {elsewhere}"
+            )),
+            Self::TooOld { .. } => Some(
+                "name a newer server: --basedir, or `truetps server add \
+                                         NAME PATH`"
+                    .to_owned(),
+            ),
             Self::NotReady { disk: Some(profile), .. } => Some(format!(
-                "a page written and flushed takes {:.1} ms on this disk: use a faster profile, or wait longer (`truetps \
-                 server start --wait`)",
+                "a page written and flushed takes {:.1} ms on this disk: use a faster profile, or \
+                 wait longer (`truetps server start --wait`)",
                 profile.overwrite_us() / 1e3
             )),
-            Self::Initialise { log, .. } | Self::Start { log, .. } | Self::NotReady { log, .. } => hint_for_log(log),
+            Self::Initialise { log, .. } | Self::Start { log, .. } | Self::NotReady { log, .. } => {
+                hint_for_log(log)
+            }
             Self::OtherServer { found: None, .. } => Some(
-                "run truetps in the pid namespace of the server, or name another folder with --sandbox-dir".to_owned(),
+                "run truetps in the pid namespace of the server, or name another folder with \
+                 --sandbox-dir"
+                    .to_owned(),
             ),
             Self::OtherServer { .. } => {
                 Some("if the program is a wrapper script, it must `exec` the server".to_owned())
             }
             Self::Busy { .. } => Some("`truetps server list` shows the running servers".to_owned()),
             Self::Held { pid, .. } => Some(format!(
-                "truetps did not start it here: `ps -fp {pid}` shows what it is; stop it as its owner does"
+                "truetps did not start it here: `ps -fp {pid}` shows what it is; stop it as its \
+                 owner does"
             )),
-            Self::Io { .. } | Self::Running { .. } | Self::Sql { .. } | Self::Content { .. } => None,
+            Self::Io { .. } | Self::Running { .. } | Self::Sql { .. } | Self::Content { .. } => {
+                None
+            }
         }
     }
 }
@@ -149,9 +166,9 @@ fn process(found: Option<u32>) -> String {
 const LOG_HINTS: [(&[&str], &str); 7] = [
     (
         &["permission denied", "errno: 13", "os errno 13", "error: 13"],
-        "the server may not read or write there: a security profile (AppArmor, SELinux) may confine \
-         this binary to its usual folders; see `aa-status`, or name a folder it may use with \
-         --sandbox-dir",
+        "the server may not read or write there: a security profile (AppArmor, SELinux) may \
+         confine this binary to its usual folders; see `aa-status`, or name a folder it may use \
+         with --sandbox-dir",
     ),
     (
         &["no space left", "errno: 28", "error: 28"],

@@ -8,8 +8,8 @@
 //!                           disk/  disk.json in place of data/ on an emulated disk
 //! ```
 //!
-//! For root, truetps's folders have mode 0711: the server's user can pass through them to its own folders, and other
-//! users cannot list them. Otherwise they have 0700.
+//! For root, truetps's folders have mode 0711: the server's user can pass through them to its own
+//! folders, and other users cannot list them. Otherwise they have 0700.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io;
@@ -29,7 +29,8 @@ pub(crate) const NAMED_FOLDER: &str = "named";
 /// For all servers' folders.
 pub(crate) const HOME_LOCK: &str = ".lock";
 const ROOT_HOME: &str = "/var/cache/truetps";
-/// Servers keep paths in buffers of 512 bytes, and the longest name below the home folder has about 150.
+/// Servers keep paths in buffers of 512 bytes, and the longest name below the home folder has about
+/// 150.
 const PATH_BYTES_MAX: usize = 350;
 
 #[derive(Debug, Clone)]
@@ -98,8 +99,8 @@ impl Home {
         Ok(path)
     }
 
-    /// Held while a server's folder is created and while leftovers are searched: a folder that has no owner yet is not
-    /// a leftover. Opening it for writing also detects a read-only disk early.
+    /// Held while a server's folder is created and while leftovers are searched: a folder that has
+    /// no owner yet is not a leftover. Opening it for writing also detects a read-only disk early.
     pub(crate) fn lock_file(&self) -> Result<File, SandboxError> {
         let path = self.servers().join(HOME_LOCK);
         open_lock(&path).map_err(|error| SandboxError::home(&self.path, error.to_string()))
@@ -158,14 +159,16 @@ fn check_name(path: &Path) -> Result<(), SandboxError> {
             format!("its path is longer than {PATH_BYTES_MAX} bytes"),
         ));
     }
-    // Servers take a colon-separated list of temporary folders, and a newline ends a line of an option file.
+    // Servers take a colon-separated list of temporary folders, and a newline ends a line of an
+    // option file.
     if bytes.iter().any(|byte| *byte == b':' || byte.is_ascii_control()) {
         return Err(SandboxError::home(path, "its path has a colon or a control character"));
     }
     Ok(())
 }
 
-/// Whether the server's user may pass through every parent folder. Access control lists are not checked.
+/// Whether the server's user may pass through every parent folder. Access control lists are not
+/// checked.
 fn check_passable(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     if !user.switch {
         return Ok(());
@@ -191,17 +194,20 @@ fn check_passable(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// For root, whether another user could replace the folder, or one above it, while root works there by its path: with a
-/// link to any folder. In a sticky folder (/tmp) only the owner of an entry can.
+/// For root, whether another user could replace the folder, or one above it, while root works there
+/// by its path: with a link to any folder. In a sticky folder (/tmp) only the owner of an entry
+/// can.
 fn check_parents(path: &Path) -> Result<(), SandboxError> {
-    // In a namespace of its own, root has the rights of a user, and does not see who the owners are.
+    // In a namespace of its own, root has the rights of a user, and does not see who the owners
+    // are.
     let ids = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     if !geteuid().is_root() || !ids.split_whitespace().eq(["0", "0", "4294967295"]) {
         return Ok(());
     }
     let path = std::path::absolute(path).map_err(SandboxError::io("look at", path))?;
     for folder in path.ancestors().skip(1) {
-        // What does not exist yet will be root's. The owner of a link counts, and the owner of the folder behind it.
+        // What does not exist yet will be root's. The owner of a link counts, and the owner of the
+        // folder behind it.
         let (Ok(link), Ok(facts)) = (fs::symlink_metadata(folder), fs::metadata(folder)) else {
             continue;
         };
@@ -243,7 +249,8 @@ mod tests {
         error.to_string()
     }
 
-    /// A folder that the server's user may pass through, like the system's folder for temporary files.
+    /// A folder that the server's user may pass through, like the system's folder for temporary
+    /// files.
     fn open_dir() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();

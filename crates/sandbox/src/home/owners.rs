@@ -1,7 +1,7 @@
 //! The folders of private servers, and their owners.
 //!
-//! The owner of a folder holds the lock file in it for its whole life. The kernel releases the lock however the owner
-//! dies, so that a folder whose lock is free is a leftover.
+//! The owner of a folder holds the lock file in it for its whole life. The kernel releases the lock
+//! however the owner dies, so that a folder whose lock is free is a leftover.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -101,7 +101,8 @@ pub(crate) fn claim(home: &Home, binary: &ServerBinary) -> Result<Claim, Sandbox
     made
 }
 
-/// The folder is renamed once its owner is written: a folder without one does not belong to truetps.
+/// The folder is renamed once its owner is written: a folder without one does not belong to
+/// truetps.
 fn make_owned(beside: &Path, path: &Path, owner: Owner) -> Result<Claim, SandboxError> {
     let lock_path = beside.join(LOCK);
     let lock = open_lock(&lock_path).map_err(SandboxError::io("make", &lock_path))?;
@@ -146,8 +147,8 @@ pub(crate) fn is_in_the_making(name: &str) -> bool {
     name.strip_prefix('.').and_then(|rest| rest.strip_suffix(MAKING)).is_some_and(is_id)
 }
 
-/// Whether truetps created this folder: judged by its name and owner, or by its name alone if it is empty or has only a
-/// lock.
+/// Whether truetps created this folder: judged by its name and owner, or by its name alone if it is
+/// empty or has only a lock.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_str().unwrap_or_default();
     is_id(name)
@@ -155,8 +156,8 @@ pub(crate) fn is_ours(path: &Path) -> bool {
         && (Owner::read(path).is_some() || is_empty_folder(path) || has_only_a_lock(path, name))
 }
 
-/// Older versions created the lock before the owner; this one was killed in between. Its process is dead, and the lock
-/// is an empty file without other names; both belong to truetps.
+/// Older versions created the lock before the owner; this one was killed in between. Its process is
+/// dead, and the lock is an empty file without other names; both belong to truetps.
 fn has_only_a_lock(path: &Path, name: &str) -> bool {
     let us = geteuid().as_raw();
     let pid = name.split_once('-').and_then(|(pid, _)| pid.parse().ok());
@@ -234,8 +235,8 @@ pub(crate) fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
     Ok(found)
 }
 
-/// Removes a socket folder below a folder that is open to all users: only if it has truetps's name, is not a link, and
-/// belongs to the server's user. A failure is harmless, and ignored.
+/// Removes a socket folder below a folder that is open to all users: only if it has truetps's name,
+/// is not a link, and belongs to the server's user. A failure is harmless, and ignored.
 pub(crate) fn remove_socket_dir(path: &Path, home: &Home) {
     let named_by_us =
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SOCKET_DIR_PREFIX));

@@ -1,8 +1,10 @@
-//! Proof that truetps created a folder: only such folders are removed, and only servers on them are ended.
+//! Proof that truetps created a folder: only such folders are removed, and only servers on them are
+//! ended.
 //!
-//! A home has a marker file. Below it, a folder belongs to truetps if its name has truetps's form and the file that
-//! truetps writes into it can be read; see `is_ours` in `owners.rs`, `template.rs` and `named/folder.rs`. That
-//! file is created before the folder gets its name, and is removed last.
+//! A home has a marker file. Below it, a folder belongs to truetps if its name has truetps's form
+//! and the file that truetps writes into it can be read; see `is_ours` in `owners.rs`,
+//! `template.rs` and `named/folder.rs`. That file is created before the folder gets its name, and
+//! is removed last.
 
 use std::ffi::OsString;
 use std::fs::{self, DirEntry, OpenOptions};
@@ -33,8 +35,8 @@ pub(crate) fn is_marked(home: &Path) -> bool {
     marker.is_ok_and(|metadata| metadata.is_file() && metadata.uid() == geteuid().as_raw())
 }
 
-/// Marks a folder as a home. A folder without a marker must be empty or contain only what an older truetps created;
-/// `is_default`: it is truetps's default path.
+/// Marks a folder as a home. A folder without a marker must be empty or contain only what an older
+/// truetps created; `is_default`: it is truetps's default path.
 pub(crate) fn mark(
     home: &Path,
     is_default: bool,
@@ -60,7 +62,8 @@ fn unusable(home: &Path, error: &io::Error) -> SandboxError {
     SandboxError::home(home, error.to_string())
 }
 
-/// The home that contains a folder, existing or not: a nested home would be deleted with the outer one.
+/// The home that contains a folder, existing or not: a nested home would be deleted with the outer
+/// one.
 pub(crate) fn outer_home(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     let mut above = path.ancestors().skip(1);
@@ -97,8 +100,8 @@ fn is_own_folder(entry: &DirEntry) -> bool {
     entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == geteuid().as_raw())
 }
 
-/// Removes a folder of truetps. The files that prove its origin are removed last, in this order: an interrupted removal
-/// can be repeated.
+/// Removes a folder of truetps. The files that prove its origin are removed last, in this order: an
+/// interrupted removal can be repeated.
 pub(crate) fn remove_proven(path: &Path, proofs: &[&str]) -> Result<(), SandboxError> {
     let read = fs::read_dir(path)
         .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());

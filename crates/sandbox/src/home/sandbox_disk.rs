@@ -15,7 +15,8 @@ use crate::system::processes::{arguments, processes, signal_if, start_ticks};
 use crate::system::server_user::ServerUser;
 use crate::system::space::check_free;
 
-/// A disk also has a copy of a fresh datadir, the server's own growth and, in some plans, a second datadir to copy from.
+/// A disk also has a copy of a fresh datadir, the server's own growth and, in some plans, a second
+/// datadir to copy from.
 const SHARE_FREE: u64 = 3;
 const BYTES_MIN: u64 = 3 << 30;
 
@@ -68,8 +69,8 @@ pub(crate) fn helper_command(program: &Path, folder: &Path) -> Command {
     helper
 }
 
-/// Processes with that command line, and their start times. The start time is read first, so that the command line belongs to the process with
-/// that start time.
+/// Processes with that command line, and their start times. The start time is read first, so that
+/// the command line belongs to the process with that start time.
 pub(crate) fn disk_helpers(folder: &Path) -> Vec<(u32, u64)> {
     let with_ticks = processes().filter_map(|pid| Some((pid, start_ticks(pid)?)));
     with_ticks

@@ -75,8 +75,9 @@ impl ServerPaths {
         Ok(())
     }
 
-    /// Leftovers of a killed server. They would not disturb the next one, but its socket would be found at the first
-    /// check, and a pid file whose pid another process now has would stop the start.
+    /// Leftovers of a killed server. They would not disturb the next one, but its socket would be
+    /// found at the first check, and a pid file whose pid another process now has would stop the
+    /// start.
     pub(crate) fn remove_stale(&self) -> Result<(), SandboxError> {
         let lock = self.socket.with_added_extension("lock");
         [&self.socket, &lock, &self.pid_file]
@@ -89,14 +90,16 @@ impl ServerPaths {
         fs::metadata(&self.error_log).map_or(0, |metadata| metadata.len())
     }
 
-    /// The last lines of the log after its first `from` bytes, or of the program's output if there are none.
+    /// The last lines of the log after its first `from` bytes, or of the program's output if there
+    /// are none.
     pub(crate) fn log_tail(&self, from: u64, lines: usize) -> String {
         let log = tail(&self.error_log, from, lines);
         if log.is_empty() { tail(&self.console_log, 0, lines) } else { log }
     }
 }
 
-/// Name of the socket in its folder. PostgreSQL names it after its port, even if it listens on none.
+/// Name of the socket in its folder. PostgreSQL names it after its port, even if it listens on
+/// none.
 pub(crate) fn socket_name(family: Family, port: Option<u16>) -> String {
     match family {
         Family::Mysql => "sock".to_owned(),

@@ -1,4 +1,5 @@
-//! Adding a server: its program is examined, beside the name's folder, before anything of the name changes.
+//! Adding a server: its program is examined, beside the name's folder, before anything of the name
+//! changes.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -86,8 +87,8 @@ impl<'a> Adding<'a> {
         added
     }
 
-    /// Refuses a path that does not exist, or belongs to truetps: the tree of another named server, or of this one,
-    /// would be deleted with it.
+    /// Refuses a path that does not exist, or belongs to truetps: the tree of another named server,
+    /// or of this one, would be deleted with it.
     fn check_source(&self) -> Result<(), SandboxError> {
         if let Some(path) = self.add.source.filter(|path| path.symlink_metadata().is_err()) {
             return Err(NamedError::NoSource { path: path.to_owned() }.into());

@@ -1,8 +1,9 @@
 //! Unpacks the archive of a server; the archive is untrusted.
 //!
-//! Files are only created new, in folders created here. Links are created last, and none below another link, so that
-//! nothing is created through one; their targets are checked when all exist. The disk's free space limits the bytes,
-//! constants limit the memory. After a failure the caller removes the folder.
+//! Files are only created new, in folders created here. Links are created last, and none below
+//! another link, so that nothing is created through one; their targets are checked when all exist.
+//! The disk's free space limits the bytes, constants limit the memory. After a failure the caller
+//! removes the folder.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -26,7 +27,8 @@ use crate::system::space::{SPARE_BYTES, check_free, free_bytes};
 
 /// The largest server trees have 20,000.
 const ENTRIES_MAX: usize = 200_000;
-/// Limit of bytes between the contents of two files: headers with long names. All of it is kept in memory.
+/// Limit of bytes between the contents of two files: headers with long names. All of it is kept in
+/// memory.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
 /// Memory limit of the decompressor; `xz -9` needs 65 MB.
 const XZ_MEMORY_KIB: u32 = 128 << 10;
@@ -280,7 +282,8 @@ impl Unpacking<'_> {
             .map_err(|error| self.cannot_be(name, error))?;
         // The umask may have removed permissions that the server's user needs.
         file.set_permissions(Permissions::from_mode(mode)).map_err(SandboxError::io("open", to))?;
-        // The holes of a sparse file are not read from the archive: nothing else would check `stop` during a long hole.
+        // The holes of a sparse file are not read from the archive: nothing else would check `stop`
+        // during a long hole.
         let mut content = Stoppable { inner: entry.take(needed), stop: self.stop };
         let copied = io::copy(&mut content, &mut file).map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull => SandboxError::io("write", to)(error),
@@ -293,8 +296,8 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// A link to a link may resolve outside the tree: each is resolved when all exist. A link below another one would
-    /// be created at its target, which is unknown until then.
+    /// A link to a link may resolve outside the tree: each is resolved when all exist. A link below
+    /// another one would be created at its target, which is unknown until then.
     fn make_links(self) -> Result<(), SandboxError> {
         let all: BTreeSet<&Path> = self.links.iter().map(|(link, _)| link.as_path()).collect();
         for (link, _) in &self.links {

@@ -46,7 +46,8 @@ pub struct Cleaning {
     pub unmounted: Vec<PathBuf>,
 }
 
-/// Removes leftovers of killed runs: folders whose owner is dead; a server that still runs there is killed first.
+/// Removes leftovers of killed runs: folders whose owner is dead; a server that still runs there is
+/// killed first.
 pub fn clean(home: &Home) -> Result<Cleaning, SandboxError> {
     let mut cleaning = Cleaning::default();
     let done = take_leftovers(home)?

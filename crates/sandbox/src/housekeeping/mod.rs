@@ -1,4 +1,5 @@
-//! What concerns all folders of a home: opening it, adding and removing named servers, and removing leftovers.
+//! What concerns all folders of a home: opening it, adding and removing named servers, and removing
+//! leftovers.
 
 pub(crate) mod adding;
 pub(crate) mod archive;

@@ -17,8 +17,8 @@ const KINDS: [FolderKind; 3] = [
 ];
 
 impl Home {
-    /// Opens the folder, creating it if missing: `explicit`, else `/var/cache/truetps` for root, else `truetps` in the
-    /// user's cache folder.
+    /// Opens the folder, creating it if missing: `explicit`, else `/var/cache/truetps` for root,
+    /// else `truetps` in the user's cache folder.
     pub fn open(explicit: Option<&Path>) -> Result<Self, SandboxError> {
         Self::open_with(explicit, &KINDS)
     }

@@ -10,8 +10,8 @@ use crate::system::datadir_servers::{check_not_held, kill_marked, marks};
 use crate::system::processes::KILL_TIME_LIMIT;
 
 impl NamedServers<'_> {
-    /// Removes a server's data and the tree that was unpacked for it, never a tree of the user. `force` kills the
-    /// server that runs on the data, and needs no readable file of the server.
+    /// Removes a server's data and the tree that was unpacked for it, never a tree of the user.
+    /// `force` kills the server that runs on the data, and needs no readable file of the server.
     pub fn remove(self, name: &str, force: bool) -> Result<(), SandboxError> {
         check_server_name(name)?;
         let (home, folder, locks) = (self.home(), self.folder(name), self.locks(name));

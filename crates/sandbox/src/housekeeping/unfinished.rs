@@ -1,7 +1,7 @@
 //! Unfinished folders of killed runs: a template, the tree of an archive, a copy of a datadir.
 //!
-//! The creating process holds a lock, which the kernel releases when the process dies: a folder whose lock is free is
-//! abandoned.
+//! The creating process holds a lock, which the kernel releases when the process dies: a folder
+//! whose lock is free is abandoned.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,8 @@ pub(crate) fn clean_templates(home: &Home) {
 fn clean(home: &Home, found: Vec<Beside>) -> Result<Vec<UnfinishedFolder>, SandboxError> {
     let mut removed = Vec::new();
     for one in found {
-        // The name may just have been unregistered, and its lock removed: then nothing is left, either.
+        // The name may just have been unregistered, and its lock removed: then nothing is left,
+        // either.
         let Ok(lock) = open_lock(&one.lock) else { continue };
         if lock.try_lock().is_err() || !is_at(&lock, &one.lock) {
             continue;

@@ -1,7 +1,8 @@
 //! Stopping an instance: by request first, by a kill if it does not end or on demand.
 //!
-//! The lock of its name is held for the decision and the signal, and again for the note about the result. It is not
-//! held during the wait, so that another command can kill a server that does not end.
+//! The lock of its name is held for the decision and the signal, and again for the note about the
+//! result. It is not held during the wait, so that another command can kill a server that does not
+//! end.
 
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -31,7 +32,8 @@ pub struct Ended {
 }
 
 impl Instance<'_> {
-    /// Asks the server to end, and kills it if it has not ended after `time_limit`; `kill`: kills it at once.
+    /// Asks the server to end, and kills it if it has not ended after `time_limit`; `kill`: kills
+    /// it at once.
     pub fn stop(&self, kill: bool, time_limit: Duration) -> Result<Ended, SandboxError> {
         let began = Instant::now();
         let first = if kill { Signal::KILL } else { family::stop_signal(self.server.family()) };
@@ -101,8 +103,8 @@ fn note_end(
     Ok(clean)
 }
 
-/// Ends a child that did not become the requested server, including background processes that it may have started.
-/// Another server started here since then is left alone.
+/// Ends a child that did not become the requested server, including background processes that it
+/// may have started. Another server started here since then is left alone.
 pub(super) fn give_up(
     files: &InstanceFiles,
     locks: NameLocks<'_>,

@@ -56,7 +56,8 @@ pub(super) struct InstanceFinding<'a> {
     note: Option<Note>,
     running: Option<Process>,
     disk: Option<DiskProfile>,
-    /// Whether its last log lines report a clean shutdown; read only if nothing else is known about its end.
+    /// Whether its last log lines report a clean shutdown; read only if nothing else is known about
+    /// its end.
     ended_well: bool,
 }
 
@@ -122,8 +123,8 @@ impl<'a> InstanceFinding<'a> {
             // A server that is ending holds its files for a moment.
             process.wait(KILL_TIME_LIMIT);
         }
-        // A new server would wait for the running server's lock on the data files, while the running server answered
-        // the readiness check.
+        // A new server would wait for the running server's lock on the data files, while the
+        // running server answered the readiness check.
         check_not_held(&self.files.paths.datadir)
     }
 
@@ -156,7 +157,8 @@ fn has_ended_well(files: &InstanceFiles) -> bool {
         && says_that_it_ended_well(&tail(&files.paths.error_log, 0, LAST_WORDS))
 }
 
-/// MySQL 8.4 and later logs one more line after it. PostgreSQL logs the same after an end without a checkpoint.
+/// MySQL 8.4 and later logs one more line after it. PostgreSQL logs the same after an end without a
+/// checkpoint.
 fn says_that_it_ended_well(log: &str) -> bool {
     let has_ended = log.lines().rev().take(2).any(|line| {
         line.contains("Shutdown complete") || line.ends_with("database system is shut down")
@@ -170,8 +172,10 @@ mod tests {
 
     #[test]
     fn the_last_words_of_a_log() {
-        let mariadb = "[Note] InnoDB: Shutdown completed; log sequence number 47\n[Note] /usr/sbin/mariadbd: Shutdown complete";
-        let mysql = "[System] [Server] mysqld: Shutdown complete (mysqld 9.7.4)\n[System] [Server] MySQL Server - end.";
+        let mariadb = "[Note] InnoDB: Shutdown completed; log sequence number 47\n[Note] \
+                       /usr/sbin/mariadbd: Shutdown complete";
+        let mysql = "[System] [Server] mysqld: Shutdown complete (mysqld 9.7.4)\n[System] [Server] \
+                     MySQL Server - end.";
         let postgres =
             "LOG:  checkpoint complete: wrote 3 buffers\nLOG:  database system is shut down";
         for well in [mariadb, mysql, postgres] {

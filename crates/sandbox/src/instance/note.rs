@@ -1,8 +1,9 @@
 //! The note about an instance, and the process that it is about.
 //!
-//! A note is written before the process starts and again when its pid is known, so that there is never a server without
-//! a note. truetps may be killed in between: if no pid is noted, a process with this datadir and with arguments that
-//! only truetps uses (see `processes::marks`) is the instance, too. A server started on the data by hand never is.
+//! A note is written before the process starts and again when its pid is known, so that there is
+//! never a server without a note. truetps may be killed in between: if no pid is noted, a process
+//! with this datadir and with arguments that only truetps uses (see `processes::marks`) is the
+//! instance, too. A server started on the data by hand never is.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Starting an instance: everything that can be refused is checked first; then the server must answer, and have the
-//! requested settings.
+//! Starting an instance: everything that can be refused is checked first; then the server must
+//! answer, and have the requested settings.
 
 use std::path::PathBuf;
 use std::process::Child;
@@ -71,8 +71,8 @@ struct Starting {
 }
 
 impl Instance<'_> {
-    /// Starts it and waits until it answers. Setting `stop` ends the start. `disk_ready` gets the measured disk, if it has
-    /// one, before the server starts.
+    /// Starts it and waits until it answers. Setting `stop` ends the start. `disk_ready` gets the
+    /// measured disk, if it has one, before the server starts.
     pub fn start(
         &self,
         options: &InstanceOptions,
@@ -105,8 +105,8 @@ impl<'a> InstanceStart<'a> {
             .inspect_err(|_| give_up(files, *locks, &mut starting.child, starting.process))
     }
 
-    /// Runs until there is a process and a note about it. The lock is released then: a server that does not answer can
-    /// be stopped.
+    /// Runs until there is a process and a note about it. The lock is released then: a server that
+    /// does not answer can be stopped.
     fn launch(&self) -> Result<Starting, SandboxError> {
         let (disk, user) = (&self.instance.files.disk, self.instance.home.user());
         let _lock = self.instance.locks.lock()?;
@@ -260,8 +260,8 @@ impl<'a> InstanceStart<'a> {
         })
     }
 
-    /// A silently adjusted setting would invalidate everything measured with this server. A value of its option file is what
-    /// the server makes of it, as where it comes from.
+    /// A silently adjusted setting would invalidate everything measured with this server. A value
+    /// of its option file is what the server makes of it, as where it comes from.
     fn read_back(&self, settings: &Settings) -> Result<Vec<Mismatch>, SandboxError> {
         let mut client = self.instance.connect(PROBE_TIME_LIMIT)?;
         let found = taken_differently(&mut client, settings).map_err(|source| {

@@ -1,8 +1,8 @@
-//! The emulated disk of an instance: made at a start, mounted by a process of its own until the server is stopped, and
-//! kept as an image after that.
+//! The emulated disk of an instance: made at a start, mounted by a process of its own until the
+//! server is stopped, and kept as an image after that.
 //!
-//! The note about it is written once there are data on it: a disk without a note is unfinished. Its process outlives
-//! truetps, and is recognised by its command line, which has the disk's folder.
+//! The note about it is written once there are data on it: a disk without a note is unfinished. Its
+//! process outlives truetps, and is recognised by its command line, which has the disk's folder.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -92,7 +92,8 @@ impl InstanceDisk {
         disk_helpers(&self.folder).first().map(|(pid, _)| *pid)
     }
 
-    /// Checked before anything changes: whether this machine can mount it, and has room for a new one.
+    /// Checked before anything changes: whether this machine can mount it, and has room for a new
+    /// one.
     pub(crate) fn check(&self) -> Result<(), SandboxError> {
         if let Some(missing) = missing_for(LabLevel::Block).into_iter().next() {
             return Err(missing.into());
@@ -117,7 +118,8 @@ impl InstanceDisk {
         Ok(bytes)
     }
 
-    /// Mounts it, and makes it before if it does not exist. Requests take no time yet. The server must be stopped.
+    /// Mounts it, and makes it before if it does not exist. Requests take no time yet. The server
+    /// must be stopped.
     pub(crate) fn mount(
         &self,
         profile: &DiskProfile,

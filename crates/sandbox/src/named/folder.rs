@@ -1,4 +1,5 @@
-//! The folder of a name: the registration, the tree that was unpacked for it, and the datadir of its instance.
+//! The folder of a name: the registration, the tree that was unpacked for it, and the datadir of
+//! its instance.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,8 @@ impl ServerFolder {
         InstanceDisk::of(&self.path)
     }
 
-    /// Whether truetps created this folder: judged by its name and its registration, readable or not.
+    /// Whether truetps created this folder: judged by its name and its registration, readable or
+    /// not.
     pub(crate) fn is_ours(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default().to_str().unwrap_or_default();
         check_server_name(name).is_ok()
@@ -64,8 +66,8 @@ impl ServerFolder {
         NamedServer::read(&self.path)
     }
 
-    /// Removes leftovers of an interrupted replacement: the old tree is the registered one until the new one is in
-    /// place.
+    /// Removes leftovers of an interrupted replacement: the old tree is the registered one until
+    /// the new one is in place.
     pub(crate) fn mend_tree(&self) -> Result<(), SandboxError> {
         let (tree, old) = (self.path.join(TREE), self.path.join(OLD_TREE));
         if old.is_dir() && !tree.exists() {
@@ -74,10 +76,12 @@ impl ServerFolder {
         remove_tree(&old)
     }
 
-    /// Registers a server whose tree, if it was unpacked, is in the folder `beside`; `beside` is gone then.
+    /// Registers a server whose tree, if it was unpacked, is in the folder `beside`; `beside` is
+    /// gone then.
     pub(crate) fn put(&self, server: &NamedServer, beside: &Path) -> Result<(), SandboxError> {
         if !self.is_ours() {
-            // Renamed once the registration is in it: a folder without one does not belong to truetps.
+            // Renamed once the registration is in it: a folder without one does not belong to
+            // truetps.
             server.write(beside)?;
             return fs::rename(beside, &self.path).map_err(SandboxError::io("rename", beside));
         }

@@ -1,6 +1,7 @@
 //! The two locks of a server's name: one for changes, one for runs that need its program.
 //!
-//! Their files are beside the server's folder, so that they outlive its removal; the holder of both removes them.
+//! Their files are beside the server's folder, so that they outlive its removal; the holder of both
+//! removes them.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -17,7 +18,8 @@ use crate::system::locks::{open_lock, wait_for_lock};
 /// Suffixes of the lock files.
 const CHANGE: &str = ".lock";
 const USE: &str = ".use";
-/// A lock for checks and signals is held for a moment; a start creates data, which takes a few seconds.
+/// A lock for checks and signals is held for a moment; a start creates data, which takes a few
+/// seconds.
 const LOCK_TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Listing leftovers of killed runs tries the lock for a moment.
 const LOOK_TIME_LIMIT: Duration = Duration::from_millis(100);
@@ -52,7 +54,8 @@ impl<'a> NameLocks<'a> {
         self.lock_within(LOOK_TIME_LIMIT)
     }
 
-    /// Takes the lock for changes, waiting for another holder: to remove or signal the server, or to note its end.
+    /// Takes the lock for changes, waiting for another holder: to remove or signal the server, or
+    /// to note its end.
     pub(crate) fn wait(self) -> Result<File, SandboxError> {
         self.lock_within(LOCK_TIME_LIMIT)
     }
@@ -72,8 +75,8 @@ impl<'a> NameLocks<'a> {
         }
     }
 
-    /// Takes the lock for changes to write a note about a server; `None`: it was removed, and no lock
-    /// of it is left or created.
+    /// Takes the lock for changes to write a note about a server; `None`: it was removed, and no
+    /// lock of it is left or created.
     pub(crate) fn wait_if_registered(self) -> Result<Option<File>, SandboxError> {
         if !self.is_registered() {
             return Ok(None);

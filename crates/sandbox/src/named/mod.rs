@@ -1,7 +1,7 @@
 //! Named servers: the program of each name, and the place of its data.
 //!
-//! A name is a folder of truetps with a `server.json` in it. The program is the user's own tree, or was unpacked from
-//! an archive into that folder. Running servers are in `instance`.
+//! A name is a folder of truetps with a `server.json` in it. The program is the user's own tree, or
+//! was unpacked from an archive into that folder. Running servers are in `instance`.
 
 mod disk;
 mod folder;

@@ -81,7 +81,8 @@ impl<'a> NamedServers<'a> {
         NamedError::Unknown { name: name.to_owned(), near, known }.into()
     }
 
-    /// For a run that needs the server's program until its end. The instance can still be started and stopped.
+    /// For a run that needs the server's program until its end. The instance can still be started
+    /// and stopped.
     pub fn use_server(self, name: &str) -> Result<(NamedServer, Use), SandboxError> {
         let server = self.get(name)?;
         let locks = self.locks(name);
@@ -93,8 +94,9 @@ impl<'a> NamedServers<'a> {
         Ok((server, used))
     }
 
-    /// Unmounts emulated disks whose process was killed, and on which no server runs. Returns the servers' folders. What
-    /// cannot be unmounted is left to the next start or removal, which reports the problem.
+    /// Unmounts emulated disks whose process was killed, and on which no server runs. Returns the
+    /// servers' folders. What cannot be unmounted is left to the next start or removal, which
+    /// reports the problem.
     pub(crate) fn unmount_orphaned_disks(self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.home.named()).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -111,8 +113,8 @@ impl<'a> NamedServers<'a> {
     }
 }
 
-/// The names that are registered in a folder for private servers, or in the default one, for the completion of command
-/// lines: it creates nothing, and a folder that cannot be read has none.
+/// The names that are registered in a folder for private servers, or in the default one, for the
+/// completion of command lines: it creates nothing, and a folder that cannot be read has none.
 pub fn server_names_in(folder: Option<&Path>) -> Vec<String> {
     let folder = folder.map_or_else(default_path, |folder| Ok(folder.to_owned()));
     let entries = folder

@@ -99,8 +99,8 @@ impl NamedServer {
         keeps_redo_size(self.flavour, &self.version)
     }
 
-    /// Datadirs are compatible within a series. MySQL 8.0 and later records the version that last used the data, and
-    /// refuses to open them with an older one.
+    /// Datadirs are compatible within a series. MySQL 8.0 and later records the version that last
+    /// used the data, and refuses to open them with an older one.
     pub(crate) fn takes_data_of(&self, before: &Self) -> bool {
         let goes_back = before.is_mysql_from("8.0") && !self.is_mysql_from(&before.version);
         self.data_series() == before.data_series() && !goes_back

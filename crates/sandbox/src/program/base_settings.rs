@@ -67,7 +67,8 @@ pub fn base_settings_of(
             }
             Err(error) => match take_effect(catalogue, setting, &value, error, &mut base) {
                 Err(CatalogueError::Unknown { name, .. }) if loads_plugins => {
-                    let reason = "this server does not know it; the file loads plugins, and a private server does not";
+                    let reason = "this server does not know it; the file loads plugins, and a \
+                                  private server does not";
                     base.ignored.push((name, reason.to_owned()));
                 }
                 taken => taken?,
@@ -196,8 +197,8 @@ const POOL_INSTANCES: &str = "innodb_buffer_pool_instances";
 /// A smaller pool has one instance.
 const POOL_DIVIDED_FROM: f64 = (1_u64 << 30) as f64;
 
-/// MySQL makes the pool a whole number of chunks of all instances when it starts, which it does not say before:
-/// "Configuring InnoDB Buffer Pool Size" in its manual.
+/// MySQL makes the pool a whole number of chunks of all instances when it starts, which it does not
+/// say before: "Configuring InnoDB Buffer Pool Size" in its manual.
 fn round_pool(catalogue: &Catalogue, base: &mut BaseSettings) {
     let Some(pool) = number_of(catalogue, base, POOL) else { return };
     let is_small = pool < POOL_DIVIDED_FROM;

@@ -38,8 +38,8 @@ pub struct ServerBinary {
 }
 
 impl ServerBinary {
-    /// Asks a program for its version. It runs as `user`, as the server will, so that a program which this user cannot
-    /// run is refused here.
+    /// Asks a program for its version. It runs as `user`, as the server will, so that a program
+    /// which this user cannot run is refused here.
     pub fn examine(path: &Path, user: &ServerUser) -> Result<Self, BinaryError> {
         let path = path.canonicalize().map_err(|error| cannot_run(path, error.to_string()))?;
         if is_for_another_processor(&path) {
@@ -88,13 +88,14 @@ impl ServerBinary {
         is_of_mysql(self.flavour)
     }
 
-    /// Its datadir is created with `--bootstrap`: only MySQL, from 5.7.6 on, has `--initialize-insecure`.
+    /// Its datadir is created with `--bootstrap`: only MySQL, from 5.7.6 on, has
+    /// `--initialize-insecure`.
     pub(crate) fn is_bootstrapped(&self) -> bool {
         self.is_mariadb() || self.version < ServerVersion::new(5, 7, 6)
     }
 
-    /// It does not start if its redo log has another size than configured; MySQL 5.6.8 and later, and MariaDB, create a
-    /// new one.
+    /// It does not start if its redo log has another size than configured; MySQL 5.6.8 and later,
+    /// and MariaDB, create a new one.
     pub(crate) fn keeps_redo_size(&self) -> bool {
         keeps_redo_size(self.flavour, &self.version.to_string())
     }
@@ -112,7 +113,8 @@ impl ServerBinary {
         }
     }
 
-    /// Options for the folders of its tree, and against files or sockets that it would create by default.
+    /// Options for the folders of its tree, and against files or sockets that it would create by
+    /// default.
     pub(crate) fn tree_lines(&self) -> Vec<CommandOption> {
         let mut lines = vec![
             CommandOption::new("basedir", &self.basedir),
@@ -120,7 +122,8 @@ impl ServerBinary {
         ];
         lines.extend(self.plugin_dir.iter().map(|path| CommandOption::new("plugin-dir", path)));
         if self.is_mariadb() {
-            // MariaDB 11.4 and later creates a key at every start, which takes seconds; this socket has no TLS clients.
+            // MariaDB 11.4 and later creates a key at every start, which takes seconds; this socket
+            // has no TLS clients.
             lines.push(CommandOption::flag("skip-ssl"));
             return lines;
         }
@@ -222,7 +225,8 @@ fn share_dirs(path: &Path) -> Vec<PathBuf> {
     bases(path).flat_map(|base| shares(&base)).collect()
 }
 
-/// The tree that a program belongs to: `X` for `X/sbin/mariadbd`, `X/bin/mysqld` and for `X/mysqld`.
+/// The tree that a program belongs to: `X` for `X/sbin/mariadbd`, `X/bin/mysqld` and for
+/// `X/mysqld`.
 fn bases(path: &Path) -> impl Iterator<Item = PathBuf> {
     path.ancestors().skip(1).take(2).map(Path::to_owned).collect::<Vec<_>>().into_iter().rev()
 }
@@ -243,7 +247,8 @@ fn has_server_files(share: &Path, flavour: Flavour) -> bool {
         && (flavour != Flavour::Mariadb || bootstrap_file(share, "system_tables.sql").is_some())
 }
 
-/// MariaDB's SQL files were renamed in 11.x: `mysql_system_tables.sql` became `mariadb_system_tables.sql`.
+/// MariaDB's SQL files were renamed in 11.x: `mysql_system_tables.sql` became
+/// `mariadb_system_tables.sql`.
 pub(crate) fn bootstrap_file(share: &Path, name: &str) -> Option<PathBuf> {
     let candidates = [format!("mariadb_{name}"), format!("mysql_{name}")];
     candidates.into_iter().map(|name| share.join(name)).find(|path| path.is_file())

@@ -23,11 +23,12 @@ const USUAL_PLACES: [&str; 8] = [
     "/usr/local/mysql/bin",
     "/usr/local/mariadb/bin",
 ];
-/// Folders of a server's own tree that may hold the program; of an unpacked .deb or .rpm below `usr`.
+/// Folders of a server's own tree that may hold the program; of an unpacked .deb or .rpm below
+/// `usr`.
 const BELOW_BASEDIR: [&str; 6] = ["bin", "sbin", "libexec", "usr/bin", "usr/sbin", ""];
 
-/// The first usable server of the `wanted` family. With a `basedir` (the folder of an unpacked server, or the program
-/// itself) only that is searched.
+/// The first usable server of the `wanted` family. With a `basedir` (the folder of an unpacked
+/// server, or the program itself) only that is searched.
 pub fn find(
     basedir: Option<&Path>,
     wanted: Option<Flavour>,
@@ -50,12 +51,14 @@ pub fn find(
     Err(BinaryError::NotFound { searched: searched_folders(basedir, &wanted), wanted, others })
 }
 
-/// What is searched if no family is wanted. A PostgreSQL must be named: it is never chosen by default.
+/// What is searched if no family is wanted. A PostgreSQL must be named: it is never chosen by
+/// default.
 fn any_of(basedir: Option<&Path>) -> &'static str {
     if basedir.is_some() { "MySQL, MariaDB or PostgreSQL" } else { "MySQL or MariaDB" }
 }
 
-/// Files that have a server's name, links resolved, each once: `mysqld` and `mariadbd` are often the same.
+/// Files that have a server's name, links resolved, each once: `mysqld` and `mariadbd` are often
+/// the same.
 fn programs(basedir: Option<&Path>, wanted: Option<Flavour>) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
     let there = candidates(basedir, wanted).into_iter().filter_map(|path| path.canonicalize().ok());

@@ -1,4 +1,5 @@
-//! The settings that a server knows and the values that it accepts, read from the program without starting a server.
+//! The settings that a server knows and the values that it accepts, read from the program without
+//! starting a server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -24,8 +25,8 @@ const DESCRIPTION_CHARS_MAX: usize = 300;
 /// Prefixes that turn an option on or off, or make it optional.
 const PREFIXES: [&str; 5] = ["skip_", "disable_", "enable_", "loose_", "maximum_"];
 
-/// Names of one setting in two families or versions: a few of those in the settings knowledge, which a test there
-/// compares with it.
+/// Names of one setting in two families or versions: a few of those in the settings knowledge,
+/// which a test there compares with it.
 pub const COUNTERPARTS: [(&str, &str); 3] = [
     ("innodb_log_file_size", "innodb_redo_log_capacity"),
     ("binlog_commit_wait_usec", "binlog_group_commit_sync_delay"),
@@ -110,7 +111,8 @@ impl Catalogue {
         Some(shortened(text))
     }
 
-    /// Removes settings that this program does not know: the defaults of truetps cover many versions.
+    /// Removes settings that this program does not know: the defaults of truetps cover many
+    /// versions.
     pub fn keep_known(&self, chosen: Vec<(String, String)>) -> Vec<(String, String)> {
         chosen.into_iter().filter(|(name, _)| self.default_value(name).is_some()).collect()
     }
@@ -170,7 +172,8 @@ impl Catalogue {
         Ok(refusal.map_or_else(|| Ok(parse_values(&output.stdout)), Err))
     }
 
-    /// The value that a server with these values has in place of this one; `None`: this one, or text that cannot be compared.
+    /// The value that a server with these values has in place of this one; `None`: this one, or
+    /// text that cannot be compared.
     pub(crate) fn taken_instead(
         &self,
         name: &str,
@@ -248,8 +251,8 @@ impl Catalogue {
         help(&self.binary, &self.user, &lines)
     }
 
-    /// Like [`check_name`](Self::check_name), for a name as an option file has it: a MySQL minds its
-    /// case, and none of its names has a capital.
+    /// Like [`check_name`](Self::check_name), for a name as an option file has it: a MySQL minds
+    /// its case, and none of its names has a capital.
     pub(crate) fn check_written_name(&self, name: &str) -> Result<(), CatalogueError> {
         if !self.is_of_mysql() || !name.chars().any(|c| c.is_ascii_uppercase()) {
             return self.check_name(name);
@@ -266,7 +269,8 @@ impl Catalogue {
         self.binary.is_of_mysql()
     }
 
-    /// How many parts a MySQL makes of a large pool by itself, by its manual; from 8.4 on that depends on this host.
+    /// How many parts a MySQL makes of a large pool by itself, by its manual; from 8.4 on that
+    /// depends on this host.
     pub(crate) fn pool_instances(&self, pool_bytes: f64, chunk_bytes: f64) -> f64 {
         if self.binary.version < ServerVersion::new(8, 4, 0) {
             return 8.0;
@@ -349,7 +353,8 @@ impl Catalogue {
         self.refusal_of(output, |message| refuses(message) || adjusts(message))
     }
 
-    /// A program whose InnoDB refuses a value still exits successfully, so the exit code alone is not enough.
+    /// A program whose InnoDB refuses a value still exits successfully, so the exit code alone is
+    /// not enough.
     fn refusal_of(
         &self,
         output: &ProgramOutput,
@@ -380,7 +385,8 @@ impl Catalogue {
         let (wanted, default) = (value.option_text(), self.default_value(name));
         let comparable = (setting_number(&wanted).is_some() && setting_number(taken).is_some())
             || self.is_switch(name);
-        // 0 and -1 mean "choose automatically" for some settings; the resulting value is then the default.
+        // 0 and -1 mean "choose automatically" for some settings; the resulting value is then the
+        // default.
         let left_to_the_server = ["0", "-1"].contains(&wanted.trim()) && default == Some(taken);
         canonical_name(name) != "log_bin"
             && comparable
@@ -429,8 +435,8 @@ fn help(
     options: &[CommandOption],
 ) -> Result<ProgramOutput, CatalogueError> {
     let mut lines = vec![CommandOption::flag("no-defaults")];
-    // MySQL prints no help at all if its default folder for `secure-file-priv` is missing, so the option is set to
-    // none.
+    // MySQL prints no help at all if its default folder for `secure-file-priv` is missing, so the
+    // option is set to none.
     lines.extend(binary.tree_lines());
     lines.push(CommandOption::new("secure-file-priv", ""));
     if !binary.is_mariadb() {

@@ -44,7 +44,8 @@ pub(crate) fn parse_descriptions(stdout: &str) -> BTreeMap<String, String> {
     descriptions
 }
 
-/// `  -a, --ansi          Use ANSI` → `ansi`, `Use ANSI`; `  --log-bin[=name]` → `log_bin` and nothing.
+/// `  -a, --ansi          Use ANSI` → `ansi`, `Use ANSI`; `  --log-bin[=name]` → `log_bin` and
+/// nothing.
 fn option_head(line: &str) -> Option<(String, &str)> {
     let option = line.strip_prefix("  ").filter(|rest| rest.starts_with('-'))?;
     let long = &option[option.find("--")? + 2..];
@@ -65,12 +66,14 @@ pub(crate) enum LogSeverity {
 /// A message of the server's log.
 pub(crate) type LogMessage = (LogSeverity, String);
 
-/// Warnings and errors among the lines, without time, code and program name, so that they can be compared.
+/// Warnings and errors among the lines, without time, code and program name, so that they can be
+/// compared.
 pub(crate) fn messages(text: &str) -> BTreeSet<LogMessage> {
     text.lines().filter_map(message).collect()
 }
 
-/// `2026-11-21 20:49:24 0 [Warning] option 'x': …` and `2026-11-21T21:02:06Z 0 [ERROR] [MY-000077] [Server] …`
+/// `2026-11-21 20:49:24 0 [Warning] option 'x': …` and `2026-11-21T21:02:06Z 0 [ERROR] [MY-000077]
+/// [Server] …`
 fn message(line: &str) -> Option<LogMessage> {
     let levels = [("[ERROR]", LogSeverity::Error), ("[Warning]", LogSeverity::Warning)];
     let (level, mut rest) =
@@ -141,12 +144,14 @@ To see what variables a running server is using, type
             "option 'x': unsigned value 7 adjusted to 3",
         );
         check(
-            "2026-11-21 20:49:39 0 [ERROR] Buffered error: /usr/sbin/mariadbd: Error while setting value 'abc' to 'x'",
+            "2026-11-21 20:49:39 0 [ERROR] Buffered error: /usr/sbin/mariadbd: Error while setting \
+             value 'abc' to 'x'",
             LogSeverity::Error,
             "Error while setting value 'abc' to 'x'",
         );
         check(
-            "2026-11-21T21:02:06.498561Z 0 [ERROR] [MY-000077] [Server] /a/mysqld: Error while setting value 'x' to 'y'.",
+            "2026-11-21T21:02:06.498561Z 0 [ERROR] [MY-000077] [Server] /a/mysqld: Error while \
+             setting value 'x' to 'y'.",
             LogSeverity::Error,
             "Error while setting value 'x' to 'y'",
         );

@@ -60,8 +60,8 @@ fn mismatches_of_postgres(
     Ok(differing)
 }
 
-/// Settings that a MySQL-family server adjusted. A setting without a variable of that name, or with a value that cannot
-/// be compared (an expanded list), is not counted.
+/// Settings that a MySQL-family server adjusted. A setting without a variable of that name, or with
+/// a value that cannot be compared (an expanded list), is not counted.
 pub fn mismatches(settings: &Settings, variables: &BTreeMap<String, String>) -> Vec<Mismatch> {
     // The variable shows the last change, and not everything that is on.
     let compared =

@@ -1,5 +1,5 @@
-//! The differences between the server families: options, login and shutdown. Everything else in this crate is common to
-//! both, or is read from the program itself.
+//! The differences between the server families: options, login and shutdown. Everything else in
+//! this crate is common to both, or is read from the program itself.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -26,16 +26,16 @@ use crate::system::folders::{give, remove_file};
 use crate::system::run::quiet_command;
 use crate::system::server_user::ServerUser;
 
-/// Features that private servers disable because they take a second at the first start; versions without the option
-/// ignore it.
+/// Features that private servers disable because they take a second at the first start; versions
+/// without the option ignore it.
 const KEYS: [&str; 3] = [
     "loose-auto-generate-certs",
     "loose-sha256-password-auto-generate-rsa-keys",
     "loose-caching-sha2-password-auto-generate-rsa-keys",
 ];
 
-/// The owner account of a server, which has no password and connects by the socket. `schema`: the schema of its
-/// tables; a private PostgreSQL has one database, which contains them.
+/// The owner account of a server, which has no password and connects by the socket. `schema`: the
+/// schema of its tables; a private PostgreSQL has one database, which contains them.
 pub(crate) fn owner(family: Family, socket: &Path, schema: Option<&str>) -> Target {
     match family {
         Family::Mysql => Target::mysql_unix(socket, "root", schema),
@@ -43,8 +43,8 @@ pub(crate) fn owner(family: Family, socket: &Path, schema: Option<&str>) -> Targ
     }
 }
 
-/// Whether a connection attempt makes sense: the server has opened its socket, and not only to report that it is
-/// starting.
+/// Whether a connection attempt makes sense: the server has opened its socket, and not only to
+/// report that it is starting.
 pub(crate) fn may_answer(family: Family, paths: &ServerPaths) -> bool {
     match family {
         Family::Mysql => paths.socket.exists(),
@@ -129,8 +129,8 @@ pub(crate) fn command(
     Ok(command)
 }
 
-/// Removes what a dead server left in its data and what would stop the next one from starting. Call it only when no
-/// process holds the data.
+/// Removes what a dead server left in its data and what would stop the next one from starting. Call
+/// it only when no process holds the data.
 pub(crate) fn forget_dead(
     family: Family,
     datadir: &Path,
@@ -165,7 +165,8 @@ fn mysql_lines(
         CommandOption::new("socket", &paths.socket),
         CommandOption::new("pid-file", &paths.pid_file),
         CommandOption::new("log-error", &paths.error_log),
-        // Clients can read and write files only in the temporary folder: without this option they could write plugins.
+        // Clients can read and write files only in the temporary folder: without this option they
+        // could write plugins.
         CommandOption::new("secure-file-priv", &paths.tmp),
     ]);
     match port {
@@ -173,20 +174,24 @@ fn mysql_lines(
         Some(port) => {
             lines.push(CommandOption::new("bind-address", Ipv4Addr::LOCALHOST.to_string()));
             lines.push(CommandOption::new("port", port.to_string()));
-            // 127.0.0.1 is then not `localhost`, so that the owner, which has no password, cannot log in this way.
+            // 127.0.0.1 is then not `localhost`, so that the owner, which has no password, cannot
+            // log in this way.
             lines.push(CommandOption::flag("skip-name-resolve"));
             if binary.is_of_mysql() {
-                // MySQL 8 accepts a password for the first time only over TLS or with the server's key.
+                // MySQL 8 accepts a password for the first time only over TLS or with the server's
+                // key.
                 lines.extend(KEYS.map(|name| CommandOption::new(name, "ON")));
             }
         }
     }
-    // Last, because the last option of a name counts: settings that may not be changed are refused elsewhere.
+    // Last, because the last option of a name counts: settings that may not be changed are refused
+    // elsewhere.
     lines.extend(settings.iter().map(|(name, value)| binary.setting_line(name, value)));
     lines
 }
 
-/// Replaces a file that the server's user reads. Its folder belongs to truetps, so that user cannot place a link there.
+/// Replaces a file that the server's user reads. Its folder belongs to truetps, so that user cannot
+/// place a link there.
 fn write_for(user: &ServerUser, path: &Path, text: &str) -> Result<(), SandboxError> {
     remove_file(path)?;
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);

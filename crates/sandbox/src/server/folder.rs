@@ -44,7 +44,8 @@ impl Folder {
         remove_tree(&self.paths.datadir)
     }
 
-    /// Notes the process that runs here, for a later process that finds the folder after truetps was killed.
+    /// Notes the process that runs here, for a later process that finds the folder after truetps
+    /// was killed.
     pub(crate) fn note_server(
         &self,
         server: Option<(u32, Option<u64>)>,

@@ -1,7 +1,7 @@
 //! PostgreSQL 13 and later as a private server.
 //!
-//! Its settings are in a file beside its datadir, which the server reloads on request. The file created by initdb is
-//! read first: settings that truetps does not name are as in a fresh cluster.
+//! Its settings are in a file beside its datadir, which the server reloads on request. The file
+//! created by initdb is read first: settings that truetps does not name are as in a fresh cluster.
 
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;

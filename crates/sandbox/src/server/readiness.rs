@@ -43,8 +43,9 @@ pub(crate) struct Awaited<'a> {
 }
 
 impl Awaited<'_> {
-    /// Ready means: the child lives, the kernel reports it as the listening process, and it answers a query. `look`
-    /// returns how the child ended, if it did; its error ends the wait. Returns the time until ready.
+    /// Ready means: the child lives, the kernel reports it as the listening process, and it answers
+    /// a query. `look` returns how the child ended, if it did; its error ends the wait. Returns the
+    /// time until ready.
     pub(crate) fn wait(
         &self,
         time_limit: Duration,
@@ -129,8 +130,8 @@ impl Awaited<'_> {
     }
 }
 
-/// Whether the started server is the listening process. A process without a pid in the current namespace is another
-/// one.
+/// Whether the started server is the listening process. A process without a pid in the current
+/// namespace is another one.
 pub(crate) fn check_listener(
     socket: &Path,
     started: u32,

@@ -82,8 +82,8 @@ impl RunningServer {
 
     fn launch(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
         let (paths, datadir) = (&folder.paths, &folder.paths.datadir);
-        // A new server would wait for the running server's lock on the data files, while the running server answered
-        // the readiness check.
+        // A new server would wait for the running server's lock on the data files, while the
+        // running server answered the readiness check.
         check_not_held(datadir)?;
         paths.remove_stale()?;
         family::forget_dead(folder.binary.family(), datadir, folder.home.user())?;
@@ -129,9 +129,9 @@ impl RunningServer {
         )
     }
 
-    /// Makes a server with a new redo log at each start (MySQL 8.0.30 and later) write the whole log once; see
-    /// `lap.rs`. Returns the bytes of redo written: 0 for all other servers, for which one [`Sandbox::wear_in_redo`] is
-    /// enough. Changed pages remain to be flushed.
+    /// Makes a server with a new redo log at each start (MySQL 8.0.30 and later) write the whole
+    /// log once; see `lap.rs`. Returns the bytes of redo written: 0 for all other servers, for
+    /// which one [`Sandbox::wear_in_redo`] is enough. Changed pages remain to be flushed.
     ///
     /// [`Sandbox::wear_in_redo`]: crate::Sandbox::wear_in_redo
     pub fn lap_redo(&self) -> Result<u64, SandboxError> {
@@ -146,8 +146,8 @@ impl RunningServer {
         family::owner(self.folder.binary.family(), self.socket(), Some(schema))
     }
 
-    /// Fills the WAL of a PostgreSQL with reusable files; see `postgres/wal.rs`. Returns the bytes written: 0 for all
-    /// other servers.
+    /// Fills the WAL of a PostgreSQL with reusable files; see `postgres/wal.rs`. Returns the bytes
+    /// written: 0 for all other servers.
     pub fn wear_in_wal(&self) -> Result<u64, SandboxError> {
         if self.folder.binary.family() != Family::Postgresql {
             return Ok(0);
@@ -186,12 +186,13 @@ impl RunningServer {
         self.ready_after
     }
 
-    /// The settings of this server as an option file, for the record of a run: the file name, and its text.
+    /// The settings of this server as an option file, for the record of a run: the file name, and
+    /// its text.
     pub fn option_file(&self) -> (&'static str, String) {
         let (family, paths) = (self.folder.binary.family(), &self.folder.paths);
         let comment = format!(
-            "Settings of a private server that truetps started: {}\nThe folders are from that run. To try the \
-             settings by hand, change them and start\n  {}",
+            "Settings of a private server that truetps started: {}\nThe folders are from that run. \
+             To try the settings by hand, change them and start\n  {}",
             self.folder.binary.version_text,
             family::by_hand(family, &self.folder.binary.path, paths),
         );
@@ -269,7 +270,8 @@ impl RunningServer {
     fn kill_and_wait(&self) -> io::Result<ExitStatus> {
         let mut child = self.child();
         let children = Children::of_child(&mut child);
-        // A child that was not waited for keeps its pid, so the signal cannot reach another process.
+        // A child that was not waited for keeps its pid, so the signal cannot reach another
+        // process.
         if child.try_wait()?.is_none() {
             kill_process_group(Pid::from_child(&child), Signal::KILL)?;
         }

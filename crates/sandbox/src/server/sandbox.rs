@@ -28,8 +28,8 @@ const SHORT_FOLDER: &str = "/tmp";
 /// Options of a sandbox.
 #[derive(Debug, Clone, Default)]
 pub struct SandboxOptions {
-    /// Initial settings among them (`innodb_page_size`, …) choose the template; the size of the redo log counts for the
-    /// disk space.
+    /// Initial settings among them (`innodb_page_size`, …) choose the template; the size of the
+    /// redo log counts for the disk space.
     pub settings: Settings,
     /// Bytes that the workload will write: tables, binlog. Checked against the free space first.
     pub data_bytes: u64,
@@ -37,14 +37,16 @@ pub struct SandboxOptions {
     pub disk: Option<SandboxDisk>,
 }
 
-/// A private server's folder with a datadir in it. Dropping it removes everything, once its server is gone, too.
+/// A private server's folder with a datadir in it. Dropping it removes everything, once its server
+/// is gone, too.
 #[derive(Debug)]
 pub struct Sandbox {
     folder: Arc<Folder>,
 }
 
 impl Sandbox {
-    /// Creates a folder with a fresh datadir: a copy of the template, which is created first if missing.
+    /// Creates a folder with a fresh datadir: a copy of the template, which is created first if
+    /// missing.
     pub fn create(
         home: &Home,
         binary: &ServerBinary,
@@ -87,7 +89,8 @@ impl Sandbox {
         Ok(folder)
     }
 
-    /// A private folder with a short path. It is noted before it is created, so that the one of a killed run is found.
+    /// A private folder with a short path. It is noted before it is created, so that the one of a
+    /// killed run is found.
     fn make_short_socket_dir(folder: &Folder) -> Result<PathBuf, SandboxError> {
         const TRIES_MAX: u32 = 1000;
         let id = folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -124,8 +127,9 @@ impl Sandbox {
         self.folder.paths.error_log.clone()
     }
 
-    /// Whether requests to its emulated disk take the time of the disk's profile; no effect without one. Before they do,
-    /// the redo log is read into the page cache, where it is on a server that has run for long.
+    /// Whether requests to its emulated disk take the time of the disk's profile; no effect without
+    /// one. Before they do, the redo log is read into the page cache, where it is on a server that
+    /// has run for long.
     pub fn set_disk_timed(&self, is_timed: bool) -> Result<(), SandboxError> {
         let mut disk = self.folder.disk();
         if disk.is_some() && is_timed {
@@ -134,16 +138,17 @@ impl Sandbox {
         Ok(disk.as_mut().map_or(Ok(()), |disk| disk.set_timed(is_timed))?)
     }
 
-    /// The machine of its emulated disk crashes and starts again; the server must be dead. Returns the blocks that the
-    /// disk's cache lost.
+    /// The machine of its emulated disk crashes and starts again; the server must be dead. Returns
+    /// the blocks that the disk's cache lost.
     pub fn crash_disk(&self, crash: DiskCrash) -> Result<u64, SandboxError> {
         self.folder.check_stopped()?;
         let mut disk = self.folder.disk();
         Ok(disk.as_mut().map_or(Ok(0), |disk| disk.crash(crash))?)
     }
 
-    /// Takes its emulated disk from a server that runs or starts: nothing that it writes from now on will be there after
-    /// [`crash_disk`](Self::crash_disk). Returns the blocks of which the disk's cache lost something.
+    /// Takes its emulated disk from a server that runs or starts: nothing that it writes from now
+    /// on will be there after [`crash_disk`](Self::crash_disk). Returns the blocks of which the
+    /// disk's cache lost something.
     pub fn cut_disk(&self, crash: DiskCrash) -> Result<u64, SandboxError> {
         Ok(self.folder.disk().as_mut().map_or(Ok(0), |disk| disk.cut(crash))?)
     }
@@ -159,9 +164,9 @@ impl Sandbox {
         RunningServer::start(&self.folder, options)
     }
 
-    /// Overwrites the redo log with itself; see `wear.rs`. The server must have been started once with the redo size to
-    /// be measured, and stopped. For MySQL 8.0.30 and later, [`RunningServer::lap_redo`] does it instead; for
-    /// PostgreSQL, [`RunningServer::wear_in_wal`].
+    /// Overwrites the redo log with itself; see `wear.rs`. The server must have been started once
+    /// with the redo size to be measured, and stopped. For MySQL 8.0.30 and later,
+    /// [`RunningServer::lap_redo`] does it instead; for PostgreSQL, [`RunningServer::wear_in_wal`].
     pub fn wear_in_redo(&self) -> Result<WornIn, SandboxError> {
         self.folder.check_stopped()?;
         match self.folder.binary.family() {
@@ -170,8 +175,9 @@ impl Sandbox {
         }
     }
 
-    /// Moves the datadir of the stopped server aside, for [`restore_prepared`](Self::restore_prepared) to copy from.
-    /// Until then the sandbox has no datadir.
+    /// Moves the datadir of the stopped server aside, for
+    /// [`restore_prepared`](Self::restore_prepared) to copy from. Until then the sandbox has no
+    /// datadir.
     pub fn keep_prepared(&self) -> Result<(), SandboxError> {
         self.folder.check_stopped()?;
         let (datadir, prepared) = (&self.folder.paths.datadir, self.folder.prepared());
@@ -197,7 +203,8 @@ impl Sandbox {
         self.folder.remove()
     }
 
-    /// Leaves the folder on disk for inspection. It is a leftover from now on, and the next cleaning removes it.
+    /// Leaves the folder on disk for inspection. It is a leftover from now on, and the next
+    /// cleaning removes it.
     pub fn keep(self) -> PathBuf {
         self.folder.keep.store(true, Ordering::Release);
         self.folder.path.clone()

@@ -7,18 +7,21 @@ use super::version::ServerVersion;
 const MEBI: u64 = 1 << 20;
 /// Sessions besides the load's: control client, probes, the server's own.
 const CONNECTIONS_SPARE: u32 = 16;
-/// Plans with few connections keep the server's own default, which avoids an unnecessary difference.
+/// Plans with few connections keep the server's own default, which avoids an unnecessary
+/// difference.
 const CONNECTIONS_MIN: u32 = 151;
 /// PostgreSQL's own default.
 const POSTGRES_CONNECTIONS_MIN: u32 = 100;
-/// Table objects besides one for each connection: the server's own tables, and a second table of some sessions.
+/// Table objects besides one for each connection: the server's own tables, and a second table of
+/// some sessions.
 const TABLE_OBJECTS_SPARE: u32 = 400;
 const BUFFER_POOL_MAX: u64 = 1024 * MEBI;
 const BUFFER_POOL_MIN: u64 = 64 * MEBI;
-/// Large enough that checkpoints do not decide a run of minutes. A write load fills the servers' defaults of 96 and 100
-/// MB in seconds.
+/// Large enough that checkpoints do not decide a run of minutes. A write load fills the servers'
+/// defaults of 96 and 100 MB in seconds.
 const REDO_BYTES: u64 = 512 * MEBI;
-/// Prepared statements per session, with a margin: 2,000 sessions of 8 statements reach the default limit of 16,382.
+/// Prepared statements per session, with a margin: 2,000 sessions of 8 statements reach the default
+/// limit of 16,382.
 const STATEMENTS_PER_CONNECTION: u32 = 16;
 
 /// The largest load that a server must have room for.
@@ -29,8 +32,9 @@ pub struct ServerLoad {
     pub statements_per_connection: u32,
 }
 
-/// The defaults of truetps for a private server, before the plan's settings: room for the connections, and no small
-/// default that distorts a result. Everything that decides durability stays at the server's own default.
+/// The defaults of truetps for a private server, before the plan's settings: room for the
+/// connections, and no small default that distorts a result. Everything that decides durability
+/// stays at the server's own default.
 pub fn chosen_settings(
     host_memory_bytes: u64,
     load: ServerLoad,
@@ -61,14 +65,16 @@ fn chosen_for_mysql(
         // Many simultaneous connects wait in the kernel's queue instead of being refused.
         ("back_log", connections.min(65_535).to_string()),
         ("max_prepared_stmt_count", statements.to_string()),
-        // Each session that uses a table holds one table object: with fewer objects than sessions they would contend.
+        // Each session that uses a table holds one table object: with fewer objects than sessions
+        // they would contend.
         ("table_open_cache", (connections + TABLE_OBJECTS_SPARE).max(2000).to_string()),
         ("skip_name_resolve", "ON".to_owned()),
         ("performance_schema", "OFF".to_owned()),
         ("innodb_buffer_pool_size", format!("{buffer_pool}M")),
     ];
     if flavour == Flavour::Mariadb || version >= ServerVersion::new(5, 6, 3) {
-        // A restart always begins cold: pages cached by an earlier run are not loaded during a measurement.
+        // A restart always begins cold: pages cached by an earlier run are not loaded during a
+        // measurement.
         let names = ["innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup"];
         chosen.extend(names.map(|name| (name, "OFF".to_owned())));
     }
@@ -80,9 +86,9 @@ fn chosen_for_mysql(
     chosen
 }
 
-/// As much memory as servers of the MySQL family get, room for the connections, and a WAL in which a requested
-/// checkpoint comes only after minutes of a write load. Everything that decides durability, and autovacuum, stay at the
-/// server's default.
+/// As much memory as servers of the MySQL family get, room for the connections, and a WAL in which
+/// a requested checkpoint comes only after minutes of a write load. Everything that decides
+/// durability, and autovacuum, stay at the server's default.
 fn chosen_for_postgres(host_memory_bytes: u64, load: ServerLoad) -> Vec<(&'static str, String)> {
     let connections = (load.connections_max + CONNECTIONS_SPARE).max(POSTGRES_CONNECTIONS_MIN);
     let buffers = (host_memory_bytes / 4).clamp(BUFFER_POOL_MIN, BUFFER_POOL_MAX) / MEBI;
@@ -95,8 +101,9 @@ fn chosen_for_postgres(host_memory_bytes: u64, load: ServerLoad) -> Vec<(&'stati
     ]
 }
 
-/// The settings of a server with instrumented waits: all wait events are timed, and the metrics about redo log, flushing
-/// and transactions are enabled. [`Catalogue::keep_known`] removes what a version does not know.
+/// The settings of a server with instrumented waits: all wait events are timed, and the metrics
+/// about redo log, flushing and transactions are enabled. [`Catalogue::keep_known`] removes what a
+/// version does not know.
 ///
 /// [`Catalogue::keep_known`]: crate::Catalogue::keep_known
 #[must_use]

@@ -14,15 +14,17 @@ use crate::system::host_limits::HostLimits;
 const OPEN_FILES_SPARE: u64 = 1024;
 /// Open files of truetps besides the sockets of its clients: records, logs, two for each worker.
 const CLIENT_FILES_SPARE: u64 = 128;
-/// MariaDB reserves two files for each table object of each of its eight table caches; with less it shrinks them.
+/// MariaDB reserves two files for each table object of each of its eight table caches; with less it
+/// shrinks them.
 const FILES_PER_TABLE_OBJECT: u64 = 16;
 /// A server of either family with no connection and an empty buffer pool, with room.
 const SERVER_BASE_BYTES: u64 = 400 << 20;
-/// Measured growth of the resident size, in kB for each of 1,000 connections that were idle, had run an INSERT, had run
-/// a sorted SELECT: MariaDB 10.11 59, 90, 107 (with 5,000: 61, 92, 105); MySQL 5.7 51, 108, 111; MySQL 9.7 65, 171, 216.
+/// Measured growth of the resident size, in kB for each of 1,000 connections that were idle, had
+/// run an INSERT, had run a sorted SELECT: MariaDB 10.11 59, 90, 107 (with 5,000: 61, 92, 105);
+/// MySQL 5.7 51, 108, 111; MySQL 9.7 65, 171, 216.
 const BYTES_PER_CONNECTION: u64 = 256 << 10;
-/// Memory of a connection of PostgreSQL 15, whose sessions are processes: 1.5 MB each of 1,000 under a load of INSERTs, counting
-/// private memory and page tables.
+/// Memory of a connection of PostgreSQL 15, whose sessions are processes: 1.5 MB each of 1,000
+/// under a load of INSERTs, counting private memory and page tables.
 const BYTES_PER_PROCESS: u64 = 2 << 20;
 /// Threads besides one for each connection: of the server and of truetps.
 const THREADS_SPARE: u64 = 256;
@@ -76,7 +78,8 @@ impl Needs {
     }
 
     fn memory_bytes(&self) -> u64 {
-        // A page of the buffer pool has a control block and a share of the hash tables, about a tenth.
+        // A page of the buffer pool has a control block and a share of the hash tables, about a
+        // tenth.
         SERVER_BASE_BYTES
             + self.buffer_pool_bytes / 10 * 11
             + self.connections * self.connection_bytes
@@ -120,8 +123,9 @@ pub fn check_limits(needs: &Needs, host: &HostLimits) -> Result<(), LimitError> 
     Ok(())
 }
 
-/// Whether there are local ports for this many clients of all endpoints together. Each endpoint can have a connection
-/// from every port; with [sources](truetps_driver::Target::sources), each source has its ports once.
+/// Whether there are local ports for this many clients of all endpoints together. Each endpoint can
+/// have a connection from every port; with [sources](truetps_driver::Target::sources), each source
+/// has its ports once.
 pub fn check_ports(
     clients: u32,
     endpoints: &[Endpoint],
@@ -138,15 +142,16 @@ pub fn check_ports(
     }
 }
 
-/// Raises this process's soft limit of open files to the hard one, for an unknown number of clients.
+/// Raises this process's soft limit of open files to the hard one, for an unknown number of
+/// clients.
 pub fn raise_open_files_to_hard() {
     let limit = getrlimit(Resource::Nofile);
     // If that is refused, the step that needs more files reports it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Raises this process's limit of open files to what clients and server need; servers started later inherit it. Returns
-/// the resulting limit.
+/// Raises this process's limit of open files to what clients and server need; servers started later
+/// inherit it. Returns the resulting limit.
 pub fn raise_open_files(needs: &Needs) -> Result<u64, LimitError> {
     let host = HostLimits::read();
     let (soft, hard) =

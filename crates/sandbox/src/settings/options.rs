@@ -27,7 +27,8 @@ impl CommandOption {
         Self { name: dashed(name), value: Some(value.into()) }
     }
 
-    /// A setting of a plan. `log_bin` is a file name and not a switch, so other forms turn it on and off.
+    /// A setting of a plan. `log_bin` is a file name and not a switch, so other forms turn it on
+    /// and off.
     pub(crate) fn of_setting(name: &str, value: &SettingValue) -> Self {
         if canonical_name(name) != "log_bin" {
             return Self::new(name, value.option_text());
@@ -89,7 +90,8 @@ pub(crate) fn commented(lines: &str) -> String {
     lines.lines().flat_map(|line| ["# ", line, "\n"]).collect()
 }
 
-/// `#` starts a comment anywhere in a line, and a backslash is an escape, unless quoted and doubled.
+/// `#` starts a comment anywhere in a line, and a backslash is an escape, unless quoted and
+/// doubled.
 fn quoted(value: &str) -> String {
     let mut chars = value.chars();
     if !value.is_empty() && chars.all(|c| c.is_ascii_alphanumeric() || "_-./,+%".contains(c)) {
@@ -142,7 +144,8 @@ mod tests {
             CommandOption::new("secure_file_priv", ""),
             CommandOption::new("x", "a\"b\\c"),
         ];
-        let expect = "# one\n# two\n[mysqld]\nskip-networking\ndatadir = \"/a b/#1/data\"\nsecure-file-priv = \"\"\n\
+        let expect = "# one\n# two\n[mysqld]\nskip-networking\ndatadir = \"/a \
+                      b/#1/data\"\nsecure-file-priv = \"\"\n\
                       x = \"a\\\"b\\\\c\"\n";
         assert_eq!(option_file("one\ntwo", &lines), expect);
     }

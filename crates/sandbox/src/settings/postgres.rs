@@ -2,7 +2,8 @@
 
 use truetps_record::{SettingValue, amount_in};
 
-/// Settings that decide how a datadir is initialised; a template is created for each combination of them.
+/// Settings that decide how a datadir is initialised; a template is created for each combination of
+/// them.
 pub(crate) const INITIAL: [&str; 2] = ["data_checksums", "wal_segment_size"];
 
 /// Units of `shared_buffers` and `max_wal_size` given as plain numbers.

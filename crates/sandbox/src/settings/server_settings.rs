@@ -10,7 +10,8 @@ const REDO_DEFAULT_BYTES: u64 = 100 << 20;
 /// `max_wal_size` of PostgreSQL.
 const WAL_DEFAULT_BYTES: u64 = 1 << 30;
 
-/// Settings that decide how a datadir is initialised; a template is created for each combination of them.
+/// Settings that decide how a datadir is initialised; a template is created for each combination of
+/// them.
 const INITIAL: [&str; 6] = [
     "aria_block_size",
     "innodb_checksum_algorithm",
@@ -28,14 +29,15 @@ fn is_initial(name: &str) -> bool {
 const REDO: [&str; 3] =
     ["innodb_log_file_size", "innodb_log_files_in_group", "innodb_redo_log_capacity"];
 
-/// Whether data is made with this setting: its files are created or sized by it, so that a server with another value does
-/// not start on them, or begins with new ones.
+/// Whether data is made with this setting: its files are created or sized by it, so that a server
+/// with another value does not start on them, or begins with new ones.
 pub fn binds_data(name: &str) -> bool {
     let name = canonical_name(name);
     is_initial(&name) || is_redo(&name)
 }
 
-/// Whether a user who sets `set` means to decide `name`, too: it is the same setting, or a part of the same thing.
+/// Whether a user who sets `set` means to decide `name`, too: it is the same setting, or a part of
+/// the same thing.
 pub fn decides(set: &str, name: &str) -> bool {
     let (set, name) = (canonical_name(set), canonical_name(name));
     set == name
@@ -76,8 +78,8 @@ impl Settings {
         settings
     }
 
-    /// Sets or replaces a setting. A redo log size under its old names replaces the one under the new name, which a
-    /// server that knows both would prefer.
+    /// Sets or replaces a setting. A redo log size under its old names replaces the one under the
+    /// new name, which a server that knows both would prefer.
     pub fn set(&mut self, name: &str, value: SettingValue) {
         let name = canonical_name(name);
         if ["innodb_log_file_size", "innodb_log_files_in_group"].contains(&name.as_str()) {
@@ -179,7 +181,8 @@ fn is_part_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The name of a server's binlog files with these settings, below its datadir, or a path of its own.
+/// The name of a server's binlog files with these settings, below its datadir, or a path of its
+/// own.
 pub fn binlog_name(settings: &Settings) -> String {
     let named = settings.get("log_bin").filter(|value| switch_of(value).is_none());
     named.map_or_else(|| BINLOG_NAME.to_owned(), SettingValue::option_text)

@@ -1,6 +1,7 @@
-//! Processes started by a server: PostgreSQL has one for each session. Each is in a process group of its own, so that a
-//! signal to the server's group does not reach it. When the server is killed, a child ends as soon as it notices, which
-//! for a busy one is its next wait; therefore truetps kills them.
+//! Processes started by a server: PostgreSQL has one for each session. Each is in a process group
+//! of its own, so that a signal to the server's group does not reach it. When the server is killed,
+//! a child ends as soon as it notices, which for a busy one is its next wait; therefore truetps
+//! kills them.
 
 use std::fs;
 use std::process::Child;
@@ -15,16 +16,18 @@ use crate::system::processes::{processes, signal_if, start_ticks, wait_until_end
 pub(crate) struct Children(Vec<(u32, u64)>);
 
 impl Children {
-    /// The list must be read while the server lives: afterwards the parent is unknown. Empty if the server ended and
-    /// another process has its pid.
+    /// The list must be read while the server lives: afterwards the parent is unknown. Empty if the
+    /// server ended and another process has its pid.
     pub(crate) fn of(pid: u32, ticks: u64) -> Self {
         let children = Self::of_number(pid);
-        // Read after the list: if the pid belongs to another process now, the list may be that process's.
+        // Read after the list: if the pid belongs to another process now, the list may be that
+        // process's.
         let is_another = start_ticks(pid).is_some_and(|found| found != ticks);
         if is_another { Self::default() } else { children }
     }
 
-    /// Children of a process started by truetps: its pid is not reused until it has been waited for.
+    /// Children of a process started by truetps: its pid is not reused until it has been waited
+    /// for.
     pub(crate) fn of_child(child: &mut Child) -> Self {
         if matches!(child.try_wait(), Ok(None)) {
             Self::of_number(child.id())
@@ -41,8 +44,8 @@ impl Children {
         Self(children.filter_map(|pid| Some((pid, start_ticks(pid)?))).collect())
     }
 
-    /// Kills the remaining ones and waits until they are gone, for a limited time: a server that starts on data which a
-    /// process still holds reports that itself.
+    /// Kills the remaining ones and waits until they are gone, for a limited time: a server that
+    /// starts on data which a process still holds reports that itself.
     pub(crate) fn kill(&self, time_limit: Duration) {
         for (pid, ticks) in &self.0 {
             let _ = signal_if(*pid, Signal::KILL, || start_ticks(*pid) == Some(*ticks));

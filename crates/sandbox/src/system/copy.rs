@@ -1,8 +1,8 @@
 //! Copies a datadir in a way that has no cost during a measurement.
 //!
-//! Every byte is written: no holes, and no blocks shared with the original, because either makes the server's first
-//! write to a block slower than its second. The file system is synced at the end, so that the kernel does not write the
-//! copy during a measurement.
+//! Every byte is written: no holes, and no blocks shared with the original, because either makes
+//! the server's first write to a block slower than its second. The file system is synced at the
+//! end, so that the kernel does not write the copy during a measurement.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -28,10 +28,11 @@ pub(crate) fn tree_bytes(path: &Path) -> Result<u64, SandboxError> {
     Ok(bytes)
 }
 
-/// Copies a folder to a new path, and changes its owner to the server's user. Returns the bytes written.
+/// Copies a folder to a new path, and changes its owner to the server's user. Returns the bytes
+/// written.
 ///
-/// Only truetps can access the copy until everything in it is written: no other user can insert anything. The original
-/// may belong to the user.
+/// Only truetps can access the copy until everything in it is written: no other user can insert
+/// anything. The original may belong to the user.
 pub(crate) fn copy_datadir(from: &Path, to: &Path, user: &ServerUser) -> Result<u64, SandboxError> {
     let parent = to.parent().unwrap_or(to);
     check_free(parent, "a copy of the datadir", tree_bytes(from)?)?;
@@ -41,7 +42,8 @@ pub(crate) fn copy_datadir(from: &Path, to: &Path, user: &ServerUser) -> Result<
     let syncs_each = is_fuse(target.fd()).map_err(SandboxError::io("look at", to))?;
     let mut copying = Copying { user, buffer: vec![0; BLOCK_BYTES], bytes: 0, syncs_each };
     copying.tree(&source, from, &target)?;
-    // One sync for all files: a sync for each would cost a journal commit for each of about 300 files.
+    // One sync for all files: a sync for each would cost a journal commit for each of about 300
+    // files.
     syncfs(target.fd()).map_err(|error| SandboxError::io("sync", to)(error.into()))?;
     Ok(copying.bytes)
 }
@@ -60,7 +62,8 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// `path`: in the original, for messages. The owner of a folder is changed after everything in it.
+    /// `path`: in the original, for messages. The owner of a folder is changed after everything in
+    /// it.
     fn tree(
         &mut self,
         from: &OpenFolder,
@@ -163,7 +166,8 @@ mod tests {
             assert_eq!((metadata.uid(), metadata.gid()), (4711, 4712), "{}", path.display());
             assert_eq!(metadata.mode() & 0o077, 0, "{}", path.display());
         }
-        // An error before the end: the user, who could create links in the way, cannot enter the folder.
+        // An error before the end: the user, who could create links in the way, cannot enter the
+        // folder.
         fs::remove_dir_all(&to).unwrap();
         symlink("/etc/passwd", from.join("link")).unwrap();
         copy_datadir(&from, &to, &user).unwrap_err();

@@ -14,7 +14,8 @@ use super::processes::{arguments, has_ended, processes, signal_if, start_ticks};
 use super::tree::read_text;
 use crate::error::SandboxError;
 
-/// Servers that hold `datadir`: processes with exactly the argument that truetps uses. Zombies have none.
+/// Servers that hold `datadir`: processes with exactly the argument that truetps uses. Zombies have
+/// none.
 pub(crate) fn servers_on(datadir: &Path) -> Vec<u32> {
     processes().filter(|pid| holds(*pid, datadir)).collect()
 }
@@ -32,9 +33,9 @@ pub(crate) fn option_with(option: &str, path: &Path) -> OsString {
     argument
 }
 
-/// A server with the datadir and one of `marks` as arguments, and its start time. Only truetps uses the marks, so that
-/// a server started by hand on the same data does not match. The start time is read first, so that the arguments belong
-/// to the process with that start time.
+/// A server with the datadir and one of `marks` as arguments, and its start time. Only truetps uses
+/// the marks, so that a server started by hand on the same data does not match. The start time is
+/// read first, so that the arguments belong to the process with that start time.
 pub(crate) fn server_marked(datadir: &Path, marks: &[OsString]) -> Option<(u32, u64)> {
     processes().filter(|pid| is_marked(*pid, datadir, marks)).find_map(|pid| {
         let ticks = start_ticks(pid)?;
@@ -47,8 +48,8 @@ fn is_marked(pid: u32, datadir: &Path, marks: &[OsString]) -> bool {
     names_datadir(&arguments, datadir) && has_any(&arguments, marks)
 }
 
-/// A process that runs a server in `datadir`, however it was started: it has the folder as an argument, or works there
-/// with the system tablespace open, or its pid is in the pid file there.
+/// A process that runs a server in `datadir`, however it was started: it has the folder as an
+/// argument, or works there with the system tablespace open, or its pid is in the pid file there.
 pub(crate) fn holder_of(datadir: &Path) -> Option<u32> {
     let noted = read_text(&datadir.join("postmaster.pid"))
         .and_then(|text| text.lines().next()?.parse().ok());
@@ -89,8 +90,8 @@ fn has_any(arguments: &[u8], wanted: &[OsString]) -> bool {
         .any(|argument| wanted.iter().any(|wanted| argument == wanted.as_bytes()))
 }
 
-/// Kills the servers that hold `datadir` and waits until they are gone: an ending process has no command line, but
-/// holds its files for a moment longer.
+/// Kills the servers that hold `datadir` and waits until they are gone: an ending process has no
+/// command line, but holds its files for a moment longer.
 pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Result<u32> {
     kill_where(|pid| holds(pid, datadir), time_limit)
 }
@@ -120,7 +121,8 @@ fn kill_where(is_one: impl Fn(u32) -> bool, time_limit: Duration) -> io::Result<
         for pid in alive {
             let Some(ticks) = start_ticks(pid) else { continue };
             let children = Children::of(pid, ticks);
-            // The process is checked again after its handle is opened: a pid that has been reused is never signalled.
+            // The process is checked again after its handle is opened: a pid that has been reused
+            // is never signalled.
             signal_if(pid, Signal::KILL, || is_one(pid))?;
             children.kill(end.saturating_duration_since(Instant::now()));
             if !killed.contains(&(pid, ticks)) {
@@ -157,8 +159,8 @@ pub(crate) fn signal_server(
 mod tests {
     use super::*;
 
-    /// A process with the argument of a server. It waits for a line that never comes, and starts no process that also
-    /// matches. It is killed also after a failed assertion.
+    /// A process with the argument of a server. It waits for a line that never comes, and starts no
+    /// process that also matches. It is killed also after a failed assertion.
     struct LooksLikeOne(std::process::Child);
 
     impl LooksLikeOne {

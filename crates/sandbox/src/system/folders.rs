@@ -28,7 +28,8 @@ pub(crate) fn passable_mode(user: &ServerUser) -> u32 {
     if user.switch { 0o711 } else { 0o700 }
 }
 
-/// Creates a folder with this mode, regardless of the caller's umask: the server's user must get through.
+/// Creates a folder with this mode, regardless of the caller's umask: the server's user must get
+/// through.
 fn make_with_mode(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(mode).create(path)?;
     fs::set_permissions(path, Permissions::from_mode(mode))
@@ -48,7 +49,8 @@ pub(crate) fn make_all(path: &Path, mode: u32) -> io::Result<()> {
     }
 }
 
-/// Changes the owner of a path in a folder of truetps to the server's user. The owner of a link itself is changed.
+/// Changes the owner of a path in a folder of truetps to the server's user. The owner of a link
+/// itself is changed.
 pub(crate) fn give(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     if !user.switch {
         return Ok(());

@@ -20,7 +20,8 @@ pub struct HostLimits {
     pub control_group_left: Option<(PathBuf, u64)>,
     /// `ulimit -u`, soft and hard.
     pub processes: (Option<u64>, Option<u64>),
-    /// Ports that connections of this host may have: the size of net.ipv4.ip_local_port_range, which holds for IPv6, too.
+    /// Ports that connections of this host may have: the size of net.ipv4.ip_local_port_range,
+    /// which holds for IPv6, too.
     pub local_ports: Option<u64>,
     /// `ulimit -n`, soft and hard.
     pub open_files: (Option<u64>, Option<u64>),
@@ -80,8 +81,8 @@ fn threads_now(loadavg: &str) -> u64 {
     threads.and_then(|(_, all)| all.parse().ok()).unwrap_or(0)
 }
 
-/// Folders of the process's control groups, from its own up to the root: version 2, and the two controllers of version
-/// 1.
+/// Folders of the process's control groups, from its own up to the root: version 2, and the two
+/// controllers of version 1.
 fn own_groups() -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     group_folders(&text).into_iter().filter(|folder| folder.is_dir()).collect()

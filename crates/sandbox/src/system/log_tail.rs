@@ -15,8 +15,8 @@ pub(crate) fn tail(path: &Path, from: u64, lines: usize) -> String {
     last_lines(&tail_text(path, from), lines)
 }
 
-/// The part of a log shown in an error message: a server that shuts down cleanly logs the reason before a dozen lines
-/// of notes.
+/// The part of a log shown in an error message: a server that shuts down cleanly logs the reason
+/// before a dozen lines of notes.
 pub(crate) fn excerpt(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = lines.len().saturating_sub(EXCERPT_LINES);

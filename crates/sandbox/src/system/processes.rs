@@ -6,17 +6,20 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
-/// After SIGKILL a process ends once its system calls return; with a stuck disk that may take this long.
+/// After SIGKILL a process ends once its system calls return; with a stuck disk that may take this
+/// long.
 pub(crate) const KILL_TIME_LIMIT: Duration = Duration::from_mins(1);
 
-/// Start time of a process, in ticks since boot. Together with the pid it identifies a process uniquely; the pid alone
-/// is reused. `None` for a process that has ended, also before its exit status was read.
+/// Start time of a process, in ticks since boot. Together with the pid it identifies a process
+/// uniquely; the pid alone is reused. `None` for a process that has ended, also before its exit
+/// status was read.
 pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     parse_start_ticks(&stat)
 }
 
-/// State and field 22, counted from the closing bracket of the program's name, which may contain blanks and brackets.
+/// State and field 22, counted from the closing bracket of the program's name, which may contain
+/// blanks and brackets.
 fn parse_start_ticks(stat: &str) -> Option<u64> {
     parse_stat(stat).filter(|(is_dead, _)| !is_dead).map(|(_, ticks)| ticks)
 }
@@ -29,8 +32,8 @@ fn parse_stat(stat: &str) -> Option<(bool, u64)> {
     Some((["Z", "X"].contains(&state), fields.nth(18)?.parse().ok()?))
 }
 
-/// Whether a process with that start time is completely gone. An ending process has no command line, but holds its
-/// files until its last thread has ended.
+/// Whether a process with that start time is completely gone. An ending process has no command
+/// line, but holds its files until its last thread has ended.
 pub(crate) fn has_ended(pid: u32, ticks: u64) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     let Some((is_dead, found)) = stat.as_deref().and_then(parse_stat) else { return true };

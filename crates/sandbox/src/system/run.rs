@@ -16,8 +16,8 @@ use crate::system::spawn::spawn_bound_to_us;
 
 /// The output of `--verbose --help` of the largest server is a quarter of this.
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
-/// Environment variables that a program inherits: those that it needs to run. Others could change what is measured (a
-/// preloaded library) or where settings are read from (`MYSQL_HOME`).
+/// Environment variables that a program inherits: those that it needs to run. Others could change
+/// what is measured (a preloaded library) or where settings are read from (`MYSQL_HOME`).
 const PASSED_ON: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "TZ"];
 
 pub(crate) struct ProgramOutput {
@@ -69,7 +69,8 @@ pub(crate) fn run_to_end(
     command.current_dir("/");
     let mut child = spawn_bound_to_us(command, user)?;
     let Some(status) = wait_for(&mut child, time_limit)? else {
-        // A script may have started the program and wait for it: the child's whole process group is killed.
+        // A script may have started the program and wait for it: the child's whole process group is
+        // killed.
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         child.kill()?;
         child.wait()?;

@@ -10,8 +10,8 @@ pub struct ServerUser {
     pub name: String,
     pub uid: u32,
     pub gid: u32,
-    /// The server's uid differs from the current one: switch to it before the server's program starts, and make it the
-    /// owner of its files.
+    /// The server's uid differs from the current one: switch to it before the server's program
+    /// starts, and make it the owner of its files.
     pub switch: bool,
 }
 

@@ -1,13 +1,15 @@
-//! Starts a child that dies with truetps, or, for a server that the user wants to keep, one that does not.
+//! Starts a child that dies with truetps, or, for a server that the user wants to keep, one that
+//! does not.
 //!
-//! Linux sends the signal of `PR_SET_PDEATHSIG` when the *thread* that created the child ends, not the process. So
-//! every child is created by one keeper thread that never ends while the process lives, and callers may start servers
-//! from short-lived threads. However truetps dies, the keeper dies with it and the kernel kills the children.
+//! Linux sends the signal of `PR_SET_PDEATHSIG` when the *thread* that created the child ends, not
+//! the process. So every child is created by one keeper thread that never ends while the process
+//! lives, and callers may start servers from short-lived threads. However truetps dies, the keeper
+//! dies with it and the kernel kills the children.
 //!
-//! The kernel clears that signal when the child changes its uid, and when it executes a program with the set-user-ID
-//! bit or with file capabilities. Because of the first, the uid is changed here, before the signal is requested, and
-//! never by the server's own `--user`. The second cannot be avoided here: such a server is cleaned up by the next
-//! start.
+//! The kernel clears that signal when the child changes its uid, and when it executes a program
+//! with the set-user-ID bit or with file capabilities. Because of the first, the uid is changed
+//! here, before the signal is requested, and never by the server's own `--user`. The second cannot
+//! be avoided here: such a server is cleaned up by the next start.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -27,8 +29,9 @@ type SpawnRequest = (Command, CpuSet, Sender<io::Result<Child>>);
 
 static KEEPER: Mutex<Option<Sender<SpawnRequest>>> = Mutex::new(None);
 
-/// Starts `command` as `user`, in a process group of its own (so that Ctrl-C at the terminal does not reach it), to be
-/// killed when this process ends. It runs on the cores of the calling thread, as a child of that thread would.
+/// Starts `command` as `user`, in a process group of its own (so that Ctrl-C at the terminal does
+/// not reach it), to be killed when this process ends. It runs on the cores of the calling thread,
+/// as a child of that thread would.
 pub(crate) fn spawn_bound_to_us(mut command: Command, user: &ServerUser) -> io::Result<Child> {
     command.process_group(0);
     become_user(&mut command, user);
@@ -42,7 +45,8 @@ fn keeper_is_gone() -> io::Error {
     io::Error::other("the thread that starts servers is gone")
 }
 
-/// Starts `command` as `user` in a session of its own: neither the end of this process nor of the terminal ends it.
+/// Starts `command` as `user` in a session of its own: neither the end of this process nor of the
+/// terminal ends it.
 pub(crate) fn spawn_detached(mut command: Command, user: &ServerUser) -> io::Result<Child> {
     become_user(&mut command, user);
     before_exec(&mut command, Bond::OwnSession);
@@ -51,7 +55,8 @@ pub(crate) fn spawn_detached(mut command: Command, user: &ServerUser) -> io::Res
 
 fn become_user(command: &mut Command, user: &ServerUser) {
     if user.switch {
-        // The standard library sets the gid, clears the other groups, sets the uid, and only then runs `pre_exec`.
+        // The standard library sets the gid, clears the other groups, sets the uid, and only then
+        // runs `pre_exec`.
         command.gid(user.gid).uid(user.uid);
     }
 }
@@ -77,15 +82,17 @@ fn keeper() -> io::Result<Sender<SpawnRequest>> {
 /// What ties a child to truetps.
 #[derive(Debug, Clone, Copy)]
 enum Bond {
-    /// The id of this process: a child with another parent was orphaned before its request took effect, and exits.
+    /// The id of this process: a child with another parent was orphaned before its request took
+    /// effect, and exits.
     DiesWith(Pid),
     /// Not tied.
     OwnSession,
 }
 
-// Unsafe, because code between fork and exec may only call what is safe in a signal handler. `tie` makes one or two
-// system calls and builds an error without allocating; it takes no lock and touches no memory of other threads. There
-// is no safe way to request the signal for a child. The test `a_child_dies_with_its_parent` verifies it.
+// Unsafe, because code between fork and exec may only call what is safe in a signal handler. `tie`
+// makes one or two system calls and builds an error without allocating; it takes no lock and
+// touches no memory of other threads. There is no safe way to request the signal for a child. The
+// test `a_child_dies_with_its_parent` verifies it.
 #[allow(unsafe_code)]
 fn before_exec(command: &mut Command, bond: Bond) {
     // SAFETY: see above.

@@ -1,5 +1,5 @@
-//! Trees that another user may have created: root works below the datadirs of a server's user, who could create a link,
-//! or a pipe, there at any moment.
+//! Trees that another user may have created: root works below the datadirs of a server's user, who
+//! could create a link, or a pipe, there at any moment.
 
 use std::fs::File;
 use std::io::{self, Read};

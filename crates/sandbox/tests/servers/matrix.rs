@@ -1,5 +1,5 @@
-//! A fetched server boots from a template, accepts its settings, keeps its rows through a clean stop and a crash, and
-//! leaves nothing behind. Prints its measurements; asserts no time.
+//! A fetched server boots from a template, accepts its settings, keeps its rows through a clean
+//! stop and a crash, and leaves nothing behind. Prints its measurements; asserts no time.
 //!
 //! Three servers by default; `TRUETPS_TEST_SERVERS=all`, or names in its place, selects others.
 
@@ -40,7 +40,8 @@ impl fmt::Display for Row {
         let Self { version, template, copy, boot, inserts, stop, crash_restart } = self;
         write!(
             f,
-            "{version:>9} {template:>9} {copy:>6} {boot:>6} {inserts:>8} {stop:>6} {crash_restart:>8}"
+            "{version:>9} {template:>9} {copy:>6} {boot:>6} {inserts:>8} {stop:>6} \
+             {crash_restart:>8}"
         )
     }
 }
@@ -57,8 +58,17 @@ macro_rules! life_test {
             let (_dir, home) = home();
             let row = life(&home, &server);
             println!(
-                "{:<14} {:>9} {:>9} {:>6} {:>6} {:>8} {:>6} {:>8}   (ms; run = {ROWS} commits)\n{:<14} {row}",
-                "server", "version", "template", "copy", "boot", "run", "stop", "restart", server.name
+                "{:<14} {:>9} {:>9} {:>6} {:>6} {:>8} {:>6} {:>8}   (ms; run = {ROWS} \
+                 commits)\n{:<14} {row}",
+                "server",
+                "version",
+                "template",
+                "copy",
+                "boot",
+                "run",
+                "stop",
+                "restart",
+                server.name
             );
         }
     };
@@ -200,7 +210,8 @@ fn check_other_redo_size(sandbox: &Sandbox, options: &StartOptions, binary: &Ser
     let running = sandbox.start(&larger).unwrap();
     assert_eq!(rows(&running), ROWS + 1);
     assert!(matches!(sandbox.start(&larger), Err(SandboxError::Running { .. })));
-    // After a kill the log is needed: versions that accept no other size then report it, with a hint.
+    // After a kill the log is needed: versions that accept no other size then report it, with a
+    // hint.
     running.kill().unwrap();
     let takes_another = binary.is_mariadb() || binary.version >= ServerVersion::new(5, 6, 8);
     match sandbox.start(options) {
@@ -216,9 +227,9 @@ fn check_other_redo_size(sandbox: &Sandbox, options: &StartOptions, binary: &Ser
     assert_eq!(rows(&sandbox.start(&larger).unwrap()), ROWS + 1);
 }
 
-/// Killed while clients commit: transactions are in doubt, and the binlog decides. MySQL starts without the binlog
-/// anyway; MariaDB reports what to do. A kill that finds no transaction in doubt is repeated. With the binlog every
-/// server starts.
+/// Killed while clients commit: transactions are in doubt, and the binlog decides. MySQL starts
+/// without the binlog anyway; MariaDB reports what to do. A kill that finds no transaction in doubt
+/// is repeated. With the binlog every server starts.
 fn check_other_binlog(sandbox: &Sandbox, options: &StartOptions, binary: &ServerBinary) {
     let mut careful = options.clone();
     careful.settings.set("sync_binlog", SettingValue::Int(1));

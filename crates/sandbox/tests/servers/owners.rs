@@ -101,7 +101,8 @@ fn a_server_never_outlives_a_killed_owner() {
 /// With the write end of its input, whose closing would wake it.
 struct Stray(Killed, #[allow(dead_code, reason = "its end would be read")] Option<ChildStdin>);
 
-/// A process with the argument of servers on these data; with this one, too, if truetps has started it.
+/// A process with the argument of servers on these data; with this one, too, if truetps has started
+/// it.
 fn stray(datadir: &Path, pid_file: Option<&Path>) -> Stray {
     #[allow(clippy::disallowed_methods, reason = "stands for a server whose owner is dead")]
     let mut command = Command::new("/bin/sh");
@@ -189,7 +190,8 @@ fn only_what_proves_to_be_of_truetps_is_removed_or_ended() {
         fs::create_dir(&folder).unwrap();
     }
     fs::write(servers.join(".999999-3.making/owner.json.tmp"), "").unwrap();
-    // One of an older version killed between its lock and its owner, and three that only look like it.
+    // One of an older version killed between its lock and its owner, and three that only look like
+    // it.
     let only_a_lock =
         ["4194305-1", "4194305-2", "4194305-3", "4194305-4"].map(|name| servers.join(name));
     for (folder, lock) in only_a_lock.iter().zip(["lock", "lock", "lock", "lock2"]) {

@@ -1,5 +1,5 @@
-//! A private PostgreSQL boots, is the one that answers, is configured, killed and started again, and leaves nothing
-//! behind.
+//! A private PostgreSQL boots, is the one that answers, is configured, killed and started again,
+//! and leaves nothing behind.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,5 @@
-//! Every available PostgreSQL, through its life; with `--nocapture` it prints the duration of each step.
+//! Every available PostgreSQL, through its life; with `--nocapture` it prints the duration of each
+//! step.
 
 use std::time::{Duration, Instant};
 
@@ -52,7 +53,8 @@ fn each_version_is_made_set_killed_and_recovered() {
         let (worn, wear) = timed(|| server.wear_in_wal().unwrap());
         assert_eq!(worn, 512 << 20, "{binary}");
         // Reusable files, besides the one that is being written.
-        let kept = "SELECT count(*) >= 31 FROM pg_ls_waldir() WHERE name > pg_walfile_name(pg_current_wal_lsn())";
+        let kept = "SELECT count(*) >= 31 FROM pg_ls_waldir() WHERE name > \
+                    pg_walfile_name(pg_current_wal_lsn())";
         assert_eq!(client.query_value(kept).unwrap().as_deref(), Some("t"), "{binary}");
         drop(client);
         let (stopped, stop) = timed(|| server.stop(SOON).unwrap());
@@ -65,8 +67,8 @@ fn each_version_is_made_set_killed_and_recovered() {
         let rows = server.connect(SOON).unwrap().query_value("SELECT count(*) FROM t").unwrap();
         assert_eq!(rows, Some((COMMITS + 1).to_string()), "{binary}: after kill -9");
         println!(
-            "{} {}: template and copy {}, copy {copy}, boot {boot}, {COMMITS} commits {commits}, wear in {wear}, stop {stop}, \
-             restart {restart} ms",
+            "{} {}: template and copy {}, copy {copy}, boot {boot}, {COMMITS} commits {commits}, \
+             wear in {wear}, stop {stop}, restart {restart} ms",
             binary.flavour, binary.version, with_template
         );
     }

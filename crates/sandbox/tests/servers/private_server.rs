@@ -1,4 +1,5 @@
-//! One private server boots, is the one that answers, keeps its data through stop, kill and copy, and is removed.
+//! One private server boots, is the one that answers, keeps its data through stop, kill and copy,
+//! and is removed.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -99,8 +100,8 @@ fn rows_outlive_stop_kill_wear_and_copy() {
     assert_eq!(rows.as_deref(), Some("2"), "a fresh copy again");
 }
 
-/// Checks with file system tools whether a block of the redo log would cost more at its first write, if the tools are
-/// installed and support it.
+/// Checks with file system tools whether a block of the redo log would cost more at its first
+/// write, if the tools are installed and support it.
 fn assert_redo_is_written(datadir: &Path) {
     let files = |folder: &Path, prefix: &str| -> Vec<_> {
         let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
@@ -266,7 +267,8 @@ fn a_wrapper_that_does_not_exec_is_found_out() {
     crate::common::wait_until("the wrapped server ends", || is_gone(found.unwrap()));
 
     // It ends when the background process has become the server, and is no longer `sh` or `setsid`.
-    let becomes = "while case \"$(cat /proc/$!/comm)\" in wrapper|sh|setsid) ;; *) false;; esac; do sleep 0.05; done";
+    let becomes = "while case \"$(cat /proc/$!/comm)\" in wrapper|sh|setsid) ;; *) false;; esac; \
+                   do sleep 0.05; done";
     let script =
         format!("#!/bin/sh\nsetsid '{}' \"$@\" &\n{becomes}\nsleep 0.2\n", binary.path.display());
     fs::write(&wrapped.path, script).unwrap();

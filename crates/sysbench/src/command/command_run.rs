@@ -46,7 +46,8 @@ pub(crate) struct ServerSeen {
     pub(crate) load_target: Target,
 }
 
-/// Queries a server for a warning to the user before it is written to. `None`: no warning, or it cannot be queried.
+/// Queries a server for a warning to the user before it is written to. `None`: no warning, or it
+/// cannot be queried.
 pub type ServerWarning = fn(&Target) -> Option<String>;
 
 /// One line on stderr: the standard output is sysbench's.

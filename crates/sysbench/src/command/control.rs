@@ -117,8 +117,8 @@ impl Control {
         self.abandoned.load(Ordering::Relaxed)
     }
 
-    /// Waits until all these threads have arrived, so that none has run all events before the others are awake. The
-    /// wait for a missing thread is short.
+    /// Waits until all these threads have arrived, so that none has run all events before the
+    /// others are awake. The wait for a missing thread is short.
     pub(crate) fn start_together(&self, threads: u32) {
         const PATIENCE: Duration = Duration::from_millis(20);
         let began = Instant::now();
@@ -194,8 +194,8 @@ impl Control {
         Some(f(&mut pace.lock().unwrap_or_else(std::sync::PoisonError::into_inner)))
     }
 
-    /// The next action of a free client. `claimed_ns` is the start that it has claimed, or [`UNCLAIMED`]; it is kept
-    /// between calls.
+    /// The next action of a free client. `claimed_ns` is the start that it has claimed, or
+    /// [`UNCLAIMED`]; it is kept between calls.
     pub(crate) fn next(&self, claimed_ns: &mut u64) -> NextEvent {
         if self.has_ended() {
             return NextEvent::Stop(StopReason::Ended);
@@ -208,7 +208,8 @@ impl Control {
             }
             return NextEvent::Stop(StopReason::Time);
         }
-        // With a schedule, a claimed event counts: no client waits for a start that would not be made.
+        // With a schedule, a claimed event counts: no client waits for a start that would not be
+        // made.
         let is_claimed = *claimed_ns != UNCLAIMED;
         if !is_claimed && !self.takes_one() {
             return NextEvent::Stop(StopReason::Events);

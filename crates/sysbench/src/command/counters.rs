@@ -214,8 +214,9 @@ impl Counters {
             .map(|(_, slot)| slot)
     }
 
-    /// An event of a client of this thread begins. The client was free since `free_since_ns`. Its start is counted with
-    /// its end, or when the tally is drained: without a rate, no lock is taken here.
+    /// An event of a client of this thread begins. The client was free since `free_since_ns`. Its
+    /// start is counted with its end, or when the tally is drained: without a rate, no lock is
+    /// taken here.
     pub(crate) fn begin_event(
         &self,
         thread: usize,
@@ -276,7 +277,8 @@ impl Counters {
         );
     }
 
-    /// Moves the events of all threads to the totals. What follows belongs to the interval that began at `start_ns`.
+    /// Moves the events of all threads to the totals. What follows belongs to the interval that
+    /// began at `start_ns`.
     pub(crate) fn drain_events(&self, start_ns: u64, into: &mut EventTally) {
         self.drain_each(start_ns, into, |_| {});
     }
@@ -410,7 +412,8 @@ mod tests {
         assert_eq!(drained(&counters).tally.sums.counts.carried_in, 1);
     }
 
-    /// A free client starts 900 ns late, another one is busy until 400 ns after the start and then 100 ns late.
+    /// A free client starts 900 ns late, another one is busy until 400 ns after the start and then
+    /// 100 ns late.
     #[test]
     fn lateness_of_the_generator_is_no_latency() {
         let counters = Counters::new(2, 1, 1, true);

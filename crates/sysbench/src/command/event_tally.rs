@@ -21,8 +21,9 @@ pub(crate) struct EventStart {
 }
 
 impl EventStart {
-    /// Without the delay that the load generator caused itself: its client was free since `free_since_ns`, and started
-    /// late all the same, because a timer or the turns of other clients did. A wait for a free client stays.
+    /// Without the delay that the load generator caused itself: its client was free since
+    /// `free_since_ns`, and started late all the same, because a timer or the turns of other
+    /// clients did. A wait for a free client stays.
     pub(crate) fn without_lateness(self, free_since_ns: u64) -> Self {
         let late_ns = self.started_ns.saturating_sub(self.scheduled_ns.max(free_since_ns));
         Self { scheduled_ns: self.scheduled_ns + late_ns, ..self }
@@ -60,7 +61,8 @@ impl EventTally {
         self.add_range(other);
     }
 
-    /// Appends what all threads counted later. Only the sums are kept: the time may be longer than an interval.
+    /// Appends what all threads counted later. Only the sums are kept: the time may be longer than
+    /// an interval.
     pub(crate) fn append(&mut self, later: &Self) {
         self.tally.sums.append(&later.tally.sums);
         self.add_range(later);

@@ -1,5 +1,5 @@
-//! What the threads of a running command share: when events may start, what is counted, and what the
-//! threads use.
+//! What the threads of a running command share: when events may start, what is counted, and what
+//! the threads use.
 
 mod command_run;
 mod control;

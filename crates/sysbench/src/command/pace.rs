@@ -1,8 +1,9 @@
 //! The schedule of `--rate`: the start times of events, for all clients together.
 //!
-//! A free client claims the next start of the schedule, due or not. So no start waits while a client is free, a late
-//! start counts its delay as latency, and overload is a growing queue, never an error. Waiting starts are not stored:
-//! the same stream of random numbers is drawn twice, for claims and for the count of due starts.
+//! A free client claims the next start of the schedule, due or not. So no start waits while a
+//! client is free, a late start counts its delay as latency, and overload is a growing queue, never
+//! an error. Waiting starts are not stored: the same stream of random numbers is drawn twice, for
+//! claims and for the count of due starts.
 
 use truetps_random::UnitSource;
 use truetps_record::Part;
@@ -59,7 +60,8 @@ pub(crate) struct RatePace {
 }
 
 impl RatePace {
-    /// `rate` starts a second of all parts on average, from `from_ns` on. This part makes every so many-th of them.
+    /// `rate` starts a second of all parts on average, from `from_ns` on. This part makes every so
+    /// many-th of them.
     pub(crate) fn new(rate: f64, random: Xoroshiro, from_ns: u64, part: Part) -> Self {
         let begins_ns = from_ns as f64;
         let mut claims = Starts {

@@ -1,8 +1,10 @@
-//! The shape of a statement: its text with literals replaced by `?`, so that statements that differ only in their
-//! values have the same shape. It runs for each statement in a text, and reads every byte at most once.
+//! The shape of a statement: its text with literals replaced by `?`, so that statements that differ
+//! only in their values have the same shape. It runs for each statement in a text, and reads every
+//! byte at most once.
 //!
 //! - A number after the name of a table becomes `N`: `sbtest1` and `sbtest2` have the same shape.
-//! - Equal consecutive lists, like the rows of an INSERT, are written once, and so are the values of IN.
+//! - Equal consecutive lists, like the rows of an INSERT, are written once, and so are the values
+//!   of IN.
 //! - Comments are omitted, except those that a server reads (`/*!`, `/*+`).
 //! - White space is omitted if it has no effect.
 
@@ -10,7 +12,8 @@ use truetps_record::SqlDialect;
 
 /// Longest shape in bytes: the rest is ignored.
 const SHAPE_BYTES_MAX: usize = 1000;
-/// Bytes of a statement that are read: they suffice for the shape of a bulk INSERT of half a megabyte.
+/// Bytes of a statement that are read: they suffice for the shape of a bulk INSERT of half a
+/// megabyte.
 const READ_BYTES_MAX: usize = 16 << 10;
 /// Nested lists that are distinguished.
 const DEPTH_MAX: usize = 16;
@@ -33,7 +36,8 @@ pub(crate) fn put_shape(sql: &[u8], dialect: SqlDialect, out: &mut Vec<u8>) {
     writer.end(is_cut);
 }
 
-/// A list that has ended: its beginning and end, and the end of the text that stands for its repetitions.
+/// A list that has ended: its beginning and end, and the end of the text that stands for its
+/// repetitions.
 #[derive(Clone, Copy)]
 struct List {
     begin: usize,

@@ -14,8 +14,8 @@ use crate::options::RunSettings;
 use crate::output::MessageLog;
 use crate::rand::{Unique, Xoroshiro};
 
-/// Threads with their own tally of events; more than this share them to save memory. With a rate each tally has four
-/// histograms of 230 KB instead of one.
+/// Threads with their own tally of events; more than this share them to save memory. With a rate
+/// each tally has four histograms of 230 KB instead of one.
 const TALLIES_MAX: u32 = 64;
 const TALLIES_WITH_RATE_MAX: u32 = 16;
 
@@ -31,8 +31,8 @@ impl CommandShared {
     /// `seed`: of all random numbers; `None`: a random one.
     pub(crate) fn new(log: Arc<MessageLog>, interrupt: Interrupt, seed: Option<i32>) -> Self {
         let seed = seed.map_or_else(any_seed, |seed| seed.cast_unsigned().into());
-        // Unique numbers continue from run to run: they do not depend on the seed, or keys of the last run would be
-        // repeated.
+        // Unique numbers continue from run to run: they do not depend on the seed, or keys of the
+        // last run would be repeated.
         let mut chance = Xoroshiro::from_seed(any_seed(), 0);
         let unique = Arc::new(Unique::new(chance.next_u64() as u32, chance.next_u64() as u32));
         Self { log, interrupt, unique, seed }

@@ -1,8 +1,8 @@
-//! The threads' resource use in the measured time: CPU time, time waiting for a core, and context switches; and how long
-//! answers waited for the turn of their client.
+//! The threads' resource use in the measured time: CPU time, time waiting for a core, and context
+//! switches; and how long answers waited for the turn of their client.
 //!
-//! A thread can only read its own use. The watching thread announces each new period by a number; the others check it
-//! between events, and add their use since their last check.
+//! A thread can only read its own use. The watching thread announces each new period by a number;
+//! the others check it between events, and add their use since their last check.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -62,7 +62,8 @@ impl Usage {
         METER.set(Some(ThreadMeter { usage: ThreadUse::new(), worker, round, ready_ns: (0, 0) }));
     }
 
-    /// Adds the calling thread's use, if a new period has begun. Its cost is close to zero otherwise.
+    /// Adds the calling thread's use, if a new period has begun. Its cost is close to zero
+    /// otherwise.
     pub(crate) fn add_if_asked(&self) {
         let round = self.round.load(Ordering::Relaxed);
         METER.with_borrow_mut(|meter| {

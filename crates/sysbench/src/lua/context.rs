@@ -1,4 +1,5 @@
-//! The client that is running on this thread: C functions called by scripts cannot receive it as an argument.
+//! The client that is running on this thread: C functions called by scripts cannot receive it as an
+//! argument.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -24,8 +25,8 @@ pub(crate) struct Context {
     pub(crate) start_ns: Cell<u64>,
     /// When its last event ended.
     pub(crate) free_since_ns: Cell<u64>,
-    /// The connections of a client that has its thread to itself: no other client waits while it waits for one.
-    /// `None`: other clients wait for the thread.
+    /// The connections of a client that has its thread to itself: no other client waits while it
+    /// waits for one. `None`: other clients wait for the thread.
     pub(crate) own_store: Option<Rc<RefCell<Store>>>,
     /// Whether it was resumed and has started no event since.
     pub(crate) has_turn: Cell<bool>,
@@ -40,7 +41,8 @@ pub(crate) fn enter(context: Option<Rc<Context>>) -> Option<Rc<Context>> {
     CURRENT.replace(context)
 }
 
-/// Calls `f` with the running client; `None` if there is none, as in a thread that a script's library started.
+/// Calls `f` with the running client; `None` if there is none, as in a thread that a script's
+/// library started.
 pub(crate) fn with<R>(f: impl FnOnce(&Context) -> R) -> Option<R> {
     CURRENT.with_borrow(|current| current.as_deref().map(f))
 }

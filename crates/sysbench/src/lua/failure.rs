@@ -22,7 +22,8 @@ impl ProcedureFailure {
     /// The message for it.
     pub(crate) fn line(&self) -> String {
         let Self { function, problem, .. } = self;
-        // LuaJIT converts the arguments of C functions before the call, and does not convert text to numbers.
+        // LuaJIT converts the arguments of C functions before the call, and does not convert text
+        // to numbers.
         let is_text_for_number = problem.contains("(cannot convert 'string' to '");
         let hint = if is_text_for_number {
             "; a C function takes no text as a number: use tonumber()"

@@ -66,8 +66,8 @@ impl ScriptRequest {
     }
 }
 
-/// Begins a client's database request. Returns its connection and progress; `None`: the request is about something
-/// else.
+/// Begins a client's database request. Returns its connection and progress; `None`: the request is
+/// about something else.
 pub(crate) fn begin_request(
     store: &mut Store,
     request: ScriptRequest,
@@ -91,9 +91,9 @@ pub(crate) fn begin_request(
     })
 }
 
-/// Sends a statement and waits for its answer, for a client that has its thread to itself: without a detour through its
-/// coroutine, since LuaJIT compiles the call of a C function, but not what yields. Returns the code of the answer,
-/// [`NOT_SENT`] or [`LATE`].
+/// Sends a statement and waits for its answer, for a client that has its thread to itself: without
+/// a detour through its coroutine, since LuaJIT compiles the call of a C function, but not what
+/// yields. Returns the code of the answer, [`NOT_SENT`] or [`LATE`].
 pub(super) fn answer_soon(
     context: &Context,
     send: impl FnOnce(&mut Store) -> (u32, RequestProgress),

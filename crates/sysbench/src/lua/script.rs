@@ -76,8 +76,7 @@ pub(crate) fn package_path(env: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> 
     let home = env("HOME").map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
     let rocks = format!("{home}/.luarocks/share/lua");
     let default = format!(
-        "./?.lua;./?/init.lua;./src/lua/?.lua;{rocks}/5.1/?.lua;{rocks}/5.1/?/init.lua;{rocks}/?.lua;\
-         {rocks}/?/init.lua;/usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;{DATA_DIR}/?.lua"
+        "./?.lua;./?/init.lua;./src/lua/?.lua;{rocks}/5.1/?.lua;{rocks}/5.1/?/init.lua;{rocks}/?.lua;{rocks}/?/init.lua;/usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;{DATA_DIR}/?.lua"
     );
     or_given(env("LUA_PATH"), &default)
 }
@@ -86,8 +85,7 @@ pub(crate) fn package_path(env: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> 
 pub(crate) fn package_cpath(env: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<u8> {
     let home = env("HOME").map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
     let default = format!(
-        "./?.so;{home}/.luarocks/lib/lua/5.1/?.so;{home}/.luarocks/lib/lua/?.so;/usr/local/lib/lua/5.1/?.so;\
-         /usr/lib/lua/5.1/?.so"
+        "./?.so;{home}/.luarocks/lib/lua/5.1/?.so;{home}/.luarocks/lib/lua/?.so;/usr/local/lib/lua/5.1/?.so;/usr/lib/lua/5.1/?.so"
     );
     or_given(env("LUA_CPATH"), &default)
 }

@@ -1,7 +1,7 @@
 //! The texts of a script: its own file and the files that it loads.
 //!
-//! The script and the modules that it requires are read once for all states: all clients run the same text, even if a
-//! file is changed during the run, and the run folder has the text that ran.
+//! The script and the modules that it requires are read once for all states: all clients run the
+//! same text, even if a file is changed during the run, and the run folder has the text that ran.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -39,7 +39,8 @@ struct Loaded {
 }
 
 impl LoadedSources {
-    /// The text of a file. A named text is read once: the script, or a module. The first of all is the script.
+    /// The text of a file. A named text is read once: the script, or a module. The first of all is
+    /// the script.
     ///
     /// # Errors
     ///

@@ -38,10 +38,11 @@ const PARTS: [(&str, &str, &str); 12] = [
 const INSPECTION: &str = include_str!("prelude/inspection.lua");
 const DECLARATIONS: &str = include_str!("prelude/declarations.h");
 
-/// Heap size at which a collection begins, in percent of the live data. Thousands of clients are prepared with a small
-/// value, which takes a little longer and leaves less fragmentation.
+/// Heap size at which a collection begins, in percent of the live data. Thousands of clients are
+/// prepared with a small value, which takes a little longer and leaves less fragmentation.
 const PAUSE_IN_PREPARATION: i32 = 125;
-/// Far below LuaJIT's default of 200: most of the heap is thousands of clients, which no collection shrinks.
+/// Far below LuaJIT's default of 200: most of the heap is thousands of clients, which no collection
+/// shrinks.
 const PAUSE_IN_EVENTS: i32 = 120;
 /// Twice LuaJIT's default: a slow collection lets the heap grow in between.
 const STEPS_IN_EVENTS: i32 = 400;
@@ -57,7 +58,8 @@ pub(crate) enum Role {
     Shared,
 }
 
-/// Why each client gets a state and a thread of its own: what the script does, as a sentence without its subject.
+/// Why each client gets a state and a thread of its own: what the script does, as a sentence
+/// without its subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IsolationReason {
     pub(crate) text: String,
@@ -68,7 +70,8 @@ pub(crate) struct IsolationReason {
 /// Receives the declared options: used only by the main state.
 pub(crate) type DeclarationLog = Rc<RefCell<Vec<OptionSpec>>>;
 
-// Fields are dropped in this order: the state before the store, whose structures its finalisers read.
+// Fields are dropped in this order: the state before the store, whose structures its finalisers
+// read.
 pub(crate) struct LuaState {
     api: Table,
     runtime: Table,
@@ -214,8 +217,8 @@ impl LuaState {
         self.api.get::<Function>("hook").and_then(|hook| hook.call((client, name))).ok()
     }
 
-    /// The clients are ready. Garbage of their preparation is collected now, so that no collection of it falls into the
-    /// events.
+    /// The clients are ready. Garbage of their preparation is collected now, so that no collection
+    /// of it falls into the events.
     pub(crate) fn end_of_preparation(&self) {
         // Errors in a script's finalisers are ignored, as in sysbench.
         let _ = self.lua.gc_collect();
@@ -371,8 +374,8 @@ fn add_sources(lua: &Lua, runtime: &Table, sources: &Arc<LoadedSources>) -> mlua
 
 #[expect(unsafe_code, reason = "the address of an array that sql.lua has made for this call")]
 fn bind(store: &mut Store, (number, address, count): (u32, f64, usize)) -> bool {
-    // SAFETY: `sql.lua` passes the address of an array of `count` descriptions, and keeps the buffers alive as long as
-    // the statement or until it binds it again.
+    // SAFETY: `sql.lua` passes the address of an array of `count` descriptions, and keeps the
+    // buffers alive as long as the statement or until it binds it again.
     let binds = unsafe { Binds::read(address as usize, count) };
     store.bind(number, binds)
 }
@@ -414,7 +417,8 @@ fn add_declarations(
     })
 }
 
-/// `shared_by`: the run of a state that clients already share. Findings there come too late, and are only reported.
+/// `shared_by`: the run of a state that clients already share. Findings there come too late, and
+/// are only reported.
 fn add_findings(
     lua: &Lua,
     runtime: &Table,
@@ -436,8 +440,8 @@ fn add_findings(
     add_plain((lua, runtime), "found", move |_, ()| Ok(found.borrow().clone()))
 }
 
-/// Reports that clients share a state although this action in the script's body would have given them separate ones. A
-/// user who requested shared states gets no such note.
+/// Reports that clients share a state although this action in the script's body would have given
+/// them separate ones. A user who requested shared states gets no such note.
 fn tell_late(run: &CommandRun, found: &str) {
     if run.settings.ours.lua_isolation != LuaIsolation::Auto {
         return;

@@ -1,7 +1,7 @@
 //! The C functions that scripts find with `ffi.C`, with sysbench's names and types.
 //!
-//! They are called by LuaJIT, on the thread of the client that runs. None of them may panic or unwind. The program
-//! exports them: see the build script of the `cli` crate.
+//! They are called by LuaJIT, on the thread of the client that runs. None of them may panic or
+//! unwind. The program exports them: see the build script of the `cli` crate.
 #![allow(unsafe_code, reason = "functions that C code calls by name, with pointers that it made")]
 
 use std::borrow::Cow;
@@ -102,7 +102,8 @@ pub(crate) unsafe extern "C" fn sb_rand_varstr(
     length.unwrap_or(0)
 }
 
-/// Whether there is another event, for scripts with their own `thread_run`. Waits until the event is due.
+/// Whether there is another event, for scripts with their own `thread_run`. Waits until the event
+/// is due.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_more_events(_tid: c_int) -> bool {
     loop {
@@ -221,8 +222,9 @@ pub(crate) unsafe extern "C" fn sb_histogram_print(histogram: *mut ScriptHistogr
     }
 }
 
-/// An event of the test `cpu`: how many of the numbers from 3 to `limit` are prime. Each is divided by 2, 3, 4, … up to its
-/// square root until a division is exact, in 64 bits: this is the work that sysbench's figure stands for.
+/// An event of the test `cpu`: how many of the numbers from 3 to `limit` are prime. Each is divided
+/// by 2, 3, 4, … up to its square root until a division is exact, in 64 bits: this is the work that
+/// sysbench's figure stands for.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_count_primes(limit: u32) -> u32 {
     (3..=u64::from(limit))
@@ -230,7 +232,8 @@ pub(crate) extern "C" fn truetps_count_primes(limit: u32) -> u32 {
         .count() as u32
 }
 
-/// Requests the next event, which begins: [`STOP`], [`GO`], or [`LATER`] if the caller has to yield first.
+/// Requests the next event, which begins: [`STOP`], [`GO`], or [`LATER`] if the caller has to yield
+/// first.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_next_event(_tid: c_int) -> c_int {
     match context::with(Context::next_event) {

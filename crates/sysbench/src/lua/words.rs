@@ -8,7 +8,8 @@ use super::tokens::{LuaTokens, Token, words};
 
 /// A longer text is not inspected.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// Functions and tables by which a script can reach a global whose name it computes, or run a generated text.
+/// Functions and tables by which a script can reach a global whose name it computes, or run a
+/// generated text.
 const WAYS_TO_ANY_NAME: [&[u8]; 10] = [
     b"getfenv",
     b"setfenv",
@@ -80,8 +81,8 @@ impl ScriptWords {
         *self.counts.entry(word).or_default() += 1;
     }
 
-    /// The given options that are never read. `occurs` is how often a name occurs without being read: once if the
-    /// script declares it.
+    /// The given options that are never read. `occurs` is how often a name occurs without being
+    /// read: once if the script declares it.
     pub(super) fn unread(&self, given: &[(String, u32)]) -> Vec<UnreadOption> {
         if self.is_opaque {
             return Vec::new();
@@ -98,7 +99,8 @@ impl ScriptWords {
             .collect()
     }
 
-    /// A name that contains this one, `oltp_table_size` for `table_size`, or else one that is spelled similarly.
+    /// A name that contains this one, `oltp_table_size` for `table_size`, or else one that is
+    /// spelled similarly.
     fn near(&self, name: &str) -> Option<String> {
         const LETTERS_MIN: usize = 4;
         if name.len() < LETTERS_MIN {
@@ -119,8 +121,8 @@ fn underscored(text: &[u8]) -> Vec<u8> {
     text.iter().map(|c| if *c == b'-' { b'_' } else { *c }).collect()
 }
 
-/// Whether a word gives access to options whose names are not in the text: `sysbench.opt`, `sysbench` and `_G` do if no
-/// field follows.
+/// Whether a word gives access to options whose names are not in the text: `sysbench.opt`,
+/// `sysbench` and `_G` do if no field follows.
 fn is_way_to_any_name(word: &[u8], before: [Option<Token<'_>>; 2], after: &LuaTokens<'_>) -> bool {
     match (before, word) {
         // An option of this name.
@@ -151,7 +153,8 @@ mod tests {
 
     #[test]
     fn options_that_no_line_reads_are_named() {
-        let old = "-- tables\n--[[ table_size\n rows ]] function prepare() create_tables(oltp_tables_count or 1)\n\
+        let old = "-- tables\n--[[ table_size\n rows ]] function prepare() \
+                   create_tables(oltp_tables_count or 1)\n\
                    rows = oltp_table_size or 10000 end";
         let near = |name: &str, near: &str| (name.to_owned(), Some(near.to_owned()));
         assert_eq!(
@@ -163,7 +166,8 @@ mod tests {
             ]
         );
         // Names are the same with `-` and with `_`.
-        let text = "sysbench.cmdline.options = { ['sql-dir'] = {'x', ''}, ['a-b'] = {'y', ''} } print(sysbench.opt.sql_dir)";
+        let text = "sysbench.cmdline.options = { ['sql-dir'] = {'x', ''}, ['a-b'] = {'y', ''} } \
+                    print(sysbench.opt.sql_dir)";
         assert_eq!(unread(text, &[("sql_dir", 1), ("a_b", 1)]), [("a_b".to_owned(), None)]);
         assert_eq!(unread("print(sysbench.opt['c-d'])", &[("c_d", 0)]), []);
         let declared =
@@ -204,7 +208,8 @@ mod tests {
 
     #[test]
     fn fields_and_texts_leave_no_doubt() {
-        let text = "-- sysbench.opt[k]\nprint('sysbench', sysbench.opt.debug, sysbench.opt.load, _G.rows, sysbench.tid)";
+        let text = "-- sysbench.opt[k]\nprint('sysbench', sysbench.opt.debug, sysbench.opt.load, \
+                    _G.rows, sysbench.tid)";
         assert_eq!(unread(text, &[("x", 0), ("rows", 0)]), [("x".to_owned(), None)]);
         // Two dashes inside a text literal do not start a comment.
         assert_eq!(unread("con:query('DELETE -- all' .. sysbench.opt.rows)", &[("rows", 0)]), []);

@@ -1,7 +1,8 @@
-//! The options that exist before any script is read: the options of sysbench 1.0.20 and of 1.1 together, and truetps's
-//! own.
+//! The options that exist before any script is read: the options of sysbench 1.0.20 and of 1.1
+//! together, and truetps's own.
 //!
-//! Names, types and defaults are sysbench's, which command lines rely on; the descriptions are truetps's.
+//! Names, types and defaults are sysbench's, which command lines rely on; the descriptions are
+//! truetps's.
 
 use super::OptionType::{self, Bool, Double, File, Int, List, Size, String};
 use super::{OptionGroup, OptionSpec, SysbenchRelease};
@@ -18,7 +19,8 @@ const GENERAL: [BuiltinOption; 20] = [
         "forced-shutdown",
         String,
         Some("off"),
-        "abort running events this many seconds after --time, or N% of it; empty means 5%, 'off' waits",
+        "abort running events this many seconds after --time, or N% of it; empty means 5%, 'off' \
+         waits",
     ),
     ("thread-stack-size", Size, Some("64K"), "stack size of a thread; accepted and ignored"),
     ("thread-init-timeout", Int, Some("30"), "seconds in which all clients have to be ready"),
@@ -38,7 +40,8 @@ const GENERAL: [BuiltinOption; 20] = [
         "report-checkpoints",
         List,
         Some(""),
-        "comma-separated seconds after the start at which a full report is printed and the counters are reset",
+        "comma-separated seconds after the start at which a full report is printed and the \
+         counters are reset",
     ),
     ("debug", Bool, Some("off"), "print debugging information"),
     ("validate", Bool, Some("off"), "check results where a test can"),

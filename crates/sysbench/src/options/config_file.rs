@@ -7,12 +7,14 @@ use crate::output::system_words;
 
 /// Reads lines of `name = value`.
 ///
-/// `#` starts a comment at the start of a line or after a blank; a value may be in quotes of either kind, and so may
-/// each part of a list; a name without `=` is an option without a value; a leading `--` of a name is ignored.
+/// `#` starts a comment at the start of a line or after a blank; a value may be in quotes of either
+/// kind, and so may each part of a list; a name without `=` is an option without a value; a leading
+/// `--` of a name is ignored.
 ///
-/// This accepts more than sysbench, which keeps the blanks around `=` in names and values and loses options that a test
-/// declares later (its issues 228 and 498): here the file may contain every option, including the test's own, and the
-/// command line takes precedence, wherever `--config-file` is on it.
+/// This accepts more than sysbench, which keeps the blanks around `=` in names and values and loses
+/// options that a test declares later (its issues 228 and 498): here the file may contain every
+/// option, including the test's own, and the command line takes precedence, wherever
+/// `--config-file` is on it.
 pub(super) fn read(file: &[u8]) -> GivenOptions {
     let mut given = GivenOptions::default();
     for line in file.split(|byte| *byte == b'\n') {
@@ -57,7 +59,8 @@ fn without_comment(line: &[u8]) -> &[u8] {
     line
 }
 
-/// The value without its quotes. If a part between commas is quoted, each part is unquoted separately.
+/// The value without its quotes. If a part between commas is quoted, each part is unquoted
+/// separately.
 fn unquoted(text: &[u8]) -> Vec<u8> {
     if let Some(inner) = in_quotes(text) {
         return inner.to_vec();
@@ -88,7 +91,8 @@ mod tests {
 
     #[test]
     fn lines_are_options() {
-        let file = "# a comment\nthreads=3\n time = 7 \r\n\nhosts = h1,h2 # two\n--dashes=1\nbare\nempty=\na_b=1\na-b=2";
+        let file = "# a comment\nthreads=3\n time = 7 \r\n\nhosts = h1,h2 # \
+                    two\n--dashes=1\nbare\nempty=\na_b=1\na-b=2";
         assert_eq!(
             typed(file),
             [

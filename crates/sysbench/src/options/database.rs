@@ -9,7 +9,8 @@ use truetps_driver::{Login, Password, TlsMode};
 use super::lookup::Lookup;
 use super::{OptionRefusal, SysbenchRelease, key, number, value};
 
-/// Whether `--db-ps-mode` lets the client write values into the text of statements: the server prepares none.
+/// Whether `--db-ps-mode` lets the client write values into the text of statements: the server
+/// prepares none.
 pub(super) fn emulates_prepared(lookup: &Lookup<'_>) -> Result<bool, OptionRefusal> {
     match lookup.bytes("db-ps-mode") {
         b"auto" => Ok(false),
@@ -39,8 +40,8 @@ pub(crate) struct SslFiles {
     pub(crate) key: Option<PathBuf>,
     pub(crate) cert: Option<PathBuf>,
     pub(crate) ca: Option<PathBuf>,
-    /// Whether the files are the ones that 1.0 takes from its working directory with `--mysql-ssl=on`: they are used if
-    /// they exist.
+    /// Whether the files are the ones that 1.0 takes from its working directory with
+    /// `--mysql-ssl=on`: they are used if they exist.
     pub(crate) are_assumed: bool,
 }
 
@@ -106,7 +107,8 @@ impl MysqlSettings {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PgsqlSettings {
-    /// A name, an address, or the folder of a socket. Like every text here: if it is empty, libpq looks elsewhere.
+    /// A name, an address, or the folder of a socket. Like every text here: if it is empty, libpq
+    /// looks elsewhere.
     pub(crate) host: String,
     pub(crate) port: String,
     pub(crate) user: String,

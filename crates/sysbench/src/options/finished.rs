@@ -13,8 +13,8 @@ use super::{
 
 /// Every option with its value.
 ///
-/// Getters find names with `-` and with `_`. Each returns None if there is no such option, or its type has no such
-/// value.
+/// Getters find names with `-` and with `_`. Each returns None if there is no such option, or its
+/// type has no such value.
 #[derive(Debug, Clone)]
 pub(crate) struct SysbenchOptions {
     pub(crate) compat: SysbenchRelease,
@@ -88,8 +88,9 @@ impl SysbenchOptions {
 
     /// The content of `sysbench.opt`: names with `_`, in order, with their values.
     ///
-    /// truetps's own options are not included: sysbench has none of these names, and scripts that declare none get all
-    /// options as globals, where `format` or `runs` may have another meaning. Such a script sees a typed one as text.
+    /// truetps's own options are not included: sysbench has none of these names, and scripts that
+    /// declare none get all options as globals, where `format` or `runs` may have another meaning.
+    /// Such a script sees a typed one as text.
     pub(crate) fn export(&self) -> impl Iterator<Item = (&[u8], Cow<'_, OptionValue>)> {
         self.values.iter().filter_map(|(name, value)| {
             if self.registry.get(name)?.group != OptionGroup::Ours {
@@ -113,8 +114,8 @@ impl SysbenchOptions {
             .any(|entry| self.registry.get(&entry.name).is_some_and(|one| one.group == group))
     }
 
-    /// The options that the user gave for the script, with `_` in their names, and how often the script has named each
-    /// by declaring it.
+    /// The options that the user gave for the script, with `_` in their names, and how often the
+    /// script has named each by declaring it.
     pub(crate) fn given_to_script(&self) -> Vec<(String, u32)> {
         let given = self.values.keys().filter(|name| self.given.get(name).is_some());
         let of_script = given.filter_map(|name| match self.registry.get(name)?.group {
@@ -179,7 +180,8 @@ impl SysbenchOptions {
         if let OptionValue::List(list) = self.value(name)? { Some(list) } else { None }
     }
 
-    /// The text that the value was read from, for any type: the given one, or the default. Empty if there is none.
+    /// The text that the value was read from, for any type: the given one, or the default. Empty if
+    /// there is none.
     pub(crate) fn text(&self, name: &str) -> Option<Vec<u8>> {
         let spec = &self.registry.get(name.as_bytes())?.spec;
         Some(text_of(spec, &self.given).unwrap_or_default().to_vec())
@@ -195,8 +197,9 @@ impl SysbenchOptions {
     }
 }
 
-/// Values in sysbench's order, so that the first refusal is the same: built-in options first, then the script's by
-/// name. Unless `strict`, a wrong value of a truetps option is skipped: the script may declare that name.
+/// Values in sysbench's order, so that the first refusal is the same: built-in options first, then
+/// the script's by name. Unless `strict`, a wrong value of a truetps option is skipped: the script
+/// may declare that name.
 fn read_all(
     registry: &Registry,
     given: &GivenOptions,

@@ -38,9 +38,10 @@ pub(crate) enum FirstRequest {
 /// The built-in test.
 const BUILT_IN: &str = "cpu";
 
-/// Options before the script is read. With a command, the caller continues: [`FirstPass::declare`] each option of the
-/// script, [`FirstPass::check_names`], whether the command exists, and [`FirstPass::finish`]. Without one, only the
-/// script's body runs, and unknown options are never checked.
+/// Options before the script is read. With a command, the caller continues: [`FirstPass::declare`]
+/// each option of the script, [`FirstPass::check_names`], whether the command exists, and
+/// [`FirstPass::finish`]. Without one, only the script's body runs, and unknown options are never
+/// checked.
 #[derive(Debug, Clone)]
 pub(crate) struct FirstPass {
     pub(crate) command_line: CommandLine,
@@ -49,8 +50,8 @@ pub(crate) struct FirstPass {
     /// For the help page, and a script's list of options.
     pub(crate) registry: Registry,
     given: GivenOptions,
-    /// None if help or the version is requested. [`FirstPass::finish`] reads them again, when the script's defaults are
-    /// known.
+    /// None if help or the version is requested. [`FirstPass::finish`] reads them again, when the
+    /// script's defaults are known.
     pub(crate) settings: Option<RunSettings>,
     /// Why `--part=auto` names no part.
     part_problem: Option<String>,
@@ -60,9 +61,10 @@ pub(crate) struct FirstPass {
 
 /// Reads a command line; the first argument is the program's name.
 ///
-/// sysbench's general options are read and checked here, before the line with the version is printed; options of
-/// databases, of the script and of truetps are only parsed. Wrong values of truetps's own options count as not given
-/// until [`FirstPass::finish`] refuses them, since a script may take their names.
+/// sysbench's general options are read and checked here, before the line with the version is
+/// printed; options of databases, of the script and of truetps are only parsed. Wrong values of
+/// truetps's own options count as not given until [`FirstPass::finish`] refuses them, since a
+/// script may take their names.
 ///
 /// # Errors
 ///
@@ -142,21 +144,25 @@ fn name_part(
 }
 
 impl FirstPass {
-    /// Declares an option of the script, or of a built-in test. [`FirstPass::finish`] checks its default.
+    /// Declares an option of the script, or of a built-in test. [`FirstPass::finish`] checks its
+    /// default.
     ///
-    /// If a script declares one of sysbench's own names, sysbench applies the script's default even if the user gave a
-    /// value, and has already used the old default itself by then (its issue 151). Here the user's value stays in
-    /// force, and truetps uses the script's default if the user gave none.
+    /// If a script declares one of sysbench's own names, sysbench applies the script's default even
+    /// if the user gave a value, and has already used the old default itself by then (its issue
+    /// 151). Here the user's value stays in force, and truetps uses the script's default if the
+    /// user gave none.
     pub(crate) fn declare(&mut self, spec: OptionSpec) {
         self.registry.declare(spec);
     }
 
-    /// Whether every option that was given is known, and every switch on or off. `script_has_options`: the script has
-    /// set `sysbench.cmdline.options`, if only to an empty table, or the test is a built-in one.
+    /// Whether every option that was given is known, and every switch on or off.
+    /// `script_has_options`: the script has set `sysbench.cmdline.options`, if only to an empty
+    /// table, or the test is a built-in one.
     ///
     /// # Errors
     ///
-    /// `invalid option: --name=text` of the first unknown one. 1.0 accepts every name if the script declares none.
+    /// `invalid option: --name=text` of the first unknown one. 1.0 accepts every name if the script
+    /// declares none.
     pub(crate) fn check_names(&self, script_has_options: bool) -> Result<(), OptionRefusal> {
         let refused = self.given.iter().find(|entry| match self.registry.get(&entry.name) {
             None => !self.takes_unknown(script_has_options),
@@ -170,13 +176,13 @@ impl FirstPass {
         }
     }
 
-    /// All values, after all declarations. `script_has_options` as in [`FirstPass::check_names`], which is called
-    /// first.
+    /// All values, after all declarations. `script_has_options` as in [`FirstPass::check_names`],
+    /// which is called first.
     ///
     /// # Errors
     ///
-    /// Unknown names, wrong numbers of any option, wrong values of truetps's own options, and errors caused by the
-    /// script's defaults.
+    /// Unknown names, wrong numbers of any option, wrong values of truetps's own options, and
+    /// errors caused by the script's defaults.
     pub(crate) fn finish(
         mut self,
         script_has_options: bool,
@@ -204,11 +210,13 @@ impl FirstPass {
         )
     }
 
-    /// Values before the script is known: used by a script's body that opens connections. Unknown names are texts.
+    /// Values before the script is known: used by a script's body that opens connections. Unknown
+    /// names are texts.
     ///
     /// # Errors
     ///
-    /// Wrong numbers of options known so far, and a built-in test without a command, which has no body to run.
+    /// Wrong numbers of options known so far, and a built-in test without a command, which has no
+    /// body to run.
     pub(crate) fn preliminary(&self) -> Result<SysbenchOptions, OptionRefusal> {
         let line = &self.command_line;
         if let (Some(test), None) =

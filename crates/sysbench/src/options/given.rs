@@ -85,13 +85,14 @@ pub(crate) struct CommandLine {
     pub(crate) command: Option<OsString>,
 }
 
-const TEST_WARNING: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on the \
-                            command line without any options.";
+const TEST_WARNING: &str = "WARNING: the --test option is deprecated. You can pass a script name \
+                            or path on the command line without any options.";
 
 /// Parses arguments; the first is the program.
 ///
-/// Each argument that starts with `--` is an option; the others are the test, then the command. `--test=x` names the
-/// test directly: the next word is the command. No script can have an option `test`.
+/// Each argument that starts with `--` is an option; the others are the test, then the command.
+/// `--test=x` names the test directly: the next word is the command. No script can have an option
+/// `test`.
 ///
 /// # Errors
 ///

@@ -40,7 +40,8 @@ pub(crate) fn help_page(registry: &Registry) -> Vec<u8> {
     page
 }
 
-/// The output of `<test> help` if the test has no `help` of its own: its options by name, under its own name.
+/// The output of `<test> help` if the test has no `help` of its own: its options by name, under its
+/// own name.
 pub(crate) fn test_help(registry: &Registry, test: &[u8]) -> Vec<u8> {
     let mut specs: Vec<_> = registry.group(OptionGroup::Script).collect();
     specs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -52,7 +53,8 @@ pub(crate) fn version_line(compat: SysbenchRelease) -> String {
     format!("sysbench {}\n", compat.version())
 }
 
-/// The output of `sysbench.cmdline.print_test_options()` for options in this order: a line for each, and an empty one.
+/// The output of `sysbench.cmdline.print_test_options()` for options in this order: a line for
+/// each, and an empty one.
 pub(crate) fn print_test_options(specs: &[&OptionSpec]) -> Vec<u8> {
     [&lines(specs)[..], b"\n"].concat()
 }

@@ -11,7 +11,8 @@ pub(crate) enum OptionGroup {
     Database,
     Mysql,
     Pgsql,
-    /// Options that sysbench does not have. Scripts do not see them in `sysbench.opt`, and may take their names.
+    /// Options that sysbench does not have. Scripts do not see them in `sysbench.opt`, and may take
+    /// their names.
     Ours,
     Script,
     /// Undeclared: given to a script of the old kind, which declares no options.
@@ -83,7 +84,8 @@ impl OptionType {
     }
 }
 
-/// One option as declared, by truetps or by a script. Names and texts of scripts are bytes, like Lua's strings.
+/// One option as declared, by truetps or by a script. Names and texts of scripts are bytes, like
+/// Lua's strings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OptionSpec {
     /// As declared: `-` and `_` are kept for help, but are equal when names are compared.

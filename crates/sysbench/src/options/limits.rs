@@ -8,8 +8,9 @@ const CHECKPOINTS_MAX: usize = 256;
 
 /// When events that are still running are aborted, from the start of the run. None: never.
 ///
-/// `off` means never; a number is that many seconds after `time`, `N%` that share of it, and empty means 5 %. Fractions
-/// of a second are cut off. Without a time limit there is no base, and the text is not checked.
+/// `off` means never; a number is that many seconds after `time`, `N%` that share of it, and empty
+/// means 5 %. Fractions of a second are cut off. Without a time limit there is no base, and the
+/// text is not checked.
 ///
 /// # Errors
 ///

@@ -3,17 +3,20 @@
 use super::given::{GivenOptions, Origin};
 use super::{OptionRefusal, Registry, key, number, value};
 
-/// Texts of known options, read with the types of the known options, even if a script has declared the name with another type.
+/// Texts of known options, read with the types of the known options, even if a script has declared
+/// the name with another type.
 #[derive(Clone, Copy)]
 pub(super) struct Lookup<'a> {
     pub(super) registry: &'a Registry,
     pub(super) given: &'a GivenOptions,
-    /// Whether wrong values of truetps's own options are refused. Not before the script is read: it may take a name.
+    /// Whether wrong values of truetps's own options are refused. Not before the script is read: it
+    /// may take a name.
     pub(super) strict: bool,
 }
 
 impl<'a> Lookup<'a> {
-    /// The text of an option: the given one, or the default, with a script's default first. None means no text.
+    /// The text of an option: the given one, or the default, with a script's default first. None
+    /// means no text.
     pub(super) fn text(&self, name: &str) -> Option<&'a [u8]> {
         let name = name.as_bytes();
         if self.registry.is_taken(name) {

@@ -1,10 +1,11 @@
 //! The command line, and the options that scripts declare.
 //!
-//! A command line is read twice, as in sysbench. [`first_pass()`] knows sysbench's own options and checks the general
-//! ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads the
-//! rest of the command line and makes [`SysbenchOptions`]. Nothing here prints or exits: texts are returned with the
-//! stream they belong to ([`Notice`], [`OptionRefusal`]), and the only file, `--config-file`, is read by a function of
-//! the caller.
+//! A command line is read twice, as in sysbench. [`first_pass()`] knows sysbench's own options and
+//! checks the general ones; a script is then loaded and declares its options
+//! ([`FirstPass::declare`]); [`FirstPass::finish`] reads the rest of the command line and makes
+//! [`SysbenchOptions`]. Nothing here prints or exits: texts are returned with the stream they
+//! belong to ([`Notice`], [`OptionRefusal`]), and the only file, `--config-file`, is read by a
+//! function of the caller.
 
 mod builtin;
 mod compat;

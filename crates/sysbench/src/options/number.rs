@@ -1,7 +1,7 @@
 //! Numbers as sysbench reads them: parsing stops where C's functions stop.
 
-/// A whole number of 32 bits: leading blanks and a `+` are accepted, hexadecimal and trailing text are not, and an
-/// empty text is 0. None for anything else.
+/// A whole number of 32 bits: leading blanks and a `+` are accepted, hexadecimal and trailing text
+/// are not, and an empty text is 0. None for anything else.
 pub(crate) fn int(text: &[u8]) -> Option<i32> {
     if text.is_empty() {
         return Some(0);
@@ -14,8 +14,9 @@ pub(crate) fn int(text: &[u8]) -> Option<i32> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Bytes: digits, optionally followed by K, M, G or T in either case; text after the suffix is ignored. A text that is
-/// not a size is 0, as in sysbench, and one that is too large is the maximum.
+/// Bytes: digits, optionally followed by K, M, G or T in either case; text after the suffix is
+/// ignored. A text that is not a size is 0, as in sysbench, and one that is too large is the
+/// maximum.
 pub(crate) fn size(text: &[u8]) -> u64 {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if digits == 0 {
@@ -35,8 +36,8 @@ pub(crate) fn size(text: &[u8]) -> u64 {
     number.saturating_mul(1 << shift)
 }
 
-/// The number at the start of the text, as C's `strtod` reads it: hexadecimal, `inf` and `nan` are numbers, and a text
-/// without a number is 0.
+/// The number at the start of the text, as C's `strtod` reads it: hexadecimal, `inf` and `nan` are
+/// numbers, and a text without a number is 0.
 pub(crate) fn double(text: &[u8]) -> f64 {
     let text = after_blanks(text);
     let (negative, text) = match text.first() {

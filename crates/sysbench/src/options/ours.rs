@@ -30,8 +30,8 @@ pub(crate) enum SysbenchFormat {
     Json,
 }
 
-/// Values of truetps's own options. If a script declares one of their names, the value here is the default
-/// ([`SysbenchOptions::taken`](super::SysbenchOptions::taken)).
+/// Values of truetps's own options. If a script declares one of their names, the value here is the
+/// default ([`SysbenchOptions::taken`](super::SysbenchOptions::taken)).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ours {
     pub(crate) lua_isolation: LuaIsolation,

@@ -20,7 +20,8 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    /// A line of the log. sysbench prints these before it knows the verbosity, so they are always printed.
+    /// A line of the log. sysbench prints these before it knows the verbosity, so they are always
+    /// printed.
     pub(super) fn warning(text: &str) -> Self {
         Self { text: format!("WARNING: {text}\n").into_bytes(), stream: OutputStream::Stdout }
     }

@@ -66,8 +66,8 @@ impl RunSettings {
         }
     }
 
-    /// The share of this part: clients, and events if their number is limited. A rate stays: each part makes its own
-    /// starts of the one schedule.
+    /// The share of this part: clients, and events if their number is limited. A rate stays: each
+    /// part makes its own starts of the one schedule.
     pub(crate) fn of_part(&self) -> Self {
         let part = self.ours.part;
         let threads = part.share(self.threads.into()) as u32;
@@ -156,8 +156,9 @@ fn check_part(
     Err(OptionRefusal::usage(problem))
 }
 
-/// The value of a renamed option; using the old name gives a warning. If both are given, the old name takes precedence.
-/// 0 under the old name (1 for threads, and a negative time) counts as not given.
+/// The value of a renamed option; using the old name gives a warning. If both are given, the old
+/// name takes precedence. 0 under the old name (1 for threads, and a negative time) counts as not
+/// given.
 fn renamed(
     lookup: &Lookup<'_>,
     notices: &mut Vec<Notice>,

@@ -23,8 +23,9 @@ pub(crate) enum BadText {
     Number,
 }
 
-/// The value of a text. None means an option without `=`, or without a default and a given value: true, 0 or empty.
-/// Sizes and numbers with a fraction are never refused: like sysbench, it uses what can be read.
+/// The value of a text. None means an option without `=`, or without a default and a given value:
+/// true, 0 or empty. Sizes and numbers with a fraction are never refused: like sysbench, it uses
+/// what can be read.
 pub(crate) fn read(kind: OptionType, text: Option<&[u8]>) -> Result<OptionValue, BadText> {
     Ok(match (kind, text) {
         (OptionType::Bool, None) => OptionValue::Bool(true),

@@ -1,5 +1,5 @@
-//! Blocks of text that sysbench does not have, in its style. They are printed only on request, after the report or
-//! before it, so that programs that parse sysbench's lines are not disturbed.
+//! Blocks of text that sysbench does not have, in its style. They are printed only on request,
+//! after the report or before it, so that programs that parse sysbench's lines are not disturbed.
 
 use std::fmt::Write as _;
 
@@ -36,15 +36,15 @@ pub(crate) struct StatementLatency {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScriptErrorCount {
     pub(crate) class: ErrorClass,
-    /// The server's error number or its SQLSTATE, whichever identifies its errors; empty if the error is not the
-    /// server's.
+    /// The server's error number or its SQLSTATE, whichever identifies its errors; empty if the
+    /// error is not the server's.
     pub(crate) code: String,
     pub(crate) count: u64,
     pub(crate) first_message: String,
 }
 
-/// Several percentiles, in the columns of the report's latencies; an empty line at the end. Nothing without
-/// percentiles.
+/// Several percentiles, in the columns of the report's latencies; an empty line at the end. Nothing
+/// without percentiles.
 pub(crate) fn percentiles(percentiles: &[Percentile]) -> String {
     if percentiles.is_empty() {
         return String::new();
@@ -56,7 +56,8 @@ pub(crate) fn percentiles(percentiles: &[Percentile]) -> String {
     text
 }
 
-/// A table with a row for each kind of statement; an empty line at the end. Nothing without statements.
+/// A table with a row for each kind of statement; an empty line at the end. Nothing without
+/// statements.
 pub(crate) fn statement_latency(kinds: &[StatementLatency]) -> String {
     let Some(first) = kinds.iter().max_by_key(|kind| kind.percentiles.len()) else {
         return String::new();
@@ -81,8 +82,8 @@ pub(crate) fn statement_latency(kinds: &[StatementLatency]) -> String {
     text
 }
 
-/// A row for each class of errors, in the columns of the report's `ignored errors`; an empty line at the end. Empty
-/// without errors. Rates are counts divided by `interval_s`.
+/// A row for each class of errors, in the columns of the report's `ignored errors`; an empty line
+/// at the end. Empty without errors. Rates are counts divided by `interval_s`.
 pub(crate) fn errors_by_class(errors: &[ScriptErrorCount], interval_s: f64) -> String {
     if errors.is_empty() {
         return String::new();

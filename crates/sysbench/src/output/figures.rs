@@ -2,8 +2,8 @@
 
 use crate::options::SysbenchRelease;
 
-/// Input of the reports: the time since the last report (intermediate), or since the last checkpoint or the start
-/// (cumulative). The fields are the same as in the tables that scripts get.
+/// Input of the reports: the time since the last report (intermediate), or since the last
+/// checkpoint or the start (cumulative). The fields are the same as in the tables that scripts get.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Figures {
     pub(crate) threads_running: u32,
@@ -43,7 +43,8 @@ impl Figures {
 /// How figures are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct FigureStyle {
-    /// Whether a database driver was used: reports show statements and transactions, not just events.
+    /// Whether a database driver was used: reports show statements and transactions, not just
+    /// events.
     pub(crate) is_sql: bool,
     /// Whether it is the built-in test of the processor.
     pub(crate) is_cpu: bool,

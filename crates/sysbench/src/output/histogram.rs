@@ -1,15 +1,16 @@
 //! Latency in buckets whose widths grow with the value, as sysbench has them.
 //!
-//! Bucket `i` of `size` has the value min * (max / min)^(i / (size - 1)); a value goes to the nearest bucket on the
-//! logarithmic scale, and a value outside the range to the bucket at that end.
+//! Bucket `i` of `size` has the value min * (max / min)^(i / (size - 1)); a value goes to the
+//! nearest bucket on the logarithmic scale, and a value outside the range to the bucket at that
+//! end.
 
 use std::fmt::Write as _;
 
 /// Stars of the longest row.
 const STARS: u64 = 40;
 
-/// `sysbench.histogram.new(size, min, max)`, and the histogram of a run. Values are milliseconds, though scripts may
-/// use any unit.
+/// `sysbench.histogram.new(size, min, max)`, and the histogram of a run. Values are milliseconds,
+/// though scripts may use any unit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LogHistogram {
     counts: Vec<u64>,
@@ -55,14 +56,15 @@ impl LogHistogram {
         self.seen_max = self.seen_max.max(value_ms);
     }
 
-    /// The buckets that have counted something: what they stand for in milliseconds, and their counts.
+    /// The buckets that have counted something: what they stand for in milliseconds, and their
+    /// counts.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (f64, u64)> {
         let counts = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
         counts.map(|(bucket, &count)| (self.value_ms(bucket), count))
     }
 
-    /// Header and rows; empty, without a header, if nothing was counted. `histogram:print()` of scripts prints it.
-    /// Unlike other texts it includes all its line ends.
+    /// Header and rows; empty, without a header, if nothing was counted. `histogram:print()` of
+    /// scripts prints it. Unlike other texts it includes all its line ends.
     pub(crate) fn text(&self) -> String {
         let Some(most) = self.counts.iter().max().filter(|&&most| most > 0) else {
             return String::new();

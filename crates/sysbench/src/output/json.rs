@@ -63,10 +63,11 @@ pub(crate) struct FinishedRun<'a> {
 ///                   errors, errors_per_s, reconnects, reconnects_per_s}
 /// ```
 ///
-/// A transaction is what sysbench calls an event, and a client what it calls a thread. `end_s` counts from the start of
-/// the measured time. `response_us_pNN` is `response_us_p95` for the 95th percentile and `response_us_p999` for the
-/// 99.9th; below the 10th the point is a `_`. `queue_length` and `concurrency` are there with a
-/// rate only. A number that cannot be written is `null`.
+/// A transaction is what sysbench calls an event, and a client what it calls a thread. `end_s`
+/// counts from the start of the measured time. `response_us_pNN` is `response_us_p95` for the 95th
+/// percentile and `response_us_p999` for the 99.9th; below the 10th the point is a `_`.
+/// `queue_length` and `concurrency` are there with a rate only. A number that cannot be written is
+/// `null`.
 pub(crate) fn json(run: &FinishedRun) -> Map<String, Value> {
     let intervals: Vec<Value> =
         run.intervals.iter().map(|figures| interval(figures, run.style)).collect();

@@ -1,6 +1,7 @@
 //! Banner, version, and the fixed lines of a run, in order.
 //!
-//! Levels are noted unless they are NOTICE. Output of `init()` comes between [`version`] and [`banner`].
+//! Levels are noted unless they are NOTICE. Output of `init()` comes between [`version`] and
+//! [`banner`].
 
 use std::fmt::Write as _;
 use std::io;
@@ -30,8 +31,8 @@ pub(crate) const DONE: &str = "Done.\n";
 /// FATAL, before the report ([`super::cumulative_forced`]).
 pub(crate) const FORCED_SHUTDOWN: &str = "The --max-time limit has expired, forcing shutdown...";
 
-/// The first line, of every command; an empty line follows. It names a sysbench version: scripts and parsers look for
-/// `sysbench 1.0.20 (…)`.
+/// The first line, of every command; an empty line follows. It names a sysbench version: scripts
+/// and parsers look for `sysbench 1.0.20 (…)`.
 pub(crate) fn version(sysbench: &str, luajit: &str) -> String {
     format!("sysbench {sysbench} (using bundled LuaJIT {luajit})\n")
 }

@@ -1,8 +1,9 @@
 //! Log output: levels, prefixes, and the collapsing of repeated messages.
 //!
-//! A message that equals the one before it, at any level, is only counted. The count is printed on a separate line
-//! before the next different message. Lines with a time stamp and output of scripts neither count nor end a series, and
-//! a count that is still open at the end of the process is never printed. This is sysbench's behaviour.
+//! A message that equals the one before it, at any level, is only counted. The count is printed on
+//! a separate line before the next different message. Lines with a time stamp and output of scripts
+//! neither count nor end a series, and a count that is still open at the end of the process is
+//! never printed. This is sysbench's behaviour.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,8 +39,8 @@ impl MessageLevel {
     }
 }
 
-/// Lines of all threads. Each call writes complete lines with one `write`, unbuffered, so that they keep their order
-/// with other writers to the same file.
+/// Lines of all threads. Each call writes complete lines with one `write`, unbuffered, so that they
+/// keep their order with other writers to the same file.
 pub(crate) struct MessageLog {
     verbosity: MessageLevel,
     state: Mutex<LogState>,
@@ -54,8 +55,9 @@ struct LogState {
 }
 
 impl MessageLog {
-    /// `results` is stdout, where messages go as well, as in sysbench. With `aside` (stderr) the results are apart from
-    /// messages, as one document: `--report-format=json`. Neither has a buffer.
+    /// `results` is stdout, where messages go as well, as in sysbench. With `aside` (stderr) the
+    /// results are apart from messages, as one document: `--report-format=json`. Neither has a
+    /// buffer.
     pub(crate) fn new(
         verbosity: MessageLevel,
         results: Box<dyn Write + Send>,
@@ -86,8 +88,8 @@ impl MessageLog {
         state.write(line.as_bytes());
     }
 
-    /// A line with a time stamp, `[ 2s ] …`, or a line that belongs to one: always shown, even if repeated. A series of
-    /// repeats continues after it.
+    /// A line with a time stamp, `[ 2s ] …`, or a line that belongs to one: always shown, even if
+    /// repeated. A series of repeats continues after it.
     pub(crate) fn stamped(&self, level: MessageLevel, line: &str) {
         if self.shows(level) {
             let line = format!("{}{}\n", level.prefix(), printable_text(line));
@@ -95,8 +97,8 @@ impl MessageLog {
         }
     }
 
-    /// A report of many lines. To sysbench each line is a message: if the previous report ended in an empty line, and
-    /// this one begins with one, that is a repeat.
+    /// A report of many lines. To sysbench each line is a message: if the previous report ended in
+    /// an empty line, and this one begins with one, that is a repeat.
     pub(crate) fn report(&self, text: &str) {
         if self.shows(MessageLevel::Notice) {
             let mut state = self.lock();

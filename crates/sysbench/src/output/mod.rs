@@ -1,8 +1,8 @@
 //! Every printed line.
 //!
-//! The texts are byte for byte sysbench's own, because programs parse them; lines that sysbench does not have are
-//! printed only on request. Functions that return text omit its last line end, which [`MessageLog`] adds: a text that
-//! ends in `\n` is followed by an empty line.
+//! The texts are byte for byte sysbench's own, because programs parse them; lines that sysbench
+//! does not have are printed only on request. Functions that return text omit its last line end,
+//! which [`MessageLog`] adds: a text that ends in `\n` is followed by an empty line.
 //!
 //! - `log`: levels, repeats, and where lines go.
 //! - `lines`: banner, version, and the fixed lines of a run.

@@ -12,8 +12,8 @@ pub(crate) fn intermediate(figures: &Figures, style: &FigureStyle) -> String {
     let running = figures.threads_running;
     let mut text = if style.is_sql {
         format!(
-            "{stamp} thds: {running} tps: {:4.2} qps: {:4.2} (r/w/o: {:4.2}/{:4.2}/{:4.2}) {latency} err/s: {:4.2} \
-             reconn/s: {:4.2}",
+            "{stamp} thds: {running} tps: {:4.2} qps: {:4.2} (r/w/o: {:4.2}/{:4.2}/{:4.2}) \
+             {latency} err/s: {:4.2} reconn/s: {:4.2}",
             figures.per_second(figures.events),
             figures.per_second(figures.queries()),
             figures.per_second(figures.reads),
@@ -34,8 +34,8 @@ pub(crate) fn intermediate(figures: &Figures, style: &FigureStyle) -> String {
     text
 }
 
-/// The report of a run, an empty line at its end. `unfinished` counts the transactions that the run did not wait for,
-/// if it ended before them.
+/// The report of a run, an empty line at its end. `unfinished` counts the transactions that the run
+/// did not wait for, if it ended before them.
 pub(crate) fn cumulative(
     figures: &Figures,
     fairness: &Fairness,
@@ -70,12 +70,14 @@ Threads fairness:
     )
 }
 
-/// The line before a report of `--report-checkpoints`, which is about the time since the checkpoint before.
+/// The line before a report of `--report-checkpoints`, which is about the time since the checkpoint
+/// before.
 pub(crate) fn checkpoint(figures: &Figures, style: &FigureStyle) -> String {
     format!("{} Checkpoint report:", stamp(figures.time_total_s, style))
 }
 
-/// What `--debug` adds to a report, with the prefixes of its level in place; an empty line at its end.
+/// What `--debug` adds to a report, with the prefixes of its level in place; an empty line at its
+/// end.
 pub(crate) fn per_client(clients: &[ClientFigures]) -> String {
     let mut text = String::from("DEBUG: Verbose per-thread statistics:\n\n");
     for (number, client) in clients.iter().enumerate() {
@@ -83,7 +85,8 @@ pub(crate) fn per_client(clients: &[ClientFigures]) -> String {
         let avg = client.latency_avg_s();
         _ = writeln!(
             text,
-            "DEBUG:     thread #{number:3}: min: {min:.4}s  avg: {avg:.4}s  max: {max:.4}s  events: {events}\n\
+            "DEBUG:     thread #{number:3}: min: {min:.4}s  avg: {avg:.4}s  max: {max:.4}s  \
+             events: {events}\n\
              DEBUG:                  total time taken by event execution: {busy_s:.4}s"
         );
     }

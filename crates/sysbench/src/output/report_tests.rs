@@ -81,8 +81,8 @@ Throughput:
 
 #[test]
 fn lines_of_sql_scripts() {
-    let line = "[ 10s ] thds: 7 tps: 617283.50 qps: 3827338.00 (r/w/o: 3827160.50/11.00/166.50) lat (ms,95%): 12.35 \
-                err/s: 2.50 reconn/s: 3.00";
+    let line = "[ 10s ] thds: 7 tps: 617283.50 qps: 3827338.00 (r/w/o: 3827160.50/11.00/166.50) \
+                lat (ms,95%): 12.35 err/s: 2.50 reconn/s: 3.00";
     assert_eq!(intermediate(&figures(), &SQL), line);
     let with_rate = intermediate(&figures(), &FigureStyle { has_rate: true, ..SQL });
     assert_eq!(with_rate, format!("{line}\n[ 10s ] queue length: 71, concurrency: 82"));

@@ -105,7 +105,8 @@ fn check_runs(command: &mut ScriptCommand<'_>) -> Result<bool, ProgramExit> {
     }
     ExperimentFolder::check_writable(runs).map(|()| true).map_err(|error| {
         command.main.fatal(&format!(
-            "the run cannot be recorded: {error}; name another folder with --runs=DIR or TRUETPS_RUNS, or use --runs=none"
+            "the run cannot be recorded: {error}; name another folder with --runs=DIR or \
+             TRUETPS_RUNS, or use --runs=none"
         ))
     })
 }

@@ -1,4 +1,5 @@
-//! A Lua state of the main thread, with its client: it loads the script, and calls functions of it that no worker calls.
+//! A Lua state of the main thread, with its client: it loads the script, and calls functions of it
+//! that no worker calls.
 
 use std::sync::Arc;
 

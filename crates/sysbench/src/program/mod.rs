@@ -1,4 +1,5 @@
-//! The life of a command: read the command line, load the script, do what the command line requests.
+//! The life of a command: read the command line, load the script, do what the command line
+//! requests.
 
 mod dispatch;
 mod environment;
@@ -21,10 +22,12 @@ use script_options::LoadedScript;
 use streams::{refuse, write_to};
 
 /// The process list shows a typed password until it is masked.
-const TYPED_PASSWORD: &str = "truetps: warning: a password on the command line can be read by other users of this host: put \
-                              it in the file of --config-file, or use --dsn with TRUETPS_PASSWORD\n";
+const TYPED_PASSWORD: &str = "truetps: warning: a password on the command line can be read by \
+                              other users of this host: put it in the file of --config-file, or \
+                              use --dsn with TRUETPS_PASSWORD\n";
 
-/// Runs a command line of sysbench; the first argument is the program's name. Returns the exit status.
+/// Runs a command line of sysbench; the first argument is the program's name. Returns the exit
+/// status.
 pub fn run(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
     // The main state gets a stack as large as the workers'.
     std::thread::scope(|scope| {

@@ -40,8 +40,9 @@ impl ScriptCommand<'_> {
     }
 }
 
-/// Whether the first connection of the command is followed by its writes: true for `prepare` and a script's own
-/// commands. The clients of `run` connect first, and `cleanup` and `help` add nothing to the server.
+/// Whether the first connection of the command is followed by its writes: true for `prepare` and a
+/// script's own commands. The clients of `run` connect first, and `cleanup` and `help` add nothing
+/// to the server.
 pub(super) fn writes_at_once(script: &LuaScript) -> bool {
     let command = script.command.as_deref();
     command.is_some_and(|command| ![&b"run"[..], b"cleanup", b"help"].contains(&command))

@@ -71,7 +71,8 @@ fn find_named(name: &[u8], package_path: &[u8]) -> Result<ScriptSource, String> 
     let shown = without_login(&name_text);
     if NOT_DATABASES.contains(&&*shown) {
         return Err(format!(
-            "the built-in test '{shown}' is not part of truetps, which measures databases; use sysbench for it"
+            "the built-in test '{shown}' is not part of truetps, which measures databases; use \
+             sysbench for it"
         ));
     }
     let found = lua::find(name, package_path);
@@ -80,8 +81,8 @@ fn find_named(name: &[u8], package_path: &[u8]) -> Result<ScriptSource, String> 
     })
 }
 
-/// Default memory limit of a state: half of the system's memory, so that a script that exceeds it gets a Lua error.
-/// Without a limit the whole process would be killed.
+/// Default memory limit of a state: half of the system's memory, so that a script that exceeds it
+/// gets a Lua error. Without a limit the whole process would be killed.
 fn memory_limit() -> usize {
     const LIMIT_MIN: u64 = 256 << 20;
     let may_have =

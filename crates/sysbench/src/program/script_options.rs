@@ -16,8 +16,8 @@ use super::script_command::{ScriptCommand, writes_at_once};
 use super::script_lookup::find_script;
 use super::streams::{make_log, refuse, write_to};
 
-/// LuaJIT's last numbered version: programs look for it in the first line. The built-in one is later, of the same
-/// branch.
+/// LuaJIT's last numbered version: programs look for it in the first line. The built-in one is
+/// later, of the same branch.
 const LUAJIT_VERSION: &str = "2.1.0-beta3";
 
 /// The script is loaded in the state of the main thread; its options are not known.
@@ -114,8 +114,8 @@ impl<'a> LoadedScript<'a> {
         Err(FAILED)
     }
 
-    /// The script may have taken a truetps name, or given a driver's option another default. A driver that its body has
-    /// already used stays unchanged.
+    /// The script may have taken a truetps name, or given a driver's option another default. A
+    /// driver that its body has already used stays unchanged.
     fn renew_drivers(&mut self, options: &SysbenchOptions) {
         if !self.drivers.are_used() {
             self.drivers = Arc::new(Drivers::new(options.clone(), self.env.environment));

@@ -76,8 +76,9 @@ pub(super) fn make_log(settings: &RunSettings, interrupt: &Interrupt) -> Arc<Mes
     })
 }
 
-/// Reserves the standard output for one document. All other output, including output of scripts and their C functions,
-/// goes to the standard error from here on. `None`: the system has no file descriptor left.
+/// Reserves the standard output for one document. All other output, including output of scripts and
+/// their C functions, goes to the standard error from here on. `None`: the system has no file
+/// descriptor left.
 fn stdout_of_our_own() -> Option<OwnedFd> {
     const FIRST_FREE: i32 = 3;
     let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE).ok()?;

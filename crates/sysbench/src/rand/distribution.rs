@@ -1,7 +1,8 @@
 //! Numbers of a range, as `sysbench.rand` draws them.
 //!
-//! The ends of a range are unsigned 32-bit numbers and all arithmetic wraps, as in C: a range from 5 to 3 has 2^32 - 1
-//! numbers, and one from 0 to 2^32 - 1 has none, so that only its first number is drawn.
+//! The ends of a range are unsigned 32-bit numbers and all arithmetic wraps, as in C: a range from
+//! 5 to 3 has 2^32 - 1 numbers, and one from 0 to 2^32 - 1 has none, so that only its first number
+//! is drawn.
 
 use truetps_random::UnitSource;
 
@@ -29,11 +30,13 @@ pub(crate) struct Parameters {
     pub(crate) res: u32,
     /// 1 - h of the draws go to a share h of the range: `--rand-pareto-h`.
     pub(crate) pareto_h: f64,
-    /// Rank r is drawn in proportion to r^-exp: `--rand-zipfian-exp`. Negative exponents count as 0, uniform.
+    /// Rank r is drawn in proportion to r^-exp: `--rand-zipfian-exp`. Negative exponents count as
+    /// 0, uniform.
     pub(crate) zipfian_exp: f64,
 }
 
-/// The default of `--rand-spec-iter`. It also replaces 0, with which every bell curve would be its lowest number.
+/// The default of `--rand-spec-iter`. It also replaces 0, with which every bell curve would be its
+/// lowest number.
 const ITER: u32 = 12;
 
 /// All distributions with their parameters, and the chosen one.
@@ -44,7 +47,8 @@ pub(crate) struct RandomDistributions {
     kind: DistributionName,
     iter: u32,
     pct: f64,
-    /// How many times the range the special draw goes over; only the part within the range itself is a bell curve.
+    /// How many times the range the special draw goes over; only the part within the range itself
+    /// is a bell curve.
     special_stretch: f64,
     pareto_power: f64,
     zipf: SysbenchZipf,
@@ -87,11 +91,12 @@ impl RandomDistributions {
         a.wrapping_add(whole(self.mean(random) * numbers(a, b)))
     }
 
-    /// `res` percent of the draws in a window of `pct` percent at the middle of the range, the others on a bell curve
-    /// over all of it.
+    /// `res` percent of the draws in a window of `pct` percent at the middle of the range, the
+    /// others on a bell curve over all of it.
     ///
-    /// The number that decides between the two also determines the position in the window, and is then never below 1 -
-    /// `res` / 100: with the defaults only the upper three quarters of the window are used.
+    /// The number that decides between the two also determines the position in the window, and is
+    /// then never below 1 - `res` / 100: with the defaults only the upper three quarters of the
+    /// window are used.
     #[inline]
     pub(crate) fn special(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
         let span = f64::from(b.wrapping_sub(a));
@@ -103,14 +108,15 @@ impl RandomDistributions {
         a.wrapping_add(whole((span - window) / 2.0 + draw * (window + 1.0)))
     }
 
-    /// A share 1 - `h` of the draws within the first share `h` of the range, and so again within that.
+    /// A share 1 - `h` of the draws within the first share `h` of the range, and so again within
+    /// that.
     #[inline]
     pub(crate) fn pareto(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
         a.wrapping_add(whole(numbers(a, b) * random.unit().powf(self.pareto_power)))
     }
 
-    /// `a` most often, the number r - 1 beyond it in proportion to r^-`exp`. Here the range from 0 to 2^32 - 1 is all
-    /// of it.
+    /// `a` most often, the number r - 1 beyond it in proportion to r^-`exp`. Here the range from 0
+    /// to 2^32 - 1 is all of it.
     #[inline]
     pub(crate) fn zipfian(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
         a.wrapping_add(self.zipf.beyond_first(random, b.wrapping_sub(a)))

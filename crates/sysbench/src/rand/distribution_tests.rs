@@ -119,7 +119,8 @@ fn special_has_three_of_four_draws_in_the_middle_hundredth() {
     let middle = (0..draws)
         .filter(|_| (49_500..=50_500).contains(&distribution.draw(&mut random, 0, 100_000)))
         .count();
-    // The bell curve adds a few: its density at the middle is 4.8 over a hundredth, in a quarter of the draws.
+    // The bell curve adds a few: its density at the middle is 4.8 over a hundredth, in a quarter of
+    // the draws.
     let share = middle as f64 / f64::from(draws);
     assert!((0.75..0.78).contains(&share), "{share}");
 }

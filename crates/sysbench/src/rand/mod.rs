@@ -1,7 +1,8 @@
 //! The random numbers of scripts: `sysbench.rand`.
 //!
-//! Scripts call these some ten million times a second, so everything here is a plain function on the caller's own
-//! generator: no lock, no allocation, nothing shared except the counter of [`Unique`].
+//! Scripts call these some ten million times a second, so everything here is a plain function on
+//! the caller's own generator: no lock, no allocation, nothing shared except the counter of
+//! [`Unique`].
 //!
 //! - `xoroshiro`: the generator, and how it is seeded.
 //! - `distribution`: numbers of a range, by the distribution that was chosen or by name.

@@ -5,9 +5,9 @@ use truetps_random::eight_digits;
 use super::Xoroshiro;
 use super::distribution::uniform;
 
-/// Fills `out` by a pattern: a digit for each `#`, a letter `a` to `z` for each `@`, all other bytes as they are. A NUL
-/// in the pattern ends it. Returns how many bytes were written, at most the shorter of both lengths; the rest of `out`
-/// stays as it is.
+/// Fills `out` by a pattern: a digit for each `#`, a letter `a` to `z` for each `@`, all other
+/// bytes as they are. A NUL in the pattern ends it. Returns how many bytes were written, at most
+/// the shorter of both lengths; the rest of `out` stays as it is.
 pub(crate) fn string(random: &mut Xoroshiro, pattern: &[u8], out: &mut [u8]) -> usize {
     let mut rest = out;
     let mut written = 0;
@@ -29,16 +29,17 @@ pub(crate) fn string(random: &mut Xoroshiro, pattern: &[u8], out: &mut [u8]) -> 
     written
 }
 
-/// Fills the start of `out` with `min..=max` characters from `0` to `z`, those between digits and letters included, and
-/// returns how many they are. `out` has room for `max`; a shorter one is filled.
+/// Fills the start of `out` with `min..=max` characters from `0` to `z`, those between digits and
+/// letters included, and returns how many they are. `out` has room for `max`; a shorter one is
+/// filled.
 pub(crate) fn varstring(random: &mut Xoroshiro, min: u32, max: u32, out: &mut [u8]) -> usize {
     let length = (uniform(random, min, max) as usize).min(out.len());
     symbols(random, b'0', b'z' - b'0' + 1, &mut out[..length]);
     length
 }
 
-/// 8 symbols of up to 75 use 50 of the 64 bits of a draw: what is not uniform is less than 2^-14 of a symbol's
-/// probability.
+/// 8 symbols of up to 75 use 50 of the 64 bits of a draw: what is not uniform is less than 2^-14 of
+/// a symbol's probability.
 const SYMBOLS_PER_DRAW: usize = 8;
 
 /// Any of `count` bytes from `first` on.
@@ -51,8 +52,8 @@ fn symbols(random: &mut Xoroshiro, first: u8, count: u8, out: &mut [u8]) {
     }
 }
 
-/// Digits, which most strings of scripts are made of, so they are made by eights, and two eights of a draw. What is not
-/// uniform is less than 2^-10 of the probability of all 16 together.
+/// Digits, which most strings of scripts are made of, so they are made by eights, and two eights of
+/// a draw. What is not uniform is less than 2^-10 of the probability of all 16 together.
 fn digits(random: &mut Xoroshiro, out: &mut [u8]) {
     for bytes in out.chunks_mut(16) {
         let mut fraction = random.next_u64();
@@ -67,8 +68,8 @@ fn digits(random: &mut Xoroshiro, out: &mut [u8]) {
     }
 }
 
-/// Takes a number below `count` out of a binary fraction below 1: the whole part of the product. What is left behind the
-/// point is the next fraction.
+/// Takes a number below `count` out of a binary fraction below 1: the whole part of the product.
+/// What is left behind the point is the next fraction.
 #[inline]
 fn take_digit(fraction: &mut u64, count: u64) -> u64 {
     let product = u128::from(*fraction) * u128::from(count);

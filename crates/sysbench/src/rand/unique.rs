@@ -1,7 +1,8 @@
 //! Numbers that never repeat: a counter, mapped by a permutation of the 32-bit numbers.
 //!
-//! The idea is Jeff Preshing's ("How to generate a sequence of unique random integers", 2012): for a prime p = 3 modulo 4,
-//! squares modulo p of the numbers up to p/2 are all different, and so are their distances to p for the numbers above.
+//! The idea is Jeff Preshing's ("How to generate a sequence of unique random integers", 2012): for
+//! a prime p = 3 modulo 4, squares modulo p of the numbers up to p/2 are all different, and so are
+//! their distances to p for the numbers above.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

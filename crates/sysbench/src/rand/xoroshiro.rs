@@ -1,9 +1,10 @@
-//! xoroshiro128+ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2018), with the rotations of
-//! its first version, 55, 14 and 36, as in sysbench.
+//! xoroshiro128+ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2018),
+//! with the rotations of its first version, 55, 14 and 36, as in sysbench.
 
 use truetps_random::UnitSource;
 
-/// Two words of state, small enough for a `Cell`: [`Xoroshiro::state`] and [`Xoroshiro::from_state`].
+/// Two words of state, small enough for a `Cell`: [`Xoroshiro::state`] and
+/// [`Xoroshiro::from_state`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Xoroshiro {
     state: [u64; 2],
@@ -16,18 +17,19 @@ const INSTEAD_OF_ZEROS: [u64; 2] = [GOLDEN, 1];
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Xoroshiro {
-    /// The state that four values of `random()` make in sysbench: high and low half of the first word, then of the
-    /// second.
+    /// The state that four values of `random()` make in sysbench: high and low half of the first
+    /// word, then of the second.
     #[cfg(test)]
     pub(crate) fn from_u32s(values: [u32; 4]) -> Self {
         let [high, low, high2, low2] = values.map(u64::from);
         Self::from_state([high << 32 | low, high2 << 32 | low2])
     }
 
-    /// The generator of client number `client` under a seed. It depends on nothing else, so a seed gives the same
-    /// numbers with any number of threads, in any order of their starts.
+    /// The generator of client number `client` under a seed. It depends on nothing else, so a seed
+    /// gives the same numbers with any number of threads, in any order of their starts.
     pub(crate) fn from_seed(seed: u64, client: u64) -> Self {
-        // The start is mixed twice: streams of splitmix64 that start a few steps apart would overlap.
+        // The start is mixed twice: streams of splitmix64 that start a few steps apart would
+        // overlap.
         let start = splitmix(splitmix(seed).wrapping_add(client));
         Self::from_state([splitmix(start), splitmix(start.wrapping_add(GOLDEN))])
     }
@@ -61,7 +63,8 @@ impl UnitSource for Xoroshiro {
     }
 }
 
-/// One output of splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// One output of splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
 fn splitmix(start: u64) -> u64 {
     let mut word = start.wrapping_add(GOLDEN);
     word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -75,7 +78,8 @@ mod tests {
 
     #[test]
     fn seeded_like_sysbench_it_gives_the_same_numbers() {
-        // `srandom(5)` of glibc gives these four; an event draws once unseen after each number that it asks for.
+        // `srandom(5)` of glibc gives these four; an event draws once unseen after each number that
+        // it asks for.
         let mut random =
             Xoroshiro::from_u32s([590_011_675, 99_788_765, 2_131_925_610, 171_864_072]);
         let seen: Vec<u64> = (0..7).map(|_| random.next_u64()).step_by(2).collect();

@@ -9,8 +9,8 @@ use super::Xoroshiro;
 #[derive(Debug, Clone)]
 pub(crate) struct SysbenchZipf {
     zipf: Zipf,
-    /// The last rank (less 1) and its constant. A script usually draws from one or two ranges, and computing it again
-    /// takes one power.
+    /// The last rank (less 1) and its constant. A script usually draws from one or two ranges, and
+    /// computing it again takes one power.
     high: Cell<(u32, f64)>,
 }
 

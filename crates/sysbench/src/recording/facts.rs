@@ -246,8 +246,8 @@ pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> Meas
     }
 }
 
-/// Why a thread of the clients limited the figures, if one did. Where no server was used, only if more threads help:
-/// nothing else could have been the limit.
+/// Why a thread of the clients limited the figures, if one did. Where no server was used, only if
+/// more threads help: nothing else could have been the limit.
 pub(crate) fn full_worker(
     context: &WorkerContext,
     recorded: &RecordedSeries,

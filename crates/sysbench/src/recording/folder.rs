@@ -42,8 +42,8 @@ pub(crate) struct ScriptRecording {
 }
 
 impl ScriptRecording {
-    /// Creates the folder, for a run that is kept or shown. If that fails, the user is warned, and the run continues
-    /// without it.
+    /// Creates the folder, for a run that is kept or shown. If that fails, the user is warned, and
+    /// the run continues without it.
     pub(crate) fn begin(
         context: &WorkerContext,
         connect_ms: f64,
@@ -239,8 +239,8 @@ impl ScriptRecording {
         writer.write_sysbench(&document::with_circumstances(end, &self.context, trial))
     }
 
-    /// Stores the server's settings, after everything else. Nothing is stored if the server is gone or has no free
-    /// connection.
+    /// Stores the server's settings, after everything else. Nothing is stored if the server is gone
+    /// or has no free connection.
     pub(crate) fn keep_settings(&self) {
         let Some(server) = self.context.run.server.get() else { return };
         let asked = Client::connect(&server.target, SETTINGS_TIMEOUT)
@@ -316,7 +316,8 @@ mod tests {
         let (mysql, postgres) = (Some(Family::Mysql), Some(Family::Postgresql));
         let unknown =
             "not watched: before the first event, nothing showed that the script would connect";
-        let other = "not watched: the options are for the MySQL family, and the script connected to PostgreSQL";
+        let other = "not watched: the options are for the MySQL family, and the script connected \
+                     to PostgreSQL";
         check(true, None, mysql, Some(unknown));
         check(true, mysql, postgres, Some(other));
         check(false, None, mysql, None);

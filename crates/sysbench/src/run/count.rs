@@ -100,8 +100,8 @@ impl Count {
         counters.forget_ranges();
     }
 
-    /// The counts so far were the warm-up; returns its last interval. Nothing slow happens between the new counts and
-    /// the message to the clients that it is over.
+    /// The counts so far were the warm-up; returns its last interval. Nothing slow happens between
+    /// the new counts and the message to the clients that it is over.
     pub(crate) fn end_warm_up(
         &mut self,
         run: &CommandRun,
@@ -118,7 +118,8 @@ impl Count {
         self.measured_since = CountersThen::by_client(counts, counters);
         self.statements.clear();
         self.sent.clear();
-        // Last, so that no event that counts against a limit is lost: events running now may be counted beyond it.
+        // Last, so that no event that counts against a limit is lost: events running now may be
+        // counted beyond it.
         run.control.end_warm_up(self.zero_ns);
         self.zero_ns = now_ns;
         self.recorded.end_warm_up(RunReading { now_ns, counts, queued })

@@ -19,7 +19,8 @@ impl CountersThen {
         Self { all, clients: counters.clients().iter().map(ClientCounters::read).collect() }
     }
 
-    /// Before the threads started: figures since then include statements of `thread_init`, as in sysbench.
+    /// Before the threads started: figures since then include statements of `thread_init`, as in
+    /// sysbench.
     pub(crate) fn zero(counters: &Counters) -> Self {
         Self {
             all: SlotCounts::default(),

@@ -1,4 +1,5 @@
-//! The command `run`: threads start, clients get ready, events run, reports are printed, the run ends.
+//! The command `run`: threads start, clients get ready, events run, reports are printed, the run
+//! ends.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -108,7 +109,8 @@ impl LoadRun<'_> {
         }
     }
 
-    /// One line on the standard error for an interactive user; the output that programs parse stays as in sysbench.
+    /// One line on the standard error for an interactive user; the output that programs parse stays
+    /// as in sysbench.
     pub(super) fn remark(&self, line: &str) {
         if self.is_remarked {
             tell(line);
@@ -188,7 +190,8 @@ impl LoadRun<'_> {
         self.context.run.log.text(MessageLevel::Fatal, &failure.line());
     }
 
-    /// Waits for the other parts, and for the start that is common to all. `None`: there are no other parts.
+    /// Waits for the other parts, and for the start that is common to all. `None`: there are no
+    /// other parts.
     ///
     /// # Errors
     ///

@@ -8,8 +8,8 @@ const HOLDS_NS_MAX: u64 = HOLDS_MS_MAX * 1_000_000;
 /// Turns that are measured after a long one.
 const MEASURED: u32 = 4096;
 
-/// A turn may be long because the thread had no core. Whether it had one is read for a while after the first long turn:
-/// an event that holds its thread is not the only one of its kind.
+/// A turn may be long because the thread had no core. Whether it had one is read for a while after
+/// the first long turn: an event that holds its thread is not the only one of its kind.
 #[derive(Debug, Default)]
 pub(super) struct LongTurns {
     usage: Option<ThreadUse>,

@@ -149,8 +149,8 @@ impl LuaThread {
         client.failure.map_or(Ok(()), Err)
     }
 
-    /// The context of a client. A client that is alone in its state keeps it between procedures, including its random
-    /// numbers.
+    /// The context of a client. A client that is alone in its state keeps it between procedures,
+    /// including its random numbers.
     fn context(&self, tid: u32, has_neighbours: bool) -> Rc<Context> {
         let mut kept = self.kept_context.borrow_mut();
         if let Some(context) = kept.as_ref().filter(|context| !has_neighbours && context.tid == tid)
@@ -340,8 +340,9 @@ impl LuaThread {
 
     fn warn_of_long_turn(&self) {
         self.run.warn_of_sharing(&format!(
-            "events hold their thread for more than {HOLDS_MS_MAX} ms without a statement, and the other clients of the \
-             thread wait for them (--lua-isolation=client gives each client a thread)"
+            "events hold their thread for more than {HOLDS_MS_MAX} ms without a statement, and the \
+             other clients of the thread wait for them (--lua-isolation=client gives each client a \
+             thread)"
         ));
     }
 

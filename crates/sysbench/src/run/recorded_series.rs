@@ -1,4 +1,5 @@
-//! The intervals of the run folder, from the tallies of all threads and the counters of all clients.
+//! The intervals of the run folder, from the tallies of all threads and the counters of all
+//! clients.
 
 use truetps_measure::{IntervalSeries, MeasuredSums, Tally};
 use truetps_record::{Counts, Histogram, Interval, Phase, StartCounts};
@@ -57,7 +58,8 @@ impl RecordedSeries {
         self.end(now, false)
     }
 
-    /// The warm-up ends with the current interval: starts that no client has taken so far are dropped.
+    /// The warm-up ends with the current interval: starts that no client has taken so far are
+    /// dropped.
     pub(crate) fn end_warm_up(&mut self, now: RunReading) -> Option<(Interval, Histogram)> {
         let last = self.end(now, true);
         self.phase = Phase::Measure;

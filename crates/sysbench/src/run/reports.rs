@@ -145,7 +145,8 @@ impl LoadRun<'_> {
             }
             _ => {}
         }
-        // Its state ends before the last report, so that output begun by its hooks is completed first.
+        // Its state ends before the last report, so that output begun by its hooks is completed
+        // first.
         self.reporter = None;
         let is_printed =
             ending == EventsEnding::Failed || self.report_end(&end, &validity, unfinished);
@@ -178,14 +179,15 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Words for the user where a thread of the clients limited the figures. The record has the finding itself.
+    /// Words for the user where a thread of the clients limited the figures. The record has the
+    /// finding itself.
     fn full_worker(&self, count: &Count) -> Option<String> {
         let limit = crate::recording::full_worker(&self.context, &count.recorded)?;
         Some(format!("generator-limited, the server may be faster: {limit}"))
     }
 
-    /// Tells the other parts how this one ended, and learns how they did: why the figures, which are good in this part, are no
-    /// evidence.
+    /// Tells the other parts how this one ended, and learns how they did: why the figures, which
+    /// are good in this part, are no evidence.
     fn end_together(&mut self, own: &Validity) -> Option<NoEvidence> {
         let problem = own.reason().map(ToString::to_string);
         let apart = self.part.as_mut()?.meeting.end(problem.as_deref());
@@ -198,7 +200,8 @@ impl LoadRun<'_> {
         let seconds =
             self.context.run.settings.ours.drain_timeout.map_or(0.0, |time| time.as_secs_f64());
         format!(
-            "{unfinished} events were still running {seconds} seconds after --time and were abandoned (--drain-timeout)"
+            "{unfinished} events were still running {seconds} seconds after --time and were \
+             abandoned (--drain-timeout)"
         )
     }
 

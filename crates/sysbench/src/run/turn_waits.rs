@@ -18,7 +18,8 @@ impl Arrivals {
         self.latest_ns = now_ns;
     }
 
-    /// The shortest and the longest time that the answer to a statement of this time may have been ready.
+    /// The shortest and the longest time that the answer to a statement of this time may have been
+    /// ready.
     pub(super) fn ready_ns(&self, sent_ns: u64, now_ns: u64) -> (u64, u64) {
         (
             now_ns.saturating_sub(self.latest_ns),

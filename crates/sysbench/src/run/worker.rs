@@ -55,7 +55,8 @@ pub(crate) struct ThreadClients {
     pub(crate) tids: Vec<u32>,
 }
 
-/// How the clients of a part are spread over threads: in turn. Their numbers are those among the clients of all parts.
+/// How the clients of a part are spread over threads: in turn. Their numbers are those among the
+/// clients of all parts.
 pub(crate) fn groups(part: Part, clients: u32, threads: u32) -> Vec<ThreadClients> {
     let mut groups = Vec::new();
     for number in 0..threads {
@@ -66,9 +67,9 @@ pub(crate) fn groups(part: Part, clients: u32, threads: u32) -> Vec<ThreadClient
     groups
 }
 
-/// Address space of a thread; only used pages take memory. Scripts may recurse through Lua's C functions such as gsub,
-/// and should reach Lua's own limit before the end of the stack; with very many threads, and where the address space is
-/// limited (`ulimit -v`), each gets less.
+/// Address space of a thread; only used pages take memory. Scripts may recurse through Lua's C
+/// functions such as gsub, and should reach Lua's own limit before the end of the stack; with very
+/// many threads, and where the address space is limited (`ulimit -v`), each gets less.
 pub(crate) fn stack_bytes(threads: u32) -> usize {
     const FEW: u32 = 64;
     /// Enough for all recursion that Lua allows.
@@ -108,7 +109,8 @@ fn work(
     let tell = |what| drop(news.send(what));
     context.run.usage.enter(group.number);
     if context.run.control.has_pace() {
-        // Otherwise each start is late by the 50 us that the kernel may add to a wait, and they count in its latency.
+        // Otherwise each start is late by the 50 us that the kernel may add to a wait, and they
+        // count in its latency.
         let _ = rustix::thread::set_current_timer_slack(NonZero::new(1));
     }
     match prepare(context, group) {

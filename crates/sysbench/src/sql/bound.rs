@@ -1,4 +1,5 @@
-//! Values that a script has bound to a statement: they are in LuaJIT's memory, and are read at each execution.
+//! Values that a script has bound to a statement: they are in LuaJIT's memory, and are read at each
+//! execution.
 #![allow(
     unsafe_code,
     reason = "reads buffers that LuaJIT owns; `sql.lua` keeps them alive as long as the statement"
@@ -32,8 +33,8 @@ impl Binds {
     /// Copies the descriptions of `count` parameters.
     ///
     /// # Safety
-    /// `address` points to an array of as many `sql_bind`, whose buffers do not move until the statement is closed, or
-    /// bound again.
+    /// `address` points to an array of as many `sql_bind`, whose buffers do not move until the
+    /// statement is closed, or bound again.
     pub(crate) unsafe fn read(address: usize, count: usize) -> Self {
         if address == 0 || count == 0 {
             return Self::default();
@@ -65,8 +66,8 @@ impl Binds {
         }
     }
 
-    /// Appends the value of parameter number `n` to an SQL text, as sysbench prints it: texts are quoted but not
-    /// escaped.
+    /// Appends the value of parameter number `n` to an SQL text, as sysbench prints it: texts are
+    /// quoted but not escaped.
     pub(crate) fn print(&self, n: usize, out: &mut Vec<u8>) {
         let printed = match self.shapes.get(n).map_or(BoundValue::Null, value) {
             BoundValue::Null => out.write_all(b"NULL"),
@@ -92,8 +93,9 @@ impl BindShape {
 }
 
 fn value(shape: &BindShape) -> BoundValue<'_> {
-    // SAFETY: of all four, the promise of `Binds::read`: `is_null` is a char, `length` an unsigned long, the buffer an
-    // int64_t, a double, or `length_max` bytes, as `kind` says. LuaJIT aligns its objects to 8 bytes.
+    // SAFETY: of all four, the promise of `Binds::read`: `is_null` is a char, `length` an unsigned
+    // long, the buffer an int64_t, a double, or `length_max` bytes, as `kind` says. LuaJIT aligns
+    // its objects to 8 bytes.
     unsafe {
         if shape.is_null.is_null() || shape.buffer.is_null() || shape.is_null.read() != 0 {
             return BoundValue::Null;

@@ -14,7 +14,8 @@ impl Bulk {
         Self { head_bytes: head.len(), text: head.to_vec() }
     }
 
-    /// `false`: there is no room, and the statement must be sent first; `None`: the row does not fit even alone.
+    /// `false`: there is no room, and the statement must be sent first; `None`: the row does not
+    /// fit even alone.
     pub(crate) fn add(&mut self, row: &[u8]) -> Option<bool> {
         if self.head_bytes + row.len() > BYTES_MAX {
             return None;

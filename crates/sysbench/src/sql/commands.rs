@@ -293,8 +293,8 @@ impl Store {
         }
     }
 
-    /// The message for a wrong number of parameters. For PostgreSQL, sysbench only checks statements that the server
-    /// does not know yet.
+    /// The message for a wrong number of parameters. For PostgreSQL, sysbench only checks
+    /// statements that the server does not know yet.
     fn wrong_number(&self, number: u32, values: usize) -> Option<(MessageLevel, &'static str)> {
         let statement =
             self.statements.get(number).filter(|one| !one.is_closed && !one.is_emulated)?;
@@ -460,7 +460,8 @@ impl Store {
         }
         connection.show_success();
         connection.sets = reply.sets;
-        // For several statements in one text, MySQL's clients see all results in turn, and PostgreSQL's only the last.
+        // For several statements in one text, MySQL's clients see all results in turn, and
+        // PostgreSQL's only the last.
         let sets = connection.sets.as_deref().map_or(0, ResultSets::len);
         let shown = if dialect == Some(SqlDialect::Postgres) { sets.saturating_sub(1) } else { 0 };
         let counter = connection.open_set(shown);
@@ -478,7 +479,8 @@ impl Store {
         })
     }
 
-    /// PostgreSQL has a special answer to a text without a statement, which users of libpq treat as an error.
+    /// PostgreSQL has a special answer to a text without a statement, which users of libpq treat as
+    /// an error.
     fn nothing_asked(&mut self, handle: u32) -> RequestProgress {
         self.record(handle, Counter::Error);
         if let Some(connection) = self.connections.get(handle) {

@@ -59,7 +59,8 @@ pub(crate) struct Connection {
     pub(crate) result: LuaStructure<ResultShape>,
     /// `None`: closed, or not open yet.
     pub(crate) link: Option<Link>,
-    /// Why the link is gone, if it broke while nothing was in flight: the next command fails with it.
+    /// Why the link is gone, if it broke while nothing was in flight: the next command fails with
+    /// it.
     pub(crate) lost: Option<DriverError>,
     /// Pause between two attempts to reopen it.
     pub(crate) back_off_ns: u64,
@@ -82,7 +83,8 @@ pub(crate) struct Connection {
     pub(crate) gives_up_ns: u64,
     pub(crate) statements: Vec<u32>,
     pub(crate) sets: Option<Box<ResultSets>>,
-    /// The result that is being read: its number, the position in its values, and the remaining rows.
+    /// The result that is being read: its number, the position in its values, and the remaining
+    /// rows.
     pub(crate) set: usize,
     pub(crate) offset: usize,
     pub(crate) rows_left: u64,
@@ -157,7 +159,8 @@ impl Connection {
         });
     }
 
-    /// A command of this kind and shape is sent now: returns the link to send it on. `None`: there is none.
+    /// A command of this kind and shape is sent now: returns the link to send it on. `None`: there
+    /// is none.
     pub(crate) fn send_statement(
         &mut self,
         doing: ConnectionWait,
@@ -172,8 +175,8 @@ impl Connection {
         Some(link)
     }
 
-    /// Begins to read a result of the last reply, which is counted by the returned counter: [`Counter::Read`] if it has
-    /// columns.
+    /// Begins to read a result of the last reply, which is counted by the returned counter:
+    /// [`Counter::Read`] if it has columns.
     pub(crate) fn open_set(&mut self, number: usize) -> Counter {
         let set = self.sets.as_deref().and_then(|sets| sets.get(number));
         let (rows, columns, affected_rows) =

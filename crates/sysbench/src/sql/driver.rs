@@ -1,4 +1,5 @@
-//! Differences between the two drivers of scripts: their servers, their messages, and which errors are ignored.
+//! Differences between the two drivers of scripts: their servers, their messages, and which errors
+//! are ignored.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -161,8 +162,9 @@ pub(crate) fn files_advice(clients: u32) -> String {
     // A client may have its own thread, which watches its socket through a file of its own.
     let needed = u64::from(clients) * 2 + FILES_SPARE;
     format!(
-        "the limit of open files (`ulimit -n`) is {limit}, and {clients} clients need up to {needed}; hint: run `ulimit -n \
-         {needed}` first (as root), or set LimitNOFILE={needed} for the service, or use fewer threads"
+        "the limit of open files (`ulimit -n`) is {limit}, and {clients} clients need up to \
+         {needed}; hint: run `ulimit -n {needed}` first (as root), or set LimitNOFILE={needed} for \
+         the service, or use fewer threads"
     )
 }
 

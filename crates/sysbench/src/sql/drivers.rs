@@ -90,8 +90,8 @@ impl Drivers {
         self.is_used.load(Ordering::Relaxed)
     }
 
-    /// Whether values are written into the text of statements that scripts prepare. `--db-ps-mode` is checked when the
-    /// first driver is requested.
+    /// Whether values are written into the text of statements that scripts prepare. `--db-ps-mode`
+    /// is checked when the first driver is requested.
     pub(crate) fn emulates_prepared(&self) -> bool {
         self.options.emulates_prepared().unwrap_or(false)
     }
@@ -130,8 +130,8 @@ impl Drivers {
         number.ok_or_else(|| format!("invalid database driver name: '{name}'"))
     }
 
-    /// Where clients will connect, as far as is known before the first connection: with the driver that the script has
-    /// requested, or else with the one of the user's options.
+    /// Where clients will connect, as far as is known before the first connection: with the driver
+    /// that the script has requested, or else with the one of the user's options.
     pub(crate) fn expected_target(&self) -> Option<Target> {
         let mut requested = (0..Self::COUNT).filter(|number| self.ready[*number].get().is_some());
         let number = match (requested.next(), requested.next()) {
@@ -143,7 +143,8 @@ impl Drivers {
         (!driver.is_dry_run).then(|| driver.bare_target())
     }
 
-    /// The driver that the user's options are for. A script that names its driver needs no `--db-driver` beside them.
+    /// The driver that the user's options are for. A script that names its driver needs no
+    /// `--db-driver` beside them.
     fn expected_number(&self) -> Option<usize> {
         let [general, mysql, pgsql] =
             [OptionGroup::Database, OptionGroup::Mysql, OptionGroup::Pgsql]
@@ -214,8 +215,9 @@ impl Drivers {
         Ok(Some(target))
     }
 
-    /// The MySQL servers of the command line: each socket, or else each host with each port, all ports of a host in turn.
-    /// What is left empty comes from the environment, as in sysbench's client library.
+    /// The MySQL servers of the command line: each socket, or else each host with each port, all
+    /// ports of a host in turn. What is left empty comes from the environment, as in sysbench's
+    /// client library.
     fn mysql(&self, settings: &MysqlSettings) -> Result<Target, String> {
         if settings.compression {
             return Err("--mysql-compression is not supported: truetps sends packets uncompressed"
@@ -263,7 +265,8 @@ impl Drivers {
         self.variable("MYSQL_UNIX_PORT").map_or_else(local_socket, PathBuf::from)
     }
 
-    /// The PostgreSQL server that libpq would find for sysbench, and how long it may take to connect.
+    /// The PostgreSQL server that libpq would find for sysbench, and how long it may take to
+    /// connect.
     fn pgsql(&self, settings: &PgsqlSettings) -> Result<(Target, Option<Duration>), String> {
         let given = LibpqGiven {
             host: &settings.host,

@@ -1,4 +1,5 @@
-//! An error of PostgreSQL in the format of its client library: with the line of the statement that it is about.
+//! An error of PostgreSQL in the format of its client library: with the line of the statement that
+//! it is about.
 
 use std::fmt::Write;
 
@@ -8,7 +9,8 @@ use truetps_driver::ServerError;
 const COLUMNS: usize = 60;
 const COLUMNS_BEHIND: usize = 10;
 
-/// `ERROR:  …`, the line with a mark below it, detail and hint: each a line of its own, with its end.
+/// `ERROR:  …`, the line with a mark below it, detail and hint: each a line of its own, with its
+/// end.
 pub(super) fn words(error: &ServerError, statement: &[u8]) -> String {
     let (rest, hint) = split(&error.message, "; hint: ");
     let (message, detail) = split(rest, "; detail: ");
@@ -92,7 +94,8 @@ mod tests {
     fn detail_and_hint_follow_the_line() {
         let message = "no such function; detail: none; hint: add casts".to_owned();
         let error = ServerError { code: 0, sqlstate: "42883".to_owned(), message, position: 8 };
-        let expected = "ERROR:  no such function\nLINE 1: SELECT foo(1)\n               ^\nDETAIL:  none\nHINT:  add casts\n";
+        let expected = "ERROR:  no such function\nLINE 1: SELECT foo(1)\n               \
+                        ^\nDETAIL:  none\nHINT:  add casts\n";
         assert_eq!(words(&error, b"SELECT foo(1)"), expected);
         assert_eq!(
             words(&ServerError { position: 0, ..error.clone() }, b"SELECT foo(1)").lines().count(),

@@ -1,7 +1,8 @@
-//! Objects that scripts have dropped: finalisers of LuaJIT add them, and the runtime releases them when it is safe.
+//! Objects that scripts have dropped: finalisers of LuaJIT add them, and the runtime releases them
+//! when it is safe.
 //!
-//! A thread may have several states, each with its own store. Each store has a number, so that handles of different
-//! stores are not confused.
+//! A thread may have several states, each with its own store. Each store has a number, so that
+//! handles of different stores are not confused.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,5 +1,5 @@
-//! The buffers for results of one thread, for reuse. Of thousands of statements in flight, only the replies being read
-//! have one with memory.
+//! The buffers for results of one thread, for reuse. Of thousands of statements in flight, only the
+//! replies being read have one with memory.
 
 use truetps_driver::{Link, ResultSets};
 
@@ -23,7 +23,8 @@ impl ResultBuffers {
         self.tokens.pop().unwrap_or_default()
     }
 
-    /// Lends a buffer with memory to a statement whose reply begins to arrive, and takes back its token.
+    /// Lends a buffer with memory to a statement whose reply begins to arrive, and takes back its
+    /// token.
     pub(super) fn lend(&mut self, link: &mut Link) {
         let buffer = self.pool.pop().unwrap_or_default();
         self.tokens.extend(link.collect(buffer));

@@ -1,9 +1,9 @@
-//! Connections, statements and results as scripts see them: C structures at fixed addresses, which LuaJIT reads
-//! directly.
+//! Connections, statements and results as scripts see them: C structures at fixed addresses, which
+//! LuaJIT reads directly.
 //!
-//! `prelude/declarations.h` has the same layouts. An address is reused after its object is gone, and memory is freed
-//! only with the whole [`Shapes`]: a script that keeps a pointer for too long reads the next object, never freed
-//! memory.
+//! `prelude/declarations.h` has the same layouts. An address is reused after its object is gone,
+//! and memory is freed only with the whole [`Shapes`]: a script that keeps a pointer for too long
+//! reads the next object, never freed memory.
 #![allow(
     unsafe_code,
     reason = "the one place where memory is shared with LuaJIT; see the types' documentation"
@@ -37,7 +37,8 @@ pub(crate) struct ConnectionShape {
     pub(crate) statement: *mut StatementShape,
     /// The store that it belongs to; see `released.rs`.
     pub(crate) store: u32,
-    /// Storage of the two texts above: scripts may keep the pointers. The texts are zero-terminated.
+    /// Storage of the two texts above: scripts may keep the pointers. The texts are
+    /// zero-terminated.
     pub(crate) state_text: [u8; STATE_BYTES],
     pub(crate) message_text: [u8; MESSAGE_BYTES],
 }
@@ -93,8 +94,8 @@ macro_rules! zeroed {
 }
 zeroed!(ConnectionShape, StatementShape, ResultShape);
 
-/// The memory of one structure, which lives as long as any handle to it. Only the thread that owns the Lua state reads
-/// and writes it.
+/// The memory of one structure, which lives as long as any handle to it. Only the thread that owns
+/// the Lua state reads and writes it.
 pub(crate) struct LuaStructure<T>(Rc<StructurePlace<T>>);
 
 struct StructurePlace<T> {
@@ -127,8 +128,9 @@ impl<T> LuaStructure<T> {
     /// If called inside another change of the same structure.
     pub(crate) fn with<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         assert!(!self.0.is_in_use.replace(true), "a structure is changed by one at a time");
-        // SAFETY: the memory lives as long as this handle; no other handle gives out a reference during the call; Lua
-        // code, the only other reader and writer, does not run while `change` does.
+        // SAFETY: the memory lives as long as this handle; no other handle gives out a reference
+        // during the call; Lua code, the only other reader and writer, does not run while `change`
+        // does.
         let result = unsafe { change(&mut *self.0.structure.get()) };
         self.0.is_in_use.set(false);
         result

@@ -66,7 +66,8 @@ impl ScriptStatement {
         }
     }
 
-    /// The values for an execution; `false` if a parameter has none. Additional bound values are ignored.
+    /// The values for an execution; `false` if a parameter has none. Additional bound values are
+    /// ignored.
     pub(crate) fn fill(&self, params: &mut Params) -> bool {
         let count = usize::from(self.params);
         self.binds.fill(count, params);

@@ -1,4 +1,5 @@
-//! The connections and statements of one Lua state: begins the requests of scripts, and returns their answers.
+//! The connections and statements of one Lua state: begins the requests of scripts, and returns
+//! their answers.
 
 use std::collections::HashSet;
 use std::io;
@@ -61,7 +62,8 @@ const AGAIN_NS: u64 = 1_000_000;
 /// … after repeated failures.
 const AGAIN_NS_MAX: u64 = 200_000_000;
 
-/// Clients of a run whose threads have an alarm each: with very many, alarms would expire more often than threads wait.
+/// Clients of a run whose threads have an alarm each: with very many, alarms would expire more
+/// often than threads wait.
 const ALARMS_MAX: u32 = 64;
 
 /// A driver that was given to a script.
@@ -371,8 +373,8 @@ impl Store {
         let data = epoll::EventData::new_u64(handle.into());
         let for_room = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
         let flags = if link.wants_to_write() { for_room } else { epoll::EventFlags::IN };
-        // Adding a socket fails if the system has no memory for it: then no event ever arrives, and the connect timeout
-        // ends the wait.
+        // Adding a socket fails if the system has no memory for it: then no event ever arrives, and
+        // the connect timeout ends the wait.
         let _ = if is_new {
             epoll::add(epoll, link, data, flags)
         } else {

@@ -10,8 +10,8 @@ use crate::bench::lua::run::LuaRunTime;
 /// If more of the transactions than this were restarted, locks dominate instead of the programs.
 const ERRORS_MAX: f64 = 0.01;
 
-/// Beside sysbench, for these numbers of clients: the ratio of transactions a second at least, the ratio of client CPU a
-/// transaction at most, and the peak memory of truetps in MB at most.
+/// Beside sysbench, for these numbers of clients: the ratio of transactions a second at least, the
+/// ratio of client CPU a transaction at most, and the peak memory of truetps in MB at most.
 const GOALS: [(u32, f64, f64, Option<f64>); 4] = [
     (8, 1.0, 0.9, None),
     (64, 1.05, 0.7, None),
@@ -67,8 +67,8 @@ impl BenchComparison for LuaRival {
 
     fn ratio_title(&self) -> String {
         format!(
-            "truetps sysbench / {}: geometric means of the ratios of neighbours [min..max]; goals are held against the \
-             means, memory against the largest peak of all runs",
+            "truetps sysbench / {}: geometric means of the ratios of neighbours [min..max]; goals \
+             are held against the means, memory against the largest peak of all runs",
             self.name()
         )
     }

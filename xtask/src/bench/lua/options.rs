@@ -14,7 +14,8 @@ pub(crate) struct Script {
     pub(crate) name: &'static str,
     /// The server's counter that grows by one for each transaction, prepared or not.
     pub(crate) counter: &'static str,
-    /// Whether its tables grow: such a script has its own tables, which are emptied before each run.
+    /// Whether its tables grow: such a script has its own tables, which are emptied before each
+    /// run.
     pub(crate) is_growing: bool,
     /// The maximum that a session prepares: for each table and for all of them.
     prepared: (u32, u32),
@@ -114,7 +115,8 @@ impl LuaBenchOptions {
         self.clients.iter().copied().max().unwrap_or(1)
     }
 
-    /// With a thread for each connection, the server alone would determine the figures of many clients.
+    /// With a thread for each connection, the server alone would determine the figures of many
+    /// clients.
     pub(crate) fn settings(&self) -> Vec<(String, String)> {
         let threads = ("thread_handling".to_owned(), "pool-of-threads".to_owned());
         std::iter::once(threads).chain(self.kept.settings.iter().cloned()).collect()
@@ -156,9 +158,9 @@ impl LuaBenchOptions {
             format!("; ours also {}", self.ours.join(" "))
         };
         format!(
-            "- both get {}{ours}; `oltp_insert` starts with empty tables\n- {} pairs for each cell, in changing \
-             order; windows of {} s in the measured phase, observed from outside (/proc, and the server's count of \
-             transactions)\n",
+            "- both get {}{ours}; `oltp_insert` starts with empty tables\n- {} pairs for each \
+             cell, in changing order; windows of {} s in the measured phase, observed from outside \
+             (/proc, and the server's count of transactions)\n",
             self.load().join(" "),
             self.pairs.count,
             self.window.as_secs_f64(),
@@ -197,8 +199,9 @@ pub(crate) mod tests {
 
     #[test]
     fn options_say_what_runs() {
-        let args = "--clients 8,64 --scripts oltp_insert,oltp_read_write --pairs 1 --seconds 1.5 --tables 2 --prepared \
-                    disable --ours --pin=off --dry --against build:old -- --rand-seed=7 --skip_trx=on";
+        let args = "--clients 8,64 --scripts oltp_insert,oltp_read_write --pairs 1 --seconds 1.5 \
+                    --tables 2 --prepared disable --ours --pin=off --dry --against build:old -- \
+                    --rand-seed=7 --skip_trx=on";
         let options = parse(args).unwrap();
         assert_eq!(options.clients, [8, 64]);
         assert_eq!(options.scripts, [SCRIPTS[0], SCRIPTS[3]]);

@@ -1,5 +1,5 @@
-//! One run of one program: observed from outside in the middle of its measured phase, then left to end by itself, so
-//! that it reports how many errors it ignored.
+//! One run of one program: observed from outside in the middle of its measured phase, then left to
+//! end by itself, so that it reports how many errors it ignored.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -14,7 +14,8 @@ use crate::bench::sample::{
     ResourceSample, SETTLE, SampleLook, Server, cause, check_alive, start_timeout, wait_until,
 };
 
-/// Time between the last reading and the program's scheduled end: a reading is slow with thousands of sessions.
+/// Time between the last reading and the program's scheduled end: a reading is slow with thousands
+/// of sessions.
 const AFTER: Duration = Duration::from_secs(3);
 /// Time limit beyond the program's scheduled end.
 const END_TIMEOUT: Duration = Duration::from_mins(2);
@@ -37,9 +38,11 @@ pub(crate) struct LuaRunTime {
 }
 
 impl LuaRunTime {
-    /// Whether server and program agree on the number of transactions: otherwise one of them counts something else.
+    /// Whether server and program agree on the number of transactions: otherwise one of them counts
+    /// something else.
     pub(crate) fn agrees(&self, clients: u32) -> bool {
-        // Each client may be cut off in a transaction that only one of the two counts; so may an ignored error be.
+        // Each client may be cut off in a transaction that only one of the two counts; so may an
+        // ignored error be.
         let slack = u64::from(clients) + self.said.ignored_errors + self.said.transactions / 100;
         self.counted.abs_diff(self.said.transactions) <= slack
     }
@@ -58,7 +61,8 @@ pub(crate) fn run_seconds(window: Duration) -> u64 {
     (SETTLE + window + AFTER).as_secs_f64().ceil() as u64
 }
 
-/// Waits until the server has finished the previous run's work, so that the next run does not pay for it.
+/// Waits until the server has finished the previous run's work, so that the next run does not pay
+/// for it.
 pub(crate) fn settle(server: &mut PrivateServer) {
     let began = Instant::now();
     // Some servers do not report it; a backlog that does not shrink is no reason to stop.

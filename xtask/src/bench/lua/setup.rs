@@ -14,7 +14,8 @@ use crate::bench::sample::Server;
 
 const SYSBENCH: &str = "sysbench";
 const INSTALL: &str = "apt-get install --no-install-recommends sysbench";
-/// The scripts' folder in Debian's package. Both programs get the path, so that no copy can replace it.
+/// The scripts' folder in Debian's package. Both programs get the path, so that no copy can replace
+/// it.
 const SCRIPTS: &str = "/usr/share/sysbench";
 
 /// Filled once; scripts that change rows leave their number as it is.
@@ -22,10 +23,11 @@ const FULL: &str = "sbtest";
 /// For scripts that only add rows.
 const EMPTY: &str = "sbtest_empty";
 
-/// sysbench took 0.34 MB for each of 1,000 clients, 0.28 for each of 5,000; with prepared statements more.
+/// sysbench took 0.34 MB for each of 1,000 clients, 0.28 for each of 5,000; with prepared
+/// statements more.
 const BYTES_PER_CLIENT: u64 = 512 << 10;
-/// The sandbox's estimates: a session of the server, and the server without sessions, besides its buffer pool of a
-/// quarter of the memory, at most 1 GiB.
+/// The sandbox's estimates: a session of the server, and the server without sessions, besides its
+/// buffer pool of a quarter of the memory, at most 1 GiB.
 const BYTES_PER_SESSION: u64 = 256 << 10;
 const SERVER_BYTES: u64 = 400 << 20;
 const BUFFER_POOL_MAX: u64 = 1 << 30;
@@ -155,21 +157,22 @@ pub(crate) fn server_load(options: &LuaBenchOptions) -> anyhow::Result<ServerLoa
     let all = u64::from(clients) * u64::from(each);
     if all > STATEMENTS_MAX {
         bail!(
-            "{clients} clients prepare {each} statements each, {all} in all, and a server has room for {STATEMENTS_MAX}: \
-             use fewer --tables, or --prepared disable"
+            "{clients} clients prepare {each} statements each, {all} in all, and a server has room \
+             for {STATEMENTS_MAX}: use fewer --tables, or --prepared disable"
         );
     }
     Ok(ServerLoad { connections_max: clients, statements_per_connection: each })
 }
 
-/// Memory of server and clients together. Other limits of the host are checked when the server starts.
+/// Memory of server and clients together. Other limits of the host are checked when the server
+/// starts.
 pub(crate) fn check_memory(clients: u32) -> anyhow::Result<()> {
     let host = HostLimits::read();
     let needed = memory_bytes(clients, host.memory_bytes);
     if let Some(available) = host.memory_available_bytes.filter(|available| *available < needed) {
         bail!(
-            "this host cannot carry the load: server and sysbench need about {} MB with {clients} clients, and {} MB are \
-             available; use fewer --clients",
+            "this host cannot carry the load: server and sysbench need about {} MB with {clients} \
+             clients, and {} MB are available; use fewer --clients",
             needed / 1_000_000,
             available / 1_000_000
         );

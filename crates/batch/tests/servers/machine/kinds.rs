@@ -5,7 +5,8 @@ use std::fmt::{self, Write as _};
 use truetps_random::RandomStream;
 use truetps_record::Flavour;
 
-/// A value as JSON, and as the server shows it; `None`: no server stores it as it was sent, so it must be refused.
+/// A value as JSON, and as the server shows it; `None`: no server stores it as it was sent, so it
+/// must be refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MadeValue {
     pub(super) json: String,

@@ -1,5 +1,5 @@
-//! One life of a random table: rows of several clients through two gateways, and faults; then all answers are held against
-//! the table.
+//! One life of a random table: rows of several clients through two gateways, and faults; then all
+//! answers are held against the table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -146,7 +146,8 @@ fn prepare(server: &TestServer, flavour: Flavour) {
         Flavour::Postgresql => &[
             "CREATE TYPE label AS ENUM ('a','B','it''s')",
             "CREATE DOMAIN addresses AS INET",
-            "CREATE COLLATION folds (provider = icu, locale = 'und-u-ks-level1', deterministic = false)",
+            "CREATE COLLATION folds (provider = icu, locale = 'und-u-ks-level1', deterministic = \
+             false)",
             "CREATE ROLE few LOGIN",
             "ALTER DEFAULT PRIVILEGES GRANT SELECT, INSERT ON TABLES TO few",
             "CREATE TABLE parents (id INT PRIMARY KEY)",
@@ -210,10 +211,12 @@ fn make_trouble(
 fn kill_sessions(admin: &mut Client, flavour: Flavour) -> u64 {
     let sql = match flavour {
         Flavour::Postgresql => {
-            "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'truetps-gateway-%' AND pid <> pg_backend_pid()"
+            "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'truetps-gateway-%' AND \
+             pid <> pg_backend_pid()"
         }
         _ => {
-            "SELECT ID FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Sleep', 'Query')"
+            "SELECT ID FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND COMMAND \
+             IN ('Sleep', 'Query')"
         }
     };
     let found = admin.query(sql).map(|found| found.rows).unwrap_or_default();
@@ -337,8 +340,8 @@ fn wait(
     }
 }
 
-/// Each acknowledged row is in the table once, with what the server must show for each value that was sent; a row that was
-/// refused for good is not in it, unless another client sent it, too.
+/// Each acknowledged row is in the table once, with what the server must show for each value that
+/// was sent; a row that was refused for good is not in it, unless another client sent it, too.
 fn check(
     client: &mut Client,
     table: &RandomTable,

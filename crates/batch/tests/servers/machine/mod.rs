@@ -1,9 +1,11 @@
-//! A machine that tries to break the promise of the gateway (docs/reference/gateway-promise.md): random tables with keys
-//! and columns of every type, triggers and partitions, random rows, clients that send again and give up, sessions that are
-//! killed, servers that are killed, and ALTER TABLE while rows come. The table is the oracle: each value is made together
-//! with the text that the server must show for it, so that nothing of the gateway judges itself.
+//! A machine that tries to break the promise of the gateway (docs/reference/gateway-promise.md):
+//! random tables with keys and columns of every type, triggers and partitions, random rows, clients
+//! that send again and give up, sessions that are killed, servers that are killed, and ALTER TABLE
+//! while rows come. The table is the oracle: each value is made together with the text that the
+//! server must show for it, so that nothing of the gateway judges itself.
 //!
-//! `TRUETPS_MACHINE_SEED=17` lives one life again, `TRUETPS_MACHINE_SECONDS=3600` many: `make test-promise`.
+//! `TRUETPS_MACHINE_SEED=17` lives one life again, `TRUETPS_MACHINE_SECONDS=3600` many:
+//! `make test-promise`.
 
 mod kinds;
 mod life;

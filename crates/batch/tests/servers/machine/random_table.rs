@@ -66,7 +66,8 @@ impl RandomTable {
             kinds[0] = INTEGER;
         }
         let has_trigger = random.below(5) == 0;
-        // Partitions of the MySQL family have no foreign keys, and a trigger sets the last column to NULL.
+        // Partitions of the MySQL family have no foreign keys, and a trigger sets the last column
+        // to NULL.
         let has_parent = random.below(4) == 0
             && (flavour == Flavour::Postgresql || partitions == Partitions::None)
             && !has_trigger;
@@ -116,8 +117,8 @@ impl RandomTable {
             (Partitions::Hash, false) => " PARTITION BY KEY (c0) PARTITIONS 3".to_owned(),
             (Partitions::Range, true) => " PARTITION BY RANGE (c0)".to_owned(),
             (Partitions::Range, false) => format!(
-                " PARTITION BY RANGE (c0) (PARTITION p0 VALUES LESS THAN (0), PARTITION p1 VALUES LESS THAN \
-                 ({RANGE_END}))"
+                " PARTITION BY RANGE (c0) (PARTITION p0 VALUES LESS THAN (0), PARTITION p1 VALUES \
+                 LESS THAN ({RANGE_END}))"
             ),
         };
         let name = &self.name;
@@ -152,7 +153,8 @@ impl RandomTable {
         format!("{} {sql}{null}", column.name)
     }
 
-    /// Every third row, by a counter that is a column of its own, has another last column, if it was sent.
+    /// Every third row, by a counter that is a column of its own, has another last column, if it
+    /// was sent.
     fn trigger(&self) -> Vec<String> {
         let (name, last) = (&self.name, &self.columns.last().expect("a column").name);
         if self.is_postgres() {
@@ -162,7 +164,8 @@ impl RandomTable {
                      IF random() < 0.3 THEN NEW.{last} := NULL; END IF; RETURN NEW; END $$"
                 ),
                 format!(
-                    "CREATE TRIGGER change BEFORE INSERT ON {name} FOR EACH ROW EXECUTE FUNCTION change_{name}()"
+                    "CREATE TRIGGER change BEFORE INSERT ON {name} FOR EACH ROW EXECUTE FUNCTION \
+                     change_{name}()"
                 ),
             ];
         }

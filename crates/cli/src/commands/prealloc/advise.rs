@@ -1,4 +1,5 @@
-//! `truetps prealloc advise`: a sweep of the factor `prealloc` with the settings of a server and the flushes of its disk.
+//! `truetps prealloc advise`: a sweep of the factor `prealloc` with the settings of a server and
+//! the flushes of its disk.
 
 use std::path::{Path, PathBuf};
 
@@ -44,8 +45,8 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Exit, CommandFailure> {
     words.extend(["--blocks", &blocks]);
     if disk.is_none() {
         print_message(
-            "note: measured on this machine's own disk; if the server's disk is another one, name a profile (--disk, \
-             `truetps disk list`) or measure the server's disk (--folder)\n",
+            "note: measured on this machine's own disk; if the server's disk is another one, name \
+             a profile (--disk, `truetps disk list`) or measure the server's disk (--folder)\n",
         );
     }
     print_progress(&format!("Asks   {}\n", words.join(" ")));

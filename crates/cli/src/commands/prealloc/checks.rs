@@ -42,7 +42,8 @@ pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult
     });
     found.push(match value("binlog_checksum").as_deref() {
         Some("NONE") => CheckResult::Obstacle(
-            "binlog_checksum is NONE: after a power cut a torn event would look like a whole one; set it to CRC32"
+            "binlog_checksum is NONE: after a power cut a torn event would look like a whole one; \
+             set it to CRC32"
                 .to_owned(),
         ),
         _ => CheckResult::Good("binlogs have checksums".to_owned()),
@@ -57,18 +58,24 @@ pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult
     }
     match (value("sync_binlog").as_deref(), value("innodb_flush_log_at_trx_commit").as_deref()) {
         (Some("0"), _) => found.push(CheckResult::Obstacle(
-            "sync_binlog is 0: no commit waits for the binlog; there is nothing to gain, and the zeros cost writes"
+            "sync_binlog is 0: no commit waits for the binlog; there is nothing to gain, and the \
+             zeros cost writes"
                 .to_owned(),
         )),
         (Some("1"), Some("1")) => {
-            found.push(CheckResult::Good("each commit group flushes redo log and binlog".to_owned()));
+            found.push(CheckResult::Good(
+                "each commit group flushes redo log and binlog".to_owned(),
+            ));
         }
-        (Some(sync), _) => found.push(CheckResult::Good(format!("sync_binlog is {sync}: binlogs are flushed"))),
+        (Some(sync), _) => {
+            found.push(CheckResult::Good(format!("sync_binlog is {sync}: binlogs are flushed")));
+        }
         (None, _) => {}
     }
     if value("binlog_storage_engine").is_some_and(|engine| !engine.is_empty()) {
         found.push(CheckResult::Obstacle(
-            "binlog_storage_engine is set: the engine preallocates the binlog itself, and a commit is one flush"
+            "binlog_storage_engine is set: the engine preallocates the binlog itself, and a commit \
+             is one flush"
                 .to_owned(),
         ));
     }
@@ -80,9 +87,13 @@ pub(super) fn of_files(program: &Path, library_dir: &Path) -> Vec<CheckResult> {
     [("the program", program), ("the folder of the library", library_dir)]
         .into_iter()
         .map(|(what, path)| match trusted_path(path) {
-            Ok(path) => CheckResult::Good(format!("{what}, {}, can be changed by root only", path.display())),
+            Ok(path) => CheckResult::Good(format!(
+                "{what}, {}, can be changed by root only",
+                path.display()
+            )),
             Err(problem) => CheckResult::Obstacle(format!(
-                "{what} would run with a server's rights, or root's, and others than root could replace it: {problem}"
+                "{what} would run with a server's rights, or root's, and others than root could \
+                 replace it: {problem}"
             )),
         })
         .collect()
@@ -103,11 +114,19 @@ pub(super) fn of_process(client: &mut Client) -> Vec<CheckResult> {
     let mut found = vec![];
     match fs::read(process.join("auxv")).ok().and_then(|bytes| is_secure(&bytes)) {
         Some(true) => found.push(CheckResult::Obstacle(
-            "the server's program has file capabilities or a set-user-ID bit: the loader ignores LD_PRELOAD".to_owned(),
+            "the server's program has file capabilities or a set-user-ID bit: the loader ignores \
+             LD_PRELOAD"
+                .to_owned(),
         )),
-        Some(false) => found.push(CheckResult::Good("the loader of the running server takes LD_PRELOAD".to_owned())),
-        None => found
-            .push(CheckResult::Note(format!("/proc/{pid}/auxv cannot be read: run this as root to check the loader"))),
+        Some(false) => found.push(CheckResult::Good(
+            "the loader of the running server takes \
+                                                     LD_PRELOAD"
+                .to_owned(),
+        )),
+        None => found.push(CheckResult::Note(format!(
+            "/proc/{pid}/auxv cannot be read: run this as root to \
+                                             check the loader"
+        ))),
     }
     let profile = fs::read_to_string(process.join("attr/current")).unwrap_or_default();
     if profile.contains("(enforce)") {

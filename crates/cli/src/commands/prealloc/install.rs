@@ -62,7 +62,8 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, CommandFailure> {
     }
     let _ = write!(
         out,
-        "Then:  systemctl daemon-reload && systemctl restart {service}\n       truetps prealloc status {0}\n\
+        "Then:  systemctl daemon-reload && systemctl restart {service}\n       truetps prealloc \
+         status {0}\n\
          Before a backup that copies the active binlog:  truetps prealloc pause {0}\n",
         basename.display()
     );
@@ -71,7 +72,8 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, CommandFailure> {
 
 fn checks(args: &InstallArgs) -> Result<Vec<CheckResult>, CommandFailure> {
     if is_path(&args.server.named) {
-        let text = "the server was not asked: name its address to have version, checksums and loader checked";
+        let text = "the server was not asked: name its address to have version, checksums and \
+                    loader checked";
         return Ok(vec![CheckResult::Note(text.to_owned())]);
     }
     let mut client = connect(&args.server)?;
@@ -119,7 +121,8 @@ fn drop_in_text(
             .chars()
             .any(|c| c.is_whitespace() || c.is_control() || "\"'\\%$;".contains(c))
     }) {
-        let message = "the path of library, binlogs or program has a character that a file of systemd cannot have";
+        let message = "the path of library, binlogs or program has a character that a file of \
+                       systemd cannot have";
         return Err(
             CommandFailure::usage(message).hint("blanks, quotes, % and $ are such characters")
         );
@@ -128,7 +131,8 @@ fn drop_in_text(
         "[Service]\n\
          Environment=LD_PRELOAD={}\n\
          Environment=\"{VARIABLE}={}\"\n\
-         # After a crash the binlogs are cut before the server reads them, also if it does not load the library. With the\n\
+         # After a crash the binlogs are cut before the server reads them, also if it does not \
+         load the library. With the\n\
          # hyphen the server starts also if a damaged binlog was left as it was.\n\
          ExecStartPre=-{} prealloc trim {}\n",
         library.display(),
@@ -189,7 +193,8 @@ pub(super) fn uninstall(args: &UninstallArgs) -> Result<Exit, CommandFailure> {
     } else if removed > 0 {
         let _ = writeln!(
             out,
-            "The running server keeps the library until it is restarted, and cuts its binlogs when it stops:\n  \
+            "The running server keeps the library until it is restarted, and cuts its binlogs when \
+             it stops:\n  \
              systemctl daemon-reload && systemctl restart {service}"
         );
     }

@@ -42,7 +42,8 @@ pub(super) fn switch(args: &BinlogArgs, is_on: bool) -> Result<Exit, CommandFail
         }
         (true, None) => format!("{shown}: preallocates again\n"),
         (false, _) => format!(
-            "{shown}: paused; each binlog ends with its last event, and may be copied. To go on: truetps prealloc resume\n"
+            "{shown}: paused; each binlog ends with its last event, and may be copied. To go on: \
+             truetps prealloc resume\n"
         ),
     };
     Ok(print_out(&said))

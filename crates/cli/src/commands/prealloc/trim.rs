@@ -85,7 +85,8 @@ fn why_left(why: Untrimmable) -> String {
         }
         Untrimmable::NotABinlog => "it does not begin as binlogs do".to_owned(),
         Untrimmable::Damaged { at } => format!(
-            "the event at {at} is damaged in a way that a crash does not explain; events behind it may have been committed"
+            "the event at {at} is damaged in a way that a crash does not explain; events behind it \
+             may have been committed"
         ),
     }
 }

@@ -1,4 +1,5 @@
-//! What was typed, as a request: the service with its template, the table, the load, the times of kills.
+//! What was typed, as a request: the service with its template, the table, the load, the times of
+//! kills.
 
 use std::fs;
 use std::time::Duration;
@@ -62,7 +63,8 @@ pub(crate) fn check(args: &VerifyArgs) -> Result<(), CommandFailure> {
         ),
         (None, None) if place.dsn.is_some() => refused(
             "--dsn needs --table: truetps creates no table in a server that it did not start",
-            "CREATE TABLE rows (client INT, seq BIGINT, payload VARCHAR(100), PRIMARY KEY (client, seq))",
+            "CREATE TABLE rows (client INT, seq BIGINT, payload VARCHAR(100), PRIMARY KEY (client, \
+             seq))",
         ),
         (None, Some(_)) if place.dsn.is_none() => refused(
             "--table is for a service, or for --dsn: in a private server truetps makes its own",
@@ -151,8 +153,13 @@ fn key_columns(args: &VerifyArgs) -> Result<Vec<KeyColumn>, CommandFailure> {
             Ok(field) if field != RowField::Payload && !column.is_empty() => {
                 Ok(KeyColumn { column: column.to_owned(), field: field.name().to_owned() })
             }
-            _ => Err(CommandFailure::usage(format!("--key {word}: is not of the form column=field"))
-                .hint("fields: client, seq, key, uuid; such as --key device=client,number=seq or --key id=uuid")),
+            _ => {
+                Err(CommandFailure::usage(format!("--key {word}: is not of the form column=field"))
+                    .hint(
+                        "fields: client, seq, key, uuid; such as --key device=client,number=seq or \
+                       --key id=uuid",
+                    ))
+            }
         }
     };
     let columns = args.key.iter().enumerate().map(column).collect::<Result<Vec<_>, _>>()?;

@@ -8,7 +8,8 @@ use super::whole_words;
 const GAP: usize = 2;
 /// Columns do not become narrower to make room for others.
 const COLUMN_MIN: usize = 6;
-/// A column is as wide as its longest word if that is not longer: a key or flag in two parts cannot be copied.
+/// A column is as wide as its longest word if that is not longer: a key or flag in two parts cannot
+/// be copied.
 const WORD_MAX: usize = 34;
 
 #[derive(Debug, Default)]
@@ -59,7 +60,8 @@ impl TextTable {
         (0..columns).map(|column| of(column).unwrap_or(0).max(1)).collect()
     }
 
-    /// The widest columns give way: first as far as their words stay whole, then as far as they can.
+    /// The widest columns give way: first as far as their words stay whole, then as far as they
+    /// can.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let word = |text: &str| text.split(' ').map(display_width).max().unwrap_or(0).min(WORD_MAX);
         let whole: Vec<_> =
@@ -135,11 +137,13 @@ mod tests {
         let wide = table(&[["name", "about"], ["a", "some words that are long"], ["b", "few"]]);
         assert_eq!(
             wide.text(80),
-            "name  about\n----  ------------------------\na     some words that are long\nb     few\n"
+            "name  about\n----  ------------------------\na     some words that are long\nb     \
+             few\n"
         );
         assert_eq!(
             wide.text(18),
-            "name  about\n----  ------------\na     some words\n      that are\n      long\n\nb     few\n"
+            "name  about\n----  ------------\na     some words\n      that are\n      \
+             long\n\nb     few\n"
         );
     }
 }

@@ -80,7 +80,8 @@ fn no_password_is_in_the_list_of_processes() {
             .stderr(Stdio::piped());
         let child = command.stdout(Stdio::piped()).spawn().unwrap();
         wait_until("queries", || {
-            let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'select sleep(300)'";
+            let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'select \
+                       sleep(300)'";
             bench.owned.admin().query_value(sql).unwrap().as_deref() == Some("2")
         });
         let of =

@@ -103,8 +103,8 @@ fn defect_3_clients_connect_again_after_as_many_statements_as_asked_for() {
     ];
     let seen = bench.ours(&args);
     assert_eq!(seen.ran.code, Some(0), "{}", seen.ran.stderr);
-    // 20 statements of each client on 4 connections, the one that prepares, those that ask for the variables and for
-    // replicas, and the probe's.
+    // 20 statements of each client on 4 connections, the one that prepares, those that ask for the
+    // variables and for replicas, and the probe's.
     assert_eq!(seen.connections, 2 * 4 + 4);
 }
 
@@ -147,7 +147,8 @@ fn defect_5_an_empty_statement_is_no_end() {
     let create = ["--create=create table t (a varchar(9))", "--no-drop", "--number-of-queries=6"];
     bench.place.write(
         "q.sql",
-        "insert into t values (1)//\n\n\n//insert into t values (2) -- not // here\n//insert into t values (3)//",
+        "insert into t values (1)//\n\n\n//insert into t values (2) -- not // here\n//insert into \
+         t values (3)//",
     );
     let seen = bench.ours(&[&create[..], &["--query=q.sql", "--delimiter=//"]].concat());
     assert_eq!(seen.ran.code, Some(0), "{}", seen.ran.stderr);

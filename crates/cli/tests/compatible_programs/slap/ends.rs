@@ -10,7 +10,8 @@ use crate::slap::Bench;
 
 const SCHEMA: &str =
     "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'mysqlslap'";
-const SLEEPING: &str = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'select sleep%' OR info LIKE 'insert into t%'";
+const SLEEPING: &str = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE \
+                        'select sleep%' OR info LIKE 'insert into t%'";
 
 #[test]
 fn an_interrupt_ends_long_queries_of_clients() {
@@ -38,8 +39,8 @@ fn an_interrupt_ends_long_queries_of_clients() {
                 "{query} {more:?}: {:?}",
                 began.elapsed()
             );
-            let said = "mysqlslap: interrupted: running statements are ended after 1 s, and the schema mysqlslap is \
-                        dropped; Ctrl-C again leaves it behind\n";
+            let said = "mysqlslap: interrupted: running statements are ended after 1 s, and the \
+                        schema mysqlslap is dropped; Ctrl-C again leaves it behind\n";
             let (before, last) = ran.stderr.split_at(said.len().min(ran.stderr.len()));
             assert_eq!(before, said, "{query} {more:?}");
             assert!(

@@ -85,8 +85,8 @@ impl Bench {
         self.owned.execute(&["DROP SCHEMA IF EXISTS mysqlslap", "TRUNCATE mysql.general_log"]);
         let ran = run();
         let mut admin = self.owned.admin();
-        let sql = "SELECT CAST(argument AS CHAR) FROM mysql.general_log WHERE command_type IN ('Query', 'Init DB') AND \
-                   thread_id <> CONNECTION_ID()";
+        let sql = "SELECT CAST(argument AS CHAR) FROM mysql.general_log WHERE command_type IN \
+                   ('Query', 'Init DB') AND thread_id <> CONNECTION_ID()";
         let mut statements = BTreeMap::new();
         for row in admin.query(sql).unwrap().rows {
             let text = shape(row[0].as_deref().unwrap_or_default());
@@ -96,7 +96,8 @@ impl Bench {
         }
         let sql = "SELECT COUNT(*) FROM mysql.general_log WHERE command_type = 'Connect'";
         let connections: u64 = admin.query_value(sql).unwrap().unwrap().parse().unwrap();
-        let table = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'mysqlslap' LIMIT 1";
+        let table = "SELECT table_name FROM information_schema.tables WHERE table_schema = \
+                     'mysqlslap' LIMIT 1";
         let rows = admin.query_value(table).unwrap().map(|table| {
             admin.query_value(&format!("SELECT COUNT(*) FROM mysqlslap.{table}")).unwrap().unwrap()
         });
@@ -105,7 +106,8 @@ impl Bench {
     }
 }
 
-/// A statement without its numbers and texts, and without the byte that the original sends behind some.
+/// A statement without its numbers and texts, and without the byte that the original sends behind
+/// some.
 fn shape(sql: &str) -> String {
     let mut out = String::new();
     let mut rest = sql.trim_end_matches('\0').trim();

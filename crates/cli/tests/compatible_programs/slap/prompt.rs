@@ -1,4 +1,5 @@
-//! The password that is asked for on the terminal: whatever ends the question, the terminal is as it was.
+//! The password that is asked for on the terminal: whatever ends the question, the terminal is as
+//! it was.
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -183,7 +183,8 @@ fn refusals_match_the_original() {
 fn the_way_to_the_server_matches_the_original() {
     let Some(bench) = Bench::start("the_way_to_the_server_matches_the_original") else { return };
     let (socket, port) = (bench.socket(), format!("--port={}", bench.owned.port));
-    // Each line begins with the right socket. The owner's account is one of this host, whichever way it comes.
+    // Each line begins with the right socket. The owner's account is one of this host, whichever
+    // way it comes.
     for (args, code) in [
         (&[port.as_str()][..], 0),
         (&["--port=1"], 1),

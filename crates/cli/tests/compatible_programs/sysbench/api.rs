@@ -39,9 +39,12 @@ const USES: &[Use] = &[
         args: &[
             "prepare",
             "help",
-            "--text=b --whole=-4 --size=2M --broken=1e3 --yes=off --no --names=a,b,c --with-dashes=q prepare",
-            "--size=1K --names= --text_none --switch_none=off --mysql-ignore-errors=1,all --with_dashes=z prepare",
-            "--names=one --whole=7 --time=3 --rate=10000 --percentile=50 --rand-type=pareto --mysql-host=a,b prepare",
+            "--text=b --whole=-4 --size=2M --broken=1e3 --yes=off --no --names=a,b,c \
+             --with-dashes=q prepare",
+            "--size=1K --names= --text_none --switch_none=off --mysql-ignore-errors=1,all \
+             --with_dashes=z prepare",
+            "--names=one --whole=7 --time=3 --rate=10000 --percentile=50 --rand-type=pareto \
+             --mysql-host=a,b prepare",
             "--events=2 --names=x,y run",
         ],
         ..ALONE
@@ -86,12 +89,13 @@ const USES: &[Use] = &[
         args: &[
             "--events=2 --rand-seed=5 run",
             "--events=1 --rand-seed=77 --rand-type=uniform run",
-            "--events=1 --rand-seed=6 --rand-spec-iter=3 --rand-spec-pct=5 --rand-spec-res=50 --rand-pareto-h=0.4 run",
+            "--events=1 --rand-seed=6 --rand-spec-iter=3 --rand-spec-pct=5 --rand-spec-res=50 \
+             --rand-pareto-h=0.4 run",
         ],
         deviations: &[(
             "rand-seed",
-            "a seed gives the same numbers in each run, regardless of the number of threads, but not the numbers of \
-             sysbench, which draws them from the C library",
+            "a seed gives the same numbers in each run, regardless of the number of threads, but \
+             not the numbers of sysbench, which draws them from the C library",
         )],
         ..ALONE
     },
@@ -104,7 +108,8 @@ const USES: &[Use] = &[
             "--events=3 --format=json run",
             "--events=3 --format=default run",
             "--time=3 --events=0 --report-interval=2 --pause-us=50000 --format=json run",
-            "--time=2 --events=0 --report-interval=1 --pause-us=50000 --format=csv --verbosity=0 run",
+            "--time=2 --events=0 --report-interval=1 --pause-us=50000 --format=csv --verbosity=0 \
+             run",
         ],
         look: Look::ANY_NUMBERS,
         ..ALONE
@@ -131,7 +136,8 @@ const USES: &[Use] = &[
         args: &["--events=1 --db-ps-mode=disable run"],
         deviations: &[(
             "",
-            "a text is sent as it is, where sysbench adds the end of the longer one that was bound before it",
+            "a text is sent as it is, where sysbench adds the end of the longer one that was bound \
+             before it",
         )],
         ..USE
     },

@@ -79,7 +79,8 @@ impl Script {
                 args.push(self.tables);
             }
             if command == "run" {
-                // By the time's second, two runs would have the same numbers, and change nothing the second time.
+                // By the time's second, two runs would have the same numbers, and change nothing
+                // the second time.
                 let seed =
                     if threads == "--threads=1" { "--rand-seed=11" } else { "--rand-seed=44" };
                 args.extend([EVENTS, "--time=30", seed]);

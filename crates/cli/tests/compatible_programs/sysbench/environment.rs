@@ -1,4 +1,5 @@
-//! What client libraries read besides the command line: variables, connection strings, option and password files.
+//! What client libraries read besides the command line: variables, connection strings, option and
+//! password files.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,14 +14,17 @@ use crate::sysbench::program::Program;
 
 const PASSWORD: &str = "pw";
 /// What the session of the script is, in one line.
-const POSTGRES: &str = "function event() print('saw', sysbench.sql.driver('pgsql'):connect():query_row([[SELECT \
-                        concat_ws(' ', current_user, current_database(), current_setting('work_mem'), \
-                        coalesce(nullif(current_setting('application_name'), 'truetps'), ''), current_setting('datestyle'), \
-                        current_setting('timezone'))]])) end";
-const MYSQL: &str = "function event() print('saw', sysbench.sql.driver('mysql'):connect():query_row([[SELECT \
-                     CONCAT_WS(' ', CURRENT_USER(), DATABASE())]])) end";
+const POSTGRES: &str = "function event() print('saw', \
+                        sysbench.sql.driver('pgsql'):connect():query_row([[SELECT concat_ws(' ', \
+                        current_user, current_database(), current_setting('work_mem'), \
+                        coalesce(nullif(current_setting('application_name'), 'truetps'), ''), \
+                        current_setting('datestyle'), current_setting('timezone'))]])) end";
+const MYSQL: &str = "function event() print('saw', \
+                     sysbench.sql.driver('mysql'):connect():query_row([[SELECT CONCAT_WS(' ', \
+                     CURRENT_USER(), DATABASE())]])) end";
 
-/// A way to name a server and an account. `PORT` and `HERE` stand for the server's port and the test's folder.
+/// A way to name a server and an account. `PORT` and `HERE` stand for the server's port and the
+/// test's folder.
 struct Way(Vec<Variable>, Vec<&'static str>);
 
 type Variable = (&'static str, &'static str);

@@ -1,4 +1,5 @@
-//! Output as lines that two runs have in common: what was measured is replaced, everything else is kept to the letter.
+//! Output as lines that two runs have in common: what was measured is replaced, everything else is
+//! kept to the letter.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,7 +31,8 @@ pub(crate) fn lines(text: &str, folder: &Path, counts: Counts) -> Vec<String> {
     all
 }
 
-/// The last report of a run races with its end: of lines of numbers that are alike the first one counts.
+/// The last report of a run races with its end: of lines of numbers that are alike the first one
+/// counts.
 fn without_repeats(lines: &mut Vec<String>) {
     let mut seen = BTreeSet::new();
     lines.retain(|line| !line.contains('N') || seen.insert(line.clone()));

@@ -22,8 +22,8 @@ fn script(file: &str) -> String {
     )
 }
 
-/// Tables filled by scripts and by `--query` have the same rows as with the original programs, and an error of a file
-/// that cannot be read is theirs.
+/// Tables filled by scripts and by `--query` have the same rows as with the original programs, and
+/// an error of a file that cannot be read is theirs.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the program to compare with")]
 #[expect(clippy::too_many_lines, reason = "one journey")]
@@ -103,7 +103,8 @@ fn a_file_that_a_statement_names_is_sent_as_by_the_originals() {
             "{}",
             ours.2.stderr
         );
-        // MariaDB's program begins TLS with servers of MySQL, and then does not know their certificate.
+        // MariaDB's program begins TLS with servers of MySQL, and then does not know their
+        // certificate.
         let slap = [&slap[..], &["--skip-ssl"]].concat();
         let theirs = rows_after(&|| {
             Command::new("mariadb-slap").args(&slap).stdin(Stdio::null()).output().unwrap().into()

@@ -73,8 +73,8 @@ pub(crate) fn facts(
     }
 }
 
-/// What sysbench has no word for, and other tests look at: options that a script never reads, the run folder, other runs on this
-/// host, and typed passwords.
+/// What sysbench has no word for, and other tests look at: options that a script never reads, the
+/// run folder, other runs on this host, and typed passwords.
 fn without_own_advice(stderr: &str) -> String {
     let is_own = |line: &&str| {
         line.starts_with("truetps: the script never reads --")
@@ -85,7 +85,8 @@ fn without_own_advice(stderr: &str) -> String {
     stderr.split_inclusive('\n').filter(|line| !is_own(line)).collect()
 }
 
-/// Lua's print() writes each word apart, so threads come in between each other anywhere: all letters, in order.
+/// Lua's print() writes each word apart, so threads come in between each other anywhere: all
+/// letters, in order.
 fn sorted(lines: &[String]) -> Vec<String> {
     let mut letters: Vec<char> = lines.iter().flat_map(|line| line.chars()).collect();
     letters.sort_unstable();
@@ -111,7 +112,8 @@ pub(crate) fn difference(reference: &Facts, ours: &Facts, look: Look) -> Option<
     (!text.is_empty()).then_some(text)
 }
 
-/// A command line, or a part of it, and why ours differs there on purpose; docs/reference/sysbench.md says it to users.
+/// A command line, or a part of it, and why ours differs there on purpose;
+/// docs/reference/sysbench.md says it to users.
 pub(crate) type Deviation = (&'static str, &'static str);
 
 /// The reason for this command line, if there is one.

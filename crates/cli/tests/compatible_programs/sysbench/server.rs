@@ -123,7 +123,8 @@ impl Server {
             Kind::Postgres(_) => "public",
         };
         let sql = format!(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' ORDER BY table_name"
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' \
+             ORDER BY table_name"
         );
         let count = |table: String| {
             let sql = format!("SELECT COUNT(*) FROM {}", self.qualified(&table));
@@ -173,12 +174,13 @@ impl Server {
 
     fn general_log(&self) -> Shapes {
         let mut shapes = Shapes::new();
-        // Without the sessions that ask for replicas, before, and what the server is set to, when all is over.
+        // Without the sessions that ask for replicas, before, and what the server is set to, when
+        // all is over.
         let of_ours =
             "SELECT thread_id FROM mysql.general_log WHERE argument LIKE 'SHOW GLOBAL VARIABLES%'";
         let sql = format!(
-            "SELECT command_type, argument FROM mysql.general_log WHERE user_host LIKE '{NAME}%' AND thread_id NOT IN \
-             ({of_ours})"
+            "SELECT command_type, argument FROM mysql.general_log WHERE user_host LIKE '{NAME}%' \
+             AND thread_id NOT IN ({of_ours})"
         );
         for row in self.rows(&sql) {
             let [kind, text] =
@@ -203,7 +205,8 @@ impl Server {
             let entry = entry.split(ENTRY).next().unwrap_or_default();
             let Some(text) = entry.strip_prefix("LOG:  ") else { continue };
             if let Some(sql) = text.strip_prefix("statement: ") {
-                // Who else gets what is written, what the probe reads, and what the server is set to, when all is over.
+                // Who else gets what is written, what the probe reads, and what the server is set
+                // to, when all is over.
                 let ours = ["pg_", "SHOW archive_mode", "current_setting(", "SELECT version()"];
                 if ours.iter().any(|words| sql.contains(words)) {
                     continue;

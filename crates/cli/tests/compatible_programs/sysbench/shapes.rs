@@ -10,7 +10,8 @@ pub(crate) fn add(shapes: &mut Shapes, kind: &str, sql: &str) {
     *shapes.entry(format!("{kind}: {}", shape(sql))).or_default() += 1;
 }
 
-/// Numbers and strings as `?`, parameters too, white space as one space, and rows of one INSERT as one row.
+/// Numbers and strings as `?`, parameters too, white space as one space, and rows of one INSERT as
+/// one row.
 fn shape(sql: &str) -> String {
     let mut out = String::new();
     let mut chars = sql.trim().chars().peekable();

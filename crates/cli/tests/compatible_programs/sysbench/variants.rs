@@ -1,4 +1,5 @@
-//! The scripts of Debian's package with other options than their defaults, and other ways to the server.
+//! The scripts of Debian's package with other options than their defaults, and other ways to the
+//! server.
 
 use crate::common::Place;
 use crate::sysbench::lines::Counts;
@@ -40,7 +41,8 @@ const VARIANTS: &[Variant] = &[
         ..READ_WRITE
     },
     Variant {
-        options: "--point-selects=2 --simple-ranges=0 --sum-ranges=3 --order-ranges=0 --distinct-ranges=2",
+        options: "--point-selects=2 --simple-ranges=0 --sum-ranges=3 --order-ranges=0 \
+                  --distinct-ranges=2",
         ..READ_WRITE
     },
     Variant {
@@ -73,7 +75,8 @@ const VARIANTS: &[Variant] = &[
         look: Look::ANY_NUMBERS,
         deviations: &[(
             "run",
-            "sysbench's statistics of queries are left out, since it prints nothing but zeros in them",
+            "sysbench's statistics of queries are left out, since it prints nothing but zeros in \
+             them",
         )],
         ..READ_WRITE
     },

@@ -34,7 +34,8 @@ const WAITS: &[(&str, &str)] = &[
     ),
     ("io_popen", "function event() io.popen('sleep 0.25'):close() end"),
     // Of the whole process: clients that run together use up their times together.
-    ("os_clock", "function event() local start = os.clock() while os.clock() < start + 0.2 do end end"),
+    ("os_clock", "function event() local start = os.clock() while os.clock() < start + 0.2 do end \
+                  end"),
 ];
 
 /// Runs a script for a time with both programs: how many events each had.
@@ -55,7 +56,8 @@ fn an_event_that_waits_by_any_means_stops_no_other_client() {
     for (script, text) in WAITS {
         place.write(&format!("{script}.lua"), text);
         let [there, here] = events(&place, script);
-        // Clients that wait for each other have an eighth of the events, or a fourth with a thread for each of two cores.
+        // Clients that wait for each other have an eighth of the events, or a fourth with a thread
+        // for each of two cores.
         assert!(here * 2 > there, "{script}: {here} events, sysbench has {there}");
     }
 }

@@ -11,8 +11,8 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
-    /// Writes `ca.pem`, `other-ca.pem`, `server.pem` with `server.key`, for 127.0.0.1 and db.example, and a client's
-    /// `client.pem` with `client.key`.
+    /// Writes `ca.pem`, `other-ca.pem`, `server.pem` with `server.key`, for 127.0.0.1 and
+    /// db.example, and a client's `client.pem` with `client.key`.
     pub(crate) fn make(folder: &Path) -> Self {
         let certificates = Self { folder: folder.to_owned() };
         let (ca, ca_pem) = authority("truetps test");

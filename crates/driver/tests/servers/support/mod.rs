@@ -1,5 +1,6 @@
 #![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
-//! What the tests with a server share: a private one that listens on TCP as well, accounts, certificates.
+//! What the tests with a server share: a private one that listens on TCP as well, accounts,
+//! certificates.
 
 pub(crate) mod ad_hoc;
 mod certificates;
@@ -65,7 +66,8 @@ impl Server {
         }
     }
 
-    /// Waits until the server has ended an idle connection, which takes as long as the server is busy with others.
+    /// Waits until the server has ended an idle connection, which takes as long as the server is
+    /// busy with others.
     pub(crate) fn wait_for_end_of(&self, client: &mut Client) {
         let id = client.query_value("SELECT CONNECTION_ID()").unwrap().unwrap();
         let is_there =

@@ -1,4 +1,5 @@
-//! A session with prepared statements, driven by blocking reads: what the engine does, one client at a time.
+//! A session with prepared statements, driven by blocking reads: what the engine does, one client
+//! at a time.
 
 use std::io::{Read, Write};
 use std::sync::Arc;

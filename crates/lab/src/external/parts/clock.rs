@@ -1,5 +1,6 @@
-//! The server's clock as this part sees it. Clocks of hosts need not agree: the parts agree on a moment of the server's
-//! clock, and each finds it on its own monotonic clock by the shortest of some round trips (Cristian's algorithm [12]).
+//! The server's clock as this part sees it. Clocks of hosts need not agree: the parts agree on a
+//! moment of the server's clock, and each finds it on its own monotonic clock by the shortest of
+//! some round trips (Cristian's algorithm [12]).
 
 use std::time::{Duration, Instant};
 

@@ -12,8 +12,8 @@ pub enum PartsError {
     #[error("{0}")]
     Apart(String),
     #[error(
-        "the parts of this load have no secret: without a password of the account, {PARTS_SECRET} is needed, and it is not \
-         set"
+        "the parts of this load have no secret: without a password of the account, {PARTS_SECRET} \
+         is needed, and it is not set"
     )]
     NoSecret,
 }
@@ -28,7 +28,8 @@ impl PartsError {
         match self {
             Self::Apart(_) => None,
             Self::NoSecret => Some(format!(
-                "set {PARTS_SECRET} to the same text for all parts, such as the output of: openssl rand -hex 16"
+                "set {PARTS_SECRET} to the same text for all parts, such as the output of: openssl \
+                 rand -hex 16"
             )),
         }
     }

@@ -1,4 +1,5 @@
-//! Texts of the table in hexadecimal: no mode and no character set of any server reads the digits as anything else.
+//! Texts of the table in hexadecimal: no mode and no character set of any server reads the digits
+//! as anything else.
 
 use std::fmt::Write as _;
 

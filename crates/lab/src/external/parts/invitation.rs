@@ -1,5 +1,5 @@
-//! What part 0 tells the others before the first trial, and how they find it. Each of them has a plan of its own: what it
-//! does follows from that, and is compared with what part 0 says.
+//! What part 0 tells the others before the first trial, and how they find it. Each of them has a
+//! plan of its own: what it does follows from that, and is compared with what part 0 says.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -75,7 +75,8 @@ impl Invitation {
 
     /// Both follow from the plan.
     fn check_schedule(&self, part: Part, own: &[ScheduledTrial]) -> Result<(), String> {
-        // As it is after it was written and read: numbers with a point may differ in the last digit.
+        // As it is after it was written and read: numbers with a point may differ in the last
+        // digit.
         let own = serde_json::to_string(own)
             .and_then(|text| serde_json::from_str::<Vec<ScheduledTrial>>(&text));
         let own = own.expect("a schedule has a JSON form");
@@ -129,7 +130,8 @@ pub(super) fn wait_for_invitation(
         if Instant::now() >= deadline {
             let seconds = part_wait.as_secs();
             let problem = format!(
-                "part {part} did not find part 0 within {seconds} s, in the schema `{schema}` of {target}"
+                "part {part} did not find part 0 within {seconds} s, in the schema `{schema}` of \
+                 {target}"
             );
             return Err(PartsError::apart(problem).into());
         }
@@ -230,7 +232,8 @@ mod tests {
         );
     }
 
-    /// Even part 0 with the right secret decides no path, no number of threads and no statement of another part.
+    /// Even part 0 with the right secret decides no path, no number of threads and no statement of
+    /// another part.
     #[test]
     fn an_invitation_is_compared_with_what_a_part_knows() {
         check(|_| {}, "");

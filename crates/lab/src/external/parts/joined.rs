@@ -1,4 +1,5 @@
-//! The server of a part that has prepared nothing itself: part 0 has made the tables, and sets the settings.
+//! The server of a part that has prepared nothing itself: part 0 has made the tables, and sets the
+//! settings.
 
 use truetps_driver::{Client, Target};
 use truetps_plan::Plan;

@@ -1,5 +1,6 @@
-//! The parts of an experiment agree on each trial, through the server that they load. There is no other controller: part 0
-//! prepares the server and names each start, and the others follow. Nothing is written while a trial is measured.
+//! The parts of an experiment agree on each trial, through the server that they load. There is no
+//! other controller: part 0 prepares the server and names each start, and the others follow.
+//! Nothing is written while a trial is measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,16 +22,18 @@ use crate::trial::server_provider::ExternalServer;
 
 /// Part 0 may take this long to prepare the server for a trial.
 const PREPARE_MAX: Duration = Duration::from_hours(1);
-/// After the server is prepared, all clients of a part must be connected within this time. It is more than the time limit
-/// of the connecting itself.
+/// After the server is prepared, all clients of a part must be connected within this time. It is
+/// more than the time limit of the connecting itself.
 const CONNECT_MAX: Duration = Duration::from_mins(2);
-/// After a load has ended in one part, it must end in the others within this time: the drain, and a margin.
+/// After a load has ended in one part, it must end in the others within this time: the drain, and a
+/// margin.
 const END_MAX: Duration = Duration::from_secs(30);
 /// A part that has ended is waited for, so that the schema can be dropped.
 const LEAVE_MAX: Duration = Duration::from_secs(20);
 /// From the naming of a start to the start: every part must have read it by then.
 const LEAD: Duration = Duration::from_millis(600);
-/// How often a part asks whether its session has the lock that it has taken: a proxy may choose a session at random.
+/// How often a part asks whether its session has the lock that it has taken: a proxy may choose a
+/// session at random.
 const SESSION_LOOKS: u32 = 8;
 /// While all wait for a start, and while part 0 prepares.
 const SHORT_PAUSE: Duration = Duration::from_millis(20);
@@ -40,8 +43,8 @@ const LONG_PAUSE: Duration = Duration::from_millis(200);
 #[derive(Debug, Serialize, Deserialize)]
 struct Round {
     trial: String,
-    /// The settings of the load's sessions that are not the server's, as such a session shows them. Each part sets its
-    /// own, and compares: what it sends to the server comes from no row.
+    /// The settings of the load's sessions that are not the server's, as such a session shows them.
+    /// Each part sets its own, and compares: what it sends to the server comes from no row.
     settings: BTreeMap<String, String>,
 }
 
@@ -97,8 +100,8 @@ impl<'a> Meeting<'a> {
             is_one_session &= table.has_lock(part.index)?;
         }
         if !is_one_session {
-            let problem = "statements of one session run in several sessions of the server: the parts cannot meet behind \
-                           such a proxy";
+            let problem = "statements of one session run in several sessions of the server: the \
+                           parts cannot meet behind such a proxy";
             return Err(PartsError::apart(problem).into());
         }
         Ok(Self {
@@ -131,8 +134,8 @@ impl<'a> Meeting<'a> {
         Self::at(external, table, (key, number), stop)
     }
 
-    /// The others may come. `sessions`: the name of the load's sessions on PostgreSQL, by which part 0 finds those that
-    /// remain.
+    /// The others may come. `sessions`: the name of the load's sessions on PostgreSQL, by which
+    /// part 0 finds those that remain.
     pub(crate) fn invite(
         &mut self,
         plan: &str,
@@ -147,7 +150,8 @@ impl<'a> Meeting<'a> {
         Ok(self.come(&PartRow::joined(0, self.number.clone()), &invitation)?)
     }
 
-    /// Another part waits for the invitation, and comes. Returns what part 0 says of the experiment.
+    /// Another part waits for the invitation, and comes. Returns what part 0 says of the
+    /// experiment.
     pub(crate) fn join(
         external: &ExternalServer,
         own: &OwnExperiment<'_>,
@@ -194,7 +198,8 @@ impl<'a> Meeting<'a> {
         self.start
     }
 
-    /// A trial begins. Part 0 checks that the others are there; the others wait until the server is prepared.
+    /// A trial begins. Part 0 checks that the others are there; the others wait until the server is
+    /// prepared.
     pub(crate) fn begin_round(&mut self, trial: &str) -> Result<(), LabError> {
         self.round += 1;
         self.cancelled = None;
@@ -243,8 +248,8 @@ impl<'a> Meeting<'a> {
         Ok(())
     }
 
-    /// The server is ready for the trial, with these settings of the load's sessions. Part 0 tells it; another part
-    /// compares.
+    /// The server is ready for the trial, with these settings of the load's sessions. Part 0 tells
+    /// it; another part compares.
     pub(crate) fn server_is_prepared(
         &mut self,
         trial: &str,
@@ -263,7 +268,8 @@ impl<'a> Meeting<'a> {
         Ok(())
     }
 
-    /// All clients of this part have connected: waits for the others, and returns the moment of the common start.
+    /// All clients of this part have connected: waits for the others, and returns the moment of the
+    /// common start.
     pub(crate) fn start(&mut self) -> Result<Instant, PartsError> {
         let started = if self.part.is_first() { self.name_start() } else { self.follow_start() };
         if let (Err(problem), true) = (&started, self.part.is_first()) {
@@ -320,7 +326,8 @@ impl<'a> Meeting<'a> {
         Ok(at)
     }
 
-    /// Rows of an earlier run have proofs, too: only a part 0 that runs now has answered this part's number.
+    /// Rows of an earlier run have proofs, too: only a part 0 that runs now has answered this
+    /// part's number.
     fn check_answer(&mut self) -> Result<(), PartsError> {
         let part = self.part.index;
         let answer = self.table()?.answer(part)?;
@@ -338,7 +345,8 @@ impl<'a> Meeting<'a> {
         let clock = ServerClock::compare(self.table()?)?;
         if clock.uncertainty() > CommonStart::UNCERTAINTY_MAX {
             return Err(PartsError::Apart(format!(
-                "part {part} knows the server's clock only within {:.0} ms (half a round trip; the limit is {} ms)",
+                "part {part} knows the server's clock only within {:.0} ms (half a round trip; the \
+                 limit is {} ms)",
                 clock.uncertainty().as_secs_f64() * 1e3,
                 CommonStart::UNCERTAINTY_MAX.as_millis()
             )));
@@ -346,7 +354,8 @@ impl<'a> Meeting<'a> {
         Ok(clock)
     }
 
-    /// The load has ended in this part, well or not. Returns why the trial is no evidence for another part's sake.
+    /// The load has ended in this part, well or not. Returns why the trial is no evidence for
+    /// another part's sake.
     pub(crate) fn end_round(&mut self, problem: Option<&str>) -> Option<PartsError> {
         let ended = if self.part.is_first() { self.judge(problem) } else { self.report(problem) };
         ended.err()
@@ -396,7 +405,8 @@ impl<'a> Meeting<'a> {
         self.is_started = true;
     }
 
-    /// No round follows in this part. Part 0 waits until the others have gone: the schema will be dropped.
+    /// No round follows in this part. Part 0 waits until the others have gone: the schema will be
+    /// dropped.
     pub(crate) fn leave(&mut self) {
         if self.part.is_first() && self.table.is_some() {
             let _ = self.tell(PartPhase::Over, 0, String::new());
@@ -478,7 +488,8 @@ impl<'a> Meeting<'a> {
         Err(PartsError::Apart(format!("part {part}/{} has ended", self.part.of)))
     }
 
-    /// Part 0 waits until all others are in this phase of the round; for those that have not come, as long as was asked.
+    /// Part 0 waits until all others are in this phase of the round; for those that have not come,
+    /// as long as was asked.
     fn wait_for_others(
         &mut self,
         patience: Duration,

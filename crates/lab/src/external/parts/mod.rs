@@ -1,8 +1,9 @@
 //! One experiment by several load generators: see `docs/guides/many-machines.md`.
 //!
-//! - `table`: where the parts meet, in truetps's own schema of the server; `row`: the row of a part; `clock`: the server's
-//!   clock;
-//! - `invitation`: what part 0 says before the first trial, compared with what another part knows itself;
+//! - `table`: where the parts meet, in truetps's own schema of the server; `row`: the row of a
+//!   part; `clock`: the server's clock;
+//! - `invitation`: what part 0 says before the first trial, compared with what another part knows
+//!   itself;
 //! - `secret`, `proof`: how a part knows that another part of the same load wrote a row;
 //! - `meeting`: how they agree on each trial;
 //! - `script_meeting`: the same for a load that a script makes;

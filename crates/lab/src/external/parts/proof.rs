@@ -1,8 +1,10 @@
-//! The proof that a part of the same load wrote a row. Any account that may write to the schema can write a row of any
-//! part: a row counts only with a code of its whole content by a key that the parts know, and the server does not store.
+//! The proof that a part of the same load wrote a row. Any account that may write to the schema can
+//! write a row of any part: a row counts only with a code of its whole content by a key that the
+//! parts know, and the server does not store.
 //!
-//! The key is derived from a secret that all parts have and a number that part 0 draws for the run, so that rows of an
-//! earlier run prove nothing. Whether part 0 itself is of an earlier run, its answer to a number of another part shows.
+//! The key is derived from a secret that all parts have and a number that part 0 draws for the run,
+//! so that rows of an earlier run prove nothing. Whether part 0 itself is of an earlier run, its
+//! answer to a number of another part shows.
 
 use ring::digest::{SHA256, digest};
 use ring::hmac::{HMAC_SHA256, Key, sign, verify};
@@ -88,8 +90,9 @@ fn content(fields: &impl Serialize) -> Vec<u8> {
 
 pub(super) fn no_proof(part: u32) -> PartsError {
     PartsError::Apart(format!(
-        "no part of this load wrote the row of part {part} in `{PARTS_TABLE}`: parts have different secrets, or another account \
-         writes there; give all parts the same password of the account, or the same {PARTS_SECRET}"
+        "no part of this load wrote the row of part {part} in `{PARTS_TABLE}`: parts have \
+         different secrets, or another account writes there; give all parts the same password of \
+         the account, or the same {PARTS_SECRET}"
     ))
 }
 

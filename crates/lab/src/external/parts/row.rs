@@ -60,13 +60,14 @@ pub(crate) struct PartRow {
     /// The start of the round by the server's clock, in microseconds since 1970; 0: not named.
     pub(crate) start_us: i64,
     pub(crate) note: String,
-    /// Part 0: the last round that is over for all, and why it is no evidence. They stay while the next one begins: a part
-    /// may read them late.
+    /// Part 0: the last round that is over for all, and why it is no evidence. They stay while the
+    /// next one begins: a part may read them late.
     pub(crate) judged: u32,
     pub(crate) verdict: String,
     /// Grows with each writing: an earlier content is no later one.
     pub(crate) serial: u64,
-    /// The run's number in part 0; in others the number that part 0 answers, which proves that it is of this run.
+    /// The run's number in part 0; in others the number that part 0 answers, which proves that it
+    /// is of this run.
     pub(crate) number: String,
 }
 

@@ -1,5 +1,5 @@
-//! The parts of a load that the lab does not drive: a script makes it. They meet in the same way, in a schema that part 0
-//! creates for nothing else.
+//! The parts of a load that the lab does not drive: a script makes it. They meet in the same way,
+//! in a schema that part 0 creates for nothing else.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ pub struct ScriptMeeting<'a> {
 }
 
 impl<'a> ScriptMeeting<'a> {
-    /// Part 0 creates the schema and lets the others come; the others wait for it. `alike`: what must be the same in all
-    /// parts, by lines.
+    /// Part 0 creates the schema and lets the others come; the others wait for it. `alike`: what
+    /// must be the same in all parts, by lines.
     pub fn enter(
         external: &ExternalServer,
         plan: &'a Plan,
@@ -85,20 +85,22 @@ impl<'a> ScriptMeeting<'a> {
         &self.name
     }
 
-    /// All clients of this part are ready: waits for the others. Returns the moment of the common start, or why there is
-    /// none.
+    /// All clients of this part are ready: waits for the others. Returns the moment of the common
+    /// start, or why there is none.
     pub fn start(&mut self) -> Result<(Instant, CommonStart), String> {
         let at = self.meeting.start().map_err(|problem| problem.to_string())?;
         Ok((at, self.meeting.common_start().expect("a start has its moment")))
     }
 
-    /// The load has ended in this part, well or not. Returns why the whole load is no evidence for another part's sake.
+    /// The load has ended in this part, well or not. Returns why the whole load is no evidence for
+    /// another part's sake.
     pub fn end(&mut self, problem: Option<&str>) -> Option<String> {
         self.is_open = false;
         self.meeting.end_round(problem).map(|problem| problem.to_string())
     }
 
-    /// This part leaves; part 0 drops the schema when the others have left. Returns why it could not.
+    /// This part leaves; part 0 drops the schema when the others have left. Returns why it could
+    /// not.
     pub fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
         if self.is_open {
             self.end(Some("ended before the load did"));

@@ -1,8 +1,10 @@
-//! The table in which the parts of an experiment meet, and the locks that show which parts are alive.
+//! The table in which the parts of an experiment meet, and the locks that show which parts are
+//! alive.
 //!
-//! Each part writes its own row, with a proof that a part of this load wrote it. A part that is alive holds a lock of its
-//! session: the server releases it when the process or its host is gone, and to ask for it writes nothing. Any account may
-//! take such a lock: it keeps a part away, and proves nothing.
+//! Each part writes its own row, with a proof that a part of this load wrote it. A part that is
+//! alive holds a lock of its session: the server releases it when the process or its host is gone,
+//! and to ask for it writes nothing. Any account may take such a lock: it keeps a part away, and
+//! proves nothing.
 
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::{Part, SqlDialect, fnv1a};
@@ -12,7 +14,8 @@ use super::proof::RunKey;
 use super::row::{PARTS_TABLE, PartPhase, PartRow};
 use crate::external::CLIENT_TIMEOUT;
 
-/// Longer texts are cut off, so that another account cannot fill the memory of the parts: then their proof fails.
+/// Longer texts are cut off, so that another account cannot fill the memory of the parts: then
+/// their proof fails.
 const NOTE_CHARS_MAX: u32 = 64 << 10;
 /// The schedule of 20,000 trials with ten factors has 15 MB.
 const INVITATION_CHARS_MAX: u32 = 64 << 20;
@@ -42,7 +45,8 @@ impl UnprovenRow {
         self.content.as_ref().map_or("", |(row, _)| &row.number)
     }
 
-    /// `None`: no part of this load wrote it. `invitation`: the digest of part 0's; empty for others.
+    /// `None`: no part of this load wrote it. `invitation`: the digest of part 0's; empty for
+    /// others.
     pub(super) fn proven(self, key: &RunKey, invitation: &str) -> Option<PartRow> {
         self.content.filter(|(row, proof)| key.proves(proof, row, invitation)).map(|(row, _)| row)
     }
@@ -50,12 +54,13 @@ impl UnprovenRow {
 
 const ROW_COLUMNS: &str =
     "part, round, phase, start_us, note, judged, verdict, serial, number, proof";
-/// The owner of the database, unless it is this account, one whose rights this account has, or a superuser. A superuser has
-/// the rights of all accounts, and is the one whose rights another owner would want.
-const DISTRUSTED_OWNER: &str = "SELECT pg_get_userbyid(datdba)::text FROM pg_database, pg_roles AS me \
-     WHERE datname = current_database() AND me.rolname = current_user AND me.oid <> datdba \
-     AND NOT EXISTS (SELECT 1 FROM pg_roles WHERE oid = datdba AND rolsuper) \
-     AND (me.rolsuper OR NOT pg_has_role(me.oid, datdba, 'USAGE'))";
+/// The owner of the database, unless it is this account, one whose rights this account has, or a
+/// superuser. A superuser has the rights of all accounts, and is the one whose rights another owner
+/// would want.
+const DISTRUSTED_OWNER: &str = "SELECT pg_get_userbyid(datdba)::text FROM pg_database, pg_roles AS \
+     me WHERE datname = current_database() AND me.rolname = current_user AND me.oid <> datdba AND \
+     NOT EXISTS (SELECT 1 FROM pg_roles WHERE oid = datdba AND rolsuper) AND (me.rolsuper OR NOT \
+     pg_has_role(me.oid, datdba, 'USAGE'))";
 
 /// A session at the table.
 pub(crate) struct PartsTable {
@@ -85,15 +90,15 @@ impl PartsTable {
         self.client.execute(&sql).map(drop)
     }
 
-    /// Why the place is none where this account may read: reading a view, or writing to a table with triggers in
-    /// PostgreSQL, runs functions of its owner with the rights of the reader.
+    /// Why the place is none where this account may read: reading a view, or writing to a table
+    /// with triggers in PostgreSQL, runs functions of its owner with the rights of the reader.
     pub(super) fn distrust(&mut self) -> Result<Option<String>, DriverError> {
         let (schema, user) = (&self.schema, "this part's account");
         match self.client.dialect() {
             SqlDialect::Mysql => {
                 let sql = format!(
-                    "SELECT table_type FROM information_schema.tables WHERE table_schema = DATABASE() \
-                     AND table_name = '{PARTS_TABLE}'"
+                    "SELECT table_type FROM information_schema.tables WHERE table_schema = \
+                     DATABASE() AND table_name = '{PARTS_TABLE}'"
                 );
                 let kind = self.client.query_value(&sql)?.filter(|kind| kind != "BASE TABLE");
                 Ok(kind.map(|kind| {
@@ -115,8 +120,8 @@ impl PartsTable {
         Ok(self.client.query_value(&sql)?.as_deref() == Some("1"))
     }
 
-    /// Whether the lock is of the session that the next statement runs in. It is not behind a proxy that spreads the
-    /// statements of one session over several.
+    /// Whether the lock is of the session that the next statement runs in. It is not behind a proxy
+    /// that spreads the statements of one session over several.
     pub(crate) fn has_lock(&mut self, part: u32) -> Result<bool, DriverError> {
         let sql = match self.client.dialect() {
             SqlDialect::Mysql => format!(
@@ -150,8 +155,9 @@ impl PartsTable {
         let (phase, note, verdict) = (phase.word(), hex(note.as_bytes()), hex(verdict.as_bytes()));
         let invitation = hex(invitation.as_bytes());
         let sql = format!(
-            "INSERT INTO {} ({ROW_COLUMNS}, invitation, answer) VALUES ({part}, {round}, '{phase}', {start_us}, '{note}', \
-             {judged}, '{verdict}', {serial}, '{number}', '{proof}', '{invitation}', '')",
+            "INSERT INTO {} ({ROW_COLUMNS}, invitation, answer) VALUES ({part}, {round}, \
+             '{phase}', {start_us}, '{note}', {judged}, '{verdict}', {serial}, '{number}', \
+             '{proof}', '{invitation}', '')",
             self.name
         );
         self.client.execute(&sql).map(drop)
@@ -162,8 +168,9 @@ impl PartsTable {
             row;
         let (phase, note, verdict) = (phase.word(), hex(note.as_bytes()), hex(verdict.as_bytes()));
         let sql = format!(
-            "UPDATE {} SET round = {round}, phase = '{phase}', start_us = {start_us}, note = '{note}', \
-             judged = {judged}, verdict = '{verdict}', serial = {serial}, proof = '{proof}' WHERE part = {part}",
+            "UPDATE {} SET round = {round}, phase = '{phase}', start_us = {start_us}, note = \
+             '{note}', judged = {judged}, verdict = '{verdict}', serial = {serial}, proof = \
+             '{proof}' WHERE part = {part}",
             self.name
         );
         self.client.execute(&sql).map(drop)
@@ -211,15 +218,16 @@ impl PartsTable {
     ) -> Result<Vec<UnprovenRow>, DriverError> {
         let [note, verdict] = ["note", "verdict"].map(|name| first_chars(name, NOTE_CHARS_MAX));
         let sql = format!(
-            "SELECT part, round, phase, start_us, {note}, judged, {verdict}, serial, number, proof FROM {} \
-             WHERE {condition} ORDER BY part LIMIT {rows_max}",
+            "SELECT part, round, phase, start_us, {note}, judged, {verdict}, serial, number, proof \
+             FROM {} WHERE {condition} ORDER BY part LIMIT {rows_max}",
             self.name
         );
         let rows = self.client.query(&sql)?.rows;
         Ok(rows.iter().map(|row| UnprovenRow::of(row)).collect())
     }
 
-    /// The server's clock, in microseconds since 1970: without a time zone, whose hours may be there twice.
+    /// The server's clock, in microseconds since 1970: without a time zone, whose hours may be
+    /// there twice.
     pub(crate) fn now_us(&mut self) -> Result<i64, DriverError> {
         let sql = match self.client.dialect() {
             SqlDialect::Mysql => {
@@ -241,10 +249,10 @@ fn create_sql(dialect: SqlDialect) -> String {
         SqlDialect::Postgres => "TEXT",
     };
     format!(
-        "CREATE TABLE {} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT NULL, \
-         start_us BIGINT NOT NULL, note {text} NOT NULL, judged INT NOT NULL, verdict {text} NOT NULL, \
-         serial BIGINT NOT NULL, number VARCHAR(32) NOT NULL, proof VARCHAR(64) NOT NULL, invitation {text} NOT NULL, \
-         answer VARCHAR(64) NOT NULL)",
+        "CREATE TABLE {} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT \
+         NULL, start_us BIGINT NOT NULL, note {text} NOT NULL, judged INT NOT NULL, verdict {text} \
+         NOT NULL, serial BIGINT NOT NULL, number VARCHAR(32) NOT NULL, proof VARCHAR(64) NOT \
+         NULL, invitation {text} NOT NULL, answer VARCHAR(64) NOT NULL)",
         name_of(dialect)
     )
 }
@@ -256,7 +264,8 @@ fn name_of(dialect: SqlDialect) -> &'static str {
     }
 }
 
-/// In a database of another owner, an operator or a function of that owner must not be taken for the server's.
+/// In a database of another owner, an operator or a function of that owner must not be taken for
+/// the server's.
 fn search_path(dialect: SqlDialect) -> Option<&'static str> {
     (dialect == SqlDialect::Postgres).then_some("SET search_path = pg_catalog")
 }
@@ -291,8 +300,9 @@ pub(crate) fn meeting_outline(dialect: SqlDialect, schema: &str, part: Part) -> 
     sent.extend(part.is_first().then(|| create_sql(dialect)));
     sent.push(take_lock_sql(dialect, schema, part.index));
     sent.push(format!(
-        "-- before and after each trial: INSERT and UPDATE of the row part = {} in {PARTS_TABLE}, SELECT of the others', of the \
-         server's clock, and of who holds the locks of the other parts",
+        "-- before and after each trial: INSERT and UPDATE of the row part = {} in {PARTS_TABLE}, \
+         SELECT of the others', of the server's clock, and of who holds the locks of the other \
+         parts",
         part.index
     ));
     sent
@@ -300,8 +310,9 @@ pub(crate) fn meeting_outline(dialect: SqlDialect, schema: &str, part: Part) -> 
 
 fn lock_count_sql(part: u32) -> String {
     format!(
-        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = {LOCK_CLASS} AND objid = {part} \
-         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = {LOCK_CLASS} AND \
+         objid = {part} AND database = (SELECT oid FROM pg_database WHERE datname = \
+         current_database())"
     )
 }
 

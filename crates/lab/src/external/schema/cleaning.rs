@@ -1,4 +1,5 @@
-//! Dropping what a run created, according to its mark and its journal. What cannot be proved is left and reported.
+//! Dropping what a run created, according to its mark and its journal. What cannot be proved is
+//! left and reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,8 +27,8 @@ pub(super) struct SchemaCleaning<'a> {
 impl SchemaCleaning<'_> {
     pub(super) fn clean(mut self, mut client: Client, is_theirs: bool) -> Result<(), LabError> {
         let schema = self.schema;
-        // A schema is hidden from an account without privileges on it: then the query for the mark fails, or is
-        // answered with privileges that the session still has.
+        // A schema is hidden from an account without privileges on it: then the query for the mark
+        // fails, or is answered with privileges that the session still has.
         let is_there = schema.exists(&mut client)?
             || (schema.name.dialect == SqlDialect::Mysql && schema.is_marked_there(&mut client)?);
         if !is_there {
@@ -80,8 +81,8 @@ impl SchemaCleaning<'_> {
         Ok(Some(self.schema.connect_inside()?))
     }
 
-    /// Whether a schema of the run's name without its mark is of a run that was killed between creating the schema and
-    /// its mark; reports it if it is not.
+    /// Whether a schema of the run's name without its mark is of a run that was killed between
+    /// creating the schema and its mark; reports it if it is not.
     fn check_unmarked(
         &mut self,
         inside: &mut Client,
@@ -96,18 +97,22 @@ impl SchemaCleaning<'_> {
             let name = &schema.name.text;
             self.restored.left.push(if is_bare {
                 format!(
-                    "the schema `{name}` is empty and lacks the mark of the run, which may have created it; left unchanged"
+                    "the schema `{name}` is empty and lacks the mark of the run, which may have \
+                     created it; left unchanged"
                 )
             } else {
                 let there = listed(relations.keys());
-                format!("the schema `{name}` lacks the mark of the run; left unchanged, with its tables: {there}")
+                format!(
+                    "the schema `{name}` lacks the mark of the run; left unchanged, with its \
+                         tables: {there}"
+                )
             });
         }
         Ok(is_ours)
     }
 
-    /// On PostgreSQL: closes the database, checks it once more, and drops it. If the account may not close it, it is
-    /// dropped while open.
+    /// On PostgreSQL: closes the database, checks it once more, and drops it. If the account may
+    /// not close it, it is dropped while open.
     fn drop_database(
         &mut self,
         outside: &mut Client,
@@ -204,8 +209,9 @@ impl SchemaCleaning<'_> {
         if mine.is_empty() { Ok(()) } else { self.drop_tables(inside, &as_tables(&mine)) }
     }
 
-    /// Tables that the run created; reports tables with such a name that are not proved to be the run's. A name proves nothing:
-    /// the user may have renamed the run's table and created another one. `there`: comments by table.
+    /// Tables that the run created; reports tables with such a name that are not proved to be the
+    /// run's. A name proves nothing: the user may have renamed the run's table and created another
+    /// one. `there`: comments by table.
     fn proven_tables(&mut self, there: &BTreeMap<String, &String>, is_marked: bool) -> Vec<String> {
         let signature = self.schema.mark.signature();
         let (mut signed, mut unsigned) = (Vec::new(), Vec::new());

@@ -50,7 +50,8 @@ pub(super) fn create_and_mark_sql(schema: &ServerSchema, exists: bool) -> Vec<St
         .collect()
 }
 
-/// With a mark from its creation on, where the server supports one: MariaDB 10.5 and later, PostgreSQL.
+/// With a mark from its creation on, where the server supports one: MariaDB 10.5 and later,
+/// PostgreSQL.
 fn create_sql(schema: &ServerSchema) -> Vec<String> {
     let name = schema.name.quoted();
     match schema.name.dialect {
@@ -60,8 +61,8 @@ fn create_sql(schema: &ServerSchema) -> Vec<String> {
                 schema.mark.signature()
             )]
         }
-        // All accounts may connect to a new database, and up to version 14 create functions in it, which statements of
-        // the load may then call with the rights of its account.
+        // All accounts may connect to a new database, and up to version 14 create functions in it,
+        // which statements of the load may then call with the rights of its account.
         SqlDialect::Postgres => vec![
             format!("CREATE DATABASE {name} CONNECTION LIMIT {}", schema.mark.connection_limit()),
             format!("REVOKE ALL ON DATABASE {name} FROM PUBLIC"),
@@ -82,8 +83,8 @@ fn create(schema: &ServerSchema, client: &mut Client) -> Result<(), LabError> {
     }
 }
 
-/// Writes the mark into the schema, and checks that it is visible through every endpoint: several addresses must lead
-/// to one server, or to its replicas.
+/// Writes the mark into the schema, and checks that it is visible through every endpoint: several
+/// addresses must lead to one server, or to its replicas.
 fn leave_mark(
     schema: &ServerSchema,
     server: &Identity,

@@ -1,5 +1,5 @@
-//! The schema of an external run: one that it creates and drops, or a user's schema in which it creates tables and
-//! drops them.
+//! The schema of an external run: one that it creates and drops, or a user's schema in which it
+//! creates tables and drops them.
 
 mod cleaning;
 mod creation;
@@ -125,8 +125,8 @@ impl Schema {
         tables.in_namespace(&self.server.name.prefix()).signed(signature)
     }
 
-    /// Refuses a schema that exists, or is missing, or has tables of the workload's names in any letter case. Only
-    /// reads.
+    /// Refuses a schema that exists, or is missing, or has tables of the workload's names in any
+    /// letter case. Only reads.
     pub(crate) fn check(
         &mut self,
         client: &mut Client,
@@ -156,8 +156,9 @@ impl Schema {
         }
     }
 
-    /// The journal of the run that created the existing schema, if that journal identifies the server by properties
-    /// that may change: the mark is unique to a run. `None` if it cannot be read.
+    /// The journal of the run that created the existing schema, if that journal identifies the
+    /// server by properties that may change: the mark is unique to a run. `None` if it cannot be
+    /// read.
     pub(crate) fn journal_of(&self, client: &mut Client, folder: &Path) -> Option<PathBuf> {
         journals(folder).ok()?.into_iter().find(|path| self.has_journal(path, client) == Some(true))
     }
@@ -171,7 +172,8 @@ impl Schema {
         self.server.read_inside(client, |inside| left.server.is_marked_there(inside)).ok()
     }
 
-    /// Refuses to empty a user's table that replaced a table of the run: a name alone proves nothing.
+    /// Refuses to empty a user's table that replaced a table of the run: a name alone proves
+    /// nothing.
     pub(crate) fn check_signatures(&self, client: &mut Client) -> Result<(), LabError> {
         if !self.is_theirs {
             return Ok(());
@@ -204,8 +206,8 @@ impl Schema {
         create_and_mark_sql(&self.server, self.is_theirs)
     }
 
-    /// Drops what belongs to the run, according to its mark and its journal. What cannot be proved is left and
-    /// reported.
+    /// Drops what belongs to the run, according to its mark and its journal. What cannot be proved
+    /// is left and reported.
     pub(crate) fn clean(
         &self,
         client: Client,

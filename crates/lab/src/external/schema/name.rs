@@ -46,7 +46,8 @@ impl SchemaName {
     }
 }
 
-/// Refuses the server's own schemas. Tables created in a template are copied into each database made from it.
+/// Refuses the server's own schemas. Tables created in a template are copied into each database
+/// made from it.
 pub fn refuse_system_schema(name: &str, dialect: SqlDialect) -> Result<(), ExternalError> {
     const MYSQL: [&str; 5] =
         ["information_schema", "mysql", "ndbinfo", "performance_schema", "sys"];

@@ -1,4 +1,5 @@
-//! The schema as its server shows it: whether it exists, what is in it, and whether it has the run's mark. Only reads.
+//! The schema as its server shows it: whether it exists, what is in it, and whether it has the
+//! run's mark. Only reads.
 
 use std::collections::BTreeMap;
 
@@ -96,20 +97,22 @@ impl ServerSchema {
         Ok(relations::of_rows(inside.query(&sql)?.rows))
     }
 
-    /// PostgreSQL's `information_schema.tables` shows only what the account may see, and dropping a database drops
-    /// everything.
+    /// PostgreSQL's `information_schema.tables` shows only what the account may see, and dropping a
+    /// database drops everything.
     fn relations_sql(&self) -> String {
         let (name, of) = match &self.name.namespace {
             Some(namespace) => ("relname::text", format!("= '{}'", namespace.replace('\'', "''"))),
             // A table of the same name in another schema is not the run's.
             None => (
-                "CASE WHEN nspname = current_schema() THEN relname::text ELSE relname::text || ' in ' || nspname::text END",
+                "CASE WHEN nspname = current_schema() THEN relname::text ELSE relname::text || ' \
+                 in ' || nspname::text END",
                 "NOT IN ('pg_catalog', 'information_schema')".to_owned(),
             ),
         };
         format!(
-            "SELECT {name}, pg_catalog.obj_description(pg_class.oid, 'pg_class'), relkind::text FROM pg_class \
-             JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND relpersistence <> 't' AND nspname {of}"
+            "SELECT {name}, pg_catalog.obj_description(pg_class.oid, 'pg_class'), relkind::text \
+             FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE relkind IN \
+             ('r', 'p', 'v', 'm', 'f') AND relpersistence <> 't' AND nspname {of}"
         )
     }
 
@@ -125,7 +128,8 @@ impl ServerSchema {
         self.mark.is_in(client, TABLE)
     }
 
-    /// Whether the mark is in the schema, for a session in another one, or in none. On PostgreSQL it must be in the database.
+    /// Whether the mark is in the schema, for a session in another one, or in none. On PostgreSQL
+    /// it must be in the database.
     pub(crate) fn is_marked_there(&self, client: &mut Client) -> Result<bool, DriverError> {
         self.mark.is_in(client, &self.name.whole(TABLE))
     }
@@ -136,7 +140,8 @@ impl ServerSchema {
         let (sql, mark) = match self.name.dialect {
             SqlDialect::Mysql => (
                 format!(
-                    "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = {name}"
+                    "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = \
+                     {name}"
                 ),
                 self.mark.signature(),
             ),
@@ -152,7 +157,8 @@ impl ServerSchema {
         }
     }
 
-    /// Whether the run ended between CREATE DATABASE and its mark, and the schema has no procedures or events.
+    /// Whether the run ended between CREATE DATABASE and its mark, and the schema has no procedures
+    /// or events.
     pub(super) fn was_being_created(
         &self,
         client: &mut Client,

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::relations::{Relation, RelationKind};
 
-/// A table's name without quotes and in lower case: servers that fold names take `Orders` and `orders` for one.
+/// A table's name without quotes and in lower case: servers that fold names take `Orders` and
+/// `orders` for one.
 pub(super) fn plain(table: &str) -> String {
     table.trim_matches(['`', '"']).to_lowercase()
 }
@@ -22,8 +23,8 @@ pub(super) fn as_tables(names: &[String]) -> Vec<(RelationKind, String)> {
     names.iter().map(|name| (RelationKind::Table, name.clone())).collect()
 }
 
-/// Separates relations that the run planned from relations of other users. Of names that differ only in letter case at
-/// most one is the run's, and none of them is dropped.
+/// Separates relations that the run planned from relations of other users. Of names that differ
+/// only in letter case at most one is the run's, and none of them is dropped.
 pub(super) fn parted(
     relations: BTreeMap<String, Relation>,
     planned: &BTreeSet<String>,

@@ -1,5 +1,5 @@
-//! The settings that a PostgreSQL knows and the values that it accepts, read from the program without starting a
-//! server.
+//! The settings that a PostgreSQL knows and the values that it accepts, read from the program
+//! without starting a server.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,14 +13,16 @@ use crate::settings::options::CommandOption;
 use crate::settings::postgres::INITIAL;
 use crate::system::server_user::ServerUser;
 
-/// Columns of `--describe-config`: name, context, group, type, default, minimum, maximum, description, details.
+/// Columns of `--describe-config`: name, context, group, type, default, minimum, maximum,
+/// description, details.
 const COLUMNS_MIN: usize = 8;
 
-/// Defaults and descriptions, by name. For some settings the program prints its value before initialisation, which is
-/// not the default: those are empty.
+/// Defaults and descriptions, by name. For some settings the program prints its value before
+/// initialisation, which is not the default: those are empty.
 type Described = (BTreeMap<String, String>, BTreeMap<String, String>);
 
-/// The program's list of settings. Settings that are not meant for configuration files are missing; see [`is_known`].
+/// The program's list of settings. Settings that are not meant for configuration files are missing;
+/// see [`is_known`].
 pub(crate) fn describe(
     binary: &ServerBinary,
     user: &ServerUser,
@@ -104,9 +106,11 @@ mod tests {
 
     #[test]
     fn what_the_program_describes() {
-        let text = "fsync\tsighup\tWrite-Ahead Log / Settings\tBOOLEAN\tTRUE\t\t\tForces synchronization.\tMore.\t\n\
+        let text = "fsync\tsighup\tWrite-Ahead Log / Settings\tBOOLEAN\tTRUE\t\t\tForces \
+                    synchronization.\tMore.\t\n\
                     DateStyle\tuser\tx\tSTRING\tISO, MDY\t\t\tSets the display.\t\t\n\
-                    shared_buffers\tpostmaster\tx\tINTEGER\t16384\t16\t1073741823\tSets the number.\t\t\n";
+                    shared_buffers\tpostmaster\tx\tINTEGER\t16384\t16\t1073741823\tSets the \
+                    number.\t\t\n";
         let (defaults, descriptions) = parse(text);
         assert_eq!(defaults.keys().collect::<Vec<_>>(), ["datestyle", "fsync", "shared_buffers"]);
         assert_eq!(descriptions["fsync"], "Forces synchronization. More.");

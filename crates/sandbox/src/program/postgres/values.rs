@@ -28,7 +28,8 @@ pub(crate) fn effective_variables(
     Ok(all)
 }
 
-/// The value that the server has instead of the requested one, in its notation; `None`: the requested value.
+/// The value that the server has instead of the requested one, in its notation; `None`: the
+/// requested value.
 pub fn found_instead(
     client: &mut Client,
     name: &str,

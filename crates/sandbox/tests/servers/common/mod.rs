@@ -14,8 +14,9 @@ use truetps_sandbox::{
     StartOptions, chosen_settings, find,
 };
 
-/// The server to test with; `TRUETPS_TEST_BASEDIR` names another one than the system's. `None` if there is none: the
-/// test is skipped, and reports that directly to stderr, because the harness hides the output of passing tests.
+/// The server to test with; `TRUETPS_TEST_BASEDIR` names another one than the system's. `None` if
+/// there is none: the test is skipped, and reports that directly to stderr, because the harness
+/// hides the output of passing tests.
 pub(crate) fn server(test: &str) -> Option<ServerBinary> {
     let basedir = std::env::var_os("TRUETPS_TEST_BASEDIR").map(PathBuf::from);
     match find(basedir.as_deref(), None, &ServerUser::choose()) {
@@ -31,7 +32,8 @@ pub(crate) fn server(test: &str) -> Option<ServerBinary> {
     }
 }
 
-/// A folder that is removed with the value, and a home in it. Its name has a blank and a non-ASCII letter.
+/// A folder that is removed with the value, and a home in it. Its name has a blank and a non-ASCII
+/// letter.
 pub(crate) fn home() -> (TempDir, Home) {
     let dir = passable_dir();
     let home = Home::open(Some(&dir.path().join("a höme"))).unwrap();

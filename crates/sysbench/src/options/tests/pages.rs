@@ -10,13 +10,15 @@ fn the_page_has_the_parts_of_sysbench_in_its_order() {
     let mut rest = page.as_str();
     for part in [
         "Usage:\n  sysbench [options]... [testname] [command]\n\n",
-        "Commands implemented by most tests: prepare run cleanup help\n\nGeneral options:\n  --threads=N  ",
+        "Commands implemented by most tests: prepare run cleanup help\n\nGeneral options:\n  \
+         --threads=N  ",
         "\n\nPseudo-Random Numbers Generator options:\n  --rand-type=STRING ",
         "\n\nLog options:\n  --verbosity=N ",
         "\n\n  --percentile=N       ",
         "\n  --histogram[=on|off] ",
         "\n\nGeneral database options:\n\n  --db-driver=STRING  ",
-        "\n\n\nCompiled-in database drivers:\n  mysql - MySQL driver\n  pgsql - PostgreSQL driver\n\nmysql options:\n",
+        "\n\n\nCompiled-in database drivers:\n  mysql - MySQL driver\n  pgsql - PostgreSQL \
+         driver\n\nmysql options:\n",
         "\n\npgsql options:\n  --pgsql-host=STRING     ",
         "\n\ntruetps options (",
         "\n\nCompiled-in tests:\n  cpu - a few prime numbers: for trying options\n\n",

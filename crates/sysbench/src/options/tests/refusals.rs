@@ -153,8 +153,8 @@ fn warnings_are_printed_before_the_refusal() {
     assert_eq!(
         said(&refusal.notices),
         [
-            "WARNING: the --test option is deprecated. You can pass a script name or path on the command line without \
-             any options.\n",
+            "WARNING: the --test option is deprecated. You can pass a script name or path on the \
+             command line without any options.\n",
             "WARNING: --num-threads is deprecated, use --threads instead\n",
             "WARNING: --max-requests is deprecated, use --events instead\n",
         ]

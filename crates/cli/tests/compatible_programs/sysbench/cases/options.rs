@@ -46,7 +46,8 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "unknown options, and a script without options",
-        script: "function prepare() print(sysbench.opt.nonsense, sysbench.opt.word, nonsense, word) end",
+        script: "function prepare() print(sysbench.opt.nonsense, sysbench.opt.word, nonsense, \
+                 word) end",
         args: &[
             "test.lua --nonsense=1 --word prepare",
             "test.lua --nonsense= prepare",
@@ -159,7 +160,8 @@ pub(crate) const CASES: &[Case] = &[
             "test.lua --events=1 --report-interval=3 run",
             "test.lua --events=1 --report-checkpoints=4,9 run",
             "test.lua --events=1 --rate=1000 run",
-            "test.lua --events=8 --threads=3 --validate --rand-seed=1 --report-interval=5 --forced-shutdown=9 run",
+            "test.lua --events=8 --threads=3 --validate --rand-seed=1 --report-interval=5 \
+             --forced-shutdown=9 run",
         ],
         ..CASE
     },
@@ -252,8 +254,9 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "no server answers",
-        script: "function prepare() local d = sysbench.sql.driver() local c = d:connect() print(c) end \
-            function thread_init() prepare() end function event() end function done() print('done') end",
+        script: "function prepare() local d = sysbench.sql.driver() local c = d:connect() print(c) \
+            end function thread_init() prepare() end function event() end function done() \
+            print('done') end",
         args: &[
             "--mysql-host=127.0.0.1 --mysql-port=1 test.lua prepare",
             "--mysql-host=127.0.0.1 --mysql-port=1 test.lua --events=1 run",
@@ -263,7 +266,8 @@ pub(crate) const CASES: &[Case] = &[
         ],
         deviations: &[(
             "mysql-port=1",
-            "the system's error number is 111, connection refused, where the client library reports 115",
+            "the system's error number is 111, connection refused, where the client library \
+             reports 115",
         )],
         ..CASE
     },

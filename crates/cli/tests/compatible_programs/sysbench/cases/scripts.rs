@@ -18,7 +18,8 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "what event() gives back",
-        script: "n = 0 function event() n = n + 1 print(n) if n == 3 then return tonumber(os.getenv('X') or 0) end end",
+        script: "n = 0 function event() n = n + 1 print(n) if n == 3 then return \
+                 tonumber(os.getenv('X') or 0) end end",
         args: &["test.lua --events=9 run"],
         ..CASE
     },
@@ -54,33 +55,37 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "an error in init()",
-        script: "function init() error('in init') end function event() end function done() print('done') end",
+        script: "function init() error('in init') end function event() end function done() \
+                 print('done') end",
         args: &["test.lua --events=1 run"],
         ..CASE
     },
     Case {
         name: "an error in thread_init()",
-        script: "function thread_init() error('in thread_init') end function event() end function done() print('done') end",
+        script: "function thread_init() error('in thread_init') end function event() end function \
+                 done() print('done') end",
         args: &["test.lua --events=1 run", "test.lua --threads=4 --events=4 run"],
         ..CASE
     },
     Case {
         name: "an error in event()",
-        script: "n = 0 function event() n = n + 1 if n == 2 then error('in event') end end function thread_done() print('td') end function done() print('done') end",
+        script: "n = 0 function event() n = n + 1 if n == 2 then error('in event') end end \
+                 function thread_done() print('td') end function done() print('done') end",
         args: &["test.lua --events=5 run", "test.lua --events=1 run"],
         ..CASE
     },
     Case {
         name: "an error in thread_done() or done()",
-        script: "function event() end function thread_done() error('in thread_done') end function done() error('in done') end",
+        script: "function event() end function thread_done() error('in thread_done') end function \
+                 done() error('in done') end",
         args: &["test.lua --events=1 run"],
         ..CASE
     },
     Case {
         name: "errors that are no text",
-        script: "what = {t = {}, n = 7, b = true} \
-            sysbench.cmdline.options = {kind = {'which', 't'}} \
-            function event() error(what[sysbench.opt.kind]) end function prepare() error(what[sysbench.opt.kind]) end",
+        script: "what = {t = {}, n = 7, b = true} sysbench.cmdline.options = {kind = \
+            {'which', 't'}} function event() error(what[sysbench.opt.kind]) end function prepare() \
+            error(what[sysbench.opt.kind]) end",
         args: &[
             "test.lua run",
             "test.lua --kind=n run",
@@ -93,7 +98,8 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "an error in prepare() or help()",
-        script: "function prepare() error('in prepare') end function help() local x = nil .. 'a' end function cleanup() return false end",
+        script: "function prepare() error('in prepare') end function help() local x = nil .. 'a' \
+                 end function cleanup() return false end",
         args: &["test.lua prepare", "test.lua help", "test.lua cleanup"],
         ..CASE
     },
@@ -117,7 +123,8 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "commands of a wrong shape",
-        script: "sysbench.cmdline.commands = {one = 'text', two = {}, three = {function() return false end}, four = {function() error('x') end}}",
+        script: "sysbench.cmdline.commands = {one = 'text', two = {}, three = {function() return \
+                 false end}, four = {function() error('x') end}}",
         args: &[
             "test.lua one",
             "test.lua two",
