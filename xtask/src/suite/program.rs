@@ -94,7 +94,10 @@ impl TestProgram {
         };
         let code = if is_integration { code_of(&target.src_path)? } else { String::new() };
         let of_this = reserved.iter().filter(|test| test.package == package);
-        let of_this = of_this.filter(|test| code.contains(&format!("fn {}(", test.name)));
+        let of_this = of_this.filter(|test| {
+            test.is_integration == is_integration
+                && (!is_integration || code.contains(&format!("fn {}(", test.name)))
+        });
         Ok(Self {
             name,
             executable: executable.context("a program without a file")?,

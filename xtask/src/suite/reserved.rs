@@ -7,34 +7,41 @@ use anyhow::Context;
 
 use crate::tidy::collect;
 
-/// What such a test calls first (`crates/testkit/src/machine.rs`).
-const RESERVATIONS: [&str; 2] =
-    ["let _machine = quiet_machine();", "let _machine = take_machine();"];
+/// What such a test calls first (`crates/testkit/src/machine.rs`; in `disk`, `src/test_disks.rs`).
+const RESERVATIONS: [&str; 3] = [
+    "let _machine = quiet_machine();",
+    "let _machine = take_machine();",
+    "let Some(_quiet) = can_measure(",
+];
 
 /// Such a test, and the folder of its package below `crates`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReservedTest {
     pub(super) package: String,
+    /// It stands in `tests`, not beside the code.
+    pub(super) is_integration: bool,
     pub(super) name: String,
 }
 
 pub(super) fn reserved_tests(root: &Path) -> anyhow::Result<Vec<ReservedTest>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root.join("crates"))? {
-        let folder = entry?.path().join("tests");
-        if !folder.is_dir() {
-            continue;
-        }
-        let mut files = Vec::new();
-        collect(&folder, &["rs"], &mut files)?;
-        for file in files {
-            let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-            let package = file.strip_prefix(root.join("crates"))?.components().next();
-            let package = package.context("a file of no package")?.as_os_str().to_string_lossy();
-            found.extend(names_in(&text).into_iter().map(|name| ReservedTest {
-                package: package.clone().into_owned(),
-                name: name.to_owned(),
-            }));
+        let package = entry?;
+        for (folder, is_integration) in [("tests", true), ("src", false)] {
+            let folder = package.path().join(folder);
+            if !folder.is_dir() {
+                continue;
+            }
+            let mut files = Vec::new();
+            collect(&folder, &["rs"], &mut files)?;
+            for file in files {
+                let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+                found.extend(names_in(&text).into_iter().map(|name| ReservedTest {
+                    package: package.file_name().to_string_lossy().into_owned(),
+                    is_integration,
+                    name: name.to_owned(),
+                }));
+            }
         }
     }
     Ok(found)
@@ -47,7 +54,7 @@ fn names_in(text: &str) -> Vec<&str> {
         if let Some(rest) = line.strip_prefix("fn ") {
             function = rest.split(['(', '<']).next().unwrap_or_default();
         }
-        if RESERVATIONS.contains(&line) {
+        if RESERVATIONS.iter().any(|words| line.starts_with(words)) {
             names.push(function);
         }
     }
@@ -73,15 +80,17 @@ mod tests {
         let mut files = Vec::new();
         collect(&root.join("crates"), &["rs"], &mut files).unwrap();
         let is_reservation = |line: &&str| {
-            (line.contains("quiet_machine()") || line.contains("take_machine()"))
+            ["quiet_machine()", "take_machine()", "can_measure("]
+                .iter()
+                .any(|call| line.contains(call))
                 && !line.contains("fn ")
         };
         let mut calls = 0;
-        for file in files.iter().filter(|file| !file.ends_with("testkit/src/machine.rs")) {
+        for file in &files {
             calls += fs::read_to_string(file).unwrap().lines().filter(is_reservation).count();
         }
         let found = reserved_tests(&root).unwrap();
-        assert_eq!(found.len(), calls, "each stands in a test of `tests`, as in RESERVATIONS");
+        assert_eq!(found.len(), calls, "each is the first line of a test, as in RESERVATIONS");
         assert!(found.iter().all(|test| !test.name.is_empty()));
     }
 }

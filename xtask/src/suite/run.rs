@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::program::TestProgram;
 
 /// For one program, with all that runs beside it.
-const RUN_MAX: Duration = Duration::from_mins(20);
+const RUN_MAX: Duration = Duration::from_mins(40);
 const PAUSE: Duration = Duration::from_millis(50);
 /// Names the folder of permits to tests (`crates/testkit/src/permits.rs`).
 const PERMITS: &str = "TRUETPS_TEST_PERMITS";
@@ -24,6 +24,8 @@ pub(super) struct Suite<'a> {
     permits: TempDir,
     permit_count: usize,
     cores: usize,
+    /// The user has said how many threads a program has.
+    threads_are_named: bool,
     filter: Option<&'a str>,
     /// Programs print one after the other.
     printing: Mutex<()>,
@@ -46,7 +48,9 @@ impl<'a> Suite<'a> {
         for number in 0..permit_count {
             fs::write(permits.path().join(format!("{number:03}")), "")?;
         }
-        Ok(Self { permits, permit_count, cores, filter, printing: Mutex::new(()) })
+        let threads_are_named = std::env::var_os(THREADS).is_some();
+        let printing = Mutex::new(());
+        Ok(Self { permits, permit_count, cores, threads_are_named, filter, printing })
     }
 
     /// All tests but the reserved ones.
@@ -72,16 +76,21 @@ impl<'a> Suite<'a> {
 
     /// Tests that judge a length of time. Their permits keep them apart, as each needs it.
     pub(super) fn run_reserved(&self, programs: &[TestProgram]) -> Vec<ProgramRun> {
+        let reserved = programs.iter().map(|program| (program, self.reserved_names(program)));
+        let (with_permits, others): (Vec<_>, Vec<_>) = reserved
+            .filter(|(_, names)| !names.is_empty())
+            .partition(|(program, _)| program.takes_permits);
+        // Nothing but their own locks keeps these apart.
+        let mut runs: Vec<_> =
+            others.iter().map(|(program, names)| self.run(program, names, self.cores)).collect();
         thread::scope(|scope| {
-            let mut runs = Vec::new();
-            for program in programs {
-                let names = self.reserved_names(program);
-                if !names.is_empty() {
-                    runs.push(scope.spawn(move || self.run(program, &names, self.cores)));
-                }
-            }
-            runs.into_iter().map(|run| run.join().expect("a run does not panic")).collect()
-        })
+            let beside = with_permits
+                .iter()
+                .map(|(program, names)| scope.spawn(|| self.run(program, names, self.cores)));
+            let beside: Vec<_> = beside.collect();
+            runs.extend(beside.into_iter().map(|run| run.join().expect("a run does not panic")));
+        });
+        runs
     }
 
     fn shared_args(&self, program: &TestProgram) -> Vec<String> {
@@ -124,14 +133,17 @@ impl<'a> Suite<'a> {
         let output = tempfile::NamedTempFile::new()?;
         #[expect(clippy::disallowed_methods, reason = "a test program")]
         let mut command = Command::new(&program.executable);
-        if std::env::var_os(THREADS).is_none() {
+        if !self.threads_are_named {
             command.env(THREADS, threads.to_string());
+        }
+        // A test of the permits themselves would wait for the one that is held for its program.
+        if program.takes_permits {
+            command.env(PERMITS, self.permits.path());
         }
         let child = command
             .args(args)
             .current_dir(&program.package_folder)
             .env("CARGO_MANIFEST_DIR", &program.package_folder)
-            .env(PERMITS, self.permits.path())
             .stdin(Stdio::null())
             .stdout(output.reopen()?)
             .stderr(output.reopen()?)
@@ -219,7 +231,9 @@ mod tests {
             reserved: reserved.iter().copied().map(str::to_owned).collect(),
         };
         let programs = [program(true, &["slow", "quick"]), program(false, &[])];
-        let suite = Suite::new(6, 2, Some("low")).unwrap();
+        // Of the suite that runs this test.
+        let threads_are_named = false;
+        let suite = Suite { threads_are_named, ..Suite::new(6, 2, Some("low")).unwrap() };
         let said = |runs: Vec<ProgramRun>| {
             let outputs =
                 runs.iter().map(|run| run.output.replace(dir.path().to_str().unwrap(), ""));

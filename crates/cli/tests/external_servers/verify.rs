@@ -295,7 +295,7 @@ fn tables_that_cannot_be_verified_are_refused_before_anything_starts() {
     check(&["--payload=payolad"], "has no column `payolad` (did you mean `payload`?)");
     check(&["--key=device=client,seq=seq"], "has no column `device`");
     check(&["--key=client"], "no request has the field {key}");
-    check(&["--body={client} {sequence} {payload}"], "`{sequence}` in the body is no field");
+    check(&["--body={client} {sequence} {payload}"], "`{sequence}` in the body is not a field");
     check(&["--header=X-Row"], "is not like Name: value");
     check(&["--kill=3"], "--kill needs a server that truetps has started");
     check(&["--set=sync_binlog=0"], "--set is for private servers");
