@@ -97,7 +97,7 @@ fn carried(typed: &[String]) -> Vec<String> {
     carried
 }
 
-/// For a shell.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

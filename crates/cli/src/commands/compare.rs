@@ -1,5 +1,6 @@
 //! `truetps compare`: two runs side by side.
 
+use indexmap::IndexMap;
 use truetps_archive::Run;
 use truetps_record::{Configuration, SettingValue};
 use truetps_report::{ComparedSide, FailIf, RunComparison, threshold_word};
@@ -34,24 +35,26 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
 /// The format that neither judges thresholds nor says which part of a load it shows.
 const CSV: &str = "csv";
 
-/// Where more than one thing differs, the command that measures which of them matters. A run of
+/// The command that measures which difference matters, if there are several. A run of
 /// another program cannot be repeated.
 fn next_command(compared: &RunComparison<'_>) -> Option<String> {
     const SEVERAL: usize = 2;
     let differences = compared.differences();
-    let side = |side: &ComparedSide<'_>| {
-        let trial = side.run.comparable_of(side.configuration).next()?;
-        let is_private =
-            side.run.experiment.sandbox_dir.is_some() && side.run.plan.recorded_from.is_none();
-        is_private.then(|| shown(&side.run.path.join(&trial.trial.name)).display().to_string())
-    };
-    let (a, b) = (side(&compared.a)?, side(&compared.b)?);
+    let (a, b) = (trial_to_explain(&compared.a)?, trial_to_explain(&compared.b)?);
     (differences >= SEVERAL).then(|| {
         format!(
             "\nNext   truetps explain {a} {b}   (measures which of {differences} \
                           differences matters)\n"
         )
     })
+}
+
+/// The first comparable trial of a side, where private servers were measured.
+fn trial_to_explain(side: &ComparedSide<'_>) -> Option<String> {
+    let trial = side.run.comparable_of(side.configuration).next()?;
+    let is_private =
+        side.run.experiment.sandbox_dir.is_some() && side.run.plan.recorded_from.is_none();
+    is_private.then(|| shown(&side.run.path.join(&trial.trial.name)).display().to_string())
 }
 
 fn tell_thresholds(compared: &[RunComparison<'_>]) {
@@ -67,11 +70,13 @@ fn tell_thresholds(compared: &[RunComparison<'_>]) {
 }
 
 fn thresholds(texts: &[String]) -> Result<Vec<FailIf>, CommandFailure> {
-    let parse = |text: &String| {
-        text.parse()
-            .map_err(|problem| CommandFailure::usage(format!("--fail-if '{text}': {problem}")))
-    };
-    texts.iter().map(parse).collect()
+    texts
+        .iter()
+        .map(|text| {
+            text.parse()
+                .map_err(|problem| CommandFailure::usage(format!("--fail-if '{text}': {problem}")))
+        })
+        .collect()
 }
 
 /// What one of the two arguments names.
@@ -115,11 +120,8 @@ impl SideRun {
             configurations.retain(|configuration| has_level(configuration, level));
         }
         if configurations.is_empty() {
-            let listed: Vec<_> = all.iter().map(|one| format!("`{one}`")).collect();
             let message = format!("{flag} {}: {name} has no such trial", levels.join(" "));
-            return Err(
-                CommandFailure::usage(message).hint(format!("it has {}", listed.join(", ")))
-            );
+            return Err(CommandFailure::usage(message).hint(format!("it has {}", listed(&all))));
         }
         let named_factors = levels
             .iter()
@@ -144,13 +146,16 @@ fn configurations(run: &Run) -> Vec<Configuration> {
     found
 }
 
+fn listed(configurations: &[Configuration]) -> String {
+    configurations.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ")
+}
+
 /// `key=auto`; levels are compared as text.
 fn has_level(configuration: &Configuration, wanted: &str) -> bool {
     let Some((name, level)) = wanted.split_once('=') else { return false };
-    let is_same = |own: &SettingValue| {
+    configuration.levels.get(name.trim()).is_some_and(|own| {
         own.to_string() == level || own.option_text().eq_ignore_ascii_case(level)
-    };
-    configuration.levels.get(name.trim()).is_some_and(is_same)
+    })
 }
 
 /// Which configuration of A is compared with which of B: the only ones, or each with its equal.
@@ -158,28 +163,20 @@ fn pairs(a: &SideRun, b: &SideRun) -> Result<Vec<(Configuration, Configuration)>
     let is_same_folder = a.run.path == b.run.path && a.run.named_trial == b.run.named_trial;
     let pairs: Vec<_> = match (&a.configurations[..], &b.configurations[..]) {
         ([of_a], [of_b]) => vec![(of_a.clone(), of_b.clone())],
-        (of_a, of_b) => {
-            // Factors named on either side may differ; all others are equal.
-            let rest = |configuration: &Configuration| {
-                let mut levels = configuration.levels.clone();
-                levels.retain(|name, _| {
-                    !a.named_factors.contains(name) && !b.named_factors.contains(name)
-                });
-                levels
-            };
-            let partner =
-                |one: &Configuration| of_b.iter().find(|other| rest(other) == rest(one)).cloned();
-            of_a.iter().filter_map(|one| Some((one.clone(), partner(one)?))).collect()
-        }
+        (of_a, of_b) => of_a
+            .iter()
+            .filter_map(|one| {
+                let levels = equal_levels(one, a, b);
+                let partner = of_b.iter().find(|other| equal_levels(other, a, b) == levels)?;
+                Some((one.clone(), partner.clone()))
+            })
+            .collect(),
     };
     if pairs.is_empty() {
-        let listed = |side: &SideRun| {
-            side.configurations.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ")
-        };
         let message = format!(
             "the two have no configuration in common: A has {}; B has {}",
-            listed(a),
-            listed(b)
+            listed(&a.configurations),
+            listed(&b.configurations)
         );
         return Err(CommandFailure::usage(message)
             .hint("name one of each: --a-levels key=deleted --b-levels key=auto"));
@@ -190,4 +187,15 @@ fn pairs(a: &SideRun, b: &SideRun) -> Result<Vec<(Configuration, Configuration)>
             .hint("name two folders, or levels: --a-levels key=deleted --b-levels key=auto"));
     }
     Ok(pairs)
+}
+
+/// The levels that a partner has, too: factors named on either side may differ.
+fn equal_levels(
+    configuration: &Configuration,
+    a: &SideRun,
+    b: &SideRun,
+) -> IndexMap<String, SettingValue> {
+    let mut levels = configuration.levels.clone();
+    levels.retain(|name, _| !a.named_factors.contains(name) && !b.named_factors.contains(name));
+    levels
 }

@@ -13,9 +13,7 @@ pub(crate) fn show(with_origin: bool) -> Exit {
         return print_out(&SETTINGS.iter().map(toml_line).collect::<String>());
     }
     let rows: Vec<_> = SETTINGS.iter().map(origin_row).collect();
-    let width =
-        |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let (name_width, value_width) = (width(0), width(1));
+    let (name_width, value_width) = (column_width(&rows, 0), column_width(&rows, 1));
     let mut text = String::new();
     for [name, value, origin] in &rows {
         let _ = writeln!(text, "{name:<name_width$}  {value:<value_width$}  {origin}");
@@ -23,7 +21,11 @@ pub(crate) fn show(with_origin: bool) -> Exit {
     print_out(&(text + &files()))
 }
 
-/// As a file would have it; what is left to its default is a comment.
+fn column_width(rows: &[[String; 3]], column: usize) -> usize {
+    rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+}
+
+/// A line of a configuration file; a setting that has its default is a comment.
 fn toml_line(setting: &UserSetting) -> String {
     match value_of(setting) {
         Some(value) => format!("{} = {}\n", setting.name, setting.toml(&value)),
@@ -41,7 +43,7 @@ fn origin_row(setting: &UserSetting) -> [String; 3] {
     ]
 }
 
-/// Without a password that may be in it.
+/// The value of a setting, without the password of a DSN.
 fn value_of(setting: &UserSetting) -> Option<String> {
     let text = settings::given(setting.name)?.text();
     Some(if setting.name == DSN {
@@ -51,10 +53,10 @@ fn value_of(setting: &UserSetting) -> Option<String> {
     })
 }
 
-/// Where settings of one's own go.
+/// The files that settings are read from, and the user's own if it does not exist.
 fn files() -> String {
-    let variable = |name: &str| std::env::var_os(name);
-    let places = ConfigPlaces::of(std::env::current_dir().ok().as_deref(), &variable);
+    let here = std::env::current_dir().ok();
+    let places = ConfigPlaces::of(here.as_deref(), &|name: &str| std::env::var_os(name));
     let mut text = String::from("\n");
     for path in places.found() {
         let _ = writeln!(text, "read: {}", path.display());

@@ -20,17 +20,11 @@ const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none
                           --defaults-file-a and --defaults-file-b, or --ask-password";
 
 pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
-    let end =
-        |named, letter, variable, file| DiffSide { named, owner: None, letter, variable, file };
-    let mut ends = [
-        end(&args.a, "A", "TRUETPS_PASSWORD_A", args.defaults_file_a.as_deref()),
-        end(&args.b, "B", "TRUETPS_PASSWORD_B", args.defaults_file_b.as_deref()),
+    let (file_a, file_b) = (args.defaults_file_a.as_deref(), args.defaults_file_b.as_deref());
+    let ends = [
+        DiffSide::open(args, &args.a, "A", "TRUETPS_PASSWORD_A", file_a)?,
+        DiffSide::open(args, &args.b, "B", "TRUETPS_PASSWORD_B", file_b)?,
     ];
-    for end in &mut ends {
-        if !end.is_server() && !Path::new(end.named).exists() {
-            end.owner = owner_of(&args.sandbox, end.named)?;
-        }
-    }
     let shares = shares(&ends, args)?;
     let are_servers = ends.iter().all(DiffSide::is_server);
     let side = |n: usize, like: Option<&SettingsSide>| {
@@ -63,7 +57,21 @@ struct DiffSide<'a> {
     file: Option<&'a Path>,
 }
 
-impl DiffSide<'_> {
+impl<'a> DiffSide<'a> {
+    fn open(
+        args: &DiffArgs,
+        named: &'a str,
+        letter: &'static str,
+        variable: &'static str,
+        file: Option<&'a Path>,
+    ) -> Result<Self, CommandFailure> {
+        let mut side = Self { named, owner: None, letter, variable, file };
+        if !side.is_server() && !Path::new(named).exists() {
+            side.owner = owner_of(&args.sandbox, named)?;
+        }
+        Ok(side)
+    }
+
     fn is_server(&self) -> bool {
         self.named.contains("://")
     }
@@ -92,7 +100,7 @@ impl DiffSide<'_> {
     }
 }
 
-/// With two servers, one shared password is not used.
+/// Why a side was not read. Where two servers want a password, the hint names the options for both.
 fn unread(error: &InspectError, are_servers: bool) -> CommandFailure {
     let wants_password = matches!(error, InspectError::Server { source, .. } if are_servers && source.wants_password());
     if wants_password { failure(error).hint(TWO_LOGINS) } else { failure(error) }
@@ -122,14 +130,14 @@ fn shares(ends: &[DiffSide<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], Comman
         return Err(whose(PASSWORD));
     }
     let own = [login::own_file_of(&a, &args.a), login::own_file_of(&b, &args.b)];
-    // Its user alone is no secret.
+    // Its user alone is not a secret.
     if own.iter().all(|file| file.as_ref().is_some_and(OwnFile::has_password)) {
         return Err(whose("~/.my.cnf"));
     }
     Ok(own.map(|file| file.is_some()))
 }
 
-/// Before anything was sent.
+/// Refuses a login option that would be for both servers, before anything was sent.
 fn whose(what: &str) -> CommandFailure {
     CommandFailure::usage(format!(
         "A and B are two servers, and {what} is ambiguous: it applies to one server"

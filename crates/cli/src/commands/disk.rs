@@ -63,16 +63,13 @@ fn measure(folder: &Path, output: Option<&Path>) -> Result<Exit, CommandFailure>
 fn disk_text(found: &DiskMeasurement) -> String {
     let FlushTimes { overwrite_us_p50, overwrite_us_p99, append_us_p50, append_us_p99, .. } =
         found.flush;
-    let times = |p50, p99| {
-        format!("{} (p50), {} (p99)", format::duration_us(p50), format::duration_us(p99))
-    };
     let mut lines = vec![
-        format!("a page written and flushed   {}", times(overwrite_us_p50, overwrite_us_p99)),
-        format!("the same in a growing file   {}", times(append_us_p50, append_us_p99)),
+        format!("a page written and flushed   {}", times_text(overwrite_us_p50, overwrite_us_p99)),
+        format!("the same in a growing file   {}", times_text(append_us_p50, append_us_p99)),
     ];
     lines.extend(found.writes.iter().map(|one| {
         let WriteTimes { depth, latency_us_p50, latency_us_p99, iops } = *one;
-        let times = times(latency_us_p50, latency_us_p99);
+        let times = times_text(latency_us_p50, latency_us_p99);
         format!("{depth:>2} writes of 4 KiB at once    {times}; {} a second", format::whole(iops))
     }));
     lines
@@ -80,13 +77,17 @@ fn disk_text(found: &DiskMeasurement) -> String {
     lines.join("\n") + "\n"
 }
 
+fn times_text(us_p50: f64, us_p99: f64) -> String {
+    format!("{} (p50), {} (p99)", format::duration_us(us_p50), format::duration_us(us_p99))
+}
+
 /// Runs the disk that the parent process asks for, until that closes the input. One that stays ends
 /// at a signal; before, a signal ends no disk under its server.
 pub(crate) fn help() -> Result<Exit, CommandFailure> {
     let mut signals = signals::waiting()?;
-    let wait = || {
+    run_helper(io::stdin().lock(), io::stdout(), || {
         signals.forever().next();
-    };
-    run_helper(io::stdin().lock(), io::stdout(), wait).map_err(CommandFailure::failed)?;
+    })
+    .map_err(CommandFailure::failed)?;
     Ok(Exit::Good)
 }

@@ -19,16 +19,19 @@ struct Finding {
     found: String,
 }
 
-pub(crate) fn run(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
-    let home = Home::open(place.sandbox_dir.as_deref())?;
+impl Finding {
+    fn line(&self) -> String {
+        let Self { is_good, what, found } = self;
+        format!("{}  {what:<15}{found}\n", if *is_good { "ok     " } else { "LACKING" })
+    }
+}
+
+pub(crate) fn run(sandbox: &SandboxPlace) -> Result<Exit, CommandFailure> {
+    let home = Home::open(sandbox.sandbox_dir.as_deref())?;
     let findings: Vec<_> =
         [servers(&home), vec![host(&home), folder(&home), flush(&home), open_files()], disks()]
             .concat();
-    let line = |finding: &Finding| {
-        let Finding { is_good, what, found } = finding;
-        format!("{}  {what:<15}{found}\n", if *is_good { "ok     " } else { "LACKING" })
-    };
-    let printed = print_out(&findings.iter().map(line).collect::<Vec<_>>().concat());
+    let printed = print_out(&findings.iter().map(Finding::line).collect::<String>());
     // Without a server nothing can be measured; all else narrows what can.
     let has_server = findings.iter().any(|finding| finding.is_good && finding.what == SERVER);
     Ok(if printed == Exit::Good && !has_server { Exit::No } else { printed })

@@ -1,6 +1,8 @@
 //! `truetps explain`: which of the differences between two configurations makes their results
 //! differ.
 
+use std::path::PathBuf;
+
 use indexmap::IndexMap;
 use truetps_archive::ExplainedRun;
 use truetps_causes::Outcome;
@@ -146,7 +148,7 @@ fn plan_of(
     Ok((plan, common))
 }
 
-/// One level of each factor that is no setting, or the level of A and of B where these differ.
+/// One level of each factor that is not a setting, or the level of A and of B where these differ.
 fn factors(
     args: &ExplainArgs,
     named: &[NamedBy; 2],
@@ -168,17 +170,10 @@ fn factors(
     for name in a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))) {
         let rows = (name == TABLE_ROWS).then(|| level_of(&plan.workload.table_rows.to_string()));
         let usual = factors.get(name).and_then(|levels| levels.first()).cloned().or(rows);
-        let of = |side: usize, levels: &IndexMap<String, SettingValue>| {
-            levels.get(name).cloned().or_else(|| usual.clone()).ok_or_else(|| {
-                let message = format!(
-                    "{}: has no level of {name}, and the other side has one",
-                    named[side].word
-                );
-                CommandFailure::usage(message)
-                    .hint(format!("add {name}=… to it, or remove it from the other side"))
-            })
-        };
-        let mut both = vec![of(0, &a)?, of(1, &b)?];
+        let mut both = vec![
+            side_level(&named[0], name, usual.as_ref())?,
+            side_level(&named[1], name, usual.as_ref())?,
+        ];
         both.dedup();
         if name == CONNECTIONS && args.connections.is_some() {
             if both.len() > 1 {
@@ -192,6 +187,19 @@ fn factors(
     Ok(factors)
 }
 
+/// The level of a factor on one side; a side that does not name it has the usual one.
+fn side_level(
+    side: &NamedBy,
+    name: &str,
+    usual: Option<&SettingValue>,
+) -> Result<SettingValue, CommandFailure> {
+    side.levels().get(name).or(usual).cloned().ok_or_else(|| {
+        let message = format!("{}: has no level of {name}, and the other side has one", side.word);
+        CommandFailure::usage(message)
+            .hint(format!("add {name}=… to it, or remove it from the other side"))
+    })
+}
+
 /// Two named servers are two programs, unless they are of the same one.
 fn choose_servers(
     plan: &mut Plan,
@@ -201,12 +209,8 @@ fn choose_servers(
 ) -> Result<(), CommandFailure> {
     plan.factors.shift_remove(SERVER);
     let names: Vec<_> = named.iter().filter_map(NamedBy::server).collect();
-    let program = |name: &str| {
-        let binary = NamedServers::of(home).get(name).and_then(|server| server.binary(home));
-        binary.map(|binary| binary.path).map_err(CommandFailure::from)
-    };
     plan.server.name = match &names[..] {
-        [a, b] if program(a)? != program(b)? => {
+        [a, b] if program_path(home, a)? != program_path(home, b)? => {
             let levels = names.iter().map(|name| SettingValue::Text((*name).to_owned())).collect();
             plan.factors.insert(SERVER.to_owned(), levels);
             None
@@ -219,6 +223,10 @@ fn choose_servers(
         return Err(CommandFailure::usage(message).hint("leave --server out"));
     }
     Ok(())
+}
+
+fn program_path(home: &Home, name: &str) -> Result<PathBuf, CommandFailure> {
+    Ok(NamedServers::of(home).get(name)?.binary(home)?.path)
 }
 
 fn open(folder: &ExperimentFolder) -> Result<ExplainedRun, CommandFailure> {

@@ -1,12 +1,13 @@
 //! `truetps gateway`: takes rows over HTTP until a signal.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::geteuid;
-use truetps_driver::Target;
+use truetps_driver::{DriverError, Target};
 use truetps_files::read_text;
 use truetps_gateway::{AccessTokens, GatewayConfig, RunningGateway, TableConfig};
 use truetps_record::Flavour;
@@ -93,25 +94,31 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
 }
 
 fn tokens() -> Result<AccessTokens, CommandFailure> {
-    let read = |name: &str| match std::env::var(name) {
+    let tokens = match variable(TOKENS)? {
+        None => AccessTokens::default(),
+        Some(text) => {
+            AccessTokens::parse(&text).map_err(|problem| wrong_tokens(TOKENS, &problem))?
+        }
+    };
+    match variable(METRICS_TOKENS)? {
+        None => Ok(tokens),
+        Some(text) => tokens
+            .with_metrics_tokens(&text)
+            .map_err(|problem| wrong_tokens(METRICS_TOKENS, &problem)),
+    }
+}
+
+fn variable(name: &str) -> Result<Option<String>, CommandFailure> {
+    match std::env::var(name) {
         Err(std::env::VarError::NotPresent) => Ok(None),
         Err(error) => Err(CommandFailure::usage(format!("{name}: {error}"))),
         Ok(text) => Ok(Some(text)),
-    };
-    let wrong = |name: &'static str| {
-        move |problem: String| {
-            let hint =
-                "tokens of 16 characters or more, with commas between them: openssl rand -hex 16";
-            CommandFailure::usage(format!("{name}: {problem}")).hint(hint)
-        }
-    };
-    let rows = read(TOKENS)?
-        .map_or_else(|| Ok(AccessTokens::default()), |text| AccessTokens::parse(&text));
-    let tokens = rows.map_err(wrong(TOKENS))?;
-    match read(METRICS_TOKENS)? {
-        None => Ok(tokens),
-        Some(text) => tokens.with_metrics_tokens(&text).map_err(wrong(METRICS_TOKENS)),
     }
+}
+
+fn wrong_tokens(variable: &str, problem: &str) -> CommandFailure {
+    CommandFailure::usage(format!("{variable}: {problem}"))
+        .hint("tokens of 16 characters or more, with commas between them: openssl rand -hex 16")
 }
 
 /// The file's configuration, with what was typed over it, checked.
@@ -134,20 +141,21 @@ fn configuration(
     config.anonymous |= args.anonymous;
     config.page |= args.page;
     config.check(tokens).map_err(|error| {
-        let place =
+        let file =
             args.config.as_deref().map_or_else(String::new, |path| format!("{}: ", path.display()));
-        CommandFailure::usage(format!("{place}{error}")).hint_if(error.hint.map(str::to_owned))
+        CommandFailure::usage(format!("{file}{error}")).hint_if(error.hint.map(str::to_owned))
     })?;
     Ok(config)
 }
 
 fn read_config(path: &Path) -> Result<GatewayConfig, CommandFailure> {
-    let wrong = |problem: &dyn std::fmt::Display| {
-        CommandFailure::usage(format!("--config {}: {problem}", path.display()))
-    };
-    let text = read_text(path, CONFIG_BYTES_MAX).map_err(|error| wrong(&error))?;
+    let text = read_text(path, CONFIG_BYTES_MAX).map_err(|error| wrong_config(path, &error))?;
     GatewayConfig::parse(&text)
-        .map_err(|error| wrong(&error).hint_if(error.hint.map(str::to_owned)))
+        .map_err(|error| wrong_config(path, &error).hint_if(error.hint.map(str::to_owned)))
+}
+
+fn wrong_config(path: &Path, problem: &impl Display) -> CommandFailure {
+    CommandFailure::usage(format!("--config {}: {problem}", path.display()))
 }
 
 fn print_warnings(gateway: &RunningGateway) {
@@ -200,12 +208,7 @@ impl TryoutServer {
         let running = sandbox
             .start(&StartOptions::new(Settings::default()))
             .map_err(CommandFailure::broken)?;
-        let create = || {
-            let mut client = running.connect(CLIENT_TIME)?;
-            client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
-            client.execute(CREATE_READINGS)
-        };
-        create().map_err(CommandFailure::broken)?;
+        create_readings(&running).map_err(CommandFailure::broken)?;
         // Until now the disk was as fast as the host's, so that the server is soon ready.
         sandbox.set_disk_timed(true).map_err(CommandFailure::broken)?;
         Ok(Self { running, _sandbox: sandbox })
@@ -215,4 +218,11 @@ impl TryoutServer {
         let stopped = self.running.stop(STOP_TIME);
         stopped.map(|_| ()).map_err(CommandFailure::broken)
     }
+}
+
+fn create_readings(server: &RunningServer) -> Result<(), DriverError> {
+    let mut client = server.connect(CLIENT_TIME)?;
+    client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
+    client.execute(CREATE_READINGS)?;
+    Ok(())
 }

@@ -30,11 +30,14 @@ pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure
 
 /// The owner's login at the server of that name, if it runs; `None`: not a valid name, or no such
 /// server.
-pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target>, CommandFailure> {
+pub(crate) fn owner_of(
+    sandbox: &SandboxPlace,
+    name: &str,
+) -> Result<Option<Target>, CommandFailure> {
     if check_server_name(name).is_err() {
         return Ok(None);
     }
-    let home = open(place)?;
+    let home = open(sandbox)?;
     let named = NamedServers::of(&home);
     match named.get(name) {
         Err(SandboxError::Named(NamedError::Unknown { .. })) => Ok(None),
@@ -241,7 +244,7 @@ fn disk_words(disk: &DiskStatus, server_runs: bool) -> String {
     }
 }
 
-/// As `--dsn` and `server capture` take it; no shell may read a pattern in its `?`, so it is shown
+/// The DSN that `--dsn` and `server capture` take. Its `?` is a pattern for a shell, so it is shown
 /// in quotes.
 fn dsn(family: Family, status: &Status) -> String {
     let path: String = status.socket.display().to_string().bytes().map(escaped).collect();

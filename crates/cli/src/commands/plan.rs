@@ -21,10 +21,9 @@ use crate::site::{RunSite, choose_disk, choose_server, programs, usual_basedir, 
 use crate::terminal::{print_out, print_progress};
 
 pub(crate) fn list(full: bool) -> Exit {
-    let plan = |toml| Plan::parse(toml).expect("shipped plans are valid, a test says so");
     let exit = if full {
         let lines = SHIPPED.map(|(name, toml)| {
-            let plan = plan(toml);
+            let plan = shipped_plan(toml);
             let (about, whole, quick) = (plan.about.clone(), size(&plan), size(&plan.into_quick()));
             format!("{name:<20} {about}\n{:<20} {whole}\n{:<20} --quick: {quick}\n", "", "")
         });
@@ -33,7 +32,7 @@ pub(crate) fn list(full: bool) -> Exit {
         let screen = screen();
         let heading = format!("{:<20} {:>7} {:>7}  question\n", "plan", "whole", "--quick");
         let lines = SHIPPED.map(|(name, toml)| {
-            let (plan, quick) = (plan(toml), plan(toml).into_quick());
+            let (plan, quick) = (shipped_plan(toml), shipped_plan(toml).into_quick());
             let (whole, quick) = (minutes(&plan), minutes(&quick));
             screen.cut(&format!("{name:<20} {whole:>7} {quick:>7}  {}", plan.about)) + "\n"
         });
@@ -41,6 +40,10 @@ pub(crate) fn list(full: bool) -> Exit {
     };
     print_progress("\nNext   truetps plan show NAME, truetps sweep NAME\n");
     exit
+}
+
+fn shipped_plan(toml: &str) -> Plan {
+    Plan::parse(toml).expect("shipped plans are valid, a test says so")
 }
 
 /// About how long a plan takes.
@@ -85,7 +88,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandFailure> {
     Ok(exit)
 }
 
-/// The same on a server that runs already: it is only read.
+/// Checks a plan on a server that runs already: it is only read.
 fn check_on_server(name: &str, plan: &Plan, place: &FolderArgs) -> Result<Exit, CommandFailure> {
     if command_of(name, plan) == CRASH {
         let message =
@@ -142,12 +145,15 @@ const CRASH: &str = "crash";
 /// The command that runs a plan. Only `truetps crash` gives a plan of its kind a meaning: its
 /// clients send no workload.
 fn command_of(name: &str, plan: &Plan) -> &'static str {
-    let begins = |word: &str| word == CRASH || word.starts_with("crash-");
     let file = Path::new(name)
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
-    if begins(&plan.name) || begins(&file) { CRASH } else { "sweep" }
+    if is_of_crash(&plan.name) || is_of_crash(&file) { CRASH } else { "sweep" }
+}
+
+fn is_of_crash(plan: &str) -> bool {
+    plan == CRASH || plan.starts_with("crash-")
 }
 
 /// The programs to ask. A plan that names none needs no folder for private servers, and none is

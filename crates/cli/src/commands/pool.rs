@@ -167,12 +167,7 @@ fn plan_of(args: &PoolArgs, most: u32) -> Result<Plan, CommandFailure> {
     plan.design.aa_pair = false;
     plan.design.baseline.clear();
     plan.design.leave_out.clear();
-    let named =
-        |name: &String| args.load.settings.iter().any(|one| one.starts_with(&format!("{name}=")));
-    let taken: Vec<_> = plan.factors.keys().filter(|name| named(name)).cloned().collect();
-    for name in &taken {
-        plan.factors.shift_remove(name);
-    }
+    plan.factors.retain(|name, _| !is_set(&args.load.settings, name));
     for (name, levels) in &mut plan.factors {
         if levels.len() > 1 && name != CONNECTIONS {
             print_message(&format!(
@@ -188,6 +183,11 @@ fn plan_of(args: &PoolArgs, most: u32) -> Result<Plan, CommandFailure> {
     "pool".clone_into(&mut plan.name);
     plan.about = format!("How many connections does {} need?", plan.workload.kind.name());
     plan.checked().map_err(|error| CommandFailure::usage(error.by_flag()))
+}
+
+/// Whether `--set` gives this factor its only level.
+fn is_set(settings: &[String], name: &str) -> bool {
+    settings.iter().any(|word| word.split_once('=').is_some_and(|(set, _)| set == name))
 }
 
 fn open(folder: &ExperimentFolder) -> Result<PoolRun, CommandFailure> {

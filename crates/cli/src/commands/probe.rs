@@ -119,8 +119,10 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
 /// Checks the times before any query: a probe needs two readings, at a valid interval.
 fn check_times(args: &WatchArgs) -> Result<(), CommandFailure> {
     let spec = ProbeSpec { interval_s: args.interval.as_secs_f64(), ..ProbeSpec::default() };
-    let wrong = |problem| CommandFailure::usage(format!("`--interval`: {problem}"));
-    spec.check().map_err(|problem| wrong(problem).hint("for example --interval 250ms"))?;
+    spec.check().map_err(|problem| {
+        CommandFailure::usage(format!("`--interval`: {problem}"))
+            .hint("for example --interval 250ms")
+    })?;
     if let Some(duration) = args.duration.filter(|duration| *duration < args.interval) {
         let (shown, interval) =
             (humantime::format_duration(duration), humantime::format_duration(args.interval));
@@ -275,7 +277,7 @@ pub(crate) fn folder_of(path: Option<&Path>) -> Option<ProbeFolder> {
     ProbeFolder::open(path?)
 }
 
-/// For commands that are about trials.
+/// Refuses the folder of a probe in a command that is about trials.
 pub(crate) fn refuse_folder(path: Option<&Path>) -> Result<(), CommandFailure> {
     let Some(folder) = folder_of(path) else { return Ok(()) };
     let path = shown(folder.path()).display().to_string();

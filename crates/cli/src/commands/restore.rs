@@ -18,8 +18,8 @@ use crate::terminal::{print_line, print_message, print_out};
 
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
     // A journal names its server.
-    let usual = || if args.journal.is_none() { site::dsn_of_settings() } else { None };
-    let dsn = args.dsn.clone().or_else(usual);
+    let usual = if args.journal.is_none() { site::dsn_of_settings() } else { None };
+    let dsn = args.dsn.clone().or(usual);
     let LeftJournals { left: journals, held } = match &args.journal {
         Some(path) => LeftJournals { left: vec![path.clone()], held: Vec::new() },
         None => unfinished(&site::journals(&args.runs)).map_err(LabError::from)?,
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
     let mut first_failure = None;
     let mut skipped = Vec::new();
     for path in &journals {
-        match one(path, args, &mut logins) {
+        match restore_journal(path, args, &mut logins) {
             Ok(()) => {}
             // Journals of other servers are skipped, and reported at the end.
             Err(Refused::OtherServer(error)) if logins.dsn.is_some() && args.journal.is_none() => {
@@ -141,18 +141,27 @@ enum Refused {
     Failed(CommandFailure),
 }
 
-fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), Refused> {
-    let failed = |error: LabError| match &error {
-        LabError::External(
-            ExternalError::OtherServer { .. } | ExternalError::OtherOrMoved { .. },
-        ) => Refused::OtherServer(error),
-        // The server may have unknown leftovers.
-        LabError::External(ExternalError::Damaged { .. } | ExternalError::Untrusted { .. }) => {
-            Refused::Failed(CommandFailure::broken(error))
+impl From<LabError> for Refused {
+    fn from(error: LabError) -> Self {
+        match &error {
+            LabError::External(
+                ExternalError::OtherServer { .. } | ExternalError::OtherOrMoved { .. },
+            ) => Self::OtherServer(error),
+            // The server may have unknown leftovers.
+            LabError::External(ExternalError::Damaged { .. } | ExternalError::Untrusted { .. }) => {
+                Self::Failed(CommandFailure::broken(error))
+            }
+            _ => Self::Failed(error.into()),
         }
-        _ => Refused::Failed(error.into()),
-    };
-    let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
+    }
+}
+
+fn restore_journal(
+    path: &Path,
+    args: &RestoreArgs,
+    logins: &mut Logins<'_>,
+) -> Result<(), Refused> {
+    let journal = Journal::read(path).map_err(LabError::from)?;
     print_line(&format!(
         "{}: a run of {} left {}",
         journal.address,
@@ -165,8 +174,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         Some(_) => IdentityProof::Named,
         None => IdentityProof::Id,
     };
-    let Restored { done, left, failed: not_done, kept, notes } =
-        restore(path, &target, proof).map_err(failed)?;
+    let Restored { done, left, failed: not_done, kept, notes } = restore(path, &target, proof)?;
     for note in notes {
         print_line(&note);
     }

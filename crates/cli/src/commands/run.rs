@@ -1,6 +1,8 @@
 //! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder
 //! is like any other.
 
+use std::str::FromStr;
+
 use indexmap::IndexMap;
 use truetps_plan::{
     Design, Plan, ProbeSpec, QuickOverrides, ReadWriteMix, ServerSpec, WorkloadKind, WorkloadSpec,
@@ -66,12 +68,8 @@ fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
 
 /// The workload's flags; the workload must use each of them.
 fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, CommandFailure> {
-    let wrong = |flag: &'static str| {
-        move |problem: String| CommandFailure::usage(format!("--{flag}: {problem}"))
-    };
-    let distribution =
-        args.distribution.as_deref().map(str::parse).transpose().map_err(wrong("distribution"))?;
-    let key = args.key.as_deref().map(str::parse).transpose().map_err(wrong("key"))?;
+    let distribution = parsed("--distribution", args.distribution.as_deref())?;
+    let key = parsed("--key", args.key.as_deref())?;
     let mix = mix(&args.mix)?;
     let given = [
         ("tables", args.tables.is_some()),
@@ -109,6 +107,15 @@ fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, CommandFailure> {
         protocol: if args.text_protocol { Protocol::Text } else { Protocol::Prepared },
         kind: defaults.kind,
     })
+}
+
+fn parsed<T: FromStr<Err = String>>(
+    flag: &str,
+    text: Option<&str>,
+) -> Result<Option<T>, CommandFailure> {
+    text.map(str::parse)
+        .transpose()
+        .map_err(|problem| CommandFailure::usage(format!("{flag}: {problem}")))
 }
 
 /// `NAME=COUNT`, over the default counts.

@@ -23,7 +23,7 @@ use crate::terminal::{print_message, print_out, print_progress};
 pub(crate) fn run(command: &ServerCommand) -> Result<Exit, CommandFailure> {
     match command {
         ServerCommand::Add(args) => add(args),
-        ServerCommand::List(place) => list(place),
+        ServerCommand::List(sandbox) => list(sandbox),
         ServerCommand::Start(args) => instance::start(args),
         ServerCommand::Stop(args) => instance::stop(args),
         ServerCommand::Status(args) => instance::status(args),
@@ -91,21 +91,23 @@ const FAMILY_WORDS: [(&str, Flavour); 6] = [
 /// The path that was typed, and the family of the installed server if none was: `server add pg` is
 /// not a MariaDB.
 fn source_of(args: &AddArgs) -> (Option<&Path>, Option<Flavour>) {
-    let of_word = |word: &str, fits: fn(&str, &str) -> bool| {
-        FAMILY_WORDS.iter().find(|(known, _)| fits(word, known)).map(|(_, flavour)| *flavour)
-    };
     match args.path.as_deref() {
         Some(path) if path.symlink_metadata().is_err() => {
             let word =
                 path.to_str().map(|word| if word == "postgresql" { "postgres" } else { word });
-            match word.and_then(|word| of_word(word, |word, known| word == known)) {
+            match word.and_then(|word| family_of(|known| word == known)) {
                 Some(flavour) => (None, Some(flavour)),
                 None => (Some(path), None),
             }
         }
         Some(path) => (Some(path), None),
-        None => (None, of_word(&args.name, |name, known| name.starts_with(known))),
+        None => (None, family_of(|known| args.name.starts_with(known))),
     }
+}
+
+/// The family that has the first fitting word.
+fn family_of(fits: impl Fn(&str) -> bool) -> Option<Flavour> {
+    FAMILY_WORDS.iter().find(|(known, _)| fits(known)).map(|(_, flavour)| *flavour)
 }
 
 fn option_file_of(
@@ -126,8 +128,8 @@ fn remove(args: &RemoveArgs) -> Result<Exit, CommandFailure> {
     Ok(Exit::Good)
 }
 
-fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
-    let home = open(place)?;
+fn list(sandbox: &SandboxPlace) -> Result<Exit, CommandFailure> {
+    let home = open(sandbox)?;
     let named = NamedServers::of(&home);
     let servers = named.list().map_err(|error| refused(&error))?;
     let entries = truetps_sandbox::list(&home).map_err(CommandFailure::broken)?;

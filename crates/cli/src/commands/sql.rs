@@ -21,7 +21,7 @@ use crate::terminal::{print_made, print_message};
 
 /// Cells wider than this are cut at a terminal.
 const CELL_CHARS_MAX: usize = 60;
-/// Of a login; `--wait` may be shorter.
+/// Time limit of a login; `--wait` may be shorter.
 const LOGIN_SECONDS: u64 = 10;
 /// Time limit of the login that ends a statement in the server.
 const END_TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -84,7 +84,7 @@ impl StatementKiller<'_> {
     }
 }
 
-/// After Ctrl-C a statement must not continue in the server unattended.
+/// Ends the statement in the server after Ctrl-C, so that it does not continue unattended.
 fn end_when_wanted(end: &StatementKiller<'_>, stop: &AtomicBool, done: &AtomicBool) {
     while !done.load(Ordering::Relaxed) {
         if stop.load(Ordering::Relaxed) {
@@ -136,13 +136,9 @@ impl<'a> SqlSession<'a> {
         statements: &[SplitStatement],
         stop: &AtomicBool,
     ) -> Result<Exit, CommandFailure> {
-        let interrupted = |how: &str, n: usize| {
-            print_message(&format!("interrupted {how} {}\n", place(statements, n)));
-            Ok(Exit::Interrupted)
-        };
         for (n, statement) in statements.iter().enumerate() {
             if stop.load(Ordering::Relaxed) {
-                return interrupted("before", n);
+                return Ok(interrupted("before", statements, n));
             }
             let answered = self.client.query(&statement.text);
             if let Ok(result) = &answered {
@@ -152,11 +148,13 @@ impl<'a> SqlSession<'a> {
                 }
             }
             match answered {
-                Err(_) if stop.load(Ordering::Relaxed) => return interrupted("in", n),
+                Err(_) if stop.load(Ordering::Relaxed) => {
+                    return Ok(interrupted("in", statements, n));
+                }
                 Err(error) => return Err(self.failed(&error, statements, n)),
                 // An ended sleep returns without an error.
                 Ok(_) if stop.load(Ordering::Relaxed) && n + 1 == statements.len() => {
-                    return interrupted("in", n);
+                    return Ok(interrupted("in", statements, n));
                 }
                 Ok(_) => {}
             }
@@ -170,12 +168,12 @@ impl<'a> SqlSession<'a> {
         statements: &[SplitStatement],
         n: usize,
     ) -> CommandFailure {
-        let place = place(statements, n);
+        let statement = statement_name(statements, n);
         if is_late(error) {
             let became =
                 if self.end.send() { "it was ended there" } else { "it may still run there" };
             return CommandFailure::failed(format!(
-                "the server has not answered {place} within {} s (--wait): {became}",
+                "the server has not answered {statement} within {} s (--wait): {became}",
                 self.wait_s
             ));
         }
@@ -188,16 +186,21 @@ impl<'a> SqlSession<'a> {
              behind its END"
                 .to_owned()
         });
-        CommandFailure::failed(format!("cannot run {place}: {error}")).hint_if(hint)
+        CommandFailure::failed(format!("cannot run {statement}: {error}")).hint_if(hint)
     }
+}
+
+fn interrupted(how: &str, statements: &[SplitStatement], n: usize) -> Exit {
+    print_message(&format!("interrupted {how} {}\n", statement_name(statements, n)));
+    Exit::Interrupted
 }
 
 fn is_late(error: &DriverError) -> bool {
     matches!(error, DriverError::Io(source) | DriverError::Connect { source, .. } if source.kind() == ErrorKind::TimedOut)
 }
 
-/// Which one it is, where there are several.
-fn place(statements: &[SplitStatement], n: usize) -> String {
+/// How messages call a statement: its number, where there are several, and its line.
+fn statement_name(statements: &[SplitStatement], n: usize) -> String {
     let line = statements[n].line.map(|line| format!(" (line {line})")).unwrap_or_default();
     if statements.len() == 1 {
         return format!("the statement{line}");
@@ -213,7 +216,7 @@ fn shown(result: &QueryResult) -> Exit {
     print_made(&if std::io::stdout().is_terminal() { table(result) } else { tabs(result) })
 }
 
-/// On one line, and not too long.
+/// Puts a text on one line, and cuts it where it is too long.
 fn cut(text: &str) -> String {
     let text = printable(text);
     if text.chars().count() <= CELL_CHARS_MAX {
@@ -222,21 +225,19 @@ fn cut(text: &str) -> String {
     text.chars().take(CELL_CHARS_MAX - 1).chain(['…']).collect()
 }
 
-/// As the `mysql` client writes it for programs: `\\N` is no value, tabs and newlines in a value
-/// are escaped. So is what a terminal would obey: `\\x1b`, `\\u202e`.
+/// The format that the `mysql` client writes for programs: `\\N` is NULL, tabs and newlines in a
+/// value are escaped. So is what a terminal would obey: `\\x1b`, `\\u202e`.
 fn tabs(result: &QueryResult) -> String {
-    let escape = |text: &str| {
-        escaped_text(&text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"))
-    };
-    let row = |cells: Vec<String>| format!("{}\n", cells.join("\t"));
-    let mut text = row(result.columns.iter().map(|name| escape(name)).collect());
-    for cells in &result.rows {
-        text.push_str(&row(cells
-            .iter()
-            .map(|cell| cell.as_deref().map_or_else(|| "\\N".to_owned(), escape))
-            .collect()));
-    }
-    text
+    let mut rows = vec![result.columns.iter().map(|name| escaped_cell(name)).collect::<Vec<_>>()];
+    rows.extend(result.rows.iter().map(|cells| {
+        let cells = cells.iter().map(Option::as_deref);
+        cells.map(|cell| cell.map_or_else(|| "\\N".to_owned(), escaped_cell)).collect()
+    }));
+    rows.iter().map(|cells| cells.join("\t") + "\n").collect()
+}
+
+fn escaped_cell(text: &str) -> String {
+    escaped_text(&text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"))
 }
 
 fn table(result: &QueryResult) -> String {
@@ -247,23 +248,24 @@ fn table(result: &QueryResult) -> String {
             .iter()
             .map(|cells| cells.iter().map(|cell| cut(cell.as_deref().unwrap_or("NULL"))).collect()),
     );
-    let width =
-        |column: usize| rows.iter().map(|row| display_width(&row[column])).max().unwrap_or(0);
-    let widths: Vec<_> = (0..result.columns.len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| {
-            let padding = width.saturating_sub(display_width(cell));
-            format!("{cell}{}", " ".repeat(padding))
-        });
-        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
-    };
+    let widths: Vec<_> = (0..result.columns.len())
+        .map(|column| rows.iter().map(|row| display_width(&row[column])).max().unwrap_or(0))
+        .collect();
     let rule = format!(
         "{}\n",
         widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("  ")
     );
-    let mut lines: Vec<_> = rows.iter().map(line).collect();
+    let mut lines: Vec<_> = rows.iter().map(|row| table_line(row, &widths)).collect();
     lines.insert(1, rule);
     lines.concat()
+}
+
+fn table_line(row: &[String], widths: &[usize]) -> String {
+    let cells = row.iter().zip(widths).map(|(cell, width)| {
+        let padding = width.saturating_sub(display_width(cell));
+        format!("{cell}{}", " ".repeat(padding))
+    });
+    format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
 }
 
 #[cfg(test)]

@@ -69,11 +69,9 @@ fn delimiter_of(line: &str) -> Option<&str> {
 
 /// Whether a statement that comes next would be one of its own.
 fn is_complete(text: &str, delimiter: &str, dialect: SqlDialect) -> bool {
-    let count = |text: &str| split_sql(text, delimiter, dialect).map(|statements| statements.len());
-    match (count(text), count(&format!("{text}\nx"))) {
-        (Ok(without), Ok(with)) => with == without + 1,
-        _ => false,
-    }
+    let (without, with) =
+        (split_sql(text, delimiter, dialect), split_sql(&format!("{text}\nx"), delimiter, dialect));
+    matches!((without, with), (Ok(without), Ok(with)) if with.len() == without.len() + 1)
 }
 
 #[cfg(test)]

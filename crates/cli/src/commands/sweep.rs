@@ -137,21 +137,18 @@ fn check_part(
     what: &Measurement<'_>,
     extender: Option<&Extender>,
 ) -> Result<(), CommandFailure> {
-    let refused = |flag: &str, why: &str| {
-        Err(CommandFailure::usage(format!("--part cannot be used with {flag}: {why}")))
-    };
-    match what {
+    let conflict = match what {
         Measurement::HighestRate(_) => {
-            return refused("--find-max", "each rate follows from the figures of all parts");
+            Some("--find-max: each rate follows from the figures of all parts")
         }
-        Measurement::Rest(_) => return refused("--resume", "each part would miss other trials"),
+        Measurement::Rest(_) => Some("--resume: each part would miss other trials"),
         Measurement::Whole { .. } if extender.is_some() => {
-            return refused(
-                "--until-decided",
-                "the blocks to add follow from the figures of all parts",
-            );
+            Some("--until-decided: the blocks to add follow from the figures of all parts")
         }
-        Measurement::Whole { .. } => {}
+        Measurement::Whole { .. } => None,
+    };
+    if let Some(conflict) = conflict {
+        return Err(CommandFailure::usage(format!("--part cannot be used with {conflict}")));
     }
     let fewest = plan.configurations().iter().map(Configuration::connections).min().unwrap_or(0);
     if fewest < part.of {

@@ -56,7 +56,7 @@ impl Extender {
         Self { wish, planned: plan.design.blocks, began: Instant::now(), looks: Cell::new(0) }
     }
 
-    /// Before anything is started: a time in which not even the planned blocks fit is a mistake.
+    /// Refuses a time in which not even the planned blocks fit, before anything is started.
     pub(crate) fn check(&self, plan: &Plan) -> Result<(), CommandFailure> {
         let Wish::UntilDecided { at_most: Some(at_most) } = self.wish else { return Ok(()) };
         let needed = estimate(plan, &schedule(plan));
@@ -133,7 +133,7 @@ impl Extender {
         Some(more)
     }
 
-    /// As many of these blocks as fit into the time that is left.
+    /// Limits the blocks to those that fit into the time that is left.
     fn within(&self, plan: &Plan, more: MoreBlocks, at_most: Option<Duration>) -> MoreBlocks {
         let Some(at_most) = at_most else { return more };
         let left = at_most.saturating_sub(self.began.elapsed());
@@ -144,7 +144,7 @@ impl Extender {
     }
 }
 
-/// Without the preparation of servers, which run already.
+/// The duration of the trials alone: the servers are prepared and run already.
 fn estimate_trials(plan: &Plan, more: &MoreBlocks) -> Duration {
     estimate(plan, &more.trials(plan, plan.design.blocks)).saturating_sub(estimate(plan, &[]))
 }

@@ -7,7 +7,7 @@ use clap::Parser;
 use truetps_disk::measure_disk;
 use truetps_driver::Client;
 
-use super::binlogs::connect;
+use super::binlogs::{connect, variable};
 use crate::args::{AdviseArgs, BinlogArgs, Cli, FolderArgs, TruetpsCommand};
 use crate::commands::sweep;
 use crate::exit::Exit;
@@ -16,7 +16,7 @@ use crate::login::LoginArgs;
 use crate::terminal::{print_message, print_progress};
 
 /// Settings that decide what a binlog costs.
-const OF_SERVER: [&str; 5] = [
+const SERVER_SETTINGS: [&str; 5] = [
     "sync_binlog",
     "innodb_flush_log_at_trx_commit",
     "binlog_format",
@@ -68,36 +68,37 @@ fn settings_of(named: &str, args: &AdviseArgs) -> Result<Vec<String>, CommandFai
         sandbox,
     };
     let mut client = connect(&server)?;
-    let value = |client: &mut Client, name: &str| {
-        client.query_value(&format!("SELECT @@GLOBAL.{name}")).ok().flatten()
-    };
-    let refused = |why: &str| {
-        Err(CommandFailure::usage(format!("{named}: {why}"))
-            .hint("to ask for other settings, leave the server out"))
-    };
-    if value(&mut client, "log_bin").as_deref() != Some("1") {
-        return refused("log_bin is OFF, and nothing else is preallocated");
+    if let Some(why) = why_no_gain(&mut client) {
+        return Err(CommandFailure::usage(format!("{named}: {why}"))
+            .hint("to ask for other settings, leave the server out"));
     }
-    if value(&mut client, "sync_binlog").as_deref() == Some("0") {
-        return refused(
+    Ok(SERVER_SETTINGS
+        .iter()
+        .filter_map(|name| Some(format!("{name}={}", variable(&mut client, name)?)))
+        .collect())
+}
+
+fn why_no_gain(client: &mut Client) -> Option<&'static str> {
+    if variable(client, "log_bin").as_deref() != Some("1") {
+        return Some("log_bin is OFF, and nothing else is preallocated");
+    }
+    if variable(client, "sync_binlog").as_deref() == Some("0") {
+        return Some(
             "sync_binlog is 0: no commit waits for the binlog, and there is nothing to gain",
         );
     }
-    if value(&mut client, "binlog_checksum").as_deref() == Some("NONE") {
-        return refused("binlog_checksum is NONE, and the library refuses such binlogs");
-    }
-    let of = |name: &&str| value(&mut client, name).map(|value| format!("{name}={value}"));
-    Ok(OF_SERVER.iter().filter_map(of).collect())
+    (variable(client, "binlog_checksum").as_deref() == Some("NONE"))
+        .then_some("binlog_checksum is NONE, and the library refuses such binlogs")
 }
 
 /// The disk of a folder as a profile, in a file among the runs.
 fn profile_of(folder: &Path, runs: &Path) -> Result<PathBuf, CommandFailure> {
     print_progress(&format!("measuring the disk of {}\n", folder.display()));
     let found = measure_disk(folder)?;
-    let failed = |error| CommandFailure::usage(format!("{}: {error}", runs.display()));
-    std::fs::create_dir_all(runs).map_err(failed)?;
     let path = runs.join("measured-disk.toml");
     let text = found.profile("measured-disk").to_toml();
-    truetps_files::write_atomically(&path, text.as_bytes()).map_err(failed)?;
+    std::fs::create_dir_all(runs)
+        .and_then(|()| truetps_files::write_atomically(&path, text.as_bytes()))
+        .map_err(|error| CommandFailure::usage(format!("{}: {error}", runs.display())))?;
     Ok(path)
 }

@@ -1,7 +1,7 @@
 //! Where a server's binlogs are, from the words of the command line.
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -58,15 +58,19 @@ pub(super) fn connect(args: &BinlogArgs) -> Result<Client, CommandFailure> {
         .map_err(|error| CommandFailure::usage(format!("{named}: {error}")))
 }
 
-/// Of a datadir: the one basename that has a state file, or else the one that has binlogs.
+/// A global variable, where the server has it.
+pub(super) fn variable(client: &mut Client, name: &str) -> Option<String> {
+    client.query_value(&format!("SELECT @@GLOBAL.{name}")).ok().flatten()
+}
+
+/// A path that is not a folder is a basename. In a datadir it is the only one that has a state
+/// file, or else the only one that has binlogs.
 pub(super) fn basename_of_path(path: &Path) -> Result<PathBuf, CommandFailure> {
     if !path.is_dir() {
         return Ok(path.to_owned());
     }
-    let failed = |error| CommandFailure::usage(format!("{}: {error}", path.display()));
-    let folder = OpenFolder::open_named(path).map_err(failed)?;
-    let entries = folder.as_owner(|| folder.entries()).flatten().map_err(failed)?;
-    let names: Vec<_> = entries.iter().map(|(name, _)| name.to_string_lossy()).collect();
+    let (folder, names) = open_listed(path)
+        .map_err(|error| CommandFailure::usage(format!("{}: {error}", path.display())))?;
     let watched: BTreeSet<_> =
         names.iter().filter_map(|name| name.strip_suffix(STATE_ENDING)).collect();
     let found = if watched.is_empty() {
@@ -90,14 +94,25 @@ pub(super) fn basename_of_path(path: &Path) -> Result<PathBuf, CommandFailure> {
     }
 }
 
+/// A folder and the names in it.
+fn open_listed(path: &Path) -> io::Result<(OpenFolder, Vec<String>)> {
+    let folder = OpenFolder::open_named(path)?;
+    let entries = folder.as_owner(|| folder.entries()).flatten()?;
+    let names = entries.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    Ok((folder, names))
+}
+
 /// `binlog` of `binlog.000017`, if it is one; relay logs look alike.
 fn binlog_base<'n>(folder: &OpenFolder, name: &'n str) -> Option<&'n str> {
     let (base, digits) = name.rsplit_once('.')?;
     let is_number = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number || base.contains("relay") {
+        return None;
+    }
     let mut magic = [0; 4];
-    let file = || folder.as_owner(|| folder.file(name.as_ref())).flatten();
-    let mut has_magic = || file().and_then(|mut file| file.read_exact(&mut magic)).is_ok();
-    (is_number && !base.contains("relay") && has_magic() && magic == MAGIC).then_some(base)
+    let mut file = folder.as_owner(|| folder.file(name.as_ref())).flatten().ok()?;
+    file.read_exact(&mut magic).ok()?;
+    (magic == MAGIC).then_some(base)
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use truetps_binlog::is_tested;
 use truetps_driver::Client;
 use truetps_files::{open_regular, trusted_path};
 
+use super::binlogs::variable;
+
 /// The auxiliary vector's entry of a process that the loader treats as privileged.
 const AT_SECURE: u64 = 23;
 const CAPABILITIES: &str = "security.capability";
@@ -25,11 +27,9 @@ pub(super) enum CheckResult {
     Obstacle(String),
 }
 
-/// Of the server itself.
-pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult> {
-    let mut value =
-        |name: &str| client.query_value(&format!("SELECT @@GLOBAL.{name}")).ok().flatten();
-    let version = value("version").unwrap_or_default();
+/// Checks the version and the settings of a server.
+pub(super) fn check_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult> {
+    let version = variable(client, "version").unwrap_or_default();
     let mut found = Vec::new();
     found.push(match (is_tested(&version), is_forced) {
         (true, _) => CheckResult::Good(format!("{version} was tested with the library")),
@@ -40,7 +40,7 @@ pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult
             "{version} was not tested with the library (--force uses it anyway)"
         )),
     });
-    found.push(match value("binlog_checksum").as_deref() {
+    found.push(match variable(client, "binlog_checksum").as_deref() {
         Some("NONE") => CheckResult::Obstacle(
             "binlog_checksum is NONE: after a power cut a torn event would look like a whole one; \
              set it to CRC32"
@@ -48,15 +48,14 @@ pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult
         ),
         _ => CheckResult::Good("binlogs have checksums".to_owned()),
     });
-    let is_on = |value: Option<String>| {
-        value.is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("on"))
-    };
-    if is_on(value("binlog_encryption")) || is_on(value("encrypt_binlog")) {
+    if is_on(client, "binlog_encryption") || is_on(client, "encrypt_binlog") {
         found.push(CheckResult::Obstacle(
             "binlogs are encrypted: their end could not be found after a power cut".to_owned(),
         ));
     }
-    match (value("sync_binlog").as_deref(), value("innodb_flush_log_at_trx_commit").as_deref()) {
+    let sync_binlog = variable(client, "sync_binlog");
+    let flush_log = variable(client, "innodb_flush_log_at_trx_commit");
+    match (sync_binlog.as_deref(), flush_log.as_deref()) {
         (Some("0"), _) => found.push(CheckResult::Obstacle(
             "sync_binlog is 0: no commit waits for the binlog; there is nothing to gain, and the \
              zeros cost writes"
@@ -72,7 +71,7 @@ pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult
         }
         (None, _) => {}
     }
-    if value("binlog_storage_engine").is_some_and(|engine| !engine.is_empty()) {
+    if variable(client, "binlog_storage_engine").is_some_and(|engine| !engine.is_empty()) {
         found.push(CheckResult::Obstacle(
             "binlog_storage_engine is set: the engine preallocates the binlog itself, and a commit \
              is one flush"
@@ -82,8 +81,12 @@ pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult
     found
 }
 
-/// Of the files that the drop-in names: `ExecStartPre` of some servers' units runs as root.
-pub(super) fn of_files(program: &Path, library_dir: &Path) -> Vec<CheckResult> {
+fn is_on(client: &mut Client, name: &str) -> bool {
+    variable(client, name).is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("on"))
+}
+
+/// Checks the files that the drop-in names: `ExecStartPre` of some servers' units runs as root.
+pub(super) fn check_files(program: &Path, library_dir: &Path) -> Vec<CheckResult> {
     [("the program", program), ("the folder of the library", library_dir)]
         .into_iter()
         .map(|(what, path)| match trusted_path(path) {
@@ -99,8 +102,8 @@ pub(super) fn of_files(program: &Path, library_dir: &Path) -> Vec<CheckResult> {
         .collect()
 }
 
-/// Of the machine: the server's process, if it can be seen, and its program.
-pub(super) fn of_process(client: &mut Client) -> Vec<CheckResult> {
+/// Checks the server's process, if it can be seen, and its program.
+pub(super) fn check_process(client: &mut Client) -> Vec<CheckResult> {
     let pid_file = client
         .query_value("SELECT CONCAT(@@GLOBAL.datadir, '|', @@GLOBAL.pid_file)")
         .ok()
@@ -119,13 +122,10 @@ pub(super) fn of_process(client: &mut Client) -> Vec<CheckResult> {
                 .to_owned(),
         )),
         Some(false) => found.push(CheckResult::Good(
-            "the loader of the running server takes \
-                                                     LD_PRELOAD"
-                .to_owned(),
+            "the loader of the running server takes LD_PRELOAD".to_owned(),
         )),
         None => found.push(CheckResult::Note(format!(
-            "/proc/{pid}/auxv cannot be read: run this as root to \
-                                             check the loader"
+            "/proc/{pid}/auxv cannot be read: run this as root to check the loader"
         ))),
     }
     let profile = fs::read_to_string(process.join("attr/current")).unwrap_or_default();
@@ -135,12 +135,12 @@ pub(super) fn of_process(client: &mut Client) -> Vec<CheckResult> {
             profile.trim().trim_end_matches(" (enforce)")
         )));
     }
-    found.extend(of_program(&process.join("exe")));
+    found.extend(check_program(&process.join("exe")));
     found
 }
 
-/// Of a program that is not running, too.
-fn of_program(program: &Path) -> Vec<CheckResult> {
+/// Checks a program; it need not run.
+fn check_program(program: &Path) -> Vec<CheckResult> {
     let mut found = Vec::new();
     let shown = fs::read_link(program).unwrap_or_else(|_| program.to_owned());
     let shown = shown.display();
@@ -202,17 +202,20 @@ mod tests {
         assert_eq!(is_secure(&pair(6, 4096)), None);
     }
 
+    fn is_obstacle(found: &CheckResult, word: &str) -> bool {
+        matches!(found, CheckResult::Obstacle(text) if text.contains(word))
+    }
+
     #[test]
     fn obstacles_of_a_program() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("mysqld");
         fs::write(&program, b"\x7fELF....../lib/ld-musl-x86_64.so.1").unwrap();
-        let is_obstacle = |found: &CheckResult, word: &str| matches!(found, CheckResult::Obstacle(text) if text.contains(word));
-        assert!(of_program(&program).iter().any(|found| is_obstacle(found, "musl")));
+        assert!(check_program(&program).iter().any(|found| is_obstacle(found, "musl")));
         let mut mode = fs::metadata(&program).unwrap().permissions();
         std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o4755);
         fs::set_permissions(&program, mode).unwrap();
-        assert!(of_program(&program).iter().any(|found| is_obstacle(found, "set-user-ID")));
-        assert_eq!(of_program(Path::new("/bin/true")), []);
+        assert!(check_program(&program).iter().any(|found| is_obstacle(found, "set-user-ID")));
+        assert_eq!(check_program(Path::new("/bin/true")), []);
     }
 }

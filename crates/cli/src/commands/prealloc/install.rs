@@ -11,7 +11,7 @@ use truetps_preload::{LIBRARY_NAME, Preload, VARIABLE, place};
 use truetps_record::{PreallocMode, SettingValue, prealloc_mode};
 
 use super::binlogs::{basename, connect, is_path};
-use super::checks::{CheckResult, of_files, of_process, of_server};
+use super::checks::{CheckResult, check_files, check_process, check_server};
 use crate::args::{InstallArgs, UninstallArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -29,7 +29,7 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, CommandFailure> {
     let library_dir = trusted_path(&args.library_dir).unwrap_or_else(|_| args.library_dir.clone());
     let mut out = String::new();
     let mut is_blocked = false;
-    for found in of_files(&program, &library_dir).into_iter().chain(checks(args)?) {
+    for found in check_files(&program, &library_dir).into_iter().chain(checks(args)?) {
         let (sign, text) = match found {
             CheckResult::Good(text) => ("good", text),
             CheckResult::Note(text) => ("note", text),
@@ -77,8 +77,8 @@ fn checks(args: &InstallArgs) -> Result<Vec<CheckResult>, CommandFailure> {
         return Ok(vec![CheckResult::Note(text.to_owned())]);
     }
     let mut client = connect(&args.server)?;
-    let mut found = of_server(&mut client, args.force);
-    found.extend(of_process(&mut client));
+    let mut found = check_server(&mut client, args.force);
+    found.extend(check_process(&mut client));
     Ok(found)
 }
 
@@ -100,7 +100,7 @@ fn service(name: &str) -> Result<String, CommandFailure> {
     if is_name && !name.starts_with('.') {
         return Ok(name.to_owned());
     }
-    Err(CommandFailure::usage(format!("--service {name}: is no name of a service"))
+    Err(CommandFailure::usage(format!("--service {name}: is not the name of a service"))
         .hint("such as mariadb or mysql"))
 }
 
@@ -143,19 +143,17 @@ fn drop_in_text(
 }
 
 fn write(library_dir: &Path, drop_in: &Path, text: &str) -> Result<(), CommandFailure> {
-    let failed = |path: &Path| {
-        let path = path.display().to_string();
-        move |error: io::Error| {
-            let hint =
-                (error.kind() == io::ErrorKind::PermissionDenied).then(|| "use sudo".to_owned());
-            CommandFailure::usage(format!("{path}: {error}")).hint_if(hint)
-        }
-    };
-    make_library_folder(library_dir).map_err(failed(library_dir))?;
-    place(library_dir).map_err(failed(library_dir))?;
+    make_library_folder(library_dir)
+        .and_then(|()| place(library_dir))
+        .map_err(|error| not_written(library_dir, &error))?;
     let folder = drop_in.parent().expect("a drop-in is in a folder");
-    fs::create_dir_all(folder).map_err(failed(folder))?;
-    write_named(drop_in, text.as_bytes()).map_err(failed(drop_in))
+    fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
+    write_named(drop_in, text.as_bytes()).map_err(|error| not_written(drop_in, &error))
+}
+
+fn not_written(path: &Path, error: &io::Error) -> CommandFailure {
+    let hint = (error.kind() == io::ErrorKind::PermissionDenied).then(|| "use sudo".to_owned());
+    CommandFailure::usage(format!("{}: {error}", path.display())).hint_if(hint)
 }
 
 /// The server's user has to reach the library, whatever the umask is.

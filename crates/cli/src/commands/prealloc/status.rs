@@ -50,52 +50,25 @@ pub(super) fn switch(args: &BinlogArgs, is_on: bool) -> Result<Exit, CommandFail
 }
 
 fn text(basename: &str, page: &StatePage, has_server: bool) -> String {
-    let word = |word| page.word(word);
-    let mut out = String::new();
-    let mut line = |name: &str, text: String| {
-        let _ = writeln!(out, "{name:<13}{text}");
-    };
-    line("Preallocation", format!(" {}", condition(page, has_server)));
-    line("Binlogs", format!(" {basename}.*, server {}", printable(&page.server_version)));
-    let mode = match word(StatusWord::mode) {
-        1 => "zeros ahead of the writes".to_owned(),
-        2 => format!("prepared files; {} ready", word(StatusWord::pool_ready)),
-        _ => "not known yet".to_owned(),
-    };
-    line("Mode", format!(" {mode}"));
+    let mut lines = vec![
+        ("Preallocation", condition(page, has_server)),
+        ("Binlogs", format!("{basename}.*, server {}", printable(&page.server_version))),
+        ("Mode", mode_text(page)),
+    ];
     if has_server {
-        let ahead = word(StatusWord::filled_end).saturating_sub(word(StatusWord::logical_end));
-        let active = format!("{basename}.{:06}", word(StatusWord::active_file));
-        let (has, ahead) = (format::bytes(word(StatusWord::logical_end)), format::bytes(ahead));
-        line("Active", format!(" {active}: {has} written, {ahead} of zeros ahead"));
+        lines.push(("Active", active_text(basename, page)));
     } else if let Some(first) = page.marker() {
-        line(
-            "Crash",
-            format!(" binlogs from number {first:06} on may have zeros behind their content"),
-        );
+        let text = format!("binlogs from number {first:06} on may have zeros behind their content");
+        lines.push(("Crash", text));
     }
-    let (inside, beyond) = (word(StatusWord::writes_inside), word(StatusWord::writes_beyond));
-    let of_all = inside + beyond;
-    let share = if of_all == 0 { String::new() } else { format!(" of {}", format::count(of_all)) };
-    line(
-        "Writes",
-        format!(
-            " {} preallocated{share}; the others had to grow their file",
-            format::count(inside)
-        ),
-    );
-    line(
-        "Zeros",
-        format!(
-            " {} in {} fillings",
-            format::bytes(word(StatusWord::zero_bytes)),
-            format::count(word(StatusWord::chunks))
-        ),
-    );
+    lines.push(("Writes", writes_text(page)));
+    let zeros = format::bytes(page.word(StatusWord::zero_bytes));
+    let fillings = format::count(page.word(StatusWord::chunks));
+    lines.push(("Zeros", format!("{zeros} in {fillings} fillings")));
     let (ready, not_ready) =
-        (word(StatusWord::rotations_ready), word(StatusWord::rotations_not_ready));
-    if word(StatusWord::mode) == 2 && ready + not_ready > 0 {
-        line("New files", format!(" {ready} were prepared, {not_ready} were not"));
+        (page.word(StatusWord::rotations_ready), page.word(StatusWord::rotations_not_ready));
+    if page.word(StatusWord::mode) == 2 && ready + not_ready > 0 {
+        lines.push(("New files", format!("{ready} were prepared, {not_ready} were not")));
     }
     let counts = [
         (StatusWord::trims, "cut to their content after a crash"),
@@ -103,10 +76,42 @@ fn text(basename: &str, page: &StatePage, has_server: bool) -> String {
         (StatusWord::floor_stops, "fillings ended because free space is short"),
         (StatusWord::errors, "errors: see the server's error log"),
     ];
-    for (counted, what) in counts.into_iter().filter(|(counted, _)| word(*counted) > 0) {
-        line("Also", format!(" {} {what}", format::count(word(counted))));
+    for (counted, what) in counts.into_iter().filter(|(counted, _)| page.word(*counted) > 0) {
+        lines.push(("Also", format!("{} {what}", format::count(page.word(counted)))));
+    }
+    let mut out = String::new();
+    for (name, text) in lines {
+        let _ = writeln!(out, "{name:<13} {text}");
     }
     out
+}
+
+fn mode_text(page: &StatePage) -> String {
+    match page.word(StatusWord::mode) {
+        1 => "zeros ahead of the writes".to_owned(),
+        2 => format!("prepared files; {} ready", page.word(StatusWord::pool_ready)),
+        _ => "not known yet".to_owned(),
+    }
+}
+
+fn active_text(basename: &str, page: &StatePage) -> String {
+    let written = page.word(StatusWord::logical_end);
+    let ahead = page.word(StatusWord::filled_end).saturating_sub(written);
+    format!(
+        "{basename}.{:06}: {} written, {} of zeros ahead",
+        page.word(StatusWord::active_file),
+        format::bytes(written),
+        format::bytes(ahead)
+    )
+}
+
+fn writes_text(page: &StatePage) -> String {
+    let (inside, beyond) =
+        (page.word(StatusWord::writes_inside), page.word(StatusWord::writes_beyond));
+    let of_all = inside + beyond;
+    let share = if of_all == 0 { String::new() } else { format!(" of {}", format::count(of_all)) };
+    let inside = format::count(inside);
+    format!("{inside} preallocated{share}; the others had to grow their file")
 }
 
 fn condition(page: &StatePage, has_server: bool) -> String {

@@ -28,12 +28,7 @@ pub(super) fn run(args: &TrimArgs) -> Result<Exit, CommandFailure> {
     for name in &done.removed {
         let _ = writeln!(out, "{}: prepared file, {}removed", shown(name), would(args.dry_run));
     }
-    let is_sound = |file: &&TrimmedFile| match file.decision {
-        TailDecision::Sound => true,
-        TailDecision::CutZeros { .. } | TailDecision::CutAndKeep { .. } => !args.dry_run,
-        TailDecision::LeaveAlone(_) => false,
-    };
-    let sound = done.files.iter().filter(is_sound).count();
+    let sound = done.files.iter().filter(|file| is_sound(file, args.dry_run)).count();
     let _ = writeln!(
         out,
         "{} of {} end with their last event",
@@ -41,8 +36,18 @@ pub(super) fn run(args: &TrimArgs) -> Result<Exit, CommandFailure> {
         format::plural(done.files.len() as u64, "binlog")
     );
     let printed = print_out(&out);
-    let is_left = |file: &TrimmedFile| matches!(file.decision, TailDecision::LeaveAlone(_));
-    Ok(if done.files.iter().any(is_left) { Exit::Failed } else { printed })
+    let leaves_any =
+        done.files.iter().any(|file| matches!(file.decision, TailDecision::LeaveAlone(_)));
+    Ok(if leaves_any { Exit::Failed } else { printed })
+}
+
+/// Whether a binlog now ends with its last event.
+fn is_sound(file: &TrimmedFile, is_dry: bool) -> bool {
+    match file.decision {
+        TailDecision::Sound => true,
+        TailDecision::CutZeros { .. } | TailDecision::CutAndKeep { .. } => !is_dry,
+        TailDecision::LeaveAlone(_) => false,
+    }
 }
 
 /// The server's user has chosen it: it is one line, whatever it has.

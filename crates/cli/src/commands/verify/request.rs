@@ -34,47 +34,47 @@ const RECONNECT_S: f64 = LENGTH_MAX_S;
 
 /// Combinations that mean nothing, before anything is opened.
 pub(crate) fn check(args: &VerifyArgs) -> Result<(), CommandFailure> {
-    let refused = |message: &str, hint: &str| Err(CommandFailure::usage(message).hint(hint));
     let place = &args.place;
     if place.schema.is_some() || place.i_own_this_schema || place.dry_run {
-        return refused(
+        return refuse(
             "--schema, --i-own-this-schema and --dry-run are not for verify",
             "name the table with --table schema.table",
         );
     }
     if !(args.measure > 0.0 && args.measure <= LENGTH_MAX_S) {
-        return refused(
-            "--measure must be more than 0 and at most 7 days",
-            "such as 60s, 5m or 1h",
-        );
+        return refuse("--measure must be more than 0 and at most 7 days", "such as 60s, 5m or 1h");
     }
     if !(args.answer_timeout >= 0.01 && args.answer_timeout <= 3600.0) {
-        return refused("--answer-timeout must be between 10ms and 1h", "such as 30s");
+        return refuse("--answer-timeout must be between 10ms and 1h", "such as 30s");
     }
     let has_server = place.dsn.is_some() || place.server.is_some() && args.url.is_some();
     match (&args.url, &args.table) {
-        (Some(_), _) if !has_server => refused(
+        (Some(_), _) if !has_server => refuse(
             "a service needs the server that has its table",
             "name it with --dsn, or a server of `truetps server start` with --server",
         ),
-        (Some(_), None) => refused(
+        (Some(_), None) => refuse(
             "a service needs the table that it saves rows to",
             "name it with --table schema.table",
         ),
-        (None, None) if place.dsn.is_some() => refused(
+        (None, None) if place.dsn.is_some() => refuse(
             "--dsn needs --table: truetps creates no table in a server that it did not start",
             "CREATE TABLE rows (client INT, seq BIGINT, payload VARCHAR(100), PRIMARY KEY (client, \
              seq))",
         ),
-        (None, Some(_)) if place.dsn.is_none() => refused(
+        (None, Some(_)) if place.dsn.is_none() => refuse(
             "--table is for a service, or for --dsn: in a private server truetps makes its own",
             "leave --table out",
         ),
         _ if has_server && !args.settings.is_empty() => {
-            refused("--set is for private servers: this one keeps its settings", "leave --set out")
+            refuse("--set is for private servers: this one keeps its settings", "leave --set out")
         }
         _ => Ok(()),
     }
+}
+
+fn refuse(message: &str, hint: &str) -> Result<(), CommandFailure> {
+    Err(CommandFailure::usage(message).hint(hint))
 }
 
 /// A service, and how it is called in records.
@@ -130,45 +130,53 @@ pub(crate) fn service(args: &VerifyArgs) -> Result<Option<Service>, CommandFailu
 }
 
 fn file(flag: &str, path: &str) -> Result<String, CommandFailure> {
-    let failed = |problem: String| CommandFailure::usage(format!("{flag} @{path}: {problem}"));
-    let length = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if length > TEMPLATE_BYTES_MAX {
-        return Err(failed("is larger than 1 MiB".to_owned()));
-    }
-    fs::read_to_string(path).map_err(|error| failed(error.to_string()))
+    read_template(path)
+        .map_err(|problem| CommandFailure::usage(format!("{flag} @{path}: {problem}")))
 }
+
+fn read_template(path: &str) -> Result<String, String> {
+    let length = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if length > TEMPLATE_BYTES_MAX {
+        return Err("is larger than 1 MiB".to_owned());
+    }
+    fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+/// The fields that say which row it is: all of one line.
+const IDENTITIES: [&[RowField]; 3] =
+    [&[RowField::Key], &[RowField::Uuid], &[RowField::Client, RowField::Seq]];
 
 /// `client,seq`, `id=uuid`, `id` (the field `key`).
 fn key_columns(args: &VerifyArgs) -> Result<Vec<KeyColumn>, CommandFailure> {
-    let only = args.key.len() == 1;
-    let column = |(place, word): (usize, &String)| {
-        let (column, field) = match word.split_once('=') {
-            Some((column, field)) => (column, RowField::of_name(field).ok_or(field)),
-            None if only => (word.as_str(), Ok(RowField::Key)),
-            None => {
-                (word.as_str(), [RowField::Client, RowField::Seq].get(place).copied().ok_or(""))
-            }
-        };
-        match field {
-            Ok(field) if field != RowField::Payload && !column.is_empty() => {
-                Ok(KeyColumn { column: column.to_owned(), field: field.name().to_owned() })
-            }
-            _ => {
-                Err(CommandFailure::usage(format!("--key {word}: is not of the form column=field"))
-                    .hint(
-                        "fields: client, seq, key, uuid; such as --key device=client,number=seq or \
-                       --key id=uuid",
-                    ))
-            }
-        }
-    };
-    let columns = args.key.iter().enumerate().map(column).collect::<Result<Vec<_>, _>>()?;
-    let has = |field: RowField| columns.iter().any(|key| key.field == field.name());
-    if has(RowField::Key) || has(RowField::Uuid) || has(RowField::Client) && has(RowField::Seq) {
+    let words = args.key.iter().enumerate();
+    let columns = words
+        .map(|(position, word)| key_column(word, position, args.key.len() == 1))
+        .collect::<Result<Vec<_>, _>>()?;
+    let fields: Vec<_> = columns.iter().map(|key| key.field.as_str()).collect();
+    if IDENTITIES.iter().any(|needed| needed.iter().all(|field| fields.contains(&field.name()))) {
         return Ok(columns);
     }
     Err(CommandFailure::usage("--key: the columns do not say which row it is")
         .hint("they need client and seq, or key, or uuid"))
+}
+
+/// One word of `--key`; the position among several says which field it is.
+fn key_column(word: &str, position: usize, is_only: bool) -> Result<KeyColumn, CommandFailure> {
+    let (column, field) = match word.split_once('=') {
+        Some((column, field)) => (column, RowField::of_name(field)),
+        None if is_only => (word, Some(RowField::Key)),
+        None => (word, [RowField::Client, RowField::Seq].get(position).copied()),
+    };
+    match field {
+        Some(field) if field != RowField::Payload && !column.is_empty() => {
+            Ok(KeyColumn { column: column.to_owned(), field: field.name().to_owned() })
+        }
+        _ => Err(CommandFailure::usage(format!("--key {word}: is not of the form column=field"))
+            .hint(
+                "fields: client, seq, key, uuid; such as --key device=client,number=seq or --key \
+                 id=uuid",
+            )),
+    }
 }
 
 pub(crate) fn load(args: &VerifyArgs, service: Option<&Service>) -> VerifyLoad {
@@ -186,19 +194,14 @@ pub(crate) fn load(args: &VerifyArgs, service: Option<&Service>) -> VerifyLoad {
 /// `5`: so many times, evenly; `30s`: each time after this.
 pub(crate) fn kill_times(args: &VerifyArgs) -> Result<Vec<Duration>, CommandFailure> {
     let Some(word) = &args.kill else { return Ok(Vec::new()) };
-    let wrong = || {
-        CommandFailure::usage(format!(
-            "--kill {word}: is neither a number of kills nor a time between them"
-        ))
-        .hint("such as 5, or 30s")
-    };
     let times: Vec<f64> = match word.parse::<usize>() {
         Ok(kills) if kills > 0 && kills <= KILLS_MAX => {
             (1..=kills).map(|n| args.measure * n as f64 / (kills + 1) as f64).collect()
         }
-        Ok(_) => return Err(wrong()),
+        Ok(_) => return Err(wrong_kill(word)),
         Err(_) => {
-            let every = humantime::parse_duration(word).map_err(|_| wrong())?.as_secs_f64();
+            let every =
+                humantime::parse_duration(word).map_err(|_| wrong_kill(word))?.as_secs_f64();
             if every < 1.0 || every >= args.measure {
                 return Err(CommandFailure::usage(format!(
                     "--kill {word}: must be at least 1s, and less than --measure"
@@ -212,6 +215,13 @@ pub(crate) fn kill_times(args: &VerifyArgs) -> Result<Vec<Duration>, CommandFail
         }
     };
     Ok(times.into_iter().map(Duration::from_secs_f64).collect())
+}
+
+fn wrong_kill(word: &str) -> CommandFailure {
+    CommandFailure::usage(format!(
+        "--kill {word}: is neither a number of kills nor a time between them"
+    ))
+    .hint("such as 5, or 30s")
 }
 
 /// The record of the run.
@@ -333,8 +343,7 @@ fn table(args: &VerifyArgs, target: &Target) -> Result<VerifiedTable, CommandFai
     let (schema, table) = word
         .split_once('.')
         .map_or((None, word), |(schema, table)| (Some(schema.to_owned()), table));
-    let part = |text: &str| !text.is_empty() && !text.contains(['\0', '.']);
-    if !part(table) || schema.as_deref().is_some_and(|schema| !part(schema)) {
+    if [Some(table), schema.as_deref()].into_iter().flatten().any(|name| !is_name(name)) {
         return Err(CommandFailure::usage(format!(
             "--table {word}: is not a table, or schema.table"
         )));
@@ -355,6 +364,10 @@ fn table(args: &VerifyArgs, target: &Target) -> Result<VerifiedTable, CommandFai
     })
 }
 
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['\0', '.'])
+}
+
 /// The server of an earlier run: the one of --dsn, or the one that the run has recorded.
 pub(crate) fn resumed_target(args: &VerifyArgs, recorded: &str) -> Result<Target, CommandFailure> {
     let (dsn, flag) =
@@ -368,22 +381,25 @@ pub(crate) fn resumed_target(args: &VerifyArgs, recorded: &str) -> Result<Target
 
 /// The command line as it is recorded: without passwords and values of headers.
 pub(crate) fn command(args: &VerifyArgs, target: Option<&Target>) -> Vec<String> {
-    let hidden = |word: String| {
-        if let Some(dsn) = args.place.dsn.as_ref().filter(|dsn| word.ends_with(dsn.as_str())) {
-            let shown = target.map(ToString::to_string).unwrap_or_default();
-            return format!("{}{shown}", &word[..word.len() - dsn.len()]);
+    std::env::args_os()
+        .map(|word| recorded_word(args, target, word.to_string_lossy().into_owned()))
+        .collect()
+}
+
+fn recorded_word(args: &VerifyArgs, target: Option<&Target>, word: String) -> String {
+    if let Some(dsn) = args.place.dsn.as_ref().filter(|dsn| word.ends_with(dsn.as_str())) {
+        let shown = target.map(ToString::to_string).unwrap_or_default();
+        return format!("{}{shown}", &word[..word.len() - dsn.len()]);
+    }
+    let header = args
+        .headers
+        .iter()
+        .find(|header| word.ends_with(header.as_str()) && !header.starts_with('@'));
+    match header {
+        Some(header) => {
+            let name = header.split(':').next().unwrap_or_default();
+            format!("{}{name}: …", &word[..word.len() - header.len()])
         }
-        let header = args
-            .headers
-            .iter()
-            .find(|header| word.ends_with(header.as_str()) && !header.starts_with('@'));
-        match header {
-            Some(header) => {
-                let name = header.split(':').next().unwrap_or_default();
-                format!("{}{name}: …", &word[..word.len() - header.len()])
-            }
-            None => word,
-        }
-    };
-    std::env::args_os().map(|word| hidden(word.to_string_lossy().into_owned())).collect()
+        None => word,
+    }
 }
