@@ -47,7 +47,7 @@ use slap::SlapBenchOptions;
 pub(crate) enum Bench {
     /// Client CPU, throughput and memory beside another program's, alternating, on a private server
     Engine(BenchOptions),
-    /// The same against a server that does nothing, client and server on a core each
+    /// Client CPU and throughput against a server that does nothing, each on a core of its own
     #[command(
         mut_arg("connections", |arg| arg.default_value("8,64,1000,5000")),
         mut_arg("protocols", |arg| arg.default_value("text,prepared")),

@@ -8,7 +8,7 @@
 //! - `any_run` ([`AnyRun`]): a folder of whatever kind.
 //!
 //! *Invariant:* what cannot be read is reported, and the damage of one file never hides another.
-//! The same files give the same [`Run`]. No clock and no network; files are opened by `folder`
+//! A [`Run`] depends on its files alone. No clock and no network; files are opened by `folder`
 //! only.
 
 mod any_run;

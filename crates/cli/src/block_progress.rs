@@ -1,5 +1,5 @@
-//! Progress where stderr is no terminal: one line for each block of trials, or for each rate of a
-//! search.
+//! Progress where stderr is not a terminal: one line for each block of trials, or for each rate of
+//! a search.
 
 use std::time::Duration;
 
@@ -83,20 +83,24 @@ impl BlockProgress {
             1 => Some(format!("{} tps", format::tps(slowest_tps))),
             _ => Some(format!("{} to {} tps", format::tps(slowest_tps), format::tps(fastest_tps))),
         };
-        let some = |n: u64, what: &str| (n > 0).then(|| format!("{what} {}", format::count(n)));
         let parts = [
             Some(format!("block {}", block + 1)),
             Some(format!("[{at}/{of}]")),
             Some(format!("{valid} of {} valid", format::trials(trials))),
             tps,
             (stalls > 0).then(|| format::plural(stalls.into(), "stall")),
-            some(not_sustained as u64, "NOT SUSTAINED"),
-            some(generator_limited as u64, "generator-limited"),
-            some(failed, "failed"),
+            counted("NOT SUSTAINED", not_sustained as u64),
+            counted("generator-limited", generator_limited as u64),
+            counted("failed", failed),
             left.map(|left| format!("left {}", format::duration(left))),
         ];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join("  "))
     }
+}
+
+/// `failed 3`; nothing where there is none.
+fn counted(what: &str, n: u64) -> Option<String> {
+    (n > 0).then(|| format!("{what} {}", format::count(n)))
 }
 
 #[cfg(test)]

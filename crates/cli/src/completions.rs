@@ -4,6 +4,7 @@
 //! program, which knows the plans, servers and runs that there are at that moment. A completion
 //! never prints an error, and creates nothing.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -71,34 +72,31 @@ pub(crate) fn answer() -> Option<Exit> {
 
 impl ValueCompleter for Words {
     fn complete(&self, current: &OsStr) -> Vec<CompletionCandidate> {
-        let files = |completer: PathCompleter| completer.complete(current);
-        let toml =
-            || files(PathCompleter::any().filter(|path| path.is_dir() || has_ending(path, "toml")));
         let found = match self {
-            Self::Plans => joined([shipped_plans(), toml()]),
+            Self::Plans => joined([shipped_plans(), toml_files(current)]),
             Self::Workloads => {
                 truetps_workload::NAMES.iter().map(CompletionCandidate::new).collect()
             }
             Self::Servers => servers(),
-            Self::Disks => joined([disks(), toml()]),
-            Self::Runs => joined([runs(), files(PathCompleter::dir())]),
-            Self::SettingsSources => joined([servers(), runs(), files(PathCompleter::any())]),
+            Self::Disks => joined([disks(), toml_files(current)]),
+            Self::Runs => joined([runs(), PathCompleter::dir().complete(current)]),
+            Self::SettingsSources => {
+                joined([servers(), runs(), PathCompleter::any().complete(current)])
+            }
             Self::HelpTopics => help_topics(),
         };
-        let mut seen: Vec<OsString> = Vec::new();
-        let begins = |one: &CompletionCandidate| {
-            one.get_value().as_encoded_bytes().starts_with(current.as_encoded_bytes())
-        };
-        let is_new = |one: &CompletionCandidate| {
-            let value = one.get_value().to_owned();
-            !seen.contains(&value) && {
-                seen.push(value);
-                true
-            }
-        };
-        let is_named = |one: &CompletionCandidate| one.get_value() != ".";
-        found.into_iter().filter(begins).filter(is_named).filter(is_new).collect()
+        let mut seen = BTreeSet::new();
+        found
+            .into_iter()
+            .filter(|one| is_offered(one.get_value(), current))
+            .filter(|one| seen.insert(one.get_value().to_owned()))
+            .collect()
     }
+}
+
+/// Whether a word goes on from what was typed. The folder itself is not offered.
+fn is_offered(word: &OsStr, typed: &OsStr) -> bool {
+    word != "." && word.as_encoded_bytes().starts_with(typed.as_encoded_bytes())
 }
 
 fn joined<const N: usize>(lists: [Vec<CompletionCandidate>; N]) -> Vec<CompletionCandidate> {
@@ -109,18 +107,27 @@ fn described(name: impl Into<OsString>, about: &str) -> CompletionCandidate {
     CompletionCandidate::new(name).help(Some(StyledStr::from(about.to_owned())))
 }
 
-fn has_ending(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|extension| extension == ending)
+fn toml_files(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let completer = PathCompleter::any().filter(|path| {
+        path.is_dir() || path.extension().is_some_and(|extension| extension == "toml")
+    });
+    completer.complete(typed)
 }
 
 fn shipped_plans() -> Vec<CompletionCandidate> {
-    let about = |text| Plan::parse(text).map(|plan| plan.about).unwrap_or_default();
-    plans::SHIPPED.iter().map(|(name, text)| described(*name, &about(text))).collect()
+    let plans = plans::SHIPPED.iter().map(|(name, text)| {
+        let about = Plan::parse(text).map(|plan| plan.about).unwrap_or_default();
+        described(*name, &about)
+    });
+    plans.collect()
 }
 
 fn disks() -> Vec<CompletionCandidate> {
-    let about = |name| DiskProfile::find(name).map(|profile| profile.about).unwrap_or_default();
-    DiskProfile::names().map(|name| described(name, &about(name))).collect()
+    let disks = DiskProfile::names().map(|name| {
+        let about = DiskProfile::find(name).map(|profile| profile.about).unwrap_or_default();
+        described(name, &about)
+    });
+    disks.collect()
 }
 
 fn servers() -> Vec<CompletionCandidate> {
@@ -132,18 +139,18 @@ fn servers() -> Vec<CompletionCandidate> {
 fn runs() -> Vec<CompletionCandidate> {
     let folder = flag_or_setting("--runs", "runs").unwrap_or_else(|| PathBuf::from("runs"));
     let entries = folder.read_dir().into_iter().flatten().flatten();
-    let is_run = |path: &PathBuf| {
-        ["experiment.json", "run.json", "probe.json", "crash.json"]
-            .iter()
-            .any(|file| path.join(file).exists())
-    };
-    let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(is_run).collect();
+    let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(|path| is_run(path)).collect();
     found.sort_by_key(|path| {
         std::cmp::Reverse(path.metadata().and_then(|metadata| metadata.modified()).ok())
     });
-    let is_latest = |path: &PathBuf| path.file_name() == Some(OsStr::new(LATEST));
-    let (latest, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_latest);
+    let (latest, others): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|path| path.file_name() == Some(OsStr::new(LATEST)));
     latest.into_iter().chain(others).map(CompletionCandidate::new).collect()
+}
+
+fn is_run(path: &Path) -> bool {
+    const FILES: [&str; 4] = ["experiment.json", "run.json", "probe.json", "crash.json"];
+    FILES.iter().any(|file| path.join(file).exists())
 }
 
 fn help_topics() -> Vec<CompletionCandidate> {

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use crate::signals::interrupted_code;
+use crate::last_signal::interrupted_code;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -27,7 +27,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Of a command or a compatible program.
+/// The exit code of a command or a compatible program.
 pub(crate) fn of_code(code: u8) -> ExitCode {
     ExitCode::from(if code == Exit::Interrupted as u8 { interrupted_code() } else { code })
 }

@@ -19,8 +19,7 @@ pub(crate) fn scale(
     memory_bytes: u64,
     default_of: impl Fn(&ExplainSide) -> Option<SettingValue>,
 ) {
-    let size = |side: &ExplainSide| side.settings.get(POOL).and_then(SettingValue::as_int);
-    let largest = sides.iter().filter_map(size).max().unwrap_or(0) as f64;
+    let largest = sides.iter().filter_map(pool_bytes).max().unwrap_or(0) as f64;
     let room = memory_bytes as f64 * SHARE_MAX;
     if largest <= room {
         return;
@@ -31,7 +30,7 @@ pub(crate) fn scale(
         {
             side.settings.insert(POOL.to_owned(), default);
         }
-        let Some(bytes) = size(side) else { continue };
+        let Some(bytes) = pool_bytes(side) else { continue };
         let scaled = ((bytes as f64 * room / largest) as i64 / STEP * STEP).max(POOL_MIN);
         side.settings.insert(POOL.to_owned(), SettingValue::Int(scaled));
         let (was, is) = (format::bytes(bytes as u64), format::bytes(scaled as u64));
@@ -39,6 +38,10 @@ pub(crate) fn scale(
             "{POOL} is {is} in place of {was}: both sides are scaled to this machine's memory"
         ));
     }
+}
+
+fn pool_bytes(side: &ExplainSide) -> Option<i64> {
+    side.settings.get(POOL).and_then(SettingValue::as_int)
 }
 
 #[cfg(test)]

@@ -53,41 +53,22 @@ impl NamedBy {
     /// A file or folder has precedence over a named server, and that over settings.
     pub(crate) fn read(word: &str, home: &Home) -> Result<Self, CommandFailure> {
         let path = Path::new(word);
-        let named = |side, plan| Ok(Self { word: word.to_owned(), side, plan, server: None });
         if path.is_dir() {
-            return of_folder(word, path, home);
+            return read_folder(word, path, home);
         }
-        if path.exists() {
-            let side = side_of_path(path, None).map_err(|error| failure(&error))?;
-            if !side.is_complete {
-                return named(NamedSide::OptionFile(path.to_owned()), None);
-            }
-            return named(NamedSide::Whole { side: Box::new(side), levels: IndexMap::new() }, None);
-        }
-        if NamedServers::of(home).get(word).is_ok() {
-            return named(NamedSide::Server(word.to_owned()), None);
-        }
-        if word == DEFAULTS {
-            return named(
-                NamedSide::Typed { settings: IndexMap::new(), levels: IndexMap::new() },
-                None,
-            );
-        }
-        if word.contains('=') && !word.contains("://") {
+        let side = if path.exists() {
+            NamedSide::read_file(path)?
+        } else if NamedServers::of(home).get(word).is_ok() {
+            NamedSide::Server(word.to_owned())
+        } else if word == DEFAULTS {
+            NamedSide::Typed { settings: IndexMap::new(), levels: IndexMap::new() }
+        } else if word.contains('=') && !word.contains("://") {
             let (settings, levels) = typed(word)?;
-            return named(NamedSide::Typed { settings, levels }, None);
-        }
-        let message =
-            format!("{word}: is no file, no folder, no named server, and no list of settings");
-        let hint = if word.contains("://") {
-            "explain measures mixtures on private servers: write the server's settings with \
-             `truetps server capture`, and name that file"
+            NamedSide::Typed { settings, levels }
         } else {
-            "name an option file, a capture or dump of a server's variables, a run folder, a \
-             server that `truetps server add NAME PATH` has added, NAME=VALUE,NAME=VALUE, or \
-             defaults"
+            return Err(unknown_side(word));
         };
-        Err(CommandFailure::usage(message).hint(hint))
+        Ok(Self { word: word.to_owned(), side, plan: None, server: None })
     }
 
     pub(crate) fn server(&self) -> Option<&str> {
@@ -101,6 +82,29 @@ impl NamedBy {
             NamedSide::Server(_) | NamedSide::OptionFile(_) => IndexMap::new(),
         }
     }
+}
+
+impl NamedSide {
+    fn read_file(path: &Path) -> Result<Self, CommandFailure> {
+        let side = side_of_path(path, None).map_err(|error| failure(&error))?;
+        Ok(if side.is_complete {
+            Self::Whole { side: Box::new(side), levels: IndexMap::new() }
+        } else {
+            Self::OptionFile(path.to_owned())
+        })
+    }
+}
+
+fn unknown_side(word: &str) -> CommandFailure {
+    let message = format!("{word}: is not a file, a folder, a named server or a list of settings");
+    let hint = if word.contains("://") {
+        "explain measures mixtures on private servers: write the server's settings with `truetps \
+         server capture`, and name that file"
+    } else {
+        "name an option file, a capture or dump of a server's variables, a run folder, a server \
+         that `truetps server add NAME PATH` has added, NAME=VALUE,NAME=VALUE, or defaults"
+    };
+    CommandFailure::usage(message).hint(hint)
 }
 
 type Levels = IndexMap<String, SettingValue>;
@@ -121,17 +125,17 @@ fn typed(word: &str) -> Result<(Levels, Levels), CommandFailure> {
             return Err(CommandFailure::usage(message)
                 .hint(format!("name it alone: truetps explain {} …", value.trim())));
         }
-        let place = if is_setting_factor(&name) { &mut settings } else { &mut levels };
-        if place.insert(name.clone(), level_of(value.trim())).is_some() {
+        let values = if is_setting_factor(&name) { &mut settings } else { &mut levels };
+        if values.insert(name.clone(), level_of(value.trim())).is_some() {
             return Err(CommandFailure::usage(format!("{word}: {name} is set twice")));
         }
     }
     Ok((settings, levels))
 }
 
-/// An experiment of one configuration, or one trial of it. Of a private server, the settings that
-/// it was started with; of another one, all its variables.
-fn of_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFailure> {
+/// Reads an experiment of one configuration, or one trial of it. A private server counts with the
+/// settings that it was started with; another one with all its variables.
+fn read_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFailure> {
     let (folder, named) = ExperimentFolder::find(path).map_err(CommandFailure::usage)?;
     let plan = folder.plan().map_err(CommandFailure::usage)?;
     let experiment = folder.experiment().map_err(CommandFailure::usage)?;
@@ -140,8 +144,10 @@ fn of_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFai
         return Err(CommandFailure::usage(message)
             .hint("write its statements as a workload of a plan (`truetps help plan`)"));
     }
-    let is_named = |name: &str| named.as_ref().is_none_or(|wanted| wanted == name);
-    let mut trials = experiment.schedule.iter().filter(|scheduled| is_named(&scheduled.name));
+    let mut trials = experiment
+        .schedule
+        .iter()
+        .filter(|scheduled| named.as_ref().is_none_or(|wanted| *wanted == scheduled.name));
     let Some(first) = trials.next() else {
         return Err(CommandFailure::usage(format!("{word}: has no trial")));
     };
@@ -150,13 +156,10 @@ fn of_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFai
         return Err(CommandFailure::usage(message)
             .hint(format!("name one trial's folder: {word}/{}", first.name)));
     }
-    let of = |wanted: bool| {
-        let levels = first.configuration.levels.iter();
-        let levels =
-            levels.filter(move |(name, _)| is_setting_factor(name) == wanted && *name != SERVER);
-        levels.map(|(name, level)| (name.clone(), level.clone()))
-    };
-    let levels = of(false).collect();
+    let factors = first.configuration.levels.iter().filter(|(name, _)| *name != SERVER);
+    let (varied, levels): (Levels, Levels) = factors
+        .map(|(name, level)| (name.clone(), level.clone()))
+        .partition(|(name, _)| is_setting_factor(name));
     let trial = folder.trial(&first.name).map_err(CommandFailure::usage)?;
     let server = trial.and_then(|trial| trial.server).or_else(|| experiment.server.clone());
     let side = if experiment.sandbox_dir.is_some() {
@@ -164,14 +167,15 @@ fn of_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFai
         let mut settings: Levels =
             chosen.map(|(name, value)| (name.clone(), level_of(value))).collect();
         settings.extend(plan.server.settings.clone());
-        settings.extend(of(true));
+        settings.extend(varied);
         NamedSide::Typed { settings, levels }
     } else {
         let side = side_of_path(path, None).map_err(|error| failure(&error))?;
         NamedSide::Whole { side: Box::new(side), levels }
     };
-    let is_there = |name: &String| NamedServers::of(home).get(name).is_ok();
-    let server = server.and_then(|server| server.name).filter(is_there);
+    let server = server
+        .and_then(|server| server.name)
+        .filter(|name| NamedServers::of(home).get(name).is_ok());
     Ok(NamedBy { word: word.to_owned(), side, plan: Some(plan), server })
 }
 
@@ -182,34 +186,32 @@ pub(crate) fn sides(
     home: &Home,
     common: &IndexMap<String, SettingValue>,
 ) -> Result<[ExplainSide; 2], CommandFailure> {
-    let program_of = |index: usize| if programs.len() > 1 { index } else { 0 };
     // The option file of a program that neither side names is common to both.
     let is_named = named.iter().any(|one| one.server().is_some());
     let base = programs.iter().take(usize::from(!is_named)).flat_map(|program| &program.base);
-    let side = |index: usize| -> Result<ExplainSide, CommandFailure> {
-        let program = &programs[program_of(index)];
-        let mut side = ExplainSide {
-            name: named[index].word.clone(),
-            program: program_of(index),
-            settings: base
-                .clone()
-                .map(|(name, value)| (name.clone(), level_of(value)))
-                .chain(common.clone())
-                .collect(),
-            levels: named[index].levels(),
-            left_out: Vec::new(),
-            notes: Vec::new(),
-        };
-        fill(&mut side, &named[index].side, &named[1 - index].side, program, home)?;
-        Ok(side)
-    };
-    let mut sides = [side(0)?, side(1)?];
-    let default_pool = |side: &ExplainSide| {
-        let catalogue = Catalogue::ask(&programs[side.program].binary, home.user()).ok()?;
-        catalogue.default_value(POOL).map(level_of)
-    };
-    scale(&mut sides, HostLimits::read().memory_bytes, default_pool);
+    let base: Levels =
+        base.map(|(name, value)| (name.clone(), level_of(value))).chain(common.clone()).collect();
+    let mut sides = [0, 1].map(|index: usize| ExplainSide {
+        name: named[index].word.clone(),
+        program: index.min(programs.len().saturating_sub(1)),
+        settings: base.clone(),
+        levels: named[index].levels(),
+        left_out: Vec::new(),
+        notes: Vec::new(),
+    });
+    for (index, side) in sides.iter_mut().enumerate() {
+        let program = &programs[side.program];
+        fill(side, &named[index].side, &named[1 - index].side, program, home)?;
+    }
+    scale(&mut sides, HostLimits::read().memory_bytes, |side| {
+        default_pool(&programs[side.program], home.user())
+    });
     Ok(sides)
+}
+
+fn default_pool(program: &ServerProgram, user: &ServerUser) -> Option<SettingValue> {
+    let catalogue = Catalogue::ask(&program.binary, user).ok()?;
+    catalogue.default_value(POOL).map(level_of)
 }
 
 fn fill(
@@ -227,13 +229,15 @@ fn fill(
             );
         }
         NamedSide::Typed { settings, .. } => side.settings.extend(settings.clone()),
-        NamedSide::OptionFile(path) => of_file(side, path, program, home.user())?,
-        NamedSide::Whole { side: whole, .. } => of_whole(side, whole, other, program, home.user())?,
+        NamedSide::OptionFile(path) => add_option_file(side, path, program, home.user())?,
+        NamedSide::Whole { side: whole, .. } => {
+            add_differences(side, whole, other, program, home.user())?;
+        }
     }
     Ok(())
 }
 
-fn of_file(
+fn add_option_file(
     side: &mut ExplainSide,
     path: &Path,
     program: &ServerProgram,
@@ -258,24 +262,18 @@ fn of_file(
     for note in read.notes.iter().chain(&notes) {
         print_line(&format!("{}: {note}", path.display()));
     }
-    let value_of = |name: &str| {
-        settings
-            .iter()
-            .find(|one| one.name == name)
-            .map(|one| one.value.clone())
-            .unwrap_or_default()
-    };
     side.left_out.extend(ignored.into_iter().map(|(name, reason)| {
-        let value = value_of(&name);
+        let found = settings.iter().find(|one| one.name == name);
+        let value = found.map(|one| one.value.clone()).unwrap_or_default();
         (name, value, format!("a private server has its own: {reason}"))
     }));
     side.settings.extend(kept.into_iter().map(|(name, value)| (name, level_of(&value))));
     Ok(())
 }
 
-/// Of all variables of a server: those that differ from the other side's, or, where that is no such
-/// list, from the program's defaults.
-fn of_whole(
+/// Adds the variables of a server that differ from the other side's, or from the program's defaults
+/// where the other side does not list its variables.
+fn add_differences(
     side: &mut ExplainSide,
     whole: &SettingsSide,
     other: &NamedSide,
@@ -301,16 +299,16 @@ fn of_whole(
     };
     let platform = whole.platform();
     for (name, found) in &whole.settings {
-        let is_same = |value: &str| {
-            same_setting(value, &found.value) || is_same_list(name, value, &found.value)
-        };
-        let differs = reference.get(name.as_str()).is_some_and(|value| !is_same(value));
+        let differs = reference.get(name.as_str()).is_some_and(|value| {
+            !same_setting(value, &found.value) && !is_same_list(name, value, &found.value)
+        });
         if !differs || inert_reason(name).is_some() {
             continue;
         }
-        let platform_reason = || platform.and_then(|platform| platform.without_meaning(name));
-        if let Some(reason) = load_session_reason(name).map(str::to_owned).or_else(platform_reason)
-        {
+        let reason = load_session_reason(name)
+            .map(str::to_owned)
+            .or_else(|| platform.and_then(|platform| platform.without_meaning(name)));
+        if let Some(reason) = reason {
             side.left_out.push((name.clone(), found.value.clone(), reason));
         } else if catalogue.check_name(name).is_ok() {
             side.settings.insert(name.clone(), level_of(&found.value));

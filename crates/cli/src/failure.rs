@@ -136,7 +136,7 @@ impl fmt::Display for CommandFailure {
     }
 }
 
-/// A name in a message may have an end of line: what follows it is no line of truetps.
+/// A name in a message may have an end of line: what follows it is not a line of truetps.
 fn indented(text: &str) -> String {
     let mut lines = text.trim_end().lines();
     let first = lines.next().unwrap_or_default().to_owned();

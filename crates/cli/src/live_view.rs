@@ -44,28 +44,29 @@ impl LiveViewOpener {
         self.show(ui::prepare(title)?)
     }
 
-    /// The same of a server that is only watched.
+    /// The picture of a server that is only watched.
     pub(crate) fn open_for_server(&self, title: &str) -> Result<Ui, CommandFailure> {
         let picture = ui::prepare(title)?;
         picture.shows_a_server();
         self.show(picture)
     }
 
-    /// The same for a program that prints while it runs: its output is held back. The error is a
+    /// The picture of a program that prints while it runs: its output is held back. The error is a
     /// message for the user.
     pub(crate) fn open_for_program(&self, title: &str) -> Result<LiveView, String> {
-        let opened = || {
-            ui::check()?;
-            let picture = ui::prepare(title)?;
-            picture.hold_output()?;
-            self.show(picture)
-        };
-        match opened() {
+        match self.open_over_output(title) {
             Ok(ui) => Ok(Box::new(ui)),
             Err(failure) => {
                 Err(failure.to_string().trim_end().trim_start_matches("error: ").to_owned())
             }
         }
+    }
+
+    fn open_over_output(&self, title: &str) -> Result<Ui, CommandFailure> {
+        ui::check()?;
+        let picture = ui::prepare(title)?;
+        picture.hold_output()?;
+        self.show(picture)
     }
 
     fn show(&self, picture: Arc<SharedPicture>) -> Result<Ui, CommandFailure> {

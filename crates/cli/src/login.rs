@@ -47,7 +47,7 @@ pub(crate) struct LoginSources<'a> {
 }
 
 impl<'a> LoginSources<'a> {
-    /// Of a command that is about one server.
+    /// The sources for a command that is about one server.
     pub(crate) fn of_one(defaults_file: Option<&'a Path>, asks: bool) -> Self {
         Self { variables: &[PASSWORD], defaults_file, own_file: true, asks }
     }
@@ -60,7 +60,7 @@ pub(crate) fn parse(dsn: &str, flag: &str) -> Result<Target, CommandFailure> {
     Target::parse(dsn).map_err(|error| CommandFailure::usage(format!("{flag}: {error}")).hint(hint))
 }
 
-/// The same with its account.
+/// The server of a DSN, with its account.
 pub(crate) fn target(
     dsn: &str,
     flag: &str,

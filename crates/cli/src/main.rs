@@ -37,6 +37,7 @@ mod explain_scale;
 mod explain_sides;
 mod exporter;
 mod failure;
+mod last_signal;
 mod live_view;
 mod login;
 mod man_pages;
@@ -145,6 +146,13 @@ enum WrongLine {
     Failed(CommandFailure),
 }
 
+impl WrongLine {
+    /// `command`: the word that was typed first.
+    fn of(error: clap::Error, command: Option<&str>) -> Self {
+        other_programs_words::explain(error, command).map_or_else(Self::Failed, Self::Shown)
+    }
+}
+
 /// Prints clap's text, in which an address that was typed in a wrong place has no password.
 fn print_wrong_line(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
@@ -152,7 +160,7 @@ fn print_wrong_line(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && shown != text {
         terminal::say_raw(&shown);
     } else {
-        // A closed reader is no failure.
+        // A closed reader is not a failure.
         let _ = error.print();
     }
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
@@ -162,21 +170,21 @@ fn print_wrong_line(error: &clap::Error) -> ExitCode {
 /// reported first.
 fn command_line() -> Result<Cli, WrongLine> {
     let typed = std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned());
-    let explain = |error| match other_programs_words::explain(error, typed.as_deref()) {
-        Ok(error) => WrongLine::Shown(error),
-        Err(failure) => WrongLine::Failed(failure),
-    };
+    let typed = typed.as_deref();
     let typed_alone = settings::unfilled(Cli::command());
     let cli = typed_alone
         .clone()
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches))
-        .map_err(explain)?;
+        .map_err(|error| WrongLine::of(error, typed))?;
     if !cli.command.has_settings() {
         return Ok(cli);
     }
     let own = settings::read_own().map_err(WrongLine::Failed)?;
     let command = settings::filled(typed_alone, &own);
     settings::keep(own);
-    command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(explain)
+    command
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(|error| WrongLine::of(error, typed))
 }

@@ -15,8 +15,8 @@ use crate::terminal::shown;
 /// it is looked for where truetps records: in `runs`, and in the state folder of the programs that
 /// may be started anywhere.
 pub(crate) fn folder_named(named: Option<&Path>, runs: Option<&Path>) -> PathBuf {
-    let is_there = |path: &&Path| *path != Path::new(LATEST) || path.exists();
-    match (named.filter(is_there), runs) {
+    let named = named.filter(|path| *path != Path::new(LATEST) || path.exists());
+    match (named, runs) {
         (Some(path), _) => meant_folder(path, runs),
         (None, Some(runs)) => runs.join(LATEST),
         (None, None) => newest(&recorded_in()),
@@ -26,10 +26,7 @@ pub(crate) fn folder_named(named: Option<&Path>, runs: Option<&Path>) -> PathBuf
 /// The folder of a run that a user means: by the name alone, or by a file in it. As it was typed
 /// where there is neither.
 pub(crate) fn meant_folder(typed: &Path, runs: Option<&Path>) -> PathBuf {
-    let is_of_run = |name: &OsStr| {
-        name == "report.html" || Path::new(name).extension() == Some(OsStr::new("json"))
-    };
-    if typed.is_file() && typed.file_name().is_some_and(is_of_run) {
+    if typed.is_file() && typed.file_name().is_some_and(is_file_of_run) {
         let parent = typed.parent().filter(|parent| !parent.as_os_str().is_empty());
         return parent.unwrap_or(Path::new(".")).to_owned();
     }
@@ -45,6 +42,10 @@ pub(crate) fn meant_folder(typed: &Path, runs: Option<&Path>) -> PathBuf {
         .unwrap_or_else(|| typed.to_owned())
 }
 
+fn is_file_of_run(name: &OsStr) -> bool {
+    name == "report.html" || Path::new(name).extension() == Some(OsStr::new("json"))
+}
+
 /// Where truetps records.
 fn recorded_in() -> Vec<PathBuf> {
     vec![PathBuf::from("runs"), state_runs(&|name| std::env::var_os(name))]
@@ -57,12 +58,15 @@ fn newest_in(path: &Path) -> PathBuf {
     if !is_experiment && latest.is_dir() { latest } else { path.to_owned() }
 }
 
-/// The newest experiment of these folders; of none, the place where the first one would have it.
+/// The newest experiment of these folders; where there is none, the path that the first folder
+/// would have it at.
 fn newest(folders: &[PathBuf]) -> PathBuf {
     let links = folders.iter().map(|folder| folder.join(LATEST));
     // Each new experiment makes the link anew.
-    let made = |link: &PathBuf| link.symlink_metadata().and_then(|link| link.modified()).ok();
-    let newest = links.clone().filter(|link| link.exists()).max_by_key(made);
+    let newest = links
+        .clone()
+        .filter(|link| link.exists())
+        .max_by_key(|link| link.symlink_metadata().and_then(|link| link.modified()).ok());
     newest.or_else(|| links.into_iter().next()).expect("there is a folder")
 }
 
@@ -108,6 +112,6 @@ mod tests {
         for typed in ["no-such-run", "../insert-2026-01-01", "..", "sub/insert-2026-01-01"] {
             assert_eq!(meant(Path::new(typed)), Path::new(typed));
         }
-        assert_eq!(meant(&run.join("plan.toml")), run.join("plan.toml"), "a plan is no run");
+        assert_eq!(meant(&run.join("plan.toml")), run.join("plan.toml"), "a plan is not a run");
     }
 }

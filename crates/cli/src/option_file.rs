@@ -16,12 +16,12 @@ pub(crate) fn of_file(
     user: &ServerUser,
 ) -> Result<Vec<(String, String)>, CommandFailure> {
     let shown = path.display();
-    let wrong =
-        |error: &dyn std::fmt::Display| CommandFailure::usage(format!("--my-cnf {shown}: {error}"));
+    let flag = format!("--my-cnf {shown}");
     let side =
         server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| {
             let text = error.to_string();
-            wrong(&text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text))
+            let text = text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text);
+            CommandFailure::usage(format!("{flag}: {text}"))
                 .advised_by(&error)
                 .or_hint("name a my.cnf that a server reads (docs/reference/server.md)")
         })?;
@@ -34,19 +34,13 @@ pub(crate) fn of_file(
             is_bare: found.is_bare,
         })
         .collect();
-    let BaseSettings { kept, ignored, notes } =
-        base_settings(binary, user, &settings).map_err(|error| wrong(&error).advised_by(&error))?;
-    side.notes
-        .iter()
-        .chain(&notes)
-        .for_each(|note| print_line(&format!("--my-cnf {shown}: {note}")));
+    let BaseSettings { kept, ignored, notes } = base_settings(binary, user, &settings)
+        .map_err(|error| CommandFailure::usage(format!("{flag}: {error}")).advised_by(&error))?;
+    side.notes.iter().chain(&notes).for_each(|note| print_line(&format!("{flag}: {note}")));
     if !ignored.is_empty() {
         let lines: Vec<_> =
             ignored.iter().map(|(name, reason)| format!("  {name}: {reason}\n")).collect();
-        print_message(&format!(
-            "--my-cnf {shown}: ignored for a private server:\n{}",
-            lines.concat()
-        ));
+        print_message(&format!("{flag}: ignored for a private server:\n{}", lines.concat()));
     }
     Ok(kept)
 }

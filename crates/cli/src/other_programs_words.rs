@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::failure::CommandFailure;
 
-/// Names that differ by more letters are not misspelt: `--duration` is no `--rate`.
+/// Names that differ by more letters are not misspelt: `--duration` is not `--rate`.
 const MISSPELT_MAX: usize = 2;
 
 /// Flags of sysbench, pgbench, wrk, hyperfine and mysqlslap: what `run` and `sweep` have in their
@@ -145,7 +145,7 @@ const COMMANDS: [(&str, &str); 15] = [
     ("mysqlslap", "`truetps slap` takes the options of mysqlslap"),
 ];
 
-/// The same error with a suitable tip, or none; errors about numbers get a text from truetps.
+/// An error of clap with a suitable tip, or none; errors about numbers get a text from truetps.
 /// `command` is the word that was typed first.
 pub(crate) fn explain(
     mut error: clap::Error,
@@ -185,7 +185,14 @@ pub(crate) fn explain(
 
 /// An argument that no flag's name begins.
 fn is_another_word(error: &clap::Error) -> bool {
-    matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(word)) if !word.starts_with('-'))
+    context_text(error, ContextKind::InvalidArg).is_some_and(|word| !word.starts_with('-'))
+}
+
+fn context_text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    }
 }
 
 fn put_tip(error: &mut clap::Error, suggested: ContextKind, tip: &str) {
@@ -201,7 +208,7 @@ fn retip<'a>(
     suggested: ContextKind,
     mut known: impl Iterator<Item = &'a (&'a str, &'a str)>,
 ) {
-    let Some(ContextValue::String(word)) = error.get(invalid) else { return };
+    let Some(word) = context_text(error, invalid) else { return };
     let word = word.split('=').next().unwrap_or_default().to_owned();
     // `use '-- --time'`: no argument here is meant to begin with a dash.
     error.remove(ContextKind::Suggested);
@@ -209,13 +216,12 @@ fn retip<'a>(
         put_tip(error, suggested, tip);
         return;
     }
-    let is_like = |other: &String| is_misspelt(other, &word);
-    let is_misspelt = match error.get(suggested) {
-        Some(ContextValue::String(other)) => is_like(other),
-        Some(ContextValue::Strings(others)) => others.iter().any(is_like),
+    let is_like_another = match error.get(suggested) {
+        Some(ContextValue::String(other)) => is_misspelt(other, &word),
+        Some(ContextValue::Strings(others)) => others.iter().any(|other| is_misspelt(other, &word)),
         _ => true,
     };
-    if !is_misspelt {
+    if !is_like_another {
         error.remove(suggested);
         error.remove(ContextKind::Usage);
     }
@@ -247,11 +253,8 @@ pub(crate) fn number_form(problem: &str) -> Option<&'static str> {
 /// neither value nor form.
 fn number_error(error: &clap::Error) -> Option<CommandFailure> {
     let form = number_form(&error.source()?.to_string())?;
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let (flag, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let flag = context_text(error, ContextKind::InvalidArg)?;
+    let value = context_text(error, ContextKind::InvalidValue)?;
     let is_list = flag.starts_with("--connections") && value.contains(',');
     let hint = is_list.then(|| {
         format!(

@@ -33,14 +33,11 @@ fn split(text: &str, allowed: &[u32]) -> Result<Pin, String> {
 }
 
 fn cores(text: &str) -> Result<Vec<u32>, String> {
-    let number = |word: &str| {
-        word.trim().parse::<u32>().map_err(|_| format!("`{word}` is not the number of a core"))
-    };
     let mut list = Vec::new();
     for part in text.split(',') {
         let (first, last) = match part.split_once('-') {
-            Some((first, last)) => (number(first)?, number(last)?),
-            None => (number(part)?, number(part)?),
+            Some((first, last)) => (core(first)?, core(last)?),
+            None => (core(part)?, core(part)?),
         };
         if first > last || last - first > 4096 {
             return Err(format!("`{part}` is not a range of cores"));
@@ -50,6 +47,10 @@ fn cores(text: &str) -> Result<Vec<u32>, String> {
     list.sort_unstable();
     list.dedup();
     Ok(list)
+}
+
+fn core(word: &str) -> Result<u32, String> {
+    word.trim().parse().map_err(|_| format!("`{word}` is not the number of a core"))
 }
 
 #[cfg(test)]

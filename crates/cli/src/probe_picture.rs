@@ -10,7 +10,7 @@ use truetps_record::{
 };
 use truetps_recording::{TrialEvent, TrialListener, TrialPlace};
 
-use crate::probe_text::CommitCounter;
+use crate::probe_text::{CommitCounter, server_value};
 use crate::ui::Ui;
 
 /// The picture, and what the intervals of its chart are made from.
@@ -68,9 +68,7 @@ impl CommitMeter {
             return None;
         }
         let decoder = self.live.decoder()?;
-        let value =
-            |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
-        let reading = self.counter.read(value)?;
+        let reading = self.counter.read(|name| server_value(decoder, name))?;
         let before_ms = self.before_ms.replace(sample.at_ms)?;
         let growth = Some(reading.now - reading.before?).filter(|growth| *growth >= 0.0)?;
         let counts = Counts { ok: growth as u64, ..Counts::default() };

@@ -33,7 +33,7 @@ pub(crate) struct CommitCounter {
 pub(crate) struct CommitReading {
     pub(crate) name: &'static str,
     pub(crate) now: f64,
-    /// The same counter at the reading before.
+    /// At the reading before.
     pub(crate) before: Option<f64>,
 }
 
@@ -46,11 +46,10 @@ impl CommitCounter {
         for ((has_grown, now), before) in self.has_grown.iter_mut().zip(now).zip(before) {
             *has_grown |= now.zip(before).is_some_and(|(now, before)| now > before);
         }
-        let known = || (0..COMMITS.len()).filter(|n| now[*n].is_some());
-        let chosen = known()
-            .find(|n| self.has_grown[*n])
-            .or_else(|| known().find(|n| now[*n].is_some_and(|count| count > 0.0)))
-            .or_else(|| known().next_back())?;
+        let known: Vec<_> = (0..COMMITS.len()).filter(|n| now[*n].is_some()).collect();
+        let has_grown = known.iter().find(|n| self.has_grown[**n]);
+        let has_counted = known.iter().find(|n| now[**n].is_some_and(|count| count > 0.0));
+        let chosen = *has_grown.or(has_counted).or(known.last())?;
         Some(CommitReading { name: COMMITS[chosen], now: now[chosen]?, before: before[chosen] })
     }
 }
@@ -64,7 +63,7 @@ pub(crate) struct ProbeLines {
     /// When the present outage was last reported.
     told_ms: Option<f64>,
     looked_ms: f64,
-    /// Of the terminal that they are shown on.
+    /// Width of the terminal that they are shown on.
     columns: Option<usize>,
     /// Outages alone.
     is_quiet: bool,
@@ -192,9 +191,8 @@ impl ChangeMeter {
             self.is_restarted = true;
             self.told.clear();
         }
-        let value =
-            |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
-        let commits = self.commits.read(value).map(|reading| reading.name);
+        let commits = self.commits.read(|name| server_value(decoder, name));
+        let commits = commits.map(|reading| reading.name);
         let line = match self.told_ms {
             // A reading of its own where something begins or ends.
             Some(told_ms) if sample.at_ms - told_ms < self.header.interval_ms / 2.0 => return None,
@@ -217,25 +215,22 @@ impl ChangeMeter {
         at_ms: f64,
         seconds: f64,
     ) -> String {
-        let value =
-            |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
-        // A counter that fell was set back.
-        let rate = |name: &str| {
-            let growth = value(name)? - self.told.get(name)?;
-            (growth >= 0.0).then(|| growth / seconds)
-        };
         let mut parts = vec![time(at_ms)];
         parts.extend(self.is_restarted.then(|| "counters fell: restarted?".to_owned()));
         parts.extend(running(decoder).map(|n| format!("running {n:.0}")));
-        parts.extend(commits.and_then(rate).map(|rate| format!("commits {}/s", format::tps(rate))));
-        let redo = REDO.iter().find_map(|(name, word)| Some((rate(name)?, word)));
+        let rate = commits.and_then(|name| self.rate(decoder, name, seconds));
+        parts.extend(rate.map(|rate| format!("commits {}/s", format::tps(rate))));
+        let redo =
+            REDO.iter().find_map(|(name, word)| Some((self.rate(decoder, name, seconds)?, word)));
         parts.extend(redo.map(|(bytes, word)| format!("{word} {}/s", format::bytes(bytes as u64))));
-        parts.extend(RedoAge::of(value).map(checkpoint_age));
-        let waiting =
-            value("status.Innodb_row_lock_current_waits").or_else(|| value("pg_locks.waiting"));
+        parts.extend(RedoAge::of(|name| server_value(decoder, name)).map(checkpoint_age));
+        let waiting = ["status.Innodb_row_lock_current_waits", "pg_locks.waiting"]
+            .into_iter()
+            .find_map(|name| server_value(decoder, name));
         parts.extend(waiting.map(|n| format!("lock waits {n:.0}")));
         let names = decoder.values(ProbeSource::Server).map(|(name, _)| name);
-        parts.extend(replica_lags(names, value).into_iter().map(behind));
+        let lags = replica_lags(names, |name| server_value(decoder, name));
+        parts.extend(lags.into_iter().map(behind));
         parts.extend(
             decoder
                 .passed_ms(ProbeSource::Server)
@@ -244,21 +239,36 @@ impl ChangeMeter {
         parts.join("  ")
     }
 
+    /// Growth of a counter per second since the line before; `None` where it was not known then, or
+    /// fell: it was set back.
+    fn rate(&self, decoder: &ProbeDecoder, name: &str, seconds: f64) -> Option<f64> {
+        let growth = server_value(decoder, name)? - self.told.get(name)?;
+        (growth >= 0.0).then(|| growth / seconds)
+    }
+
     /// What was waited on for most of the time since the sample before; else what most sessions
     /// wait in.
     fn top_wait(&self, at_ms: f64, seconds: f64) -> Option<String> {
         let now = self.live.now(at_ms);
-        let top =
-            |waits: Option<Vec<LiveWait>>| waits?.into_iter().find(|wait| wait.sessions > 0.0);
-        if let Some(wait) = top(now.timed) {
+        if let Some(wait) = now.timed.and_then(first_waited_on) {
             return Some(format!(
                 "{} {}",
                 wait.name,
                 format::duration_us(wait.sessions * seconds * 1e6)
             ));
         }
-        top(now.states).map(|wait| format!("{} {:.0}", wait.name, wait.sessions))
+        let state = now.states.and_then(first_waited_on)?;
+        Some(format!("{} {:.0}", state.name, state.sessions))
     }
+}
+
+/// A value of the server at the last reading.
+pub(crate) fn server_value(decoder: &ProbeDecoder, name: &str) -> Option<f64> {
+    decoder.value(ProbeSource::Server, name).map(|value| value.now.value)
+}
+
+fn first_waited_on(waits: Vec<LiveWait>) -> Option<LiveWait> {
+    waits.into_iter().find(|wait| wait.sessions > 0.0)
 }
 
 /// `checkpoint age 1.0 KiB (25 % of the redo log)`.

@@ -35,7 +35,7 @@ pub(crate) struct Progress {
     messages: Arc<InterruptMessages>,
     trial: RunningTrial,
     block: BlockProgress,
-    /// Of an experiment that plans as it goes: the stage that was reported last.
+    /// The stage that was reported last, in an experiment that plans as it goes.
     stage: Option<&'static str>,
 }
 
@@ -55,7 +55,7 @@ impl Progress {
         }
     }
 
-    /// The same, which keeps these words true.
+    /// Progress that keeps these texts of the signal handlers up to date.
     pub(crate) fn with_messages(messages: Arc<InterruptMessages>) -> Self {
         let mut progress = Self::new();
         progress.messages = messages;
@@ -131,7 +131,7 @@ impl Progress {
     fn interval(&mut self, place: TrialPlace<'_>, interval: &Interval) {
         let stalls = self.trial.stalls.interval(interval);
         let probe = self.trial.probe.now(interval.start_ms + interval.length_ms);
-        let line = ProgressLine::of(interval, stalls, &probe).placed(
+        let line = ProgressLine::of(interval, stalls, &probe).within_experiment(
             &trial_number(place),
             &place.trial.configuration.to_string(),
             place.left,
@@ -229,7 +229,7 @@ impl Listener for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
-        // Of a block that was interrupted.
+        // The line of a block that was interrupted.
         let line = self.block.take();
         line.filter(|_| !self.live).iter().for_each(|line| self.print_progress_line(line));
     }

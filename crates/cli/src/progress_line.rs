@@ -17,7 +17,7 @@ enum Worth {
     Redo,
     Median,
     Configuration,
-    Place,
+    Trial,
     Tail,
     Failed,
     /// Never left out.
@@ -32,23 +32,20 @@ impl ProgressLine {
     /// What an interval says, with what is known of stalls and server at its end.
     pub(crate) fn of(interval: &Interval, stalls: StallsSoFar, probe: &ProbeNow) -> Self {
         let response = &interval.response;
-        let us = |name: &str, us: Option<f64>| {
-            us.map(|us| format!("{name} {}", format::duration_us(us)))
-        };
         let failed = interval.counts.failed;
         let mut parts = vec![
             (Worth::Core, Some(format!("{:.0}s", (interval.start_ms + interval.length_ms) / 1e3))),
             (Worth::Core, Some(throughput(interval))),
-            (Worth::Median, us("p50", response.response_us_p50)),
-            (Worth::Tail, us("p99", response.response_us_p99)),
+            (Worth::Median, named_us("p50", response.response_us_p50)),
+            (Worth::Tail, named_us("p99", response.response_us_p99)),
         ];
         match &interval.open_loop {
             None => parts.extend([
-                (Worth::Tail, us("max", response.response_us_max)),
+                (Worth::Tail, named_us("max", response.response_us_max)),
                 (Worth::Failed, (failed > 0).then(|| format!("failed {failed}"))),
             ]),
             Some(open) => parts.extend([
-                (Worth::Tail, us("lag p99", open.lag_us_p99)),
+                (Worth::Tail, named_us("lag p99", open.lag_us_p99)),
                 (Worth::Tail, Some(format!("queue {}", format::count(open.starts.queued)))),
                 (
                     Worth::Failed,
@@ -68,11 +65,11 @@ impl ProgressLine {
         Self(parts.into_iter().filter_map(|(worth, text)| Some((worth, text?))).collect())
     }
 
-    /// The same with its place in the experiment in front, and the time that is left before a
-    /// stall.
-    pub(crate) fn placed(
+    /// The line of an interval within an experiment: the trial's number and configuration in front,
+    /// and the time that is left before a stall.
+    pub(crate) fn within_experiment(
         mut self,
-        place: &str,
+        trial: &str,
         configuration: &str,
         left: Option<Duration>,
     ) -> Self {
@@ -82,7 +79,7 @@ impl ProgressLine {
         }
         self.0.extend(stall);
         let front =
-            [(Worth::Place, place.to_owned()), (Worth::Configuration, configuration.to_owned())];
+            [(Worth::Trial, trial.to_owned()), (Worth::Configuration, configuration.to_owned())];
         self.0.splice(0..0, front);
         self
     }
@@ -111,6 +108,11 @@ impl ProgressLine {
         let texts: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
         texts + GAP.len() * self.0.len().saturating_sub(1)
     }
+}
+
+/// `p99 1.20 ms`
+fn named_us(name: &str, us: Option<f64>) -> Option<String> {
+    us.map(|us| format!("{name} {}", format::duration_us(us)))
 }
 
 const GAP: &str = "  ";
@@ -204,7 +206,7 @@ mod tests {
             ..StallsSoFar::default()
         };
         let configuration = "innodb_flush_log_at_trx_commit=1 connections=50";
-        ProgressLine::of(&interval(None, 2), stalls, &probe).placed(
+        ProgressLine::of(&interval(None, 2), stalls, &probe).within_experiment(
             "[1/3]",
             configuration,
             Some(Duration::from_secs(70)),
@@ -219,7 +221,7 @@ mod tests {
              p99 2.10 ms  max 9.00 ms  failed 2  redo 61%  waits Commit 12  left 1 min 10 s  STALL \
              0.3s"
         );
-        let without_end = quiet(&interval(None, 0)).placed("[3]", "rate=9", None);
+        let without_end = quiet(&interval(None, 0)).within_experiment("[3]", "rate=9", None);
         assert_eq!(
             without_end.fitting(200),
             "[3]  rate=9  12s  998.0 tps  p50 300 µs  p99 2.10 ms  max 9.00 ms"

@@ -144,16 +144,19 @@ fn investigation_stage(stage: Stage) -> &'static str {
 
 /// `all differences at once: 32 trials; B has ×0.55 of A's throughput; log_bin ×0.57`
 fn investigating_text(what: &str, left: usize, so_far: &Findings, factors: &[String]) -> String {
-    let ratio = |log: f64| format::ratio(log.exp());
-    let name = |index: usize| factors.get(index).map_or("", String::as_str);
     let mut parts = vec![format!("{what}: {}", format::plural(left as u64, "trial"))];
-    parts.extend(so_far.gap.map(|gap| format!("B has {} of A's throughput", ratio(gap.value))));
+    parts.extend(
+        so_far.gap.map(|gap| format!("B has {} of A's throughput", format::ratio(gap.value.exp()))),
+    );
     let causes: Vec<_> =
         so_far.causes.iter().map(|cause| (cause.factor, cause.share.value)).collect();
     let suspects: Vec<_> =
         so_far.suspects.iter().map(|(factor, alone)| (*factor, alone.value)).collect();
     let known = if causes.is_empty() { suspects } else { causes };
-    parts.extend(known.iter().map(|(factor, log)| format!("{} {}", name(*factor), ratio(*log))));
+    parts.extend(known.into_iter().map(|(factor, log): (usize, f64)| {
+        let name = factors.get(factor).map_or("", String::as_str);
+        format!("{name} {}", format::ratio(log.exp()))
+    }));
     parts.join("; ")
 }
 

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use truetps_plan::{
-    Design, Load, Plan, PlanError, ProbeSpec, QuickOverrides, ServerSpec, WORKLOADS_OF_PLANS,
-    WorkloadKind, WorkloadSpec,
+    Design, Load, Plan, ProbeSpec, QuickOverrides, ServerSpec, WORKLOADS_OF_PLANS, WorkloadKind,
+    WorkloadSpec,
 };
 use truetps_record::{CONNECTIONS, PREALLOC, SettingValue, TABLE_ROWS};
 
@@ -26,7 +26,7 @@ const CONNECTIONS_DEFAULT: i64 = 8;
 /// Many short trials decide more than few long ones. Whole seconds: servers flush once a second.
 const MEASURE_S: f64 = 2.0;
 const BLOCKS: u32 = 15;
-/// Of trials that are repeated dozens of times.
+/// The warm-up of trials that are repeated dozens of times.
 const SHORT_WARM_UP_S: f64 = 0.3;
 const QUICK_MEASURE_S: f64 = 1.0;
 const QUICK_BLOCKS: u32 = 6;
@@ -50,11 +50,10 @@ pub(crate) fn plan_of(args: &SweepArgs) -> Result<(String, Plan), CommandFailure
         plan.about = question(named, typed);
     }
     // A plan of a workload is the user's own command line: its errors are in terms of flags.
-    let wrong = |error: PlanError| match of_workload {
+    let plan = plan.checked().map_err(|error| match of_workload {
         Some(_) => CommandFailure::usage(error.by_flag()),
         None => CommandFailure::usage(format!("plan `{named}`: {error}")),
-    };
-    let plan = plan.checked().map_err(wrong)?;
+    })?;
     if of_workload.is_some() && plan.configurations().len() < 2 {
         let message = format!(
             "`{named}` with {} is one configuration: there is nothing to compare",
@@ -272,9 +271,8 @@ fn listed(levels: &[SettingValue]) -> String {
 /// Writes the plan to a file that does not exist, and says how to run it.
 pub(crate) fn save(plan: &Plan, path: &Path, args: &SweepArgs) -> Result<Exit, CommandFailure> {
     let shown = path.display().to_string();
-    let wrong = |problem: String| CommandFailure::usage(format!("--save-plan {shown}: {problem}"));
     if path.extension().is_none_or(|extension| extension != "toml") {
-        return Err(wrong("a plan's file ends in .toml".to_owned())
+        return Err(not_saved(&shown, "a plan's file ends in .toml")
             .hint(format!("--save-plan {shown}.toml")));
     }
     let mut plan = plan.clone();
@@ -297,15 +295,19 @@ pub(crate) fn save(plan: &Plan, path: &Path, args: &SweepArgs) -> Result<Exit, C
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            wrong("the file exists".to_owned()).hint("name another file, or remove this one first")
+            not_saved(&shown, "the file exists").hint("name another file, or remove this one first")
         }
-        _ => wrong(error.to_string()),
+        _ => not_saved(&shown, &error.to_string()),
     })?;
     print_progress(&format!("\nSaved  {shown}\nNext   {run}\n"));
     Ok(Exit::Good)
 }
 
-/// The address is no part of a plan.
+fn not_saved(path: &str, problem: &str) -> CommandFailure {
+    CommandFailure::usage(format!("--save-plan {path}: {problem}"))
+}
+
+/// The address is not a part of a plan.
 fn dsn_words(args: &SweepArgs) -> String {
     if args.place.dsn.is_some() { " --dsn DSN".to_owned() } else { String::new() }
 }

@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread;
 
@@ -14,11 +14,10 @@ use signal_hook::low_level::{pipe, unregister};
 use truetps_compat::InterruptMessages;
 
 use crate::failure::CommandFailure;
+use crate::last_signal::{SIGNAL_BASE, interrupted_code, last_signal, note};
 use crate::terminal::say_raw;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
-/// What shells add to the number of a signal that ended a program.
-const SIGNAL_BASE: i32 = 128;
 
 /// Those that were not ignored at the start.
 static HEEDED: LazyLock<Vec<i32>> = LazyLock::new(|| {
@@ -26,8 +25,6 @@ static HEEDED: LazyLock<Vec<i32>> = LazyLock::new(|| {
     let ignored = ignored_signals(&status);
     SIGNALS.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
 });
-/// The last one that came; 0: none.
-static HEARD: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// A command listens to signals until it ends.
 static IS_LISTENING: AtomicBool = AtomicBool::new(false);
@@ -90,8 +87,8 @@ pub(crate) fn unless_signalled<T>(
     Ok((!stop.load(Ordering::Relaxed)).then_some(done))
 }
 
-/// The same as [`stop_flag`], and each signal is answered on stderr: a second one, before the
-/// program leaves.
+/// A flag that the first signal raises; each signal is answered on stderr: a second one, before
+/// the program leaves.
 pub(crate) fn stop_flag_that_answers(
     messages: Arc<InterruptMessages>,
 ) -> Result<Arc<AtomicBool>, CommandFailure> {
@@ -100,8 +97,8 @@ pub(crate) fn stop_flag_that_answers(
     stop_flag_that_does(move || say_raw(&messages.first()), move || say_raw(&second.second()))
 }
 
-/// The same, and something is done at the first signal, and something at the second one, before the
-/// program leaves.
+/// A flag that the first signal raises; `first` is done at the first signal, and `second` at the
+/// second one, before the program leaves.
 pub(crate) fn stop_flag_that_does(
     first: impl FnOnce() + Send + 'static,
     second: impl FnOnce() + Send + 'static,
@@ -151,24 +148,6 @@ pub(crate) fn leave_now() {
     } else {
         signal_hook::low_level::exit(interrupted_code().into());
     }
-}
-
-/// The exit code of a command that a signal has ended: 130, 143 or 129, as a shell has it of a
-/// program that the signal kills.
-pub(crate) fn interrupted_code() -> u8 {
-    (SIGNAL_BASE + last_signal()) as u8
-}
-
-/// A user's wish to stop is as Ctrl-C.
-fn last_signal() -> i32 {
-    match HEARD.load(Ordering::Relaxed) {
-        0 => SIGINT,
-        signal => signal as i32,
-    }
-}
-
-fn note(signal: i32) -> io::Result<()> {
-    flag::register_usize(signal, Arc::clone(&HEARD), signal as usize).map(drop)
 }
 
 /// A bit each, from signal 1 on, of /proc/PID/status.

@@ -118,14 +118,18 @@ impl RunSite {
             return words().collect();
         };
         let shown = target.to_string();
-        let without_password = |word: String| match word.split_once("://") {
-            Some((before, _)) if Target::parse(word.trim_start_matches("--dsn=")).is_ok() => {
-                let flag = if before.starts_with("--dsn=") { "--dsn=" } else { "" };
-                format!("{flag}{shown}")
-            }
-            _ => word,
-        };
-        words().map(without_password).collect()
+        words().map(|word| without_password(word, &shown)).collect()
+    }
+}
+
+/// A word of the command line, in which `shown` stands for the address of the server.
+fn without_password(word: String, shown: &str) -> String {
+    match word.split_once("://") {
+        Some((before, _)) if Target::parse(word.trim_start_matches("--dsn=")).is_ok() => {
+            let flag = if before.starts_with("--dsn=") { "--dsn=" } else { "" };
+            format!("{flag}{shown}")
+        }
+        _ => word,
     }
 }
 
@@ -157,19 +161,18 @@ fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailu
 
 /// Factors for which a server has to be started, or filled, by truetps.
 fn refuse_private_factors(plan: &Plan) -> Result<(), CommandFailure> {
-    let refused = |message: &str, hint: &str| Err(CommandFailure::usage(message).hint(hint));
     if plan.factors.contains_key(TABLE_ROWS) {
         let message = "table_rows as a factor is for private servers: tables in another server are \
                        filled once";
-        return refused(message, "leave --dsn out, or run one sweep for each --table-rows");
+        return Err(CommandFailure::usage(message)
+            .hint("leave --dsn out, or run one sweep for each --table-rows"));
     }
     if plan.factors.contains_key(PREALLOC) {
         let message =
             "prealloc as a factor is for private servers, which are started with the library";
-        return refused(
-            message,
+        return Err(CommandFailure::usage(message).hint(
             "leave --dsn out: `truetps prealloc advise` measures with the settings of a server",
-        );
+        ));
     }
     Ok(())
 }
@@ -336,7 +339,6 @@ pub(crate) fn journals(runs: &Path) -> PathBuf {
 /// name. PostgreSQL silently truncates longer names.
 fn schema(name: &str, is_theirs: bool, dialect: SqlDialect) -> Result<String, CommandFailure> {
     const LENGTH_MAX: usize = 63;
-    let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let (length, most, unit) = match dialect {
         SqlDialect::Mysql => (name.chars().count(), 64, "characters"),
         SqlDialect::Postgres => (name.len(), LENGTH_MAX, "bytes"),
@@ -347,12 +349,17 @@ fn schema(name: &str, is_theirs: bool, dialect: SqlDialect) -> Result<String, Co
             "--schema {name}: must have 1 to {most} {unit}"
         )));
     }
-    if !is_theirs && (name.len() > LENGTH_MAX || !name.chars().all(fine)) {
+    if !is_theirs && (name.len() > LENGTH_MAX || !name.bytes().all(is_schema_letter)) {
         let message =
             format!("--schema {name}: must be 1 to {LENGTH_MAX} lower-case letters, digits or `_`");
         return Err(CommandFailure::usage(message));
     }
     Ok(name.to_owned())
+}
+
+/// A letter of names that both families keep unchanged.
+fn is_schema_letter(c: u8) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_'
 }
 
 /// The SQL dialect of the measured server; `None`: known only after its program was examined.

@@ -16,12 +16,12 @@ pub(crate) fn print_message(text: &str) {
     say_raw(&printable_lines(&without_logins(text)));
 }
 
-/// The same as one line: a text of a file or a server in it cannot begin another one.
+/// Tells the user one line, on stderr: a text of a file or a server in it cannot begin another one.
 pub(crate) fn print_line(text: &str) {
     say_raw(&(printable(&without_logins(text)) + "\n"));
 }
 
-/// The same for what `--quiet` leaves out: progress, and which command may come next.
+/// Tells the user what `--quiet` leaves out: progress, and which command may come next.
 pub(crate) fn print_progress(text: &str) {
     if !is_quiet() {
         print_message(text);
@@ -39,7 +39,8 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// The same with terminal escape sequences. A closed stderr is no failure: the results are on disk.
+/// Writes a text to stderr with its terminal escape sequences. A closed stderr is not a failure:
+/// the results are on disk.
 pub(crate) fn say_raw(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
@@ -50,7 +51,7 @@ pub(crate) fn print_out(text: &str) -> Exit {
 }
 
 /// Prints to stdout what its format has made safe: a drawn report with its colours, JSON, CSV. A
-/// reader that has closed the pipe (`| head`) is no failure.
+/// reader that has closed the pipe (`| head`) is not a failure.
 pub(crate) fn print_made(text: &str) -> Exit {
     match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -61,7 +62,7 @@ pub(crate) fn print_made(text: &str) -> Exit {
     }
 }
 
-/// `None` where it is no terminal, or one that does not know its size.
+/// `None` where it is not a terminal, or one that does not know its size.
 pub(crate) fn terminal_columns(file: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(file).ok()?;
     (size.ws_col > 0).then_some(size.ws_col.into())

@@ -8,11 +8,12 @@ const WRONG: &str =
 /// `10`, `0.5`, `500ms`, `1m 30s`. The range is checked where the number is used.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|seconds: &f64| seconds.is_finite());
-    let with_unit = || humantime::parse_duration(text).ok().map(|time| time.as_secs_f64());
-    number.or_else(with_unit).ok_or_else(|| WRONG.to_owned())
+    number
+        .or_else(|| humantime::parse_duration(text).ok().map(|time| time.as_secs_f64()))
+        .ok_or_else(|| WRONG.to_owned())
 }
 
-/// The same, of a time that can pass.
+/// A time that can pass: it is not negative.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds(text)?).map_err(|_| WRONG.to_owned())
 }

@@ -10,7 +10,7 @@ pub(crate) fn short() -> String {
     short_of(BUILT_FROM)
 }
 
-/// The same, and what else a report of a defect needs, each on a line.
+/// Several lines: the version, and what else a report of a defect needs.
 pub(crate) fn long() -> String {
     long_of(BUILT_FROM, cfg!(debug_assertions))
 }

@@ -20,8 +20,8 @@ pub(crate) enum ProgressWatcher {
 }
 
 impl ProgressWatcher {
-    /// With the flag that ends the run. On a second Ctrl-C on an external server, the restore
-    /// command is printed.
+    /// Starts it; returns the flag that ends the run, too. On a second Ctrl-C on an external
+    /// server, the restore command is printed.
     pub(crate) fn start(
         title: &str,
         site: &RunSite,
@@ -35,7 +35,7 @@ impl ProgressWatcher {
         Ok((stop, Self::Line(Box::new(Progress::with_messages(messages)))))
     }
 
-    /// The same for a run after which no external server has to be restored.
+    /// Starts the watcher of a run after which no external server has to be restored.
     pub(crate) fn start_without_restore(
         title: &str,
         as_picture: bool,

@@ -42,7 +42,7 @@ impl PlanKey {
         &self.0
     }
 
-    /// The same key as the flag that sets it. A key without a flag stays as it is.
+    /// The key as the flag that sets it. A key without a flag stays as it is.
     pub(crate) fn by_flag(self) -> Self {
         if let Some(setting) = self.0.strip_prefix(SETTINGS) {
             return Self(format!("--set {setting}"));

@@ -203,7 +203,7 @@ fn a_limit_makes_the_advice_smaller() {
     assert!(findings.point(advice).unwrap().meets_limit);
 }
 
-/// The same question and results make the same batches and findings, whole or cut off anywhere.
+/// A question and its results always make the same batches and findings, whole or cut off anywhere.
 #[test]
 fn a_record_gives_the_same_findings() {
     let mut server = Simulated::new(CURVES[1].1, 0.06, 3);

@@ -10,7 +10,7 @@ pub(crate) fn spread(values: &[f64], decimals: usize) -> String {
     with_range(Data::new(known.clone()).median(), &known, decimals)
 }
 
-/// Of ratios; not a number where there are none.
+/// NaN where there are no ratios.
 pub(crate) fn geometric_mean(ratios: &[f64]) -> f64 {
     (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
 }

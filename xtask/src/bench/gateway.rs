@@ -31,7 +31,7 @@ const START_TIME: Duration = Duration::from_secs(20);
 const ROWS_POWER: u32 = 19;
 const PURGE_TIME: Duration = Duration::from_mins(1);
 const HISTORY_SHORT: u64 = 50;
-/// Of the kernel's clock ticks, the share of a short run is too coarse.
+/// The kernel counts CPU time in clock ticks, which are too coarse for a shorter run.
 const CPU_ROWS_MIN: u64 = 1_000;
 
 #[derive(Debug, Parser)]
@@ -88,7 +88,7 @@ struct GatewayRun {
     rows: f64,
     p50_ms: f64,
     p99_ms: f64,
-    /// Of the gateway or the service.
+    /// CPU time of the gateway or the service.
     cpu_us_per_row: f64,
     rss_mb: f64,
 }

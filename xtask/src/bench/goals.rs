@@ -4,7 +4,7 @@
 pub(crate) enum BenchGoal {
     RatioAtLeast(f64),
     RatioAtMost(f64),
-    /// Of the figures themselves, not of ratios.
+    /// For the figures themselves, not for ratios.
     LargestAtMost(f64),
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn run(core: u32, program: &[OsString]) -> anyhow::Result<()> {
     Err(new_command(program).args(rest).exec()).with_context(|| program.display().to_string())
 }
 
-/// The same command, bound to a core from its first moment; `None`: wherever the kernel puts it.
+/// The command, bound to a core from its first moment; `None`: wherever the kernel puts it.
 pub(crate) fn pinned(command: Command, core: Option<u32>) -> anyhow::Result<Command> {
     let Some(core) = core else { return Ok(command) };
     let mut pinned = new_command(std::env::current_exe()?);

@@ -74,7 +74,7 @@ impl PrivateServer {
         )
     }
 
-    /// Of `SHOW GLOBAL STATUS`.
+    /// A value of `SHOW GLOBAL STATUS`.
     pub(crate) fn value(&mut self, name: &str) -> anyhow::Result<u64> {
         let rows = self.client.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?.rows;
         let value = rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());

@@ -23,7 +23,7 @@ pub(crate) trait Server {
 
     fn pid(&self) -> u32;
 
-    /// The same start for each program: an empty table.
+    /// Empties the table, so that each program starts alike.
     fn empty(&mut self) -> anyhow::Result<()>;
 
     /// Sessions beside the observer's own.

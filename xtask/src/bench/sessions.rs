@@ -221,7 +221,7 @@ impl SessionClients {
     }
 }
 
-/// Of all processes together.
+/// Figures of all processes together.
 #[derive(Debug)]
 struct SessionsRun {
     processes: usize,

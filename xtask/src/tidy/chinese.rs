@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::page::{CODE_SPAN, MarkdownPage};
 
-/// Of these, Chinese has full-width forms.
+/// Characters that have full-width forms in Chinese.
 const HALF_WIDTH: [char; 9] = [',', '.', ';', ':', '!', '?', '(', ')', '"'];
 
 /// Problems of one page, with their lines.

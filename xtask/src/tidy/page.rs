@@ -15,7 +15,7 @@ pub(super) struct MarkdownPage {
 
 #[derive(Default)]
 pub(super) struct PageSection {
-    /// Of its heading, from 1; 0 before the first heading.
+    /// Level of its heading, from 1; 0 before the first heading.
     pub(super) level: usize,
     /// Its words, with the words of code spans.
     pub(super) heading: String,
@@ -90,7 +90,7 @@ struct PageReader {
     sections: Vec<PageSection>,
     /// What was read since the last part was complete.
     text: String,
-    /// Of the beginning of that text.
+    /// The line that this text begins at.
     line: usize,
     in_heading: bool,
 }

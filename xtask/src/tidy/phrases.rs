@@ -31,7 +31,7 @@ const BANNED: [(&str, &str); 20] = [
 ];
 /// Signs with which a line of a comment begins, the longer ones first.
 const COMMENT_SIGNS: [&str; 5] = ["///", "//!", "//", "--", "#"];
-/// Of Markdown; a Chinese character takes two. Tables, code and links are not broken.
+/// Width of Markdown; a Chinese character takes two. Tables, code and links are not broken.
 const COLUMNS_MAX: usize = 120;
 
 /// Problems of one file, with their lines.

@@ -52,7 +52,7 @@ impl ListAnswerArgs {
     }
 }
 
-/// Flags of an answer that is no table of trials.
+/// Flags of an answer that is not a table of trials.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct DocumentArgs {
     /// Format of the answer on stdout

@@ -64,10 +64,10 @@ fn step_names() -> impl Iterator<Item = &'static str> {
 impl CrashArgs {
     /// The steps that were named, each once.
     pub(crate) fn steps(&self) -> Vec<CrashStep> {
-        let is_named = |step: &CrashStep| {
-            self.steps.iter().any(|word| word == step.name() || word == ALL_STEPS)
-        };
-        CrashStep::ALL.into_iter().filter(is_named).collect()
+        let steps = CrashStep::ALL
+            .into_iter()
+            .filter(|step| self.steps.iter().any(|word| word == step.name() || word == ALL_STEPS));
+        steps.collect()
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct DiffArgs {
     /// precedence
     #[arg(add = ArgValueCompleter::new(Words::SettingsSources))]
     pub(crate) a: String,
-    /// The same, to compare with
+    /// What A is compared with, named in one of the same ways
     #[arg(add = ArgValueCompleter::new(Words::SettingsSources))]
     pub(crate) b: String,
     #[command(flatten)]

@@ -59,6 +59,6 @@ pub(crate) struct ListenArgs {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
-        "is no IP address with a port, such as 127.0.0.1:9104 or [::1]:9104".to_owned()
+        "is not an IP address with a port, such as 127.0.0.1:9104 or [::1]:9104".to_owned()
     })
 }

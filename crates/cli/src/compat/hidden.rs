@@ -43,8 +43,8 @@ pub(crate) fn arguments() -> Vec<OsString> {
         return restored.arguments;
     }
     let (masks, secrets) = (masks(&given), secrets_of_scripts(&given));
-    // Where it cannot be done the program goes on: a password that is seen is no reason not to do
-    // what is wanted.
+    // Where it cannot be done the program goes on: a password that is seen is not a reason to
+    // leave undone what is wanted.
     if (masks.iter().any(Option::is_some) || !secrets.is_empty()) && Path::new(OURSELVES).exists() {
         let _ = execute_again(&given, &masks, &secrets);
     }
@@ -82,7 +82,7 @@ fn execute_again(
     let shown: Vec<_> = given
         .iter()
         .enumerate()
-        .map(|(place, word)| masks.get(place).and_then(Option::as_ref).unwrap_or(word))
+        .map(|(index, word)| masks.get(index).and_then(Option::as_ref).unwrap_or(word))
         .collect();
     // It stays open for the next program.
     let mut file = File::from(memfd_create(HIDDEN_WORDS, MemfdFlags::empty())?);
@@ -114,8 +114,8 @@ fn read_handed_over(number: &str) -> Option<String> {
     Some(text)
 }
 
-/// `number of the process,place=bytes in hex,variable=bytes in hex,…`: the process keeps its
-/// number, and no other one takes them for its own.
+/// `number of the process,index of the word=bytes in hex,variable=bytes in hex,…`: the process
+/// keeps its number, and no other one takes them for its own.
 fn handed_over(
     given: &[OsString],
     masks: &[Option<OsString>],
@@ -123,21 +123,22 @@ fn handed_over(
     pid: u32,
 ) -> String {
     let mut text = pid.to_string();
-    let mut add = |name: &str, value: &OsStr| {
-        let _ = write!(text, ",{name}=");
-        for byte in value.as_bytes() {
-            let _ = write!(text, "{byte:02x}");
-        }
-    };
-    for (place, (word, _)) in
+    for (index, (word, _)) in
         given.iter().zip(masks).enumerate().filter(|(_, (_, mask))| mask.is_some())
     {
-        add(&place.to_string(), word);
+        add_value(&mut text, &index.to_string(), word);
     }
     for (name, value) in secrets {
-        add(name, value);
+        add_value(&mut text, name, value);
     }
     text
+}
+
+fn add_value(text: &mut String, name: &str, value: &OsStr) {
+    let _ = write!(text, ",{name}=");
+    for byte in value.as_bytes() {
+        let _ = write!(text, "{byte:02x}");
+    }
 }
 
 /// What was handed over.

@@ -28,9 +28,9 @@ pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> 
         live_view: &|title| views.open_for_program(title),
     };
     let watched = env.interrupt.clone();
-    let watch = move || leave_if_interrupt_is_ignored(&watched);
-    let started = std::thread::Builder::new().stack_size(WATCHER_STACK_BYTES).spawn(watch);
-    started
+    std::thread::Builder::new()
+        .stack_size(WATCHER_STACK_BYTES)
+        .spawn(move || leave_if_interrupt_is_ignored(&watched))
         .map_err(|error| CommandFailure::failed(format!("no thread can be started: {error}")))?;
     Ok(crate::exit::of_code(truetps_sysbench::run_program(arguments, &env)))
 }

@@ -29,8 +29,8 @@ impl<'a> Exchange<'a> {
         Self { stream, began: Instant::now() }
     }
 
-    /// Reads the request and answers it. A client that is gone, or does not take its answer, is no
-    /// failure.
+    /// Reads the request and answers it. A client that is gone, or does not take its answer, is
+    /// not a failure.
     pub(super) fn run(&self, is_local: bool, metrics: impl FnOnce() -> String) {
         // Accepted sockets need not be as the one that listens.
         let Ok(request) = self.stream.set_nonblocking(false).and_then(|()| self.read(is_local))

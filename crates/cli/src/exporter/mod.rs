@@ -53,16 +53,17 @@ impl BoundExporter {
             );
             return Err(CommandFailure::usage(message).hint(hint));
         }
-        let bind = || {
-            let listener = TcpListener::bind(address)?;
-            listener.set_nonblocking(true)?;
-            Ok(Self { address: listener.local_addr()?, listener })
-        };
-        let wrong =
-            |error: io::Error| CommandFailure::usage(format!("`--listen {address}`: {error}"));
-        bind()
-            .map(Some)
-            .map_err(|error| wrong(error).hint("name an address of this host and a free port"))
+        let bound = Self::listen(address).map_err(|error| {
+            CommandFailure::usage(format!("`--listen {address}`: {error}"))
+                .hint("name an address of this host and a free port")
+        })?;
+        Ok(Some(bound))
+    }
+
+    fn listen(address: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { address: listener.local_addr()?, listener })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -133,12 +134,11 @@ impl Exporter {
     fn answer(&self, stream: TcpStream) {
         let Ok(slot) = OpenConnection::new(&self.open, &stream) else { return };
         let (shown, is_local) = (Arc::clone(&self.shown), self.is_local);
-        let body = move || {
+        // Without a thread the connection is closed unanswered.
+        let _ = thread::Builder::new().name("exporter".to_owned()).spawn(move || {
             let _slot = slot;
             Exchange::begin(&stream).run(is_local, || shown.text());
-        };
-        // Without a thread the connection is closed unanswered.
-        let _ = thread::Builder::new().name("exporter".to_owned()).spawn(body);
+        });
     }
 }
 
@@ -155,7 +155,7 @@ impl OpenConnections {
     }
 }
 
-/// The place of a connection until it is dropped.
+/// One of the connections that are open at a time, until it is dropped.
 struct OpenConnection {
     all: Arc<OpenConnections>,
     number: u64,

@@ -74,9 +74,8 @@ fn asked(request: &Request<'_, '_>, is_local: bool) -> ExporterRequest {
 fn is_own_name(host: &[u8]) -> bool {
     let Ok(host) = std::str::from_utf8(host) else { return false };
     let host = host.trim();
-    let is_port = |port: &str| port.parse::<u16>().is_ok();
     let name = match host.rsplit_once(':') {
-        Some((name, port)) if is_port(port) => name,
+        Some((name, port)) if port.parse::<u16>().is_ok() => name,
         _ => host,
     };
     let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);

@@ -1,6 +1,7 @@
 //! A page of Markdown as text for a terminal.
 
 mod table;
+mod wrapping;
 
 use std::collections::BTreeSet;
 
@@ -8,6 +9,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use textwrap::core::display_width;
 
 use self::table::TextTable;
+use self::wrapping::whole_words;
 use super::ManualPage;
 
 /// How wide a page may be, and whether it may have colours.
@@ -32,14 +34,6 @@ pub(super) fn rendered(markdown: &str, name: &str, screen: MarkdownScreen) -> St
     let mut renderer = Renderer::new(name, screen);
     Parser::new_ext(markdown, Options::ENABLE_TABLES).for_each(|event| renderer.take(event));
     renderer.finished()
-}
-
-/// No flag is divided at its hyphens, and no path at its slashes: they are copied.
-fn whole_words(columns: usize) -> textwrap::Options<'static> {
-    let options = textwrap::Options::new(columns);
-    options
-        .word_separator(textwrap::WordSeparator::AsciiSpace)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation)
 }
 
 struct Renderer<'a> {

@@ -5,6 +5,7 @@ mod markdown;
 mod pager;
 mod pages;
 
+use std::fmt::Write as _;
 use std::io::{IsTerminal, stdout};
 
 use clap::error::ErrorKind;
@@ -63,7 +64,7 @@ fn command_of<'a>(cli: &'a mut Command, words: &[String]) -> Option<&'a mut Comm
 /// is shown here.
 fn print_command(command: &mut Command, words: &[String]) -> Exit {
     let line = ["truetps"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
-    // A closed pipe is no failure.
+    // A closed pipe is not a failure.
     let _ = match Cli::try_parse_from(line) {
         Err(error) if error.kind() == ErrorKind::DisplayHelp => error.print(),
         _ => command.print_long_help(),
@@ -73,9 +74,10 @@ fn print_command(command: &mut Command, words: &[String]) -> Exit {
 
 fn topics() -> String {
     let width = pages().map(|page| page.shortest_name().len()).max().unwrap_or(0);
-    let line =
-        |page: &ManualPage| format!("  {:<width$}  {}\n", page.shortest_name(), page.title());
-    let lines: String = pages().map(|page| line(&page)).collect();
+    let mut lines = String::new();
+    for page in pages() {
+        let _ = writeln!(lines, "  {:<width$}  {}", page.shortest_name(), page.title());
+    }
     format!("Pages of the documentation, for `truetps help TOPIC`:\n\n{lines}")
 }
 

@@ -29,14 +29,13 @@ pub(super) fn read(path: &Path) -> Result<Vec<SettingLine>, CommandFailure> {
     let text = read_text(path, BYTES_MAX).map_err(|error| {
         CommandFailure::usage(format!("settings of {}: {error}", path.display()))
     })?;
-    let line_of = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
     let table = DeTable::parse(&text).map_err(|error| {
-        let line = error.span().map_or(1, |span| line_of(span.start));
+        let line = error.span().map_or(1, |span| line_of(&text, span.start));
         problem(path, line, error.message())
     })?;
     let mut lines = Vec::new();
     for (key, value) in table.get_ref() {
-        let line = line_of(key.span().start);
+        let line = line_of(&text, key.span().start);
         let name = key.get_ref();
         let setting = UserSetting::named(name).ok_or_else(|| problem(path, line, unknown(name)))?;
         let value = value_of(setting, value.get_ref(), path)
@@ -48,6 +47,10 @@ pub(super) fn read(path: &Path) -> Result<Vec<SettingLine>, CommandFailure> {
     Ok(lines)
 }
 
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at.min(text.len())].matches('\n').count() + 1
+}
+
 fn unknown(name: &str) -> String {
     let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
     // `sandbox-dir`, as the flag is written.
@@ -57,7 +60,6 @@ fn unknown(name: &str) -> String {
 
 /// As the command line would have it.
 fn value_of(setting: &UserSetting, value: &DeValue<'_>, path: &Path) -> Result<OsString, String> {
-    let wrong = |wanted: &str| format!("is a {}; {wanted} is expected", value.type_str());
     let text = match (value, setting.kind) {
         (DeValue::String(text), SettingKind::Path | SettingKind::Word | SettingKind::Time) => {
             text.to_string()
@@ -68,11 +70,8 @@ fn value_of(setting: &UserSetting, value: &DeValue<'_>, path: &Path) -> Result<O
             number.as_str().to_owned()
         }
         (DeValue::Float(number), SettingKind::Time) => number.as_str().to_owned(),
-        (_, SettingKind::Path) => return Err(wrong("a path in quotation marks")),
-        (_, SettingKind::Word) => return Err(wrong("a text in quotation marks")),
-        (_, SettingKind::Count) => return Err(wrong("a whole number")),
-        (_, SettingKind::Time) => {
-            return Err(wrong("a number of seconds, or a time such as \"500ms\","));
+        (_, kind) => {
+            return Err(format!("is a {}; {} is expected", value.type_str(), form_of(kind)));
         }
     };
     if text.is_empty() {
@@ -82,6 +81,15 @@ fn value_of(setting: &UserSetting, value: &DeValue<'_>, path: &Path) -> Result<O
         SettingKind::Path => folder_of(path).join(text).into_os_string(),
         _ => OsString::from(text),
     })
+}
+
+fn form_of(kind: SettingKind) -> &'static str {
+    match kind {
+        SettingKind::Path => "a path in quotation marks",
+        SettingKind::Word => "a text in quotation marks",
+        SettingKind::Count => "a whole number",
+        SettingKind::Time => "a number of seconds, or a time such as \"500ms\",",
+    }
 }
 
 /// The folder that paths in a file are relative to.

@@ -1,13 +1,13 @@
-//! UserSettings become the defaults of arguments.
+//! Settings become the defaults of arguments.
 
 use std::ffi::OsStr;
 
 use clap::builder::Resettable;
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, Command};
 
 use super::UserSettings;
-use super::table::{SETTINGS, UserSetting};
-use crate::other_programs_words::number_form;
+use super::check::accepts;
+use super::table::SETTINGS;
 
 /// The command line with the user's defaults. A default is weaker than what is typed, and in
 /// conflict with nothing.
@@ -18,10 +18,10 @@ pub(crate) fn filled(command: Command, settings: &UserSettings) -> Command {
 
 /// The command line as clap reads it. A variable that is empty is as one that is not set.
 pub(crate) fn unfilled(command: Command) -> Command {
-    let is_empty =
-        |arg: &Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
-    let command =
-        command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg });
+    let command = command.mut_args(|arg| {
+        let value = arg.get_env().and_then(std::env::var_os);
+        if value.is_some_and(|value| value.is_empty()) { arg.env(Resettable::Reset) } else { arg }
+    });
     command.mut_subcommands(unfilled)
 }
 
@@ -43,59 +43,6 @@ fn default_of<'a>(command: &str, arg: &Arg, settings: &'a UserSettings) -> Optio
     let setting = SETTINGS.iter().find(|setting| setting.fills_arg(command, arg))?;
     let given = settings.given(setting.name)?;
     accepts(arg, &given.value).is_ok().then_some(&*given.value)
-}
-
-impl UserSetting {
-    fn fills_arg(&self, command: &str, arg: &Arg) -> bool {
-        let is_of = |(of, long): &(&str, &str)| {
-            (of.is_empty() || *of == command) && arg.get_long() == Some(long)
-        };
-        self.fills.iter().any(is_of)
-    }
-}
-
-/// Checks a value with the arguments that it is for: one of them must accept it.
-pub(super) fn check_value(
-    command: &Command,
-    setting: &UserSetting,
-    value: &OsStr,
-) -> Result<(), String> {
-    if let Some(problem) = setting.problem(value) {
-        return Err(problem);
-    }
-    let mut args = Vec::new();
-    collect(command, "", setting, &mut args);
-    let problems: Vec<_> = args.iter().map(|arg| accepts(arg, value)).collect();
-    if problems.is_empty() || problems.iter().any(Result::is_ok) {
-        return Ok(());
-    }
-    let words: Vec<_> =
-        args.iter().map(Arg::get_possible_values).max_by_key(Vec::len).unwrap_or_default();
-    if words.is_empty() {
-        return problems.into_iter().next().unwrap_or(Ok(()));
-    }
-    let names: Vec<_> = words.iter().map(|word| word.get_name().to_owned()).collect();
-    Err(format!("is none of {}", names.join(", ")))
-}
-
-fn collect(command: &Command, name: &str, setting: &UserSetting, args: &mut Vec<Arg>) {
-    args.extend(command.get_arguments().filter(|arg| setting.fills_arg(name, arg)).cloned());
-    for inner in command.get_subcommands() {
-        collect(inner, if name.is_empty() { inner.get_name() } else { name }, setting, args);
-    }
-}
-
-/// Reads a value as this argument does, without the argument's relations to others.
-fn accepts(arg: &Arg, value: &OsStr) -> Result<(), String> {
-    use std::error::Error as _;
-    let alone =
-        Arg::new("value").action(ArgAction::Set).value_parser(arg.get_value_parser().clone());
-    let read = Command::new("setting").no_binary_name(true).arg(alone.allow_hyphen_values(true));
-    let problem = |error: clap::Error| {
-        let problem = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-        number_form(&problem).map_or(problem, str::to_owned)
-    };
-    read.try_get_matches_from([value]).map(|_| ()).map_err(problem)
 }
 
 #[cfg(test)]
@@ -140,23 +87,5 @@ mod tests {
         assert_eq!(report.answer.format.name, "jsonl");
         let TruetpsCommand::Stalls(stalls) = parsed(&set, "truetps stalls") else { panic!() };
         assert_eq!(stalls.answer.format.name, "text");
-    }
-
-    /// A renamed flag would no longer be filled.
-    #[test]
-    fn each_setting_fills_a_flag_that_there_is() {
-        for setting in &SETTINGS {
-            for fills in setting.fills {
-                let alone = UserSetting {
-                    name: "x",
-                    kind: setting.kind,
-                    fills: std::slice::from_ref(fills),
-                    default: "",
-                };
-                let mut args = Vec::new();
-                collect(&Cli::command(), "", &alone, &mut args);
-                assert!(!args.is_empty(), "{fills:?}");
-            }
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::fill::check_value;
+use super::check::check_value;
 use super::places::ConfigPlaces;
 use super::table::{SERVERS, SETTINGS};
 use super::{UserSetting, file};

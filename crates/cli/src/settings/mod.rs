@@ -1,10 +1,11 @@
 //! Defaults that a user keeps: variables of the environment, a project's `truetps.toml`, a file of
 //! the user's own.
 //!
-//! One table has the settings (`table`), one value each is found (`layers`), and the arguments of
-//! all commands get them as their defaults (`fill`): what is typed always wins, and no command
-//! knows where a default comes from.
+//! One table has the settings (`table`), one value each is found (`layers`) and checked (`check`),
+//! and the arguments of all commands get them as their defaults (`fill`): what is typed always
+//! wins, and no command knows where a default comes from.
 
+mod check;
 mod file;
 mod fill;
 mod layers;
@@ -30,9 +31,9 @@ static OWN: OnceLock<UserSettings> = OnceLock::new();
 
 /// Reads the settings of this process.
 pub(crate) fn read_own() -> Result<UserSettings, CommandFailure> {
-    let variable = |name: &str| std::env::var_os(name);
-    let places = ConfigPlaces::of(std::env::current_dir().ok().as_deref(), &variable);
-    UserSettings::read(&Cli::command(), &places, &variable)
+    let here = std::env::current_dir().ok();
+    let places = ConfigPlaces::of(here.as_deref(), &|name| std::env::var_os(name));
+    UserSettings::read(&Cli::command(), &places, &|name| std::env::var_os(name))
 }
 
 pub(crate) fn keep(settings: UserSettings) {

@@ -30,13 +30,12 @@ impl ConfigPlaces {
             let found = if named.is_empty() { Vec::new() } else { vec![PathBuf::from(named)] };
             return Self { found, of_user: None };
         }
-        let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let folder = absolute("XDG_CONFIG_HOME")
-            .or_else(|| absolute("HOME").map(|home| home.join(".config")));
+        let folder = absolute_path(variable("XDG_CONFIG_HOME"))
+            .or_else(|| absolute_path(variable("HOME")).map(|home| home.join(".config")));
         let of_user = folder.map(|folder| folder.join(USER_FILE));
         let project = here.and_then(|here| project_file(here, of_user.as_deref()));
-        let is_there = |path: &&PathBuf| !is_absent(path);
-        let found = project.into_iter().chain(of_user.as_ref().filter(is_there).cloned()).collect();
+        let own = of_user.clone().filter(|path| !is_absent(path));
+        let found = project.into_iter().chain(own).collect();
         Self { found, of_user }
     }
 }
@@ -45,6 +44,10 @@ impl ConfigPlaces {
     pub(crate) fn found(&self) -> &[PathBuf] {
         &self.found
     }
+}
+
+fn absolute_path(value: Option<OsString>) -> Option<PathBuf> {
+    value.map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// The nearest one, in this folder or above it.

@@ -1,11 +1,12 @@
 //! Throughput and latency over time.
 
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::widgets::{Sparkline, SparklineBar, Widget};
 use truetps_record::{BUCKET_MS, Phase, TimeSpan};
 use truetps_report::format;
 
-use crate::ui::look::{FAINT, PLAIN, Pen, STRONG};
+use crate::ui::look::{FAINT, PLAIN, Palette, Pen, STRONG};
 use crate::ui::model::{ChartStep, Running};
 
 /// Room for numbers at the left: `12 350 `.
@@ -44,9 +45,8 @@ pub(crate) fn columns(running: &Running, width: usize, zoom: Zoom) -> (Vec<Chart
     if zoom == Zoom::Fine {
         return (buckets[from..].to_vec(), BUCKET_MS);
     }
-    let begins = |steps: &[ChartStep]| steps.first().map(|step| step.start_ms);
     let seconds: Vec<_> = running.seconds.iter().copied().collect();
-    let are_whole = !buckets.is_empty() && begins(&buckets) == begins(&seconds);
+    let are_whole = !buckets.is_empty() && start_ms(&buckets) == start_ms(&seconds);
     if let Some(joined) =
         BUCKETS.into_iter().find(|joined| are_whole && buckets.len().div_ceil(*joined) <= width)
     {
@@ -58,6 +58,10 @@ pub(crate) fn columns(running: &Running, width: usize, zoom: Zoom) -> (Vec<Chart
         .unwrap_or(SECONDS[0]);
     let all = join(&seconds, joined);
     (all[all.len().saturating_sub(width)..].to_vec(), 1e3 * joined as f64)
+}
+
+fn start_ms(steps: &[ChartStep]) -> Option<f64> {
+    steps.first().map(|step| step.start_ms)
 }
 
 fn join(steps: &[ChartStep], joined: usize) -> Vec<ChartStep> {
@@ -113,14 +117,15 @@ pub(crate) fn throughput(
     let max = round_up(steps.iter().map(|step| step.tps).fold(0.0, f64::max));
     pen.text(area, 0, 1, &right_aligned(&format::tps(max)), FAINT);
     pen.text(area, 0, height, &right_aligned("0"), FAINT);
-    let style = |step: &ChartStep| match step.phase {
-        _ if is_stalled(step, &running.stalls) => palette.stall(),
-        Phase::Measure => palette.bar(),
-        Phase::WarmUp | Phase::Drain => FAINT,
-    };
     let bars: Vec<_> = steps
         .iter()
-        .map(|step| SparklineBar::from((step.tps / max * FINENESS) as u64).style(style(step)))
+        .map(|step| {
+            SparklineBar::from((step.tps / max * FINENESS) as u64).style(bar_style(
+                step,
+                &running.stalls,
+                palette,
+            ))
+        })
         .collect();
     Sparkline::default().data(bars).max(FINENESS as u64).render(plot, pen.buffer);
     let marks = Rect { y: plot.y + height, height: 1, ..plot };
@@ -140,12 +145,21 @@ pub(crate) fn throughput(
     }
 }
 
+fn bar_style(step: &ChartStep, stalls: &[TimeSpan], palette: Palette) -> Style {
+    match step.phase {
+        _ if is_stalled(step, stalls) => palette.stall(),
+        Phase::Measure => palette.bar(),
+        Phase::WarmUp | Phase::Drain => FAINT,
+    }
+}
+
 fn time_row(pen: &mut Pen<'_>, area: Rect, steps: &[ChartStep], stalls: &[TimeSpan]) {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return };
     let mut x = pen.text(area, 0, 0, &format!("{:.0} s", first.start_ms / 1e3), FAINT);
-    let is_start =
-        |step: &ChartStep| step.phase == Phase::Measure && step.start_ms > first.start_ms;
-    if let Some(column) = steps.iter().position(is_start).map(|column| column as u16)
+    let counted_from = steps
+        .iter()
+        .position(|step| step.phase == Phase::Measure && step.start_ms > first.start_ms);
+    if let Some(column) = counted_from.map(|column| column as u16)
         && column > x
         && steps[0].phase != Phase::Measure
     {
@@ -170,8 +184,8 @@ pub(crate) fn latency(pen: &mut Pen<'_>, area: Rect, running: &Running) {
     let all: Vec<_> = running.p99_us.iter().copied().collect();
     let width = area.width.saturating_sub(LABEL);
     let shown = &all[all.len().saturating_sub(width.into())..];
-    let known = || shown.iter().flatten().copied().filter(|us| *us > 0.0);
-    let (low, high) = (known().fold(f64::MAX, f64::min), known().fold(0.0, f64::max));
+    let known = shown.iter().flatten().copied().filter(|us| *us > 0.0);
+    let (low, high) = (known.clone().fold(f64::MAX, f64::min), known.fold(0.0, f64::max));
     if high <= 0.0 {
         pen.text(area, 0, 0, "  p99", FAINT);
         return;

@@ -65,7 +65,7 @@ impl Pen<'_> {
         end - area.x
     }
 
-    /// The same, which ends at the right edge.
+    /// Writes a text that ends at the right edge.
     pub(crate) fn right(&mut self, area: Rect, row: u16, text: &str, style: Style) {
         let length = text.chars().count() as u16;
         self.text(area, area.width.saturating_sub(length), row, text, style);
@@ -100,7 +100,7 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     if room == 0 { String::new() } else { kept + "…" }
 }
 
-/// The same of the end of a text.
+/// As much of a text's end as has room, with a sign where something is missing.
 pub(crate) fn cut_front(text: &str, room: usize) -> String {
     let length = text.chars().count();
     if length <= room {

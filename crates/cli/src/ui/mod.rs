@@ -57,7 +57,7 @@ pub(crate) struct SharedPicture {
     screen: TerminalScreen,
     watch: Mutex<LiveWatch>,
     kept: Mutex<HeldLines>,
-    /// Of a program that prints while the picture is shown.
+    /// Output of a program that prints while the picture is shown.
     output: HeldOutput,
 }
 
@@ -93,9 +93,9 @@ impl SharedPicture {
 
     /// Holds back, until the picture is closed, what this process prints to the picture's terminal.
     pub(crate) fn hold_output(&self) -> Result<(), CommandFailure> {
-        let cannot =
-            |error| CommandFailure::failed(format!("--ui: cannot hold the output back: {error}"));
-        self.output.hold().map_err(cannot)
+        self.output.hold().map_err(|error| {
+            CommandFailure::failed(format!("--ui: cannot hold the output back: {error}"))
+        })
     }
 
     /// Closes the picture for good; prints the output that was held back and the lines that were
@@ -158,9 +158,8 @@ impl Ui {
         messages: Arc<InterruptMessages>,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, CommandFailure> {
-        let cannot = |error| CommandFailure::failed(format!("--ui: cannot start: {error}"));
-        let (wake, woken) = UnixStream::pair().map_err(cannot)?;
-        let jobs = Jobs::register(&shared.screen.gone()).map_err(cannot)?;
+        let (wake, woken) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
+        let jobs = Jobs::register(&shared.screen.gone()).map_err(|error| cannot_start(&error))?;
         leave_on_panic(&shared);
         let (ends, ended) = channel();
         let artist = Artist {
@@ -178,10 +177,14 @@ impl Ui {
                 artist.work(&woken);
                 drop(ends);
             })
-            .map_err(cannot)?;
+            .map_err(|error| cannot_start(&error))?;
         let line = Progress::with_messages(Arc::clone(&messages));
         Ok(Self { shared, messages, line, wake: Some(wake), ended })
     }
+}
+
+fn cannot_start(error: &std::io::Error) -> CommandFailure {
+    CommandFailure::failed(format!("--ui: cannot start: {error}"))
 }
 
 impl Listener for Ui {
@@ -333,8 +336,10 @@ impl Artist {
             // As Ctrl-C, with all that hears it.
             UserRequest::Stop => crate::signals::leave_now(),
             UserRequest::Freeze => {
-                let now = || (held(&self.shared.watch).model.clone(), Instant::now());
-                self.frozen = self.frozen.is_none().then(now);
+                self.frozen = match self.frozen {
+                    None => Some((held(&self.shared.watch).model.clone(), Instant::now())),
+                    Some(_) => None,
+                };
                 self.view.frozen = self.frozen.is_some();
             }
             UserRequest::Zoom => self.view.zoom = self.view.zoom.other(),

@@ -41,7 +41,7 @@ pub(crate) struct FinishedTrial {
     pub(crate) p99_us: Option<f64>,
     pub(crate) failed: u64,
     pub(crate) stalls: StallsSoFar,
-    /// Why it is no evidence.
+    /// Why it is not evidence.
     pub(crate) not_valid: Option<String>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Running {
     pub(crate) counted_ms: f64,
     /// In the phase of the last interval.
     pub(crate) so_far: StallsSoFar,
-    /// Of the last measure phase.
+    /// In the last measure phase.
     pub(crate) measured: StallsSoFar,
     pub(crate) stalls: Vec<TimeSpan>,
     pub(crate) failed: u64,

@@ -102,13 +102,17 @@ pub(crate) fn waits(pen: &mut Pen<'_>, area: Rect, running: &Running) {
         (None, None, Some(timed)) => wait_rows(pen, area, TIMED, timed),
         (None, Some(states), Some(timed)) => {
             // The second one has what the first one does not need.
-            let wanted = |waits: &[LiveWait]| waits.len().max(1) as u16 + 1;
-            let rows = wanted(states).min(area.height - wanted(timed).min(area.height / 2));
+            let rows =
+                wanted_rows(states).min(area.height - wanted_rows(timed).min(area.height / 2));
             wait_rows(pen, Rect { height: rows, ..area }, STATES, states);
             let rest = Rect { y: area.y + rows, height: area.height - rows, ..area };
             wait_rows(pen, rest, TIMED, timed);
         }
     }
+}
+
+fn wanted_rows(waits: &[LiveWait]) -> u16 {
+    waits.len().max(1) as u16 + 1
 }
 
 fn wait_rows(pen: &mut Pen<'_>, area: Rect, heading: &str, waits: &[LiveWait]) {

@@ -115,15 +115,15 @@ fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, 
     };
     let done = running.index + usize::from(running.over);
     let of = running.of.map_or(String::new(), |of| format!(" of {of}"));
-    let place = match model.subject {
+    let trial = match model.subject {
         Subject::Trials => format!("trial {}{of}", running.index + 1),
         Subject::Server => "watched without a load".to_owned(),
     };
     let left =
         running.left.map_or(String::new(), |left| format!("left {}", format::duration(left)));
-    pen.text(area, 0, 1, &place, STRONG);
+    pen.text(area, 0, 1, &trial, STRONG);
     pen.right(area, 1, &left, PLAIN);
-    let from = place.chars().count() as u16 + 2;
+    let from = trial.chars().count() as u16 + 2;
     let width = area.width.saturating_sub(from + left.chars().count() as u16 + 9);
     if let Some(of) = running.of.filter(|of| width >= 5 && *of > 1) {
         let share = done as f64 / of as f64;
@@ -190,17 +190,14 @@ fn draw_help(pen: &mut Pen<'_>, area: Rect) {
 }
 
 /// Percentiles and failures of the last interval, and what server and host are at.
-fn figures(running: &Running, palette: Palette) -> [Vec<(String, Style)>; 2] {
+fn figures(running: &Running, palette: Palette) -> [Vec<Figure>; 2] {
     let Some(last) = &running.last else { return [Vec::new(), Vec::new()] };
     let response = &last.response;
-    let us = |name: &str, us: Option<f64>| {
-        us.map(|us| (format!("{name} {}", format::duration_us(us)), PLAIN))
-    };
     let mut first: Vec<_> = [
-        us("p50", response.response_us_p50),
-        us("p95", response.response_us_p95),
-        us("p99", response.response_us_p99),
-        us("max", response.response_us_max),
+        duration("p50", response.response_us_p50),
+        duration("p95", response.response_us_p95),
+        duration("p99", response.response_us_p99),
+        duration("max", response.response_us_max),
     ]
     .into_iter()
     .flatten()
@@ -208,15 +205,10 @@ fn figures(running: &Running, palette: Palette) -> [Vec<(String, Style)>; 2] {
     let failed = (format!("failed {}", format::count(running.failed)), palette.warning());
     first.extend((running.failed > 0).then_some(failed));
     let probe = &running.probe;
-    let percent = |name: &str, share: Option<f64>| {
-        share.map(|share| (format!("{name} {:.0} %", share * 100.0), PLAIN))
-    };
     let open = last.open_loop.as_ref();
-    let count =
-        |name: &str, n: Option<u64>| n.map(|n| (format!("{name} {}", format::count(n)), PLAIN));
     let second = [
         count("queue", open.map(|open| open.starts.queued)),
-        us("lag p99", open.and_then(|open| open.lag_us_p99)),
+        duration("lag p99", open.and_then(|open| open.lag_us_p99)),
         count("skipped", open.map(|open| open.starts.skipped).filter(|skipped| *skipped > 0)),
         percent("redo", probe.redo_share),
         percent("host busy", probe.host_busy),
@@ -225,6 +217,20 @@ fn figures(running: &Running, palette: Palette) -> [Vec<(String, Style)>; 2] {
         count("row-lock waits", probe.row_lock_waits.map(|n| n as u64).filter(|n| *n > 0)),
     ];
     [first, second.into_iter().flatten().collect()]
+}
+
+type Figure = (String, Style);
+
+fn duration(name: &str, us: Option<f64>) -> Option<Figure> {
+    us.map(|us| (format!("{name} {}", format::duration_us(us)), PLAIN))
+}
+
+fn percent(name: &str, share: Option<f64>) -> Option<Figure> {
+    share.map(|share| (format!("{name} {:.0} %", share * 100.0), PLAIN))
+}
+
+fn count(name: &str, n: Option<u64>) -> Option<Figure> {
+    n.map(|n| (format!("{name} {}", format::count(n)), PLAIN))
 }
 
 fn draw_figures(pen: &mut Pen<'_>, area: Rect, running: &Running) {

@@ -123,7 +123,7 @@ impl TerminalScreen {
         }
     }
 
-    /// Writes what changes the picture. An error is a terminal that is no more.
+    /// Writes what changes the picture. An error: the terminal is gone.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let _writing = held(&self.writing);
         if self.is_gone() || held(&self.before).is_none() {

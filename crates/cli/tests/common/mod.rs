@@ -47,9 +47,9 @@ pub(crate) fn with_small_redo(plan: &str) -> String {
     if plan.contains(SETTINGS) { plan.replace(SETTINGS, &with) } else { format!("{plan}\n{with}") }
 }
 
-/// The same for a run without a plan.
+/// A small redo log, for a run without a plan.
 pub(crate) const SMALL_REDO: &str = "--set=innodb_log_file_size=32M";
-/// The same for a PostgreSQL.
+/// A small WAL, for a run on a PostgreSQL without a plan.
 pub(crate) const SMALL_WAL: &str = "--set=min_wal_size=32MB";
 
 /// The words for why a trial of `run.json` is invalid or partial; empty for a valid one.
@@ -134,7 +134,7 @@ impl Place {
         self.program(Path::new(env!("CARGO_BIN_EXE_truetps")), args)
     }
 
-    /// The same by another name, or by another program.
+    /// A command of truetps by another name, or of another program.
     pub(crate) fn program(&self, program: &Path, args: &[&str]) -> Command {
         let mut command = heeding_signals(program);
         command

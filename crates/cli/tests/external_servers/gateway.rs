@@ -81,7 +81,7 @@ fn post(address: SocketAddr, client: usize, seq: u64) -> Option<u16> {
     status_of(&mut TcpStream::connect(address).ok()?, client, seq)
 }
 
-/// The same on a connection that stays open.
+/// Sends a row on a connection that stays open.
 fn status_of(stream: &mut TcpStream, client: usize, seq: u64) -> Option<u16> {
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let body = format!(r#"{{"client":{client},"seq":{seq},"text":"{client}-{seq}"}}"#);

@@ -142,7 +142,7 @@ fn wrong_addresses_to_listen_on_are_refused_before_the_login() {
     let dsn = "mysql://root@?socket=/nowhere/sock";
     place.refused(
         &["probe", dsn, "--listen=9104"],
-        &["--listen", "no IP address with a port", "127.0.0.1:9104"],
+        &["--listen", "not an IP address with a port", "127.0.0.1:9104"],
     );
     place.refused(
         &["probe", dsn, "--listen=0.0.0.0:0"],

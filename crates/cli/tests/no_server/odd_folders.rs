@@ -436,8 +436,7 @@ fn twenty_thousand_configurations_are_read_in_seconds() {
     }
 }
 
-/// The same run as a version with the probe would have left it: watched twice a second, with
-/// buckets.
+/// The run as a version with the probe would have left it: watched twice a second, with buckets.
 fn watched() -> Copied {
     let copied = Copied::new();
     copied.edit("plan.toml", |text| text + "\n[probe]\nenabled = true\n");

@@ -34,7 +34,8 @@ fn rows(csv: &str) -> Vec<BTreeMap<&str, &str>> {
 /// What a later version says of the same figures: they are no figures of the folder.
 const JUDGED_ANEW: [&str; 3] = ["noise_sigma", "smallest_visible_effect", "more_blocks"];
 
-/// The same text, or the same number but for the last digits, which depend on the order of a sum.
+/// Whether texts are the same, or numbers but for their last digits, which depend on the order of a
+/// sum.
 fn is_same(old: &str, new: &str) -> bool {
     let numbers = old.parse::<f64>().ok().zip(new.parse::<f64>().ok());
     old == new || numbers.is_some_and(|(old, new)| (old - new).abs() <= 1e-12 * old.abs())

@@ -251,7 +251,7 @@ fn sides_that_cannot_be_explained() {
         &["explain", "defaults", "sync_binlog=0", "--plan", "no-such-plan"],
         &["no-such-plan"],
     );
-    place.refused(&["explain", "nowhere.cnf", "sync_binlog=0"], &["nowhere.cnf", "is no file"]);
+    place.refused(&["explain", "nowhere.cnf", "sync_binlog=0"], &["nowhere.cnf", "is not a file"]);
     place.refused(
         &["explain", "mysql://root@127.0.0.1", "sync_binlog=0"],
         &["truetps server capture"],
@@ -259,7 +259,7 @@ fn sides_that_cannot_be_explained() {
     place.refused(&["explain", "defaults"], &["<B>"]);
     place.refused(&["explain", "defaults", "sync_binlog=0", "--format", "csv"], &["csv"]);
     place.refused(&["explain", "defaults", "sync_binlog=0,sync_binlog=1"], &["set twice"]);
-    place.refused(&["explain", "defaults", "sync_binlog"], &["is no file"]);
+    place.refused(&["explain", "defaults", "sync_binlog"], &["is not a file"]);
     place.refused(&["explain", "server=x", "sync_binlog=0"], &["a server is a side of its own"]);
     place.refused(
         &["explain", "sync_binlog=0", "disk=sata-ssd"],

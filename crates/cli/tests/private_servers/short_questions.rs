@@ -202,7 +202,7 @@ fn levels_are_varied_on_a_running_server() {
     assert_eq!(owned.belongings(), before);
 }
 
-/// Of both families of settings at once: a plan with one more factor.
+/// Servers of both families of settings are one more factor of a plan.
 #[test]
 fn servers_are_varied_over_a_plan() {
     let test = "servers_are_varied_over_a_plan";

@@ -88,7 +88,7 @@ impl Owned {
         self.restarted_after(Duration::ZERO, binary, settings)
     }
 
-    /// The same, after it has been down for so long at least.
+    /// The server, started again after it has been down for so long at least.
     pub(crate) fn restarted_after(
         self,
         down: Duration,

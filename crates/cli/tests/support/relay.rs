@@ -16,7 +16,7 @@ struct Way {
     to: AtomicU16,
     /// Connections get another number than the server has given them.
     renumbers: AtomicBool,
-    /// Of what goes either way, in microseconds.
+    /// Delay of what goes either way.
     delay_us: AtomicU64,
     open: Mutex<Vec<TcpStream>>,
     before: Mutex<Option<Before>>,

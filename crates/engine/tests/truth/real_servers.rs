@@ -15,7 +15,7 @@ use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::{PostgresOptions, PostgresServer, TestHome};
 use truetps_workload::{ClientStream, NextStatement, Table, Workload};
 
-/// The same statements again and again.
+/// A workload that repeats a list of statements.
 struct Listed(Vec<&'static str>);
 
 struct ListedClient {

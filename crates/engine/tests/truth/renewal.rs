@@ -27,7 +27,7 @@ fn load(clients: u32, all: u64, every: u64) -> LoadSpec {
     }
 }
 
-/// Of each connection: how many statements it sent, the setup included.
+/// A server that counts how many statements each connection sent, the setup included.
 struct Server {
     fake: FakeServer,
     sent: Arc<Mutex<Vec<usize>>>,

@@ -209,7 +209,7 @@ pub(crate) fn prepare(options: &LuaBenchOptions, server: &mut PrivateServer) -> 
     Ok(())
 }
 
-/// The same tables for each program.
+/// Makes tables that are alike for each program.
 pub(crate) fn same_start(
     options: &LuaBenchOptions,
     script: Script,

@@ -3,7 +3,7 @@
 use textwrap::core::display_width;
 use textwrap::wrap;
 
-use super::whole_words;
+use super::wrapping::whole_words;
 
 const GAP: usize = 2;
 /// Columns do not become narrower to make room for others.
@@ -54,18 +54,20 @@ impl TextTable {
     /// The largest size of an entry in each column.
     fn largest(&self, size: impl Fn(&str) -> usize) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let of = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).map(|text| size(text)).max()
-        };
-        (0..columns).map(|column| of(column).unwrap_or(0).max(1)).collect()
+        let mut sizes = vec![1; columns];
+        for row in &self.rows {
+            for (largest, text) in sizes.iter_mut().zip(row) {
+                *largest = size(text).max(*largest);
+            }
+        }
+        sizes
     }
 
     /// The widest columns give way: first as far as their words stay whole, then as far as they
     /// can.
     fn widths(&self, columns: usize) -> Vec<usize> {
-        let word = |text: &str| text.split(' ').map(display_width).max().unwrap_or(0).min(WORD_MAX);
         let whole: Vec<_> =
-            self.largest(word).into_iter().map(|longest| longest.max(COLUMN_MIN)).collect();
+            self.largest(longest_word).into_iter().map(|longest| longest.max(COLUMN_MIN)).collect();
         let mut widths = self.natural_widths();
         let room = columns.saturating_sub(GAP * widths.len().saturating_sub(1));
         for least in [whole, vec![COLUMN_MIN; widths.len()]] {
@@ -77,6 +79,10 @@ impl TextTable {
         }
         widths
     }
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split(' ').map(display_width).max().unwrap_or(0).min(WORD_MAX)
 }
 
 fn add_row(text: &mut String, row: &[String], widths: &[usize]) {

@@ -23,7 +23,7 @@ pub(crate) struct Facts {
 /// How a run's facts are seen.
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
-    /// Of statements, and of rows.
+    /// How numbers of statements and of rows are compared.
     pub(crate) counts: Counts,
     /// Which row went to which table is random, only their sum is not.
     pub(crate) spread: bool,

@@ -10,7 +10,7 @@ use crate::sysbench::server::Server;
 struct Variant {
     script: &'static str,
     options: &'static str,
-    /// Of all steps but the last, which is a cleanup.
+    /// The commands of all steps but the last, which is a cleanup.
     commands: &'static [&'static str],
     look: Look,
     only_mariadb: bool,
