@@ -11,7 +11,7 @@ const CIRCLES_MAX: [(&str, usize); 24] = [
     ("analysis", 0),
     ("batch", 2),
     ("causes", 0),
-    ("cli", 8),
+    ("cli", 0),
     ("compat", 0),
     ("disk", 0),
     ("driver", 0),

@@ -5,7 +5,7 @@ use super::ratchet;
 
 /// In the code of all crates without its tests: a number that falls is lowered here, and it never
 /// rises.
-const CLOSURES_MAX: usize = 178;
+const CLOSURES_MAX: usize = 46;
 const IN_A_FUNCTION_MAX: usize = 9;
 
 /// The closures of all files.
