@@ -434,7 +434,7 @@ fn preallocation_without_a_server() {
             (
                 &["prealloc", "install", "/data/binlog", "--service", "../x"],
                 2,
-                &["--service ../x: is no name"],
+                &["--service ../x: is not the name"],
             ),
             (
                 &["explain", "--plan", "insert"],
