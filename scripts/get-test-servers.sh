@@ -44,6 +44,7 @@ unneeded="$unneeded"'|libjson-perl|libicu-le-hb.*|mariadb-common|galera-4|libtir
 
 # An entry for each server.
 list=$(dirname "$0")/servers.toml
+[ -r "$list" ] || { echo "get-test-servers: $list is missing" >&2; exit 1; }
 
 # Prints name, what it is, and where it comes from.
 print_list() {

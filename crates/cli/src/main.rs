@@ -25,6 +25,7 @@
 //! second signal (`signals`). Only this crate prints, except for `sysbench`, which prints its own
 //! lines because scripts print between them, and the prompts of `compat`.
 
+mod allocator;
 mod answer;
 mod args;
 mod asked;
@@ -68,7 +69,7 @@ mod version;
 mod watcher;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::EndingAllocator = allocator::EndingAllocator;
 
 use std::process::ExitCode;
 

@@ -96,6 +96,8 @@ pub(crate) fn say_or_fail(test: &str, name: &str, problem: &str) {
 ///
 /// See [`fetched`].
 pub fn chosen_server(test: &str, name: &'static str, usual: &[&str]) -> Option<FetchedServer> {
+    let unknown = usual.iter().find(|name| !FETCHABLE.contains(name));
+    assert_eq!(unknown, None, "not in scripts/servers.toml");
     let chosen = has_word(CHOSEN, "all").filter(|all| *all).or_else(|| has_word(CHOSEN, name));
     if chosen.unwrap_or_else(|| usual.contains(&name)) {
         return fetched_server(test, name);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Variable with the folder. Without it, a test program runs by itself and needs no permit.
 const FOLDER: &str = "TRUETPS_TEST_PERMITS";
 const PAUSE: Duration = Duration::from_millis(20);
-/// Less than the limit of a program (`xtask`): a test that waits in vain says so.
+/// Less than the limit of a program (`xtask`): a test that waits for one permit in vain says so.
 const WAIT_MAX: Duration = Duration::from_mins(30);
 
 /// The locks go with the files.

@@ -50,6 +50,9 @@ impl TestArgs {
         let mut runs = suite.run_shared(&programs);
         runs.extend(suite.run_reserved(&programs));
         println!("== {} test programs in {:.0} s", programs.len(), began.elapsed().as_secs_f64());
+        if !runs.iter().any(ProgramRun::has_tests) {
+            bail!("no test has such a name");
+        }
         judge(&runs)
     }
 

@@ -18,6 +18,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Names the folder of permits to tests (`crates/testkit/src/permits.rs`).
 const PERMITS: &str = "TRUETPS_TEST_PERMITS";
 const THREADS: &str = "RUST_TEST_THREADS";
+/// The exit code of a program that has run all its tests, and some failed.
+const TESTS_FAILED: i32 = 101;
 
 pub(super) struct Suite<'a> {
     /// One file for each permit.
@@ -98,9 +100,12 @@ impl<'a> Suite<'a> {
         self.filter.into_iter().chain(skipped).map(str::to_owned).collect()
     }
 
-    /// Filters of a test program, which takes the tests that match any of them.
+    /// Filters of a test program, which takes the tests that match any of them. The names of
+    /// reserved tests have no path: of a filter with one, the last part decides, so that rather too
+    /// many are run than too few.
     fn reserved_names(&self, program: &TestProgram) -> Vec<String> {
         let filter = self.filter.unwrap_or_default();
+        let filter = filter.rsplit("::").next().unwrap_or(filter);
         program.reserved.iter().filter(|name| name.contains(filter)).cloned().collect()
     }
 
@@ -131,6 +136,8 @@ impl<'a> Suite<'a> {
         threads: usize,
     ) -> anyhow::Result<(Result<ExitStatus, String>, String)> {
         let output = tempfile::NamedTempFile::new()?;
+        // One place to write at for both: with two, each would overwrite the other.
+        let written = output.reopen()?;
         #[expect(clippy::disallowed_methods, reason = "a test program")]
         let mut command = Command::new(&program.executable);
         if !self.threads_are_named {
@@ -145,8 +152,8 @@ impl<'a> Suite<'a> {
             .current_dir(&program.package_folder)
             .env("CARGO_MANIFEST_DIR", &program.package_folder)
             .stdin(Stdio::null())
-            .stdout(output.reopen()?)
-            .stderr(output.reopen()?)
+            .stdout(written.try_clone()?)
+            .stderr(written)
             .spawn()
             .with_context(|| program.executable.display().to_string())?;
         let end = wait(child)?;
@@ -171,22 +178,28 @@ fn wait(mut child: Child) -> io::Result<Result<ExitStatus, String>> {
 }
 
 impl ProgramRun {
-    /// One for each test; one for the program if it names none.
+    /// One for each test, and one for the program if it names none, or did not come to its end.
     pub(super) fn failures(&self) -> Vec<String> {
-        let trouble = match &self.end {
+        let (trouble, has_run_all) = match &self.end {
             Ok(status) if status.success() => return Vec::new(),
-            Ok(status) => status.to_string(),
-            Err(trouble) => trouble.clone(),
+            Ok(status) => (status.to_string(), status.code() == Some(TESTS_FAILED)),
+            Err(trouble) => (trouble.clone(), false),
         };
         let failed = self
             .output
             .lines()
             .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
-        let failed: Vec<_> = failed.map(|test| format!("{}: {test}", self.name)).collect();
-        if failed.is_empty() || self.end.is_err() {
-            return failed.into_iter().chain([format!("{}: {trouble}", self.name)]).collect();
+        let mut failures: Vec<_> = failed.map(|test| format!("{}: {test}", self.name)).collect();
+        if failures.is_empty() || !has_run_all {
+            failures.push(format!("{}: {trouble}", self.name));
         }
-        failed
+        failures
+    }
+
+    /// Whether a test was run.
+    pub(super) fn has_tests(&self) -> bool {
+        let counts = self.output.lines().filter_map(|line| line.strip_prefix("running "));
+        counts.into_iter().any(|rest| !rest.starts_with("0 "))
     }
 
     fn trouble(&self) -> &'static str {
@@ -211,6 +224,8 @@ mod tests {
         let output = "test c::d ... ok\ntest c::e ... FAILED\n\nfailures:\n    c::e\n";
         assert!(run(Ok(0), output).failures().is_empty());
         assert_eq!(run(Ok(101 << 8), output).failures(), ["a/b: c::e"]);
+        let aborted = run(Ok(6), output).failures();
+        assert_eq!(aborted, ["a/b: c::e", "a/b: signal: 6 (SIGABRT)"]);
         assert_eq!(run(Ok(101 << 8), "test c").failures(), ["a/b: exit status: 101"]);
         assert_eq!(run(Ok(9), "").failures(), ["a/b: signal: 9 (SIGKILL)"]);
         assert_eq!(run(Err("killed"), output).failures(), ["a/b: c::e", "a/b: killed"]);
@@ -221,7 +236,11 @@ mod tests {
     fn reserved_tests_run_after_all_others() {
         let dir = tempfile::tempdir().unwrap();
         let executable = dir.path().join("program");
-        fs::write(&executable, "#!/bin/sh\necho \"$PWD $RUST_TEST_THREADS: $*\" >&2\n").unwrap();
+        fs::write(
+            &executable,
+            "#!/bin/sh\necho \"$PWD $RUST_TEST_THREADS: $*\"\necho second >&2\necho third\n",
+        )
+        .unwrap();
         fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).unwrap();
         let program = |takes_permits, reserved: &[&str]| TestProgram {
             name: "a/b".to_owned(),
@@ -240,7 +259,9 @@ mod tests {
             outputs.collect::<Vec<_>>()
         };
         let shared = said(suite.run_shared(&programs));
-        assert_eq!(shared, [" 2: low\n", " 6: low --skip slow --skip quick\n"]);
-        assert_eq!(said(suite.run_reserved(&programs)), [" 2: slow\n"]);
+        let lines = |first: &str| format!("{first}\nsecond\nthird\n");
+        let expect = [" 2: low", " 6: low --skip slow --skip quick"].map(lines);
+        assert_eq!(shared, expect, "of both streams, in their order");
+        assert_eq!(said(suite.run_reserved(&programs)), [lines(" 2: slow")]);
     }
 }

@@ -111,6 +111,7 @@ const INVARIANTS: [Invariant; 28] = [
         "*",
         &[UNSAFE],
         &[
+            "cli/src/allocator.rs",
             "prealloc/src/next.rs",
             "prealloc/src/process_calls.rs",
             "prealloc/src/symbols.rs",

@@ -34,7 +34,6 @@ const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUE
 /// How soon the end is noticed.
 const LOOK: Duration = Duration::from_millis(20);
 
-#[expect(clippy::too_many_lines, reason = "the steps of one command in their order")]
 pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     check_times(args)?;
     let bound = BoundExporter::bind(&args.listening)?;
@@ -44,24 +43,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     let target = target_of(&args.server)?;
     let mut watched =
         WatchedServer::log_in(&target, None).map_err(|error| refused(&target, &error))?;
-    let server = ServerFacts::from_version_text(watched.version_text().unwrap_or_default());
-    let settings = watched.settings().unwrap_or_default();
-    let platform = platform_of(
-        server.flavour,
-        settings.iter().map(|(name, value)| (name.as_str(), value.as_str())),
-    );
-    let mut about = ProbeRun {
-        schema_version: SCHEMA_VERSION,
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        target: target.to_string(),
-        server,
-        platform: platform.map(|platform| platform.name.clone()),
-        hostname: host_facts(&args.runs, None).hostname,
-        started_at: clock::now_rfc3339(),
-        ended_at: None,
-        kept_bytes: None,
-        suspensions: Vec::new(),
-    };
+    let mut about = record_of(args, &target, &mut watched);
     // The signals belong to the picture, where there is one.
     let views = if args.ui { Some(LiveViewOpener::listen(Arc::default())?) } else { None };
     let stop = match &views {
@@ -100,7 +82,38 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         about.kept_bytes = folder.kept_bytes().ok();
         folder.write(&about).err()
     });
-    let recorded = RecordedProbe::read(&folder).map_err(unreadable);
+    finish(&folder, error.as_ref(), args)
+}
+
+/// What the folder says about the probe as it begins.
+fn record_of(args: &WatchArgs, target: &Target, watched: &mut WatchedServer) -> ProbeRun {
+    let server = ServerFacts::from_version_text(watched.version_text().unwrap_or_default());
+    let settings = watched.settings().unwrap_or_default();
+    let platform = platform_of(
+        server.flavour,
+        settings.iter().map(|(name, value)| (name.as_str(), value.as_str())),
+    );
+    ProbeRun {
+        schema_version: SCHEMA_VERSION,
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        target: target.to_string(),
+        server,
+        platform: platform.map(|platform| platform.name.clone()),
+        hostname: host_facts(&args.runs, None).hostname,
+        started_at: clock::now_rfc3339(),
+        ended_at: None,
+        kept_bytes: None,
+        suspensions: Vec::new(),
+    }
+}
+
+/// Answers from the folder. `error`: why it was not recorded to the end.
+fn finish(
+    folder: &ProbeFolder,
+    error: Option<&FolderError>,
+    args: &WatchArgs,
+) -> Result<Exit, CommandFailure> {
+    let recorded = RecordedProbe::read(folder).map_err(unreadable);
     let exit = recorded.and_then(|run| show(&run, args.answer.form()));
     let path = shown(folder.path());
     print_progress(&format!(
@@ -110,7 +123,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     ));
     if let Some(error) = error {
         return Err(CommandFailure::failed(format!("not recorded to the end: {error}"))
-            .advised_by(&error)
+            .advised_by(error)
             .or_hint(NO_ROOM));
     }
     exit

@@ -15,7 +15,10 @@ use truetps_compat::{run_mtls, run_slap};
 use truetps_record::Personality;
 use truetps_sandbox::raise_open_files_to_hard;
 
+use crate::allocator;
+
 pub(crate) fn run(personality: Personality, arguments: Vec<OsString>) -> ExitCode {
+    allocator::set_exit_code(if personality == Personality::Mtls { 2 } else { 1 });
     let ran = match personality {
         Personality::Sysbench => {
             // How many connections a script makes is its own business.

@@ -119,13 +119,33 @@ fn a_home_without_room_costs_one_line() {
 
 #[test]
 fn threads_that_cannot_be_started_end_the_program() {
+    const FILL: &str = "sysbench.cmdline.commands = {\n  fill = { function() end, \
+                        sysbench.cmdline.PARALLEL_COMMAND } }";
     let place = Place::new();
-    place.write("load.lua", LOAD);
-    let line =
-        "ulimit -v 900000; timeout 60 SYSBENCH load.lua --threads=300 --lua-isolation=client run";
-    let ran = Ran::from(sysbench(&place, line, true).output().unwrap());
-    let has_said = ran.stdout.contains("FATAL: too many threads for this system");
-    assert!(ran.code == Some(1) && has_said, "{:?} {}{}", ran.code, ran.stdout, ran.stderr);
+    place.write("load.lua", &format!("{LOAD}\n{FILL}"));
+    // Where there is room for the stacks of some threads, these have no room for their states.
+    for (limit_kb, threads, command) in [
+        (900_000, 300, "run"),
+        (900_000, 30, "run"),
+        (900_000, 18, "run"),
+        (1_600_000, 60, "run"),
+        (1_600_000, 20, "run"),
+        (900_000, 300, "fill"),
+        (1_600_000, 30, "fill"),
+    ] {
+        let line = format!(
+            "ulimit -v {limit_kb}; timeout 60 SYSBENCH load.lua --threads={threads} --events=9 \
+             --lua-isolation=client {command}"
+        );
+        let ran = Ran::from(sysbench(&place, &line, true).output().unwrap());
+        let has_said = ran.stdout.contains("FATAL: a worker thread could not be started")
+            || ran.stderr.contains("truetps: out of memory (`ulimit -v`");
+        let is_good = match ran.code {
+            Some(0) => (threads < 100 || command == "fill") && !has_said,
+            code => code == Some(1) && has_said,
+        };
+        assert!(is_good, "{line}: {:?} {}{}", ran.code, ran.stdout, ran.stderr);
+    }
 }
 
 /// A log of `2>&1` has no line that the original does not print; a terminal has it, and so has a

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use truetps_testkit::share_machine;
 
 use crate::common::{
     Place, Ran, SMALL, SMALL_REDO, has_server, reason_of, signal, signal_taken, wait_until,
@@ -382,6 +383,8 @@ fn a_server_that_dies_or_hangs_costs_its_trial_only() {
     if !has_server() {
         return;
     }
+    // The threads below have no name, and so no permit of their own.
+    let _machine = share_machine();
     // Beside each other: it takes a while until a server hangs.
     thread::scope(|scope| {
         for (what, with, words) in [

@@ -17,7 +17,7 @@ use super::worker::{self, WorkerContext, WorkerEvent, groups};
 use crate::command::{EventsEnding, ServerWarning, tell};
 use crate::exit_code::{FAILED, INTERRUPTED, ProgramExit, UNFINISHED};
 use crate::lua::ProcedureFailure;
-use crate::output::{MessageLevel, MessageLog, lines};
+use crate::output::{MessageLevel, lines};
 use crate::parts::RunningPart;
 use crate::recording::ScriptRecording;
 
@@ -125,15 +125,13 @@ impl LoadRun<'_> {
         log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
         self.context.run.control.set_running(settings.threads);
         let mut go = Vec::new();
-        if !worker::has_room(self.context.threads) {
-            let problem = "the address space (`ulimit -v`) has no room for their stacks";
-            return Err(too_many_threads(log, problem));
-        }
         for group in groups(settings.ours.part, settings.threads, self.context.threads) {
             let (go_out, go_in) = channel();
             go.push(go_out);
             if let Err(problem) = worker::start(&self.context, group, news, go_in) {
-                return Err(too_many_threads(log, &problem));
+                log.text(MessageLevel::Fatal, &problem);
+                log.text(MessageLevel::Fatal, "too many threads for this system");
+                return Err(FAILED);
             }
         }
         Ok(go)
@@ -352,12 +350,6 @@ impl LoadRun<'_> {
             self.report_checkpoint(count, now_ns);
         }
     }
-}
-
-fn too_many_threads(log: &MessageLog, problem: &str) -> ProgramExit {
-    log.text(MessageLevel::Fatal, problem);
-    log.text(MessageLevel::Fatal, "too many threads for this system");
-    FAILED
 }
 
 /// A later time, in nanoseconds of the same clock.

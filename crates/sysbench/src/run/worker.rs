@@ -74,19 +74,8 @@ pub(crate) fn stack_bytes(threads: u32) -> usize {
     const FEW: u32 = 64;
     /// Enough for all recursion that Lua allows.
     const LARGE_BYTES: usize = 96 << 20;
-    if threads <= FEW && !address_space_is_limited() { LARGE_BYTES } else { 8 << 20 }
-}
-
-fn address_space_is_limited() -> bool {
-    rustix::process::getrlimit(rustix::process::Resource::As).current.is_some()
-}
-
-/// Whether a limited address space has room for the stacks and states of all threads. A thread that
-/// finds none later, for a state, ends the process without a word.
-pub(crate) fn has_room(threads: u32) -> bool {
-    const STATE_BYTES: usize = 1 << 20;
-    let needed = threads as usize * (stack_bytes(threads) + STATE_BYTES);
-    !address_space_is_limited() || Vec::<u8>::new().try_reserve_exact(needed).is_ok()
+    let is_limited = rustix::process::getrlimit(rustix::process::Resource::As).current.is_some();
+    if threads <= FEW && !is_limited { LARGE_BYTES } else { 8 << 20 }
 }
 
 /// Starts a thread. `go` says whether events may begin; if it is closed, they may not.
